@@ -8,9 +8,9 @@
 #include <inttypes.h>
 
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/http/table_render.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/view.h"
-#include "controller/apiserver/table/table.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/strbuf.h"
@@ -105,7 +105,7 @@ compare_row(struct vectors *v,
         vectors_fail(v, theme, "unreadable: %.200s", text.text);
         return;
     }
-    table_begin_row(frame, view, object);
+    table_render_row(frame, view, object);
     frame_add(frame, "}");
     object_unref(object);
     strbuf_truncate(&text, 0);
@@ -120,25 +120,6 @@ compare_row(struct vectors *v,
         vectors_fail(v, theme, "other conditions: %.500s", text.text);
     else
         vectors_pass(v, theme);
-}
-
-/* Kinds that have no columns of their own so far: name and age alone. */
-static bool
-is_plain(const char *resource)
-{
-    static const char *const names[] = {
-        "events.events.k8s.io",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "poddisruptionbudgets",
-        "resourcequotas",
-        "storageclasses",
-    };
-
-    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-        if (strcmp(names[i], resource) == 0)
-            return true;
-    return false;
 }
 
 static const struct kind *
@@ -167,13 +148,14 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct json *columns;
 
-    if (kind == NULL || is_plain(resource) || !json_is(body, JSON_OBJECT)
+    /* Rows are made from what is stored, and these are stored as core's. */
+    if (kind == NULL || kind_stored(kind) != kind || !json_is(body, JSON_OBJECT)
         || strstr(path, "includeObject=Object") == NULL
         || json_get(body, "columnDefinitions") == NULL)
         return;
     time_parse(json_get_text(line, "now"), &view.now_us);
     frame_add(frame, "{");
-    table_add_columns(frame, &view, kind, true);
+    table_render_columns(frame, &view, kind, true);
     frame_add(frame, "}");
     frame_copy(frame, &text);
     columns = json_get(json_parse(arena, text.text, text.length, NULL, NULL),

@@ -7,10 +7,10 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/redaction.h"
 #include "controller/apiserver/http/object_slice.h"
+#include "controller/apiserver/http/table_render.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/reply.h"
 #include "controller/apiserver/request/view.h"
-#include "controller/apiserver/table/table.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -145,7 +145,7 @@ add_list_meta(struct frame *out, const struct reply *r)
 static void
 add_row(struct frame *out, const struct view *view, const struct object *object)
 {
-    table_begin_row(out, view, object);
+    table_render_row(out, view, object);
     switch (view->accept.include) {
     case INCLUDE_NONE:
         frame_add(out, ",\"object\":null");
@@ -180,7 +180,7 @@ add_table(struct frame *out,
     frame_printf(out,
                  "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},",
                  object->revision);
-    table_add_columns(out, view, object->kind, with_columns);
+    table_render_columns(out, view, object->kind, with_columns);
     frame_add(out, ",\"rows\":[");
     add_row(out, view, object);
     frame_add(out, "]}");
@@ -194,7 +194,7 @@ begin_table_list(struct frame *out,
     begin_table(out, view);
     add_list_meta(out, r);
     frame_add(out, ",");
-    table_add_columns(out, view, r->kind, true);
+    table_render_columns(out, view, r->kind, true);
     frame_add(out, ",\"rows\":[");
 }
 
@@ -514,9 +514,9 @@ render_bookmark(struct frame *out,
         frame_printf(out,
                      "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"},",
                      revision);
-        table_add_columns(out, view, kind, false);
+        table_render_columns(out, view, kind, false);
         frame_add(out, ",\"rows\":[");
-        table_begin_empty_row(out, view, kind);
+        table_render_empty_row(out, view, kind);
         frame_add(out, ",\"object\":");
         add_bookmark_object(out, kind, true, revision, is_initial_end);
         frame_add(out, "}]}");

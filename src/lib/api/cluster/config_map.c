@@ -4,6 +4,8 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -111,6 +113,23 @@ validate(struct causes *c, const struct json *map, const struct json *old)
         check_frozen(c, map, old);
 }
 
+static void
+add_data(struct table_row *row)
+{
+    const struct json *tree = object_tree(row->object, row->arena);
+
+    table_cell_int(row,
+                   (int64_t)json_count(json_get(tree, "data"))
+                       + json_count(json_get(tree, "binaryData")));
+}
+
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Data", add_data, "How many entries it has.", EMPTY("0")),
+    TABLE_AGE,
+};
+static const struct table table = {TABLE_COLUMNS(columns)};
+
 const struct kind config_map_kind = {
     .group = "",
     .version = "v1",
@@ -124,4 +143,5 @@ const struct kind config_map_kind = {
     .record = &config_map_record,
     .prepare = prepare,
     .validate = validate,
+    .table = &table,
 };

@@ -3,9 +3,12 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/arena.h"
 #include "lib/json/json.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* clang-format off */
@@ -197,6 +200,168 @@ validate(struct causes *c, const struct json *event, const struct json *old)
         meta_check(c, &event_kind, NAME_PATH_SEGMENT, event, old);
 }
 
+/* The facts of its row. Newer clients write repetitions and their source in
+ * fields that no struct holds.
+ */
+struct summary {
+    int64_t first_us, last_us;
+    int64_t count;
+    const char *instance;
+};
+
+static void
+add_series(struct summary *s, const struct object *object, struct arena *arena)
+{
+    const struct json *tree, *series;
+    const char *last, *text = object_text(object, arena);
+
+    if (strstr(text, "\"series\":") == NULL
+        && strstr(text, "\"reportingInstance\":") == NULL)
+        return;
+    tree = object_tree(object, arena);
+    s->instance = json_get_text(tree, "reportingInstance");
+    series = json_get(tree, "series");
+    if (!json_is(series, JSON_OBJECT))
+        return;
+    s->count = json_get_int(series, "count", 0);
+    s->last_us = 0;
+    last = json_get_text(series, "lastObservedTime");
+    if (last != NULL)
+        time_parse(last, &s->last_us);
+}
+
+static const void *
+summarize(struct table_row *row)
+{
+    const struct event *event = event_of(row->object);
+    struct summary *s = arena_alloc(row->arena, sizeof(*s));
+
+    s->first_us =
+        event->first_at_us != 0 ? event->first_at_us : event->event_at_us;
+    s->last_us = event->last_at_us != 0 ? event->last_at_us : s->first_us;
+    s->count = event->count != 0 ? event->count : 1;
+    add_series(s, row->object, row->arena);
+    return s;
+}
+
+static void
+add_last_seen(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell_age(row, s->last_us);
+}
+
+static void
+add_first_seen(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell_age(row, s->first_us);
+}
+
+static void
+add_count(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell_int(row, s->count);
+}
+
+static void
+add_type(struct table_row *row)
+{
+    table_cell(row, event_of(row->object)->type);
+}
+
+static void
+add_reason(struct table_row *row)
+{
+    table_cell(row, event_of(row->object)->reason);
+}
+
+static void
+add_object(struct table_row *row)
+{
+    const struct object_reference *about = &event_of(row->object)->involved;
+    char *kind =
+        arena_strdup(row->arena, about->kind != NULL ? about->kind : "");
+
+    for (char *c = kind; *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
+    table_cell(row,
+               about->name == NULL || about->name[0] == '\0'
+                   ? kind
+                   : arena_printf(row->arena, "%s/%s", kind, about->name));
+}
+
+static void
+add_subobject(struct table_row *row)
+{
+    table_cell(row, event_of(row->object)->involved.field_path);
+}
+
+static bool
+is_said(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static void
+add_source(struct table_row *row)
+{
+    const struct event *event = event_of(row->object);
+    const struct summary *s = row->summary;
+    const char *component = is_said(event->component)
+                                ? event->component
+                                : event->reporting_component;
+    const char *host = is_said(event->host) ? event->host : s->instance;
+
+    table_cell(row,
+               !is_said(host) ? component
+                              : arena_printf(row->arena,
+                                             "%s, %s",
+                                             component != NULL ? component : "",
+                                             host));
+}
+
+static void
+add_message(struct table_row *row)
+{
+    const char *message = event_of(row->object)->message;
+    size_t n;
+
+    if (message == NULL) {
+        table_cell(row, NULL);
+        return;
+    }
+    message += strspn(message, " \t\r\n");
+    n = strlen(message);
+    while (n > 0 && strchr(" \t\r\n", message[n - 1]) != NULL)
+        n--;
+    table_cell(row, arena_strndup(row->arena, message, n));
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    COLUMN("Last Seen", add_last_seen, "When it happened last."),
+    COLUMN("Type", add_type, "Normal or Warning."),
+    COLUMN("Reason", add_reason, "Why, in one word for programs."),
+    COLUMN("Object", add_object, "What it happened to."),
+    COLUMN("Subobject", add_subobject, "Which part of it.", WIDE),
+    COLUMN("Source", add_source, "Who tells of it, and on which host.", WIDE),
+    COLUMN("Message", add_message, "Why, in words for people."),
+    COLUMN("First Seen", add_first_seen, "When it happened first.", WIDE),
+    COLUMN("Count", add_count, "How often it has happened.", WIDE),
+    COLUMN("Name", table_add_name, "What the event itself is called.",
+        FORMAT("name"), WIDE),
+};
+static const struct table table = {
+    TABLE_COLUMNS(columns),
+    .summarize = summarize,
+};
+/* clang-format on */
+
 const struct kind event_kind = {
     .group = "",
     .version = "v1",
@@ -213,4 +378,5 @@ const struct kind event_kind = {
     .validate = validate,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
+    .table = &table,
 };

@@ -3,6 +3,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -64,6 +65,19 @@ validate(struct causes *c, const struct json *lease, const struct json *old)
     causes_leave(c, at);
 }
 
+static void
+add_holder(struct table_row *row)
+{
+    table_cell(row, lease_of(row->object)->spec.holder);
+}
+
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Holder", add_holder, "Who holds it now."),
+    TABLE_AGE,
+};
+static const struct table table = {TABLE_COLUMNS(columns)};
+
 const struct kind lease_kind = {
     .group = "coordination.k8s.io",
     .version = "v1",
@@ -76,4 +90,5 @@ const struct kind lease_kind = {
     .record = &lease_record,
     .prepare = prepare,
     .validate = validate,
+    .table = &table,
 };

@@ -6,6 +6,7 @@
 
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 
 /* clang-format off */
@@ -89,13 +90,13 @@ RECORD(usage_report, usage_report, "hpc.kiln.v1.UsageReport",
        HELP("What a node and its pods take, as its agent reports."));
 /* clang-format on */
 
-const struct node_metrics *
+static const struct node_metrics *
 node_metrics_of(const struct object *object)
 {
     return object->view;
 }
 
-const struct pod_metrics *
+static const struct pod_metrics *
 pod_metrics_of(const struct object *object)
 {
     return object->view;
@@ -123,6 +124,54 @@ metrics_format_window(int64_t ms, char out[METRICS_WINDOW_SIZE])
              (double)rest / 1000.0);
 }
 
+/* A pod here is one process: its first container is all of it. */
+static const struct string_map *
+usage_of(const struct object *object)
+{
+    static const struct string_map nothing;
+    const struct pod_metrics *pod;
+
+    if (object->kind == &node_metrics_kind)
+        return &node_metrics_of(object)->usage;
+    pod = pod_metrics_of(object);
+    return pod->containers.count > 0 ? &pod->containers.items[0].usage
+                                     : &nothing;
+}
+
+static void
+add_cpu(struct table_row *row)
+{
+    table_cell(row, string_map_find(usage_of(row->object), "cpu"));
+}
+
+static void
+add_memory(struct table_row *row)
+{
+    table_cell(row, string_map_find(usage_of(row->object), "memory"));
+}
+
+static void
+add_window(struct table_row *row)
+{
+    table_cell(row,
+               row->object->kind == &node_metrics_kind
+                   ? node_metrics_of(row->object)->window
+                   : pod_metrics_of(row->object)->window);
+}
+
+/* Those of upstream's metrics-server. */
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("cpu", add_cpu, "Cores in use, as the mean of the window.",
+        FORMAT("quantity")),
+    COLUMN("memory", add_memory, "The working set.", FORMAT("quantity")),
+    COLUMN("Window", add_window, "How long it was looked.",
+        FORMAT("duration")),
+};
+static const struct table table = {TABLE_COLUMNS(columns)};
+/* clang-format on */
+
 const struct kind node_metrics_kind = {
     .group = "metrics.k8s.io",
     .version = "v1beta1",
@@ -133,6 +182,7 @@ const struct kind node_metrics_kind = {
     .singular = "",
     .flags = KIND_MEASURED,
     .record = &node_metrics_record,
+    .table = &table,
 };
 
 const struct kind pod_metrics_kind = {
@@ -145,4 +195,5 @@ const struct kind pod_metrics_kind = {
     .singular = "",
     .flags = KIND_MEASURED | KIND_NAMESPACED,
     .record = &pod_metrics_record,
+    .table = &table,
 };

@@ -56,9 +56,6 @@ struct usage_report {
 
 extern const struct record usage_report_record;
 
-const struct node_metrics *node_metrics_of(const struct object *object);
-const struct pod_metrics *pod_metrics_of(const struct object *object);
-
 /* "15s", "2.5s", "1m30s": as upstream writes a duration. */
 #define METRICS_WINDOW_SIZE 32
 void metrics_format_window(int64_t ms, char out[METRICS_WINDOW_SIZE]);

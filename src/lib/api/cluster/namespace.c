@@ -4,6 +4,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -160,6 +161,19 @@ validate_status(struct causes *c,
                    goes ? "" : "not ");
 }
 
+static void
+add_status(struct table_row *row)
+{
+    table_cell(row, namespace_of(row->object)->phase);
+}
+
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Status", add_status, "Active, or Terminating while it empties."),
+    TABLE_AGE,
+};
+static const struct table table = {TABLE_COLUMNS(columns)};
+
 const struct kind namespace_kind = {
     .group = "",
     .version = "v1",
@@ -177,4 +191,5 @@ const struct kind namespace_kind = {
     .validate_status = validate_status,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
+    .table = &table,
 };

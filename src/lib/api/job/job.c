@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/api/job/job_strategy.h"
+#include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/rows.h"
@@ -385,4 +386,6 @@ const struct kind job_kind = {
     .warn = job_warn,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
+    .table = &job_table,
+    .kiln_table = &job_kiln_table,
 };

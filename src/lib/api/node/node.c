@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/api/node/node_rules.h"
+#include "lib/api/node/node_tables.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/rows.h"
@@ -324,6 +325,8 @@ const struct kind node_kind = {
     .validate_status = node_validate,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
+    .table = &node_table,
+    .kiln_table = &node_kiln_table,
 };
 
 const struct remnant *

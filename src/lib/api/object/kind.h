@@ -16,6 +16,7 @@ struct arena;
 struct json;
 struct object;
 struct causes;
+struct table;
 
 /* A field that `fieldSelector` may name, and how to read it from the view.
  * "" when the object does not have it. `buffer` may hold the result.
@@ -79,6 +80,12 @@ struct kind {
 
     const struct selectable_field *selectable;
     unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
+
+    /* The columns it is shown in, upstream's; NULL: name and age. Kiln's own,
+     * for clients that ask for them; NULL: the same.
+     */
+    const struct table *table;
+    const struct table *kiln_table;
 
     /* A kind that is another one under a second name (events.k8s.io Event)
      * is kept as that one; NULL: as itself. Both convert a whole tree, whose

@@ -7,6 +7,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/pod/pod_strategy.h"
+#include "lib/api/pod/pod_tables.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -218,4 +219,6 @@ const struct kind pod_kind = {
     .warn = pod_warn_of,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
+    .table = &pod_table,
+    .kiln_table = &pod_kiln_table,
 };

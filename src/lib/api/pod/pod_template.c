@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod_template.c - a pod spec kept for use by others (kind PodTemplate) */
+#include <stdlib.h>
+#include <string.h>
+
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_strategy.h"
 #include "lib/api/pod/rules/pod_rules.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
@@ -77,6 +83,76 @@ warn(struct causes *c, const struct json *object, const struct json *old)
     causes_leave(c, at);
 }
 
+static void
+add_each(struct table_row *row, const char *name)
+{
+    const struct json *containers =
+        json_get_path(row->summary, "template.spec.containers");
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < json_count(containers); i++) {
+        const char *value = json_get_text(json_at(containers, i), name);
+
+        strbuf_printf(&text,
+                      "%s%s",
+                      i > 0 ? "," : "",
+                      value != NULL ? value : "");
+    }
+    table_cell(row, text.text);
+}
+
+static void
+add_containers(struct table_row *row)
+{
+    add_each(row, "name");
+}
+
+static void
+add_images(struct table_row *row)
+{
+    add_each(row, "image");
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct json_member *)a)->name,
+                  ((const struct json_member *)b)->name);
+}
+
+static void
+add_labels(struct table_row *row)
+{
+    const struct json *labels =
+        json_get_path(row->summary, "template.metadata.labels");
+    uint32_t count = json_count(labels);
+    struct json_member *sorted =
+        arena_new_array(row->arena, struct json_member, count + 1);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = labels->members[i];
+    qsort(sorted, count, sizeof(*sorted), by_name);
+    for (uint32_t i = 0; i < count; i++)
+        strbuf_printf(&text,
+                      "%s%s=%s",
+                      i > 0 ? "," : "",
+                      sorted[i].name,
+                      sorted[i].value->text);
+    table_cell(row, count > 0 ? text.text : "<none>");
+}
+
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Containers", add_containers, "The names of its containers."),
+    COLUMN("Images", add_images, "The images of its containers."),
+    COLUMN("Pod Labels", add_labels, "The labels its pods get."),
+};
+static const struct table table = {
+    TABLE_COLUMNS(columns),
+    .summarize = table_tree,
+};
+
 const struct kind pod_template_kind = {
     .group = "",
     .version = "v1",
@@ -91,4 +167,5 @@ const struct kind pod_template_kind = {
     .prepare = prepare,
     .validate = validate,
     .warn = warn,
+    .table = &table,
 };

@@ -10,6 +10,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -269,6 +270,54 @@ validate_status(struct causes *c,
     causes_leave(c, at);
 }
 
+/* A number, or a share such as "50%". */
+static void
+add_amount(struct table_row *row, const char *path)
+{
+    const struct json *value = json_get_path(row->summary, path);
+
+    table_cell(row,
+               json_is(value, JSON_STRING) || json_is(value, JSON_NUMBER)
+                   ? value->text
+                   : "N/A");
+}
+
+static void
+add_min_available(struct table_row *row)
+{
+    add_amount(row, "spec.minAvailable");
+}
+
+static void
+add_max_unavailable(struct table_row *row)
+{
+    add_amount(row, "spec.maxUnavailable");
+}
+
+static void
+add_allowed(struct table_row *row)
+{
+    table_cell_int(row,
+                   json_get_int(json_get(row->summary, "status"),
+                                "disruptionsAllowed",
+                                0));
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Min Available", add_min_available, "How many must stay."),
+    COLUMN("Max Unavailable", add_max_unavailable, "How many may be missing."),
+    COLUMN("Allowed Disruptions", add_allowed, "How many may go now.",
+        INTEGER),
+    TABLE_AGE,
+};
+static const struct table table = {
+    TABLE_COLUMNS(columns),
+    .summarize = table_tree,
+};
+/* clang-format on */
+
 const struct kind pod_disruption_budget_kind = {
     .group = "policy",
     .version = "v1",
@@ -283,4 +332,5 @@ const struct kind pod_disruption_budget_kind = {
     .prepare = prepare,
     .validate = validate,
     .validate_status = validate_status,
+    .table = &table,
 };

@@ -3,6 +3,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
@@ -126,6 +127,38 @@ validate(struct causes *c, const struct json *class, const struct json *old)
                        CHECK_VALUES("PreemptLowerPriority", "Never"));
 }
 
+static void
+add_value(struct table_row *row)
+{
+    table_cell_int(row, priority_class_of(row->object)->value);
+}
+
+static void
+add_global_default(struct table_row *row)
+{
+    table_cell_bool(row, priority_class_of(row->object)->global_default);
+}
+
+static void
+add_preemption_policy(struct table_row *row)
+{
+    table_cell(row, priority_class_of(row->object)->preemption_policy);
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Value", add_value, "The priority itself; higher goes first.",
+        INTEGER),
+    COLUMN("Global-Default", add_global_default,
+        "Whether pods without a class get it.", BOOLEAN),
+    TABLE_AGE,
+    COLUMN("PreemptionPolicy", add_preemption_policy,
+        "Never, or PreemptLowerPriority."),
+};
+static const struct table table = {TABLE_COLUMNS(columns)};
+/* clang-format on */
+
 const struct kind priority_class_kind = {
     .group = "scheduling.k8s.io",
     .version = "v1",
@@ -140,4 +173,5 @@ const struct kind priority_class_kind = {
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
+    .table = &table,
 };

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/resource_rules.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/resource_name.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 /* clang-format off */
@@ -331,6 +335,68 @@ validate_status(struct causes *c,
     causes_leave(c, at);
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct json_member *)a)->name,
+                  ((const struct json_member *)b)->name);
+}
+
+/* "pods: 3/100, requests.cpu: 1500m/4" */
+static void
+add_uses(struct table_row *row, bool of_limits)
+{
+    const struct json *hard = json_get_path(row->summary, "status.hard");
+    const struct json *used = json_get_path(row->summary, "status.used");
+    uint32_t count = json_count(hard);
+    struct json_member *sorted =
+        arena_new_array(row->arena, struct json_member, count + 1);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = hard->members[i];
+    qsort(sorted, count, sizeof(*sorted), by_name);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *use = json_get_text(used, sorted[i].name);
+
+        if ((strncmp(sorted[i].name, "limits.", 7) == 0) == of_limits)
+            strbuf_printf(&text,
+                          "%s%s: %s/%s",
+                          text.length > 0 ? ", " : "",
+                          sorted[i].name,
+                          use != NULL ? use : "0",
+                          sorted[i].value->text);
+    }
+    table_cell(row, text.text);
+}
+
+static void
+add_requests(struct table_row *row)
+{
+    add_uses(row, false);
+}
+
+static void
+add_limits(struct table_row *row)
+{
+    add_uses(row, true);
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    TABLE_AGE,
+    COLUMN("Request", add_requests,
+        "What is used of what may be requested."),
+    COLUMN("Limit", add_limits,
+        "What is used of what limits may add up to."),
+};
+static const struct table table = {
+    TABLE_COLUMNS(columns),
+    .summarize = table_tree,
+};
+/* clang-format on */
+
 const struct kind resource_quota_kind = {
     .group = "",
     .version = "v1",
@@ -346,4 +412,5 @@ const struct kind resource_quota_kind = {
     .prepare = prepare,
     .validate = validate,
     .validate_status = validate_status,
+    .table = &table,
 };

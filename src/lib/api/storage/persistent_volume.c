@@ -9,6 +9,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/resource_rules.h"
 #include "lib/api/storage/storage_class.h"
+#include "lib/api/storage/storage_tables.h"
 #include "lib/api/storage/volume_source.h"
 #include "lib/api/value/quantity.h"
 #include "lib/json/json.h"
@@ -503,4 +504,5 @@ const struct kind persistent_volume_kind = {
     .warn = warn,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
+    .table = &persistent_volume_table,
 };

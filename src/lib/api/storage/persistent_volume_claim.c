@@ -9,6 +9,7 @@
 #include "lib/api/object/object_reference.h"
 #include "lib/api/object/resource_rules.h"
 #include "lib/api/storage/persistent_volume.h"
+#include "lib/api/storage/storage_tables.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
@@ -457,6 +458,7 @@ const struct kind persistent_volume_claim_kind = {
     .validate = validate,
     .validate_status = validate_status,
     .warn = warn,
+    .table = &persistent_volume_claim_table,
 };
 
 const char *const claim_system_annotations[] = {

@@ -8,6 +8,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/storage/storage_tables.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
 #include "lib/json/item_index.h"
@@ -311,4 +312,5 @@ const struct kind storage_class_kind = {
     .prepare = prepare,
     .validate = validate,
     .warn = warn,
+    .table = &storage_class_table,
 };

@@ -1,36 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_pod.c - the columns of pods, upstream's and Kiln's */
+/* pod_table.c - the columns of pods, upstream's and Kiln's */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/apiserver/request/view.h"
-#include "controller/apiserver/table/table.h"
-#include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_tables.h"
 #include "lib/api/pod/refusals.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
-
-static const struct table_column columns[] = {
-    TABLE_NAME,
-    {"Ready", "string", NULL, 0, "Containers that are ready, of all."},
-    {"Status", "string", NULL, 0, "Its state, or the reason for it."},
-    {"Restarts", "string", NULL, 0, "How often containers were restarted."},
-    TABLE_AGE,
-    {"IP", "string", NULL, 1, "Its address."},
-    {"Node", "string", NULL, 1, "Where it runs, or will."},
-    {"Nominated Node", "string", NULL, 1, "Where room is being made for it."},
-    {"Readiness Gates",
-     "string",
-     NULL,
-     1,
-     "Conditions met, of those asked for."},
-};
 
 /* The summary of a pod's container statuses. */
 struct summary {
@@ -185,18 +168,10 @@ add_statuses(struct summary *s,
 }
 
 static void
-summarize(const struct object *object, struct summary *s)
+add_all_statuses(struct summary *s, const struct object *object)
 {
     const struct pod *pod = pod_of(object);
-    const struct pod_condition *scheduled =
-        pod_find_condition(pod, "PodScheduled");
-    const char *phase = is_text(pod->status.phase) ? pod->status.phase : "";
 
-    s->total = pod->spec.containers.count;
-    s->reason = is_text(pod->status.reason) ? pod->status.reason : phase;
-    if (scheduled != NULL && is_text(scheduled->reason)
-        && strcmp(scheduled->reason, "SchedulingGated") == 0)
-        s->reason = "SchedulingGated";
     for (unsigned i = 0; i < pod->spec.init_containers.count; i++)
         s->total += is_sidecar(pod, pod->spec.init_containers.items[i].name);
     if (pod->spec.init_containers.count > 0)
@@ -206,24 +181,62 @@ summarize(const struct object *object, struct summary *s)
                                         "status.initContainerStatuses"));
     if (!s->is_initializing)
         add_statuses(s, pod, pod->status.container_statuses);
+}
+
+static const void *
+summarize(struct table_row *row)
+{
+    struct summary *s = arena_alloc(row->arena, sizeof(*s));
+    const struct pod *pod = pod_of(row->object);
+    const struct pod_condition *scheduled =
+        pod_find_condition(pod, "PodScheduled");
+    const char *phase = is_text(pod->status.phase) ? pod->status.phase : "";
+
+    s->arena = row->arena;
+    s->total = pod->spec.containers.count;
+    s->reason = is_text(pod->status.reason) ? pod->status.reason : phase;
+    if (scheduled != NULL && is_text(scheduled->reason)
+        && strcmp(scheduled->reason, "SchedulingGated") == 0)
+        s->reason = "SchedulingGated";
+    add_all_statuses(s, row->object);
     if (pod->meta.deleted_at_us == 0)
-        return;
+        return s;
     if (is_text(pod->status.reason)
         && strcmp(pod->status.reason, "NodeLost") == 0)
         s->reason = "Unknown";
     else if (!pod_is_finished(pod))
         s->reason = "Terminating";
+    return s;
 }
 
-static const char *
-format_restarts(const struct summary *s, int64_t now_us)
+static void
+add_ready(struct table_row *row)
 {
-    char ago[TABLE_DURATION_SIZE];
+    const struct summary *s = row->summary;
 
-    if (s->restarts == 0 || s->restarted_at_us == 0)
-        return arena_printf(s->arena, "%" PRId64, s->restarts);
-    table_format_duration(now_us - s->restarted_at_us, ago);
-    return arena_printf(s->arena, "%" PRId64 " (%s ago)", s->restarts, ago);
+    table_cell(row, arena_printf(row->arena, "%u/%u", s->ready, s->total));
+}
+
+static void
+add_status(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell(row, s->reason);
+}
+
+static void
+add_restarts(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+    char ago[TABLE_DURATION_SIZE], text[TABLE_DURATION_SIZE + 32];
+
+    snprintf(text, sizeof(text), "%" PRId64, s->restarts);
+    if (s->restarts != 0 && s->restarted_at_us != 0) {
+        table_format_duration(row->now_us - s->restarted_at_us, ago);
+        snprintf(text, sizeof(text), "%" PRId64 " (%s ago)", s->restarts, ago);
+    }
+    table_cell(row, text);
 }
 
 static const char *
@@ -232,53 +245,52 @@ or_none(const char *text)
     return is_text(text) ? text : "<none>";
 }
 
-/* Reads fields that few pods have and no struct holds. */
-static const char *
-format_gates(struct summary *s, const struct object *object)
+static void
+add_address(struct table_row *row)
 {
-    const struct json *gates;
-    const struct pod *pod = pod_of(object);
-    unsigned met = 0;
+    const char *text = object_text(row->object, row->arena);
+    const struct json *tree = NULL;
 
-    if (strstr(object_text(object, s->arena), "\"readinessGates\":") == NULL)
-        return "<none>";
-    gates = json_get_path(object_tree(object, s->arena), "spec.readinessGates");
-    for (uint32_t i = 0; i < json_count(gates); i++) {
-        const char *type = json_get_text(json_at(gates, i), "conditionType");
-        const struct pod_condition *c =
-            type != NULL ? pod_find_condition(pod, type) : NULL;
-
-        met +=
-            c != NULL && is_text(c->status) && strcmp(c->status, "True") == 0;
-    }
-    return arena_printf(s->arena, "%u/%u", met, json_count(gates));
-}
-
-static const char *
-find_address(struct summary *s, const struct object *object)
-{
-    if (strstr(object_text(object, s->arena), "\"podIP") == NULL)
-        return NULL;
-    return json_path_text(object_tree(object, s->arena), "status.podIP");
+    if (strstr(text, "\"podIP") != NULL)
+        tree = object_tree(row->object, row->arena);
+    table_cell(row, or_none(json_path_text(tree, "status.podIP")));
 }
 
 static void
-add_cells(struct table_row *row, const struct object *object)
+add_node_or_none(struct table_row *row)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct pod *pod = pod_of(object);
-    struct summary s = {.arena = arena};
+    table_cell(row, or_none(pod_of(row->object)->spec.node_name));
+}
 
-    summarize(object, &s);
-    table_cell(row, pod->meta.name);
-    table_cell(row, arena_printf(arena, "%u/%u", s.ready, s.total));
-    table_cell(row, s.reason);
-    table_cell(row, format_restarts(&s, row->view->now_us));
-    table_cell_age(row, pod->meta.created_at_us);
-    table_cell(row, or_none(find_address(&s, object)));
-    table_cell(row, or_none(pod->spec.node_name));
+static void
+add_nominated_node(struct table_row *row)
+{
+    const struct pod *pod = pod_of(row->object);
+
     table_cell(row, or_none(pod->status.nominated_node_name));
-    table_cell(row, format_gates(&s, object));
+}
+
+/* Reads fields that few pods have and no struct holds. */
+static void
+add_gates(struct table_row *row)
+{
+    const struct json *gates;
+    const struct pod *pod = pod_of(row->object);
+    const char *text = object_text(row->object, row->arena);
+    unsigned met = 0;
+
+    if (strstr(text, "\"readinessGates\":") == NULL) {
+        table_cell(row, "<none>");
+        return;
+    }
+    gates = json_get_path(object_tree(row->object, row->arena),
+                          "spec.readinessGates");
+    for (uint32_t i = 0; i < json_count(gates); i++) {
+        const char *type = json_get_text(json_at(gates, i), "conditionType");
+
+        met += type != NULL && is_condition_true(pod, type);
+    }
+    table_cell(row, arena_printf(row->arena, "%u/%u", met, json_count(gates)));
 }
 
 static void
@@ -297,92 +309,125 @@ add_conditions(struct strbuf *out, const struct object *object)
                          : "The pod has completed successfully.");
 }
 
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Ready", add_ready, "Containers that are ready, of all."),
+    COLUMN("Status", add_status, "Its state, or the reason for it."),
+    COLUMN("Restarts", add_restarts, "How often containers were restarted."),
+    TABLE_AGE,
+    COLUMN("IP", add_address, "Its address.", WIDE),
+    COLUMN("Node", add_node_or_none, "Where it runs, or will.", WIDE),
+    COLUMN("Nominated Node", add_nominated_node,
+        "Where room is being made for it.", WIDE),
+    COLUMN("Readiness Gates", add_gates,
+        "Conditions met, of those asked for.", WIDE),
+};
+/* clang-format on */
+
 const struct table pod_table = {
-    .kind = &pod_kind,
-    .columns = columns,
-    .n_columns = ARRAY_SIZE(columns),
-    .add_cells = add_cells,
+    TABLE_COLUMNS(columns),
+    .summarize = summarize,
     .add_conditions = add_conditions,
 };
 
-static const struct table_column kiln_columns[] = {
-    TABLE_NAME,
-    {"User", "string", NULL, 0, "Whose process it is."},
-    {"State", "string", NULL, 0, "Its state, or the reason for it."},
-    {"Node", "string", NULL, 0, "Where it runs, or will."},
-    {"CPUs", "string", NULL, 0, "The hardware threads it has to itself."},
-    {"NUMA", "string", NULL, 0, "The NUMA nodes its memory comes from."},
-    TABLE_AGE,
-    {"Reason", "string", NULL, 0, "Why it does not run yet."},
-    {"Exit", "string", NULL, 1, "Its exit code, or the signal it died of."},
-    {"Withheld", "string", NULL, 1, "Siblings of its threads, kept idle."},
-};
-
-static const char *
-find_user(const struct meta *meta)
+static void
+add_user(struct table_row *row)
 {
+    const struct meta *meta = row->object->meta;
     const char *user = string_map_find(&meta->annotations, ANNOTATION_USER);
 
-    return user != NULL ? user : string_map_find(&meta->labels, LABEL_USER);
-}
-
-/* Why no node takes it, in a few words; in the buffer. */
-static const char *
-find_wait_reason(const struct pod *pod, struct strbuf *buffer)
-{
-    const struct pod_condition *scheduled =
-        pod_find_condition(pod, "PodScheduled");
-
-    if (scheduled == NULL || !is_text(scheduled->status)
-        || strcmp(scheduled->status, "False") != 0)
-        return "";
-    if (!is_text(scheduled->message))
-        return scheduled->reason;
-    refusals_format_brief(scheduled->message, buffer);
-    return buffer->text;
-}
-
-static const char *
-format_exit(struct arena *arena, const struct pod *pod)
-{
-    struct container_state state;
-
-    if (!pod_main_state(pod, &state) || !state.terminated)
-        return "";
-    if (state.signal != 0)
-        return arena_printf(arena, "signal %" PRId64, state.signal);
-    return arena_printf(arena, "%" PRId64, state.exit_code);
+    table_cell(row,
+               user != NULL ? user
+                            : string_map_find(&meta->labels, LABEL_USER));
 }
 
 static void
-add_kiln_cells(struct table_row *row, const struct object *object)
+add_node(struct table_row *row)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct pod *pod = pod_of(object);
-    const struct allocation *a = pod->status.allocation;
-    struct summary s = {.arena = arena};
-    CLEANUP_STRBUF struct strbuf reason = STRBUF_INIT;
+    table_cell(row, pod_of(row->object)->spec.node_name);
+}
 
-    summarize(object, &s);
-    table_cell(row, pod->meta.name);
-    table_cell(row, find_user(&pod->meta));
-    table_cell(row, s.reason);
-    table_cell(row, pod->spec.node_name);
+static void
+add_cpus(struct table_row *row)
+{
+    const struct allocation *a = pod_of(row->object)->status.allocation;
+
     table_cell(row,
                a != NULL && is_text(a->cpus) ? a->cpus
                : a != NULL                   ? "shared"
                                              : "");
+}
+
+static void
+add_numa(struct table_row *row)
+{
+    const struct allocation *a = pod_of(row->object)->status.allocation;
+
     table_cell(row, a != NULL ? a->memory_nodes : "");
-    table_cell_age(row, pod->meta.created_at_us);
-    table_cell(row, find_wait_reason(pod, &reason));
-    table_cell(row, format_exit(arena, pod));
+}
+
+static void
+add_withheld(struct table_row *row)
+{
+    const struct allocation *a = pod_of(row->object)->status.allocation;
+
     table_cell(row, a != NULL ? a->withheld : "");
 }
 
+/* Why no node takes it, in a few words. */
+static void
+add_wait_reason(struct table_row *row)
+{
+    const struct pod_condition *scheduled =
+        pod_find_condition(pod_of(row->object), "PodScheduled");
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (scheduled == NULL || !is_text(scheduled->status)
+        || strcmp(scheduled->status, "False") != 0)
+        table_cell(row, "");
+    else if (!is_text(scheduled->message))
+        table_cell(row, scheduled->reason);
+    else {
+        refusals_format_brief(scheduled->message, &text);
+        table_cell(row, text.text);
+    }
+}
+
+static void
+add_exit(struct table_row *row)
+{
+    struct container_state state;
+    char text[32] = "";
+
+    if (pod_main_state(pod_of(row->object), &state) && state.terminated) {
+        if (state.signal != 0)
+            snprintf(text, sizeof(text), "signal %" PRId64, state.signal);
+        else
+            snprintf(text, sizeof(text), "%" PRId64, state.exit_code);
+    }
+    table_cell(row, text);
+}
+
+/* clang-format off */
+static const struct table_column kiln_columns[] = {
+    TABLE_NAME,
+    COLUMN("User", add_user, "Whose process it is."),
+    COLUMN("State", add_status, "Its state, or the reason for it."),
+    COLUMN("Node", add_node, "Where it runs, or will."),
+    COLUMN("CPUs", add_cpus, "The hardware threads it has to itself."),
+    COLUMN("NUMA", add_numa, "The NUMA nodes its memory comes from."),
+    TABLE_AGE,
+    COLUMN("Reason", add_wait_reason, "Why it does not run yet."),
+    COLUMN("Exit", add_exit,
+        "Its exit code, or the signal it died of.", WIDE),
+    COLUMN("Withheld", add_withheld,
+        "Siblings of its threads, kept idle.", WIDE),
+};
+/* clang-format on */
+
 const struct table pod_kiln_table = {
-    .kind = &pod_kind,
-    .columns = kiln_columns,
-    .n_columns = ARRAY_SIZE(kiln_columns),
-    .add_cells = add_kiln_cells,
+    TABLE_COLUMNS(kiln_columns),
+    .summarize = summarize,
     .add_conditions = add_conditions,
 };

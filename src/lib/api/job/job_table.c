@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_job.c - the columns of jobs, as upstream has them */
+/* job_table.c - the columns of jobs, as upstream has them */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/request/view.h"
-#include "controller/apiserver/table/table.h"
 #include "lib/api/job/job.h"
-#include "lib/api/object/kind.h"
+#include "lib/api/job/job_tables.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
-
-static const struct table_column columns[] = {
-    TABLE_NAME,
-    {"Status", "string", NULL, 0, "Its state in one word."},
-    {"Completions", "string", NULL, 0, "Pods that succeeded, of those wanted."},
-    {"Duration", "string", NULL, 0, "From its start to its end, or so far."},
-    TABLE_AGE,
-    {"Containers", "string", NULL, 1, "The names of its containers."},
-    {"Images", "string", NULL, 1, "The images of its containers."},
-    {"Selector", "string", NULL, 1, "The labels by which its pods are found."},
-};
 
 static bool
 has_condition(const struct job *job, const char *type)
@@ -54,18 +43,27 @@ find_status(const struct job *job)
 }
 
 static void
-format_completions(const struct job *job, struct strbuf *out)
+add_status(struct table_row *row)
 {
+    table_cell(row, find_status(job_of(row->object)));
+}
+
+static void
+add_completions(struct table_row *row)
+{
+    const struct job *job = job_of(row->object);
     int64_t parallelism =
         job->spec.parallelism != NULL ? *job->spec.parallelism : 0;
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-    strbuf_printf(out, "%" PRId64, job->status.succeeded);
+    strbuf_printf(&out, "%" PRId64, job->status.succeeded);
     if (job->spec.completions != NULL)
-        strbuf_printf(out, "/%" PRId64, *job->spec.completions);
+        strbuf_printf(&out, "/%" PRId64, *job->spec.completions);
     else if (parallelism > 1)
-        strbuf_printf(out, "/1 of %" PRId64, parallelism);
+        strbuf_printf(&out, "/1 of %" PRId64, parallelism);
     else
-        strbuf_add_text(out, "/1");
+        strbuf_add_text(&out, "/1");
+    table_cell(row, out.text);
 }
 
 static int
@@ -123,12 +121,14 @@ format_part(const struct part *p, struct strbuf *out)
 
 /* All parts in the order of their keys. */
 static void
-format_selector(const struct label_selector *selector, struct strbuf *out)
+add_selector(struct table_row *row)
 {
+    const struct label_selector *selector = job_of(row->object)->spec.selector;
     unsigned n_labels = selector != NULL ? selector->match_labels.count : 0;
     unsigned n =
         n_labels + (selector != NULL ? selector->match_expressions.count : 0);
-    struct part *parts = xnew_array(struct part, n + 1);
+    struct part *parts = arena_new_array(row->arena, struct part, n + 1);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     for (unsigned i = 0; i < n; i++) {
         if (i < n_labels) {
@@ -142,22 +142,23 @@ format_selector(const struct label_selector *selector, struct strbuf *out)
     }
     qsort(parts, n, sizeof(*parts), compare_parts);
     if (n == 0)
-        strbuf_add_text(out, "<none>");
+        strbuf_add_text(&out, "<none>");
     for (unsigned i = 0; i < n; i++) {
         if (i > 0)
-            strbuf_add_char(out, ',');
-        format_part(&parts[i], out);
+            strbuf_add_char(&out, ',');
+        format_part(&parts[i], &out);
     }
-    free(parts);
+    table_cell(row, out.text);
 }
 
 static void
-add_duration(struct table_row *row, const struct job *job)
+add_duration(struct table_row *row)
 {
+    const struct job *job = job_of(row->object);
     char text[TABLE_DURATION_SIZE] = "";
     int64_t end_us = job->status.completion_at_us != 0
                          ? job->status.completion_at_us
-                         : row->view->now_us;
+                         : row->now_us;
 
     if (job->status.start_at_us != 0)
         table_format_duration(end_us - job->status.start_at_us, text);
@@ -165,46 +166,49 @@ add_duration(struct table_row *row, const struct job *job)
 }
 
 static void
-add_containers(struct table_row *row, const struct job *job)
+add_containers(struct table_row *row)
 {
+    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
     CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
-    CLEANUP_STRBUF struct strbuf images = STRBUF_INIT;
 
-    for (unsigned i = 0; i < job->spec.template_.spec->containers.count; i++) {
-        const struct container *c =
-            &job->spec.template_.spec->containers.items[i];
-
-        strbuf_printf(&names, "%s%s", i > 0 ? "," : "", c->name);
-        strbuf_printf(&images,
+    for (unsigned i = 0; i < spec->containers.count; i++)
+        strbuf_printf(&names,
                       "%s%s",
                       i > 0 ? "," : "",
-                      c->image != NULL ? c->image : "");
-    }
+                      spec->containers.items[i].name);
     table_cell(row, names.text);
-    table_cell(row, images.text);
 }
 
 static void
-add_cells(struct table_row *row, const struct object *object)
+add_images(struct table_row *row)
 {
-    const struct job *job = job_of(object);
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+    CLEANUP_STRBUF struct strbuf images = STRBUF_INIT;
 
-    table_cell(row, job->meta.name);
-    table_cell(row, find_status(job));
-    format_completions(job, &text);
-    table_cell(row, text.text);
-    add_duration(row, job);
-    table_cell_age(row, job->meta.created_at_us);
-    add_containers(row, job);
-    strbuf_truncate(&text, 0);
-    format_selector(job->spec.selector, &text);
-    table_cell(row, text.text);
+    for (unsigned i = 0; i < spec->containers.count; i++) {
+        const char *image = spec->containers.items[i].image;
+
+        strbuf_printf(&images,
+                      "%s%s",
+                      i > 0 ? "," : "",
+                      image != NULL ? image : "");
+    }
+    table_cell(row, images.text);
 }
 
-const struct table job_table = {
-    .kind = &job_kind,
-    .columns = columns,
-    .n_columns = ARRAY_SIZE(columns),
-    .add_cells = add_cells,
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Status", add_status, "Its state in one word."),
+    COLUMN("Completions", add_completions,
+        "Pods that succeeded, of those wanted."),
+    COLUMN("Duration", add_duration, "From its start to its end, or so far."),
+    TABLE_AGE,
+    COLUMN("Containers", add_containers, "The names of its containers.", WIDE),
+    COLUMN("Images", add_images, "The images of its containers.", WIDE),
+    COLUMN("Selector", add_selector,
+        "The labels by which its pods are found.", WIDE),
 };
+/* clang-format on */
+
+const struct table job_table = {TABLE_COLUMNS(columns)};

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_kiln_table.c - the columns of jobs for people who watch a queue: what a
+ * job is doing, since when, where, and why not
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_tables.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define SECOND_US 1000000
+#define MAX_NAME  40 /* bytes of one in a row; the object has all of it */
+
+/* How the pod runs, or has run; the job remembers the last one. */
+struct run {
+    const char *node_name;
+    int64_t started_at_us; /* 0: its process has not begun */
+    int64_t finished_at_us;
+};
+
+/* The job and the pod that stands for it: the one running, or the newest. */
+struct summary {
+    const struct job *job;
+    const struct pod *pod; /* or NULL: none yet, or none any more */
+    struct run run;
+    enum job_reason reason;
+    const char *words; /* of the reason; or NULL */
+};
+
+static bool
+visit_pod(const struct object *object, void *context)
+{
+    struct summary *s = context;
+    const struct pod *pod = pod_of(object);
+
+    if (s->pod == NULL || pod->meta.created_at_us > s->pod->meta.created_at_us
+        || (pod_is_finished(s->pod) && !pod_is_finished(pod)))
+        s->pod = pod;
+    return true;
+}
+
+static void
+find_run(const struct summary *s, struct run *run)
+{
+    struct container_state state;
+
+    if (s->pod == NULL) {
+        const struct job_run *last = s->job->status.last_run;
+
+        if (last != NULL)
+            *run = (struct run){last->node_name,
+                                last->started_at_us,
+                                last->finished_at_us};
+        return;
+    }
+    run->node_name = s->pod->spec.node_name;
+    if (pod_main_state(s->pod, &state)) {
+        run->started_at_us = state.started_at_us;
+        run->finished_at_us = state.finished_at_us;
+    }
+}
+
+static const void *
+summarize(struct table_row *row)
+{
+    struct summary *s = arena_alloc(row->arena, sizeof(*s));
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    s->job = job_of(row->object);
+    table_visit(row, &pod_kind, POD_BY_JOB, s->job->meta.uid, visit_pod, s);
+    find_run(s, &s->run);
+    s->reason = job_reason_find(
+        &(struct job_reason_facts){
+            .job = s->job,
+            .pod = s->pod,
+            .now_us = row->now_us,
+            .is_whole = table_reads_whole(row),
+        },
+        &words);
+    if (words.length > 0)
+        s->words = arena_strdup(row->arena, words.text);
+    return s;
+}
+
+static bool
+is_phase(const struct pod *pod, const char *phase)
+{
+    return pod != NULL && pod->status.phase != NULL
+           && strcmp(pod->status.phase, phase) == 0;
+}
+
+static enum job_state
+find_state(const struct summary *s)
+{
+    enum job_state state = job_find_state(s->job);
+
+    if (job_state_is_ended(state) || state == JOB_STATE_ENDING)
+        return state;
+    if (s->pod != NULL && s->pod->meta.deleted_at_us != 0)
+        return JOB_STATE_ENDING;
+    if (is_phase(s->pod, "Running"))
+        return JOB_STATE_RUNNING;
+    if (is_phase(s->pod, "Unknown"))
+        return JOB_STATE_UNKNOWN;
+    if (state == JOB_STATE_HELD)
+        return state;
+    if (s->pod != NULL && s->pod->spec.node_name != NULL
+        && s->pod->spec.node_name[0] != '\0')
+        return pod_is_finished(s->pod) ? JOB_STATE_ENDING : JOB_STATE_STARTING;
+    return JOB_STATE_PENDING;
+}
+
+/* "1-02:03:04", as the users of batch systems write it. */
+static void
+format_time(int64_t s, char out[32])
+{
+    if (s >= 86400)
+        snprintf(out,
+                 32,
+                 "%" PRId64 "-%02d:%02d:%02d",
+                 s / 86400,
+                 (int)(s / 3600 % 24),
+                 (int)(s / 60 % 60),
+                 (int)(s % 60));
+    else if (s >= 3600)
+        snprintf(out,
+                 32,
+                 "%d:%02d:%02d",
+                 (int)(s / 3600),
+                 (int)(s / 60 % 60),
+                 (int)(s % 60));
+    else
+        snprintf(out, 32, "%d:%02d", (int)(s / 60), (int)(s % 60));
+}
+
+static void
+add_time(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+    int64_t end_us = s->run.finished_at_us;
+    char text[32] = "";
+
+    if (end_us == 0)
+        end_us = row->now_us;
+    if (s->run.started_at_us != 0)
+        format_time((end_us - s->run.started_at_us) / SECOND_US, text);
+    table_cell(row, text);
+}
+
+static void
+add_limit(struct table_row *row)
+{
+    const int64_t *limit_s =
+        job_of(row->object)->spec.template_.spec->active_deadline_seconds;
+    char text[32] = "none";
+
+    if (limit_s != NULL)
+        format_time(*limit_s, text);
+    table_cell(row, text);
+}
+
+static void
+add_cpus(struct table_row *row)
+{
+    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+    const char *cpus = NULL;
+
+    if (spec->containers.count > 0)
+        cpus = string_map_find(&spec->containers.items[0].resources.requests,
+                               "cpu");
+    table_cell(row, cpus != NULL ? cpus : "shared");
+}
+
+static const char *
+find_name(const struct job *job)
+{
+    const char *name =
+        string_map_find(&job->meta.annotations, "kiln.hpc/job-name");
+
+    return name != NULL ? name : job->meta.name;
+}
+
+/* Names are free texts: a long one would push all rows off the screen. */
+static void
+add_name(struct table_row *row)
+{
+    const char *name = find_name(job_of(row->object));
+    size_t length = strlen(name);
+    char text[MAX_NAME + 2];
+
+    if (length > MAX_NAME) {
+        for (length = MAX_NAME; (name[length] & 0xc0) == 0x80;)
+            length--;
+        snprintf(text, sizeof(text), "%.*s+", (int)length, name);
+        name = text;
+    }
+    table_cell(row, name);
+}
+
+static void
+add_id(struct table_row *row)
+{
+    table_cell_int(row, job_of(row->object)->status.id);
+}
+
+static void
+add_user(struct table_row *row)
+{
+    table_cell(
+        row,
+        string_map_find(&row->object->meta->annotations, ANNOTATION_USER));
+}
+
+static void
+add_partition(struct table_row *row)
+{
+    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+
+    table_cell(row, string_map_find(&spec->node_selector, LABEL_PARTITION));
+}
+
+static void
+add_state(struct table_row *row)
+{
+    table_cell(row, job_state_words(find_state(row->summary))->name);
+}
+
+static void
+add_node(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell(row, s->run.node_name);
+}
+
+static void
+add_reason(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell(row, s->words);
+}
+
+static void
+add_code(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    table_cell(row,
+               s->reason != JOB_REASON_NONE ? job_reason_name(s->reason) : "");
+}
+
+static void
+add_exit(struct table_row *row)
+{
+    const int64_t *code = job_of(row->object)->status.exit_code;
+    char text[24] = "";
+
+    if (code != NULL)
+        snprintf(text, sizeof(text), "%" PRId64, *code);
+    table_cell(row, text);
+}
+
+static void
+add_priority(struct table_row *row)
+{
+    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+
+    table_cell_int(row, spec->priority != NULL ? *spec->priority : 0);
+}
+
+static void
+add_attempts(struct table_row *row)
+{
+    table_cell_int(row, job_of(row->object)->status.attempts);
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    COLUMN("ID", add_id, "The number that commands take.", INTEGER),
+    COLUMN("Name", add_name, "The name its user gave it."),
+    COLUMN("User", add_user, "Whose it is."),
+    COLUMN("Partition", add_partition, "The set of nodes it asked for."),
+    COLUMN("State", add_state, "What it is doing."),
+    COLUMN("Time", add_time, "How long its process has run."),
+    COLUMN("Limit", add_limit, "How long it may run."),
+    COLUMN("CPUs", add_cpus, "The hardware threads it asked for."),
+    COLUMN("Node", add_node, "Where it runs, or ran."),
+    COLUMN("Reason", add_reason, "Why it does not run, or how it ended."),
+    TABLE_AGE,
+    COLUMN("Exit", add_exit, "Its exit code.", WIDE),
+    COLUMN("Priority", add_priority, "Higher goes first.", INTEGER, WIDE),
+    COLUMN("Attempts", add_attempts, "How often it was started.", INTEGER, WIDE),
+    COLUMN("Code", add_code, "The reason by a word that stays the same.", WIDE),
+    COLUMN("Object", table_add_name, "What it is called in the API.",
+        FORMAT("name"), WIDE),
+};
+/* clang-format on */
+
+const struct table job_kiln_table = {
+    TABLE_COLUMNS(columns),
+    .summarize = summarize,
+};
