@@ -141,6 +141,19 @@ spectrum_remove(struct spectrum *s, int64_t value)
             s->counts[i]--;
 }
 
+static bool
+spectrum_is_single(const struct spectrum *s, int64_t *ret_value)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->counts[i] > 0) {
+            *ret_value = s->values[i];
+            n++;
+        }
+    return n == 1;
+}
+
 static int64_t
 spectrum_most(const struct spectrum *s)
 {
@@ -475,6 +488,25 @@ node_results_count_stale(const struct node_results *b,
     return snapshot_changed(s, b->generation, most);
 }
 
+/* Adds to the total of every node what this scorer gives to each of them, which
+ * is one number where all feasible nodes have the same raw score: every
+ * selection of them normalizes it to the same. False: they differ.
+ */
+static bool
+adds_constant(const struct node_results *b, unsigned scorer, int64_t *total)
+{
+    const struct profile_entry *e = entry_of(b, scorer);
+    int64_t value;
+
+    if (!spectrum_is_single(&b->spectra[scorer], &value))
+        return false;
+    *total += e->weight
+              * normalize_one(value,
+                              value > 0 ? value : 0,
+                              e->plugin->normalization == NORMALIZE_REVERSED);
+    return true;
+}
+
 static void
 add_scorer(const struct node_results *b,
            unsigned scorer,
@@ -504,10 +536,16 @@ node_results_totals(const struct node_results *b,
                     unsigned count,
                     int64_t *totals)
 {
-    for (unsigned i = 0; i < count; i++)
-        totals[i] = b->flat[nodes[i]->slot];
+    uint64_t differing = 0;
+    int64_t constant = 0;
+
     for (unsigned i = 0; i < b->n_scorers; i++)
-        if (is_normalized(b, i)
-            && (b->skipped & PLUGIN_BIT(b->scorers[i])) == 0)
+        if (is_normalized(b, i) && (b->skipped & PLUGIN_BIT(b->scorers[i])) == 0
+            && !adds_constant(b, i, &constant))
+            differing |= UINT64_C(1) << i;
+    for (unsigned i = 0; i < count; i++)
+        totals[i] = b->flat[nodes[i]->slot] + constant;
+    for (unsigned i = 0; i < b->n_scorers; i++)
+        if ((differing >> i & 1) != 0)
             add_scorer(b, i, nodes, count, totals);
 }
