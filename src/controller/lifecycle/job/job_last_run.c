@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/macro.h"
 
 static char *
 dup_or_null(const char *text)
@@ -75,11 +77,84 @@ is_later(const struct job_last_run *known,
            && strverscmp(pod_name, known->pod_name) >= 0;
 }
 
+/* How a pod has ended: one word, and a sentence; either may be NULL. */
+struct ending {
+    const char *reason, *message;
+};
+
+static const char *
+text_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+/* The condition by which a pod says why others made it end. */
+static const struct pod_condition *
+find_disruption(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+    const char *phase = pod->status.phase;
+
+    return c != NULL && c->status != NULL && strcmp(c->status, "True") == 0
+                   && (phase == NULL || strcmp(phase, "Succeeded") != 0)
+               ? c
+               : NULL;
+}
+
+/* Upstream's words for who pushed it out, as codes of job_reason.h. */
+static const char *
+reason_of_disruption(const char *reason)
+{
+    static const struct {
+        const char *word;
+        enum job_reason reason;
+    } reasons[] = {
+        {"DeletionByTaintManager", JOB_REASON_EVICTED},
+        {"EvictionByEvictionAPI", JOB_REASON_EVICTED},
+        {"PreemptionByScheduler", JOB_REASON_PREEMPTED},
+    };
+
+    for (size_t i = 0; reason != NULL && i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(reasons[i].word, reason) == 0)
+            return job_reason_name(reasons[i].reason);
+    return text_or_null(reason);
+}
+
+/* Others' cause comes before what its process ended of: most end of a signal
+ * then.
+ */
+static struct ending
+ending_of(const struct pod *pod)
+{
+    const struct pod_condition *disruption = find_disruption(pod);
+    const struct pod_cause *cause = pod->status.cause;
+    struct container_state state = {0};
+    struct ending e = {text_or_null(pod->status.reason),
+                       text_or_null(pod->status.message)};
+
+    if (e.reason == NULL && disruption != NULL && cause != NULL)
+        e = (struct ending){text_or_null(cause->code),
+                            text_or_null(cause->message)};
+    if (e.reason == NULL && disruption != NULL)
+        e = (struct ending){reason_of_disruption(disruption->reason),
+                            text_or_null(disruption->message)};
+    if (e.reason == NULL && pod_main_state(pod, &state))
+        e.reason = text_or_null(state.reason);
+    return e;
+}
+
+const char *
+job_last_run_reason(const struct pod *pod)
+{
+    return ending_of(pod).reason;
+}
+
 void
 job_last_run_note(struct job_last_run *known, const struct pod *pod)
 {
     struct container_state state = {0};
     struct job_last_run run = {0};
+    struct ending ending = ending_of(pod);
     bool has_state = pod_main_state(pod, &state);
 
     run.started_at_us = whole_seconds(state.started_at_us);
@@ -99,11 +174,8 @@ job_last_run_note(struct job_last_run *known, const struct pod *pod)
         return;
     run.pod_name = xstrdup(pod->meta.name);
     run.node_name = dup_or_null(pod->spec.node_name);
-    run.reason =
-        dup_or_null(pod->status.reason != NULL && pod->status.reason[0] != '\0'
-                        ? pod->status.reason
-                        : state.reason);
-    run.message = dup_or_null(pod->status.message);
+    run.reason = dup_or_null(ending.reason);
+    run.message = dup_or_null(ending.message);
     set_usage(&run, pod->status.usage);
     job_last_run_fini(known);
     *known = run;

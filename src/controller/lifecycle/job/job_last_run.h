@@ -32,6 +32,11 @@ void job_last_run_fini(struct job_last_run *run);
 void job_last_run_load(struct job_last_run *run,
                        const struct job_status *status);
 
+/* One word on how a pod has ended that did not succeed: its own reason, the one
+ * for which it was pushed out, or its process's; NULL: none is known.
+ */
+const char *job_last_run_reason(const struct pod *pod);
+
 /* A pod that has ended, as it was last seen; gone: before it told of an end. */
 void job_last_run_note(struct job_last_run *run, const struct pod *pod);
 void job_last_run_note_gone(struct job_last_run *run, const struct pod *pod);

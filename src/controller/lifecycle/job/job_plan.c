@@ -199,6 +199,52 @@ wake_at_deadline(const struct job *job, int64_t now_us, struct job_plan *plan)
         wake_after(plan, job->status.start_at_us + *limit * 1000000 - now_us);
 }
 
+/* ---- The state ---- */
+
+static enum job_state
+find_ending(const struct job_pod_counts *t, const struct job_verdict *verdict)
+{
+    enum job_state state;
+
+    if (verdict->outcome == JOB_COMPLETE)
+        return JOB_STATE_COMPLETED;
+    state = job_state_of_failure(verdict->reason, NULL);
+    return state == JOB_STATE_FAILED ? t->failure : state;
+}
+
+/* One that ran, was stopped or lost and is to start anew; but not a job of many
+ * pods some of which are done.
+ */
+static bool
+waits_again(const struct job_pod_counts *t)
+{
+    return t->run.started_at_us > 0 && t->succeeded == 0;
+}
+
+/* Of many pods the one that is furthest decides: a job runs as long as one of
+ * them does, as an array of Slurm.
+ */
+static enum job_state
+find_state(const struct job *job,
+           const struct job_pod_counts *t,
+           const struct job_verdict *verdict)
+{
+    if (verdict->outcome != JOB_GOES_ON)
+        return t->active > 0 || t->ending > 0 ? JOB_STATE_ENDING
+                                              : find_ending(t, verdict);
+    if (t->running > 0)
+        return JOB_STATE_RUNNING;
+    if (t->silent > 0)
+        return JOB_STATE_UNKNOWN;
+    if (t->ending > 0)
+        return JOB_STATE_ENDING;
+    if (t->placed > 0)
+        return JOB_STATE_STARTING;
+    if (job->spec.suspend)
+        return JOB_STATE_HELD;
+    return waits_again(t) ? JOB_STATE_REQUEUED : JOB_STATE_PENDING;
+}
+
 /* ---- The phases of a job ---- */
 
 static void
@@ -278,6 +324,7 @@ job_plan(const struct job *job,
         if (has_started(job, t))
             job_report_start(&report, t->began_us);
     }
+    job_report_state(&report, find_state(job, t, &verdict));
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;
     plan.event = report.event;

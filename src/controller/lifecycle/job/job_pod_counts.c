@@ -97,6 +97,7 @@ job_pod_counts_new(const struct job *job)
     t->pods = map_new();
     list_init(&t->expected);
     job_last_run_load(&t->run, status);
+    t->failure = job_state_of_failure(NULL, t->run.reason);
     if (is_indexed(job))
         index_counts_load(&t->indexes,
                           status->completed_indexes,
@@ -429,6 +430,16 @@ is_refused(const struct pod *pod)
                && strcmp(pod->status.reason, "ShepherdLost") == 0);
 }
 
+/* The latest failure, whatever order they are seen in. */
+static void
+note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
+{
+    if (ended_us < t->failure_us)
+        return;
+    t->failure = job_state_of_failure(NULL, job_last_run_reason(pod));
+    t->failure_us = ended_us;
+}
+
 /* A rule that matches comes before what the Job forgives. */
 static void
 note_failure(struct job_pod_counts *t,
@@ -450,6 +461,7 @@ note_failure(struct job_pod_counts *t,
         t->excused++;
     else
         t->failed++;
+    note_cause(t, pod, end);
     note_ruling(t, job, pod, ruling);
     note_index_failure(t, job, pod, index, ruling.action, end);
     note_backoff(t, end);
@@ -504,7 +516,27 @@ enum sight {
     SEEN_ENDING = 16,
     SEEN_ENDED = 32,
     SEEN_DELETING = 64,
+    SEEN_PLACED = 128,
+    SEEN_RUNNING = 256,
+    SEEN_SILENT = 512,
 };
+
+static unsigned
+live_sight_of(const struct pod *pod)
+{
+    const char *phase = pod->status.phase != NULL ? pod->status.phase : "";
+    unsigned sight = SEEN_LIVE;
+
+    if (is_condition(pod, "Ready"))
+        sight |= SEEN_READY;
+    if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0')
+        sight |= SEEN_PLACED;
+    if (strcmp(phase, "Running") == 0)
+        sight |= SEEN_RUNNING;
+    if (strcmp(phase, "Unknown") == 0)
+        sight |= SEEN_SILENT;
+    return sight;
+}
 
 static unsigned
 sight_of(const struct job *job, const struct pod *pod)
@@ -519,7 +551,7 @@ sight_of(const struct job *job, const struct pod *pod)
         sight |= SEEN_ACTIVE;
     if (is_asked_to_end(pod))
         return sight | SEEN_ENDING;
-    return sight | SEEN_LIVE | (is_condition(pod, "Ready") ? SEEN_READY : 0u);
+    return sight | live_sight_of(pod);
 }
 
 static int
@@ -534,6 +566,9 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
     t->active += change(was, is, SEEN_ACTIVE);
     t->live += change(was, is, SEEN_LIVE);
     t->ready += change(was, is, SEEN_READY);
+    t->placed += change(was, is, SEEN_PLACED);
+    t->running += change(was, is, SEEN_RUNNING);
+    t->silent += change(was, is, SEEN_SILENT);
     t->ending += change(was, is, SEEN_ENDING);
     t->deleting += change(was, is, SEEN_DELETING);
     if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)

@@ -32,6 +32,7 @@
 
 #include "controller/lifecycle/job/index_counts.h"
 #include "controller/lifecycle/job/job_last_run.h"
+#include "lib/api/job/job_state.h"
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
@@ -45,15 +46,19 @@ struct job_pod_counts {
 
     int64_t made, active, succeeded, failed, excused;
     int64_t live, ready; /* pods that have not ended, nor are asked to */
-    int64_t ending;      /* those that are asked to, and have not */
-    int64_t deleting;    /* those that are asked to go and are not gone */
+    int64_t placed, running, silent; /* of these: those that have a node, run
+                                      * there, or whose node is not heard of */
+    int64_t ending;                  /* those that are asked to, and have not */
+    int64_t deleting; /* those that are asked to go and are not gone */
     int64_t next_index;
     int64_t failures_in_a_row; /* since the last success */
     int64_t last_failure_us, last_success_us;
     int64_t refusals; /* rounds of pods that no node started, since one ran */
-    int64_t refused_at_us; /* when the pods of the last round were made */
-    int64_t began_us;      /* when its first pod was made; 0: not known */
-    char *fail_message;    /* of the rule that fails the job; NULL: none has */
+    int64_t refused_at_us;  /* when the pods of the last round were made */
+    int64_t began_us;       /* when its first pod was made; 0: not known */
+    char *fail_message;     /* of the rule that fails the job; NULL: none has */
+    enum job_state failure; /* how the pod that failed last has */
+    int64_t failure_us;
     struct job_last_run run;
 
     struct map *pods; /* those that are there, to how they were */

@@ -99,6 +99,19 @@ job_report_verdict(struct job_report *r, const struct job_verdict *v)
                   v);
 }
 
+static void
+report_canceller(struct job_report *r)
+{
+    const char *by =
+        string_map_find(&r->job->meta.annotations, ANNOTATION_CANCEL);
+
+    if (by != NULL)
+        json_set_string(r->arena,
+                        r->status,
+                        "cancelledBy",
+                        arena_printf(r->arena, "%.100s", by));
+}
+
 void
 job_report_end(struct job_report *r, const struct job_verdict *v)
 {
@@ -110,6 +123,8 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
                    : (struct job_event){true, v->reason, v->message};
     if (is_complete)
         set_time(r->arena, r->status, "completionTime", r->now_us);
+    if (strcmp(v->reason, "Cancelled") == 0)
+        report_canceller(r);
 }
 
 void
@@ -293,6 +308,19 @@ job_report_start(struct job_report *r, int64_t began_us)
                  r->status,
                  "startTime",
                  began_us > 0 ? began_us : r->now_us);
+}
+
+void
+job_report_state(struct job_report *r, enum job_state state)
+{
+    const char *was = r->job->status.state;
+    const char *is = job_state_words(state)->name;
+
+    if (is_text(was, is)
+        || (was == NULL && state == JOB_STATE_PENDING
+            && json_count(r->status) == 0))
+        return;
+    json_set_string(r->arena, r->status, "state", is);
 }
 
 void

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/api/job/job_state.h"
+
 struct arena;
 struct job;
 struct job_pod_counts;
@@ -48,6 +50,11 @@ void job_report_start(struct job_report *r, int64_t began_us);
 /* The verdict; then, when no pod is left, the end. */
 void job_report_verdict(struct job_report *r, const struct job_verdict *v);
 void job_report_end(struct job_report *r, const struct job_verdict *v);
+
+/* The state, which is not worth a write of its own as long as a Job that is new
+ * only waits.
+ */
+void job_report_state(struct job_report *r, enum job_state state);
 
 void job_report_suspended(struct job_report *r, bool is_suspended);
 void job_report_requeued(struct job_report *r, int64_t before);

@@ -141,7 +141,7 @@ bool job_is_finished(const struct job *job);
  */
 enum job_state job_find_state(const struct job *job);
 
-/* The code that a program exits with which waits for the job, now ended: 0 if it is
+/* The exit code of a program that waits for the job, which has ended: 0 if it is
  * Completed, and otherwise what the job has exited with, but never 0.
  */
 int job_exit_code(const struct job *job);

@@ -91,34 +91,6 @@ summarize(struct table_row *row)
     return s;
 }
 
-static bool
-is_phase(const struct pod *pod, const char *phase)
-{
-    return pod != NULL && pod->status.phase != NULL
-           && strcmp(pod->status.phase, phase) == 0;
-}
-
-static enum job_state
-find_state(const struct summary *s)
-{
-    enum job_state state = job_find_state(s->job);
-
-    if (job_state_is_ended(state) || state == JOB_STATE_ENDING)
-        return state;
-    if (s->pod != NULL && s->pod->meta.deleted_at_us != 0)
-        return JOB_STATE_ENDING;
-    if (is_phase(s->pod, "Running"))
-        return JOB_STATE_RUNNING;
-    if (is_phase(s->pod, "Unknown"))
-        return JOB_STATE_UNKNOWN;
-    if (state == JOB_STATE_HELD)
-        return state;
-    if (s->pod != NULL && s->pod->spec.node_name != NULL
-        && s->pod->spec.node_name[0] != '\0')
-        return pod_is_finished(s->pod) ? JOB_STATE_ENDING : JOB_STATE_STARTING;
-    return JOB_STATE_PENDING;
-}
-
 /* "1-02:03:04", as the users of batch systems write it. */
 static void
 format_time(int64_t s, char out[32])
@@ -231,7 +203,9 @@ add_partition(struct table_row *row)
 static void
 add_state(struct table_row *row)
 {
-    table_cell(row, job_state_words(find_state(row->summary))->name);
+    const struct job *job = job_of(row->object);
+
+    table_cell(row, job_state_words(job_find_state(job))->name);
 }
 
 static void

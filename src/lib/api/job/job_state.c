@@ -54,6 +54,14 @@ job_state_of_name(const char *name)
     return JOB_STATE_NONE;
 }
 
+/* PD is the state of all that wait, also of what was requeued. */
+static bool
+has_code(const struct job_state_words *s, const char *word)
+{
+    return strcasecmp(s->code, word) == 0 || strcasecmp(s->long_code, word) == 0
+           || (s->class == JOB_STATE_WAITS && strcasecmp("PD", word) == 0);
+}
+
 uint32_t
 job_states_of_word(const char *word)
 {
@@ -64,8 +72,7 @@ job_states_of_word(const char *word)
 
         if (strcasecmp(s->name, word) == 0)
             return JOB_STATE_BIT(i);
-        if (strcasecmp(s->code, word) == 0
-            || strcasecmp(s->long_code, word) == 0)
+        if (has_code(s, word))
             set |= JOB_STATE_BIT(i);
     }
     return set;
@@ -94,12 +101,11 @@ job_state_of_failure(const char *condition_reason, const char *run_reason)
     };
     static const struct reason of_run[] = {
         {"DeadlineExceeded", JOB_STATE_TIMED_OUT},
-        {"DeletionByTaintManager", JOB_STATE_NODE_FAILED},
-        {"EvictionByEvictionAPI", JOB_STATE_PREEMPTED},
+        {"Evicted", JOB_STATE_PREEMPTED},
         {"NodeLost", JOB_STATE_NODE_FAILED},
         {"NodeRebooted", JOB_STATE_NODE_FAILED},
         {"OOMKilled", JOB_STATE_OUT_OF_MEMORY},
-        {"PreemptionByScheduler", JOB_STATE_PREEMPTED},
+        {"Preempted", JOB_STATE_PREEMPTED},
         {"ShepherdLost", JOB_STATE_NODE_FAILED},
     };
     enum job_state state =

@@ -73,14 +73,13 @@ job_state_is_ended(enum job_state state)
 enum job_state job_state_of_name(const char *name);
 
 /* The states that a person means by a word in any case: a name ("timedout"), or
- * one of Slurm's codes, which may be that of several states ("PD": Pending and
- * Held). 0: it is no such word.
+ * one of Slurm's codes, which may be that of several states ("PD": all that
+ * wait). 0: it is no such word.
  */
 uint32_t job_states_of_word(const char *word);
 
 /* How a Job has ended whose condition Failed has that reason, where that tells;
- * else by what its last pod ended of (the reason of the pod, of its container,
- * or of its condition DisruptionTarget). Either may be NULL.
+ * else by the reason of its last run (status.lastRun). Either may be NULL.
  */
 enum job_state job_state_of_failure(const char *condition_reason,
                                     const char *run_reason);

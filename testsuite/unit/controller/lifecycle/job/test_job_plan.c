@@ -987,6 +987,167 @@ START_TEST(a_job_that_fails_at_once_has_started_with_its_first_pod)
 }
 END_TEST
 
+/* The state that is written; NULL: none. */
+static const char *
+state_at(int64_t now)
+{
+    return json_get_text(plan_at(now).status, "state");
+}
+
+static void
+given_waiting_pod(const char *name)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+        "\"%s\",\"namespace\":\"default\"},\"spec\":{\"containers\":"
+        "[{\"name\":\"main\"}]},\"status\":{}}",
+        name);
+    const struct object *pod = parse(&pod_kind, text);
+
+    job_pod_counts_see(counts, job_of(job), pod_of(pod));
+    object_unref(pod);
+}
+
+START_TEST(a_new_job_is_pending_by_the_first_write_that_is_made_anyway)
+{
+    given_job("", "", "\"id\":7");
+    ck_assert_ptr_null(plan_at(NOW).status);
+    given_waiting_pod("j-0");
+    ck_assert_str_eq(state_at(NOW), "Pending");
+    done();
+
+    given_job("", "", "\"id\":7,\"state\":\"Pending\",\"active\":1");
+    given_waiting_pod("j-0");
+    ck_assert_ptr_null(state_at(NOW));
+    done();
+}
+END_TEST
+
+START_TEST(the_pod_that_is_furthest_says_what_the_job_does)
+{
+    given_job("", "\"parallelism\":9,\"completions\":9", "");
+    given_waiting_pod("j-0");
+    ck_assert_str_eq(state_at(NOW), "Pending");
+    given_pod("j-1", "\"phase\":\"Pending\"");
+    ck_assert_str_eq(state_at(NOW), "Starting");
+    given_deleted_pod("j-2", "\"phase\":\"Running\"");
+    ck_assert_str_eq(state_at(NOW), "Ending");
+    given_pod("j-3", "\"phase\":\"Unknown\"");
+    ck_assert_str_eq(state_at(NOW), "Unknown");
+    given_pod("j-4", "\"phase\":\"Running\"");
+    ck_assert_str_eq(state_at(NOW), "Running");
+
+    given_pod("j-4", "\"phase\":\"Succeeded\"");
+    ck_assert_str_eq(state_at(NOW), "Unknown");
+    given_pod("j-3", "\"phase\":\"Succeeded\"");
+    given_pod_gone("", "j-2", "\"phase\":\"Succeeded\"");
+    given_pod("j-1", "\"phase\":\"Succeeded\"");
+    ck_assert_str_eq(state_at(NOW), "Pending");
+    done();
+}
+END_TEST
+
+#define RAN(reason)                                                       \
+    "\"phase\":\"Failed\",\"reason\":\"" reason "\","                     \
+    "\"containerStatuses\":[{\"name\":\"main\",\"state\":"                \
+    "{\"terminated\":{\"exitCode\":0,\"reason\":\"Error\",\"startedAt\":" \
+    "\"2023-11-14T22:13:10Z\",\"finishedAt\":\"2023-11-14T22:13:20Z\"}}}]"
+#define PUSHED_OUT                                                         \
+    "\"phase\":\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\"," \
+    "\"status\":\"True\",\"reason\":\"PreemptionByScheduler\","            \
+    "\"message\":\"for k\"}]"
+
+START_TEST(one_that_ran_and_waits_again_is_requeued)
+{
+    given_job("", "\"backoffLimit\":3", "\"attempts\":1");
+    given_pod("j-0", RAN("Error"));
+    ck_assert_str_eq(state_at(NOW), "Requeued");
+    done();
+
+    given_job("", "\"suspend\":true,\"backoffLimit\":3", "\"attempts\":1");
+    given_pod("j-0", RAN("Error"));
+    ck_assert_str_eq(state_at(NOW), "Held");
+    done();
+
+    given_job("", "\"parallelism\":1,\"completions\":9", "\"attempts\":2");
+    given_pod("j-0", RAN("Error"));
+    given_pod("j-1", "\"phase\":\"Succeeded\"");
+    ck_assert_str_eq(state_at(NOW + 3600 * INT64_C(1000000)), "Pending");
+    done();
+}
+END_TEST
+
+START_TEST(an_ending_says_what_the_job_has_ended_of)
+{
+    static const struct {
+        const char *annotations, *pod, *state;
+    } cases[] = {
+        {"", "\"phase\":\"Succeeded\"", "Completed"},
+        {"", FAILED_WITH("3"), "Failed"},
+        {"", RAN("OOMKilled"), "OutOfMemory"},
+        {"", RAN("DeadlineExceeded"), "TimedOut"},
+        {"", RAN("NodeLost"), "NodeFailed"},
+        {"", PUSHED_OUT, "Preempted"},
+        {"\"kiln.hpc/cancel\":\"alice\"", RAN("OOMKilled"), "Cancelled"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct json *status;
+
+        given_job(cases[i].annotations,
+                  "\"backoffLimit\":0",
+                  "\"attempts\":1,\"state\":\"Running\"");
+        given_pod("j-0", cases[i].pod);
+        status = plan_at(NOW).status;
+        ck_assert_str_eq(json_get_text(status, "state"), cases[i].state);
+        ck_assert(has_condition(status, "Complete")
+                  || has_condition(status, "Failed"));
+        if (cases[i].annotations[0] != '\0')
+            ck_assert_str_eq(json_get_text(status, "cancelledBy"), "alice");
+        else
+            ck_assert_ptr_null(json_get(status, "cancelledBy"));
+        done();
+    }
+}
+END_TEST
+
+START_TEST(a_job_that_is_over_ends_while_pods_are_left)
+{
+    given_job("\"kiln.hpc/cancel\":\"alice\"", "", "\"attempts\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+    ck_assert_str_eq(state_at(NOW), "Ending");
+    ck_assert_ptr_null(json_get(plan_at(NOW).status, "cancelledBy"));
+    done();
+}
+END_TEST
+
+/* The cause is found in the Job's status when its pods are gone. */
+START_TEST(an_ending_is_told_after_the_pods_are_gone)
+{
+    given_job("",
+              "\"backoffLimit\":0",
+              "\"attempts\":1,\"failed\":1,\"lastRun\":{\"podName\":\"j-0\","
+              "\"reason\":\"OOMKilled\"},\"conditions\":[{\"type\":"
+              "\"FailureTarget\",\"status\":\"True\",\"reason\":"
+              "\"BackoffLimitExceeded\"}]");
+    ck_assert_str_eq(state_at(NOW), "OutOfMemory");
+    done();
+}
+END_TEST
+
+START_TEST(the_last_run_says_who_pushed_it_out)
+{
+    struct json *run;
+
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1");
+    given_pod("j-0", PUSHED_OUT);
+    run = json_get(plan_at(NOW).status, "lastRun");
+    ck_assert_str_eq(json_get_text(run, "reason"), "Preempted");
+    ck_assert_str_eq(json_get_text(run, "message"), "for k");
+    done();
+}
+END_TEST
+
 SUITE("job_plan",
       a_job_that_fails_at_once_has_started_with_its_first_pod,
       a_new_job_gets_its_pod,
@@ -1020,4 +1181,11 @@ SUITE("job_plan",
       a_job_that_wants_fewer_pods_lets_some_go,
       a_pod_that_was_too_many_has_not_failed,
       a_success_ends_the_row_of_failures,
-      a_job_past_its_deadline_fails_and_ends_its_pods)
+      a_job_past_its_deadline_fails_and_ends_its_pods,
+      a_new_job_is_pending_by_the_first_write_that_is_made_anyway,
+      the_pod_that_is_furthest_says_what_the_job_does,
+      one_that_ran_and_waits_again_is_requeued,
+      an_ending_says_what_the_job_has_ended_of,
+      a_job_that_is_over_ends_while_pods_are_left,
+      an_ending_is_told_after_the_pods_are_gone,
+      the_last_run_says_who_pushed_it_out)

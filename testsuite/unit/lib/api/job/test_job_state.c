@@ -41,8 +41,9 @@ END_TEST
 /* The wire has one spelling; people have many. */
 START_TEST(people_write_states_in_many_ways)
 {
-    uint32_t waiting =
-        JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD);
+    uint32_t waiting = JOB_STATE_BIT(JOB_STATE_PENDING)
+                       | JOB_STATE_BIT(JOB_STATE_HELD)
+                       | JOB_STATE_BIT(JOB_STATE_REQUEUED);
 
     ck_assert_int_eq(job_state_of_name("timedout"), JOB_STATE_NONE);
     ck_assert_uint_eq(job_states_of_word("timedout"),
