@@ -10,7 +10,6 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
 #include "controller/munge_check.h"
@@ -317,8 +316,6 @@ start_store(struct controller *c, struct error *err)
             .clock = &clock_system,
             .directory = s->state_dir,
             .must_exist = !s->is_conformance,
-            .indexes = apiserver_indexes,
-            .n_indexes = N_INDEXES,
             .reserve_bytes = s->reserve_bytes,
             .log_bytes = (size_t)s->watch_log_bytes,
             .log_age_s = s->watch_log_age_us / SECOND_US,

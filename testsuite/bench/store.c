@@ -82,33 +82,13 @@ failed(const struct error *err, void *context)
     die("the store failed", err);
 }
 
-static const char *
-node_of(const struct object *object, char buffer[64])
-{
-    (void)buffer;
-    return pod_of(object)->spec.node_name;
-}
-
-static const char *
-owner_of(const struct object *object, char buffer[64])
-{
-    const struct owner_reference *owner = meta_controller(object->meta);
-
-    (void)buffer;
-    return owner != NULL ? owner->uid : NULL;
-}
-
 static double
 open_store(struct bench *b)
 {
-    static const struct store_index indexes[] = {{&pod_kind, node_of},
-                                                 {&pod_kind, owner_of}};
     const struct store_settings settings = {
         .loop = b->loop,
         .clock = &clock_system,
         .directory = b->directory,
-        .indexes = indexes,
-        .n_indexes = ARRAY_SIZE(indexes),
         .failed = failed,
     };
     struct error err = {0};

@@ -37,7 +37,7 @@ struct workers;
 struct apiserver_settings {
     struct loop *loop;
     struct clock *clock;
-    struct store *store; /* opened with apiserver_indexes */
+    struct store *store;
     struct workers *workers;
     struct auth_server *auth; /* NULL with a policy for conformance */
     const struct policy *policy;

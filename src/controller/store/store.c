@@ -23,7 +23,6 @@
 #include "controller/store/write/batch.h"
 #include "controller/store/write/serial_worker.h"
 #include "controller/store/write/writer.h"
-#include "lib/api/job/job.h"
 #include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -42,44 +41,14 @@
 #define BACKLOG_MOST  (16u << 20)
 #define BACKLOG_LEAST (512u << 10)
 
-static const char *
-job_id_value(const struct object *object, char buffer[64])
-{
-    int64_t id = job_of(object)->status.id;
-
-    if (id == 0)
-        return NULL;
-    snprintf(buffer, 64, "%lld", (long long)id);
-    return buffer;
-}
-
-static const struct store_index job_id_index = {&job_kind, job_id_value};
-
-/* How many of the first indexes are of that kind. */
-static unsigned
-count_indexes(const struct store *s, unsigned first, const struct kind *kind)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < first; i++)
-        n += secondary_index_is_of(s->indexes[i], kind);
-    return n;
-}
-
 static void
-make_indexes(struct store *s)
+make_indexes(struct section *section, const struct kind *kind)
 {
-    unsigned n = s->settings.n_indexes;
-
-    s->n_indexes = n + 1;
-    s->indexes = xnew_array(struct secondary_index *, s->n_indexes);
-    for (unsigned i = 0; i <= n; i++) {
-        const struct store_index *index =
-            i < n ? &s->settings.indexes[i] : &job_id_index;
-
-        s->indexes[i] =
-            secondary_index_new(index, count_indexes(s, i, index->kind));
-    }
+    section->n_indexes = kind_stored(kind) == kind ? kind->n_indexes : 0;
+    section->indexes =
+        xnew_array(struct secondary_index *, section->n_indexes + 1);
+    for (unsigned i = 0; i < section->n_indexes; i++)
+        section->indexes[i] = secondary_index_new(&kind->indexes[i], i);
 }
 
 static void
@@ -89,8 +58,9 @@ make_sections(struct store *s)
     for (unsigned i = 0; i < n_kinds; i++) {
         const struct kind *kind = kinds[i];
 
+        make_indexes(&s->sections[i], kind);
         s->sections[i].objects =
-            object_index_new(kind, count_indexes(s, s->n_indexes, kind));
+            object_index_new(kind, s->sections[i].n_indexes);
         s->sections[i].name =
             kind->group[0] != '\0'
                 ? xasprintf("%s.%s", kind->plural, kind->group)
@@ -114,9 +84,8 @@ make_empty(const struct store_settings *settings)
         s->settings.event_age_s = EVENT_AGE_S;
     if (s->settings.event_limit == 0)
         s->settings.event_limit = EVENT_LIMIT;
-    make_indexes(s);
     make_sections(s);
-    s->watchers = watchers_new(s->indexes, settings->n_indexes);
+    s->watchers = watchers_new();
     s->blobs = blob_counts_new();
     s->secrets = map_new();
     s->quarantine = quarantine_new();
@@ -266,6 +235,9 @@ free_sections(struct store *s)
             object_unref(e->heads[STORE_PENDING]);
         }
         object_index_free(objects);
+        for (unsigned j = 0; j < s->sections[i].n_indexes; j++)
+            secondary_index_free(s->sections[i].indexes[j]);
+        free(s->sections[i].indexes);
         free(s->sections[i].name);
     }
     free(s->sections);
@@ -303,9 +275,6 @@ free_all(struct store *s)
     watchers_free(s->watchers);
     change_log_free(s->change_log);
     free_sections(s);
-    for (unsigned i = 0; i < s->n_indexes; i++)
-        secondary_index_free(s->indexes[i]);
-    free(s->indexes);
     blob_counts_free(s->blobs);
     free_secrets(s->secrets);
     quarantine_free(s->quarantine);
@@ -417,9 +386,10 @@ store_set_head(struct store *s,
                enum store_head head,
                const struct object *object)
 {
-    for (unsigned i = 0; i < s->n_indexes; i++)
-        if (secondary_index_is_of(s->indexes[i], kind))
-            secondary_index_set(s->indexes[i], entry, head, object);
+    struct section *section = store_section(s, kind);
+
+    for (unsigned i = 0; i < section->n_indexes; i++)
+        secondary_index_set(section->indexes[i], entry, head, object);
     if (head == STORE_PENDING && s->settings.moved != NULL)
         s->settings.moved(entry->heads[head], object, s->settings.context);
     object_unref(entry->heads[head]);

@@ -42,9 +42,7 @@ struct store_settings {
     struct loop *loop;
     struct clock *clock;
     const char *directory;
-    bool must_exist; /* or a new store is begun: see initialize.h */
-    const struct store_index *indexes; /* named by their place in here */
-    unsigned n_indexes;
+    bool must_exist;     /* or a new store is begun: see initialize.h */
     size_t log_bytes;    /* of the objects that only the log keeps; 0: 64 MiB */
     int64_t log_age_s;   /* 0: 300 */
     int64_t event_age_s; /* objects of transient kinds go then; 0: 3600 */
@@ -110,8 +108,9 @@ int store_list(struct store *store,
                int64_t revision,
                store_visit_fn *visit,
                void *context);
-void store_visit_index(struct store *store,
-                       unsigned index,
+void store_visit_index(const struct store *store,
+                       const struct kind *kind,
+                       unsigned index, /* of the kind's */
                        enum store_head head,
                        const char *value,
                        store_visit_fn *visit,

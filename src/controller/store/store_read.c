@@ -11,6 +11,8 @@
 #include "controller/store/memory/watchers.h"
 #include "controller/store/store_state.h"
 #include "controller/store/write/writer.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
@@ -41,11 +43,7 @@ store_find_job_id(const struct store *s, enum store_head head, int64_t id)
     char value[32];
 
     snprintf(value, sizeof(value), "%lld", (long long)id);
-    secondary_index_visit(s->indexes[s->n_indexes - 1],
-                          head,
-                          value,
-                          take_first,
-                          &found);
+    store_visit_index(s, &job_kind, JOB_BY_ID, head, value, take_first, &found);
     return found;
 }
 
@@ -130,14 +128,19 @@ store_list(struct store *s,
 }
 
 void
-store_visit_index(struct store *s,
+store_visit_index(const struct store *s,
+                  const struct kind *kind,
                   unsigned index,
                   enum store_head head,
                   const char *value,
                   store_visit_fn *visit,
                   void *context)
 {
-    secondary_index_visit(s->indexes[index], head, value, visit, context);
+    secondary_index_visit(store_section(s, kind)->indexes[index],
+                          head,
+                          value,
+                          visit,
+                          context);
 }
 
 const char *

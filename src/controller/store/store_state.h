@@ -41,6 +41,8 @@ struct writer;
 /* The objects of one kind. */
 struct section {
     struct object_index *objects;
+    struct secondary_index **indexes; /* as in the kind's */
+    unsigned n_indexes;
     char *name;   /* of the kind in the database: "jobs.batch", "pods" */
     size_t count; /* published */
     struct expiry *expiry; /* of transient kinds, or NULL */
@@ -50,9 +52,6 @@ struct store {
     struct store_settings settings;
     struct statedir *directory;
     struct section *sections; /* as in kinds[] */
-    struct secondary_index *
-        *indexes; /* those of the settings, then of job ids */
-    unsigned n_indexes;
     struct change_log *change_log;
     struct watchers *watchers;
     struct blob_counts *blobs;

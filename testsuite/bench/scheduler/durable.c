@@ -16,7 +16,6 @@
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/scheduler/informers.h"
 #include "controller/scheduler/scheduler.h"
 #include "controller/store/store.h"
@@ -158,8 +157,6 @@ open_cluster(struct pod_run *r, const char *below)
     if (store_open(&(struct store_settings){.loop = r->loop,
                                             .clock = &clock_system,
                                             .directory = r->directory,
-                                            .indexes = apiserver_indexes,
-                                            .n_indexes = N_INDEXES,
                                             .failed = failed},
                    &r->store,
                    &err)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "controller/apiserver/access/membership.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/options.h"
 #include "controller/apiserver/request/reply.h"
 #include "controller/apiserver/request/request.h"
@@ -373,7 +372,8 @@ is_used_on_node(const struct request *q,
     struct user_search search = {.namespace = namespace, .claim = claim};
 
     store_visit_index(q->server->store,
-                      INDEX_PODS_BY_NODE,
+                      &pod_kind,
+                      POD_BY_NODE,
                       STORE_PUBLISHED,
                       q->principal->node,
                       visit_user,
@@ -415,7 +415,8 @@ is_on_node(const struct request *q, const struct object *object)
         struct search search = {.job = object, .node = node};
 
         store_visit_index(q->server->store,
-                          INDEX_PODS_BY_JOB,
+                          &pod_kind,
+                          POD_BY_JOB,
                           STORE_PUBLISHED,
                           object->meta->uid,
                           visit_job_pod,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -70,7 +69,8 @@ node_in_use_admit(struct request *q,
     if (is_forced(q) || node_is_fenced(node_of(node)))
         return true;
     store_visit_index(q->server->store,
-                      INDEX_PODS_BY_NODE,
+                      &pod_kind,
+                      POD_BY_NODE,
                       STORE_PENDING,
                       name,
                       count_unfinished,

@@ -7,7 +7,6 @@
  */
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/write.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -88,7 +87,8 @@ quota_admit(struct request *q,
         || q->route.kind->flags & (KIND_TRANSIENT | KIND_VOLATILE))
         return true;
     store_visit_index(q->server->store,
-                      INDEX_QUOTAS_BY_NAMESPACE,
+                      &resource_quota_kind,
+                      RESOURCE_QUOTA_BY_NAMESPACE,
                       STORE_PENDING,
                       q->route.namespace,
                       visit,

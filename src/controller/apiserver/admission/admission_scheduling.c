@@ -7,7 +7,6 @@
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -36,7 +35,8 @@ find_default_class(struct request *q)
     const struct object *object = NULL;
 
     store_visit_index(q->server->store,
-                      INDEX_CLASS_BY_DEFAULT,
+                      &priority_class_kind,
+                      PRIORITY_CLASS_BY_DEFAULT,
                       STORE_PENDING,
                       "default",
                       first,

@@ -6,7 +6,6 @@
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -15,6 +14,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/persistent_volume_claim.h"
+#include "lib/api/storage/storage_class.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -84,7 +84,8 @@ default_storage_admit(struct request *q,
                != NULL)
         return true;
     store_visit_index(q->server->store,
-                      INDEX_STORAGE_BY_DEFAULT,
+                      &storage_class_kind,
+                      STORAGE_CLASS_BY_DEFAULT,
                       STORE_PENDING,
                       "default",
                       choose,

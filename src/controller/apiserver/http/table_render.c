@@ -5,13 +5,11 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/request/frame.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/view.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/table.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -46,11 +44,10 @@ visit_index(const struct table_access *access,
 {
     const struct view_access *a = (const struct view_access *)access;
 
-    (void)kind;
     if (a->view->store != NULL)
         store_visit_index(a->view->store,
-                          index == POD_BY_NODE ? INDEX_PODS_BY_NODE
-                                               : INDEX_PODS_BY_JOB,
+                          kind,
+                          index,
                           STORE_PUBLISHED,
                           value,
                           visit,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -14,18 +13,6 @@
 #include "lib/api/object/object.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
-
-static const struct {
-    const struct kind *kind;
-    const char *field;
-    enum index index;
-} fields[] = {
-    {&pod_kind, "spec.nodeName", INDEX_PODS_BY_NODE},
-    {&event_kind, "involvedObject.name", INDEX_EVENTS_BY_NAME},
-    {&node_kind, "metadata.name", INDEX_NODES_BY_NAME},
-    {&persistent_volume_kind, "spec.nodeName", INDEX_VOLUMES_BY_NODE},
-    {&event_kind, "regarding.name", INDEX_EVENTS_BY_NAME},
-};
 
 struct walk {
     const struct request *q;
@@ -92,18 +79,20 @@ compare_keys(const void *a, const void *b)
 int
 selection_find_index(const struct request *q, const char **ret_value)
 {
+    const struct kind *kind = q->route.kind;
+
     if (q->options.fields == NULL)
         return -1;
-    for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        const char *value;
+    for (unsigned i = 0; i < kind->n_indexes; i++) {
+        const char *path = kind->indexes[i].path, *value;
 
-        if (fields[i].kind != kind_stored(q->route.kind))
+        if (path == NULL)
             continue;
-        value = field_query_demands(q->options.fields, fields[i].field);
+        value = field_query_demands(q->options.fields, path);
         if (value == NULL)
             continue;
         *ret_value = value;
-        return fields[i].index;
+        return (int)i;
     }
     return -1;
 }
@@ -114,6 +103,7 @@ visit_index(struct walk *walk, int index, const char *value)
     char key[OBJECT_KEY_SIZE];
 
     store_visit_index(walk->q->server->store,
+                      kind_stored(walk->q->route.kind),
                       (unsigned)index,
                       STORE_PUBLISHED,
                       value,

@@ -41,7 +41,7 @@ int selection_visit_some(const struct request *q,
                          void *context,
                          char ret_reached[OBJECT_KEY_SIZE]);
 
-/* The index that answers the request's field selector, and the value: -1 if
- * there is none.
+/* Which of the kind's indexes answers the request's field selector, and the
+ * value: -1 if there is none.
  */
 int selection_find_index(const struct request *q, const char **ret_value);

@@ -16,7 +16,6 @@
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/verbs.h"
@@ -258,7 +257,8 @@ check_disjoint(struct member *m)
         < 0)
         return refuse(m, err.text);
     store_visit_index(q->server->store,
-                      INDEX_PODS_BY_NODE,
+                      &pod_kind,
+                      POD_BY_NODE,
                       STORE_PENDING,
                       binding->target.name,
                       check_neighbour,

@@ -10,13 +10,13 @@
 #include "controller/apiserver/admission/content.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/apply.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/cluster/event.h"
+#include "lib/api/job/job.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -222,7 +222,8 @@ reply_submitted(struct request *q, const char *digest)
     const char *before;
 
     store_visit_index(q->server->store,
-                      INDEX_JOBS_BY_KEY,
+                      &job_kind,
+                      JOB_BY_SUBMISSION,
                       STORE_PENDING,
                       value,
                       find_first,

@@ -12,7 +12,6 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/objects/write.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/responder.h"
 #include "controller/apiserver/request/server.h"
@@ -211,7 +210,8 @@ explain_job(struct request *q, const struct object *object)
     struct job_pods pods = {.job = object};
 
     store_visit_index(q->server->store,
-                      INDEX_PODS_BY_JOB,
+                      &pod_kind,
+                      POD_BY_JOB,
                       STORE_PUBLISHED,
                       object->meta->uid,
                       visit_pod,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "controller/store/memory/object_index.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
@@ -22,7 +23,7 @@ struct posting {
 };
 
 struct secondary_index {
-    struct store_index index;
+    struct kind_index index;
     unsigned slot;
     struct posting **table;
     size_t capacity; /* a power of two */
@@ -30,7 +31,7 @@ struct secondary_index {
 };
 
 struct secondary_index *
-secondary_index_new(const struct store_index *index, unsigned slot)
+secondary_index_new(const struct kind_index *index, unsigned slot)
 {
     struct secondary_index *l = xnew(struct secondary_index);
 
@@ -69,16 +70,10 @@ secondary_index_free(struct secondary_index *l)
     free(l);
 }
 
-bool
-secondary_index_is_of(const struct secondary_index *l, const struct kind *kind)
-{
-    return l->index.kind == kind;
-}
-
-const char *
-secondary_index_value(const struct secondary_index *l,
-                      const struct object *object,
-                      char buffer[64])
+static const char *
+value_of(const struct secondary_index *l,
+         const struct object *object,
+         char buffer[64])
 {
     return object != NULL ? l->index.value(object, buffer) : NULL;
 }
@@ -98,8 +93,7 @@ stands_for(const struct secondary_index *l,
     enum store_head head =
         first->heads[STORE_PENDING] ? STORE_PENDING : STORE_PUBLISHED;
     char buffer[64];
-    const char *value =
-        secondary_index_value(l, first->entry->heads[head], buffer);
+    const char *value = value_of(l, first->entry->heads[head], buffer);
 
     return value != NULL && strcmp(value, v) == 0;
 }
@@ -201,7 +195,7 @@ find_own(const struct secondary_index *l,
 {
     for (int head = 0; head < ENTRY_HEADS; head++) {
         char buffer[64];
-        const char *has = secondary_index_value(l, entry->heads[head], buffer);
+        const char *has = value_of(l, entry->heads[head], buffer);
 
         if (has != NULL && strcmp(has, value) == 0)
             return entry->postings[l->slot][head];
@@ -219,7 +213,7 @@ secondary_index_set(struct secondary_index *l,
     struct posting *old = own[head];
     struct posting *new = NULL;
     char buffer[64];
-    const char *value = secondary_index_value(l, object, buffer);
+    const char *value = value_of(l, object, buffer);
 
     if (value != NULL) {
         new = find_own(l, entry, value);

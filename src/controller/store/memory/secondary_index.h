@@ -17,11 +17,12 @@
 #include "lib/base/macro.h"
 
 struct entry;
+struct kind_index;
 struct secondary_index;
 
 /* Life. `slot` is the index's place in an entry's postings. */
 void secondary_index_free(struct secondary_index *l);
-struct secondary_index *secondary_index_new(const struct store_index *index,
+struct secondary_index *secondary_index_new(const struct kind_index *index,
                                             unsigned slot)
     OWNED_BY(secondary_index_free);
 
@@ -37,11 +38,3 @@ void secondary_index_visit(const struct secondary_index *l,
                            const char *value,
                            store_visit_fn *visit,
                            void *context);
-
-bool secondary_index_is_of(const struct secondary_index *l,
-                           const struct kind *kind);
-
-/* The object's value, or NULL; of a NULL object too. */
-const char *secondary_index_value(const struct secondary_index *l,
-                                  const struct object *object,
-                                  char buffer[64]);

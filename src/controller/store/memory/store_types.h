@@ -18,12 +18,6 @@ enum store_head {
     STORE_PENDING,
 };
 
-/* An index over objects of a kind: the value it has, or NULL for none. */
-struct store_index {
-    const struct kind *kind;
-    const char *(*value)(const struct object *object, char buffer[64]);
-};
-
 typedef bool store_visit_fn(const struct object *object, void *context);
 
 /* Either object may be NULL. */

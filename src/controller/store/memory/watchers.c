@@ -5,12 +5,12 @@
 
 #include "controller/store/memory/change_log.h"
 #include "controller/store/memory/object_index.h"
-#include "controller/store/memory/secondary_index.h"
+#include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 
-/* Those who wait for the same: a kind, or a value of an index. */
+/* The watches of the same: of a kind, or of a value of its index. */
 struct group {
     struct list watches;
     struct map *map; /* where it stands, under `value` */
@@ -31,15 +31,13 @@ struct store_watch {
 struct kind_group {
     const struct kind *kind;
     struct group group;
+    struct map **by_value; /* of groups, a map for each index of the kind */
 };
 
 /* While changes are told, a watch that ends is only marked: somebody up the
  * stack may stand on it.
  */
 struct watchers {
-    struct secondary_index *const *indexes;
-    unsigned n_indexes;
-    struct map **by_value; /* of groups, one map per secondary index */
     struct kind_group **kinds;
     unsigned n_kinds;
     unsigned capacity;
@@ -48,16 +46,9 @@ struct watchers {
 };
 
 struct watchers *
-watchers_new(struct secondary_index *const *indexes, unsigned n)
+watchers_new(void)
 {
-    struct watchers *w = xnew(struct watchers);
-
-    w->indexes = indexes;
-    w->n_indexes = n;
-    w->by_value = xnew_array(struct map *, n + 1);
-    for (unsigned i = 0; i < n; i++)
-        w->by_value[i] = map_new();
-    return w;
+    return xnew(struct watchers);
 }
 
 static void
@@ -90,57 +81,64 @@ map_of_groups_free(struct map *map)
     map_free(map);
 }
 
+static void
+kind_group_free(struct kind_group *group)
+{
+    for (unsigned i = 0; i < group->kind->n_indexes; i++)
+        map_of_groups_free(group->by_value[i]);
+    group_clear(&group->group);
+    free(group->by_value);
+    free(group);
+}
+
 void
 watchers_free(struct watchers *w)
 {
     if (w == NULL)
         return;
-    for (unsigned i = 0; i < w->n_indexes; i++)
-        map_of_groups_free(w->by_value[i]);
-    for (unsigned i = 0; i < w->n_kinds; i++) {
-        group_clear(&w->kinds[i]->group);
-        free(w->kinds[i]);
-    }
-    free(w->by_value);
+    for (unsigned i = 0; i < w->n_kinds; i++)
+        kind_group_free(w->kinds[i]);
     free(w->kinds);
     free(w);
 }
 
-static struct group *
+static struct kind_group *
 find_kind(const struct watchers *w, const struct kind *kind)
 {
     for (unsigned i = 0; i < w->n_kinds; i++)
         if (w->kinds[i]->kind == kind)
-            return &w->kinds[i]->group;
+            return w->kinds[i];
     return NULL;
 }
 
-static struct group *
-group_of_kind(struct watchers *w, const struct kind *kind)
+static struct kind_group *
+get_kind(struct watchers *w, const struct kind *kind)
 {
-    struct group *group = find_kind(w, kind);
-    struct kind_group *new;
+    struct kind_group *group = find_kind(w, kind);
 
     if (group != NULL)
         return group;
-    new = xnew(struct kind_group);
-    new->kind = kind;
-    list_init(&new->group.watches);
+    group = xnew(struct kind_group);
+    group->kind = kind;
+    list_init(&group->group.watches);
+    group->by_value = xnew_array(struct map *, kind->n_indexes + 1);
+    for (unsigned i = 0; i < kind->n_indexes; i++)
+        group->by_value[i] = map_new();
     xgrow(w->kinds, w->n_kinds, w->capacity);
-    w->kinds[w->n_kinds++] = new;
-    return &new->group;
+    w->kinds[w->n_kinds++] = group;
+    return group;
 }
 
 static struct group *
-group_of_value(struct watchers *w, int index, const char *value)
+get_value(struct kind_group *of, int index, const char *value)
 {
-    struct group *group = map_find(w->by_value[index], value);
+    struct group *group = map_find(of->by_value[index], value);
 
     if (group != NULL)
         return group;
     group = xnew(struct group);
     list_init(&group->watches);
-    group->map = w->by_value[index];
+    group->map = of->by_value[index];
     group->value = xstrdup(value);
     map_put(group->map, value, group);
     return group;
@@ -206,17 +204,25 @@ end_telling(struct watchers *w)
         sweep(w);
 }
 
+static const char *
+value_of(const struct kind *kind,
+         unsigned index,
+         const struct object *object,
+         char buffer[64])
+{
+    return object != NULL ? kind->indexes[index].value(object, buffer) : NULL;
+}
+
 static void
-tell_value(struct watchers *w,
+tell_value(const struct kind_group *of,
            unsigned index,
            const struct object *object,
            const struct change *c)
 {
     char buffer[64];
-    const char *value =
-        secondary_index_value(w->indexes[index], object, buffer);
+    const char *value = value_of(of->kind, index, object, buffer);
     struct group *group =
-        value != NULL ? map_find(w->by_value[index], value) : NULL;
+        value != NULL ? map_find(of->by_value[index], value) : NULL;
 
     if (group != NULL)
         tell_group(group, c);
@@ -226,52 +232,42 @@ void
 watchers_notify(struct watchers *w, const struct change *change)
 {
     struct change c = *change; /* the ring may move under us */
-    const struct kind *kind = object_index_kind(c.objects);
-    struct group *group = find_kind(w, kind);
+    struct kind_group *of = find_kind(w, object_index_kind(c.objects));
 
+    if (of == NULL)
+        return;
     begin_telling(w);
-    if (group != NULL)
-        tell_group(group, &c);
-    for (unsigned i = 0; i < w->n_indexes; i++) {
-        if (!secondary_index_is_of(w->indexes[i], kind)
-            || map_count(w->by_value[i]) == 0)
+    tell_group(&of->group, &c);
+    for (unsigned i = 0; i < of->kind->n_indexes; i++) {
+        if (map_count(of->by_value[i]) == 0)
             continue;
-        tell_value(w, i, c.old_object, &c);
-        tell_value(w, i, c.new_object, &c);
+        tell_value(of, i, c.old_object, &c);
+        tell_value(of, i, c.new_object, &c);
     }
     end_telling(w);
 }
 
 static bool
-has_value(const struct secondary_index *l,
-          const struct object *object,
-          const char *v)
+has_value(const struct watch_request *request, const struct object *object)
 {
     char buffer[64];
-    const char *value = secondary_index_value(l, object, buffer);
+    const char *value =
+        value_of(request->kind, (unsigned)request->index, object, buffer);
 
-    return value != NULL && strcmp(value, v) == 0;
+    return value != NULL && strcmp(value, request->value) == 0;
 }
 
 static bool
-concerns(const struct watchers *w,
-         const struct watch_request *request,
-         const struct change *c)
+concerns(const struct watch_request *request, const struct change *c)
 {
-    const struct secondary_index *l;
-
     if (object_index_kind(c->objects) != request->kind)
         return false;
-    if (request->index < 0)
-        return true;
-    l = w->indexes[request->index];
-    return has_value(l, c->old_object, request->value)
-           || has_value(l, c->new_object, request->value);
+    return request->index < 0 || has_value(request, c->old_object)
+           || has_value(request, c->new_object);
 }
 
 static void
-replay(struct watchers *w,
-       const struct change_log *change_log,
+replay(const struct change_log *change_log,
        const struct watch_request *request,
        struct store_watch *watch)
 {
@@ -280,7 +276,7 @@ replay(struct watchers *w,
     for (; n < change_log_published(change_log) && !watch->has_ended; n++) {
         struct change c = *change_log_get(change_log, n);
 
-        if (concerns(w, request, &c))
+        if (concerns(request, &c))
             tell(watch, &c);
     }
     if (watch->after < change_log_revision(change_log))
@@ -294,18 +290,19 @@ watchers_add(struct watchers *w,
              struct store_watch **ret_watch)
 {
     struct store_watch *watch = xnew(struct store_watch);
+    struct kind_group *of = get_kind(w, request->kind);
 
     watch->owner = w;
     watch->changed = request->changed;
     watch->context = request->context;
     watch->after = request->revision;
     watch->group = request->index < 0
-                       ? group_of_kind(w, request->kind)
-                       : group_of_value(w, request->index, request->value);
+                       ? &of->group
+                       : get_value(of, request->index, request->value);
     list_add_last(&watch->group->watches, &watch->link);
     *ret_watch = watch;
     begin_telling(w);
-    replay(w, change_log, request, watch);
+    replay(change_log, request, watch);
     end_telling(w);
 }
 

@@ -17,16 +17,14 @@
 
 struct change;
 struct change_log;
-struct secondary_index;
 struct watchers;
 
 /* Life. Freeing ends all watches; their handles are gone. */
 void watchers_free(struct watchers *w);
-struct watchers *watchers_new(struct secondary_index *const *indexes,
-                              unsigned n) OWNED_BY(watchers_free);
+struct watchers *watchers_new(void) OWNED_BY(watchers_free);
 
 /* Change. Add tells what the change log has behind `revision`; *ret_watch is
- * set before that. `index` is -1 or the number of one.
+ * set before that. `index` is -1 or one of the kind's.
  */
 struct watch_request {
     const struct kind *kind;

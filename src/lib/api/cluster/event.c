@@ -362,6 +362,14 @@ static const struct table table = {
 };
 /* clang-format on */
 
+static const struct kind_index indexes[N_EVENT_INDEXES] = {
+    [EVENT_BY_OBJECT] = {"involvedObject.name", select_name},
+};
+
+const struct kind_index event_regarding_indexes[N_EVENT_INDEXES] = {
+    [EVENT_BY_OBJECT] = {"regarding.name", select_name},
+};
+
 const struct kind event_kind = {
     .group = "",
     .version = "v1",
@@ -379,4 +387,6 @@ const struct kind event_kind = {
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

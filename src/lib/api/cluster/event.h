@@ -33,6 +33,12 @@ extern const struct record event_source_record;
 #define N_EVENT_REGARDING 10
 extern const struct selectable_field event_regarding[N_EVENT_REGARDING];
 
+enum event_index {
+    EVENT_BY_OBJECT, /* the name of what it is about */
+    N_EVENT_INDEXES,
+};
+extern const struct kind_index event_regarding_indexes[N_EVENT_INDEXES];
+
 const struct event *event_of(const struct object *object);
 
 /* Adds what is wrong with an event, under its names in core. `controller` is

@@ -367,6 +367,40 @@ static const struct selectable_field selectable[] = {
     {"status.successful", select_successful},
 };
 
+static const char *
+id_value(const struct object *object, char buffer[64])
+{
+    return job_of(object)->status.id != 0 ? select_id(object, buffer) : NULL;
+}
+
+/* Keys are the principal's. The Job names him when he submitted it for somebody
+ * else; otherwise he is its owner.
+ */
+static const char *
+submission_key(const struct object *object, char buffer[64])
+{
+    const char *key =
+        string_map_find(&object->meta->annotations, ANNOTATION_SUBMISSION);
+    const char *submitter =
+        string_map_find(&object->meta->annotations, ANNOTATION_SUBMITTER);
+    const struct security_context *context =
+        job_of(object)->spec.template_.spec->security_context;
+
+    if (key != NULL && submitter != NULL) {
+        snprintf(buffer, 64, "%.12s/%s", submitter, key);
+        return buffer;
+    }
+    if (key == NULL || context == NULL || context->run_as_user == NULL)
+        return NULL;
+    snprintf(buffer, 64, "%" PRId64 "/%s", *context->run_as_user, key);
+    return buffer;
+}
+
+static const struct kind_index indexes[] = {
+    [JOB_BY_ID] = {NULL, id_value},
+    [JOB_BY_SUBMISSION] = {NULL, submission_key},
+};
+
 const struct kind job_kind = {
     .group = "batch",
     .version = "v1",
@@ -388,4 +422,6 @@ const struct kind job_kind = {
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &job_table,
     .kiln_table = &job_kiln_table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

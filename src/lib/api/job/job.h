@@ -133,6 +133,15 @@ extern const struct record job_record;
 #define MANAGED_BY_KILN "kubernetes.io/job-controller"
 
 const struct job *job_of(const struct object *object);
+
+enum job_index {
+    JOB_BY_ID,
+    JOB_BY_SUBMISSION, /* "UID/SUBMISSION-KEY" */
+};
+
+/* A submission key longer than this is refused, so that the value fits. */
+#define SUBMISSION_KEY_MAX 48
+
 bool job_is_finished(const struct job *job);
 
 /* The state, whoever reads it: the one in the status, or, where that is behind

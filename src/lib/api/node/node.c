@@ -308,6 +308,17 @@ static const struct selectable_field selectable[] = {
     {"spec.unschedulable", select_unschedulable},
 };
 
+static const char *
+name_value(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return object->meta->name;
+}
+
+static const struct kind_index indexes[] = {
+    [NODE_BY_NAME] = {"metadata.name", name_value},
+};
+
 const struct kind node_kind = {
     .group = "",
     .version = "v1",
@@ -327,6 +338,8 @@ const struct kind node_kind = {
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &node_table,
     .kiln_table = &node_kiln_table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };
 
 const struct remnant *

@@ -96,6 +96,11 @@ struct node {
 extern const struct record node_record;
 
 const struct node *node_of(const struct object *object);
+
+enum node_index {
+    NODE_BY_NAME, /* so that each agent watches its own for nothing */
+};
+
 const struct node_condition *node_find_condition(const struct node *node,
                                                  const char *type);
 bool node_is_ready(const struct node *node);

@@ -26,6 +26,15 @@ struct selectable_field {
     const char *(*value)(const struct object *object, char buffer[64]);
 };
 
+/* A value that objects are found by without a look at all of them: in the store,
+ * and by watches whose field selector names the path (NULL: none does). NULL:
+ * the object is not found by it. `buffer` may hold the result.
+ */
+struct kind_index {
+    const char *path;
+    const char *(*value)(const struct object *object, char buffer[64]);
+};
+
 enum kind_flag {
     KIND_NAMESPACED = 1 << 0,
     KIND_HAS_STATUS = 1 << 1, /* status changes through /status only */
@@ -80,6 +89,12 @@ struct kind {
 
     const struct selectable_field *selectable;
     unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
+
+    /* Named by their place: a kind with some has an enum for it, enum pod_index.
+     * Of a kind that is stored as another one: that one's, with its own paths.
+     */
+    const struct kind_index *indexes;
+    unsigned n_indexes;
 
     /* The columns it is shown in, upstream's; NULL: name and age. Kiln's own,
      * for clients that ask for them; NULL: the same.

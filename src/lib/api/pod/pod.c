@@ -198,6 +198,21 @@ static const struct selectable_field selectable[] = {
     {"status.nominatedNodeName", select_nominated_node},
 };
 
+static const char *
+job_uid(const struct object *object, char buffer[64])
+{
+    const struct owner_reference *owner =
+        meta_controller_of(object->meta, &job_kind);
+
+    (void)buffer;
+    return owner != NULL ? owner->uid : NULL;
+}
+
+static const struct kind_index indexes[] = {
+    [POD_BY_NODE] = {"spec.nodeName", select_node_name},
+    [POD_BY_JOB] = {NULL, job_uid},
+};
+
 const struct kind pod_kind = {
     .group = "",
     .version = "v1",
@@ -221,4 +236,6 @@ const struct kind pod_kind = {
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &pod_table,
     .kiln_table = &pod_kiln_table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

@@ -274,7 +274,6 @@ const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
 
-/* The values that pods are found by: see table_visit. */
 enum pod_index {
     POD_BY_NODE, /* spec.nodeName, "" while they wait */
     POD_BY_JOB,  /* the uid of the controlling Job */

@@ -159,6 +159,17 @@ static const struct table_column columns[] = {
 static const struct table table = {TABLE_COLUMNS(columns)};
 /* clang-format on */
 
+static const char *
+default_value(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return priority_class_of(object)->global_default ? "default" : NULL;
+}
+
+static const struct kind_index indexes[] = {
+    [PRIORITY_CLASS_BY_DEFAULT] = {NULL, default_value},
+};
+
 const struct kind priority_class_kind = {
     .group = "scheduling.k8s.io",
     .version = "v1",
@@ -174,4 +185,6 @@ const struct kind priority_class_kind = {
     .prepare = prepare,
     .validate = validate,
     .table = &table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

@@ -20,3 +20,7 @@ struct priority_class {
 extern const struct record priority_class_record;
 
 const struct priority_class *priority_class_of(const struct object *object);
+
+enum priority_class_index {
+    PRIORITY_CLASS_BY_DEFAULT, /* "default": the global one */
+};

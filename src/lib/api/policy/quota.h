@@ -18,6 +18,11 @@ struct arena;
 struct json;
 struct kind;
 
+/* The values that ResourceQuotas are found by. */
+enum resource_quota_index {
+    RESOURCE_QUOTA_BY_NAMESPACE,
+};
+
 struct quota_amount {
     const char *name; /* "requests.cpu", "pods", "count/jobs.batch" */
     struct quantity amount;

@@ -5,8 +5,10 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/api/object/resource_rules.h"
 #include "lib/api/object/table.h"
+#include "lib/api/policy/quota.h"
 #include "lib/api/value/resource_name.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
@@ -397,6 +399,17 @@ static const struct table table = {
 };
 /* clang-format on */
 
+static const char *
+namespace_value(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return object->meta->namespace;
+}
+
+static const struct kind_index indexes[] = {
+    [RESOURCE_QUOTA_BY_NAMESPACE] = {NULL, namespace_value},
+};
+
 const struct kind resource_quota_kind = {
     .group = "",
     .version = "v1",
@@ -413,4 +426,6 @@ const struct kind resource_quota_kind = {
     .validate = validate,
     .validate_status = validate_status,
     .table = &table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

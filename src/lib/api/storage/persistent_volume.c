@@ -487,6 +487,10 @@ warn(struct causes *c, const struct json *volume, const struct json *old)
     causes_leave(c, at);
 }
 
+static const struct kind_index indexes[] = {
+    [PERSISTENT_VOLUME_BY_NODE] = {"spec.nodeName", select_node},
+};
+
 const struct kind persistent_volume_kind = {
     .group = "",
     .version = "v1",
@@ -505,4 +509,6 @@ const struct kind persistent_volume_kind = {
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &persistent_volume_table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

@@ -43,6 +43,10 @@ extern const struct record persistent_volume_record;
 const struct persistent_volume *
 persistent_volume_of(const struct object *object);
 
+enum persistent_volume_index {
+    PERSISTENT_VOLUME_BY_NODE, /* whose agent made it; "" for others */
+};
+
 /* Its class, "" for none; its size in bytes. */
 const char *persistent_volume_class(const struct persistent_volume *v);
 int64_t persistent_volume_bytes(const struct persistent_volume *v);

@@ -297,6 +297,29 @@ warn(struct causes *c, const struct json *class, const struct json *old)
     }
 }
 
+static const char *
+default_value(const struct object *object, char buffer[64])
+{
+    static const char *const names[] = {
+        "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+    };
+
+    (void)buffer;
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *text =
+            string_map_find(&object->meta->annotations, names[i]);
+
+        if (text != NULL && strcmp(text, "true") == 0)
+            return "default";
+    }
+    return NULL;
+}
+
+static const struct kind_index indexes[] = {
+    [STORAGE_CLASS_BY_DEFAULT] = {NULL, default_value},
+};
+
 const struct kind storage_class_kind = {
     .group = "storage.k8s.io",
     .version = "v1",
@@ -313,4 +336,6 @@ const struct kind storage_class_kind = {
     .validate = validate,
     .warn = warn,
     .table = &storage_class_table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
 };

@@ -30,6 +30,10 @@ extern const struct record storage_class_record;
 
 const struct storage_class *storage_class_of(const struct object *object);
 
+enum storage_class_index {
+    STORAGE_CLASS_BY_DEFAULT, /* "default": the classes that say so */
+};
+
 /* Bound when a pod that uses it has a node. */
 bool storage_class_waits(const struct storage_class *class);
 bool storage_class_provisions(const struct storage_class *class);

@@ -15,7 +15,6 @@
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/http/render.h"
 #include "controller/apiserver/request/frame.h"
-#include "controller/apiserver/request/indexes.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/view.h"
 #include "controller/apiserver/verbs/verbs.h"
@@ -105,8 +104,6 @@ world_init(struct world *w)
     if (store_open(&(struct store_settings){.loop = w->loop,
                                             .clock = &w->time.clock,
                                             .directory = w->directory,
-                                            .indexes = apiserver_indexes,
-                                            .n_indexes = N_INDEXES,
                                             .moved = world_moved,
                                             .failed = world_failed,
                                             .context = w},

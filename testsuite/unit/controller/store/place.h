@@ -52,25 +52,13 @@ place_failed(const struct error *err, void *context)
     loop_stop(p->loop);
 }
 
-static inline const char *
-place_node_of(const struct object *object, char buffer[64])
-{
-    (void)buffer;
-    return pod_of(object)->spec.node_name;
-}
-
-#define PLACE_BY_NODE 0 /* the index */
-
 static inline int
 place_try_open(struct place *p, struct error *err)
 {
-    static const struct store_index indexes[] = {{&pod_kind, place_node_of}};
     const struct store_settings settings = {
         .loop = p->loop,
         .clock = &p->clock,
         .directory = p->directory,
-        .indexes = indexes,
-        .n_indexes = ARRAY_SIZE(indexes),
         .reserve_bytes = 64 << 10,
         .log_age_s = p->log_age_s,
         .log_bytes = p->log_bytes,

@@ -410,7 +410,8 @@ count_on_node(struct place *p, const char *node)
     struct place_names names = {0};
 
     store_visit_index(p->store,
-                      PLACE_BY_NODE,
+                      &pod_kind,
+                      POD_BY_NODE,
                       STORE_PENDING,
                       node,
                       place_add_name,

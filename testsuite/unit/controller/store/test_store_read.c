@@ -233,7 +233,8 @@ on_node(struct place *p,
 {
     names->text[0] = '\0';
     store_visit_index(p->store,
-                      PLACE_BY_NODE,
+                      &pod_kind,
+                      POD_BY_NODE,
                       head,
                       node,
                       place_add_name,

@@ -95,7 +95,8 @@ START_TEST(a_rollback_forgets_everything)
     place_settle(&p);
     place_reopen(&p);
     store_visit_index(p.store,
-                      PLACE_BY_NODE,
+                      &pod_kind,
+                      POD_BY_NODE,
                       STORE_PUBLISHED,
                       "n1",
                       place_add_name,

@@ -87,7 +87,44 @@ START_TEST(every_table_is_sound)
 }
 END_TEST
 
+static bool
+is_selectable(const struct kind *kind, const char *path)
+{
+    bool found = strcmp(path, "metadata.name") == 0;
+
+    for (unsigned i = 0; i < kind->n_selectable; i++)
+        found = found || strcmp(kind->selectable[i].path, path) == 0;
+    return found;
+}
+
+/* A path that no field selector may name would find nothing, in silence; and
+ * the places in the second list of a kind under two names are the store's.
+ */
+START_TEST(indexes_are_of_fields_that_may_be_selected)
+{
+    for (unsigned i = 0; i < n_kinds; i++) {
+        const struct kind *kind = kinds[i];
+
+        ck_assert_uint_eq(kind->n_indexes, kind_stored(kind)->n_indexes);
+        for (unsigned j = 0; j < kind->n_indexes; j++) {
+            const struct kind_index *index = &kind->indexes[j];
+
+            ck_assert_msg(index->value == kind_stored(kind)->indexes[j].value,
+                          "%s: %u",
+                          kind->name,
+                          j);
+            ck_assert_msg(index->path == NULL
+                              || is_selectable(kind, index->path),
+                          "%s: %s",
+                          kind->name,
+                          index->path);
+        }
+    }
+}
+END_TEST
+
 SUITE("registry",
       a_kind_is_found_by_path_and_by_name,
       people_may_call_a_kind_many_names,
-      every_table_is_sound)
+      every_table_is_sound,
+      indexes_are_of_fields_that_may_be_selected)

@@ -26,7 +26,7 @@ value_of(const struct object *object, char buffer[64])
     return buffer;
 }
 
-static const struct store_index index_of_values = {&pod_kind, value_of};
+static const struct kind_index index_of_values = {NULL, value_of};
 
 struct tally {
     const struct object *object;

@@ -56,7 +56,7 @@ open_ear(struct ear *ear, int64_t revision, const char *node)
     ck_assert_int_eq(store_watch(ear->place->store,
                                  &pod_kind,
                                  revision,
-                                 node != NULL ? PLACE_BY_NODE : -1,
+                                 node != NULL ? POD_BY_NODE : -1,
                                  node,
                                  hear,
                                  ear,
