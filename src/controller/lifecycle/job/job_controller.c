@@ -23,11 +23,18 @@
 #include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 
-#define PARALLEL_JOBS   256u
-#define PODS_AT_A_TIME  64u
-#define COUNTS_DELAY_US INT64_C(1000000)
-#define EXPECT_FOR_US   (60 * INT64_C(1000000))
-#define OVERDUE_MS      1000
+#define PARALLEL_JOBS  256u
+#define PODS_AT_A_TIME 64u
+#define EXPECT_FOR_US  (60 * INT64_C(1000000))
+#define OVERDUE_MS     1000
+
+/* How long counts alone wait to be written: a second, and longer while more
+ * jobs than that wait for each second, because in a burst of short jobs most
+ * end before.
+ */
+#define COUNTS_DELAY_US   INT64_C(1000000)
+#define COUNTS_A_SECOND   200u
+#define MOST_COUNTS_DELAY 10
 
 /* The memory of a Job between two syncs. */
 struct memory {
@@ -42,6 +49,7 @@ struct job_controller {
     struct workqueue *queue;
     struct job_sync_settings sync;
     struct map *memories; /* by job key */
+    size_t n_put_off;     /* of these, with counts to be written */
     struct timer *overdue;
 };
 
@@ -59,8 +67,10 @@ forget(struct job_controller *c, const char *key)
 {
     struct memory *m = map_remove(c->memories, key);
 
-    if (m != NULL)
-        free_memory(m);
+    if (m == NULL)
+        return;
+    c->n_put_off -= m->counts_due_us != 0;
+    free_memory(m);
 }
 
 struct recount {
@@ -141,9 +151,26 @@ forget_if_quiet(struct job_controller *c,
         forget(c, key);
 }
 
-/* Counts alone wait for company, up to COUNTS_DELAY_US; what ends or suspends
- * a job does not wait.
- */
+static void
+put_off(struct job_controller *c, struct memory *m, int64_t now_us)
+{
+    size_t seconds = ++c->n_put_off / COUNTS_A_SECOND;
+
+    if (seconds < 1)
+        seconds = 1;
+    if (seconds > MOST_COUNTS_DELAY)
+        seconds = MOST_COUNTS_DELAY;
+    m->counts_due_us = now_us + (int64_t)seconds * COUNTS_DELAY_US;
+}
+
+static void
+stop_putting_off(struct job_controller *c, struct memory *m)
+{
+    c->n_put_off -= m->counts_due_us != 0;
+    m->counts_due_us = 0;
+}
+
+/* Counts alone wait for company; what ends or suspends a job does not wait. */
 static bool
 puts_off_status(struct job_controller *c,
                 const char *key,
@@ -153,13 +180,13 @@ puts_off_status(struct job_controller *c,
     int64_t now = clock_monotonic_us(c->clock);
 
     if (plan->status == NULL || plan->status_is_urgent) {
-        m->counts_due_us = 0;
+        stop_putting_off(c, m);
         return false;
     }
     if (m->counts_due_us == 0)
-        m->counts_due_us = now + COUNTS_DELAY_US;
+        put_off(c, m, now);
     if (now >= m->counts_due_us) {
-        m->counts_due_us = 0;
+        stop_putting_off(c, m);
         return false;
     }
     workqueue_add_after(c->queue, key, (m->counts_due_us - now) / 1000 + 1);

@@ -130,6 +130,75 @@ START_TEST(a_job_gets_one_pod_and_an_event_says_so)
 }
 END_TEST
 
+#define BURST 2000
+
+static void
+put_job_of_burst(int i)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"b%d\",\"namespace\":"
+                     "\"default\",\"uid\":\"u%d\"},\"spec\":{"
+                     "\"completions\":1,\"parallelism\":1,\"template\":{"
+                     "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                     "\"status\":{\"id\":%d}}",
+                     i,
+                     i,
+                     i + 1));
+}
+
+/* Has the job looked at; how many pods its status then tells of. */
+static int64_t
+count_told(int i)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *job = arena_printf(arena, "b%d", i);
+    const char *pod = arena_printf(arena, "b%d-0", i);
+
+    fake_client_put(
+        api,
+        &pod_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"%s\",\"namespace\":"
+                     "\"default\",\"uid\":\"%s\",\"ownerReferences\":[{"
+                     "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
+                     "\"%s\",\"uid\":\"u%d\",\"controller\":true}]},"
+                     "\"spec\":{\"nodeName\":\"n1\"}}",
+                     pod,
+                     uid_of(&pod_kind, pod),
+                     job,
+                     i));
+    settle();
+    return job_of(fake_client_find(api, &job_kind, "default", job))
+        ->status.active;
+}
+
+/* Of jobs that come one at a time the counts are written after a second. */
+START_TEST(the_counts_of_a_job_are_written_the_later_the_more_jobs_wait)
+{
+    begin();
+    for (int i = 0; i < BURST; i++)
+        put_job_of_burst(i);
+    for (int i = 0; i < 100 && fake_client_count(api, &pod_kind) < BURST; i++)
+        settle();
+    settle();
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_MERGE_PATCH, "status"), 0);
+
+    now.monotonic_us += INT64_C(1100000);
+    ck_assert_int_eq(count_told(0), 1);
+    ck_assert_int_eq(count_told(BURST - 1), 0);
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_MERGE_PATCH, "status"), 1);
+
+    now.monotonic_us += INT64_C(10000000);
+    ck_assert_int_eq(count_told(BURST - 1), 1);
+    end();
+}
+END_TEST
+
 START_TEST(a_create_that_fails_is_tried_again)
 {
     begin();
@@ -406,6 +475,7 @@ END_TEST
 
 SUITE("job_control",
       a_job_gets_one_pod_and_an_event_says_so,
+      the_counts_of_a_job_are_written_the_later_the_more_jobs_wait,
       a_create_that_fails_is_tried_again,
       how_a_pod_ended_is_known_though_it_went_at_once,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
