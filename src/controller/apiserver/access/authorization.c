@@ -23,179 +23,18 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-#define V(verb)   (1u << (verb))
-#define READ      (V(VERB_GET) | V(VERB_LIST) | V(VERB_WATCH))
-#define UPDATE    (V(VERB_REPLACE) | V(VERB_PATCH))
-#define REMOVE    (V(VERB_DELETE) | V(VERB_DELETE_COLLECTION))
-#define WRITE     (V(VERB_CREATE) | UPDATE | REMOVE)
-#define ANY_KIND  NULL
-#define PLAIN     SUBRESOURCE_NONE
-#define ANY_PART  N_SUBRESOURCES
-#define STATUS_OF SUBRESOURCE_STATUS
-#define CLAIM     (&persistent_volume_claim_kind)
-#define VOLUME    (&persistent_volume_kind)
-#define MAPS      (&config_map_kind)
+#define CLAIM  (&persistent_volume_claim_kind)
+#define VOLUME (&persistent_volume_kind)
 
-/* Read from the top; the first line that fits decides. */
-static const struct rule {
-    enum principal_type principal;
-    unsigned verbs;
-    const struct kind *kind;
-    enum subresource subresource;
-    enum scope scope;
-} rules[] = {
-    {PRINCIPAL_ADMINISTRATOR, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
-
-    /* nodes: cordon, drain, taint, label; jobs: hold, release, cancel */
-    {PRINCIPAL_OPERATOR, UPDATE, &node_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_OPERATOR, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_OPERATOR, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_OPERATOR,
-     V(VERB_CREATE),
-     &pod_kind,
-     SUBRESOURCE_EVICTION,
-     SCOPE_ALL},
-    /* and what every user may */
-    {PRINCIPAL_OPERATOR, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR,
-     V(VERB_CREATE),
-     &events_event_kind,
-     PLAIN,
-     SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_OPERATOR, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_OPERATOR, READ, ANY_KIND, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_OPERATOR, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
-    {PRINCIPAL_OPERATOR, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_OPERATOR, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
-    {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
-    {PRINCIPAL_OPERATOR, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
-    {PRINCIPAL_OPERATOR, READ, &job_kind, SUBRESOURCE_WHY, SCOPE_ALL},
-    {PRINCIPAL_OPERATOR, READ, &pod_kind, SUBRESOURCE_WHY, SCOPE_ALL},
-
-    /* their own jobs and pods, in namespaces they belong to; of others the
-     * fields that redaction leaves
-     */
-    {PRINCIPAL_USER, READ | WRITE, MAPS, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, WRITE, &lease_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, V(VERB_CREATE), &event_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, V(VERB_CREATE), &events_event_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, UPDATE, &event_kind, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_USER, UPDATE, &events_event_kind, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_USER, READ, ANY_KIND, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_USER, READ, ANY_KIND, STATUS_OF, SCOPE_ALL},
-    {PRINCIPAL_USER, V(VERB_CREATE), &job_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, V(VERB_CREATE), &pod_kind, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, V(VERB_CREATE), CLAIM, PLAIN, SCOPE_MEMBERS},
-    {PRINCIPAL_USER, UPDATE | REMOVE, CLAIM, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_USER, UPDATE | REMOVE, &job_kind, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_USER, UPDATE | REMOVE, &pod_kind, PLAIN, SCOPE_OWN},
-    {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_OWN},
-    {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
-    {PRINCIPAL_USER, READ, &pod_kind, SUBRESOURCE_LOG, SCOPE_OWN},
-    {PRINCIPAL_USER, READ, &job_kind, SUBRESOURCE_WHY, SCOPE_OWN},
-    {PRINCIPAL_USER, READ, &pod_kind, SUBRESOURCE_WHY, SCOPE_OWN},
-    {PRINCIPAL_USER,
-     V(VERB_CREATE),
-     &pod_kind,
-     SUBRESOURCE_EVICTION,
-     SCOPE_OWN},
-    /* a rootless agent, where the site allows it (admission) */
-    {PRINCIPAL_USER, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_ENROL, SCOPE_ALL},
-    {PRINCIPAL_USER, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_ALL},
-
-    /* its own node, lease, and pods bound to it, nothing else */
-    {PRINCIPAL_AGENT, READ, &node_kind, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ | UPDATE, &node_kind, STATUS_OF, SCOPE_NODE},
-    {PRINCIPAL_AGENT,
-     READ | WRITE,
-     &node_kind,
-     SUBRESOURCE_REQUESTS,
-     SCOPE_NODE},
-    {PRINCIPAL_AGENT,
-     V(VERB_CREATE),
-     &node_kind,
-     SUBRESOURCE_USAGE,
-     SCOPE_NODE},
-    {PRINCIPAL_AGENT, V(VERB_CREATE), &node_kind, SUBRESOURCE_MARK, SCOPE_NODE},
-    {PRINCIPAL_AGENT, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ | WRITE, &lease_kind, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ, &pod_kind, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ | UPDATE, &pod_kind, STATUS_OF, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ, &job_kind, SUBRESOURCE_SCRIPT, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ, &job_kind, SUBRESOURCE_ENVIRONMENT, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ, VOLUME, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, READ | UPDATE, VOLUME, STATUS_OF, SCOPE_NODE},
-    {PRINCIPAL_AGENT, V(VERB_GET), CLAIM, PLAIN, SCOPE_NODE},
-    {PRINCIPAL_AGENT, V(VERB_CREATE) | UPDATE, &event_kind, PLAIN, SCOPE_ALL},
-
-    /* root of some machine, before its node has a secret */
-    {PRINCIPAL_ENROLLING, V(VERB_GET), &node_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_ENROLLING, V(VERB_CREATE), &node_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_ENROLLING,
-     V(VERB_CREATE),
-     &node_kind,
-     SUBRESOURCE_ENROL,
-     SCOPE_ALL},
-    {PRINCIPAL_ENROLLING,
-     V(VERB_CREATE),
-     &node_kind,
-     SUBRESOURCE_MARK,
-     SCOPE_ALL},
-
-    {PRINCIPAL_SCHEDULER, READ, ANY_KIND, ANY_PART, SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER,
-     V(VERB_CREATE),
-     &pod_kind,
-     SUBRESOURCE_BINDING,
-     SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER, UPDATE, &pod_kind, STATUS_OF, SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER, V(VERB_DELETE), &pod_kind, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER,
-     V(VERB_CREATE),
-     &pod_kind,
-     SUBRESOURCE_EVICTION,
-     SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER, UPDATE, VOLUME, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER, UPDATE, CLAIM, PLAIN, SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER,
-     V(VERB_CREATE) | UPDATE,
-     &event_kind,
-     PLAIN,
-     SCOPE_ALL},
-    {PRINCIPAL_SCHEDULER,
-     V(VERB_CREATE) | UPDATE,
-     &lease_kind,
-     PLAIN,
-     SCOPE_ALL},
-
-    /* everything but placing */
-    {PRINCIPAL_LIFECYCLE,
-     V(VERB_CREATE),
-     &pod_kind,
-     SUBRESOURCE_BINDING,
-     SCOPE_NONE},
-    {PRINCIPAL_LIFECYCLE, READ | WRITE, ANY_KIND, ANY_PART, SCOPE_ALL},
-};
-
-/* Fields that an operator may change of another user's job or pod. */
-static const char *const operator_fields[] = {
-    "metadata.annotations",
-    "metadata.labels",
-    "metadata.resourceVersion",
-    "metadata.generation",
-    "spec.priority",
-    "spec.priorityClassName",
-    "spec.suspend",
-    "spec.template.spec.priority",
-    "spec.template.spec.priorityClassName",
+/* Of every kind, behind the kind's own. */
+static const struct {
+    unsigned principals, verbs;
+    bool is_of_all_parts; /* or of the object itself and its status */
+} rights[] = {
+    {PRINCIPAL_BIT(PRINCIPAL_ADMINISTRATOR), MAY_READ | MAY_WRITE, true},
+    {BY_USERS, MAY_READ, false},
+    {BY_SCHEDULER, MAY_READ, true},
+    {BY_LIFECYCLE, MAY_READ | MAY_WRITE, true},
 };
 
 enum scope
@@ -207,15 +46,20 @@ authorization_scope(enum principal_type principal,
     /* Everybody may ask who they are and what they may do. */
     if (kind->flags & KIND_ANSWERED)
         return verb == VERB_CREATE ? SCOPE_ALL : SCOPE_NONE;
-    for (unsigned i = 0; i < ARRAY_SIZE(rules); i++) {
-        const struct rule *rule = &rules[i];
+    for (unsigned i = 0; i < kind->n_rights; i++) {
+        const struct right *right = &kind->rights[i];
 
-        if (rule->principal == principal && rule->verbs & V(verb)
-            && (rule->kind == ANY_KIND || rule->kind == kind)
-            && (rule->subresource == ANY_PART
-                || rule->subresource == subresource))
-            return rule->scope;
+        if (right->principals & PRINCIPAL_BIT(principal)
+            && right->verbs & VERB_BIT(verb)
+            && right->subresource == subresource)
+            return right->scope;
     }
+    for (unsigned i = 0; i < ARRAY_SIZE(rights); i++)
+        if (rights[i].principals & PRINCIPAL_BIT(principal)
+            && rights[i].verbs & VERB_BIT(verb)
+            && (rights[i].is_of_all_parts || subresource == SUBRESOURCE_NONE
+                || subresource == SUBRESOURCE_STATUS))
+            return SCOPE_ALL;
     return SCOPE_NONE;
 }
 
@@ -464,18 +308,18 @@ authorization_check_change(struct request *q,
                            const struct json *tree)
 {
     CLEANUP(arena_freep) struct arena *arena = NULL;
+    const char *const *fields = old_object->kind->operator_fields;
     struct json *before, *after;
 
-    if (q->principal->type != PRINCIPAL_OPERATOR
-        || is_owner(q->principal, old_object)
-        || (old_object->kind != &job_kind && old_object->kind != &pod_kind))
+    if (q->principal->type != PRINCIPAL_OPERATOR || fields == NULL
+        || is_owner(q->principal, old_object))
         return true;
     arena = arena_new(0);
     before = object_tree(old_object, arena);
     after = json_dup(arena, tree);
-    for (unsigned i = 0; i < ARRAY_SIZE(operator_fields); i++) {
-        remove_path(before, operator_fields[i]);
-        remove_path(after, operator_fields[i]);
+    for (unsigned i = 0; fields[i] != NULL; i++) {
+        remove_path(before, fields[i]);
+        remove_path(after, fields[i]);
     }
     return json_equals(before, after)
            || refuse(q,
@@ -487,7 +331,7 @@ bool
 authorization_reads_whole(const struct principal *principal,
                           const struct object *object)
 {
-    if (object->kind != &pod_kind && object->kind != &job_kind)
+    if (object->kind->redact == NULL)
         return true;
     switch (principal->type) {
     case PRINCIPAL_ADMINISTRATOR:

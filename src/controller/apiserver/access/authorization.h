@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* authorization.h - who may do what: one table, and what each line covers
+/* authorization.h - who may do what, and what each right covers
  *
- * The table (authorization.c) gives a scope to a principal, a verb and a
- * resource; whether a scope covers one object is asked when the object is at
- * hand. What nobody listed is refused.
+ * The rights of a kind (lib/api/object/rights.h), and those of every kind, give
+ * a scope to a principal, a verb and a subresource; whether a scope covers one
+ * object is asked when the object is at hand. Every other request is refused.
  *
- * Thread: the loop's. The table itself is pure.
+ * Thread: the loop's. The rights themselves are constants.
  * See:    DESIGN.md section 3, "Who may do what".
  */
 #pragma once
@@ -25,8 +25,8 @@ enum scope authorization_scope(enum principal_type principal,
                                const struct kind *kind,
                                enum subresource subresource);
 
-/* Before the verb: false, and a 403, when no line of the table allows it, or
- * none for that namespace or name. Sets the request's scope.
+/* Before the verb: false, and a 403, when no right allows it, or none for that
+ * namespace or name. Sets the request's scope.
  */
 bool authorization_check(struct request *request);
 

@@ -13,19 +13,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "lib/api/object/rights.h"
 #include "lib/auth/identity.h"
 
 struct policy;
-
-enum principal_type {
-    PRINCIPAL_USER,
-    PRINCIPAL_OPERATOR,
-    PRINCIPAL_ADMINISTRATOR,
-    PRINCIPAL_AGENT,     /* of one node */
-    PRINCIPAL_ENROLLING, /* may become an agent: root of some machine */
-    PRINCIPAL_SCHEDULER,
-    PRINCIPAL_LIFECYCLE,
-};
 
 struct principal {
     enum principal_type type;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/access/redaction.h"
 #include "controller/apiserver/http/object_slice.h"
 #include "controller/apiserver/http/table_render.h"
 #include "controller/apiserver/request/frame.h"
@@ -80,8 +79,9 @@ add_redacted(struct frame *out,
              bool with_kind)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *tree = redaction_tree(arena, object);
+    struct json *tree = object_tree(object, arena);
 
+    object->kind->redact(arena, tree);
     if (metadata_alone) {
         begin_partial(out, view);
         add_tree(out, json_get(tree, "metadata"));

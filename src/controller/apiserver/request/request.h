@@ -43,15 +43,6 @@ enum body_format {
     BODY_UNKNOWN,
 };
 
-/* How much of a resource the principal may see or change. */
-enum scope {
-    SCOPE_NONE,
-    SCOPE_MEMBERS, /* in namespaces that the principal belongs to */
-    SCOPE_OWN,     /* what runs, or would run, as the principal */
-    SCOPE_NODE,    /* the agent's node, its lease, pods bound to it */
-    SCOPE_ALL,
-};
-
 /* A job's script or environment that admission took out of the tree, in the
  * request's arena.
  */

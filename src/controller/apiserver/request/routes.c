@@ -39,30 +39,6 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_WHY] = "why",
 };
 
-#define V(verb) (1u << (verb))
-
-static const struct {
-    const struct kind *kind;
-    enum subresource subresource;
-    unsigned verbs;
-} subresources[] = {
-    {&job_kind, SUBRESOURCE_ENVIRONMENT, V(VERB_GET)},
-    {&job_kind, SUBRESOURCE_SCRIPT, V(VERB_GET)},
-    {&job_kind, SUBRESOURCE_WHY, V(VERB_GET)},
-    {&namespace_kind, SUBRESOURCE_FINALIZE, V(VERB_REPLACE)},
-    {&node_kind, SUBRESOURCE_APPROVE, V(VERB_CREATE)},
-    {&node_kind, SUBRESOURCE_ENROL, V(VERB_CREATE)},
-    {&node_kind, SUBRESOURCE_MARK, V(VERB_CREATE)},
-    {&node_kind, SUBRESOURCE_REQUESTS, V(VERB_GET) | V(VERB_CREATE)},
-    {&node_kind, SUBRESOURCE_RESET, V(VERB_CREATE)},
-    {&node_kind, SUBRESOURCE_USAGE, V(VERB_CREATE)},
-    {&pod_kind, SUBRESOURCE_BINDING, V(VERB_CREATE)},
-    {&pod_kind, SUBRESOURCE_EVICTION, V(VERB_CREATE)},
-    {&pod_kind, SUBRESOURCE_EXEC, V(VERB_CREATE) | V(VERB_GET)},
-    {&pod_kind, SUBRESOURCE_LOG, V(VERB_GET)},
-    {&pod_kind, SUBRESOURCE_WHY, V(VERB_GET)},
-};
-
 const char *
 verb_name(enum verb verb)
 {
@@ -98,13 +74,10 @@ static unsigned
 subresource_verbs(const struct kind *kind, enum subresource subresource)
 {
     if (subresource == SUBRESOURCE_STATUS)
-        return kind->flags & KIND_HAS_STATUS
-                   ? V(VERB_GET) | V(VERB_REPLACE) | V(VERB_PATCH)
-                   : 0;
-    for (unsigned i = 0; i < ARRAY_SIZE(subresources); i++)
-        if (subresources[i].kind == kind
-            && subresources[i].subresource == subresource)
-            return subresources[i].verbs;
+        return kind->flags & KIND_HAS_STATUS ? MAY_GET | MAY_UPDATE : 0;
+    for (unsigned i = 0; i < kind->n_subresources; i++)
+        if (kind->subresources[i].subresource == subresource)
+            return kind->subresources[i].verbs;
     return 0;
 }
 
@@ -113,7 +86,7 @@ subresource_allows(const struct kind *kind,
                    enum subresource subresource,
                    enum verb verb)
 {
-    return subresource_verbs(kind, subresource) & V(verb);
+    return subresource_verbs(kind, subresource) & VERB_BIT(verb);
 }
 
 /* Splits in place; an empty segment inside ("//") makes it no resource's path,
@@ -208,7 +181,7 @@ subresource_verb(struct route *r, enum http_method method)
         r->verb = VERB_CREATE;
     else if (object_verb(r, method) != ROUTE_FOUND)
         return ROUTE_NO_METHOD;
-    return verbs & V(r->verb) ? ROUTE_FOUND : ROUTE_NO_METHOD;
+    return verbs & VERB_BIT(r->verb) ? ROUTE_FOUND : ROUTE_NO_METHOD;
 }
 
 /* Parses the path behind "/api/v1/" or "/apis/GROUP/VERSION/". */

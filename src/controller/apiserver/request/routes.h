@@ -15,42 +15,11 @@
 
 #include <stdbool.h>
 
+#include "lib/api/object/rights.h"
 #include "lib/http/http.h"
 
 struct arena;
 struct kind;
-
-enum verb {
-    VERB_GET,
-    VERB_LIST,
-    VERB_WATCH,
-    VERB_CREATE,
-    VERB_REPLACE,
-    VERB_PATCH,
-    VERB_DELETE,
-    VERB_DELETE_COLLECTION,
-    N_VERBS,
-};
-
-enum subresource {
-    SUBRESOURCE_NONE,
-    SUBRESOURCE_STATUS,
-    SUBRESOURCE_APPROVE,
-    SUBRESOURCE_BINDING,
-    SUBRESOURCE_ENROL,
-    SUBRESOURCE_ENVIRONMENT,
-    SUBRESOURCE_EVICTION,
-    SUBRESOURCE_EXEC,
-    SUBRESOURCE_FINALIZE,
-    SUBRESOURCE_LOG,
-    SUBRESOURCE_MARK,
-    SUBRESOURCE_REQUESTS,
-    SUBRESOURCE_RESET,
-    SUBRESOURCE_SCRIPT,
-    SUBRESOURCE_USAGE,
-    SUBRESOURCE_WHY,
-    N_SUBRESOURCES,
-};
 
 struct route {
     enum verb verb;

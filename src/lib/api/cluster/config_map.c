@@ -5,6 +5,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
@@ -130,6 +131,10 @@ static const struct table_column columns[] = {
 };
 static const struct table table = {TABLE_COLUMNS(columns)};
 
+static const struct right rights[] = {
+    {BY_USERS, MAY_READ | MAY_WRITE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+};
+
 const struct kind config_map_kind = {
     .group = "",
     .version = "v1",
@@ -144,4 +149,5 @@ const struct kind config_map_kind = {
     .prepare = prepare,
     .validate = validate,
     .table = &table,
+    KIND_RIGHTS(rights),
 };

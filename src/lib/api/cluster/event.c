@@ -3,6 +3,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/arena.h"
@@ -370,6 +371,15 @@ const struct kind_index event_regarding_indexes[N_EVENT_INDEXES] = {
     [EVENT_BY_OBJECT] = {"regarding.name", select_name},
 };
 
+/* clang-format off */
+static const struct right rights[] = {
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_USERS, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_OWN},
+    {BY_AGENT, MAY_CREATE | MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_SCHEDULER, MAY_CREATE | MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL},
+};
+/* clang-format on */
+
 const struct kind event_kind = {
     .group = "",
     .version = "v1",
@@ -389,4 +399,5 @@ const struct kind event_kind = {
     .table = &table,
     .indexes = indexes,
     .n_indexes = ARRAY_SIZE(indexes),
+    KIND_RIGHTS(rights),
 };

@@ -5,6 +5,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
 
@@ -240,6 +241,11 @@ validate(struct causes *c, const struct json *event, const struct json *old)
         check_changes(c, stored, to_stored(c->arena, old));
 }
 
+static const struct right rights[] = {
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_USERS, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_OWN},
+};
+
 const struct kind events_event_kind = {
     .group = "events.k8s.io",
     .version = "v1",
@@ -261,4 +267,5 @@ const struct kind events_event_kind = {
     .stored_as = &event_kind,
     .to_stored = to_stored,
     .from_stored = from_stored,
+    KIND_RIGHTS(rights),
 };

@@ -3,6 +3,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
@@ -78,6 +79,14 @@ static const struct table_column columns[] = {
 };
 static const struct table table = {TABLE_COLUMNS(columns)};
 
+/* clang-format off */
+static const struct right rights[] = {
+    {BY_USERS, MAY_WRITE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_AGENT, MAY_READ | MAY_WRITE, SUBRESOURCE_NONE, SCOPE_NODE},
+    {BY_SCHEDULER, MAY_CREATE | MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL},
+};
+/* clang-format on */
+
 const struct kind lease_kind = {
     .group = "coordination.k8s.io",
     .version = "v1",
@@ -91,4 +100,5 @@ const struct kind lease_kind = {
     .prepare = prepare,
     .validate = validate,
     .table = &table,
+    KIND_RIGHTS(rights),
 };

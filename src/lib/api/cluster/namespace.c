@@ -4,6 +4,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/object/table.h"
 #include "lib/api/value/rows.h"
 #include "lib/json/json.h"
@@ -174,6 +175,10 @@ static const struct table_column columns[] = {
 };
 static const struct table table = {TABLE_COLUMNS(columns)};
 
+static const struct kind_subresource subresources[] = {
+    {SUBRESOURCE_FINALIZE, VERB_BIT(VERB_REPLACE)},
+};
+
 const struct kind namespace_kind = {
     .group = "",
     .version = "v1",
@@ -192,4 +197,5 @@ const struct kind namespace_kind = {
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &table,
+    KIND_SUBRESOURCES(subresources),
 };

@@ -9,6 +9,7 @@
 #include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/value/rows.h"
 
 #define EXIT_CODE_KILLED 137 /* 128 and SIGKILL, as a shell says it */
@@ -401,6 +402,40 @@ static const struct kind_index indexes[] = {
     [JOB_BY_SUBMISSION] = {NULL, submission_key},
 };
 
+/* Users have their own jobs; operators hold, release and cancel those of others
+ * but do not see what they run; an agent fetches what its node is to run.
+ */
+/* clang-format off */
+static const struct right rights[] = {
+    {BY_OPERATOR, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_OPERATOR, MAY_READ, SUBRESOURCE_WHY, SCOPE_ALL},
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_USERS, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_OWN},
+    {BY_USERS, MAY_READ, SUBRESOURCE_SCRIPT, SCOPE_OWN},
+    {BY_USERS, MAY_READ, SUBRESOURCE_ENVIRONMENT, SCOPE_OWN},
+    {BY_USERS, MAY_READ, SUBRESOURCE_WHY, SCOPE_OWN},
+    {BY_AGENT, MAY_READ, SUBRESOURCE_SCRIPT, SCOPE_NODE},
+    {BY_AGENT, MAY_READ, SUBRESOURCE_ENVIRONMENT, SCOPE_NODE},
+};
+/* clang-format on */
+
+static const char *const operator_fields[] = {
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.resourceVersion",
+    "metadata.generation",
+    "spec.suspend",
+    "spec.template.spec.priority",
+    "spec.template.spec.priorityClassName",
+    NULL,
+};
+
+static const struct kind_subresource subresources[] = {
+    {SUBRESOURCE_ENVIRONMENT, MAY_GET},
+    {SUBRESOURCE_SCRIPT, MAY_GET},
+    {SUBRESOURCE_WHY, MAY_GET},
+};
+
 const struct kind job_kind = {
     .group = "batch",
     .version = "v1",
@@ -418,10 +453,14 @@ const struct kind job_kind = {
     .validate = job_validate,
     .validate_status = job_validate_status,
     .warn = job_warn,
+    .redact = job_redact,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &job_table,
     .kiln_table = &job_kiln_table,
     .indexes = indexes,
     .n_indexes = ARRAY_SIZE(indexes),
+    KIND_RIGHTS(rights),
+    .operator_fields = operator_fields,
+    KIND_SUBRESOURCES(subresources),
 };

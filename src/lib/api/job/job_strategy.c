@@ -386,3 +386,20 @@ job_validate_status(struct causes *c,
     meta_check(c, &job_kind, NAME_DNS_SUBDOMAIN, job, old);
     job_status_check(c, job, old);
 }
+
+void
+job_redact(struct arena *arena, struct json *job)
+{
+    struct json *spec = json_get(job, "spec");
+    struct json *run = json_get_path(job, "status.lastRun");
+
+    meta_redact(arena, job);
+    if (json_is(spec, JSON_OBJECT)) {
+        json_remove(spec, "script");
+        json_remove(spec, "environment");
+    }
+    pod_template_redact(arena, json_get(spec, "template"));
+    /* The agent names the paths in it that it could not open. */
+    if (run != NULL)
+        json_remove(run, "message");
+}

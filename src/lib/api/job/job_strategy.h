@@ -14,6 +14,7 @@ void job_prepare(struct arena *arena, struct json *job, const struct json *old);
 void
 job_validate(struct causes *c, const struct json *job, const struct json *old);
 void job_warn(struct causes *c, const struct json *job, const struct json *old);
+void job_redact(struct arena *arena, struct json *job);
 void job_validate_status(struct causes *c,
                          const struct json *job,
                          const struct json *old);

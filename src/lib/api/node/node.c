@@ -7,6 +7,7 @@
 #include "lib/api/node/node_tables.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/value/rows.h"
 
 /* clang-format off */
@@ -319,6 +320,36 @@ static const struct kind_index indexes[] = {
     [NODE_BY_NAME] = {"metadata.name", name_value},
 };
 
+/* Operators cordon, drain, taint and label. A user may start a rootless agent
+ * where the site allows it, which admission checks. Root of some machine
+ * enrols before its node has a secret.
+ */
+/* clang-format off */
+static const struct right rights[] = {
+    {BY_OPERATOR, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_USER, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_USER, MAY_CREATE, SUBRESOURCE_ENROL, SCOPE_ALL},
+    {BY_USER, MAY_CREATE, SUBRESOURCE_MARK, SCOPE_ALL},
+    {BY_AGENT, MAY_READ | MAY_CREATE, SUBRESOURCE_NONE, SCOPE_NODE},
+    {BY_AGENT, MAY_READ | MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_NODE},
+    {BY_AGENT, MAY_READ | MAY_WRITE, SUBRESOURCE_REQUESTS, SCOPE_NODE},
+    {BY_AGENT, MAY_CREATE, SUBRESOURCE_USAGE, SCOPE_NODE},
+    {BY_AGENT, MAY_CREATE, SUBRESOURCE_MARK, SCOPE_NODE},
+    {BY_ENROLLING, MAY_GET | MAY_CREATE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_ENROLLING, MAY_CREATE, SUBRESOURCE_ENROL, SCOPE_ALL},
+    {BY_ENROLLING, MAY_CREATE, SUBRESOURCE_MARK, SCOPE_ALL},
+};
+/* clang-format on */
+
+static const struct kind_subresource subresources[] = {
+    {SUBRESOURCE_APPROVE, MAY_CREATE},
+    {SUBRESOURCE_ENROL, MAY_CREATE},
+    {SUBRESOURCE_MARK, MAY_CREATE},
+    {SUBRESOURCE_REQUESTS, MAY_GET | MAY_CREATE},
+    {SUBRESOURCE_RESET, MAY_CREATE},
+    {SUBRESOURCE_USAGE, MAY_CREATE},
+};
+
 const struct kind node_kind = {
     .group = "",
     .version = "v1",
@@ -340,6 +371,8 @@ const struct kind node_kind = {
     .kiln_table = &node_kiln_table,
     .indexes = indexes,
     .n_indexes = ARRAY_SIZE(indexes),
+    KIND_RIGHTS(rights),
+    KIND_SUBRESOURCES(subresources),
 };
 
 const struct remnant *

@@ -16,6 +16,8 @@ struct arena;
 struct json;
 struct object;
 struct causes;
+struct kind_subresource;
+struct right;
 struct table;
 
 /* A field that `fieldSelector` may name, and how to read it from the view.
@@ -87,6 +89,11 @@ struct kind {
                  const struct json *object,
                  const struct json *old);
 
+    /* Removes from a tree what only the owner of the object may read: what it
+     * runs. NULL: all who may read it see the whole.
+     */
+    void (*redact)(struct arena *arena, struct json *object);
+
     const struct selectable_field *selectable;
     unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
 
@@ -95,6 +102,16 @@ struct kind {
      */
     const struct kind_index *indexes;
     unsigned n_indexes;
+
+    /* Its subresources beside status, and what others than administrators may
+     * do (rights.h). Operators may change these fields alone of an object that
+     * is another user's, NULL-terminated; NULL: all.
+     */
+    const struct kind_subresource *subresources;
+    unsigned n_subresources;
+    const struct right *rights;
+    unsigned n_rights;
+    const char *const *operator_fields;
 
     /* The columns it is shown in, upstream's; NULL: name and age. Kiln's own,
      * for clients that ask for them; NULL: the same.
@@ -110,6 +127,10 @@ struct kind {
     struct json *(*to_stored)(struct arena *arena, const struct json *object);
     struct json *(*from_stored)(struct arena *arena, const struct json *object);
 };
+
+#define KIND_RIGHTS(array) .rights = (array), .n_rights = ARRAY_SIZE(array)
+#define KIND_SUBRESOURCES(array) \
+    .subresources = (array), .n_subresources = ARRAY_SIZE(array)
 
 /* The kind that objects of this one are kept as: mostly itself. */
 static inline const struct kind *

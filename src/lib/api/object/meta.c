@@ -5,6 +5,8 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
 
 /* clang-format off */
 static const struct field owner_reference_fields[] = {
@@ -158,4 +160,39 @@ meta_has_finalizer(const struct meta *meta, const char *name)
         if (strcmp(meta->finalizers.items[i], name) == 0)
             return true;
     return false;
+}
+
+/* Annotations that say nothing of what is run. */
+static const char *const kept_annotations[] = {
+    ANNOTATION_USER,
+    ANNOTATION_UID,
+    ANNOTATION_INDEX,
+    "kiln.hpc/held-by",
+    "kiln.hpc/suspended-by",
+    "kiln.hpc/suspended-at",
+    "kiln.hpc/deleted-by",
+};
+
+void
+meta_redact(struct arena *arena, struct json *object)
+{
+    struct json *meta = json_get(object, "metadata");
+    const struct json *all = json_get(meta, "annotations");
+    struct json *kept = NULL;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(kept_annotations); i++) {
+        struct json *value = json_get(all, kept_annotations[i]);
+
+        if (value == NULL)
+            continue;
+        if (kept == NULL)
+            kept = json_object(arena);
+        json_set(arena, kept, kept_annotations[i], value);
+    }
+    if (json_is(meta, JSON_OBJECT)) {
+        json_remove(meta, "annotations");
+        json_remove(meta, "managedFields");
+    }
+    if (kept != NULL)
+        json_set(arena, meta, "annotations", kept);
 }

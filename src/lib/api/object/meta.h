@@ -92,6 +92,11 @@ void meta_prepare(const struct kind *kind,
                   struct json *object,
                   const struct json *old);
 
+/* Removes from an object, or a template of one, what only its owner may see in
+ * the metadata: annotations but those that say nothing of what is run.
+ */
+void meta_redact(struct arena *arena, struct json *object);
+
 /* Labels and annotations of Kiln's own. */
 #define LABEL_USER      "kiln.hpc/user" /* the owner's name, when valid */
 #define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"

@@ -5,6 +5,7 @@
 
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/pod/pod_strategy.h"
 #include "lib/api/pod/pod_tables.h"
@@ -213,6 +214,48 @@ static const struct kind_index indexes[] = {
     [POD_BY_JOB] = {NULL, job_uid},
 };
 
+/* Users have their own pods, operators release and cancel those of others, and
+ * an agent those of its node. The lifecycle controllers do everything but
+ * place.
+ */
+/* clang-format off */
+static const struct right rights[] = {
+    {BY_OPERATOR, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_OPERATOR, MAY_CREATE, SUBRESOURCE_EVICTION, SCOPE_ALL},
+    {BY_OPERATOR, MAY_READ, SUBRESOURCE_WHY, SCOPE_ALL},
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_USERS, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_OWN},
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_EVICTION, SCOPE_OWN},
+    {BY_USERS, MAY_READ, SUBRESOURCE_LOG, SCOPE_OWN},
+    {BY_USERS, MAY_READ, SUBRESOURCE_WHY, SCOPE_OWN},
+    {BY_AGENT, MAY_READ | MAY_DELETE, SUBRESOURCE_NONE, SCOPE_NODE},
+    {BY_AGENT, MAY_READ | MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_NODE},
+    {BY_SCHEDULER, MAY_CREATE, SUBRESOURCE_BINDING, SCOPE_ALL},
+    {BY_SCHEDULER, MAY_CREATE, SUBRESOURCE_EVICTION, SCOPE_ALL},
+    {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_ALL},
+    {BY_SCHEDULER, MAY_DELETE, SUBRESOURCE_NONE, SCOPE_ALL},
+    {BY_LIFECYCLE, MAY_CREATE, SUBRESOURCE_BINDING, SCOPE_NONE},
+};
+/* clang-format on */
+
+static const char *const operator_fields[] = {
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.resourceVersion",
+    "metadata.generation",
+    "spec.priority",
+    "spec.priorityClassName",
+    NULL,
+};
+
+static const struct kind_subresource subresources[] = {
+    {SUBRESOURCE_BINDING, MAY_CREATE},
+    {SUBRESOURCE_EVICTION, MAY_CREATE},
+    {SUBRESOURCE_EXEC, MAY_CREATE | MAY_GET},
+    {SUBRESOURCE_LOG, MAY_GET},
+    {SUBRESOURCE_WHY, MAY_GET},
+};
+
 const struct kind pod_kind = {
     .group = "",
     .version = "v1",
@@ -232,10 +275,14 @@ const struct kind pod_kind = {
     .validate = pod_validate,
     .validate_status = pod_validate_status,
     .warn = pod_warn_of,
+    .redact = pod_redact,
     .selectable = selectable,
     .n_selectable = ARRAY_SIZE(selectable),
     .table = &pod_table,
     .kiln_table = &pod_kiln_table,
     .indexes = indexes,
     .n_indexes = ARRAY_SIZE(indexes),
+    KIND_RIGHTS(rights),
+    .operator_fields = operator_fields,
+    KIND_SUBRESOURCES(subresources),
 };

@@ -24,6 +24,9 @@ void pod_validate_status(struct causes *c,
 void
 pod_warn_of(struct causes *c, const struct json *pod, const struct json *old);
 
+void pod_redact(struct arena *arena, struct json *pod);
+void pod_template_redact(struct arena *arena, struct json *template);
+
 void pod_spec_drop_disabled(struct arena *arena,
                             struct json *spec,
                             const struct json *old);

@@ -8,6 +8,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/resource_rules.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/storage/storage_class.h"
 #include "lib/api/storage/storage_tables.h"
 #include "lib/api/storage/volume_source.h"
@@ -491,6 +492,12 @@ static const struct kind_index indexes[] = {
     [PERSISTENT_VOLUME_BY_NODE] = {"spec.nodeName", select_node},
 };
 
+static const struct right rights[] = {
+    {BY_AGENT, MAY_READ, SUBRESOURCE_NONE, SCOPE_NODE},
+    {BY_AGENT, MAY_READ | MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_NODE},
+    {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL},
+};
+
 const struct kind persistent_volume_kind = {
     .group = "",
     .version = "v1",
@@ -511,4 +518,5 @@ const struct kind persistent_volume_kind = {
     .table = &persistent_volume_table,
     .indexes = indexes,
     .n_indexes = ARRAY_SIZE(indexes),
+    KIND_RIGHTS(rights),
 };

@@ -8,6 +8,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/object_reference.h"
 #include "lib/api/object/resource_rules.h"
+#include "lib/api/object/rights.h"
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/storage_tables.h"
 #include "lib/api/value/quantity.h"
@@ -442,6 +443,13 @@ warn(struct causes *c, const struct json *claim, const struct json *old)
     causes_leave(c, at);
 }
 
+static const struct right rights[] = {
+    {BY_USERS, MAY_CREATE, SUBRESOURCE_NONE, SCOPE_MEMBERS},
+    {BY_USERS, MAY_UPDATE | MAY_REMOVE, SUBRESOURCE_NONE, SCOPE_OWN},
+    {BY_AGENT, MAY_GET, SUBRESOURCE_NONE, SCOPE_NODE},
+    {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL},
+};
+
 const struct kind persistent_volume_claim_kind = {
     .group = "",
     .version = "v1",
@@ -459,6 +467,7 @@ const struct kind persistent_volume_claim_kind = {
     .validate_status = validate_status,
     .warn = warn,
     .table = &persistent_volume_claim_table,
+    KIND_RIGHTS(rights),
 };
 
 const char *const claim_system_annotations[] = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/api/object/meta.h"
+#include "lib/api/object/rights.h"
 #include "testsuite/lib/suite.h"
 
 START_TEST(a_kind_is_found_by_path_and_by_name)
@@ -123,8 +124,33 @@ START_TEST(indexes_are_of_fields_that_may_be_selected)
 }
 END_TEST
 
+static bool
+has_subresource(const struct kind *kind, enum subresource subresource)
+{
+    bool found =
+        subresource == SUBRESOURCE_NONE
+        || (subresource == SUBRESOURCE_STATUS && kind->flags & KIND_HAS_STATUS);
+
+    for (unsigned i = 0; i < kind->n_subresources; i++)
+        found = found || kind->subresources[i].subresource == subresource;
+    return found;
+}
+
+START_TEST(rights_are_of_subresources_that_the_kind_has)
+{
+    for (unsigned i = 0; i < n_kinds; i++)
+        for (unsigned j = 0; j < kinds[i]->n_rights; j++)
+            ck_assert_msg(
+                has_subresource(kinds[i], kinds[i]->rights[j].subresource),
+                "%s: right %u",
+                kinds[i]->name,
+                j);
+}
+END_TEST
+
 SUITE("registry",
       a_kind_is_found_by_path_and_by_name,
       people_may_call_a_kind_many_names,
       every_table_is_sound,
-      indexes_are_of_fields_that_may_be_selected)
+      indexes_are_of_fields_that_may_be_selected,
+      rights_are_of_subresources_that_the_kind_has)
