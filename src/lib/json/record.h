@@ -108,8 +108,10 @@ struct record {
     const char *name; /* "io.k8s.api.core.v1.PodSpec" */
     size_t size;      /* of the C struct; 0 when nothing is bound */
     const struct field *fields;
-    unsigned n_fields; /* at most RECORD_MAX_FIELDS */
-    bool is_atomic;    /* applied as a whole (upstream's mapType) */
+    unsigned n_fields;   /* at most RECORD_MAX_FIELDS */
+    bool is_atomic;      /* applied as a whole (upstream's mapType) */
+    const char *message; /* which number each field has in protobuf
+                            (lib/protobuf/messages.h); NULL: it has no such form */
     const char *help;
 };
 

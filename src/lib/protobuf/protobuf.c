@@ -23,7 +23,7 @@ struct decoder {
 
 static int decode_message(struct decoder *d,
                           const struct record *record,
-                          const struct message *message,
+                          const char *message,
                           struct wire_reader bytes,
                           struct json *into);
 
@@ -70,12 +70,10 @@ decode_object(struct decoder *d,
               struct json *earlier,
               struct json **ret)
 {
-    const struct message *message = message_find(f->of->name);
-
     *ret = json_is(earlier, JSON_OBJECT) ? earlier : json_object(d->arena);
-    if (message == NULL)
+    if (f->of->message == NULL)
         return refuse(d, f, "cannot be read from protobuf");
-    return decode_message(d, f->of, message, bytes, *ret);
+    return decode_message(d, f->of, f->of->message, bytes, *ret);
 }
 
 /* `earlier` is the value of the same field before it, into which another
@@ -241,7 +239,7 @@ decode_known(struct decoder *d,
 static int
 decode_message(struct decoder *d,
                const struct record *record,
-               const struct message *message,
+               const char *message,
                struct wire_reader bytes,
                struct json *into)
 {
@@ -272,16 +270,15 @@ protobuf_decode(struct arena *arena,
         .most_values = most_values,
         .err = err,
     };
-    const struct message *known = message_find(record->name);
     struct wire_reader bytes;
     struct json *object = json_object(arena);
 
-    if (known == NULL) {
+    if (record->message == NULL) {
         error_set(err, -EINVAL, "a %s has no protobuf form", record->name);
         return NULL;
     }
     wire_reader_init(&bytes, message, length);
-    if (decode_message(&d, record, known, bytes, object) < 0)
+    if (decode_message(&d, record, record->message, bytes, object) < 0)
         return NULL;
     return object;
 }

@@ -23,6 +23,7 @@ static const struct field config_map_fields[] = {
         HELP("Bytes in base64, by name.")),
 };
 static RECORD(config_map, meta, "io.k8s.api.core.v1.ConfigMap",
+       MESSAGE("metadata data binaryData immutable"),
        HELP("Data for programs to read: texts and bytes under names."));
 /* clang-format on */
 

@@ -20,6 +20,7 @@ static const struct field event_series_fields[] = {
         HELP("When it was seen last.")),
 };
 static OPAQUE_RECORD(event_series, "io.k8s.api.core.v1.EventSeries",
+       MESSAGE("count lastObservedTime"),
        HELP("Events of the same kind, told as one."));
 
 static const struct field event_source_fields[] = {
@@ -29,6 +30,7 @@ static const struct field event_source_fields[] = {
         HELP("The node it is on.")),
 };
 RECORD(event_source, event, "io.k8s.api.core.v1.EventSource",
+       MESSAGE("component host"),
        HELP("Who tells of it."));
 
 static const struct field event_fields[] = {
@@ -60,6 +62,9 @@ static const struct field event_fields[] = {
         HELP("Another object that has to do with it.")),
 };
 RECORD(event, event, "io.k8s.api.core.v1.Event",
+       MESSAGE("metadata involvedObject reason message source firstTimestamp "
+               "lastTimestamp count type eventTime series action related "
+               "reportingComponent reportingInstance"),
        HELP("Something that happened to an object. Kept for a while, at "
             "best effort."));
 /* clang-format on */

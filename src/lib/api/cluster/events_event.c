@@ -17,6 +17,7 @@ static const struct field events_event_series_fields[] = {
         HELP("When it was seen last.")),
 };
 static OPAQUE_RECORD(events_event_series, "io.k8s.api.events.v1.EventSeries",
+       MESSAGE("count lastObservedTime"),
        HELP("Events of the same kind, told as one."));
 
 static const struct field events_event_fields[] = {
@@ -52,6 +53,10 @@ static const struct field events_event_fields[] = {
         HELP("Another object that has to do with it.")),
 };
 static RECORD(events_event, meta, "io.k8s.api.events.v1.Event",
+       MESSAGE("metadata eventTime series reportingController "
+               "reportingInstance action reason regarding related note type "
+               "deprecatedSource deprecatedFirstTimestamp "
+               "deprecatedLastTimestamp deprecatedCount"),
        HELP("Something that happened to an object. Kept for a while, at "
             "best effort."));
 /* clang-format on */

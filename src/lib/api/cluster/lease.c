@@ -26,6 +26,8 @@ static const struct field lease_spec_fields[] = {
         HELP("How its holder is chosen.")),
 };
 static RECORD(lease_spec, lease_spec, "io.k8s.api.coordination.v1.LeaseSpec",
+       MESSAGE("holderIdentity leaseDurationSeconds acquireTime renewTime "
+               "leaseTransitions strategy preferredHolder"),
        HELP("Who has a lease, and until when."));
 
 static const struct field lease_fields[] = {
@@ -35,6 +37,7 @@ static const struct field lease_fields[] = {
         HELP("What is wanted.")),
 };
 RECORD(lease, lease, "io.k8s.api.coordination.v1.Lease",
+       MESSAGE("metadata spec"),
        HELP("A claim that must be renewed: the heartbeat of a node, or "
             "leadership."));
 /* clang-format on */

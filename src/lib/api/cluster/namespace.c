@@ -26,6 +26,7 @@ static const struct field namespace_condition_fields[] = {
 };
 static OPAQUE_RECORD(namespace_condition,
        "io.k8s.api.core.v1.NamespaceCondition",
+       MESSAGE("type status 4 lastTransitionTime reason message"),
        HELP("One thing that is known about a namespace that goes."));
 
 static const struct field namespace_spec_fields[] = {
@@ -33,6 +34,7 @@ static const struct field namespace_spec_fields[] = {
         HELP("It stays until these are taken out.")),
 };
 static RECORD(namespace_spec, namespace_, "io.k8s.api.core.v1.NamespaceSpec",
+       MESSAGE("finalizers"),
        HELP("What a namespace has to wait for."));
 
 static const struct field namespace_status_fields[] = {
@@ -43,6 +45,7 @@ static const struct field namespace_status_fields[] = {
 };
 static RECORD(namespace_status, namespace_,
        "io.k8s.api.core.v1.NamespaceStatus",
+       MESSAGE("phase conditions"),
        HELP("How a namespace is."));
 
 static const struct field namespace_fields[] = {
@@ -54,6 +57,7 @@ static const struct field namespace_fields[] = {
         HELP("What is; written by the system alone.")),
 };
 RECORD(namespace, namespace_, "io.k8s.api.core.v1.Namespace",
+       MESSAGE("metadata spec status"),
        HELP("An account or project: what jobs, quotas and names belong "
             "to."));
 /* clang-format on */

@@ -18,6 +18,7 @@ static const struct field requirement_fields[] = {
 };
 static OPAQUE_RECORD(requirement,
        "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement",
+       MESSAGE("key operator values"),
        HELP("A condition on a label."));
 
 static const struct field selector_attributes_fields[] = {
@@ -28,6 +29,7 @@ static const struct field selector_attributes_fields[] = {
 };
 static OPAQUE_RECORD(selector_attributes,
        "io.k8s.api.authorization.v1.LabelSelectorAttributes",
+       MESSAGE("rawSelector requirements"),
        HELP("A selector that a request has."));
 
 static const struct field resource_attributes_fields[] = {
@@ -52,6 +54,8 @@ static const struct field resource_attributes_fields[] = {
 };
 static OPAQUE_RECORD(resource_attributes,
        "io.k8s.api.authorization.v1.ResourceAttributes",
+       MESSAGE("namespace verb group version resource subresource name "
+               "fieldSelector labelSelector"),
        HELP("Something one may ask of objects."));
 
 static const struct field non_resource_attributes_fields[] = {
@@ -62,6 +66,7 @@ static const struct field non_resource_attributes_fields[] = {
 };
 static OPAQUE_RECORD(non_resource_attributes,
        "io.k8s.api.authorization.v1.NonResourceAttributes",
+       MESSAGE("path verb"),
        HELP("A path one may ask for."));
 
 static const struct field access_spec_fields[] = {
@@ -72,6 +77,7 @@ static const struct field access_spec_fields[] = {
 };
 static OPAQUE_RECORD(access_spec,
        "io.k8s.api.authorization.v1.SelfSubjectAccessReviewSpec",
+       MESSAGE("resourceAttributes nonResourceAttributes"),
        HELP("What is asked about."));
 
 static const struct field access_status_fields[] = {
@@ -86,6 +92,7 @@ static const struct field access_status_fields[] = {
 };
 static OPAQUE_RECORD(access_status,
        "io.k8s.api.authorization.v1.SubjectAccessReviewStatus",
+       MESSAGE("allowed reason evaluationError denied"),
        HELP("The answer."));
 
 static const struct field self_subject_access_review_fields[] = {
@@ -100,6 +107,7 @@ static const struct field self_subject_access_review_fields[] = {
 };
 OPAQUE_RECORD(self_subject_access_review,
        "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
+       MESSAGE("metadata spec status"),
        HELP("Asks whether the caller may do something."));
 
 static const struct field resource_rule_fields[] = {
@@ -113,6 +121,7 @@ static const struct field resource_rule_fields[] = {
         HELP("Of these names; none for all.")),
 };
 static OPAQUE_RECORD(resource_rule, "io.k8s.api.authorization.v1.ResourceRule",
+       MESSAGE("verbs apiGroups resources resourceNames"),
        HELP("What may be done to some objects."));
 
 static const struct field non_resource_rule_fields[] = {
@@ -123,6 +132,7 @@ static const struct field non_resource_rule_fields[] = {
 };
 static OPAQUE_RECORD(non_resource_rule,
        "io.k8s.api.authorization.v1.NonResourceRule",
+       MESSAGE("verbs nonResourceURLs"),
        HELP("Which paths may be asked for."));
 
 static const struct field rules_spec_fields[] = {
@@ -131,6 +141,7 @@ static const struct field rules_spec_fields[] = {
 };
 static OPAQUE_RECORD(rules_spec,
        "io.k8s.api.authorization.v1.SelfSubjectRulesReviewSpec",
+       MESSAGE("namespace"),
        HELP("Where."));
 
 static const struct field rules_status_fields[] = {
@@ -145,6 +156,7 @@ static const struct field rules_status_fields[] = {
 };
 static OPAQUE_RECORD(rules_status,
        "io.k8s.api.authorization.v1.SubjectRulesReviewStatus",
+       MESSAGE("resourceRules nonResourceRules incomplete evaluationError"),
        HELP("The answer."));
 
 static const struct field self_subject_rules_review_fields[] = {
@@ -159,6 +171,7 @@ static const struct field self_subject_rules_review_fields[] = {
 };
 OPAQUE_RECORD(self_subject_rules_review,
        "io.k8s.api.authorization.v1.SelfSubjectRulesReview",
+       MESSAGE("metadata spec status"),
        HELP("Asks what the caller may do in a namespace."));
 
 static const struct field user_info_fields[] = {
@@ -172,6 +185,7 @@ static const struct field user_info_fields[] = {
         HELP("What else is known.")),
 };
 static OPAQUE_RECORD(user_info, "io.k8s.api.authentication.v1.UserInfo",
+       MESSAGE("username uid groups extra"),
        HELP("Who somebody is."));
 
 static const struct field subject_status_fields[] = {
@@ -180,6 +194,7 @@ static const struct field subject_status_fields[] = {
 };
 static OPAQUE_RECORD(subject_status,
        "io.k8s.api.authentication.v1.SelfSubjectReviewStatus",
+       MESSAGE("userInfo"),
        HELP("The answer."));
 
 static const struct field self_subject_review_fields[] = {
@@ -192,6 +207,7 @@ static const struct field self_subject_review_fields[] = {
 };
 OPAQUE_RECORD(self_subject_review,
        "io.k8s.api.authentication.v1.SelfSubjectReview",
+       MESSAGE("metadata status"),
        HELP("Asks who the caller is."));
 /* clang-format on */
 

@@ -26,6 +26,7 @@ static const struct field on_exit_codes_fields[] = {
 };
 static RECORD(on_exit_codes, exit_code_match,
        "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
+       MESSAGE("containerName operator values"),
        HELP("A rule's question about exit codes."));
 
 static const struct field on_pod_conditions_fields[] = {
@@ -36,6 +37,7 @@ static const struct field on_pod_conditions_fields[] = {
 };
 static RECORD(on_pod_conditions, condition_match,
        "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
+       MESSAGE("type status"),
        HELP("A rule's question about a condition of the pod."));
 
 static const struct field pod_failure_policy_rule_fields[] = {
@@ -50,6 +52,7 @@ static const struct field pod_failure_policy_rule_fields[] = {
 };
 static RECORD(pod_failure_policy_rule, failure_rule,
        "io.k8s.api.batch.v1.PodFailurePolicyRule",
+       MESSAGE("action onExitCodes onPodConditions"),
        HELP("What is done about a failure; the first rule that fits "
             "counts."));
 
@@ -60,6 +63,7 @@ static const struct field pod_failure_policy_fields[] = {
 };
 static RECORD(pod_failure_policy, failure_policy,
        "io.k8s.api.batch.v1.PodFailurePolicy",
+       MESSAGE("rules"),
        HELP("What is done about failures of a Job's pods."));
 
 static const struct field success_policy_rule_fields[] = {
@@ -70,6 +74,7 @@ static const struct field success_policy_rule_fields[] = {
 };
 static RECORD(success_policy_rule, success_rule,
        "io.k8s.api.batch.v1.SuccessPolicyRule",
+       MESSAGE("succeededIndexes succeededCount"),
        HELP("When an Indexed Job has succeeded early."));
 
 static const struct field success_policy_fields[] = {
@@ -79,6 +84,7 @@ static const struct field success_policy_fields[] = {
 };
 static RECORD(success_policy, success_policy,
        "io.k8s.api.batch.v1.SuccessPolicy",
+       MESSAGE("rules"),
        HELP("When an Indexed Job has succeeded though indexes are left."));
 
 static const struct field uncounted_terminated_pods_fields[] = {
@@ -89,6 +95,7 @@ static const struct field uncounted_terminated_pods_fields[] = {
 };
 static OPAQUE_RECORD(uncounted_terminated_pods,
        "io.k8s.api.batch.v1.UncountedTerminatedPods",
+       MESSAGE("succeeded failed"),
        HELP("Pods that have ended and are not counted yet."));
 
 static const struct field job_condition_fields[] = {
@@ -110,6 +117,7 @@ static const struct field job_condition_fields[] = {
         HELP("A sentence, for people, on why it is so.")),
 };
 static RECORD(job_condition, job_condition, "io.k8s.api.batch.v1.JobCondition",
+       MESSAGE("type status lastProbeTime lastTransitionTime reason message"),
        HELP("One thing that is known about a Job."));
 
 static const struct field job_run_fields[] = {
@@ -175,6 +183,9 @@ static const struct field job_status_fields[] = {
         HELP("Why its pods cannot be made, when they cannot.")),
 };
 static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
+       MESSAGE("conditions startTime completionTime active succeeded failed "
+               "completedIndexes uncountedTerminatedPods ready failedIndexes "
+               "terminating"),
        HELP("How a Job is getting on."));
 
 static const struct field job_blob_fields[] = {
@@ -238,6 +249,11 @@ static const struct field job_spec_fields[] = {
         HELP("Start again when the node of a pod is lost.")),
 };
 static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
+       MESSAGE("parallelism completions activeDeadlineSeconds selector "
+               "manualSelector template backoffLimit ttlSecondsAfterFinished "
+               "completionMode suspend podFailurePolicy backoffLimitPerIndex "
+               "maxFailedIndexes podReplacementPolicy managedBy "
+               "successPolicy"),
        HELP("What a Job is to do."));
 
 static const struct field job_fields[] = {
@@ -249,6 +265,7 @@ static const struct field job_fields[] = {
         HELP("What is; written by the system alone.")),
 };
 RECORD(job, job, "io.k8s.api.batch.v1.Job",
+       MESSAGE("metadata spec status"),
        HELP("Work that is run to its end: pods from a template, with "
             "attempts, parallel ones and indexes. An Indexed Job is a job "
             "array."));

@@ -12,5 +12,6 @@ static const struct field binding_fields[] = {
         HELP("What the pod gets on the node, exactly.")),
 };
 RECORD(binding, binding, "io.k8s.api.core.v1.Binding",
+       MESSAGE("metadata target"),
        HELP("Puts a pod on a node."));
 /* clang-format on */

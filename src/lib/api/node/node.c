@@ -24,6 +24,7 @@ static const struct field taint_fields[] = {
         HELP("Since when.")),
 };
 static RECORD(taint, taint, "io.k8s.api.core.v1.Taint",
+       MESSAGE("key value effect timeAdded"),
        HELP("Keeps pods away that do not tolerate it."));
 
 static const struct field config_map_node_config_source_fields[] = {
@@ -40,6 +41,7 @@ static const struct field config_map_node_config_source_fields[] = {
 };
 static OPAQUE_RECORD(config_map_node_config_source,
        "io.k8s.api.core.v1.ConfigMapNodeConfigSource",
+       MESSAGE("namespace name uid resourceVersion kubeletConfigKey"),
        HELP("A ConfigMap that a kubelet once took its configuration from."));
 
 static const struct field node_config_source_fields[] = {
@@ -47,6 +49,7 @@ static const struct field node_config_source_fields[] = {
         HELP("A ConfigMap.")),
 };
 static OPAQUE_RECORD(node_config_source, "io.k8s.api.core.v1.NodeConfigSource",
+       MESSAGE("2 configMap"),
        HELP("Where a kubelet once took its configuration from."));
 
 static const struct field node_spec_fields[] = {
@@ -66,6 +69,8 @@ static const struct field node_spec_fields[] = {
         HELP("Its name at the provider of the machine.")),
 };
 static RECORD(node_spec, node_spec, "io.k8s.api.core.v1.NodeSpec",
+       MESSAGE("podCIDR externalID providerID unschedulable taints "
+               "configSource podCIDRs"),
        HELP("What is wanted of a node."));
 
 static const struct field attached_volume_fields[] = {
@@ -75,6 +80,7 @@ static const struct field attached_volume_fields[] = {
         HELP("Its device.")),
 };
 static OPAQUE_RECORD(attached_volume, "io.k8s.api.core.v1.AttachedVolume",
+       MESSAGE("name devicePath"),
        HELP("A volume that is attached to the node."));
 
 static const struct field node_address_fields[] = {
@@ -84,6 +90,7 @@ static const struct field node_address_fields[] = {
         HELP("The address.")),
 };
 static RECORD(node_address, node_address, "io.k8s.api.core.v1.NodeAddress",
+       MESSAGE("type address"),
        HELP("An address of a node."));
 
 static const struct field node_condition_fields[] = {
@@ -102,6 +109,8 @@ static const struct field node_condition_fields[] = {
 };
 static RECORD(node_condition, node_condition,
        "io.k8s.api.core.v1.NodeCondition",
+       MESSAGE("type status lastHeartbeatTime lastTransitionTime reason "
+               "message"),
        HELP("One thing that is known about a node."));
 
 static const struct field node_config_status_fields[] = {
@@ -115,6 +124,7 @@ static const struct field node_config_status_fields[] = {
         HELP("To fall back to.")),
 };
 static OPAQUE_RECORD(node_config_status, "io.k8s.api.core.v1.NodeConfigStatus",
+       MESSAGE("assigned active lastKnownGood error"),
        HELP("Which configuration a kubelet has."));
 
 static const struct field daemon_endpoint_fields[] = {
@@ -122,6 +132,7 @@ static const struct field daemon_endpoint_fields[] = {
         HELP("The port.")),
 };
 static OPAQUE_RECORD(daemon_endpoint, "io.k8s.api.core.v1.DaemonEndpoint",
+       MESSAGE("Port"),
        HELP("Where a daemon listens."));
 
 static const struct field node_daemon_endpoints_fields[] = {
@@ -130,6 +141,7 @@ static const struct field node_daemon_endpoints_fields[] = {
 };
 static OPAQUE_RECORD(node_daemon_endpoints,
        "io.k8s.api.core.v1.NodeDaemonEndpoints",
+       MESSAGE("kubeletEndpoint"),
        HELP("Daemons of a node."));
 
 static const struct field node_features_fields[] = {
@@ -137,6 +149,7 @@ static const struct field node_features_fields[] = {
         HELP("Whether it knows that field.")),
 };
 static OPAQUE_RECORD(node_features, "io.k8s.api.core.v1.NodeFeatures",
+       MESSAGE("supplementalGroupsPolicy"),
        HELP("What a node's runtime can do."));
 
 static const struct field node_runtime_handler_features_fields[] = {
@@ -147,6 +160,7 @@ static const struct field node_runtime_handler_features_fields[] = {
 };
 static OPAQUE_RECORD(node_runtime_handler_features,
        "io.k8s.api.core.v1.NodeRuntimeHandlerFeatures",
+       MESSAGE("recursiveReadOnlyMounts userNamespaces"),
        HELP("What a runtime can do."));
 
 static const struct field node_runtime_handler_fields[] = {
@@ -157,6 +171,7 @@ static const struct field node_runtime_handler_fields[] = {
 };
 static OPAQUE_RECORD(node_runtime_handler,
        "io.k8s.api.core.v1.NodeRuntimeHandler",
+       MESSAGE("name features"),
        HELP("A runtime of the node."));
 
 static const struct field node_info_fields[] = {
@@ -183,6 +198,9 @@ static const struct field node_info_fields[] = {
         HELP("Such as amd64.")),
 };
 static RECORD(node_info, node_info, "io.k8s.api.core.v1.NodeSystemInfo",
+       MESSAGE("machineID systemUUID bootID kernelVersion osImage "
+               "containerRuntimeVersion kubeletVersion kubeProxyVersion "
+               "operatingSystem architecture"),
        HELP("Which machine it is, and what runs it."));
 
 static const struct field node_image_fields[] = {
@@ -192,6 +210,7 @@ static const struct field node_image_fields[] = {
         HELP("How large it is.")),
 };
 static RECORD(node_image, node_image, "io.k8s.api.core.v1.ContainerImage",
+       MESSAGE("names sizeBytes"),
        HELP("An image that is on the node."));
 
 static const struct field remnant_fields[] = {
@@ -260,6 +279,9 @@ static const struct field node_status_fields[] = {
         HELP("Where and how much storage volumes can be made of here.")),
 };
 static RECORD(node_status, node_status, "io.k8s.api.core.v1.NodeStatus",
+       MESSAGE("capacity allocatable phase conditions addresses "
+               "daemonEndpoints nodeInfo images volumesInUse volumesAttached "
+               "config runtimeHandlers features"),
        HELP("How a node is, and what it has."));
 
 static const struct field node_fields[] = {
@@ -271,6 +293,7 @@ static const struct field node_fields[] = {
         HELP("What is; written by the system alone.")),
 };
 RECORD(node, node, "io.k8s.api.core.v1.Node",
+       MESSAGE("metadata spec status"),
        HELP("A machine that runs pods; its agent registers it and tells "
             "how it is."));
 /* clang-format on */

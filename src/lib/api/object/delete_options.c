@@ -11,6 +11,7 @@ static const struct field preconditions_fields[] = {
 };
 static RECORD(preconditions, delete_options,
        "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions",
+       MESSAGE("uid resourceVersion"),
        HELP("What must hold of the object for it to be deleted."));
 
 static const struct field delete_options_fields[] = {
@@ -34,5 +35,8 @@ static const struct field delete_options_fields[] = {
 };
 RECORD(delete_options, delete_options,
        "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+       MESSAGE("gracePeriodSeconds preconditions orphanDependents "
+               "propagationPolicy dryRun "
+               "ignoreStoreReadErrorWithClusterBreakingPotential"),
        HELP("How an object is deleted."));
 /* clang-format on */

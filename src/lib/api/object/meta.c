@@ -27,6 +27,7 @@ static const struct field owner_reference_fields[] = {
 };
 RECORD(owner_reference, owner_reference,
        "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
+       MESSAGE("kind 3 name uid apiVersion controller blockOwnerDeletion"),
        HELP("An object that this one belongs to: when all of them are "
             "gone, it goes."), ATOMIC);
 
@@ -48,6 +49,8 @@ static const struct field managed_fields_entry_fields[] = {
 };
 static OPAQUE_RECORD(managed_fields_entry,
        "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
+       MESSAGE("manager operation apiVersion time 6 fieldsType fieldsV1 "
+               "subresource"),
        HELP("Which fields a manager has set."));
 
 static const struct field meta_fields[] = {
@@ -91,6 +94,10 @@ static const struct field meta_fields[] = {
         HELP("Not used any more.")),
 };
 RECORD(meta, meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+       MESSAGE("name generateName namespace selfLink uid resourceVersion "
+               "generation creationTimestamp deletionTimestamp "
+               "deletionGracePeriodSeconds labels annotations "
+               "ownerReferences finalizers 17 managedFields"),
        HELP("What all objects have in common."));
 
 static const struct field meta_condition_fields[] = {
@@ -108,6 +115,8 @@ static const struct field meta_condition_fields[] = {
         HELP("A sentence, for people, on why it is so.")),
 };
 OPAQUE_RECORD(meta_condition, "io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
+       MESSAGE("type status observedGeneration lastTransitionTime reason "
+               "message"),
        HELP("One thing that is known about an object."));
 /* clang-format on */
 

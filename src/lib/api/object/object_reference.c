@@ -22,6 +22,7 @@ static const struct field object_reference_fields[] = {
 };
 RECORD(object_reference, object_reference,
        "io.k8s.api.core.v1.ObjectReference",
+       MESSAGE("kind namespace name uid apiVersion resourceVersion fieldPath"),
        HELP("Another object."), ATOMIC);
 
 static const struct field local_object_reference_fields[] = {
@@ -30,6 +31,7 @@ static const struct field local_object_reference_fields[] = {
 };
 OPAQUE_RECORD(local_object_reference,
        "io.k8s.api.core.v1.LocalObjectReference",
+       MESSAGE("name"),
        HELP("Another object of the same namespace, by name."), ATOMIC);
 
 static const struct field typed_local_object_reference_fields[] = {
@@ -42,6 +44,7 @@ static const struct field typed_local_object_reference_fields[] = {
 };
 OPAQUE_RECORD(typed_local_object_reference,
        "io.k8s.api.core.v1.TypedLocalObjectReference",
+       MESSAGE("apiGroup kind name"),
        HELP("Another object of the same namespace."), ATOMIC);
 
 static const struct field typed_object_reference_fields[] = {
@@ -56,6 +59,7 @@ static const struct field typed_object_reference_fields[] = {
 };
 OPAQUE_RECORD(typed_object_reference,
        "io.k8s.api.core.v1.TypedObjectReference",
+       MESSAGE("apiGroup kind name namespace"),
        HELP("Another object."));
 
 static const struct field secret_reference_fields[] = {
@@ -65,5 +69,6 @@ static const struct field secret_reference_fields[] = {
         HELP("The namespace it is in.")),
 };
 OPAQUE_RECORD(secret_reference, "io.k8s.api.core.v1.SecretReference",
+       MESSAGE("name namespace"),
        HELP("A secret."), ATOMIC);
 /* clang-format on */

@@ -22,6 +22,7 @@ static const struct field pod_fields[] = {
         HELP("What is; written by the system alone.")),
 };
 RECORD(pod, pod, "io.k8s.api.core.v1.Pod",
+       MESSAGE("metadata spec status"),
        HELP("A process of a user on a node, or one that waits for a node. "
             "In Kiln a pod has one container, and no image: it runs on "
             "the host."));

@@ -17,6 +17,7 @@ static const struct field preferred_node_term_fields[] = {
 };
 static RECORD(preferred_node_term, preferred_node_term,
        "io.k8s.api.core.v1.PreferredSchedulingTerm",
+       MESSAGE("weight preference"),
        HELP("Nodes that are liked, and how much."));
 
 static const struct field node_affinity_fields[] = {
@@ -28,6 +29,8 @@ static const struct field node_affinity_fields[] = {
         HELP("Nodes that it must be one of.")),
 };
 RECORD(node_affinity, node_affinity, "io.k8s.api.core.v1.NodeAffinity",
+       MESSAGE("requiredDuringSchedulingIgnoredDuringExecution "
+               "preferredDuringSchedulingIgnoredDuringExecution"),
        HELP("Which nodes a pod wants."));
 
 static const struct field pod_affinity_term_fields[] = {
@@ -49,6 +52,8 @@ static const struct field pod_affinity_term_fields[] = {
 };
 static RECORD(pod_affinity_term, pod_affinity_term,
        "io.k8s.api.core.v1.PodAffinityTerm",
+       MESSAGE("labelSelector namespaces topologyKey namespaceSelector "
+               "matchLabelKeys mismatchLabelKeys"),
        HELP("Some pods, and how near is near."));
 
 static const struct field weighted_pod_affinity_term_fields[] = {
@@ -60,6 +65,7 @@ static const struct field weighted_pod_affinity_term_fields[] = {
 };
 static RECORD(weighted_pod_affinity_term, weighted_pod_affinity_term,
        "io.k8s.api.core.v1.WeightedPodAffinityTerm",
+       MESSAGE("weight podAffinityTerm"),
        HELP("Some pods, and how much their place is liked."));
 
 static const struct field pod_affinity_fields[] = {
@@ -71,6 +77,8 @@ static const struct field pod_affinity_fields[] = {
         HELP("Near these it must be.")),
 };
 static RECORD(pod_affinity, pod_affinity, "io.k8s.api.core.v1.PodAffinity",
+       MESSAGE("requiredDuringSchedulingIgnoredDuringExecution "
+               "preferredDuringSchedulingIgnoredDuringExecution"),
        HELP("Near which pods a pod wants to be."));
 
 static const struct field pod_anti_affinity_fields[] = {
@@ -83,6 +91,8 @@ static const struct field pod_anti_affinity_fields[] = {
 };
 static RECORD(pod_anti_affinity, pod_affinity,
        "io.k8s.api.core.v1.PodAntiAffinity",
+       MESSAGE("requiredDuringSchedulingIgnoredDuringExecution "
+               "preferredDuringSchedulingIgnoredDuringExecution"),
        HELP("Away from which pods a pod wants to be."));
 
 static const struct field affinity_fields[] = {
@@ -95,6 +105,7 @@ static const struct field affinity_fields[] = {
         HELP("Away from other pods.")),
 };
 RECORD(affinity, affinity, "io.k8s.api.core.v1.Affinity",
+       MESSAGE("nodeAffinity podAffinity podAntiAffinity"),
        HELP("Where a pod wants to be."));
 
 static const struct field toleration_fields[] = {
@@ -114,6 +125,7 @@ static const struct field toleration_fields[] = {
         HELP("The value.")),
 };
 RECORD(toleration, toleration, "io.k8s.api.core.v1.Toleration",
+       MESSAGE("key operator value effect tolerationSeconds"),
        HELP("A taint that a pod puts up with."));
 
 static const struct field topology_spread_fields[] = {
@@ -142,6 +154,9 @@ static const struct field topology_spread_fields[] = {
 };
 RECORD(topology_spread, topology_spread,
        "io.k8s.api.core.v1.TopologySpreadConstraint",
+       MESSAGE("maxSkew topologyKey whenUnsatisfiable labelSelector "
+               "minDomains nodeAffinityPolicy nodeTaintsPolicy "
+               "matchLabelKeys"),
        HELP("How evenly pods are spread over places."));
 /* clang-format on */
 

@@ -13,6 +13,7 @@ static const struct field config_map_env_source_fields[] = {
 };
 static OPAQUE_RECORD(config_map_env_source,
        "io.k8s.api.core.v1.ConfigMapEnvSource",
+       MESSAGE("(name) optional"),
        HELP("All of a ConfigMap, as variables."));
 
 static const struct field config_map_key_selector_fields[] = {
@@ -25,6 +26,7 @@ static const struct field config_map_key_selector_fields[] = {
 };
 static OPAQUE_RECORD(config_map_key_selector,
        "io.k8s.api.core.v1.ConfigMapKeySelector",
+       MESSAGE("(name) key optional"),
        HELP("One entry of a ConfigMap."), ATOMIC);
 
 static const struct field secret_env_source_fields[] = {
@@ -34,6 +36,7 @@ static const struct field secret_env_source_fields[] = {
         HELP("Whether it may be missing.")),
 };
 static OPAQUE_RECORD(secret_env_source, "io.k8s.api.core.v1.SecretEnvSource",
+       MESSAGE("(name) optional"),
        HELP("All of a secret, as variables."));
 
 static const struct field secret_key_selector_fields[] = {
@@ -46,6 +49,7 @@ static const struct field secret_key_selector_fields[] = {
 };
 static OPAQUE_RECORD(secret_key_selector,
        "io.k8s.api.core.v1.SecretKeySelector",
+       MESSAGE("(name) key optional"),
        HELP("One entry of a secret."), ATOMIC);
 
 static const struct field env_from_source_fields[] = {
@@ -57,6 +61,7 @@ static const struct field env_from_source_fields[] = {
         HELP("A secret.")),
 };
 static OPAQUE_RECORD(env_from_source, "io.k8s.api.core.v1.EnvFromSource",
+       MESSAGE("prefix configMapRef secretRef"),
        HELP("Where variables come from."));
 
 static const struct field env_var_source_fields[] = {
@@ -70,6 +75,7 @@ static const struct field env_var_source_fields[] = {
         HELP("An entry of a secret.")),
 };
 static OPAQUE_RECORD(env_var_source, "io.k8s.api.core.v1.EnvVarSource",
+       MESSAGE("fieldRef resourceFieldRef configMapKeyRef secretKeyRef"),
        HELP("Where the value of a variable comes from."));
 
 static const struct field env_variable_fields[] = {
@@ -81,6 +87,7 @@ static const struct field env_variable_fields[] = {
         HELP("Where its value comes from.")),
 };
 static RECORD(env_variable, env_variable, "io.k8s.api.core.v1.EnvVar",
+       MESSAGE("name value valueFrom"),
        HELP("A variable of the environment."));
 
 static const struct field container_port_fields[] = {
@@ -99,6 +106,7 @@ static const struct field container_port_fields[] = {
 };
 static RECORD(container_port, container_port,
        "io.k8s.api.core.v1.ContainerPort",
+       MESSAGE("name hostPort containerPort protocol hostIP"),
        HELP("A port that a container uses."));
 
 static const struct field container_resize_policy_fields[] = {
@@ -109,6 +117,7 @@ static const struct field container_resize_policy_fields[] = {
 };
 static OPAQUE_RECORD(container_resize_policy,
        "io.k8s.api.core.v1.ContainerResizePolicy",
+       MESSAGE("resourceName restartPolicy"),
        HELP("What happens when a resource is changed."));
 
 static const struct field resource_claim_fields[] = {
@@ -118,6 +127,7 @@ static const struct field resource_claim_fields[] = {
         HELP("Which request of it.")),
 };
 static OPAQUE_RECORD(resource_claim, "io.k8s.api.core.v1.ResourceClaim",
+       MESSAGE("name request"),
        HELP("A claim of the pod that the container uses."));
 
 static const struct field resources_fields[] = {
@@ -129,6 +139,7 @@ static const struct field resources_fields[] = {
         HELP("Claims of the pod.")),
 };
 RECORD(resources, resources, "io.k8s.api.core.v1.ResourceRequirements",
+       MESSAGE("limits requests claims"),
        HELP("How much of the node's resources: cpu, memory, devices."));
 
 static const struct field volume_device_fields[] = {
@@ -138,6 +149,7 @@ static const struct field volume_device_fields[] = {
         HELP("Where it appears.")),
 };
 static OPAQUE_RECORD(volume_device, "io.k8s.api.core.v1.VolumeDevice",
+       MESSAGE("name devicePath"),
        HELP("A volume as a raw device."));
 
 static const struct field volume_mount_fields[] = {
@@ -158,6 +170,8 @@ static const struct field volume_mount_fields[] = {
         HELP("The same, with variables in it.")),
 };
 static RECORD(volume_mount, volume_mount, "io.k8s.api.core.v1.VolumeMount",
+       MESSAGE("name readOnly mountPath subPath mountPropagation subPathExpr "
+               "recursiveReadOnly"),
        HELP("Where a volume appears."));
 
 static const struct field container_fields[] = {
@@ -215,6 +229,11 @@ static const struct field container_fields[] = {
         HELP("The directory in which the process starts.")),
 };
 RECORD(container, container, "io.k8s.api.core.v1.Container",
+       MESSAGE("name image command args workingDir ports env resources "
+               "volumeMounts livenessProbe readinessProbe lifecycle "
+               "terminationMessagePath imagePullPolicy securityContext stdin "
+               "stdinOnce tty envFrom terminationMessagePolicy volumeDevices "
+               "startupProbe resizePolicy restartPolicy"),
        HELP("The program that a pod runs. In Kiln there is one, on the "
             "host."));
 
@@ -274,5 +293,10 @@ static const struct field ephemeral_container_fields[] = {
         HELP("Where it begins.")),
 };
 OPAQUE_RECORD(ephemeral_container, "io.k8s.api.core.v1.EphemeralContainer",
+       MESSAGE("(name image command args workingDir ports env resources "
+               "volumeMounts livenessProbe readinessProbe lifecycle "
+               "terminationMessagePath imagePullPolicy securityContext stdin "
+               "stdinOnce tty envFrom terminationMessagePolicy volumeDevices "
+               "startupProbe resizePolicy restartPolicy) targetContainerName"),
        HELP("A container added to a pod that runs; not possible here."));
 /* clang-format on */

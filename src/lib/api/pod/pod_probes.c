@@ -10,6 +10,7 @@ static const struct field exec_action_fields[] = {
         HELP("The program and its arguments; its exit status decides.")),
 };
 static OPAQUE_RECORD(exec_action, "io.k8s.api.core.v1.ExecAction",
+       MESSAGE("command"),
        HELP("Runs a program."));
 
 static const struct field grpc_action_fields[] = {
@@ -19,6 +20,7 @@ static const struct field grpc_action_fields[] = {
         HELP("The service that is asked about.")),
 };
 static OPAQUE_RECORD(grpc_action, "io.k8s.api.core.v1.GRPCAction",
+       MESSAGE("port service"),
        HELP("Asks by gRPC."));
 
 static const struct field http_header_fields[] = {
@@ -28,6 +30,7 @@ static const struct field http_header_fields[] = {
         HELP("The value.")),
 };
 static OPAQUE_RECORD(http_header, "io.k8s.api.core.v1.HTTPHeader",
+       MESSAGE("name value"),
        HELP("A header of a request."));
 
 static const struct field http_get_action_fields[] = {
@@ -43,6 +46,7 @@ static const struct field http_get_action_fields[] = {
         HELP("HTTP or HTTPS.")),
 };
 static OPAQUE_RECORD(http_get_action, "io.k8s.api.core.v1.HTTPGetAction",
+       MESSAGE("path port host scheme httpHeaders"),
        HELP("Asks by HTTP."));
 
 static const struct field sleep_action_fields[] = {
@@ -50,6 +54,7 @@ static const struct field sleep_action_fields[] = {
         HELP("How long.")),
 };
 static OPAQUE_RECORD(sleep_action, "io.k8s.api.core.v1.SleepAction",
+       MESSAGE("seconds"),
        HELP("Waits."));
 
 static const struct field tcp_socket_action_fields[] = {
@@ -59,6 +64,7 @@ static const struct field tcp_socket_action_fields[] = {
         HELP("The host.")),
 };
 static OPAQUE_RECORD(tcp_socket_action, "io.k8s.api.core.v1.TCPSocketAction",
+       MESSAGE("port host"),
        HELP("Connects."));
 
 static const struct field lifecycle_handler_fields[] = {
@@ -72,6 +78,7 @@ static const struct field lifecycle_handler_fields[] = {
         HELP("Connects.")),
 };
 static OPAQUE_RECORD(lifecycle_handler, "io.k8s.api.core.v1.LifecycleHandler",
+       MESSAGE("exec httpGet tcpSocket sleep"),
        HELP("What is done."));
 
 static const struct field lifecycle_fields[] = {
@@ -81,6 +88,7 @@ static const struct field lifecycle_fields[] = {
         HELP("Before it is told to end.")),
 };
 OPAQUE_RECORD(lifecycle, "io.k8s.api.core.v1.Lifecycle",
+       MESSAGE("postStart preStop"),
        HELP("What is done at a container's start and end."));
 
 static const struct field probe_fields[] = {
@@ -106,6 +114,9 @@ static const struct field probe_fields[] = {
         HELP("How long an answer may take.")),
 };
 OPAQUE_RECORD(probe, "io.k8s.api.core.v1.Probe",
+       MESSAGE("(exec httpGet tcpSocket grpc) initialDelaySeconds "
+               "timeoutSeconds periodSeconds successThreshold "
+               "failureThreshold terminationGracePeriodSeconds"),
        HELP("How a container is asked how it is. Stored, and not asked "
             "here."));
 /* clang-format on */

@@ -13,6 +13,7 @@ static const struct field app_armor_profile_fields[] = {
         HELP("The profile, by name.")),
 };
 static OPAQUE_RECORD(app_armor_profile, "io.k8s.api.core.v1.AppArmorProfile",
+       MESSAGE("type localhostProfile"),
        HELP("An AppArmor profile."));
 
 static const struct field capabilities_fields[] = {
@@ -22,6 +23,7 @@ static const struct field capabilities_fields[] = {
         HELP("To be given up.")),
 };
 static OPAQUE_RECORD(capabilities, "io.k8s.api.core.v1.Capabilities",
+       MESSAGE("add drop"),
        HELP("Capabilities of the process."));
 
 static const struct field se_linux_options_fields[] = {
@@ -35,6 +37,7 @@ static const struct field se_linux_options_fields[] = {
         HELP("Its user.")),
 };
 static OPAQUE_RECORD(se_linux_options, "io.k8s.api.core.v1.SELinuxOptions",
+       MESSAGE("user role type level"),
        HELP("The SELinux context."));
 
 static const struct field seccomp_profile_fields[] = {
@@ -45,6 +48,7 @@ static const struct field seccomp_profile_fields[] = {
         HELP("The file with the profile.")),
 };
 static OPAQUE_RECORD(seccomp_profile, "io.k8s.api.core.v1.SeccompProfile",
+       MESSAGE("type localhostProfile"),
        HELP("A filter of system calls."));
 
 static const struct field sysctl_fields[] = {
@@ -54,6 +58,7 @@ static const struct field sysctl_fields[] = {
         HELP("The value.")),
 };
 static OPAQUE_RECORD(sysctl, "io.k8s.api.core.v1.Sysctl",
+       MESSAGE("name value"),
        HELP("A setting of the kernel."));
 
 static const struct field windows_security_context_options_fields[] = {
@@ -68,6 +73,8 @@ static const struct field windows_security_context_options_fields[] = {
 };
 static OPAQUE_RECORD(windows_security_context_options,
        "io.k8s.api.core.v1.WindowsSecurityContextOptions",
+       MESSAGE("gmsaCredentialSpecName gmsaCredentialSpec runAsUserName "
+               "hostProcess"),
        HELP("Rights on Windows; not used here."));
 
 static const struct field security_context_container_fields[] = {
@@ -97,6 +104,10 @@ static const struct field security_context_container_fields[] = {
         HELP("Rights on Windows.")),
 };
 OPAQUE_RECORD(security_context_container, "io.k8s.api.core.v1.SecurityContext",
+       MESSAGE("capabilities privileged seLinuxOptions runAsUser "
+               "runAsNonRoot readOnlyRootFilesystem allowPrivilegeEscalation "
+               "runAsGroup procMount windowsOptions seccompProfile "
+               "appArmorProfile"),
        HELP("Rights of the process."));
 
 static const struct field security_context_pod_fields[] = {
@@ -130,5 +141,9 @@ static const struct field security_context_pod_fields[] = {
 };
 RECORD(security_context_pod, security_context,
        "io.k8s.api.core.v1.PodSecurityContext",
+       MESSAGE("seLinuxOptions runAsUser runAsNonRoot supplementalGroups "
+               "fsGroup runAsGroup sysctls windowsOptions "
+               "fsGroupChangePolicy seccompProfile appArmorProfile "
+               "supplementalGroupsPolicy seLinuxChangePolicy"),
        HELP("Rights of all processes of the pod."));
 /* clang-format on */

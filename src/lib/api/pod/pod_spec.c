@@ -13,6 +13,7 @@ static const struct field host_alias_fields[] = {
         HELP("The names.")),
 };
 static OPAQUE_RECORD(host_alias, "io.k8s.api.core.v1.HostAlias",
+       MESSAGE("ip hostnames"),
        HELP("Names of an address."));
 
 static const struct field pod_dns_config_option_fields[] = {
@@ -23,6 +24,7 @@ static const struct field pod_dns_config_option_fields[] = {
 };
 static OPAQUE_RECORD(pod_dns_config_option,
        "io.k8s.api.core.v1.PodDNSConfigOption",
+       MESSAGE("name value"),
        HELP("An option of the resolver."));
 
 static const struct field pod_dns_config_fields[] = {
@@ -34,6 +36,7 @@ static const struct field pod_dns_config_fields[] = {
         HELP("Domains to look in.")),
 };
 static OPAQUE_RECORD(pod_dns_config, "io.k8s.api.core.v1.PodDNSConfig",
+       MESSAGE("nameservers searches options"),
        HELP("How names are looked up. Stored, and without effect here."));
 
 static const struct field pod_os_fields[] = {
@@ -41,6 +44,7 @@ static const struct field pod_os_fields[] = {
         HELP("linux or windows.")),
 };
 static OPAQUE_RECORD(pod_os, "io.k8s.api.core.v1.PodOS",
+       MESSAGE("name"),
        HELP("The operating system a pod wants."));
 
 static const struct field pod_readiness_gate_fields[] = {
@@ -48,6 +52,7 @@ static const struct field pod_readiness_gate_fields[] = {
         HELP("The condition.")),
 };
 static OPAQUE_RECORD(pod_readiness_gate, "io.k8s.api.core.v1.PodReadinessGate",
+       MESSAGE("conditionType"),
        HELP("A condition that must hold for a pod to be ready."));
 
 static const struct field pod_resource_claim_fields[] = {
@@ -59,6 +64,7 @@ static const struct field pod_resource_claim_fields[] = {
         HELP("What the claim is made from.")),
 };
 static OPAQUE_RECORD(pod_resource_claim, "io.k8s.api.core.v1.PodResourceClaim",
+       MESSAGE("name 3 resourceClaimName resourceClaimTemplateName"),
        HELP("A claim of devices that the pod uses."));
 
 static const struct field scheduling_gate_fields[] = {
@@ -67,6 +73,7 @@ static const struct field scheduling_gate_fields[] = {
 };
 static RECORD(scheduling_gate, scheduling_gate,
        "io.k8s.api.core.v1.PodSchedulingGate",
+       MESSAGE("name"),
        HELP("Something a pod waits for before it is scheduled."));
 
 static const struct field pod_spec_fields[] = {
@@ -174,6 +181,18 @@ static const struct field pod_spec_fields[] = {
         HELP("Files, limits and signals of the process.")),
 };
 RECORD(pod_spec, pod_spec, "io.k8s.api.core.v1.PodSpec",
+       MESSAGE("volumes containers restartPolicy "
+               "terminationGracePeriodSeconds activeDeadlineSeconds "
+               "dnsPolicy nodeSelector serviceAccountName serviceAccount "
+               "nodeName hostNetwork hostPID hostIPC securityContext "
+               "imagePullSecrets hostname subdomain affinity schedulerName "
+               "initContainers automountServiceAccountToken tolerations "
+               "hostAliases priorityClassName priority dnsConfig "
+               "shareProcessNamespace readinessGates runtimeClassName "
+               "enableServiceLinks preemptionPolicy overhead "
+               "topologySpreadConstraints ephemeralContainers "
+               "setHostnameAsFQDN os hostUsers schedulingGates "
+               "resourceClaims resources"),
        HELP("What a pod is to be."));
 
 static const struct field pod_template_fields[] = {
@@ -183,5 +202,6 @@ static const struct field pod_template_fields[] = {
         HELP("What the pods are to be.")),
 };
 RECORD(pod_template, pod_template, "io.k8s.api.core.v1.PodTemplateSpec",
+       MESSAGE("metadata spec"),
        HELP("What pods are made from."));
 /* clang-format on */

@@ -11,6 +11,7 @@ static const struct field container_state_running_fields[] = {
 };
 static OPAQUE_RECORD(container_state_running,
        "io.k8s.api.core.v1.ContainerStateRunning",
+       MESSAGE("startedAt"),
        HELP("It runs."));
 
 static const struct field container_state_terminated_fields[] = {
@@ -31,6 +32,8 @@ static const struct field container_state_terminated_fields[] = {
 };
 static OPAQUE_RECORD(container_state_terminated,
        "io.k8s.api.core.v1.ContainerStateTerminated",
+       MESSAGE("exitCode signal reason message startedAt finishedAt "
+               "containerID"),
        HELP("It has ended."));
 
 static const struct field container_state_waiting_fields[] = {
@@ -41,6 +44,7 @@ static const struct field container_state_waiting_fields[] = {
 };
 static OPAQUE_RECORD(container_state_waiting,
        "io.k8s.api.core.v1.ContainerStateWaiting",
+       MESSAGE("reason message"),
        HELP("It has not begun."));
 
 static const struct field container_state_fields[] = {
@@ -52,6 +56,7 @@ static const struct field container_state_fields[] = {
         HELP("It has not begun.")),
 };
 static OPAQUE_RECORD(container_state, "io.k8s.api.core.v1.ContainerState",
+       MESSAGE("waiting running terminated"),
        HELP("How a container is: one of these."));
 
 static const struct field linux_container_user_fields[] = {
@@ -64,6 +69,7 @@ static const struct field linux_container_user_fields[] = {
 };
 static OPAQUE_RECORD(linux_container_user,
        "io.k8s.api.core.v1.LinuxContainerUser",
+       MESSAGE("uid gid supplementalGroups"),
        HELP("Who the process is."));
 
 static const struct field container_user_fields[] = {
@@ -71,6 +77,7 @@ static const struct field container_user_fields[] = {
         HELP("On Linux.")),
 };
 static OPAQUE_RECORD(container_user, "io.k8s.api.core.v1.ContainerUser",
+       MESSAGE("linux"),
        HELP("Who the process is."));
 
 static const struct field resource_health_fields[] = {
@@ -80,6 +87,7 @@ static const struct field resource_health_fields[] = {
         HELP("Healthy, Unhealthy or Unknown.")),
 };
 static OPAQUE_RECORD(resource_health, "io.k8s.api.core.v1.ResourceHealth",
+       MESSAGE("resourceID health"),
        HELP("How a device is."));
 
 static const struct field resource_status_fields[] = {
@@ -89,6 +97,7 @@ static const struct field resource_status_fields[] = {
         HELP("Its devices.")),
 };
 static OPAQUE_RECORD(resource_status, "io.k8s.api.core.v1.ResourceStatus",
+       MESSAGE("name resources"),
        HELP("How devices are."));
 
 static const struct field volume_mount_status_fields[] = {
@@ -103,6 +112,7 @@ static const struct field volume_mount_status_fields[] = {
 };
 static OPAQUE_RECORD(volume_mount_status,
        "io.k8s.api.core.v1.VolumeMountStatus",
+       MESSAGE("name mountPath readOnly recursiveReadOnly"),
        HELP("Where a volume appears."));
 
 static const struct field container_status_fields[] = {
@@ -137,6 +147,9 @@ static const struct field container_status_fields[] = {
         HELP("Where volumes appear.")),
 };
 static OPAQUE_RECORD(container_status, "io.k8s.api.core.v1.ContainerStatus",
+       MESSAGE("name state lastState ready restartCount image imageID "
+               "containerID started allocatedResources resources "
+               "volumeMounts user allocatedResourcesStatus"),
        HELP("How a container is."));
 
 static const struct field host_ip_fields[] = {
@@ -144,6 +157,7 @@ static const struct field host_ip_fields[] = {
         HELP("The address.")),
 };
 static OPAQUE_RECORD(host_ip, "io.k8s.api.core.v1.HostIP",
+       MESSAGE("ip"),
        HELP("An address of the node."));
 
 static const struct field pod_ip_fields[] = {
@@ -151,6 +165,7 @@ static const struct field pod_ip_fields[] = {
         HELP("The address.")),
 };
 static OPAQUE_RECORD(pod_ip, "io.k8s.api.core.v1.PodIP",
+       MESSAGE("ip"),
        HELP("An address of the pod."));
 
 static const struct field pod_condition_fields[] = {
@@ -172,6 +187,7 @@ static const struct field pod_condition_fields[] = {
         HELP("A sentence, for people, on why it is so.")),
 };
 static RECORD(pod_condition, pod_condition, "io.k8s.api.core.v1.PodCondition",
+       MESSAGE("type status lastProbeTime lastTransitionTime reason message"),
        HELP("One thing that is known about a pod."));
 
 static const struct field pod_resource_claim_status_fields[] = {
@@ -182,6 +198,7 @@ static const struct field pod_resource_claim_status_fields[] = {
 };
 static OPAQUE_RECORD(pod_resource_claim_status,
        "io.k8s.api.core.v1.PodResourceClaimStatus",
+       MESSAGE("name resourceClaimName"),
        HELP("A claim that was made for a pod."));
 
 static const struct field pod_status_fields[] = {
@@ -231,5 +248,9 @@ static const struct field pod_status_fields[] = {
         HELP("Why it waits, or was ended: the one cause that matters.")),
 };
 RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
+       MESSAGE("phase conditions message reason hostIP podIP startTime "
+               "containerStatuses qosClass initContainerStatuses "
+               "nominatedNodeName podIPs ephemeralContainerStatuses resize "
+               "resourceClaimStatuses hostIPs"),
        HELP("How a pod is."));
 /* clang-format on */

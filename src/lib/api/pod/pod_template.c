@@ -23,6 +23,7 @@ static const struct field pod_template_object_fields[] = {
         HELP("What pods are made from.")),
 };
 static RECORD(pod_template_object, meta, "io.k8s.api.core.v1.PodTemplate",
+       MESSAGE("metadata template"),
        HELP("A template for pods, kept by itself."));
 /* clang-format on */
 

@@ -18,6 +18,7 @@ static const struct field key_to_path_fields[] = {
         HELP("Permissions of this file.")),
 };
 static OPAQUE_RECORD(key_to_path, "io.k8s.api.core.v1.KeyToPath",
+       MESSAGE("key path mode"),
        HELP("Where a key appears."));
 
 static const struct field object_field_selector_fields[] = {
@@ -28,6 +29,7 @@ static const struct field object_field_selector_fields[] = {
 };
 OPAQUE_RECORD(object_field_selector,
        "io.k8s.api.core.v1.ObjectFieldSelector",
+       MESSAGE("apiVersion fieldPath"),
        HELP("A field of the pod."), ATOMIC);
 
 static const struct field resource_field_selector_fields[] = {
@@ -40,6 +42,7 @@ static const struct field resource_field_selector_fields[] = {
 };
 OPAQUE_RECORD(resource_field_selector,
        "io.k8s.api.core.v1.ResourceFieldSelector",
+       MESSAGE("containerName resource divisor"),
        HELP("A resource of a container."), ATOMIC);
 
 static const struct field downward_api_volume_file_fields[] = {
@@ -54,6 +57,7 @@ static const struct field downward_api_volume_file_fields[] = {
 };
 static OPAQUE_RECORD(downward_api_volume_file,
        "io.k8s.api.core.v1.DownwardAPIVolumeFile",
+       MESSAGE("path fieldRef resourceFieldRef mode"),
        HELP("A file with a field of the pod."));
 
 static const struct field config_map_projection_fields[] = {
@@ -66,6 +70,7 @@ static const struct field config_map_projection_fields[] = {
 };
 static OPAQUE_RECORD(config_map_projection,
        "io.k8s.api.core.v1.ConfigMapProjection",
+       MESSAGE("(name) items 4 optional"),
        HELP("Entries of a ConfigMap."));
 
 static const struct field secret_projection_fields[] = {
@@ -77,6 +82,7 @@ static const struct field secret_projection_fields[] = {
         HELP("Whether it may be missing.")),
 };
 static OPAQUE_RECORD(secret_projection, "io.k8s.api.core.v1.SecretProjection",
+       MESSAGE("(name) items 4 optional"),
        HELP("Entries of a secret."));
 
 static const struct field downward_api_projection_fields[] = {
@@ -85,6 +91,7 @@ static const struct field downward_api_projection_fields[] = {
 };
 static OPAQUE_RECORD(downward_api_projection,
        "io.k8s.api.core.v1.DownwardAPIProjection",
+       MESSAGE("items"),
        HELP("Fields of the pod."));
 
 static const struct field service_account_token_projection_fields[] = {
@@ -97,6 +104,7 @@ static const struct field service_account_token_projection_fields[] = {
 };
 static OPAQUE_RECORD(service_account_token_projection,
        "io.k8s.api.core.v1.ServiceAccountTokenProjection",
+       MESSAGE("audience expirationSeconds path"),
        HELP("A token of the service account."));
 
 static const struct field cluster_trust_bundle_projection_fields[] = {
@@ -113,6 +121,7 @@ static const struct field cluster_trust_bundle_projection_fields[] = {
 };
 static OPAQUE_RECORD(cluster_trust_bundle_projection,
        "io.k8s.api.core.v1.ClusterTrustBundleProjection",
+       MESSAGE("name signerName labelSelector path optional"),
        HELP("Certificates of a signer."));
 
 static const struct field volume_projection_fields[] = {
@@ -128,6 +137,8 @@ static const struct field volume_projection_fields[] = {
         HELP("A token.")),
 };
 static OPAQUE_RECORD(volume_projection, "io.k8s.api.core.v1.VolumeProjection",
+       MESSAGE("secret downwardAPI configMap serviceAccountToken "
+               "clusterTrustBundle"),
        HELP("A part of a volume that is put together."));
 
 static const struct field csi_volume_source_fields[] = {
@@ -143,6 +154,7 @@ static const struct field csi_volume_source_fields[] = {
         HELP("Properties for the driver.")),
 };
 static OPAQUE_RECORD(csi_volume_source, "io.k8s.api.core.v1.CSIVolumeSource",
+       MESSAGE("driver readOnly fsType volumeAttributes nodePublishSecretRef"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field config_map_volume_source_fields[] = {
@@ -157,6 +169,7 @@ static const struct field config_map_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(config_map_volume_source,
        "io.k8s.api.core.v1.ConfigMapVolumeSource",
+       MESSAGE("(name) items defaultMode optional"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field downward_api_volume_source_fields[] = {
@@ -167,6 +180,7 @@ static const struct field downward_api_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(downward_api_volume_source,
        "io.k8s.api.core.v1.DownwardAPIVolumeSource",
+       MESSAGE("items defaultMode"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field empty_dir_volume_source_fields[] = {
@@ -177,6 +191,7 @@ static const struct field empty_dir_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(empty_dir_volume_source,
        "io.k8s.api.core.v1.EmptyDirVolumeSource",
+       MESSAGE("medium sizeLimit"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field ephemeral_volume_source_fields[] = {
@@ -185,6 +200,7 @@ static const struct field ephemeral_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(ephemeral_volume_source,
        "io.k8s.api.core.v1.EphemeralVolumeSource",
+       MESSAGE("volumeClaimTemplate"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field git_repo_volume_source_fields[] = {
@@ -197,6 +213,7 @@ static const struct field git_repo_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(git_repo_volume_source,
        "io.k8s.api.core.v1.GitRepoVolumeSource",
+       MESSAGE("repository revision directory"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field image_volume_source_fields[] = {
@@ -207,6 +224,7 @@ static const struct field image_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(image_volume_source,
        "io.k8s.api.core.v1.ImageVolumeSource",
+       MESSAGE("reference pullPolicy"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
@@ -217,6 +235,7 @@ static const struct field persistent_volume_claim_volume_source_fields[] = {
 };
 static RECORD(persistent_volume_claim_volume_source, pod_volume,
        "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
+       MESSAGE("claimName readOnly"),
        HELP("What a claim is bound to."));
 
 static const struct field projected_volume_source_fields[] = {
@@ -227,6 +246,7 @@ static const struct field projected_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(projected_volume_source,
        "io.k8s.api.core.v1.ProjectedVolumeSource",
+       MESSAGE("sources defaultMode"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field secret_volume_source_fields[] = {
@@ -241,6 +261,7 @@ static const struct field secret_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(secret_volume_source,
        "io.k8s.api.core.v1.SecretVolumeSource",
+       MESSAGE("secretName items defaultMode optional"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field pod_volume_fields[] = {
@@ -269,6 +290,12 @@ static const struct field pod_volume_fields[] = {
         HELP("Entries of a secret, as files.")),
 };
 RECORD(pod_volume, pod_volume, "io.k8s.api.core.v1.Volume",
+       MESSAGE("name (hostPath emptyDir gcePersistentDisk "
+               "awsElasticBlockStore gitRepo secret nfs iscsi glusterfs "
+               "persistentVolumeClaim rbd flexVolume cinder cephfs flocker "
+               "downwardAPI fc azureFile configMap vsphereVolume quobyte "
+               "azureDisk photonPersistentDisk portworxVolume scaleIO "
+               "projected storageos csi ephemeral image)"),
        HELP("A volume of a pod; Kiln takes claims."));
 /* clang-format on */
 

@@ -31,6 +31,8 @@ static const struct field pod_disruption_budget_spec_fields[] = {
 };
 static RECORD(pod_disruption_budget_spec, pod_disruption_budget,
        "io.k8s.api.policy.v1.PodDisruptionBudgetSpec",
+       MESSAGE("minAvailable selector maxUnavailable "
+               "unhealthyPodEvictionPolicy"),
        HELP("How many pods must stay."));
 
 static const struct field pod_disruption_budget_status_fields[] = {
@@ -55,6 +57,8 @@ static const struct field pod_disruption_budget_status_fields[] = {
 };
 static RECORD(pod_disruption_budget_status, pod_disruption_budget,
        "io.k8s.api.policy.v1.PodDisruptionBudgetStatus",
+       MESSAGE("observedGeneration disruptedPods disruptionsAllowed "
+               "currentHealthy desiredHealthy expectedPods conditions"),
        HELP("How a budget stands."));
 
 static const struct field pod_disruption_budget_fields[] = {
@@ -67,6 +71,7 @@ static const struct field pod_disruption_budget_fields[] = {
 };
 RECORD(pod_disruption_budget, pod_disruption_budget,
        "io.k8s.api.policy.v1.PodDisruptionBudget",
+       MESSAGE("metadata spec status"),
        HELP("How many pods of a kind may be taken away at a time, by "
             "drains and preemption."));
 
@@ -78,6 +83,7 @@ static const struct field eviction_fields[] = {
         HELP("How it is deleted.")),
 };
 OPAQUE_RECORD(eviction, "io.k8s.api.policy.v1.Eviction",
+       MESSAGE("metadata deleteOptions"),
        HELP("Asks for a pod to go, if the budgets allow it."));
 /* clang-format on */
 

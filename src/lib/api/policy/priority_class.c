@@ -27,6 +27,7 @@ static const struct field priority_class_fields[] = {
 };
 RECORD(priority_class, priority_class,
        "io.k8s.api.scheduling.v1.PriorityClass",
+       MESSAGE("metadata value globalDefault description preemptionPolicy"),
        HELP("A name for a priority of pods."));
 /* clang-format on */
 

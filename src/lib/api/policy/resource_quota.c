@@ -29,6 +29,7 @@ static const struct field scoped_resource_selector_requirement_fields[] = {
 };
 static OPAQUE_RECORD(scoped_resource_selector_requirement,
        "io.k8s.api.core.v1.ScopedResourceSelectorRequirement",
+       MESSAGE("scopeName operator values"),
        HELP("Which pods a quota is for."));
 
 static const struct field scope_selector_fields[] = {
@@ -37,6 +38,7 @@ static const struct field scope_selector_fields[] = {
 };
 static OPAQUE_RECORD(scope_selector,
        "io.k8s.api.core.v1.ScopeSelector",
+       MESSAGE("matchExpressions"),
        HELP("Which pods a quota is for."), ATOMIC);
 
 static const struct field resource_quota_spec_fields[] = {
@@ -50,6 +52,7 @@ static const struct field resource_quota_spec_fields[] = {
 };
 static OPAQUE_RECORD(resource_quota_spec,
        "io.k8s.api.core.v1.ResourceQuotaSpec",
+       MESSAGE("hard scopes scopeSelector"),
        HELP("What a namespace may have."));
 
 static const struct field resource_quota_status_fields[] = {
@@ -60,6 +63,7 @@ static const struct field resource_quota_status_fields[] = {
 };
 static OPAQUE_RECORD(resource_quota_status,
        "io.k8s.api.core.v1.ResourceQuotaStatus",
+       MESSAGE("hard used"),
        HELP("What of it is in use."));
 
 static const struct field resource_quota_fields[] = {
@@ -71,6 +75,7 @@ static const struct field resource_quota_fields[] = {
         HELP("What is; written by the system alone.")),
 };
 static RECORD(resource_quota, meta, "io.k8s.api.core.v1.ResourceQuota",
+       MESSAGE("metadata spec status"),
        HELP("What the objects of a namespace may take together."));
 /* clang-format on */
 

@@ -40,6 +40,10 @@ static const struct field csi_persistent_volume_source_fields[] = {
 };
 static OPAQUE_RECORD(csi_persistent_volume_source,
        "io.k8s.api.core.v1.CSIPersistentVolumeSource",
+       MESSAGE("driver volumeHandle readOnly fsType volumeAttributes "
+               "controllerPublishSecretRef nodeStageSecretRef "
+               "nodePublishSecretRef controllerExpandSecretRef "
+               "nodeExpandSecretRef"),
        HELP("A volume of that kind; stored, and not served here."));
 
 static const struct field local_volume_source_fields[] = {
@@ -50,6 +54,7 @@ static const struct field local_volume_source_fields[] = {
 };
 static RECORD(local_volume_source, persistent_volume_spec,
        "io.k8s.api.core.v1.LocalVolumeSource",
+       MESSAGE("path fsType"),
        HELP("A directory or device of one node."));
 
 static const struct field volume_node_affinity_fields[] = {
@@ -58,6 +63,7 @@ static const struct field volume_node_affinity_fields[] = {
 };
 static RECORD(volume_node_affinity, persistent_volume_spec,
        "io.k8s.api.core.v1.VolumeNodeAffinity",
+       MESSAGE("required"),
        HELP("From which nodes a volume can be reached."));
 
 static const struct field persistent_volume_spec_fields[] = {
@@ -91,6 +97,13 @@ static const struct field persistent_volume_spec_fields[] = {
 };
 static RECORD(persistent_volume_spec, persistent_volume_spec,
        "io.k8s.api.core.v1.PersistentVolumeSpec",
+       MESSAGE("capacity (gcePersistentDisk awsElasticBlockStore hostPath "
+               "glusterfs nfs rbd iscsi cinder cephfs fc flocker flexVolume "
+               "azureFile vsphereVolume quobyte azureDisk "
+               "photonPersistentDisk portworxVolume scaleIO local storageos "
+               "csi) accessModes claimRef persistentVolumeReclaimPolicy "
+               "storageClassName mountOptions volumeMode nodeAffinity "
+               "volumeAttributesClassName"),
        HELP("What a volume is, and how it may be used."));
 
 static const struct field persistent_volume_status_fields[] = {
@@ -106,6 +119,7 @@ static const struct field persistent_volume_status_fields[] = {
 };
 static RECORD(persistent_volume_status, persistent_volume_status,
        "io.k8s.api.core.v1.PersistentVolumeStatus",
+       MESSAGE("phase message reason lastPhaseTransitionTime"),
        HELP("How a volume is."));
 
 static const struct field persistent_volume_fields[] = {
@@ -119,6 +133,7 @@ static const struct field persistent_volume_fields[] = {
 };
 RECORD(persistent_volume, persistent_volume,
        "io.k8s.api.core.v1.PersistentVolume",
+       MESSAGE("metadata spec status"),
        HELP("Storage that a claim can be bound to."));
 /* clang-format on */
 

@@ -32,6 +32,7 @@ static const struct field persistent_volume_claim_condition_fields[] = {
 };
 static OPAQUE_RECORD(persistent_volume_claim_condition,
        "io.k8s.api.core.v1.PersistentVolumeClaimCondition",
+       MESSAGE("type status lastProbeTime lastTransitionTime reason message"),
        HELP("One thing that is known about a claim."));
 
 static const struct field modify_volume_status_fields[] = {
@@ -43,6 +44,7 @@ static const struct field modify_volume_status_fields[] = {
 };
 static OPAQUE_RECORD(modify_volume_status,
        "io.k8s.api.core.v1.ModifyVolumeStatus",
+       MESSAGE("targetVolumeAttributesClassName status"),
        HELP("How far a change of attributes is."));
 
 static const struct field volume_resource_requirements_fields[] = {
@@ -53,6 +55,7 @@ static const struct field volume_resource_requirements_fields[] = {
 };
 static RECORD(volume_resource_requirements, persistent_volume_claim_spec,
        "io.k8s.api.core.v1.VolumeResourceRequirements",
+       MESSAGE("limits requests"),
        HELP("How much storage."));
 
 static const struct field persistent_volume_claim_spec_fields[] = {
@@ -81,6 +84,9 @@ static const struct field persistent_volume_claim_spec_fields[] = {
 };
 static RECORD(persistent_volume_claim_spec, persistent_volume_claim_spec,
        "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+       MESSAGE("accessModes resources volumeName selector storageClassName "
+               "volumeMode dataSource dataSourceRef "
+               "volumeAttributesClassName"),
        HELP("The storage that is wanted."));
 
 static const struct field persistent_volume_claim_status_fields[] = {
@@ -105,6 +111,9 @@ static const struct field persistent_volume_claim_status_fields[] = {
 };
 static RECORD(persistent_volume_claim_status, persistent_volume_claim_status,
        "io.k8s.api.core.v1.PersistentVolumeClaimStatus",
+       MESSAGE("phase accessModes capacity conditions allocatedResources 7 "
+               "allocatedResourceStatuses currentVolumeAttributesClassName "
+               "modifyVolumeStatus"),
        HELP("How a claim is."));
 
 static const struct field persistent_volume_claim_template_fields[] = {
@@ -115,6 +124,7 @@ static const struct field persistent_volume_claim_template_fields[] = {
 };
 OPAQUE_RECORD(persistent_volume_claim_template,
        "io.k8s.api.core.v1.PersistentVolumeClaimTemplate",
+       MESSAGE("metadata spec"),
        HELP("A claim that is made for a pod."));
 
 static const struct field persistent_volume_claim_fields[] = {
@@ -129,6 +139,7 @@ static const struct field persistent_volume_claim_fields[] = {
 };
 RECORD(persistent_volume_claim, persistent_volume_claim,
        "io.k8s.api.core.v1.PersistentVolumeClaim",
+       MESSAGE("metadata spec status"),
        HELP("A user's wish for storage, and the volume it was bound to."));
 /* clang-format on */
 

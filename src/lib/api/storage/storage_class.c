@@ -23,6 +23,7 @@ static const struct field topology_selector_label_requirement_fields[] = {
 };
 static RECORD(topology_selector_label_requirement, topology_requirement,
        "io.k8s.api.core.v1.TopologySelectorLabelRequirement",
+       MESSAGE("key values"),
        HELP("A label, and its values."));
 
 static const struct field topology_selector_term_fields[] = {
@@ -32,6 +33,7 @@ static const struct field topology_selector_term_fields[] = {
 };
 static RECORD(topology_selector_term, topology_term,
        "io.k8s.api.core.v1.TopologySelectorTerm",
+       MESSAGE("matchLabelExpressions"),
        HELP("Labels that must all fit."), ATOMIC);
 
 static const struct field storage_class_fields[] = {
@@ -57,6 +59,8 @@ static const struct field storage_class_fields[] = {
         HELP("For the provisioner.")),
 };
 RECORD(storage_class, storage_class, "io.k8s.api.storage.v1.StorageClass",
+       MESSAGE("metadata provisioner parameters reclaimPolicy mountOptions "
+               "allowVolumeExpansion volumeBindingMode allowedTopologies"),
        HELP("A kind of storage that claims can ask for."));
 /* clang-format on */
 

@@ -8,20 +8,22 @@
 /* The records of a source that a pod names by itself, and of the same one as
  * a PersistentVolume names it. A pod's secret is in its own namespace; a
  * PersistentVolume has none, and says where its secret is, by a record of its
- * own or by the rows at the end.
+ * own or by the rows at the end, which have numbers behind the others'.
  */
-#define OF_BOTH(r, name, rows, secret, ...)                             \
+#define OF_BOTH(r, name, rows, message, secret, ...)                    \
     static const struct field r##_volume_source_fields[] = {            \
         rows(local_object_reference),                                   \
     };                                                                  \
     OPAQUE_RECORD(r##_volume_source,                                    \
                   "io.k8s.api.core.v1." name "VolumeSource",            \
+                  message,                                              \
                   HELP(NOT_SERVED));                                    \
     static const struct field r##_persistent_volume_source_fields[] = { \
         rows(secret),                                                   \
         ##__VA_ARGS__};                                                 \
     OPAQUE_RECORD(r##_persistent_volume_source,                         \
                   "io.k8s.api.core.v1." name "PersistentVolumeSource",  \
+                  message,                                              \
                   HELP(NOT_SERVED))
 #define NOT_SERVED "A volume of that kind; stored, and not served here."
 
@@ -38,6 +40,7 @@ static const struct field aws_elastic_block_store_volume_source_fields[] = {
 };
 OPAQUE_RECORD(aws_elastic_block_store_volume_source,
        "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
+       MESSAGE("volumeID fsType partition readOnly"),
        HELP(NOT_SERVED));
 
 static const struct field azure_disk_volume_source_fields[] = {
@@ -57,6 +60,7 @@ static const struct field azure_disk_volume_source_fields[] = {
 };
 OPAQUE_RECORD(azure_disk_volume_source,
        "io.k8s.api.core.v1.AzureDiskVolumeSource",
+       MESSAGE("diskName diskURI cachingMode fsType readOnly kind"),
        HELP(NOT_SERVED));
 
 #define AZURE_FILE_ROWS(unused)                                        \
@@ -66,7 +70,8 @@ OPAQUE_RECORD(azure_disk_volume_source,
         HELP("The share, by name.")),                                  \
     OPAQUE(BOOL, "readOnly", 0,                                        \
         HELP("Mounted for reading alone."))
-OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS, secret_reference,
+OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS,
+    MESSAGE("secretName shareName readOnly secretNamespace"), secret_reference,
     OPAQUE(STRING, "secretNamespace", KEPT,
         HELP("The namespace of the secret.")));
 
@@ -83,7 +88,8 @@ OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS, secret_reference,
         HELP("The secret with the credentials.")),                     \
     OPAQUE(STRING, "user", 0,                                          \
         HELP("The user to come as."))
-OF_BOTH(ceph_fs, "CephFS", CEPH_FS_ROWS, secret_reference);
+OF_BOTH(ceph_fs, "CephFS", CEPH_FS_ROWS,
+    MESSAGE("monitors path user secretFile secretRef readOnly"), secret_reference);
 
 #define CINDER_ROWS(secret)                                            \
     OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,                      \
@@ -94,7 +100,8 @@ OF_BOTH(ceph_fs, "CephFS", CEPH_FS_ROWS, secret_reference);
         HELP("Mounted for reading alone.")),                           \
     OPAQUE_OBJECT("secretRef", secret, 0,                              \
         HELP("The secret with the credentials."))
-OF_BOTH(cinder, "Cinder", CINDER_ROWS, secret_reference);
+OF_BOTH(cinder, "Cinder", CINDER_ROWS,
+    MESSAGE("volumeID fsType readOnly secretRef"), secret_reference);
 
 static const struct field fc_volume_source_fields[] = {
     OPAQUE(STRING, "fsType", 0,
@@ -109,6 +116,7 @@ static const struct field fc_volume_source_fields[] = {
         HELP("Names of the volume.")),
 };
 OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource",
+       MESSAGE("targetWWNs lun fsType readOnly wwids"),
        HELP(NOT_SERVED));
 
 #define FLEX_ROWS(secret)                                              \
@@ -122,7 +130,8 @@ OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource",
         HELP("Mounted for reading alone.")),                           \
     OPAQUE_OBJECT("secretRef", secret, 0,                              \
         HELP("The secret with the credentials."))
-OF_BOTH(flex, "Flex", FLEX_ROWS, secret_reference);
+OF_BOTH(flex, "Flex", FLEX_ROWS,
+    MESSAGE("driver fsType secretRef readOnly options"), secret_reference);
 
 static const struct field flocker_volume_source_fields[] = {
     OPAQUE(STRING, "datasetName", 0,
@@ -131,6 +140,7 @@ static const struct field flocker_volume_source_fields[] = {
         HELP("The dataset, by its uuid.")),
 };
 OPAQUE_RECORD(flocker_volume_source, "io.k8s.api.core.v1.FlockerVolumeSource",
+       MESSAGE("datasetName datasetUUID"),
        HELP(NOT_SERVED));
 
 static const struct field gce_persistent_disk_volume_source_fields[] = {
@@ -145,6 +155,7 @@ static const struct field gce_persistent_disk_volume_source_fields[] = {
 };
 OPAQUE_RECORD(gce_persistent_disk_volume_source,
        "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
+       MESSAGE("pdName fsType partition readOnly"),
        HELP(NOT_SERVED));
 
 #define GLUSTERFS_ROWS(unused)                                         \
@@ -154,7 +165,8 @@ OPAQUE_RECORD(gce_persistent_disk_volume_source,
         HELP("The path.")),                                            \
     OPAQUE(BOOL, "readOnly", 0,                                        \
         HELP("Mounted for reading alone."))
-OF_BOTH(glusterfs, "Glusterfs", GLUSTERFS_ROWS, secret_reference,
+OF_BOTH(glusterfs, "Glusterfs", GLUSTERFS_ROWS,
+    MESSAGE("endpoints path readOnly endpointsNamespace"), secret_reference,
     OPAQUE(STRING, "endpointsNamespace", KEPT,
         HELP("The namespace of that object.")));
 
@@ -168,6 +180,7 @@ static const struct field host_path_volume_source_fields[] = {
 };
 OPAQUE_RECORD(host_path_volume_source,
        "io.k8s.api.core.v1.HostPathVolumeSource",
+       MESSAGE("path type"),
        HELP("A path of the node."));
 
 #define ISCSI_ROWS(secret)                                             \
@@ -193,7 +206,9 @@ OPAQUE_RECORD(host_path_volume_source,
         HELP("Mounted for reading alone.")),                           \
     OPAQUE_OBJECT("secretRef", secret, 0,                              \
         HELP("The secret with the credentials."))
-OF_BOTH(iscsi, "ISCSI", ISCSI_ROWS, secret_reference);
+OF_BOTH(iscsi, "ISCSI", ISCSI_ROWS,
+    MESSAGE("targetPortal iqn lun iscsiInterface fsType readOnly portals "
+            "chapAuthDiscovery 10 secretRef chapAuthSession initiatorName"), secret_reference);
 
 static const struct field nfs_volume_source_fields[] = {
     OPAQUE(STRING, "path", ALWAYS | REQUIRED,
@@ -204,6 +219,7 @@ static const struct field nfs_volume_source_fields[] = {
         HELP("Mounted for reading alone.")),
 };
 OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource",
+       MESSAGE("server path readOnly"),
        HELP("A directory of an NFS server."));
 
 static const struct field photon_persistent_disk_volume_source_fields[] = {
@@ -214,6 +230,7 @@ static const struct field photon_persistent_disk_volume_source_fields[] = {
 };
 OPAQUE_RECORD(photon_persistent_disk_volume_source,
        "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
+       MESSAGE("pdID fsType"),
        HELP(NOT_SERVED));
 
 static const struct field portworx_volume_source_fields[] = {
@@ -226,6 +243,7 @@ static const struct field portworx_volume_source_fields[] = {
 };
 OPAQUE_RECORD(portworx_volume_source,
        "io.k8s.api.core.v1.PortworxVolumeSource",
+       MESSAGE("volumeID fsType readOnly"),
        HELP(NOT_SERVED));
 
 static const struct field quobyte_volume_source_fields[] = {
@@ -243,6 +261,7 @@ static const struct field quobyte_volume_source_fields[] = {
         HELP("The user to come as.")),
 };
 OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
+       MESSAGE("registry volume readOnly user group tenant"),
        HELP(NOT_SERVED));
 
 #define RBD_ROWS(secret)                                               \
@@ -262,7 +281,8 @@ OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
         HELP("The secret with the credentials.")),                     \
     OPAQUE(STRING, "user", 0,                                          \
         HELP("The user to come as."))
-OF_BOTH(rbd, "RBD", RBD_ROWS, secret_reference);
+OF_BOTH(rbd, "RBD", RBD_ROWS,
+    MESSAGE("monitors image fsType pool user keyring secretRef readOnly"), secret_reference);
 
 #define SCALE_IO_ROWS(secret)                                          \
     OPAQUE(STRING, "gateway", ALWAYS | REQUIRED,                       \
@@ -285,7 +305,9 @@ OF_BOTH(rbd, "RBD", RBD_ROWS, secret_reference);
         HELP("The pool of the domain.")),                              \
     OPAQUE(STRING, "volumeName", 0,                                    \
         HELP("The volume, by name."))
-OF_BOTH(scale_io, "ScaleIO", SCALE_IO_ROWS, secret_reference);
+OF_BOTH(scale_io, "ScaleIO", SCALE_IO_ROWS,
+    MESSAGE("gateway system secretRef sslEnabled protectionDomain "
+            "storagePool storageMode volumeName fsType readOnly"), secret_reference);
 
 #define STORAGE_OS_ROWS(secret)                                        \
     OPAQUE(STRING, "fsType", 0,                                        \
@@ -298,7 +320,8 @@ OF_BOTH(scale_io, "ScaleIO", SCALE_IO_ROWS, secret_reference);
         HELP("The volume, by name.")),                                 \
     OPAQUE(STRING, "volumeNamespace", 0,                               \
         HELP("The namespace of the volume."))
-OF_BOTH(storage_os, "StorageOS", STORAGE_OS_ROWS, object_reference);
+OF_BOTH(storage_os, "StorageOS", STORAGE_OS_ROWS,
+    MESSAGE("volumeName volumeNamespace fsType readOnly secretRef"), object_reference);
 
 static const struct field vsphere_virtual_disk_volume_source_fields[] = {
     OPAQUE(STRING, "volumePath", ALWAYS | REQUIRED,
@@ -312,6 +335,7 @@ static const struct field vsphere_virtual_disk_volume_source_fields[] = {
 };
 OPAQUE_RECORD(vsphere_virtual_disk_volume_source,
        "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
+       MESSAGE("volumePath fsType storagePolicyName storagePolicyID"),
        HELP(NOT_SERVED));
 /* clang-format on */
 

@@ -143,3 +143,6 @@ enum row_flag {
                                       RECORD_FIELDS(r##_fields), \
                                       __VA_ARGS__}
 #define ATOMIC .is_atomic = true
+
+/* The numbers of a record's fields in protobuf: see lib/protobuf/messages.h. */
+#define MESSAGE(numbers) .message = (numbers)

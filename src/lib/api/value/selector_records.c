@@ -14,6 +14,7 @@ static const struct field label_selector_requirement_fields[] = {
 };
 static RECORD(label_selector_requirement, selector_requirement,
        "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement",
+       MESSAGE("key operator values"),
        HELP("A condition on a label."));
 
 static const struct field label_selector_fields[] = {
@@ -25,6 +26,7 @@ static const struct field label_selector_fields[] = {
 };
 RECORD(label_selector, label_selector,
        "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
+       MESSAGE("matchLabels matchExpressions"),
        HELP("Objects by their labels; both must hold. An empty one "
             "selects all."), ATOMIC);
 
@@ -39,6 +41,7 @@ static const struct field node_selector_requirement_fields[] = {
 };
 static RECORD(node_selector_requirement, selector_requirement,
        "io.k8s.api.core.v1.NodeSelectorRequirement",
+       MESSAGE("key operator values"),
        HELP("A condition on a label or field of a node."));
 
 static const struct field node_selector_term_fields[] = {
@@ -51,6 +54,7 @@ static const struct field node_selector_term_fields[] = {
 };
 RECORD(node_selector_term, node_selector_term,
        "io.k8s.api.core.v1.NodeSelectorTerm",
+       MESSAGE("matchExpressions matchFields"),
        HELP("Conditions that must all hold."), ATOMIC);
 
 static const struct field node_selector_fields[] = {
@@ -59,5 +63,6 @@ static const struct field node_selector_fields[] = {
         HELP("One that holds is enough.")),
 };
 RECORD(node_selector, node_selector, "io.k8s.api.core.v1.NodeSelector",
+       MESSAGE("nodeSelectorTerms"),
        HELP("Some nodes."), ATOMIC);
 /* clang-format on */

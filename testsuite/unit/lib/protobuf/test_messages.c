@@ -4,6 +4,8 @@
 #include "lib/api/node/binding.h"
 #include "lib/api/object/delete_options.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/policy/pod_disruption_budget.h"
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
@@ -19,19 +21,34 @@ is_elsewhere(const struct field *f)
            || strcmp(f->name, "extra") == 0;
 }
 
+/* Whether a field of that name is there, also in what is inlined. */
+static bool
+has(const char *message, const char *name)
+{
+    struct message_field f;
+
+    for (uint32_t number = 1; number < 100; number++) {
+        if (!message_find_field(message, number, &f))
+            continue;
+        if (f.inlined != NULL ? has(f.inlined, name)
+                              : strlen(name) == f.length
+                                    && memcmp(f.name, name, f.length) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void
 check_record(const struct record *record, unsigned depth)
 {
-    const struct message *message = message_find(record->name);
-
-    ck_assert_msg(message != NULL, "%s is no message", record->name);
+    ck_assert_msg(record->message != NULL, "%s is no message", record->name);
     ck_assert_uint_lt(depth, 20);
     for (unsigned i = 0; i < record->n_fields; i++) {
         const struct field *f = &record->fields[i];
 
         if (is_elsewhere(f))
             continue;
-        ck_assert_msg(message_has(message, f->name),
+        ck_assert_msg(has(record->message, f->name),
                       "%s has no number for '%s'",
                       record->name,
                       f->name);
@@ -53,31 +70,30 @@ START_TEST(every_field_of_every_kind_has_a_number)
 }
 END_TEST
 
+#define META meta_record.message
+
 START_TEST(a_number_is_one_field)
 {
-    static const struct {
+    const struct {
         const char *message;
         uint32_t number;
         const char *field;
     } cases[] = {
-        {"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", 1, "name"},
-        {"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
-         8,
-         "creationTimesta"
-         "mp"},
-        {"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", 11, "labels"},
-        {"io.k8s.api.core.v1.PodSpec", 10, "nodeName"},
-        {"io.k8s.api.core.v1.PodSpec", 22, "tolerations"},
-        {"io.k8s.api.batch.v1.JobSpec", 6, "template"},
-        {"io.k8s.api.core.v1.Container", 21, "volumeDevices"},
+        {META, 1, "name"},
+        {META, 8, "creationTimestamp"},
+        {META, 11, "labels"},
+        {META, 17, "managedFields"}, /* with a gap before it */
+        {pod_spec_record.message, 10, "nodeName"},
+        {pod_spec_record.message, 22, "tolerations"},
+        {"a (b (c d) e) f 9 g", 1, "a"},
+        {"a (b (c d) e) f 9 g", 3, "f"},
+        {"a (b (c d) e) f 9 g", 9, "g"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct message_field f;
 
-        ck_assert(message_find_field(message_find(cases[i].message),
-                                     cases[i].number,
-                                     &f));
+        ck_assert(message_find_field(cases[i].message, cases[i].number, &f));
         ck_assert_uint_eq(f.length, strlen(cases[i].field));
         ck_assert_int_eq(memcmp(f.name, cases[i].field, f.length), 0);
         ck_assert_ptr_null(f.inlined);
@@ -85,32 +101,35 @@ START_TEST(a_number_is_one_field)
 }
 END_TEST
 
-START_TEST(what_has_no_number_is_not_found)
+START_TEST(a_number_of_no_field_is_not_found)
 {
-    const struct message *m =
-        message_find("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
     struct message_field f;
 
-    ck_assert(!message_find_field(m, 0, &f));
-    ck_assert(!message_find_field(m, 15, &f)); /* clusterName, long gone */
-    ck_assert(!message_find_field(m, 4000, &f));
-    ck_assert_ptr_null(message_find("io.k8s.api.core.v1.Nothing"));
+    ck_assert(!message_find_field(META, 0, &f));
+    ck_assert(!message_find_field(META, 15, &f)); /* clusterName, long gone */
+    ck_assert(!message_find_field(META, 4000, &f));
+    ck_assert(!message_find_field("", 1, &f));
 }
 END_TEST
 
-START_TEST(what_is_inlined_names_its_message)
+START_TEST(an_inlined_message_has_numbers_of_its_own)
 {
-    struct message_field f;
+    struct message_field f, inside;
 
-    ck_assert(
-        message_find_field(message_find("io.k8s.api.core.v1.Volume"), 2, &f));
-    ck_assert_ptr_eq(f.inlined,
-                     message_find("io.k8s.api.core.v1.VolumeSource"));
+    ck_assert(message_find_field("a (b (c d) e) f", 2, &f));
+    ck_assert_ptr_nonnull(f.inlined);
+    ck_assert(message_find_field(f.inlined, 3, &inside));
+    ck_assert_int_eq(inside.name[0], 'e');
+    ck_assert(!message_find_field(f.inlined, 4, &inside));
+    ck_assert(message_find_field(f.inlined, 2, &inside));
+    ck_assert(message_find_field(inside.inlined, 2, &f));
+    ck_assert_int_eq(f.name[0], 'd');
+    ck_assert(!message_find_field(inside.inlined, 3, &f));
 }
 END_TEST
 
 SUITE("messages",
       every_field_of_every_kind_has_a_number,
       a_number_is_one_field,
-      what_has_no_number_is_not_found,
-      what_is_inlined_names_its_message)
+      a_number_of_no_field_is_not_found,
+      an_inlined_message_has_numbers_of_its_own)

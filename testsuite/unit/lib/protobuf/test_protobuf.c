@@ -14,6 +14,7 @@
 /* Bound to names of upstream's messages, whose numbers are known. */
 static const struct record label_selector = {
     .name = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
+    .message = "matchLabels matchExpressions",
     RECORD_FIELDS(((const struct field[]){
         {.name = "matchLabels", .type = FIELD_MAP, .element = FIELD_STRING},
     })),
@@ -27,6 +28,10 @@ static const struct field meta_fields[] = {
 };
 static const struct record meta = {
     .name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+    .message = "name generateName namespace selfLink uid resourceVersion "
+               "generation creationTimestamp deletionTimestamp "
+               "deletionGracePeriodSeconds labels annotations ownerReferences "
+               "finalizers 17 managedFields",
     RECORD_FIELDS(meta_fields),
 };
 static const struct field config_map_fields[] = {
@@ -37,6 +42,7 @@ static const struct field config_map_fields[] = {
 };
 static const struct record config_map = {
     .name = "io.k8s.api.core.v1.ConfigMap",
+    .message = "metadata data binaryData immutable",
     RECORD_FIELDS(config_map_fields),
 };
 static const struct field budget_fields[] = {
@@ -45,6 +51,8 @@ static const struct field budget_fields[] = {
 };
 static const struct record budget = {
     .name = "io.k8s.api.policy.v1.PodDisruptionBudgetSpec",
+    .message = "minAvailable selector maxUnavailable "
+               "unhealthyPodEvictionPolicy",
     RECORD_FIELDS(budget_fields),
 };
 static const struct field resources_fields[] = {
@@ -52,6 +60,7 @@ static const struct field resources_fields[] = {
 };
 static const struct record resources = {
     .name = "io.k8s.api.core.v1.ResourceRequirements",
+    .message = "limits requests claims",
     RECORD_FIELDS(resources_fields),
 };
 static const struct field security_fields[] = {
@@ -59,6 +68,10 @@ static const struct field security_fields[] = {
 };
 static const struct record security = {
     .name = "io.k8s.api.core.v1.PodSecurityContext",
+    .message = "seLinuxOptions runAsUser runAsNonRoot supplementalGroups "
+               "fsGroup runAsGroup sysctls windowsOptions fsGroupChangePolicy "
+               "seccompProfile appArmorProfile supplementalGroupsPolicy "
+               "seLinuxChangePolicy",
     RECORD_FIELDS(security_fields),
 };
 static const struct field lease_fields[] = {
@@ -67,6 +80,8 @@ static const struct field lease_fields[] = {
 };
 static const struct record lease = {
     .name = "io.k8s.api.coordination.v1.LeaseSpec",
+    .message = "holderIdentity leaseDurationSeconds acquireTime renewTime "
+               "leaseTransitions strategy preferredHolder",
     RECORD_FIELDS(lease_fields),
 };
 static const struct field volume_fields[] = {
@@ -75,6 +90,12 @@ static const struct field volume_fields[] = {
 };
 static const struct record volume = {
     .name = "io.k8s.api.core.v1.Volume",
+    .message = "name (hostPath emptyDir gcePersistentDisk "
+               "awsElasticBlockStore gitRepo secret nfs iscsi glusterfs "
+               "persistentVolumeClaim rbd flexVolume cinder cephfs flocker "
+               "downwardAPI fc azureFile configMap vsphereVolume quobyte "
+               "azureDisk photonPersistentDisk portworxVolume scaleIO "
+               "projected storageos csi ephemeral image)",
     RECORD_FIELDS(volume_fields),
 };
 
