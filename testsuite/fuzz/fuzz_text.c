@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_text.c - any bytes as the small texts of the API: quantities, CPU
- * lists, times, label and field selectors
+ * lists, ids, times, label and field selectors
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,13 @@
 #include "lib/api/object/field_query.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/value/cpuset.h"
+#include "lib/api/value/id_ranges.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/wildcard.h"
 #include "lib/json/record.h"
 #include "testsuite/fuzz/fuzz.h"
 
@@ -47,6 +49,31 @@ try_cpuset(const char *text)
         abort();
 }
 
+static void
+try_id_ranges(const char *text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf formatted = STRBUF_INIT;
+    struct id_ranges ranges = {0}, again = {0};
+    int64_t total = 0;
+
+    if (id_ranges_add(&ranges, text, arena, NULL) < 0)
+        return;
+    id_ranges_format(&ranges, &formatted);
+    if (id_ranges_add(&again, formatted.text, arena, NULL) < 0
+        || again.count != ranges.count || again.total != ranges.total
+        || ranges.total > ID_RANGES_MOST)
+        abort();
+    for (size_t i = 0; i < ranges.count; i++) {
+        if (ranges.items[i].first > ranges.items[i].last
+            || (i > 0 && ranges.items[i].first <= ranges.items[i - 1].last + 1))
+            abort();
+        total += ranges.items[i].last - ranges.items[i].first + 1;
+    }
+    if (total != ranges.total)
+        abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -59,6 +86,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
     try_quantity(text);
     try_cpuset(text);
+    try_id_ranges(text);
+    (void)wildcard_matches(text, text);
     (void)time_parse(text, &us);
     if (label_query_parse(arena, text, &labels, NULL) == 0)
         (void)label_query_matches(labels, &none);

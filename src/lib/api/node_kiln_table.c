@@ -10,52 +10,19 @@
 
 #include "lib/api/node/node.h"
 #include "lib/api/node/node_tables.h"
+#include "lib/api/node_use.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/value/cpuset.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* The sum of what the pods of a node hold. */
-struct use {
-    int64_t cpus;
-    int64_t memory_bytes;
-    int64_t pods;
-};
-
-static int64_t
-count_cpus(const char *list)
-{
-    struct bitset set;
-
-    if (list == NULL || cpuset_parse(list, &set, NULL) < 0)
-        return 0;
-    return bitset_count(&set);
-}
-
-static void
-add_allocation(const struct allocation *a, struct use *use)
-{
-    use->cpus += count_cpus(a->cpus) + count_cpus(a->withheld);
-    for (unsigned i = 0; i < a->memory.count; i++)
-        use->memory_bytes += quantity_text_value(a->memory.items[i].bytes);
-}
-
 static bool
-add_use(const struct object *object, void *context)
+add_pod(const struct object *object, void *context)
 {
-    const struct pod *pod = pod_of(object);
-    const struct allocation *a = pod->status.allocation;
-    struct use *use = context;
-
-    if (pod_is_finished(pod))
-        return true;
-    use->pods++;
-    if (a != NULL)
-        add_allocation(a, use);
+    node_use_add_pod(context, pod_of(object));
     return true;
 }
 
@@ -81,17 +48,11 @@ format_bytes(int64_t bytes, struct strbuf *out)
 static const void *
 summarize(struct table_row *row)
 {
-    struct use *use = arena_alloc(row->arena, sizeof(*use));
+    struct node_use *use = arena_alloc(row->arena, sizeof(*use));
     const struct node *node = node_of(row->object);
 
-    table_visit(row, &pod_kind, POD_BY_NODE, node->meta.name, add_use, use);
-    for (unsigned i = 0; i < node->status.remnants.count; i++) {
-        const struct allocation *a =
-            node->status.remnants.items[i].value.allocation;
-
-        if (a != NULL)
-            add_allocation(a, use);
-    }
+    table_visit(row, &pod_kind, POD_BY_NODE, node->meta.name, add_pod, use);
+    node_use_add_remnants(use, node);
     return use;
 }
 
@@ -105,7 +66,7 @@ total_of(const struct table_row *row, const char *resource)
 static void
 add_cpus(struct table_row *row)
 {
-    const struct use *use = row->summary;
+    const struct node_use *use = row->summary;
 
     table_cell(row,
                arena_printf(row->arena,
@@ -117,7 +78,7 @@ add_cpus(struct table_row *row)
 static void
 add_memory(struct table_row *row)
 {
-    const struct use *use = row->summary;
+    const struct node_use *use = row->summary;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     format_bytes(use->memory_bytes, &text);
@@ -129,7 +90,7 @@ add_memory(struct table_row *row)
 static void
 add_pods(struct table_row *row)
 {
-    const struct use *use = row->summary;
+    const struct node_use *use = row->summary;
 
     table_cell_int(row, use->pods);
 }

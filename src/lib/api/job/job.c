@@ -379,9 +379,63 @@ select_finished(const struct object *object, char buffer[64])
     return job_is_finished(job_of(object)) ? "true" : "false";
 }
 
+const char *
+job_find_user(const struct job *job)
+{
+    const char *user = string_map_find(&job->meta.annotations, ANNOTATION_USER);
+
+    return user != NULL ? user : "";
+}
+
+static const char *
+find_partition(const struct job *job)
+{
+    const struct pod_spec *spec = job->spec.template_.spec;
+    const char *partition =
+        spec != NULL ? string_map_find(&spec->node_selector, LABEL_PARTITION)
+                     : NULL;
+
+    return partition != NULL ? partition : "";
+}
+
+int64_t
+job_ended_at_us(const struct job *job)
+{
+    const struct job_condition *end = job_find_condition(job, "Complete");
+
+    if (end == NULL)
+        end = job_find_condition(job, "Failed");
+    return end != NULL ? end->last_transition_at_us : 0;
+}
+
+/* Additions: what `kctl jobs` shows of all jobs. */
+static const char *
+select_user(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return job_find_user(job_of(object));
+}
+
+static const char *
+select_partition(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return find_partition(job_of(object));
+}
+
+static const char *
+select_state(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return job_state_words(job_find_state(job_of(object)))->name;
+}
+
 static const struct selectable_field selectable[] = {
+    {"spec.partition", select_partition},
+    {"spec.user", select_user},
     {"status.finished", select_finished},
     {"status.id", select_id},
+    {"status.state", select_state},
     {"status.successful", select_successful},
 };
 
@@ -414,9 +468,45 @@ submission_key(const struct object *object, char buffer[64])
     return buffer;
 }
 
+const char *
+job_recency(const char *user, int64_t hour, char buffer[64])
+{
+    snprintf(buffer, 64, "%" PRId64 "/%.40s", hour, user);
+    return buffer;
+}
+
+static const char *
+recency_value(const struct object *object, char buffer[64])
+{
+    const struct job *job = job_of(object);
+
+    return job_recency(job_find_user(job),
+                       job_is_finished(job) ? job_ended_at_us(job) / JOB_HOUR_US
+                                            : JOB_HOUR_ACTIVE,
+                       buffer);
+}
+
+static const char *
+active_partition(const struct object *object, char buffer[64])
+{
+    return job_is_finished(job_of(object)) ? NULL
+                                           : select_partition(object, buffer);
+}
+
+static const char *
+active_state(const struct object *object, char buffer[64])
+{
+    return job_is_finished(job_of(object)) ? NULL
+                                           : select_state(object, buffer);
+}
+
 static const struct kind_index indexes[] = {
     [JOB_BY_ID] = {NULL, id_value},
     [JOB_BY_SUBMISSION] = {NULL, submission_key},
+    [JOB_BY_USER] = {"spec.user", select_user},
+    [JOB_BY_RECENCY] = {NULL, recency_value},
+    [JOB_BY_ACTIVE_PARTITION] = {NULL, active_partition},
+    [JOB_BY_ACTIVE_STATE] = {NULL, active_state},
 };
 
 /* Users have their own jobs; operators hold, release and cancel those of others

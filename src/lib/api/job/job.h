@@ -137,7 +137,18 @@ const struct job *job_of(const struct object *object);
 enum job_index {
     JOB_BY_ID,
     JOB_BY_SUBMISSION, /* "UID/SUBMISSION-KEY" */
+    JOB_BY_USER,
+    JOB_BY_RECENCY,          /* see job_recency */
+    JOB_BY_ACTIVE_PARTITION, /* those that have not ended */
+    JOB_BY_ACTIVE_STATE,
 };
+
+/* The value of a user's jobs that have not ended, or that ended in that hour
+ * since 1970, so that "what is mine and of late" looks at nothing else.
+ */
+#define JOB_HOUR_ACTIVE (-1)
+#define JOB_HOUR_US     INT64_C(3600000000)
+const char *job_recency(const char *user, int64_t hour, char buffer[64]);
 
 /* A submission key longer than this is refused, so that the value fits. */
 #define SUBMISSION_KEY_MAX 48
@@ -149,6 +160,12 @@ bool job_is_finished(const struct job *job);
  * release), the one that the rest says.
  */
 enum job_state job_find_state(const struct job *job);
+
+/* The name of its owner, or "". */
+const char *job_find_user(const struct job *job);
+
+/* 0: it has not ended. */
+int64_t job_ended_at_us(const struct job *job);
 
 /* The exit code of a program that waits for the job, which has ended: 0 if it is
  * Completed, and otherwise what the job has exited with, but never 0.

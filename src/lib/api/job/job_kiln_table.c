@@ -16,6 +16,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/record.h"
 
 #define SECOND_US 1000000
 #define MAX_NAME  40 /* bytes of one in a row; the object has all of it */
@@ -233,6 +234,31 @@ add_code(struct table_row *row)
                s->reason != JOB_REASON_NONE ? job_reason_name(s->reason) : "");
 }
 
+/* As objects have times; "" for none. */
+static void
+add_point(struct table_row *row, int64_t us)
+{
+    char text[TIME_TEXT_SIZE] = "";
+
+    if (us != 0)
+        time_format(us, false, text);
+    table_cell(row, text);
+}
+
+static void
+add_started(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+
+    add_point(row, s->run.started_at_us);
+}
+
+static void
+add_ended(struct table_row *row)
+{
+    add_point(row, job_ended_at_us(job_of(row->object)));
+}
+
 static void
 add_exit(struct table_row *row)
 {
@@ -275,6 +301,8 @@ static const struct table_column columns[] = {
     COLUMN("Priority", add_priority, "Higher goes first.", INTEGER, WIDE),
     COLUMN("Attempts", add_attempts, "How often it was started.", INTEGER, WIDE),
     COLUMN("Code", add_code, "The reason by a word that stays the same.", WIDE),
+    COLUMN("Started", add_started, "When its process began.", WIDE),
+    COLUMN("Ended", add_ended, "When the job ended.", WIDE),
     COLUMN("Object", table_add_name, "What it is called in the API.",
         FORMAT("name"), WIDE),
 };
