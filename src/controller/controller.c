@@ -9,6 +9,7 @@
 #include "controller/apiserver/access/audit_log.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/user_counts.h"
+#include "controller/apiserver/summary/job_counts.h"
 #include "controller/apiserver/apiserver.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
@@ -55,6 +56,7 @@ struct controller {
     struct munge_check *munge_check; /* or NULL: no other machine is served */
     atomic_bool is_munge_dead;
     struct user_counts *counts;
+    struct job_counts *job_counts;
     struct store *store;
     struct audit_log *audit; /* or NULL */
     struct apiserver *api;
@@ -302,6 +304,7 @@ object_moved(const struct object *before,
     struct controller *c = context;
 
     user_counts_moved(c->counts, before, after);
+    job_counts_moved(c->job_counts, before, after);
 }
 
 static int
@@ -310,6 +313,7 @@ start_store(struct controller *c, struct error *err)
     const struct controller_settings *s = c->settings;
 
     c->counts = user_counts_new(&clock_system);
+    c->job_counts = job_counts_new();
     return store_open(
         &(struct store_settings){
             .loop = c->loop,
@@ -405,6 +409,7 @@ start_api(struct controller *c, struct error *err)
         .auth = c->auth,
         .policy = &c->policy,
         .counts = c->counts,
+        .job_counts = c->job_counts,
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,
@@ -426,6 +431,7 @@ free_api(struct controller *c)
 {
     apiserver_free(c->api);
     user_counts_free(c->counts);
+    job_counts_free(c->job_counts);
     strbuf_fini(&c->configz);
 }
 

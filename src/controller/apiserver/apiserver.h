@@ -27,6 +27,7 @@ struct digest;
 struct error;
 struct http_layer;
 struct http_limits;
+struct job_counts;
 struct loop;
 struct metric_registry;
 struct policy;
@@ -46,6 +47,7 @@ struct apiserver_settings {
     /* Also updated by the store as objects move; NULL: objects are not counted.
      */
     struct user_counts *counts;
+    struct job_counts *job_counts;   /* likewise */
     struct metric_registry *metrics; /* or NULL */
     struct audit_log *audit;         /* or NULL; outlives the server */
     const char *configz;             /* JSON for /configz, or NULL */

@@ -27,7 +27,9 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/view.h"
+#include "controller/apiserver/summary/summary.h"
 #include "controller/apiserver/verbs/agent_relay.h"
+#include "controller/apiserver/verbs/job_action.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/apiserver/watch/watch.h"
 #include "controller/store/store.h"
@@ -384,7 +386,8 @@ serve(struct http_exchange *v)
         return;
     }
     if (token_endpoint_serve(q, asked.path)
-        || resource_metrics_serve(q, asked.path)
+        || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
+        || job_action_serve(q, asked.path, http_request_peer(v->http))
         || metrics_token_serve(q,
                                asked.path,
                                http_request_query(v->http, "name"),

@@ -7,12 +7,16 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
+#include "lib/api/job/job.h"
 #include "lib/api/object/field_query.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+
+#define MOST_HOURS 200 /* that are looked up one by one */
 
 struct walk {
     const struct request *q;
@@ -26,6 +30,18 @@ struct walk {
     size_t n_found, capacity;
 };
 
+/* Jobs that ended before what is asked for. */
+static bool
+is_too_old(const struct options *o, const struct object *object)
+{
+    int64_t ended_at_us;
+
+    if (o->ended_since_us == 0 || object->kind != &job_kind)
+        return false;
+    ended_at_us = job_ended_at_us(job_of(object));
+    return ended_at_us != 0 && ended_at_us < o->ended_since_us;
+}
+
 bool
 selection_has(const struct request *q, const struct object *object)
 {
@@ -35,8 +51,9 @@ selection_has(const struct request *q, const struct object *object)
         && (object->meta->namespace == NULL
             || strcmp(object->meta->namespace, q->route.namespace) != 0))
         return false;
-    return (o->labels == NULL
-            || label_query_matches(o->labels, &object->meta->labels))
+    return !is_too_old(o, object)
+           && (o->labels == NULL
+               || label_query_matches(o->labels, &object->meta->labels))
            && (o->fields == NULL || field_query_matches(o->fields, object));
 }
 
@@ -98,17 +115,23 @@ selection_find_index(const struct request *q, const char **ret_value)
 }
 
 static void
-visit_index(struct walk *walk, int index, const char *value)
+collect_of(struct walk *walk, unsigned index, const char *value)
 {
-    char key[OBJECT_KEY_SIZE];
-
     store_visit_index(walk->q->server->store,
                       kind_stored(walk->q->route.kind),
-                      (unsigned)index,
+                      index,
                       STORE_PUBLISHED,
                       value,
                       collect,
                       walk);
+}
+
+/* Visits the collected objects in the order of a list. */
+static void
+visit_collected(struct walk *walk)
+{
+    char key[OBJECT_KEY_SIZE];
+
     if (walk->n_found > 0)
         qsort(walk->found, walk->n_found, sizeof(*walk->found), compare_keys);
     for (size_t i = 0; i < walk->n_found; i++) {
@@ -119,6 +142,50 @@ visit_index(struct walk *walk, int index, const char *value)
             break;
     }
     free(walk->found);
+}
+
+/* Jobs that have not ended, or have of late, have indexes that leave out the
+ * many others. False: that is not asked for, or of too many hours.
+ */
+static bool
+visit_jobs(struct walk *walk)
+{
+    const struct options *o = &walk->q->options;
+    const int64_t now = clock_real_us(walk->q->server->clock) / JOB_HOUR_US;
+    int64_t hour = o->ended_since_us / JOB_HOUR_US;
+    const char *value;
+    char buffer[64];
+    bool is_active;
+
+    if (walk->q->route.kind != &job_kind || o->fields == NULL)
+        return false;
+    value = field_query_demands(o->fields, "status.finished");
+    is_active = value != NULL && strcmp(value, "false") == 0;
+    value = field_query_demands(o->fields, "spec.user");
+    if (value != NULL
+        && (is_active || (hour > 0 && now - hour <= MOST_HOURS))) {
+        collect_of(walk,
+                   JOB_BY_RECENCY,
+                   job_recency(value, JOB_HOUR_ACTIVE, buffer));
+        /* And an hour of the future, for a clock that was set back. */
+        for (; !is_active && hour <= now + 1; hour++)
+            collect_of(walk, JOB_BY_RECENCY, job_recency(value, hour, buffer));
+    } else if (value != NULL || !is_active) {
+        return false;
+    } else {
+        unsigned index = JOB_BY_ACTIVE_STATE;
+
+        value = field_query_demands(o->fields, "status.state");
+        if (value == NULL) {
+            index = JOB_BY_ACTIVE_PARTITION;
+            value = field_query_demands(o->fields, "spec.partition");
+        }
+        if (value == NULL)
+            return false;
+        collect_of(walk, index, value);
+    }
+    visit_collected(walk);
+    return true;
 }
 
 /* The one object that the selector names, when its key is known. */
@@ -155,8 +222,11 @@ visit(struct walk *walk, int64_t revision)
 
     walk->reached[0] = '\0';
     if (revision == 0 || revision == store_revision(q->server->store)) {
+        if (visit_jobs(walk))
+            return 0;
         if (index >= 0) {
-            visit_index(walk, index, value);
+            collect_of(walk, (unsigned)index, value);
+            visit_collected(walk);
             return 0;
         }
         if (visit_named(walk))

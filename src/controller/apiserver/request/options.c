@@ -13,6 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 /* The options being parsed, and where mistakes are collected. */
 struct parse {
@@ -118,6 +119,23 @@ parse_selectors(struct parse *p)
         }
     }
     return true;
+}
+
+/* An addition, and so named: kctl jobs asks for what is active or ended of
+ * late.
+ */
+static bool
+parse_ended_since(struct parse *p)
+{
+    const char *text = find(p, "kiln.hpc/endedSince");
+
+    if (text == NULL || time_parse(text, &p->options->ended_since_us) == 0)
+        return true;
+    reply_bad_request(p->reply,
+                      "kiln.hpc/endedSince: '%s' is not a time such as "
+                      "2026-01-31T08:00:00Z",
+                      text);
+    return false;
 }
 
 static bool
@@ -228,7 +246,7 @@ parse_read(struct parse *p)
 
     if (!parse_integer(p, "timeoutSeconds", &o->timeout_s)
         || !parse_integer(p, "limit", &o->limit) || !parse_version(p)
-        || !parse_selectors(p))
+        || !parse_selectors(p) || !parse_ended_since(p))
         return false;
     if (o->limit < 0)
         o->limit = 0;

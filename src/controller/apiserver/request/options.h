@@ -42,6 +42,7 @@ struct options {
     const char *continue_token;
     int64_t resource_version; /* -1: not said */
     bool has_exact;           /* resourceVersionMatch=Exact */
+    int64_t ended_since_us;   /* Jobs: not those that ended before; 0: all */
     bool wants_bookmarks;
     bool wants_initial_events;
     int64_t timeout_s;          /* 0: not said */

@@ -17,6 +17,7 @@ struct auth_server;
 struct clock;
 struct dispatch;
 struct http_server;
+struct job_counts;
 struct loop;
 struct membership;
 struct metric_registry;
@@ -63,6 +64,7 @@ struct apiserver {
     struct responders *responders;   /* clients that answer questions */
     struct usage *usage;             /* of nodes and pods, by their agents */
     struct user_counts *counts;      /* of the store's objects and of streams */
+    struct job_counts *job_counts;   /* or NULL */
     struct user_counts *own_counts; /* the same where none was given, or NULL */
     struct http_server *http;
     struct token_endpoint *token_endpoint;

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* summary_nodes.c - each node in some numbers and words:
+ *
+ *   {"nodes": [{"name": "n1", "partition": "batch", "state": "Mixed",
+ *     "reason": "new fan", "by": "root", "since": "2026-...",
+ *     "cpus": 64, "cpusUsed": 12, "memory": ..., "memoryUsed": ...,
+ *     "gpus": 4, "gpusUsed": 1, "pods": 3, "agent": "..."}, ...]}
+ *
+ * `state` is what people of batch systems call it; `reason` says why a node
+ * takes no jobs, and `by` and `since` who said so, and when.
+ */
+#include <string.h>
+
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/summary/summary.h"
+#include "controller/store/store.h"
+#include "lib/api/node/node.h"
+#include "lib/api/node_use.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define PER_GO 16
+
+#define DRAIN_REASON "kiln.hpc/drain-reason"
+#define CORDONED_BY  "kiln.hpc/cordoned-by"
+#define CORDONED_AT  "kiln.hpc/cordoned-at"
+#define FENCED_BY    "kiln.hpc/fenced-by"
+#define FENCED_AT    "kiln.hpc/fenced-at"
+
+struct making {
+    struct time_slice time_slice;
+    struct request *q;
+    struct json *nodes;
+    int64_t revision;
+    size_t left; /* of this go */
+    char after[OBJECT_KEY_SIZE];
+};
+
+/* Why a node takes no jobs, or not all. */
+struct trouble {
+    const char *state; /* NULL: none */
+    const char *reason;
+    const char *by;
+    const char *since;
+};
+
+static const char *
+annotation(const struct node *node, const char *name)
+{
+    return string_map_find(&node->meta.annotations, name);
+}
+
+static bool
+has_taint(const struct node *node, const char *key)
+{
+    for (unsigned i = 0; i < node->spec.taints.count; i++)
+        if (strcmp(node->spec.taints.items[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+static const char *
+format_time(struct arena *arena, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (us == 0)
+        return NULL;
+    time_format(us, false, text);
+    return arena_strdup(arena, text);
+}
+
+/* A condition that keeps jobs away, and the words of it. */
+static bool
+find_condition(const struct node *node,
+               const char *type,
+               struct arena *arena,
+               struct trouble *t)
+{
+    const struct node_condition *c = node_find_condition(node, type);
+
+    if (c == NULL || c->status == NULL || strcmp(c->status, "True") != 0)
+        return false;
+    t->reason = c->message != NULL ? c->message : c->reason;
+    t->since = format_time(arena, c->last_transition_at_us);
+    return true;
+}
+
+/* The first that holds is what somebody has to do something about. */
+static struct trouble
+find_trouble(const struct node *node, int64_t pods, struct arena *arena)
+{
+    const struct node_condition *ready = node_find_condition(node, "Ready");
+    struct trouble t = {0};
+
+    if (node_is_fenced(node))
+        return (struct trouble){"Fenced",
+                                "its pods were given up",
+                                annotation(node, FENCED_BY),
+                                annotation(node, FENCED_AT)};
+    if (has_taint(node, TAINT_NOT_APPROVED))
+        return (struct trouble){"New",
+                                "waits to be approved",
+                                NULL,
+                                format_time(arena, node->meta.created_at_us)};
+    if (!node_is_ready(node)) {
+        const bool is_silent = ready == NULL || ready->status == NULL
+                               || strcmp(ready->status, "Unknown") == 0;
+
+        t.state = is_silent ? "Silent" : "Down";
+        if (ready != NULL) {
+            t.reason = ready->message != NULL ? ready->message : ready->reason;
+            t.since = format_time(arena, ready->last_transition_at_us);
+        }
+        if (is_silent)
+            t.reason = "its agent does not answer";
+        return t;
+    }
+    if (find_condition(node, NODE_HOOK_FAILED, arena, &t)
+        || find_condition(node, NODE_CHECK_FAILED, arena, &t)
+        || find_condition(node, NODE_HARDWARE_MISSING, arena, &t)) {
+        t.state = "Faulty";
+        return t;
+    }
+    if (node->spec.unschedulable)
+        return (struct trouble){pods > 0 ? "Draining" : "Drained",
+                                annotation(node, DRAIN_REASON),
+                                annotation(node, CORDONED_BY),
+                                annotation(node, CORDONED_AT)};
+    return t;
+}
+
+static void
+set_text(struct arena *arena,
+         struct json *tree,
+         const char *name,
+         const char *value)
+{
+    if (value != NULL && value[0] != '\0')
+        json_set_string(arena, tree, name, value);
+}
+
+static bool
+add_pod(const struct object *object, void *context)
+{
+    node_use_add_pod(context, pod_of(object));
+    return true;
+}
+
+static struct node_use
+sum_use(struct store *store, const struct node *node)
+{
+    struct node_use use = {0};
+
+    store_visit_index(store,
+                      &pod_kind,
+                      POD_BY_NODE,
+                      STORE_PUBLISHED,
+                      node->meta.name,
+                      add_pod,
+                      &use);
+    node_use_add_remnants(&use, node);
+    return use;
+}
+
+static struct json *
+describe(struct request *q, const struct node *node)
+{
+    struct arena *arena = q->arena;
+    const struct string_map *total = &node->status.allocatable;
+    const struct node_use use = sum_use(q->server->store, node);
+    const struct trouble t = find_trouble(node, use.pods, arena);
+    const int64_t cpus = quantity_text_value(string_map_find(total, "cpu"));
+    const char *gpus = string_map_find(total, "kiln.hpc/gpu");
+    struct json *tree = json_object(arena);
+
+    json_set_string(arena, tree, "name", node->meta.name);
+    set_text(arena,
+             tree,
+             "partition",
+             string_map_find(&node->meta.labels, LABEL_PARTITION));
+    json_set_string(arena,
+                    tree,
+                    "state",
+                    t.state != NULL                    ? t.state
+                    : use.pods == 0                    ? "Idle"
+                    : use.cpus >= cpus && use.cpus > 0 ? "Full"
+                                                       : "Mixed");
+    set_text(arena, tree, "reason", t.reason);
+    set_text(arena, tree, "by", t.by);
+    set_text(arena, tree, "since", t.since);
+    json_set_int(arena, tree, "cpus", cpus);
+    json_set_int(arena, tree, "cpusUsed", use.cpus);
+    json_set_int(arena,
+                 tree,
+                 "memory",
+                 quantity_text_value(string_map_find(total, "memory")));
+    json_set_int(arena, tree, "memoryUsed", use.memory_bytes);
+    if (gpus != NULL) {
+        json_set_int(arena, tree, "gpus", quantity_text_value(gpus));
+        json_set_int(arena, tree, "gpusUsed", use.gpus);
+    }
+    json_set_int(arena, tree, "pods", use.pods);
+    set_text(arena, tree, "agent", node->status.info.agent_version);
+    return tree;
+}
+
+static bool
+add_node(const struct object *object, void *context)
+{
+    struct making *m = context;
+
+    json_append(m->q->arena, m->nodes, describe(m->q, node_of(object)));
+    object_key(object, m->after);
+    return --m->left > 0;
+}
+
+static bool
+go_on(struct time_slice *time_slice)
+{
+    struct making *m = container_of(time_slice, struct making, time_slice);
+    struct request *q = m->q;
+    char after[OBJECT_KEY_SIZE];
+    struct json *tree;
+    int r;
+
+    memcpy(after, m->after, sizeof(after));
+    m->left = PER_GO;
+    r = store_list(q->server->store,
+                   &node_kind,
+                   NULL,
+                   after[0] != '\0' ? after : NULL,
+                   m->revision,
+                   add_node,
+                   m);
+    if (r == 0 && m->left == 0)
+        return true;
+    if (r < 0)
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 503,
+                       .reason = "ServiceUnavailable",
+                       .message = "the nodes changed too much meanwhile; ask "
+                                  "again",
+                       .retry_after_s = 1,
+                   });
+    else {
+        tree = json_object(q->arena);
+        json_set(q->arena, tree, "nodes", m->nodes);
+        reply_tree(&q->reply, 200, tree);
+    }
+    request_finish(q);
+    return false;
+}
+
+void
+summary_nodes(struct request *q)
+{
+    struct making *m = arena_alloc(q->arena, sizeof(*m));
+
+    memset(m, 0, sizeof(*m));
+    m->q = q;
+    m->nodes = json_array(q->arena);
+    m->revision = store_revision(q->server->store);
+    time_slices_add(q->server->time_slices, &m->time_slice, go_on);
+}

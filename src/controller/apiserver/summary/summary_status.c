@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* summary_status.c - the controller and the jobs of all users:
+ *
+ *   {"version": "...", "cluster": "...", "leaders": [{"name":
+ *     "kube-scheduler", "holder": "head_1"}, ...],
+ *    "jobs": {"Pending": 12, ...},
+ *    "oldestWaiting": {"id": 7, "user": "alice", "since": "..."},
+ *    "warnings": ["..."]}
+ */
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/summary/job_counts.h"
+#include "controller/apiserver/summary/summary.h"
+#include "controller/store/store.h"
+#include "lib/api/cluster/lease.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+static void
+add_jobs(struct request *q, struct json *tree)
+{
+    struct job_counts *counts = q->server->job_counts;
+    struct json *jobs = json_make_object(q->arena, tree, "jobs");
+    const struct object *oldest;
+    struct json *at;
+    char text[TIME_TEXT_SIZE];
+
+    for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
+        if (job_counts_get(counts, s) > 0)
+            json_set_int(q->arena,
+                         jobs,
+                         job_state_words(s)->name,
+                         job_counts_get(counts, s));
+    oldest = job_counts_find_oldest(counts, q->server->store);
+    if (oldest == NULL)
+        return;
+    at = json_make_object(q->arena, tree, "oldestWaiting");
+    json_set_int(q->arena, at, "id", job_of(oldest)->status.id);
+    json_set_string(q->arena, at, "user", job_find_user(job_of(oldest)));
+    time_format(oldest->meta->created_at_us, false, text);
+    json_set_string(q->arena, at, "since", text);
+}
+
+static void
+warn(struct request *q, struct json *warnings, const char *text)
+{
+    json_append(q->arena, warnings, json_string(q->arena, text));
+}
+
+static void
+add_warnings(struct request *q, struct json *tree)
+{
+    const struct apiserver *server = q->server;
+    struct json *warnings = json_array(q->arena);
+    const size_t damaged = store_count_damaged(server->store)
+                           + store_count_damaged_since(server->store);
+
+    if (store_is_read_only(server->store))
+        warn(q,
+             warnings,
+             "the controller's disk is full: nothing can be changed");
+    if (server->is_munge_dead != NULL && atomic_load(server->is_munge_dead))
+        warn(q, warnings, "MUNGE does not answer on the controller's machine");
+    if (damaged > 0)
+        warn(q,
+             warnings,
+             arena_printf(q->arena,
+                          "%zu row%s of the store cannot be read "
+                          "(kiln-controller --check)",
+                          damaged,
+                          damaged == 1 ? "" : "s"));
+    for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
+        if (server->leases[i] != NULL && atomic_load(server->leases[i]))
+            warn(q,
+                 warnings,
+                 i == 0 ? "the scheduler cannot renew its lease"
+                        : "the lifecycle loops cannot renew their lease");
+    json_set(q->arena, tree, "warnings", warnings);
+}
+
+/* The leases of the components are in kube-system; others may be there, too. */
+static void
+add_leaders(struct request *q, struct json *tree)
+{
+    static const char *const names[] = {"kube-scheduler",
+                                        "kube-controller-manager"};
+    struct json *leaders = json_array(q->arena);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        const struct object *lease = store_find(q->server->store,
+                                                STORE_PUBLISHED,
+                                                &lease_kind,
+                                                "kube-system",
+                                                names[i]);
+        const char *holder =
+            lease != NULL ? lease_of(lease)->spec.holder : NULL;
+        struct json *leader = json_object(q->arena);
+
+        if (holder == NULL)
+            continue;
+        json_set_string(q->arena, leader, "name", names[i]);
+        json_set_string(q->arena, leader, "holder", holder);
+        json_append(q->arena, leaders, leader);
+    }
+    json_set(q->arena, tree, "leaders", leaders);
+}
+
+void
+summary_status(struct request *q)
+{
+    struct json *tree = json_object(q->arena);
+
+    json_set_string(q->arena, tree, "version", PACKAGE_VERSION);
+    add_leaders(q, tree);
+    if (q->server->job_counts != NULL)
+        add_jobs(q, tree);
+    add_warnings(q, tree);
+    reply_tree(&q->reply, 200, tree);
+    request_finish(q);
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/job_action.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/access/audit.h"
+#include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/selection.h"
+#include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/verbs/job_change.h"
+#include "controller/apiserver/verbs/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/field_query.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/api/value/id_ranges.h"
+#include "lib/api/value/selector.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/wildcard.h"
+#include "lib/http/http_request.h"
+#include "lib/json/json.h"
+
+#define PATH         "/kiln/v1/jobs/"
+#define MOST         ID_RANGES_MOST
+#define MAX_PATTERN  128
+#define LOOKED_AT    64  /* objects in one go */
+#define STARTED      4   /* patches in one go: each takes some 100 us */
+#define MOST_PENDING 256 /* that wait for the disk */
+
+/* A job that the request is about. */
+struct chosen {
+    const char *namespace;
+    const char *name;
+    int64_t id; /* 0: it was named, not numbered */
+};
+
+struct job_action {
+    struct time_slice time_slice;
+    struct request *q;
+    struct http_peer from;
+    const struct job_change *change;
+    struct id_ranges ids;
+    const char *pattern; /* of names, or NULL */
+    uint32_t states;     /* a set; 0: all */
+    bool is_selection;   /* or the jobs are named */
+    bool is_dry_run;
+    bool is_chosen; /* all of them */
+    bool is_working;
+    size_t at_range; /* of ids that are being chosen */
+    int64_t at_id;
+    char after[OBJECT_KEY_SIZE];
+    char last[OBJECT_KEY_SIZE]; /* of the last chosen */
+    struct chosen *chosen;
+    size_t n_chosen, capacity;
+    size_t n_started, n_done;
+    int64_t count;     /* of the chosen, those that have not ended */
+    int64_t at_most;   /* or nothing is done; 0: any number */
+    int64_t n_running; /* of the chosen */
+    bool is_more;      /* than one request takes */
+    struct json *results;
+};
+
+/* One of the patches. */
+struct patching {
+    struct job_action *action;
+    const struct chosen *which;
+    int64_t id;
+    const char *owner;
+    const char *done; /* the words when it is done */
+};
+
+/* ---- The answer ---- */
+
+static void
+add_result(struct job_action *a,
+           const struct chosen *which,
+           int64_t id,
+           const char *outcome,
+           const char *message)
+{
+    struct arena *arena = a->q->arena;
+    struct json *result = json_object(arena);
+
+    if (id > 0)
+        json_set_int(arena, result, "id", id);
+    if (which->name != NULL) {
+        json_set_string(arena, result, "name", which->name);
+        json_set_string(arena, result, "namespace", which->namespace);
+    }
+    json_set_string(arena, result, "outcome", outcome);
+    json_set_string(arena, result, "message", message);
+    json_append(arena, a->results, result);
+}
+
+/* Nothing is done, but for counting. */
+static bool
+is_too_many(const struct job_action *a)
+{
+    return a->is_dry_run || (a->at_most > 0 && a->count > a->at_most);
+}
+
+static void
+finish(struct job_action *a)
+{
+    struct request *q = a->q;
+    struct json *tree = json_object(q->arena);
+
+    json_set_string(q->arena, tree, "action", a->change->name);
+    json_set_int(q->arena, tree, "count", a->count);
+    json_set_int(q->arena, tree, "running", a->n_running);
+    if (!is_too_many(a))
+        json_set(q->arena, tree, "jobs", a->results);
+    else if (!a->is_dry_run)
+        json_set_bool(q->arena, tree, "isTooMany", true);
+    if (a->is_more)
+        json_set_string(q->arena, tree, "continue", a->last);
+    reply_tree(&q->reply, 200, tree);
+    request_finish(q);
+}
+
+/* ---- The changes ---- */
+
+/* In fewer words than the refusal of a request that was for one job. */
+static const char *
+explain_refusal(struct request *inner, const char *owner, struct arena *arena)
+{
+    const struct json *tree = inner->reply.tree;
+    const char *message = json_get_text(tree, "message");
+
+    if (inner->reply.code == 403 && inner->scope == SCOPE_OWN && owner != NULL)
+        return arena_printf(arena,
+                            "user '%s' cannot change it, it is '%s's",
+                            inner->principal->name,
+                            owner);
+    if (inner->reply.code == 409)
+        return "somebody else changed it just now; try again";
+    return message != NULL ? arena_strdup(arena, message)
+                           : arena_printf(arena,
+                                          "refused with HTTP status %d",
+                                          inner->reply.code);
+}
+
+static bool go_on(struct time_slice *time_slice);
+
+static void
+patched(struct request *inner)
+{
+    struct patching *p = inner->context;
+    struct job_action *a = p->action;
+
+    audit_note(inner, &a->from, "", true);
+    if (inner->reply.code < 300)
+        add_result(a, p->which, p->id, "Done", p->done);
+    else
+        add_result(a,
+                   p->which,
+                   p->id,
+                   inner->reply.code == 404 ? "NotFound" : "Refused",
+                   inner->reply.code == 404
+                       ? "there is no such job"
+                       : explain_refusal(inner, p->owner, a->q->arena));
+    a->n_done++;
+    request_free(inner);
+    /* From within go_on it goes on by itself. */
+    if (!a->is_working) {
+        a->is_working = true;
+        time_slices_add(a->q->server->time_slices, &a->time_slice, go_on);
+    }
+}
+
+static bool
+is_own(const struct request *q, const struct object *object)
+{
+    uid_t uid;
+
+    return object_owner(object, &uid) && uid == q->principal->uid;
+}
+
+static void
+patch(struct job_action *a, const struct chosen *which)
+{
+    struct request *q = a->q;
+    const struct object *object = which->name != NULL
+                                      ? store_find(q->server->store,
+                                                   STORE_PENDING,
+                                                   &job_kind,
+                                                   which->namespace,
+                                                   which->name)
+                                      : NULL;
+    const struct job *job;
+    struct request *inner;
+    struct patching *p;
+    const char *words = NULL;
+    const char *owner;
+
+    if (object == NULL) {
+        add_result(a, which, which->id, "NotFound", "there is no such job");
+        a->n_done++;
+        return;
+    }
+    job = job_of(object);
+    inner = request_new(q->server, arena_new(0));
+    inner->body =
+        a->change->make(q->server, q->principal, object, inner->arena, &words);
+    if (inner->body == NULL) {
+        add_result(a, which, job->status.id, "Nothing", words);
+        a->n_done++;
+        request_free(inner);
+        return;
+    }
+    owner = string_map_find(&object->meta->annotations, ANNOTATION_USER);
+    p = arena_alloc(q->arena, sizeof(*p));
+    *p = (struct patching){
+        .action = a,
+        .which = which,
+        .id = job->status.id,
+        .owner = owner != NULL && !is_own(q, object)
+                     ? arena_strdup(q->arena, owner)
+                     : NULL,
+        .done = words,
+    };
+    inner->principal = q->principal;
+    inner->agent = q->agent;
+    inner->method = HTTP_PATCH;
+    inner->format = BODY_MERGE_PATCH;
+    inner->route = (struct route){
+        .verb = VERB_PATCH,
+        .kind = &job_kind,
+        .namespace = which->namespace,
+        .name = which->name,
+    };
+    inner->done = patched;
+    inner->context = p;
+    verbs_start(inner, NULL, 0);
+}
+
+/* ---- The choice ---- */
+
+/* Only those are counted that the change is for. */
+static void
+choose(struct job_action *a, const struct object *object, int64_t id)
+{
+    struct arena *arena = a->q->arena;
+    const struct job *job = object != NULL ? job_of(object) : NULL;
+    struct chosen *c;
+
+    if (job != NULL && !job_is_finished(job)) {
+        a->count++;
+        a->n_running +=
+            job_state_words(job_find_state(job))->class == JOB_STATE_RUNS;
+    }
+    if (is_too_many(a))
+        return;
+    if (a->n_chosen == a->capacity) {
+        const size_t capacity = a->capacity > 0 ? 2 * a->capacity : 64;
+        struct chosen *more = arena_new_array(arena, struct chosen, capacity);
+
+        if (a->n_chosen > 0)
+            memcpy(more, a->chosen, a->n_chosen * sizeof(*more));
+        a->chosen = more;
+        a->capacity = capacity;
+    }
+    c = &a->chosen[a->n_chosen++];
+    *c = (struct chosen){.id = id};
+    if (object == NULL)
+        return;
+    c->namespace = arena_strdup(arena, object->meta->namespace);
+    c->name = arena_strdup(arena, object->meta->name);
+}
+
+static void
+choose_ids(struct job_action *a)
+{
+    for (unsigned n = 0; n < LOOKED_AT; n++) {
+        if (a->at_range == a->ids.count) {
+            a->is_chosen = true;
+            return;
+        }
+        if (a->at_id == 0)
+            a->at_id = a->ids.items[a->at_range].first;
+        choose(a,
+               store_find_job_id(a->q->server->store, STORE_PENDING, a->at_id),
+               a->at_id);
+        if (a->at_id++ == a->ids.items[a->at_range].last) {
+            a->at_range++;
+            a->at_id = 0;
+        }
+    }
+}
+
+static const char *
+find_job_name(const struct object *object)
+{
+    const char *name =
+        string_map_find(&object->meta->annotations, ANNOTATION_JOB_NAME);
+
+    return name != NULL ? name : object->meta->name;
+}
+
+static bool
+is_meant(const struct job_action *a, const struct object *object)
+{
+    if (a->q->scope == SCOPE_OWN && !is_own(a->q, object))
+        return false;
+    if (a->states != 0
+        && !(a->states & JOB_STATE_BIT(job_find_state(job_of(object)))))
+        return false;
+    return a->pattern == NULL
+           || wildcard_matches(a->pattern, find_job_name(object));
+}
+
+static bool
+visit(const struct object *object, void *context)
+{
+    struct job_action *a = context;
+
+    if (job_is_finished(job_of(object)) || !is_meant(a, object))
+        return true;
+    if (a->n_chosen == MOST) {
+        a->is_more = true;
+        return false;
+    }
+    choose(a, object, 0);
+    object_key(object, a->last);
+    return true;
+}
+
+static void
+choose_some(struct job_action *a)
+{
+    char after[OBJECT_KEY_SIZE];
+
+    memcpy(after, a->after, sizeof(after));
+    selection_visit_some(a->q,
+                         after[0] != '\0' ? after : NULL,
+                         0,
+                         LOOKED_AT,
+                         visit,
+                         a,
+                         a->after);
+    a->is_chosen = a->after[0] == '\0' || a->is_more;
+}
+
+/* The controller ends: what was begun is waited for. */
+static void
+give_up_rest(struct job_action *a)
+{
+    for (; a->n_started < a->n_chosen; a->n_started++, a->n_done++)
+        add_result(a,
+                   &a->chosen[a->n_started],
+                   a->chosen[a->n_started].id,
+                   "Refused",
+                   "the controller ends; try again");
+}
+
+static bool
+go_on(struct time_slice *time_slice)
+{
+    struct job_action *a =
+        container_of(time_slice, struct job_action, time_slice);
+
+    if (!a->is_chosen) {
+        if (a->is_selection)
+            choose_some(a);
+        else
+            choose_ids(a);
+        return true;
+    }
+    if (a->q->server->is_closing)
+        give_up_rest(a);
+    for (unsigned n = 0;
+         n < STARTED && !is_too_many(a) && a->n_started < a->n_chosen
+         && a->n_started - a->n_done < MOST_PENDING;
+         n++)
+        patch(a, &a->chosen[a->n_started++]);
+    if (is_too_many(a) || a->n_done == a->n_chosen) {
+        finish(a);
+        return false;
+    }
+    a->is_working =
+        a->n_started < a->n_chosen && a->n_started - a->n_done < MOST_PENDING;
+    return a->is_working;
+}
+
+/* ---- The request ---- */
+
+static bool
+refuse(struct request *q, const struct error *err)
+{
+    reply_bad_request(&q->reply, "%s", err->text);
+    return false;
+}
+
+static bool
+read_states(struct job_action *a, const struct json *names)
+{
+    for (uint32_t i = 0; i < json_count(names); i++) {
+        const char *name = json_text(json_at(names, i));
+        const enum job_state state = job_state_of_name(name);
+
+        if (state == JOB_STATE_NONE) {
+            reply_bad_request(&a->q->reply,
+                              "states: '%s' is no state of a job",
+                              name != NULL ? name : "");
+            return false;
+        }
+        a->states |= JOB_STATE_BIT(state);
+    }
+    return true;
+}
+
+static bool
+read_selection(struct job_action *a, const struct json *body)
+{
+    struct request *q = a->q;
+    const char *fields = json_get_text(body, "fieldSelector");
+    const char *labels = json_get_text(body, "labelSelector");
+    const char *after = json_get_text(body, "continue");
+    struct error err = {0};
+
+    a->pattern = json_get_text(body, "name");
+    if (a->pattern != NULL && strlen(a->pattern) > MAX_PATTERN) {
+        reply_bad_request(&q->reply,
+                          "name: a pattern has %d bytes at most",
+                          MAX_PATTERN);
+        return false;
+    }
+    if (after != NULL && strlen(after) < sizeof(a->after))
+        strcpy(a->after, after);
+    if (fields != NULL
+        && field_query_parse(q->arena,
+                             &job_kind,
+                             fields,
+                             &q->options.fields,
+                             &err)
+               < 0)
+        return refuse(q, &err);
+    if (labels != NULL
+        && label_query_parse(q->arena, labels, &q->options.labels, &err) < 0)
+        return refuse(q, &err);
+    return read_states(a, json_get(body, "states"));
+}
+
+static void
+read_names(struct job_action *a, const struct json *names)
+{
+    struct request *q = a->q;
+
+    for (uint32_t i = 0; i < json_count(names) && i < MOST; i++) {
+        const char *name = json_text(json_at(names, i));
+        const struct object *object = name != NULL && q->route.namespace != NULL
+                                          ? store_find(q->server->store,
+                                                       STORE_PENDING,
+                                                       &job_kind,
+                                                       q->route.namespace,
+                                                       name)
+                                          : NULL;
+
+        if (object != NULL)
+            choose(a, object, 0);
+        else if (name != NULL)
+            add_result(a,
+                       &(struct chosen){.name = name,
+                                        .namespace = q->route.namespace != NULL
+                                                         ? q->route.namespace
+                                                         : ""},
+                       0,
+                       "NotFound",
+                       "there is no such job");
+    }
+}
+
+static bool
+read_body(struct job_action *a, const struct json *body)
+{
+    struct request *q = a->q;
+    const char *ids = json_get_text(body, "ids");
+    const struct json *names = json_get(body, "names");
+    struct error err = {0};
+
+    q->route.namespace = json_get_text(body, "namespace");
+    a->is_dry_run = json_is_true(json_get(body, "dryRun"));
+    a->at_most = json_get_int(body, "atMost", 0);
+    a->is_selection = ids == NULL && json_count(names) == 0;
+    if (ids != NULL && id_ranges_add(&a->ids, ids, q->arena, &err) < 0)
+        return refuse(q, &err);
+    read_names(a, names);
+    return !a->is_selection || read_selection(a, body);
+}
+
+/* The rights of a patch, before anything is looked for; each job is asked for
+ * again.
+ */
+static bool
+check_rights(struct request *q)
+{
+    char who[320];
+
+    q->scope = authorization_scope(q->principal->type,
+                                   VERB_PATCH,
+                                   &job_kind,
+                                   SUBRESOURCE_NONE);
+    if (q->scope == SCOPE_ALL || q->scope == SCOPE_OWN)
+        return true;
+    reply_forbidden(&q->reply,
+                    &job_kind,
+                    NULL,
+                    "%s cannot change jobs",
+                    principal_describe(q->principal, who));
+    return false;
+}
+
+static struct json *
+parse(struct request *q)
+{
+    struct json *body;
+
+    if (q->length > BODY_LIMIT) {
+        body_refuse_size(q);
+        return NULL;
+    }
+    body = json_parse(q->arena, q->text, q->length, NULL, NULL);
+    if (!json_is(body, JSON_OBJECT)) {
+        reply_bad_request(&q->reply,
+                          "the body says in JSON which jobs are meant");
+        return NULL;
+    }
+    return body;
+}
+
+bool
+job_action_serve(struct request *q,
+                 const char *path,
+                 const struct http_peer *from)
+{
+    const struct job_change *change;
+    struct job_action *a;
+    const struct json *body;
+
+    if (strncmp(path, PATH, strlen(PATH)) != 0
+        || q->server->policy->is_conformance)
+        return false;
+    change = job_change_find(path + strlen(PATH));
+    if (change == NULL)
+        return false;
+    a = arena_alloc(q->arena, sizeof(*a));
+    memset(a, 0, sizeof(*a));
+    a->q = q;
+    a->from = *from;
+    a->change = change;
+    a->results = json_array(q->arena);
+    if (q->method != HTTP_POST)
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 405,
+                       .reason = "MethodNotAllowed",
+                       .message = "jobs are changed by POST",
+                   });
+    else if (check_rights(q)) {
+        q->route.kind = &job_kind;
+        q->route.verb = VERB_LIST;
+        body = parse(q);
+        if (body != NULL && read_body(a, body)) {
+            a->is_working = true;
+            time_slices_add(q->server->time_slices, &a->time_slice, go_on);
+            return true;
+        }
+    }
+    request_finish(q);
+    return true;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/job_change.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+static struct json *
+annotate(struct arena *arena, const char *name, const char *value)
+{
+    struct json *patch = json_object(arena);
+    struct json *at = json_make_object(arena, patch, "metadata");
+
+    at = json_make_object(arena, at, "annotations");
+    json_set_string(arena, at, name, value);
+    return patch;
+}
+
+static struct json *
+make_cancel(UNUSED const struct apiserver *server,
+            const struct principal *principal,
+            const struct object *object,
+            struct arena *arena,
+            const char **ret_words)
+{
+    const struct job *job = job_of(object);
+
+    *ret_words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    *ret_words = "is ending already";
+    if (job_find_condition(job, "FailureTarget") != NULL
+        || string_map_find(&object->meta->annotations, ANNOTATION_CANCEL)
+               != NULL)
+        return NULL;
+    *ret_words = "cancelled";
+    return annotate(arena, ANNOTATION_CANCEL, principal->name);
+}
+
+static struct json *
+make_suspension(const struct job *job,
+                bool is_suspended,
+                struct arena *arena,
+                const char **ret_words)
+{
+    struct json *patch;
+
+    if (job_is_finished(job)) {
+        *ret_words = "has ended already";
+        return NULL;
+    }
+    *ret_words = is_suspended ? "held" : "released";
+    patch = json_object(arena);
+    json_set_bool(arena,
+                  json_make_object(arena, patch, "spec"),
+                  "suspend",
+                  is_suspended);
+    return patch;
+}
+
+static struct json *
+make_hold(UNUSED const struct apiserver *server,
+          UNUSED const struct principal *principal,
+          const struct object *object,
+          struct arena *arena,
+          const char **ret_words)
+{
+    return make_suspension(job_of(object), true, arena, ret_words);
+}
+
+static struct json *
+make_release(UNUSED const struct apiserver *server,
+             UNUSED const struct principal *principal,
+             const struct object *object,
+             struct arena *arena,
+             const char **ret_words)
+{
+    return make_suspension(job_of(object), false, arena, ret_words);
+}
+
+/* The number of pods made so far. The pods are counted as well, because the
+ * Job's status is written a little later.
+ */
+static bool
+count_attempt(const struct object *pod, void *context)
+{
+    int64_t *attempts = context;
+    const char *suffix = strrchr(pod->meta->name, '-');
+    int64_t made = 1;
+
+    if (suffix != NULL && suffix[1] == 'r')
+        made += strtoll(suffix + 2, NULL, 10);
+    if (made > *attempts)
+        *attempts = made;
+    return true;
+}
+
+static struct json *
+make_requeue(const struct apiserver *server,
+             UNUSED const struct principal *principal,
+             const struct object *object,
+             struct arena *arena,
+             const char **ret_words)
+{
+    const struct job *job = job_of(object);
+    int64_t attempts = job->status.attempts;
+    int64_t before;
+
+    *ret_words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    store_visit_index(server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      object->meta->uid,
+                      count_attempt,
+                      &attempts);
+    *ret_words = "has not started yet";
+    if (attempts == 0)
+        return NULL;
+    *ret_words = "requeued";
+    before =
+        attempts > job->status.requeued ? attempts : job->status.requeued + 1;
+    return annotate(arena,
+                    ANNOTATION_REQUEUE_BEFORE,
+                    arena_printf(arena, "%" PRId64, before));
+}
+
+static const struct job_change changes[] = {
+    {"cancel", make_cancel},
+    {"hold", make_hold},
+    {"release", make_release},
+    {"requeue", make_requeue},
+};
+
+const struct job_change *
+job_change_find(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(changes); i++)
+        if (strcmp(changes[i].name, name) == 0)
+            return &changes[i];
+    return NULL;
+}
