@@ -7,76 +7,12 @@
 #include <unistd.h>
 
 #include "cli/connect/connection.h"
+#include "cli/connect/inquiry.h"
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/client.h"
-#include "lib/http/http_client.h"
 #include "lib/json/json.h"
-#include "lib/loop/loop.h"
-
-/* Sends one request and waits for its answer. */
-struct inquiry {
-    struct loop *loop;
-    struct arena *arena;
-    struct json *answer;
-    struct error *err;
-    int result;
-};
-
-static void
-answered(const struct http_response *answer, const struct error *err, void *arg)
-{
-    struct inquiry *i = arg;
-    const char *message;
-
-    loop_stop(i->loop);
-    if (answer == NULL) {
-        i->result = error_set(i->err, err->code, "%s", err->text);
-        return;
-    }
-    i->answer = json_parse(i->arena, answer->body, answer->length, NULL, NULL);
-    if (answer->status < 300 && i->answer != NULL)
-        return;
-    message = json_get_text(i->answer, "message");
-    if (message != NULL)
-        i->result = error_set(i->err,
-                              answer->status == 403 ? -EACCES : -EREMOTEIO,
-                              "%s",
-                              message);
-    else
-        i->result = error_set(i->err,
-                              -EREMOTEIO,
-                              "the server answered with HTTP status %d",
-                              answer->status);
-}
-
-static int
-ask(struct connection *c,
-    enum http_method method,
-    const char *target,
-    struct arena *arena,
-    struct json **ret_answer,
-    struct error *err)
-{
-    struct inquiry i = {
-        .loop = connection_client(c)->loop,
-        .arena = arena,
-        .err = err,
-    };
-    const struct http_client_request question = {
-        .method = method,
-        .target = target,
-        .done = answered,
-        .arg = &i,
-    };
-
-    http_client_call(connection_http(c), &question);
-    loop_run(i.loop);
-    *ret_answer = i.answer;
-    return connection_advise(i.result, err);
-}
 
 /* The host in the server's URL; this machine when it is a socket. */
 static const char *
@@ -117,7 +53,8 @@ tls_access_find_endpoint(struct connection *c,
     struct json *answer;
     const char *cluster, *authority;
     int64_t port;
-    int r = ask(c, HTTP_GET, "/kiln/v1/access", arena, &answer, err);
+    int r =
+        inquiry_run(c, HTTP_GET, "/kiln/v1/access", NULL, arena, &answer, err);
 
     if (r < 0)
         return r;
@@ -145,7 +82,8 @@ tls_access_get_token(struct connection *c,
 {
     struct json *answer;
     const char *sealed;
-    int r = ask(c, HTTP_POST, "/kiln/v1/token", arena, &answer, err);
+    int r =
+        inquiry_run(c, HTTP_POST, "/kiln/v1/token", NULL, arena, &answer, err);
 
     if (r < 0)
         return r;
@@ -171,12 +109,14 @@ tls_access_make_metrics_token(struct connection *c,
                               struct error *err)
 {
     struct json *answer;
-    int r = ask(c,
-                HTTP_POST,
-                arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
-                arena,
-                &answer,
-                err);
+    int r =
+        inquiry_run(c,
+                    HTTP_POST,
+                    arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
+                    NULL,
+                    arena,
+                    &answer,
+                    err);
 
     if (r < 0)
         return r;
@@ -196,10 +136,12 @@ tls_access_end_metrics_token(struct connection *c,
 {
     struct json *answer;
 
-    return ask(c,
-               HTTP_DELETE,
-               arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
-               arena,
-               &answer,
-               err);
+    return inquiry_run(
+        c,
+        HTTP_DELETE,
+        arena_printf(arena, "/kiln/v1/metrics-token?name=%s", name),
+        NULL,
+        arena,
+        &answer,
+        err);
 }

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/command.h"
+#include "cli/print/terminal_colour.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"
@@ -15,18 +17,19 @@
 #include "lib/program/program.h"
 
 static const struct command *const commands[] = {
-    &get_command,           &describe_command,      &events_command,
-    &why_command,           &logs_command,          &top_command,
-    &topology_command,      &wait_command,          &cancel_command,
-    &hold_command,          &release_command,       &requeue_command,
-    &priority_command,      &create_command,        &apply_command,
-    &replace_command,       &delete_command,        &label_command,
-    &annotate_command,      &cordon_command,        &uncordon_command,
-    &drain_command,         &taint_command,         &approve_command,
-    &reset_command,         &fence_command,         &unfence_command,
-    &explain_command,       &api_resources_command, &proxy_command,
-    &orphans_command,       &kubeconfig_command,    &credential_command,
-    &metrics_token_command, &version_command,
+    &jobs_command,       &nodes_command,         &status_command,
+    &whoami_command,     &get_command,           &describe_command,
+    &events_command,     &why_command,           &logs_command,
+    &top_command,        &topology_command,      &wait_command,
+    &cancel_command,     &hold_command,          &release_command,
+    &requeue_command,    &priority_command,      &create_command,
+    &apply_command,      &replace_command,       &delete_command,
+    &label_command,      &annotate_command,      &cordon_command,
+    &uncordon_command,   &drain_command,         &taint_command,
+    &approve_command,    &reset_command,         &fence_command,
+    &unfence_command,    &explain_command,       &api_resources_command,
+    &proxy_command,      &orphans_command,       &kubeconfig_command,
+    &credential_command, &metrics_token_command, &version_command,
 };
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};
@@ -77,6 +80,22 @@ refuse_command(const struct option_table *table, const char *name)
     program_refuse(table, "unknown command '%s'", name);
 }
 
+/* --color and --utc are for all that is printed, wherever that is done. */
+static int
+set_output(const struct common_options *options, struct error *err)
+{
+    if (options->utc) {
+        setenv("TZ", "UTC0", 1);
+        tzset();
+    }
+    if (options->colour == NULL || terminal_colour_set(options->colour) == 0)
+        return 0;
+    return error_set(err,
+                     -EINVAL,
+                     "--color: '%s' is not auto, always or never",
+                     options->colour);
+}
+
 /* Options before the verb count, unless an option of the verb replaces them. */
 static int
 run_command(const struct command *command,
@@ -95,9 +114,16 @@ run_command(const struct command *command,
     };
     struct error err = {0};
     enum exit_status status;
-    int r =
-        command->run(&kctl, options, argc - operands, argv + operands, &err);
+    int r = set_output(before, &err);
 
+    if (r == 0)
+        r = set_output(common, &err);
+    if (r == 0)
+        r = command->run(&kctl,
+                         options,
+                         argc - operands,
+                         argv + operands,
+                         &err);
     status = program_end(command->options->name, r, &err);
     /* An error before the first request is one of usage. */
     if (r == -EINVAL && kctl.connection == NULL)

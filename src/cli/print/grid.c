@@ -8,19 +8,28 @@
 
 #include "cli/print/sanitize_text.h"
 #include "cli/print/terminal_colour.h"
+#include "cli/print/text_width.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define GAP 3
+#define GAP       3
+#define SMALL_GAP 2
 
 struct column {
-    char *name; /* in capitals */
-    size_t width;
+    char *name;   /* in capitals */
+    size_t width; /* of the widest cell */
+    size_t least;
+    size_t shown; /* when it is printed */
+    unsigned weight;
     bool is_state;
+    bool is_right;
+    bool is_hidden;
 };
 
 struct grid {
     bool has_colours;
+    size_t gap;
+    size_t limit; /* 0: none */
     struct column *columns;
     size_t n_columns;
     size_t columns_capacity;
@@ -28,16 +37,6 @@ struct grid {
     size_t n_cells;
     size_t cells_capacity;
 };
-
-static size_t
-width_of(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text != '\0'; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
 
 static bool
 is_state(const char *name)
@@ -73,18 +72,42 @@ grid_new(bool has_colours)
     struct grid *grid = xnew(struct grid);
 
     grid->has_colours = has_colours;
+    grid->gap = GAP;
     return grid;
+}
+
+void
+grid_set_gap(struct grid *grid, unsigned gap)
+{
+    grid->gap = gap;
+}
+
+void
+grid_set_width(struct grid *grid, unsigned width)
+{
+    grid->limit = width;
 }
 
 void
 grid_add_column(struct grid *grid, const char *name)
 {
-    struct column column = {.name = sanitize_text_dup(name)};
+    grid_add_styled(grid, &(struct grid_column){.name = name});
+}
 
-    column.is_state = is_state(name);
+void
+grid_add_styled(struct grid *grid, const struct grid_column *style)
+{
+    struct column column = {
+        .name = sanitize_text_dup(style->name),
+        .least = style->least,
+        .weight = style->weight,
+        .is_right = style->is_right,
+        .is_state = is_state(style->name),
+    };
+
     for (char *p = column.name; *p != '\0'; p++)
         *p = (char)toupper((unsigned char)*p);
-    column.width = width_of(column.name);
+    column.width = text_width(column.name);
     xgrow(grid->columns, grid->n_columns, grid->columns_capacity);
     grid->columns[grid->n_columns++] = column;
 }
@@ -94,7 +117,7 @@ grid_add_row(struct grid *grid, const char *const *cells)
 {
     for (size_t i = 0; i < grid->n_columns; i++) {
         char *cell = sanitize_text_dup(cells[i]);
-        size_t width = width_of(cell);
+        size_t width = text_width(cell);
 
         if (width > grid->columns[i].width)
             grid->columns[i].width = width;
@@ -150,56 +173,196 @@ grid_rows(const struct grid *grid)
     return grid->n_columns > 0 ? grid->n_cells / grid->n_columns : 0;
 }
 
+/* ---- The widths ---- */
+
+/* The width that the columns need at least, or, cut by nothing, at most. */
+static size_t
+sum_widths(const struct grid *grid, size_t gap, bool at_least)
+{
+    size_t sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        const struct column *c = &grid->columns[i];
+
+        if (c->is_hidden)
+            continue;
+        sum += at_least && c->least > 0 && c->least < c->width ? c->least
+                                                               : c->width;
+        n++;
+    }
+    return n > 0 ? sum + (n - 1) * gap : 0;
+}
+
+/* The lightest, and of those the last; NULL: all that are left are needed. */
+static struct column *
+find_lightest(struct grid *grid)
+{
+    struct column *lightest = NULL;
+
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        struct column *c = &grid->columns[i];
+
+        if (!c->is_hidden && c->weight > 0
+            && (lightest == NULL || c->weight <= lightest->weight))
+            lightest = c;
+    }
+    return lightest;
+}
+
+/* The widest gives first, so that a long reason costs no short name. */
+static void
+cut_columns(struct grid *grid, size_t excess)
+{
+    for (; excess > 0; excess--) {
+        struct column *widest = NULL;
+
+        for (size_t i = 0; i < grid->n_columns; i++) {
+            struct column *c = &grid->columns[i];
+
+            if (!c->is_hidden && c->least > 0 && c->shown > c->least
+                && (widest == NULL || c->shown >= widest->shown))
+                widest = c;
+        }
+        if (widest == NULL)
+            return;
+        widest->shown--;
+    }
+}
+
+/* Returns the spaces between columns. */
+static size_t
+fit(struct grid *grid)
+{
+    size_t gap = grid->gap;
+    size_t sum;
+
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        grid->columns[i].shown = grid->columns[i].width;
+        grid->columns[i].is_hidden = false;
+    }
+    if (grid->limit == 0 || sum_widths(grid, gap, false) <= grid->limit)
+        return gap;
+    if (gap > SMALL_GAP)
+        gap = SMALL_GAP;
+    while (sum_widths(grid, gap, true) > grid->limit) {
+        struct column *lightest = find_lightest(grid);
+
+        if (lightest == NULL) {
+            gap = 1;
+            break;
+        }
+        lightest->is_hidden = true;
+    }
+    sum = sum_widths(grid, gap, false);
+    if (sum > grid->limit)
+        cut_columns(grid, sum - grid->limit);
+    return gap;
+}
+
+/* ---- Text ---- */
+
+static void
+add_spaces(struct strbuf *out, size_t count)
+{
+    strbuf_printf(out, "%*s", (int)count, "");
+}
+
+/* A line on its way, and how many columns of it are taken. */
+struct line {
+    struct strbuf *out;
+    size_t at;
+    size_t owed; /* spaces, if something follows */
+    size_t limit;
+};
+
+/* The part of the text that fits, with a mark for the rest. */
 static void
 print_cell(const struct grid *grid,
-           size_t at,
+           struct line *line,
+           const struct column *column,
            const char *text,
-           bool is_heading,
-           struct strbuf *out)
+           bool is_heading)
 {
-    const struct column *column = &grid->columns[at];
-    const size_t width = width_of(text);
+    const size_t width = text_width(text);
+    size_t room = column->shown;
+    size_t length = strlen(text);
+    size_t taken = width;
     enum terminal_colour colour = COLOUR_PLAIN;
+    bool is_cut;
 
+    if (line->limit > 0) {
+        const size_t before = line->at + line->owed;
+        const size_t left = line->limit > before ? line->limit - before : 0;
+
+        if (left < room)
+            room = left;
+    }
+    is_cut = width > room;
+    if (is_cut) {
+        length = room > 0 ? text_width_cut(text, room - 1) : 0;
+        taken = room;
+    }
+    if (taken == 0 && width > 0)
+        return; /* the line is full */
     if (grid->has_colours && is_heading)
         colour = COLOUR_BOLD;
     else if (grid->has_colours && column->is_state)
         colour = terminal_colour_of_state(text);
+    if (column->is_right && taken < room)
+        line->owed += room - taken;
+    if (width == 0) {
+        line->owed += column->is_right ? 0 : room;
+        return;
+    }
+    add_spaces(line->out, line->owed);
+    line->at += line->owed + taken;
+    line->owed = column->is_right || taken >= room ? 0 : room - taken;
     if (colour != COLOUR_PLAIN)
-        strbuf_printf(out,
-                      "%s%s%s",
-                      terminal_colour_start(colour),
-                      text,
-                      terminal_colour_end);
-    else
-        strbuf_add_text(out, text);
-    strbuf_printf(out, "%*s", (int)(column->width - width + GAP), "");
+        strbuf_add_text(line->out, terminal_colour_start(colour));
+    strbuf_add(line->out, text, length);
+    if (is_cut)
+        strbuf_add_char(line->out, '+');
+    if (colour != COLOUR_PLAIN)
+        strbuf_add_text(line->out, terminal_colour_end);
 }
 
-/* Nothing stands behind the last word of a line. */
 static void
-end_line(struct strbuf *out)
+print_line(const struct grid *grid,
+           char *const *cells,
+           size_t gap,
+           struct strbuf *out)
 {
-    size_t length = out->length;
+    struct line line = {.out = out, .limit = grid->limit};
+    bool is_first = true;
 
-    while (length > 0 && out->text[length - 1] == ' ')
-        length--;
-    strbuf_truncate(out, length);
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        const struct column *column = &grid->columns[i];
+
+        if (column->is_hidden)
+            continue;
+        if (!is_first)
+            line.owed += gap;
+        is_first = false;
+        print_cell(grid,
+                   &line,
+                   column,
+                   cells != NULL ? cells[i] : column->name,
+                   cells == NULL);
+    }
     strbuf_add_char(out, '\n');
 }
 
 void
 grid_print(struct grid *grid, bool with_headings, struct strbuf *out)
 {
+    size_t gap;
+
     if (grid->n_columns == 0)
         return;
-    for (size_t i = 0; with_headings && i < grid->n_columns; i++)
-        print_cell(grid, i, grid->columns[i].name, true, out);
+    gap = fit(grid);
     if (with_headings)
-        end_line(out);
-    for (size_t i = 0; i < grid->n_cells; i++) {
-        print_cell(grid, i % grid->n_columns, grid->cells[i], false, out);
-        if ((i + 1) % grid->n_columns == 0)
-            end_line(out);
-    }
+        print_line(grid, NULL, gap, out);
+    for (size_t i = 0; i < grid->n_cells; i += grid->n_columns)
+        print_line(grid, grid->cells + i, gap, out);
 }

@@ -1,24 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/print/terminal_colour.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/print/terminal.h"
 #include "lib/api/job/job_state.h"
 #include "lib/base/macro.h"
 
 const char terminal_colour_end[] = "\033[0m";
 
+static bool
+is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0';
+}
+
 bool
 terminal_colour_is_wanted(void)
 {
     const char *terminal = getenv("TERM");
-    const char *refused = getenv("NO_COLOR");
 
-    return isatty(STDOUT_FILENO) && terminal != NULL
-           && strcmp(terminal, "dumb") != 0
-           && (refused == NULL || refused[0] == '\0');
+    if (is_set("NO_COLOR"))
+        return false;
+    if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0)
+        return true;
+    return terminal_is_output() && terminal != NULL
+           && strcmp(terminal, "dumb") != 0;
+}
+
+int
+terminal_colour_set(const char *when)
+{
+    if (strcmp(when, "always") == 0) {
+        unsetenv("NO_COLOR");
+        setenv("CLICOLOR_FORCE", "1", 1);
+    } else if (strcmp(when, "never") == 0)
+        setenv("NO_COLOR", "1", 1);
+    else if (strcmp(when, "auto") != 0)
+        return -EINVAL;
+    return 0;
 }
 
 const char *

@@ -2,7 +2,8 @@
 /* terminal_colour.h - colours, where a terminal wants them
  *
  * They are off unless standard output is a terminal, TERM is not "dumb" and
- * NO_COLOR is not set (no-color.org).
+ * NO_COLOR is not set (no-color.org); CLICOLOR_FORCE has them in any case, and
+ * so has `kctl --color always`, which sets it.
  *
  * Thread: any.
  */
@@ -23,6 +24,11 @@ enum terminal_colour {
 };
 
 bool terminal_colour_is_wanted(void);
+
+/* Makes "always", "never" and "auto" so for this process, before threads
+ * begin. -EINVAL: it is none of these.
+ */
+int terminal_colour_set(const char *when);
 
 /* The escape sequence, "" for plain; and the one that ends any of them. */
 const char *terminal_colour_start(enum terminal_colour colour);

@@ -9,6 +9,7 @@
 #include "cli/kctl/output/jsonpath.h"
 #include "cli/kctl/output/jsonpath_template.h"
 #include "cli/print/grid.h"
+#include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/alloc.h"
@@ -23,6 +24,7 @@
     "application/json;as=Table;v=v1;g=meta.k8s.io;profile=kiln," \
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 #define MAX_COLUMNS 64
+#define LEAST_PROSE 8
 
 struct listing {
     struct listing_style style;
@@ -173,6 +175,8 @@ listing_new(const struct listing_style *style, const struct kind *kind)
     l->style = *style;
     l->kind = kind;
     l->grid = grid_new(terminal_colour_is_wanted());
+    if (style->form == LISTING_TABLE)
+        grid_set_width(l->grid, terminal_width());
     strbuf_init(&l->text);
     return l;
 }
@@ -204,6 +208,24 @@ label_heading(const char *label)
     return slash != NULL ? slash + 1 : label;
 }
 
+/* Cells that may be cut on a narrow terminal: words for people, and no name that
+ * somebody copies.
+ */
+static bool
+is_prose(const struct json *column)
+{
+    static const char *const names[] = {"Message", "Name", "Reason", "Status"};
+    const char *name = json_get_text(column, "name");
+    const char *format = json_get_text(column, "format");
+
+    if (name == NULL || (format != NULL && format[0] != '\0'))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 static void
 add_columns(struct listing *l, const struct json *definitions)
 {
@@ -223,7 +245,11 @@ add_columns(struct listing *l, const struct json *definitions)
         if (l->n_shown == MAX_COLUMNS)
             break;
         l->shown[l->n_shown++] = i;
-        grid_add_column(l->grid, name != NULL ? name : "");
+        grid_add_styled(l->grid,
+                        &(struct grid_column){
+                            .name = name != NULL ? name : "",
+                            .least = is_prose(column) ? LEAST_PROSE : 0,
+                        });
     }
     for (const char *at = l->style.label_columns; at != NULL;)
         grid_add_column(l->grid, label_heading(next_label(&at, arena)));

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/program/option.h"
@@ -21,24 +22,36 @@ struct common_options {
     const char *server;
     const char *namespace;
     const char *as_user;
+    const char *colour; /* "auto", "always", "never"; or NULL */
+    bool utc;
 };
 
-#define COMMON_OPTIONS                                               \
-    {.name = "as",                                                   \
-     .argument = "USER",                                             \
-     .help = "ask with the rights of this user (administrators)",    \
-     .type = OPTION_TEXT,                                            \
-     .offset = offsetof(struct common_options, as_user)},            \
-        {.name = "namespace",                                        \
-         .letter = 'n',                                              \
-         .argument = "NAME",                                         \
-         .help = "in this namespace, which is an account (default)", \
-         .type = OPTION_TEXT,                                        \
-         .offset = offsetof(struct common_options, namespace)},      \
-    {                                                                \
-        .name = "server", .letter = 's', .argument = "URL",          \
-        .help = "where kiln-controller is", .type = OPTION_TEXT,     \
-        .offset = offsetof(struct common_options, server),           \
+#define COMMON_OPTIONS                                                       \
+    {.name = "as",                                                           \
+     .argument = "USER",                                                     \
+     .help = "ask with the rights of this user (administrators)",            \
+     .type = OPTION_TEXT,                                                    \
+     .offset = offsetof(struct common_options, as_user)},                    \
+        {.name = "color",                                                    \
+         .argument = "WHEN",                                                 \
+         .help = "auto, always or never (auto: on a terminal)",              \
+         .type = OPTION_TEXT,                                                \
+         .offset = offsetof(struct common_options, colour)},                 \
+        {.name = "namespace",                                                \
+         .letter = 'n',                                                      \
+         .argument = "NAME",                                                 \
+         .help = "in this namespace, which is an account (default)",         \
+         .type = OPTION_TEXT,                                                \
+         .offset = offsetof(struct common_options, namespace)},              \
+        {.name = "server",                                                   \
+         .letter = 's',                                                      \
+         .argument = "URL",                                                  \
+         .help = "where kiln-controller is",                                 \
+         .type = OPTION_TEXT,                                                \
+         .offset = offsetof(struct common_options, server)},                 \
+    {                                                                        \
+        .name = "utc", .help = "times in UTC, not in local time",            \
+        .type = OPTION_FLAG, .offset = offsetof(struct common_options, utc), \
     }
 
 /* Run: 0, or a negative errno with words. `options` is what the table filled,
@@ -73,15 +86,18 @@ extern const struct command explain_command;
 extern const struct command fence_command;
 extern const struct command get_command;
 extern const struct command hold_command;
+extern const struct command jobs_command;
 extern const struct command kubeconfig_command;
 extern const struct command label_command;
 extern const struct command logs_command;
+extern const struct command nodes_command;
 extern const struct command priority_command;
 extern const struct command proxy_command;
 extern const struct command release_command;
 extern const struct command replace_command;
 extern const struct command requeue_command;
 extern const struct command reset_command;
+extern const struct command status_command;
 extern const struct command taint_command;
 extern const struct command top_command;
 extern const struct command topology_command;
@@ -89,4 +105,5 @@ extern const struct command uncordon_command;
 extern const struct command unfence_command;
 extern const struct command version_command;
 extern const struct command wait_command;
+extern const struct command whoami_command;
 extern const struct command why_command;

@@ -1,39 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl hold, release, requeue, cancel - change the state of jobs
  *
- * All are small patches of the Job; the job controller does the rest.
+ * One request for all that are meant, whatever their number (10000 at a time);
+ * the server says of each what became of it.
  */
 #include <errno.h>
-#include <pwd.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/kctl/client/job_pods.h"
+#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/kctl.h"
-#include "cli/kctl/input/resource.h"
+#include "cli/kctl/input/job_selection.h"
+#include "cli/kctl/output/job_outcomes.h"
 #include "cli/kctl/verbs/command.h"
-#include "cli/kctl/verbs/requeue.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
-#include "lib/api/object/meta.h"
+#include "lib/api/value/id_ranges.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+
+#define FEW 5 /* jobs that are ended without a question */
 
 struct hold_options {
     struct common_options common;
+    struct job_selection selection;
     const char *label_selector;
-    const char *user;
     bool all;
+    bool yes;
 };
 
 #define PLACE(member) .offset = offsetof(struct hold_options, member)
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
+    JOB_SELECTION_OPTIONS(struct hold_options, selection),
     {.name = "all",
-     .help = "all jobs of the namespace that have not ended",
+     .help = "all jobs that have not ended and that you may change",
      .type = OPTION_FLAG,
      PLACE(all)},
     {.name = "selector",
@@ -42,355 +50,287 @@ static const struct option_spec rows[] = {
      .help = "the jobs with these labels",
      .type = OPTION_TEXT,
      PLACE(label_selector)},
-    {.name = "user",
-     .letter = 'u',
-     .argument = "NAME",
-     .help = "this user's jobs",
-     .type = OPTION_TEXT,
-     PLACE(user)},
+    {.name = "yes",
+     .letter = 'y',
+     .help = "ask nothing, however many they are",
+     .type = OPTION_FLAG,
+     PLACE(yes)},
 };
 
-/* Makes the patch of a job with those pods; NULL and 0: there is nothing to
- * do, and `done` says why.
- */
-typedef int patch_fn(struct arena *arena,
-                     const struct json *job,
-                     const struct json *pods,
-                     struct json **ret_patch,
-                     const char **done,
-                     struct error *err);
+/* The name of a verb, and its words for people. */
+struct job_verb {
+    const char *name;
+    const char *does; /* "Cancel" */
+    bool asks;        /* it ends what runs */
+};
 
-static bool
-has_condition(const struct json *job, const char *wanted)
-{
-    const struct json *all = json_get_path(job, "status.conditions");
+/* ---- Which jobs ---- */
 
-    for (uint32_t i = 0; i < json_count(all); i++) {
-        const char *type = json_get_text(json_at(all, i), "type");
-        const char *status = json_get_text(json_at(all, i), "status");
-
-        if (type != NULL && status != NULL && strcmp(status, "True") == 0
-            && strcmp(type, wanted) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool
-has_finished(const struct json *job)
-{
-    return has_condition(job, "Complete") || has_condition(job, "Failed");
-}
-
+/* "7", "5,6", "10-20", "job/7", "job-7"; another text is a name. */
 static int
-refuse_finished(struct error *err)
-{
-    return error_set(err, -EINVAL, "the job has ended already");
-}
-
-static void
-set_annotation(struct arena *arena,
-               struct json *patch,
-               const char *name,
-               const char *value)
-{
-    struct json *at = json_make_object(arena, patch, "metadata");
-
-    at = json_make_object(arena, at, "annotations");
-    json_set_string(arena, at, name, value);
-}
-
-static void
-suspend(struct arena *arena, struct json *patch, bool suspended)
-{
-    json_set_bool(arena,
-                  json_make_object(arena, patch, "spec"),
-                  "suspend",
-                  suspended);
-}
-
-static int
-suspension_patch(struct arena *arena,
-                 const struct json *job,
-                 bool is_suspended,
-                 struct json **ret_patch,
-                 struct error *err)
-{
-    if (has_finished(job))
-        return refuse_finished(err);
-    *ret_patch = json_object(arena);
-    suspend(arena, *ret_patch, is_suspended);
-    return 0;
-}
-
-static int
-hold_patch(struct arena *arena,
-           const struct json *job,
-           UNUSED const struct json *pods,
-           struct json **ret_patch,
-           const char **done,
-           struct error *err)
-{
-    *done = "held";
-    return suspension_patch(arena, job, true, ret_patch, err);
-}
-
-static int
-release_patch(struct arena *arena,
-              const struct json *job,
-              UNUSED const struct json *pods,
-              struct json **ret_patch,
-              const char **done,
-              struct error *err)
-{
-    *done = "released";
-    return suspension_patch(arena, job, false, ret_patch, err);
-}
-
-static int
-requeue_patch(struct arena *arena,
-              const struct json *job,
-              const struct json *pods,
-              struct json **ret_patch,
-              const char **done,
-              struct error *err)
-{
-    struct json *patch = json_object(arena);
-
-    if (has_finished(job))
-        return refuse_finished(err);
-    *done = "has not started yet";
-    if (!requeue_add_to_patch(arena, patch, job, pods))
-        return 0;
-    *done = "requeued";
-    *ret_patch = patch;
-    return 0;
-}
-
-static int
-cancel_patch(struct arena *arena,
-             const struct json *job,
-             const struct json *pods,
-             struct json **ret_patch,
-             const char **done,
+read_operand(const char *text,
+             struct strbuf *ids,
+             struct json *names,
+             struct arena *arena,
              struct error *err)
 {
-    const struct passwd *user = getpwuid(getuid());
+    const char *slash = strchr(text, '/');
 
-    (void)pods;
-    (void)err;
-    *done = "has ended already";
-    if (has_finished(job))
-        return 0;
-    *done = "is ending already";
-    if (has_condition(job, "FailureTarget"))
-        return 0;
-    *done = "cancelled";
-    *ret_patch = json_object(arena);
-    set_annotation(arena,
-                   *ret_patch,
-                   ANNOTATION_CANCEL,
-                   user != NULL ? user->pw_name
-                                : arena_printf(arena, "%u", getuid()));
+    if (slash != NULL) {
+        const char *type = arena_strndup(arena, text, (size_t)(slash - text));
+
+        if (kind_find_any_name(type) != &job_kind)
+            return error_set(err, -EINVAL, "%s is not a job", text);
+        text = slash + 1;
+    }
+    if (text[0] == '\0')
+        return error_set(err, -EINVAL, "a job is empty");
+    if (id_ranges_looks_like(text))
+        strbuf_printf(ids, "%s%s", ids->length > 0 ? "," : "", text);
+    else
+        json_append(arena, names, json_string(arena, text));
     return 0;
 }
 
-/* "job 1042", or its name where it has no id. */
-static const char *
-job_words(struct arena *arena,
-          const struct target_object *target,
-          const struct json *job)
-{
-    const int64_t id = json_get_int(json_get(job, "status"), "id", 0);
-
-    if (id > 0)
-        return arena_printf(arena, "job/%lld", (long long)id);
-    return kctl_label(target, arena);
-}
-
-/* `job` is the object as listed; NULL asks the server for it. */
 static int
-change(struct kctl *kctl,
-       const struct target_object *target,
-       const struct json *listed,
-       patch_fn *make,
-       struct error *err)
+read_operands(struct kctl *kctl,
+              int n_operands,
+              char **operands,
+              struct json *body,
+              struct arena *arena,
+              struct error *err)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *fetched = NULL;
-    struct json *pods = NULL;
-    struct json *patch = NULL;
-    const struct json *job = listed;
-    const char *done = NULL;
+    CLEANUP_STRBUF struct strbuf ids = STRBUF_INIT;
+    struct json *names = json_array(arena);
+    struct id_ranges ranges = {0};
     int r = 0;
+    int i = 0;
 
-    if (listed == NULL) {
-        r = kctl_get(kctl, target, arena, &fetched, err);
-        job = fetched;
-    }
-    if (r == 0 && make == requeue_patch)
-        r = job_pods(kctl, target, arena, &pods, err);
+    /* "kctl cancel job 7" names the type, which is allowed but not needed. */
+    if (n_operands > 1 && kind_find_any_name(operands[0]) == &job_kind)
+        i = 1;
+    for (; i < n_operands && r == 0; i++)
+        r = read_operand(operands[i], &ids, names, arena, err);
+    if (r == 0 && ids.length > 0)
+        r = id_ranges_add(&ranges, ids.text, arena, err);
     if (r < 0)
         return r;
-    r = make(arena, job, pods, &patch, &done, err);
-    if (r == 0 && patch != NULL)
-        r = kctl_patch(kctl, target, patch, arena, NULL, err);
-    if (r < 0)
-        return error_wrap(err, r, "%s", job_words(arena, target, job));
-    printf("%s %s\n", job_words(arena, target, job), done);
+    if (ranges.count > 0) {
+        strbuf_truncate(&ids, 0);
+        id_ranges_format(&ranges, &ids);
+        json_set_string(arena, body, "ids", ids.text);
+    }
+    if (json_count(names) > 0) {
+        json_set(arena, body, "names", names);
+        json_set_string(arena, body, "namespace", kctl_namespace(kctl));
+    }
     return 0;
 }
 
-/* -u is a label, as the server puts it on jobs. */
-static const char *
-selector_of(const struct hold_options *o, struct arena *arena)
-{
-    if (o->user == NULL)
-        return o->label_selector;
-    return arena_printf(arena,
-                        "%s%s" LABEL_USER "=%s",
-                        o->label_selector != NULL ? o->label_selector : "",
-                        o->label_selector != NULL ? "," : "",
-                        o->user);
-}
-
-/* A selector means only the jobs that can change, so the server leaves out
- * those that have ended. A server of an earlier release cannot do that.
- */
 static int
-select_jobs(struct kctl *kctl,
-            const char *selector,
-            struct arena *arena,
-            struct json **ret_listed,
-            struct resources *ret_jobs,
-            struct error *err)
+read_selection(struct kctl *kctl,
+               const struct hold_options *o,
+               struct json *body,
+               struct arena *arena,
+               struct error *err)
 {
-    const struct target_object place = {.kind = &job_kind,
-                                        .namespace = kctl_namespace(kctl)};
-    struct json *all = NULL;
-    int r = kctl_list(kctl,
-                      &place,
-                      selector,
-                      "status.finished=false",
-                      arena,
-                      &all,
-                      err);
+    struct job_selection s = o->selection;
+    const char *fields;
+    int r = job_selection_check(&s, err);
 
-    if (r == -EINVAL)
-        r = kctl_list(kctl, &place, selector, NULL, arena, &all, err);
     if (r < 0)
         return r;
-    *ret_listed = json_array(arena);
-    ret_jobs->count = 0;
-    ret_jobs->items =
-        arena_new_array(arena, struct target_object, json_count(all) + 1);
-    for (uint32_t i = 0; i < json_count(all); i++) {
-        struct json *job = json_at(all, i);
-        struct target_object *target = &ret_jobs->items[ret_jobs->count];
+    if (s.account == NULL)
+        s.account = kctl->namespace;
+    if (s.account != NULL && strchr(s.account, ',') != NULL)
+        return error_set(err, -EINVAL, "--account: one at a time");
+    fields = job_selection_fields(&s, "status.finished=false", arena);
+    json_set_string(arena, body, "fieldSelector", fields);
+    if (o->label_selector != NULL)
+        json_set_string(arena, body, "labelSelector", o->label_selector);
+    if (s.account != NULL)
+        json_set_string(arena, body, "namespace", s.account);
+    if (s.name != NULL)
+        json_set_string(arena, body, "name", s.name);
+    if (s.states != 0) {
+        struct json *states = json_array(arena);
 
-        if (has_finished(job))
-            continue;
-        *target = place;
-        target->name = json_path_text(job, "metadata.name");
-        json_append(arena, *ret_listed, job);
-        ret_jobs->count++;
+        for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT;
+             state++)
+            if (s.states & JOB_STATE_BIT(state))
+                json_append(arena,
+                            states,
+                            json_string(arena, job_state_words(state)->name));
+        json_set(arena, body, "states", states);
     }
     return 0;
 }
 
-/* The others are changed even when the server refuses one. */
+/* ---- The requests ---- */
+
+static int
+ask(struct kctl *kctl,
+    const struct job_verb *verb,
+    const struct json *body,
+    struct arena *arena,
+    struct json **ret_answer,
+    struct error *err)
+{
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    return inquiry_run(kctl->connection,
+                       HTTP_POST,
+                       arena_printf(arena, "/kiln/v1/jobs/%s", verb->name),
+                       body,
+                       arena,
+                       ret_answer,
+                       err);
+}
+
+/* Asks before more than a few are ended. 1: go on; 0: better not. */
+static int
+confirm(const struct job_verb *verb,
+        const struct json *answer,
+        struct error *err)
+{
+    const int64_t count = json_get_int(answer, "count", 0);
+    const int64_t running = json_get_int(answer, "running", 0);
+    char line[16];
+
+    if (!isatty(STDIN_FILENO))
+        return error_set(err,
+                         -EPERM,
+                         "%" PRId64 " jobs are meant, of which %" PRId64
+                         " run; say --yes if that is right (nobody can be "
+                         "asked here)",
+                         count,
+                         running);
+    fprintf(stderr,
+            "%s %" PRId64 " jobs, of which %" PRId64 " run? [y/N] ",
+            verb->does,
+            count,
+            running);
+    if (fgets(line, sizeof(line), stdin) != NULL
+        && (line[0] == 'y' || line[0] == 'Y'))
+        return 1;
+    fprintf(stderr, "Nothing was done\n");
+    return 0;
+}
+
 static int
 change_all(struct kctl *kctl,
            const struct hold_options *o,
            int n_operands,
            char **operands,
-           const char *verb,
-           patch_fn *make,
+           const struct job_verb *verb,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const char *selector = selector_of(o, arena);
-    struct json *listed = NULL;
-    struct resources jobs;
-    bool selects = n_operands == 0 && (selector != NULL || o->all);
-    int result = selects
-                     ? select_jobs(kctl, selector, arena, &listed, &jobs, err)
-                     : resource_select(kctl,
-                                       &job_kind,
-                                       n_operands,
-                                       operands,
-                                       selector,
-                                       o->all,
-                                       arena,
-                                       &jobs,
-                                       err);
+    CLEANUP(job_outcomes_freep)
+    struct job_outcomes *outcomes = job_outcomes_new(arena);
+    struct json *body = json_object(arena), *answer;
+    const bool selects = !job_selection_is_empty(&o->selection)
+                         || o->label_selector != NULL || o->all;
+    bool is_range = false;
+    int r;
 
-    if (result < 0)
-        return result;
-    for (size_t i = 0; i < jobs.count; i++) {
-        struct error each = {0};
-        int r = jobs.items[i].kind == &job_kind
-                    ? change(kctl,
-                             &jobs.items[i],
-                             json_at(listed, (uint32_t)i),
-                             make,
-                             &each)
-                    : error_set(&each,
-                                -EINVAL,
-                                "%s is not a job",
-                                kctl_label(&jobs.items[i], arena));
-
-        if (r < 0 && result < 0)
-            fprintf(stderr, "kctl: %s: %s\n", verb, err->text);
-        if (r < 0)
-            result = error_set(err, r, "%s", each.text);
+    if (selects && n_operands > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s': jobs are named, or selected by options, and "
+                         "not both",
+                         operands[0]);
+    if (!selects && n_operands == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "which jobs? Name them (1042, 5,6 or 10-20), or "
+                         "select them by --user, --state, --name, "
+                         "--partition, -l or --all");
+    r = selects ? read_selection(kctl, o, body, arena, err)
+                : read_operands(kctl, n_operands, operands, body, arena, err);
+    if (r == 0 && verb->asks && !o->yes)
+        json_set_int(arena, body, "atMost", FEW);
+    for (int i = 0; i < n_operands; i++)
+        is_range |= id_ranges_looks_like(operands[i])
+                    && strchr(operands[i], '-') != NULL;
+    for (const char *next = ""; r == 0 && next != NULL;) {
+        if (next[0] != '\0')
+            json_set_string(arena, body, "continue", next);
+        r = ask(kctl, verb, body, arena, &answer, err);
+        if (r == 0 && json_is_true(json_get(answer, "isTooMany"))) {
+            r = confirm(verb, answer, err);
+            if (r == 0)
+                return 0;
+            json_remove(body, "atMost");
+            r = r > 0 ? 0 : r;
+        } else if (r == 0) {
+            job_outcomes_add(outcomes, answer);
+            next = json_get_text(answer, "continue");
+        }
     }
-    if (jobs.count == 0)
-        fprintf(stderr, "No jobs that have not ended\n");
-    return result;
+    if (r < 0)
+        return r;
+    return job_outcomes_print(outcomes, is_range, err);
 }
 
 /* The four verbs have the same form. */
-#define JOB_VERB(verb, words, examples)                     \
-    static const struct option_table verb##_table = {       \
-        .name = "kctl " #verb,                              \
-        .usage = "[OPTION]... JOB...\n"                     \
-                 "[OPTION]... (-u NAME | -l LIST | --all)", \
-        .summary = words,                                   \
-        OPTION_ROWS(rows),                                  \
-        .more = examples,                                   \
-    };                                                      \
-    static int verb##_run(struct kctl *kctl,                \
-                          const void *options,              \
-                          int n_operands,                   \
-                          char **operands,                  \
-                          struct error *err)                \
-    {                                                       \
-        return change_all(kctl,                             \
-                          options,                          \
-                          n_operands,                       \
-                          operands,                         \
-                          #verb,                            \
-                          verb##_patch,                     \
-                          err);                             \
-    }                                                       \
-    const struct command verb##_command = {                 \
-        .name = #verb,                                      \
-        .options = &verb##_table,                           \
-        .options_size = sizeof(struct hold_options),        \
-        .run = verb##_run,                                  \
+#define JOB_VERB(verb, does_, asks_, words, examples)                       \
+    static const struct option_table verb##_table = {                       \
+        .name = "kctl " #verb,                                              \
+        .usage = "[OPTION]... JOB...\n"                                     \
+                 "[OPTION]... (--user NAME | --state STATE | ...)",         \
+        .summary = words,                                                   \
+        OPTION_ROWS(rows),                                                  \
+        .more = examples,                                                   \
+    };                                                                      \
+    static int verb##_run(struct kctl *kctl,                                \
+                          const void *options,                              \
+                          int n_operands,                                   \
+                          char **operands,                                  \
+                          struct error *err)                                \
+    {                                                                       \
+        static const struct job_verb this = {                               \
+            .name = #verb,                                                  \
+            .does = does_,                                                  \
+            .asks = asks_,                                                  \
+        };                                                                  \
+        return change_all(kctl, options, n_operands, operands, &this, err); \
+    }                                                                       \
+    const struct command verb##_command = {                                 \
+        .name = #verb,                                                      \
+        .options = &verb##_table,                                           \
+        .options_size = sizeof(struct hold_options),                        \
+        .run = verb##_run,                                                  \
     }
 
 JOB_VERB(hold,
+         "Hold",
+         false,
          "Keep jobs from starting; one that runs is stopped and starts anew "
          "when it is released.",
-         "Example: kctl hold 1042");
-JOB_VERB(release, "Let held jobs start.", "Example: kctl release 1042");
+         "Examples:\n"
+         "  kctl hold 1042\n"
+         "  kctl hold --state Pending --partition gpu");
+JOB_VERB(release,
+         "Release",
+         false,
+         "Let held jobs start.",
+         "Examples:\n"
+         "  kctl release 1042\n"
+         "  kctl release --state Held");
 JOB_VERB(requeue,
+         "Requeue",
+         true,
          "Stop jobs and start them anew, from the beginning.",
          "Example: kctl requeue 1042");
 JOB_VERB(cancel,
+         "Cancel",
+         true,
          "End jobs for good; what is known of them stays.",
          "Examples:\n"
          "  kctl cancel 1042 1043\n"
-         "  kctl cancel -u alice");
+         "  kctl cancel 10-20\n"
+         "  kctl cancel --name 'sweep*' --state Pending\n"
+         "  kctl cancel --all --yes");

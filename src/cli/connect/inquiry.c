@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/connect/inquiry.h"
+
+#include <errno.h>
+
+#include "cli/connect/connection.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/client.h"
+#include "lib/http/http_client.h"
+#include "lib/json/json.h"
+#include "lib/loop/loop.h"
+
+struct inquiry {
+    struct loop *loop;
+    struct arena *arena;
+    struct json *answer;
+    struct error *err;
+    int result;
+};
+
+static int
+code_of(int status)
+{
+    switch (status) {
+    case 400:
+    case 413:
+        return -EINVAL;
+    case 403:
+        return -EACCES;
+    case 404:
+        return -ENOENT;
+    case 429:
+    case 503:
+        return -EAGAIN;
+    default:
+        return -EREMOTEIO;
+    }
+}
+
+static void
+answered(const struct http_response *answer, const struct error *err, void *arg)
+{
+    struct inquiry *i = arg;
+    const char *message;
+
+    loop_stop(i->loop);
+    if (answer == NULL) {
+        i->result = error_set(i->err, err->code, "%s", err->text);
+        return;
+    }
+    i->answer = json_parse(i->arena, answer->body, answer->length, NULL, NULL);
+    if (answer->status < 300 && i->answer != NULL)
+        return;
+    message = json_get_text(i->answer, "message");
+    if (message != NULL)
+        i->result = error_set(i->err, code_of(answer->status), "%s", message);
+    else
+        i->result = error_set(i->err,
+                              code_of(answer->status),
+                              "the server answered with HTTP status %d",
+                              answer->status);
+}
+
+int
+inquiry_run(struct connection *connection,
+            enum http_method method,
+            const char *target,
+            const struct json *body,
+            struct arena *arena,
+            struct json **ret_answer,
+            struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct inquiry i = {
+        .loop = connection_client(connection)->loop,
+        .arena = arena,
+        .err = err,
+    };
+    struct http_client_request question = {
+        .method = method,
+        .target = target,
+        .done = answered,
+        .arg = &i,
+    };
+
+    if (body != NULL) {
+        json_print(body, &text);
+        question.body = text.text;
+        question.length = text.length;
+        question.content_type = "application/json";
+    }
+    http_client_call(connection_http(connection), &question);
+    loop_run(i.loop);
+    *ret_answer = i.answer;
+    return connection_advise(i.result, err);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquiry.h - one request that is of no kind of the API (/kiln/v1/...), waited
+ * for
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include "lib/http/http.h"
+
+struct arena;
+struct connection;
+struct error;
+struct json;
+
+/* The answer's tree is in the arena. The body may be NULL. Errors are in the
+ * server's words: -EACCES for a 403, -EINVAL for a 400, -EAGAIN for a 429,
+ * -ENOENT for a 404, -EREMOTEIO for others.
+ */
+int inquiry_run(struct connection *connection,
+                enum http_method method,
+                const char *target,
+                const struct json *body,
+                struct arena *arena,
+                struct json **ret_answer,
+                struct error *err);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/input/job_selection.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/api/job/job_state.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/spelling.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/wildcard.h"
+
+#define MAX_WORD 64
+
+static const struct {
+    const char *word;
+    uint32_t states;
+} groups[] = {
+    {"active", JOB_STATES_ACTIVE},
+    {"all", JOB_STATES_ACTIVE | JOB_STATES_ENDED},
+    {"ended", JOB_STATES_ENDED},
+};
+
+static int
+refuse_state(const char *word, struct error *err)
+{
+    const char *names[JOB_STATE_COUNT + ARRAY_SIZE(groups)];
+    const char *near;
+    size_t n = 0;
+
+    for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
+        names[n++] = job_state_words(s)->name;
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        names[n++] = groups[i].word;
+    near = spelling_nearest(word, names, n);
+    if (near != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--state: '%s' is no state (did you mean '%s'?)",
+                         word,
+                         near);
+    return error_set(err,
+                     -EINVAL,
+                     "--state: '%s' is no state (such as Pending, Running, "
+                     "Failed, active or ended)",
+                     word);
+}
+
+static int
+read_state(const char *word, uint32_t *states, struct error *err)
+{
+    uint32_t found = job_states_of_word(word);
+
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        if (strcmp(groups[i].word, word) == 0)
+            found = groups[i].states;
+    if (found == 0)
+        return refuse_state(word, err);
+    *states |= found;
+    return 0;
+}
+
+/* A field selector has no way to write these. */
+static int
+check_text(const char *option, const char *text, struct error *err)
+{
+    if (text == NULL)
+        return 0;
+    if (text[0] == '\0')
+        return error_set(err, -EINVAL, "%s is empty", option);
+    if (strpbrk(text, ",=!\\") != NULL)
+        return error_set(err, -EINVAL, "%s: '%s' is no name", option, text);
+    return 0;
+}
+
+int
+job_selection_check(struct job_selection *s, struct error *err)
+{
+    int r = check_text("--user", s->user, err);
+
+    if (r == 0)
+        r = check_text("--partition", s->partition, err);
+    if (r == 0 && s->name != NULL && s->name[0] == '\0')
+        r = error_set(err, -EINVAL, "--name is empty");
+    if (r == 0 && s->account != NULL && s->account[0] == '\0')
+        r = error_set(err, -EINVAL, "--account is empty");
+    s->states = 0;
+    if (s->state == NULL)
+        return r;
+    for (const char *at = s->state; r == 0;) {
+        const size_t length = strcspn(at, ",");
+        char word[MAX_WORD];
+
+        if (length >= sizeof(word))
+            return refuse_state(at, err);
+        memcpy(word, at, length);
+        word[length] = '\0';
+        r = read_state(word, &s->states, err);
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
+    }
+    return r;
+}
+
+bool
+job_selection_is_empty(const struct job_selection *s)
+{
+    return s->account == NULL && s->name == NULL && s->partition == NULL
+           && s->state == NULL && s->user == NULL;
+}
+
+static void
+add(struct strbuf *out, const char *field, const char *value)
+{
+    if (value != NULL)
+        strbuf_printf(out, "%s%s=%s", out->length > 0 ? "," : "", field, value);
+}
+
+/* NULL unless it is one. */
+static const char *
+find_one_state(uint32_t states)
+{
+    for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
+        if (states == JOB_STATE_BIT(s))
+            return job_state_words(s)->name;
+    return NULL;
+}
+
+const char *
+job_selection_fields(const struct job_selection *s,
+                     const char *more,
+                     struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    add(&out, "spec.user", s->user);
+    add(&out, "spec.partition", s->partition);
+    add(&out, "status.state", find_one_state(s->states));
+    if (more != NULL)
+        strbuf_printf(&out, "%s%s", out.length > 0 ? "," : "", more);
+    return out.length > 0 ? arena_strdup(arena, out.text) : NULL;
+}
+
+const char *
+job_selection_namespace(const struct job_selection *s)
+{
+    return s->account != NULL && strchr(s->account, ',') == NULL ? s->account
+                                                                 : NULL;
+}
+
+static bool
+is_among(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = list;;) {
+        const size_t n = strcspn(at, ",");
+
+        if (n == length && strncmp(at, name, n) == 0)
+            return true;
+        if (at[n] == '\0')
+            return false;
+        at += n + 1;
+    }
+}
+
+bool
+job_selection_has(const struct job_selection *s,
+                  const char *namespace,
+                  const char *name,
+                  const char *state)
+{
+    const enum job_state is = job_state_of_name(state);
+
+    return (s->account == NULL || is_among(s->account, namespace))
+           && (s->name == NULL || wildcard_matches(s->name, name))
+           && (s->states == 0 || (s->states & JOB_STATE_BIT(is)) != 0);
+}

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/output/job_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/print/grid.h"
+#include "cli/print/local_time.h"
+#include "cli/print/sanitize_text.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/spelling.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "lib/yaml/yaml.h"
+
+#define MAX_CELLS 64
+
+struct job_list {
+    struct arena *arena;
+    int cells
+        [MAX_CELLS]; /* by column: its place in the server's table, or -1 */
+    struct job_row *rows;
+    size_t count, capacity;
+};
+
+/* How a column's text is made of a row. */
+enum making {
+    AS_CELL,
+    AS_NAME,
+    AS_ACCOUNT,
+    AS_TIME_AND_LIMIT,
+    AS_WHERE,
+    AS_CODE,
+    AS_POINT, /* in time; its cell is RFC 3339 */
+    AS_SUBMITTED,
+};
+
+static const struct column {
+    const char *name; /* as -o has it */
+    const char *heading;
+    const char *cell; /* of the server's table */
+    enum making making;
+    bool is_right;
+    bool is_wide;  /* of -o wide alone */
+    bool is_plain; /* of -o wide and of the table without it */
+    unsigned least, weight;
+} columns[] = {
+    {"id", "ID", "ID", AS_CELL, true, false, true, 0, 0},
+    {"name", "NAME", "Name", AS_NAME, false, false, true, 8, 0},
+    {"user", "USER", "User", AS_CELL, false, false, true, 0, 3},
+    {"account", "ACCOUNT", NULL, AS_ACCOUNT, false, true, false, 0, 0},
+    {"partition", "PARTITION", "Partition", AS_CELL, false, true, false, 0, 0},
+    {"state", "STATE", "State", AS_CELL, false, false, true, 0, 0},
+    {"code", "ST", "State", AS_CODE, false, true, false, 0, 0},
+    {"timelimit",
+     "TIME/LIMIT",
+     "Time",
+     AS_TIME_AND_LIMIT,
+     true,
+     false,
+     true,
+     0,
+     2},
+    {"time", "TIME", "Time", AS_CELL, true, false, false, 0, 0},
+    {"limit", "LIMIT", "Limit", AS_CELL, true, false, false, 0, 0},
+    {"cpus", "CPUS", "CPUs", AS_CELL, true, false, true, 0, 1},
+    {"where", "WHERE/WHY", "Node", AS_WHERE, false, false, true, 8, 4},
+    {"node", "NODE", "Node", AS_CELL, false, false, false, 0, 0},
+    {"reason", "REASON", "Reason", AS_CELL, false, false, false, 0, 0},
+    {"submitted", "SUBMITTED", NULL, AS_SUBMITTED, false, true, false, 0, 0},
+    {"started", "STARTED", "Started", AS_POINT, false, true, false, 0, 0},
+    {"ended", "ENDED", "Ended", AS_POINT, false, true, false, 0, 0},
+    {"exit", "EXIT", "Exit", AS_CELL, true, true, false, 0, 0},
+    {"priority", "PRIORITY", "Priority", AS_CELL, true, false, false, 0, 0},
+    {"attempts", "ATTEMPTS", "Attempts", AS_CELL, true, false, false, 0, 0},
+    {"age", "AGE", "Age", AS_CELL, true, false, false, 0, 0},
+    {"object", "OBJECT", "Object", AS_CELL, false, false, false, 0, 0},
+};
+
+/* ---- -o ---- */
+
+static void
+choose(struct job_list_style *style, bool is_wide, bool is_all)
+{
+    style->n_columns = 0;
+    for (unsigned i = 0; i < ARRAY_SIZE(columns); i++)
+        if (is_all || columns[i].is_plain || (is_wide && columns[i].is_wide))
+            style->columns[style->n_columns++] = i;
+}
+
+static int
+refuse_column(const char *word, struct error *err)
+{
+    static const char *const forms[] = {"wide", "json", "yaml", "name", "csv"};
+    const char *names[ARRAY_SIZE(columns) + ARRAY_SIZE(forms)];
+    const char *near;
+    size_t n = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(columns); i++)
+        names[n++] = columns[i].name;
+    for (unsigned i = 0; i < ARRAY_SIZE(forms); i++)
+        names[n++] = forms[i];
+    near = spelling_nearest(word, names, n);
+    if (near != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "-o: there is no column '%s' (did you mean '%s'?)",
+                         word,
+                         near);
+    return error_set(err,
+                     -EINVAL,
+                     "-o: there is no column '%s'; it is wide, json, yaml, "
+                     "name, csv, or a list of columns such as id,name,state "
+                     "('kctl jobs --help' has all)",
+                     word);
+}
+
+static int
+read_columns(const char *text, struct job_list_style *style, struct error *err)
+{
+    style->n_columns = 0;
+    for (const char *at = text;;) {
+        const size_t length = strcspn(at, ",");
+        char word[64];
+        unsigned i = 0;
+
+        memcpy(word, at, length < 63 ? length : 63);
+        word[length < 63 ? length : 63] = '\0';
+        while (i < ARRAY_SIZE(columns)
+               && strcasecmp(columns[i].name, word) != 0)
+            i++;
+        if (i == ARRAY_SIZE(columns))
+            return refuse_column(word, err);
+        if (style->n_columns == JOB_LIST_MAX_COLUMNS)
+            return error_set(err, -EINVAL, "-o: these are too many columns");
+        style->columns[style->n_columns++] = i;
+        if (at[length] == '\0')
+            return 0;
+        at += length + 1;
+    }
+}
+
+int
+job_list_style_parse(const char *text,
+                     struct job_list_style *style,
+                     struct error *err)
+{
+    style->form = JOB_LIST_TABLE;
+    style->is_cut = text == NULL;
+    choose(style, text != NULL && strcmp(text, "wide") == 0, false);
+    if (text == NULL || strcmp(text, "wide") == 0)
+        return 0;
+    if (strcmp(text, "json") == 0)
+        style->form = JOB_LIST_JSON;
+    else if (strcmp(text, "yaml") == 0)
+        style->form = JOB_LIST_YAML;
+    else if (strcmp(text, "name") == 0)
+        style->form = JOB_LIST_NAMES;
+    else if (strcmp(text, "csv") == 0) {
+        style->form = JOB_LIST_CSV;
+        choose(style, true, true);
+    } else if (strncmp(text, "csv=", 4) == 0) {
+        style->form = JOB_LIST_CSV;
+        return read_columns(text + 4, style, err);
+    } else
+        return read_columns(text, style, err);
+    return 0;
+}
+
+/* ---- Rows ---- */
+
+void
+job_list_free(struct job_list *list)
+{
+    if (list == NULL)
+        return;
+    free(list->rows);
+    free(list);
+}
+
+struct job_list *
+job_list_new(struct arena *arena)
+{
+    struct job_list *list = xnew(struct job_list);
+
+    list->arena = arena;
+    return list;
+}
+
+static int
+find_cell(const struct json *definitions, const char *name)
+{
+    for (uint32_t i = 0; name != NULL && i < json_count(definitions); i++) {
+        const char *is = json_get_text(json_at(definitions, i), "name");
+
+        if (is != NULL && strcmp(is, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static const char *
+cell_text(const struct json *cells, int place, struct arena *arena)
+{
+    const struct json *cell =
+        place >= 0 ? json_at(cells, (uint32_t)place) : NULL;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (cell == NULL || json_is(cell, JSON_NULL))
+        return "";
+    if (json_is(cell, JSON_STRING))
+        return cell->text;
+    json_print(cell, &text);
+    return arena_strdup(arena, text.text);
+}
+
+static unsigned
+column_named(const char *name)
+{
+    unsigned i = 0;
+
+    while (strcmp(columns[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static const char *
+text_of(const struct job_list *list, const struct json *cells, const char *name)
+{
+    return cell_text(cells, list->cells[column_named(name)], list->arena);
+}
+
+static int64_t
+time_of(const char *text)
+{
+    int64_t us = 0;
+
+    if (text == NULL || text[0] == '\0' || time_parse(text, &us) < 0)
+        return 0;
+    return us;
+}
+
+static struct job_row
+read_row(const struct job_list *list, const struct json *row)
+{
+    const struct json *cells = json_get(row, "cells");
+    const struct json *object = json_get(row, "object");
+    const struct json *annotations =
+        json_get_path(object, "metadata.annotations");
+    const char *name = json_get_text(annotations, ANNOTATION_JOB_NAME);
+    const char *namespace = json_path_text(object, "metadata.namespace");
+
+    /* Others' annotations are not shown, but the table has the name. */
+    if (name == NULL)
+        name = text_of(list, cells, "name");
+    return (struct job_row){
+        .id = strtoll(text_of(list, cells, "id"), NULL, 10),
+        .submitted_at_us =
+            time_of(json_path_text(object, "metadata.creationTimestamp")),
+        .ended_at_us = time_of(text_of(list, cells, "ended")),
+        .namespace = namespace != NULL ? namespace : "",
+        .name = name != NULL ? name : "",
+        .state = text_of(list, cells, "state"),
+        .node = text_of(list, cells, "node"),
+        .cells = cells,
+        .object = object,
+    };
+}
+
+void
+job_list_add(struct job_list *list,
+             const struct json *table,
+             job_row_fn *is_wanted,
+             void *context)
+{
+    const struct json *definitions = json_get(table, "columnDefinitions");
+    const struct json *rows = json_get(table, "rows");
+
+    /* Pages behind the first have none. */
+    for (unsigned i = 0; i < ARRAY_SIZE(columns) && json_count(definitions) > 0;
+         i++)
+        list->cells[i] = find_cell(definitions, columns[i].cell);
+    for (uint32_t i = 0; i < json_count(rows); i++) {
+        const struct job_row row = read_row(list, json_at(rows, i));
+
+        if (!is_wanted(&row, context))
+            continue;
+        xgrow(list->rows, list->count, list->capacity);
+        list->rows[list->count++] = row;
+    }
+}
+
+/* Jobs of one second go by their ids. */
+static int
+compare(const void *a, const void *b)
+{
+    const struct job_row *x = a;
+    const struct job_row *y = b;
+
+    if (x->submitted_at_us != y->submitted_at_us)
+        return x->submitted_at_us < y->submitted_at_us ? -1 : 1;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+void
+job_list_sort(struct job_list *list)
+{
+    if (list->count > 1)
+        qsort(list->rows, list->count, sizeof(*list->rows), compare);
+}
+
+void
+job_list_keep_last(struct job_list *list, size_t count)
+{
+    if (list->count <= count)
+        return;
+    memmove(list->rows,
+            list->rows + (list->count - count),
+            count * sizeof(*list->rows));
+    list->count = count;
+}
+
+size_t
+job_list_count(const struct job_list *list)
+{
+    return list->count;
+}
+
+const struct job_row *
+job_list_row(const struct job_list *list, size_t at)
+{
+    return &list->rows[at];
+}
+
+/* ---- Text ---- */
+
+static const char *
+format_point(const char *text, struct arena *arena)
+{
+    const int64_t us = time_of(text);
+    char out[LOCAL_TIME_SIZE];
+
+    if (us == 0)
+        return "";
+    local_time_format(us, out);
+    return arena_strdup(arena, out);
+}
+
+static const char *
+format_time_and_limit(const struct job_list *list,
+                      const struct job_row *row,
+                      struct arena *arena)
+{
+    const char *time = text_of(list, row->cells, "time");
+    const char *limit = text_of(list, row->cells, "limit");
+
+    return arena_printf(arena,
+                        "%s/%s",
+                        time[0] != '\0' ? time : "-",
+                        limit[0] != '\0' && strcmp(limit, "none") != 0 ? limit
+                                                                       : "-");
+}
+
+/* Where it runs; why it does not; where it has failed and of what. */
+static const char *
+format_where(const struct job_list *list,
+             const struct job_row *row,
+             struct arena *arena)
+{
+    const enum job_state state = job_state_of_name(row->state);
+    const char *reason = text_of(list, row->cells, "reason");
+    const enum job_state_class class = job_state_words(state)->class;
+
+    if (state == JOB_STATE_NONE || class == JOB_STATE_WAITS)
+        return reason[0] != '\0' ? reason : row->node;
+    if (reason[0] == '\0' || class == JOB_STATE_GOOD_END)
+        return row->node;
+    if (row->node[0] == '\0')
+        return reason;
+    return arena_printf(arena, "%s: %s", row->node, reason);
+}
+
+static const char *
+format_cell(const struct job_list *list,
+            const struct job_row *row,
+            unsigned column,
+            struct arena *arena)
+{
+    const struct column *c = &columns[column];
+    const char *text = cell_text(row->cells, list->cells[column], arena);
+    char point[LOCAL_TIME_SIZE];
+
+    switch (c->making) {
+    case AS_NAME:
+        return row->name;
+    case AS_ACCOUNT:
+        return row->namespace;
+    case AS_TIME_AND_LIMIT:
+        return format_time_and_limit(list, row, arena);
+    case AS_WHERE:
+        return format_where(list, row, arena);
+    case AS_CODE:
+        return job_state_words(job_state_of_name(row->state))->code;
+    case AS_POINT:
+        return format_point(text, arena);
+    case AS_SUBMITTED:
+        if (row->submitted_at_us == 0)
+            return "";
+        local_time_format(row->submitted_at_us, point);
+        return arena_strdup(arena, point);
+    default:
+        return text;
+    }
+}
+
+const char *
+job_list_signature(const struct job_list *list, size_t at, struct arena *arena)
+{
+    const struct job_row *row = &list->rows[at];
+
+    return arena_printf(arena,
+                        "%s %s %s",
+                        row->state,
+                        row->node,
+                        text_of(list, row->cells, "reason"));
+}
+
+static void
+add_table_row(const struct job_list *list,
+              size_t at,
+              const struct job_list_style *style,
+              struct grid *grid)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *texts[JOB_LIST_MAX_COLUMNS];
+
+    for (size_t i = 0; i < style->n_columns; i++)
+        texts[i] = format_cell(list, &list->rows[at], style->columns[i], arena);
+    grid_add_row(grid, texts);
+}
+
+static struct grid *
+make_grid(const struct job_list_style *style)
+{
+    struct grid *grid = grid_new(style->has_colours);
+
+    for (size_t i = 0; i < style->n_columns; i++) {
+        const struct column *c = &columns[style->columns[i]];
+
+        grid_add_styled(grid,
+                        &(struct grid_column){
+                            .name = c->heading,
+                            .is_right = c->is_right,
+                            .least = style->is_cut ? c->least : 0,
+                            .weight = style->is_cut ? c->weight : 0,
+                        });
+    }
+    grid_set_gap(grid, 2);
+    if (style->is_cut)
+        grid_set_width(grid, style->width);
+    return grid;
+}
+
+/* RFC 4180, where it is needed; a spreadsheet takes a cell that begins with one
+ * of "=+-@" for a formula, so those have a quote before them.
+ */
+static void
+add_csv_cell(const char *text, bool is_text, struct strbuf *out)
+{
+    CLEANUP_FREE char *clean = sanitize_text_dup(text);
+    const bool is_formula =
+        is_text && strchr("=+-@", clean[0]) != NULL && clean[0] != '\0';
+
+    if (!is_formula && clean[strcspn(clean, ",\"")] == '\0') {
+        strbuf_add_text(out, clean);
+        return;
+    }
+    strbuf_add_char(out, '"');
+    if (is_formula)
+        strbuf_add_char(out, '\'');
+    for (const char *p = clean; *p != '\0'; p++) {
+        if (*p == '"')
+            strbuf_add_char(out, '"');
+        strbuf_add_char(out, *p);
+    }
+    strbuf_add_char(out, '"');
+}
+
+static void
+print_csv(const struct job_list *list,
+          const struct job_list_style *style,
+          struct strbuf *out)
+{
+    if (!style->no_headings)
+        for (size_t i = 0; i < style->n_columns; i++)
+            strbuf_printf(out,
+                          "%s%s",
+                          columns[style->columns[i]].name,
+                          i + 1 < style->n_columns ? "," : "\n");
+    for (size_t at = 0; at < list->count; at++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+        for (size_t i = 0; i < style->n_columns; i++) {
+            const unsigned column = style->columns[i];
+
+            if (i > 0)
+                strbuf_add_char(out, ',');
+            add_csv_cell(format_cell(list, &list->rows[at], column, arena),
+                         columns[column].making == AS_NAME,
+                         out);
+        }
+        strbuf_add_char(out, '\n');
+    }
+}
+
+static void
+print_tree(const struct job_list *list,
+           enum job_list_form form,
+           struct strbuf *out)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = json_object(arena), *items = json_array(arena);
+
+    json_set_string(arena, tree, "apiVersion", "v1");
+    json_set(arena, tree, "items", items);
+    json_set_string(arena, tree, "kind", "List");
+    for (size_t i = 0; i < list->count; i++) {
+        const struct json *object = list->rows[i].object;
+        struct json *whole = json_object(arena);
+
+        json_set_string(arena, whole, "apiVersion", "batch/v1");
+        json_set_string(arena, whole, "kind", "Job");
+        for (uint32_t m = 0; m < json_count(object); m++)
+            json_set(arena,
+                     whole,
+                     object->members[m].name,
+                     object->members[m].value);
+        json_append(arena, items, whole);
+    }
+    if (form == JOB_LIST_YAML) {
+        yaml_print(tree, out);
+        return;
+    }
+    json_print_indented(tree, out);
+    strbuf_add_char(out, '\n');
+}
+
+static void
+print_names(const struct job_list *list, struct strbuf *out)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct job_row *row = &list->rows[i];
+        const char *name = json_path_text(row->object, "metadata.name");
+
+        if (row->id > 0)
+            strbuf_printf(out, "job/%lld\n", (long long)row->id);
+        else
+            strbuf_printf(out, "job/%s\n", name != NULL ? name : "");
+    }
+}
+
+void
+job_list_print(const struct job_list *list,
+               const struct job_list_style *style,
+               struct strbuf *out)
+{
+    if (style->form == JOB_LIST_TABLE) {
+        CLEANUP(grid_freep) struct grid *grid = make_grid(style);
+
+        for (size_t i = 0; i < list->count; i++)
+            add_table_row(list, i, style, grid);
+        grid_print(grid, !style->no_headings, out);
+    } else if (style->form == JOB_LIST_CSV)
+        print_csv(list, style, out);
+    else if (style->form == JOB_LIST_NAMES)
+        print_names(list, out);
+    else
+        print_tree(list, style->form, out);
+}
+
+void
+job_list_print_row(const struct job_list *list,
+                   size_t at,
+                   const struct job_list_style *style,
+                   struct strbuf *out)
+{
+    CLEANUP(grid_freep) struct grid *grid = make_grid(style);
+
+    add_table_row(list, at, style, grid);
+    grid_print(grid, false, out);
+}

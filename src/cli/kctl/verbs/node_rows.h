@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_rows.h - the nodes of /kiln/v1/nodes as a table: each, or those that are
+ * alike in one line
+ *
+ * Thread: any.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json;
+struct strbuf;
+
+extern const char *const node_rows_states[];
+extern const size_t node_rows_n_states;
+
+struct node_rows_style {
+    bool groups;
+    bool no_headings;
+    bool has_colours;
+    bool is_wide;
+    unsigned width; /* 0: as wide as need be */
+};
+
+/* A sum of nodes; what is free is so on nodes that take jobs. */
+struct node_sum {
+    int64_t nodes, open;
+    int64_t cpus, cpus_used, cpus_free;
+    int64_t memory, memory_used, memory_free;
+    int64_t gpus, gpus_used, gpus_free;
+};
+
+void node_sum_add(struct node_sum *sum, const struct json *node);
+
+void node_rows_print(const struct json *nodes,
+                     const struct node_rows_style *style,
+                     struct strbuf *out);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/print/local_time.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define SECOND INT64_C(1000000)
+
+static struct tm
+break_down(int64_t us)
+{
+    const time_t seconds = (time_t)(us / SECOND);
+    struct tm tm = {0};
+
+    localtime_r(&seconds, &tm);
+    return tm;
+}
+
+void
+local_time_format(int64_t us, char out[LOCAL_TIME_SIZE])
+{
+    const struct tm tm = break_down(us);
+
+    if (strftime(out, LOCAL_TIME_SIZE, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+        snprintf(out, LOCAL_TIME_SIZE, "?");
+}
+
+void
+local_time_format_brief(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE])
+{
+    const struct tm tm = break_down(us);
+    const struct tm now = break_down(now_us);
+    size_t length;
+
+    if (tm.tm_year == now.tm_year && tm.tm_yday == now.tm_yday)
+        length = strftime(out, LOCAL_TIME_SIZE, "%H:%M:%S", &tm);
+    else if (tm.tm_year == now.tm_year)
+        length = strftime(out, LOCAL_TIME_SIZE, "%b %e %H:%M", &tm);
+    else
+        length = strftime(out, LOCAL_TIME_SIZE, "%Y-%m-%d", &tm);
+    if (length == 0)
+        snprintf(out, LOCAL_TIME_SIZE, "?");
+}

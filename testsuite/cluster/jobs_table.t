@@ -1,0 +1,219 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The commands that are typed fifty times a day: kctl jobs, nodes, status and
+# whoami, on terminals of all sizes and on none, with names from everywhere.
+
+# shellcheck disable=SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq script python3
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:2 core:4 pu:2'
+cluster_agent n2 --topology 'package:1 core:4 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 n2 || bail_out "no nodes"
+for n in n1 n2; do
+    for key in $(root get node $n -o json | jq -r '.spec.taints[]?.key'); do
+        root taint node $n "$key-" >/dev/null
+    done
+done
+root label node n2 kiln.hpc/partition=long >/dev/null
+root create namespace chem >/dev/null
+root annotate namespace chem kiln.hpc/members=kilntest1 >/dev/null
+
+k1() { as kilntest1 kctl "$@" </dev/null; }
+submit() { as kilntest1 ksub --parsable "$@"; }
+jobs_are() { # WANTED OPTION...
+    jobs_wanted=$1
+    shift
+    [ "$(k1 jobs -o state --no-headers "$@" 2>&1 | tr -d ' ' |
+        paste -sd, -)" = "$jobs_wanted" ]
+}
+status_is() {
+    status_name=$1 status_wanted=$2 status=0
+    shift 2
+    "$@" >/dev/null 2>&1 || status=$?
+    is "$status_name" "$status" "$status_wanted"
+}
+
+is "without jobs that is said" "$(k1 jobs 2>&1 | sed 's/since .*//')" \
+    "No jobs of yours that are active or ended "
+submit -J fine --wrap true >/dev/null
+submit -J fails --wrap 'exit 3' >/dev/null
+submit -J '漢字の名前' -c 6 -t 10 --wrap 'sleep 300' >/dev/null
+submit -J large -c 64 -t 1-00:00:00 --wrap true >/dev/null
+submit -J theirs -H -n 1 --wrap true >/dev/null
+root --as kilntest1 get jobs >/dev/null
+as kilntest2 ksub --parsable -J other -H --wrap true >/dev/null
+ok "jobs are shown with their states" wait_for 20 \
+    jobs_are Completed,Failed,Running,Pending,Held
+table=$(k1 jobs)
+is "in these columns" "$(printf '%s\n' "$table" | sed -n '1s/  */ /gp')" \
+    "ID NAME USER STATE TIME/LIMIT CPUS WHERE/WHY"
+like "where one has failed, and of what" "$table" 'fails .*n[12]: exit code 3'
+like "a time and its limit" "$table" 'large .*-/1-00:00:00 +64 '
+unlike "others' jobs are not mine" "$table" kilntest2
+like "they are all users'" "$(k1 jobs --all)" kilntest2
+is "or one's" "$(k1 jobs --user kilntest2 -o state --no-headers)" Held
+is "states select, by Slurm's codes too" \
+    "$(k1 jobs --state PD,f -o name | paste -sd' ' -)" "job/2 job/4 job/5"
+is "so do names" "$(k1 jobs --name 'f*' -o name | paste -sd' ' -)" "job/1 job/2"
+is "accounts" "$(k1 jobs --account chem,physics 2>&1 | cut -c1-12)" "No such jobs"
+is "nodes" "$(k1 jobs --node n9 2>&1 | cut -c1-12)" "No such jobs"
+is "partitions" "$(k1 jobs -p gpux 2>&1 | cut -c1-12)" "No such jobs"
+is "a limit keeps the newest" "$(k1 jobs --limit 2 -o name | paste -sd' ' -)" \
+    "job/4 job/5"
+is "a moment is a past one" "$(k1 jobs --since now --state ended -o name 2>&1 |
+    cut -c1-12)" "No such jobs"
+is "columns are as asked for" "$(k1 jobs -o id,exit --name fails |
+    sed 's/  */ /g; s/^ //')" "ID EXIT
+2 3"
+is "CSV has quotes where it needs them" \
+    "$(submit -J '=1+1,"x"' -H --wrap true >/dev/null
+    k1 jobs --name '=*' -o csv=name,state)" "name,state
+\"'=1+1,\"\"x\"\"\",Held"
+is "JSON has whole objects" \
+    "$(k1 jobs --name fails -o json | jq -r '.items[0] |
+        [.kind, .status.id, .spec.backoffLimit] | map(tostring) | join(" ")')" \
+    "Job 2 0"
+is "so has YAML" "$(k1 jobs --name fails -o yaml | grep -c 'kind: Job$')" 1
+like "wide has Slurm's codes and times" "$(k1 jobs -o wide --name fine)" \
+    ' CD .* 20[0-9][0-9]-[0-9][0-9]-[0-9][0-9] '
+at() { k1 jobs --name fine -o submitted --no-headers "$@"; }
+is "times are local" "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
+    -o submitted --no-headers)" "$(TZ=XXX-5:30 date -d "$(at --utc) UTC" '+%F %T')"
+
+# --- mistakes -----------------------------------------------------------------------
+
+like "a state is suggested" "$(k1 jobs --state Runing 2>&1)" \
+    "'Runing' is no state \(did you mean 'Running'"
+like "a time, too" "$(k1 jobs --since yesterdy 2>&1)" "did you mean 'yesterday'"
+like "and a column" "$(k1 jobs -o id,stat 2>&1)" "did you mean 'state'"
+for wrong in '--state=' '--since=' '--user=' '--name=' '-o=' '--limit=0' \
+    '--since=tomorrow' '--since=2026-02-30' '--state=,' '--user=a,b' \
+    '--color=blue' 'extra'; do
+    status_is "'$wrong' is refused" 64 k1 jobs "$wrong"
+done
+
+# --- terminals ------------------------------------------------------------------------
+
+# on_terminal COLUMNS LINES COMMAND...: what it writes there.
+on_terminal() {
+    terminal_size="cols $1 rows $2"
+    shift 2
+    script -qec "stty $terminal_size; exec setpriv --reuid kilntest1 \
+        --regid kilntest1 --init-groups env TERM=xterm $*" /dev/null \
+        </dev/null | tr -d '\r'
+}
+# The columns of the widest line, as a terminal counts them.
+width() {
+    python3 -c '
+import re, sys, unicodedata
+def w(c):
+    if unicodedata.combining(c): return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+text = sys.stdin.buffer.read().decode()
+text = re.sub("\033\\[[0-9;]*[A-Za-z]", "", text)
+print(max([sum(map(w, l)) for l in text.split("\n")]))'
+}
+no_wider() { # COLUMNS COMMAND...
+    no_wider=$1
+    shift
+    [ "$(on_terminal "$no_wider" 24 "$@" | width)" -le "$no_wider" ]
+}
+submit -J "$(printf '長%.0s' $(seq 60))" -H --wrap true >/dev/null
+for columns in 20 40 80 200; do
+    for command in 'jobs --all' nodes 'nodes -g' 'get jobs' 'get nodes'; do
+        # shellcheck disable=SC2086 # words
+        ok "kctl $command fits $columns columns" no_wider "$columns" kctl $command
+    done
+done
+ok "a wide terminal is used" test \
+    "$(on_terminal 200 50 kctl jobs | width)" -gt 80
+like "what is no terminal gets all" "$(k1 jobs)" "$(printf '長%.0s' $(seq 60))"
+is "and COLUMNS says otherwise" "$(on_terminal 200 50 env COLUMNS=60 kctl jobs |
+    width | awk '{ print $1 <= 60 }')" 1
+aligned() { # every line has its state in one column of the terminal
+    "$@" | python3 -c '
+import sys, unicodedata
+def w(s): return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in s)
+lines = sys.stdin.buffer.read().decode().rstrip("\n").split("\n")
+at = {w(l[:l.index(s)]) for l in lines for s in
+      ("STATE", "Completed", "Failed", "Running", "Pending", "Held")
+      if s in l}
+sys.exit(len(at) != 1)'
+}
+ok "columns stand under each other whatever the script" aligned k1 jobs
+ok "with LANG=C, too" aligned as kilntest1 env LANG=C LC_ALL=C kctl jobs
+esc=$(printf '\033')
+like "a terminal has colours" "$(on_terminal 80 24 kctl jobs)" "$esc.31mFailed"
+unlike "unless NO_COLOR is set" \
+    "$(on_terminal 80 24 env NO_COLOR=1 kctl jobs)" "$esc"
+unlike "or it is told" "$(on_terminal 80 24 kctl jobs --color never)" "$esc"
+unlike "what is no terminal has none" "$(k1 jobs)" "$esc"
+like "unless it is told" "$(k1 jobs --color always)" "$esc.31mFailed"
+
+# --- nodes, status, whoami -------------------------------------------------------------
+
+root drain --reason 'new fan' n2 >/dev/null
+drained() { k1 nodes | grep -q 'long .*Drained .*n2 .*new fan (root, '; }
+ok "a drained node says who did it, and why" wait_for 10 drained
+like "the other is in use" "$(k1 nodes n1)" 'n1 +10/16 '
+is "nodes are chosen by state" "$(k1 nodes --state drained -o name)" node/n2
+is "by partition" "$(k1 nodes -p long -o name)" node/n2
+is "and grouped" "$(k1 nodes -g --no-headers | awk '{ print $1, $2, $3 }' |
+    paste -sd, -)" "- Mixed 1,long Drained 1"
+like "a state is suggested" "$(k1 nodes --state Dwn 2>&1)" "did you mean 'Down'"
+status_is "a node that is not there is no node" 66 k1 nodes n9
+status=$(k1 status)
+like "the status counts nodes" "$status" 'Nodes: +2: 1 Mixed, 1 Drained'
+like "what is free" "$status" 'CPUs: +10 free of 20, 6 in use'
+like "jobs" "$status" 'Jobs: +1 Pending, 4 Held, 1 Running, 1 Completed, 1 Failed'
+like "and the oldest that waits" "$status" 'job 4 of kilntest1 has waited for'
+like "and names the controller" "$status" 'Controller: +v[0-9.]+, leader '
+whoami=$(k1 whoami)
+like "whoami names the user" "$whoami" "User: +kilntest1 \(uid $(id -u kilntest1)\)"
+like "the accounts" "$whoami" 'Accounts: +chem'
+like "active jobs" "$whoami" 'Jobs: +1 Pending, 3 Held, 1 Running'
+like "and limits" "$whoami" 'Limits: +5 of 200000 objects'
+like "an administrator is one" "$(root whoami)" 'Rank: +administrator'
+like "or asks as another" "$(root --as kilntest1 whoami)" \
+    'kilntest1 .* asked by root'
+like "they are read only" "$(api kilntest1 POST /kiln/v1/status '{}')" '^405 '
+
+# --- the examples of the manual page ----------------------------------------------------
+
+examples=$(sed -n 's/^\$ \(kctl \(jobs\|nodes\|status\|whoami\).*\)/\1/p' \
+    "$top_srcdir/man/kctl.1" | sed 's/\\-/-/g; s/\\(aq/'"'"'/g')
+ok "the manual page has examples" test "$(printf '%s\n' "$examples" | wc -l)" -ge 10
+printf '%s\n' "$examples" >"$cluster/examples"
+while read -r example; do
+    ok "$example" as kilntest1 sh -c "$example" </dev/null
+done <"$cluster/examples"
+
+# --- --watch ------------------------------------------------------------------------------
+
+as kilntest1 kctl jobs --watch -o id,state >"$cluster/watched" 2>&1 &
+watcher=$!
+ok "a watch begins with what there is" wait_for 10 grep -q 'Running' \
+    "$cluster/watched"
+stop controller
+ok "a controller that is away is told of" wait_for 10 grep -q 'does not answer' \
+    "$cluster/watched"
+cluster_controller --socket "$cluster/socket"
+root cancel 3 >/dev/null
+ok "and the watch goes on when it is back" wait_for 20 grep -q '3 .*Cancelled' \
+    "$cluster/watched"
+is "without a line for each look" "$(grep -c '^ *4  *Pending' "$cluster/watched")" 1
+kill "$watcher"
+wait "$watcher" 2>/dev/null
+screen=$(on_terminal 80 24 timeout 5 kctl jobs --watch)
+like "on a terminal it is drawn in place" "$screen" "$esc\[[0-9]+F"
+finish
