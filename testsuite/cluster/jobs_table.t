@@ -90,6 +90,13 @@ at() { k1 jobs --name fine -o submitted --no-headers "$@"; }
 is "times are local" "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
     -o submitted --no-headers)" "$(TZ=XXX-5:30 date -d "$(at --utc) UTC" '+%F %T')"
 
+is "kctl get jobs selects, too" "$(k1 get jobs --mine --state Failed,Pending -o name |
+    paste -sd' ' -)" "job/job-2 job/job-4"
+is "by user" "$(k1 get jobs --user kilntest2 -o name | wc -l)" 1
+is "or partition" "$(k1 get jobs --partition gpux -o name 2>/dev/null)" ""
+like "but jobs alone" "$(k1 get pods --mine 2>&1)" 'choose among jobs'
+status_is "and states that there are" 64 k1 get jobs --state Runing
+
 # --- mistakes -----------------------------------------------------------------------
 
 like "a state is suggested" "$(k1 jobs --state Runing 2>&1)" \

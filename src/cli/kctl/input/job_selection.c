@@ -2,8 +2,11 @@
 #include "cli/kctl/input/job_selection.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/kctl/client/kctl.h"
 #include "lib/api/job/job_state.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -118,14 +121,48 @@ add(struct strbuf *out, const char *field, const char *value)
         strbuf_printf(out, "%s%s=%s", out->length > 0 ? "," : "", field, value);
 }
 
-/* NULL unless it is one. */
-static const char *
-find_one_state(uint32_t states)
+/* A selector knows no "or": several states are those that are none of the
+ * others.
+ */
+static void
+add_states(struct strbuf *out, uint32_t states)
 {
     for (enum job_state s = JOB_STATE_PENDING; s < JOB_STATE_COUNT; s++)
-        if (states == JOB_STATE_BIT(s))
-            return job_state_words(s)->name;
-    return NULL;
+        if (states == JOB_STATE_BIT(s)) {
+            add(out, "status.state", job_state_words(s)->name);
+            return;
+        }
+    for (enum job_state s = JOB_STATE_PENDING;
+         states != 0 && s < JOB_STATE_COUNT;
+         s++)
+        if ((states & JOB_STATE_BIT(s)) == 0)
+            strbuf_printf(out,
+                          "%sstatus.state!=%s",
+                          out->length > 0 ? "," : "",
+                          job_state_words(s)->name);
+}
+
+int
+job_selection_find_own_user(const struct kctl *kctl,
+                            struct arena *arena,
+                            const char **ret_name,
+                            struct error *err)
+{
+    const struct passwd *user;
+
+    if (kctl->as_user != NULL) {
+        *ret_name = kctl->as_user;
+        return 0;
+    }
+    user = getpwuid(getuid());
+    if (user == NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "uid %u has no name here; --user says whose jobs "
+                         "are meant",
+                         (unsigned)getuid());
+    *ret_name = arena_strdup(arena, user->pw_name);
+    return 0;
 }
 
 const char *
@@ -137,7 +174,7 @@ job_selection_fields(const struct job_selection *s,
 
     add(&out, "spec.user", s->user);
     add(&out, "spec.partition", s->partition);
-    add(&out, "status.state", find_one_state(s->states));
+    add_states(&out, s->states);
     if (more != NULL)
         strbuf_printf(&out, "%s%s", out.length > 0 ? "," : "", more);
     return out.length > 0 ? arena_strdup(arena, out.text) : NULL;

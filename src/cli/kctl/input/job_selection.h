@@ -2,8 +2,8 @@
 /* job_selection.h - which jobs are meant: the options --user, --state, --name,
  * --partition and --account, which all commands for jobs have
  *
- * The server selects by user, state and partition, from an index; what one
- * selector cannot say (several states, patterns of names) is checked of each.
+ * The server selects by user, state and partition, from an index; what a
+ * selector cannot say (several accounts, patterns of names) is checked of each.
  *
  * Thread: the main one.
  */
@@ -17,6 +17,7 @@
 
 struct arena;
 struct error;
+struct kctl;
 
 struct job_selection {
     const char *account; /* names of namespaces, with commas between */
@@ -61,6 +62,12 @@ struct job_selection {
 int job_selection_check(struct job_selection *selection, struct error *err);
 
 bool job_selection_is_empty(const struct job_selection *selection);
+
+/* The name of who asks, or of --as. -EINVAL: there is none. */
+int job_selection_find_own_user(const struct kctl *kctl,
+                                struct arena *arena,
+                                const char **ret_name,
+                                struct error *err);
 
 /* The field selector; `more` ("status.finished=false", or NULL) is a part of
  * it. NULL: everything.

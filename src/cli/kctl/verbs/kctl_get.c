@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/sort_by.h"
@@ -28,6 +29,8 @@ struct get_options {
     bool no_headings;
     bool shows_labels;
     bool ignores_missing;
+    struct job_selection jobs; /* of types, jobs alone */
+    bool mine;
 };
 
 #define PLACE(member) .offset = offsetof(struct get_options, member)
@@ -61,6 +64,10 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = INT32_MAX,
      PLACE(limit)},
+    {.name = "mine",
+     .help = "of jobs, your own",
+     .type = OPTION_FLAG,
+     PLACE(mine)},
     {.name = "no-headers",
      .help = "leave the headings out",
      .type = OPTION_FLAG,
@@ -72,6 +79,11 @@ static const struct option_spec rows[] = {
              "custom-columns=HEADING:PATH,...",
      .type = OPTION_TEXT,
      PLACE(form)},
+    {.name = "partition",
+     .argument = "NAME",
+     .help = "of jobs, those that asked for this partition",
+     .type = OPTION_TEXT,
+     PLACE(jobs.partition)},
     {.name = "selector",
      .letter = 'l',
      .argument = "LIST",
@@ -87,6 +99,16 @@ static const struct option_spec rows[] = {
      .help = "by this value of the objects: .spec.nodeName",
      .type = OPTION_TEXT,
      PLACE(sort_by)},
+    {.name = "state",
+     .argument = "STATE",
+     .help = "of jobs, those in this state, or in one of A,B",
+     .type = OPTION_TEXT,
+     PLACE(jobs.state)},
+    {.name = "user",
+     .argument = "NAME",
+     .help = "of jobs, this user's",
+     .type = OPTION_TEXT,
+     PLACE(jobs.user)},
     {.name = "watch",
      .letter = 'w',
      .help = "go on with what changes",
@@ -106,6 +128,7 @@ static const struct option_table table = {
             "  kctl get job 1042 -o yaml\n"
             "  kctl get jobs --sort-by .status.startTime\n"
             "  kctl get pods -o jsonpath='{.items[*].spec.nodeName}'\n"
+            "  kctl get jobs -A --mine --state Running,Pending -o yaml\n"
             "  kctl get nodes -w",
 };
 
@@ -334,6 +357,37 @@ check(const struct get_options *o,
     return 0;
 }
 
+/* --mine and its like are a part of the field selector. */
+static int
+add_job_selection(struct kctl *kctl,
+                  struct get_options *o,
+                  const struct resources *resources,
+                  struct arena *arena,
+                  struct error *err)
+{
+    int r = 0;
+
+    if (!o->mine && job_selection_is_empty(&o->jobs))
+        return 0;
+    for (size_t i = 0; i < resources->count; i++)
+        if (resources->items[i].kind != &job_kind
+            || resources->items[i].name != NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "--mine, --user, --state and --partition choose "
+                             "among jobs, as in 'kctl get jobs --mine'");
+    if (o->mine && o->jobs.user != NULL)
+        return error_set(err, -EINVAL, "--mine does not go with --user");
+    if (o->mine)
+        r = job_selection_find_own_user(kctl, arena, &o->jobs.user, err);
+    if (r == 0)
+        r = job_selection_check(&o->jobs, err);
+    if (r == 0)
+        o->field_selector =
+            job_selection_fields(&o->jobs, o->field_selector, arena);
+    return r;
+}
+
 static bool
 are_of_several_kinds(const struct resources *resources)
 {
@@ -449,7 +503,8 @@ get_run(struct kctl *kctl,
         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct get_options *o = options;
+    struct get_options with_jobs = *(const struct get_options *)options;
+    struct get_options *o = &with_jobs;
     struct resources resources;
     struct listing_style style = {
         .no_headings = o->no_headings,
@@ -469,6 +524,8 @@ get_run(struct kctl *kctl,
                            arena,
                            &resources,
                            err);
+    if (r == 0)
+        r = add_job_selection(kctl, o, &resources, arena, err);
     if (r == 0)
         r = check(o, &resources, err);
     if (r < 0)

@@ -6,11 +6,9 @@
  * longer an answer takes.
  */
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_selection.h"
@@ -128,29 +126,6 @@ struct asking {
 };
 
 static int
-find_own_name(const struct kctl *kctl,
-              struct arena *arena,
-              const char **ret_name,
-              struct error *err)
-{
-    const struct passwd *user;
-
-    if (kctl->as_user != NULL) {
-        *ret_name = kctl->as_user;
-        return 0;
-    }
-    user = getpwuid(getuid());
-    if (user == NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "uid %u has no name here; --user says whose jobs "
-                         "are meant",
-                         (unsigned)getuid());
-    *ret_name = arena_strdup(arena, user->pw_name);
-    return 0;
-}
-
-static int
 prepare(struct kctl *kctl,
         const struct jobs_options *o,
         struct arena *arena,
@@ -174,7 +149,7 @@ prepare(struct kctl *kctl,
         a->selection.account = kctl->namespace;
     if (!o->all && o->selection.user == NULL) {
         a->is_mine = true;
-        r = find_own_name(kctl, arena, &a->selection.user, err);
+        r = job_selection_find_own_user(kctl, arena, &a->selection.user, err);
     }
     if (r == 0 && o->since != NULL) {
         r = since_time_parse(o->since, now_us, &a->ended_since_us, err);
