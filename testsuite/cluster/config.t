@@ -9,7 +9,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need kiln-controller kiln-agent kctl
+need kiln-controller kiln-agent kctl curl
 cd "$cluster" || bail_out "no directory"
 
 # wrong PROGRAM WORDS: c.yaml is; WORDS are a pattern.
