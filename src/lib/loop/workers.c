@@ -122,6 +122,7 @@ workers_submit(struct workers *w,
                void *arg)
 {
     struct task *task = xnew(struct task);
+    bool has_idle;
 
     task->loop = loop;
     task->work = work;
@@ -133,6 +134,9 @@ workers_submit(struct workers *w,
     w->waiting++;
     if (w->idle < w->waiting && w->started < w->count)
         start_one(w);
-    pthread_cond_signal(&w->more);
+    has_idle = w->idle > 0;
     pthread_mutex_unlock(&w->lock);
+    /* Not with the lock held, which the thread that wakes would wait for. */
+    if (has_idle)
+        pthread_cond_signal(&w->more);
 }
