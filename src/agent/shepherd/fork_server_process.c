@@ -161,7 +161,7 @@ prepare_process(void)
         _exit(EXIT_FAILURE);
     close(HANDOVER_ORDER_FD);
     setsid();
-    prctl(PR_SET_NAME, "kiln-nursery");
+    prctl(PR_SET_NAME, "kiln-forkserver");
 }
 
 void

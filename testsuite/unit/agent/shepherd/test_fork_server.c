@@ -55,7 +55,7 @@ check_exit_code(struct test_pod *p, int code)
 }
 
 static bool
-is_nursery(const char *pid)
+is_fork_server(const char *pid)
 {
     CLEANUP_FREE char *path = xasprintf("/proc/%s/stat", pid);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -64,12 +64,12 @@ is_nursery(const char *pid)
 
     return file_read(path, 4096, &text, NULL) == 0
            && sscanf(text.text, "%*d (%31[^)]) %*c %ld", name, &parent) == 2
-           && strcmp(name, "kiln-nursery") == 0 && parent == getpid();
+           && strcmp(name, "kiln-forkserver") == 0 && parent == getpid();
 }
 
 /* Our only one. */
 static pid_t
-find_nursery(void)
+find_fork_server(void)
 {
     pid_t found = 0;
 
@@ -77,7 +77,7 @@ find_nursery(void)
         DIR *dir = opendir("/proc");
 
         for (struct dirent *e; (e = readdir(dir)) != NULL;)
-            if (is_nursery(e->d_name))
+            if (is_fork_server(e->d_name))
                 found = (pid_t)atol(e->d_name);
         closedir(dir);
     }
@@ -183,7 +183,7 @@ START_TEST(one_that_was_killed_is_replaced)
 
     test_pod_init(&p);
     n = open_fork_server(&p);
-    former = find_nursery();
+    former = find_fork_server();
     ck_assert_int_eq(kill(former, SIGKILL), 0);
     test_pod_shell(&p, "exit 8");
     bear(&p, n);
@@ -191,7 +191,7 @@ START_TEST(one_that_was_killed_is_replaced)
     await_end(&p);
 
     check_exit_code(&p, 8);
-    ck_assert_int_ne(find_nursery(), former);
+    ck_assert_int_ne(find_fork_server(), former);
     fork_server_close(n);
     test_pod_fini(&p);
 }
@@ -210,7 +210,7 @@ START_TEST(one_whose_owner_was_killed_ends)
     owner = fork();
     if (owner == 0) {
         open_fork_server(&p);
-        fork_server = find_nursery();
+        fork_server = find_fork_server();
         if (write(ends[1], &fork_server, sizeof(fork_server)) < 0)
             _exit(1);
         for (;;)
