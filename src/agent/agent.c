@@ -33,6 +33,8 @@
 #include "lib/api/node/node.h"
 #include "lib/api/node/node_hardware.h"
 #include "lib/api/node/topology.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -236,6 +238,16 @@ on_forgotten_pod(void *context)
     cluster_identity_ask(a->cluster);
 }
 
+static const char *
+find_label(const char *label, void *context)
+{
+    const struct agent *a = context;
+    const struct object *node =
+        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+
+    return node != NULL ? string_map_find(&node->meta->labels, label) : NULL;
+}
+
 static void
 fill_context(struct agent *a)
 {
@@ -249,6 +261,8 @@ fill_context(struct agent *a)
     a->context = (struct agent_context){
         .ask_if_forgotten = on_forgotten_pod,
         .ask_context = a,
+        .find_label = find_label,
+        .cluster = s->cluster,
         .loop = a->loop,
         .workers = a->workers,
         .client = a->connection.client,

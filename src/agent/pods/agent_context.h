@@ -31,6 +31,7 @@ struct agent_context {
     struct workers *workers;
     struct client *client;
     struct clock *clock;
+    const char *cluster; /* its name */
     const char *node;
     const char *address; /* for status.hostIP, or NULL */
     const char *boot_id;
@@ -43,6 +44,8 @@ struct agent_context {
      */
     void (*ask_if_forgotten)(void *context);
     void *ask_context;
+    /* The value of a label of this node, or NULL; on the loop. */
+    const char *(*find_label)(const char *label, void *context);
     int64_t observe_ms; /* how often to look where pods are; 0: never */
 
     const char *state_dir;         /* pods/UID/: exit, script, output */

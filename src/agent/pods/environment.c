@@ -9,6 +9,8 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_order.h"
+#include "agent/pods/slurm_variables.h"
+#include "agent/pods/variables.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/pod_mounts.h"
 #include "lib/api/job/job.h"
@@ -26,38 +28,6 @@
 #include "lib/base/strbuf.h"
 
 #define MAX_VARIABLES 65536u
-
-/* Variables in the order they came, each name once. */
-struct variables {
-    struct arena *arena;
-    struct map *places; /* name to index + 1 */
-    const char **items;
-    size_t count, capacity;
-};
-
-static void
-set(struct variables *v, const char *name, const char *value)
-{
-    const char *text = arena_printf(v->arena, "%s=%s", name, value);
-    uintptr_t place = (uintptr_t)map_find(v->places, name);
-
-    if (place > 0) {
-        v->items[place - 1] = text;
-        return;
-    }
-    xgrow(v->items, v->count, v->capacity);
-    v->items[v->count++] = text;
-    map_put(v->places, name, (void *)(uintptr_t)v->count);
-}
-
-/* NULL when it is not set. */
-static const char *
-find(const struct variables *v, const char *name)
-{
-    uintptr_t place = (uintptr_t)map_find(v->places, name);
-
-    return place > 0 ? v->items[place - 1] + strlen(name) + 1 : NULL;
-}
 
 /* NAME=value\0NAME=value\0: entries without a name or a '=' are no variables
  * (bash exports functions in names that hold odd characters: those pass).
@@ -82,7 +52,7 @@ add_submitted(struct variables *v,
                              MAX_VARIABLES);
         if (equals != NULL && equals != entry) {
             *equals = '\0';
-            set(v, entry, equals + 1);
+            variables_set(v, entry, equals + 1);
         }
         p += n + 1;
     }
@@ -103,12 +73,6 @@ environment_job_name(const struct object *pod)
 }
 
 static void
-set_number(struct variables *v, const char *name, int64_t n)
-{
-    set(v, name, arena_printf(v->arena, "%" PRId64, n));
-}
-
-static void
 set_annotation(struct variables *v,
                const struct object *pod,
                const char *variable,
@@ -117,7 +81,7 @@ set_annotation(struct variables *v,
     const char *value = string_map_find(&pod->meta->annotations, name);
 
     if (value != NULL)
-        set(v, variable, value);
+        variables_set(v, variable, value);
 }
 
 /* How many threads of its own a program should start: the cores it was given,
@@ -137,7 +101,7 @@ count_cpus(const struct allocation *a)
 static bool
 has_several_tasks(struct variables *v)
 {
-    const char *tasks = find(v, "KILN_NTASKS");
+    const char *tasks = variables_find(v, "KILN_NTASKS");
 
     return tasks != NULL && strcmp(tasks, "1") != 0;
 }
@@ -152,22 +116,24 @@ add_placement(struct variables *v, const struct pod *pod)
     unsigned cpus = count_cpus(a);
 
     if (cpus > 0) {
-        set(v, "KILN_CPUS", a->cpus);
-        set_number(v, "KILN_CPUS_ON_NODE", cpus);
+        variables_set(v, "KILN_CPUS", a->cpus);
+        variables_set_number(v, "KILN_CPUS_ON_NODE", cpus);
     }
     if (a != NULL && a->memory_nodes != NULL)
-        set(v, "KILN_MEMORY_NODES", a->memory_nodes);
+        variables_set(v, "KILN_MEMORY_NODES", a->memory_nodes);
     if (memory != NULL)
-        set_number(v, "KILN_MEM_MB", quantity_text_value(memory) >> 20);
-    if (find(v, "OMP_NUM_THREADS") != NULL)
+        variables_set_number(v,
+                             "KILN_MEM_MB",
+                             quantity_text_value(memory) >> 20);
+    if (variables_find(v, "OMP_NUM_THREADS") != NULL)
         return;
-    per_task = find(v, "KILN_CPUS_PER_TASK");
+    per_task = variables_find(v, "KILN_CPUS_PER_TASK");
     if (per_task != NULL)
-        set(v, "OMP_NUM_THREADS", per_task);
+        variables_set(v, "OMP_NUM_THREADS", per_task);
     else
-        set_number(v,
-                   "OMP_NUM_THREADS",
-                   cpus > 0 && !has_several_tasks(v) ? cpus : 1);
+        variables_set_number(v,
+                             "OMP_NUM_THREADS",
+                             cpus > 0 && !has_several_tasks(v) ? cpus : 1);
 }
 
 static bool
@@ -218,9 +184,9 @@ add_gpus(struct variables *v,
     }
     if (place == 0)
         return;
-    set(v, name, list.length > 0 ? list.text : "");
+    variables_set(v, name, list.length > 0 ? list.text : "");
     if (!rocm)
-        set(v, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+        variables_set(v, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 }
 
 static void
@@ -235,7 +201,7 @@ add_devices(struct variables *v,
     for (unsigned i = 0; a != NULL && i < a->devices.count; i++)
         strbuf_printf(&names, "%s%s", i > 0 ? "," : "", a->devices.items[i]);
     if (names.length > 0)
-        set(v, "KILN_DEVICES", names.text);
+        variables_set(v, "KILN_DEVICES", names.text);
 }
 
 /* Threads of an OpenMP program stay each on its core. Only for a job of one
@@ -259,11 +225,11 @@ add_thread_places(struct variables *v, const struct pod_order_input *in)
         || has_several_tasks(v))
         return;
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-        if (find(v, own[i]) != NULL)
+        if (variables_find(v, own[i]) != NULL)
             return;
-    set(v, "OMP_PLACES", "cores");
-    set(v, "OMP_PROC_BIND", is_packed ? "close" : "spread");
-    set(v, "GOMP_CPU_AFFINITY", a->cpus);
+    variables_set(v, "OMP_PLACES", "cores");
+    variables_set(v, "OMP_PROC_BIND", is_packed ? "close" : "spread");
+    variables_set(v, "GOMP_CPU_AFFINITY", a->cpus);
 }
 
 /* KILN_VOLUME_NAME: where the job sees it. */
@@ -280,9 +246,9 @@ add_volumes(struct variables *v, const struct pod_order_input *in)
 
         for (char *c = name; *c != '\0'; c++)
             *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
-        set(v, name, path);
+        variables_set(v, name, path);
         if (strcmp(m->volume, VOLUME_OF_TMPDIR) == 0)
-            set(v, "TMPDIR", path);
+            variables_set(v, "TMPDIR", path);
     }
 }
 
@@ -292,18 +258,19 @@ add_own(struct variables *v, const struct pod_order_input *in)
     const struct object *pod = in->pod;
 
     set_annotation(v, pod, "KILN_JOB_ID", ANNOTATION_JOB_ID);
-    set(v, "KILN_JOB_NAME", environment_job_name(pod));
+    variables_set(v, "KILN_JOB_NAME", environment_job_name(pod));
     set_annotation(v, pod, "KILN_JOB_USER", ANNOTATION_USER);
     set_annotation(v, pod, "KILN_RESTART_COUNT", ANNOTATION_ATTEMPT);
     set_annotation(v, pod, "JOB_COMPLETION_INDEX", ANNOTATION_INDEX);
-    set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
-    set(v, "KILN_POD_NAME", pod->meta->name);
-    set(v, "KILN_POD_UID", pod->meta->uid);
-    set(v, "KILN_NODE_NAME", in->agent->node);
+    variables_set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
+    variables_set(v, "KILN_POD_NAME", pod->meta->name);
+    variables_set(v, "KILN_POD_UID", pod->meta->uid);
+    variables_set(v, "KILN_NODE_NAME", in->agent->node);
     add_placement(v, pod_of(pod));
     add_thread_places(v, in);
     add_devices(v, in->topology, pod_of(pod)->status.allocation);
     add_volumes(v, in);
+    slurm_variables_add(v, in);
 }
 
 int
@@ -313,20 +280,21 @@ environment_compose(const struct pod_order_input *in,
                     struct error *err)
 {
     const struct container *c = &pod_of(in->pod)->spec.containers.items[0];
-    struct variables v = {.arena = arena, .places = map_new()};
+    struct variables v;
     int r = 0;
 
+    variables_init(&v, arena);
     if (in->environment != NULL)
         r = add_submitted(&v, in->environment, in->environment_length, err);
     for (unsigned i = 0; i < c->env.count; i++)
-        set(&v,
-            c->env.items[i].name,
-            c->env.items[i].value != NULL ? c->env.items[i].value : "");
+        variables_set(&v,
+                      c->env.items[i].name,
+                      c->env.items[i].value != NULL ? c->env.items[i].value
+                                                    : "");
     add_own(&v, in);
     order->environment.items =
         arena_memdup(arena, v.items, v.count * sizeof(*v.items));
     order->environment.count = v.count;
-    free(v.items);
-    map_free(v.places);
+    variables_fini(&v);
     return r;
 }

@@ -341,6 +341,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         .environment = st->environment,
         .environment_length = st->environment_length,
         .mounts = st->mounts,
+        .partition = st->partition,
     };
     pid_t pid;
     int r = 0;

@@ -41,6 +41,7 @@ struct pod_host_start {
     size_t environment_length;
     const struct mount_list *mounts; /* NULL: none */
     struct cgroup *cgroup;           /* in and out; NULL where there are none */
+    char *partition;                 /* of this node; or NULL */
     char *shared_cpus;   /* for a pod without CPUs of its own; or NULL */
     char *tmp_dir;       /* out: its path, the caller's to free */
     bool tmp_left;       /* out: a former TMPDIR is put away, to be swept */

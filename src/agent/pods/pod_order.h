@@ -28,6 +28,7 @@ struct pod_order_input {
     const char *environment; /* NAME=value, each ended by a NUL; or NULL */
     size_t environment_length;
     const struct mount_list *mounts; /* of its volumes; NULL: none */
+    const char *partition;           /* of this node; or NULL */
     const char *tmp_dir;             /* to be made; NULL: none */
     const char *job_cgroup;          /* cgroup_format; NULL: rootless */
     const char *shepherd_cgroup;

@@ -63,6 +63,7 @@ pod_start_free(struct pod_start *st)
     blob_release(st->environment);
     mount_list_free(st->mounts);
     object_unref(st->start.pod);
+    free(st->start.partition);
     free(st->start.shared_cpus);
     free(st->start.unpartitioned);
     free(st->start.tmp_dir);
@@ -127,6 +128,16 @@ list_shared(const struct pod_run *s)
     return strbuf_take(&list);
 }
 
+static char *
+dup_partition(const struct agent_context *g)
+{
+    const char *name = g->find_label != NULL
+                           ? g->find_label(LABEL_PARTITION, g->ask_context)
+                           : NULL;
+
+    return name != NULL ? xstrdup(name) : NULL;
+}
+
 static void
 start_on_worker(struct pod_start *st)
 {
@@ -141,6 +152,7 @@ start_on_worker(struct pod_start *st)
     }
     st->start.agent = g;
     st->start.topology = g->topology;
+    st->start.partition = dup_partition(g);
     st->start.shared_cpus = list_shared(s);
     st->start.pod = object_ref(s->pod);
     st->start.pidfd = -1;

@@ -12,12 +12,14 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* An agent set these for another job, when ksub runs inside one. */
+/* An agent, or Slurm, set these for another job, when ksub runs inside one. */
 static bool
 is_of_another_job(const char *entry)
 {
     static const char *const ours[] = {"KILN_SERVER=", "KILN_CONFIG="};
 
+    if (strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "SLURMD_", 7) == 0)
+        return true;
     if (strncmp(entry, "KILN_", 5) != 0)
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
@@ -151,6 +153,10 @@ add_ours(struct strbuf *out, const struct submission *s)
                  s->tasks > 0 ? s->tasks : INT64_C(1));
     if (s->cpus_per_task > 0)
         add_variable(out, "KILN_CPUS_PER_TASK=%" PRId64, s->cpus_per_task);
+    if (s->memory_per_cpu_bytes > 0)
+        add_variable(out,
+                     "KILN_MEM_PER_CPU_MB=%" PRId64,
+                     s->memory_per_cpu_bytes >> 20);
     add_variable(out,
                  "KILN_JOB_ACCOUNT=%s",
                  s->account != NULL ? s->account : "default");

@@ -10,13 +10,16 @@
 #include "cli/ksub/begin_time.h"
 #include "cli/ksub/duration.h"
 #include "cli/ksub/memory_size.h"
+#include "cli/ksub/node_constraints.h"
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/warning_signal.h"
 #include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/json/json.h"
 
 #define MOST_CPUS INT64_C(1000000)
 
@@ -96,7 +99,25 @@ set_job_name(const struct option_spec *option,
     return 0;
 }
 
-/* One node: "1" or "1-1". */
+/* Refused here, so that a script's line can be named. */
+static int
+set_constraint(const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct submission alone = {0};
+    int r;
+
+    *(const char **)(void *)((char *)&alone + option->offset) = value;
+    r = node_constraints_add(&alone, arena, json_object(arena), err);
+    if (r == 0)
+        *(const char **)(void *)((char *)target + option->offset) = value;
+    return r;
+}
+
+/* One node: "1", "1-1", or at the least one: "1-4". */
 static int
 set_node_count(const struct option_spec *option,
                const char *value,
@@ -105,7 +126,9 @@ set_node_count(const struct option_spec *option,
 {
     (void)option;
     (void)target;
-    if (strcmp(value, "1") == 0 || strcmp(value, "1-1") == 0)
+    if (strcmp(value, "1") == 0
+        || (strncmp(value, "1-", 2) == 0 && value[2] != '\0' && value[2] != '0'
+            && strspn(value + 2, "0123456789") == strlen(value + 2)))
         return 0;
     if (value[0] == '\0' || strspn(value, "0123456789-") != strlen(value)
         || value[0] == '0')
@@ -360,7 +383,8 @@ static const struct option_spec rows[] = {
      .argument = "LIST",
      .help = "only on nodes with these features or labels: a&b, a|b, "
              "KEY=VALUE",
-     .type = OPTION_TEXT,
+     .type = OPTION_CALL,
+     .set = set_constraint,
      PLACE(constraint)},
     {.name = "cores-per-socket",
      .argument = "N",
@@ -402,7 +426,8 @@ static const struct option_spec rows[] = {
      .letter = 'x',
      .argument = "NODES",
      .help = "not on these nodes: n1,n[4-7]",
-     .type = OPTION_TEXT,
+     .type = OPTION_CALL,
+     .set = set_constraint,
      PLACE(excluded)},
     {.name = "exclusive",
      .help = "the whole node, for this job alone",
@@ -486,11 +511,17 @@ static const struct option_spec rows[] = {
      .help = "the opposite of --requeue",
      .type = OPTION_CALL,
      .set = set_no_requeue},
+    {.name = "no-sbatch",
+     .help = "leave #SBATCH lines alone; they are read where a script has no "
+             "#KSUB lines",
+     .type = OPTION_FLAG,
+     PLACE(no_sbatch)},
     {.name = "nodelist",
      .letter = 'w',
      .argument = "NODE",
      .help = "on this node",
-     .type = OPTION_TEXT,
+     .type = OPTION_CALL,
+     .set = set_constraint,
      PLACE(nodes)},
     {.name = "nodes",
      .letter = 'N',
@@ -535,7 +566,8 @@ static const struct option_spec rows[] = {
      .letter = 'p',
      .argument = "NAME",
      .help = "on the nodes of this partition, or of one of several: a,b",
-     .type = OPTION_TEXT,
+     .type = OPTION_CALL,
+     .set = set_constraint,
      PLACE(partition)},
     {.name = "priority",
      .argument = "CLASS",
@@ -547,7 +579,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_FLAG,
      PLACE(requeue)},
     {.name = "sbatch",
-     .help = "read #SBATCH directives too, before those of #KSUB",
+     .help = "read #SBATCH directives too, before those of #KSUB, and take "
+             "sbatch's options; with --help, what becomes of each",
      .type = OPTION_FLAG,
      PLACE(sbatch)},
     {.name = "server",

@@ -84,15 +84,54 @@ submit(const struct submission *s,
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }
 
+/* Each thing that a user should know of a script of Slurm's is a line. */
 static void
 print_hint(const struct submission_input *input)
 {
-    if (input->n_foreign > 0)
+    const struct submission *s = &input->submission;
+    const char *name = submission_input_script_name(s);
+    const char *plural = input->n_foreign == 1 ? "" : "s";
+
+    if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
         fprintf(stderr,
-                "ksub: %s: ignored %u #SBATCH line%s; --sbatch reads them\n",
-                submission_input_script_name(&input->submission),
+                "ksub: %s: ignored %u #SBATCH line%s beside those of #KSUB; "
+                "--sbatch reads them\n",
+                name,
                 input->n_foreign,
-                input->n_foreign == 1 ? "" : "s");
+                plural);
+    if (input->reads_foreign && !s->sbatch)
+        fprintf(stderr,
+                "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
+                "leaves them alone\n",
+                name,
+                input->n_foreign,
+                plural);
+    for (unsigned i = 0; i < s->slurm.n_notes; i++)
+        fprintf(stderr,
+                "%s--%s%s",
+                i == 0 ? "ksub: without effect here: " : ", ",
+                s->slurm.notes[i],
+                i + 1 == s->slurm.n_notes ? "\n" : "");
+}
+
+/* All of them, so that a script is mended once. */
+static int
+end_with_problems(const struct submission_input *input)
+{
+    char *rest = input->problems.text;
+    char *line;
+
+    while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
+        fprintf(stderr, "ksub: %s\n", line);
+    if (input->n_problems > 1)
+        fprintf(stderr,
+                "ksub: %u problems, nothing was submitted\n",
+                input->n_problems);
+    if (input->reads_foreign && !input->submission.sbatch)
+        fputs("ksub: #SBATCH lines are read as sbatch does; --no-sbatch leaves "
+              "them alone\n",
+              stderr);
+    return EXIT_STATUS_USAGE;
 }
 
 /* Ends with the status of wrong usage. */
@@ -115,6 +154,8 @@ main(int argc, char **argv)
     int status = 0;
     int r = submission_input_read(&input, argc, argv, &err);
 
+    if (input.n_problems > 0)
+        return end_with_problems(&input);
     if (r < 0)
         return end_misused(r, &err);
     print_hint(&input);

@@ -13,6 +13,7 @@
 #include "cli/ksub/memory_size.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/process_limits.h"
+#include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/storage/storage_class.h"
@@ -22,6 +23,7 @@
 #include "lib/json/json.h"
 
 #define DEFAULT_OUTPUT  "kiln-%j.out"
+#define SLURMS_OUTPUT   "slurm-%j.out"
 #define MAX_ENVIRONMENT (1u << 20)
 
 const char *
@@ -195,17 +197,50 @@ warning(struct arena *arena, const struct submission_signal *signal)
     return w;
 }
 
+/* Slurm's patterns for what is one here: the job's id, and the first task of
+ * the first node.
+ */
+static const char *
+file_pattern(struct arena *arena, const struct submission *s, const char *path)
+{
+    static const char theirs[] = SBATCH_PATTERNS;
+    static const char *const ours[] = {"%j", "%j", "0", "0", "batch"};
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (path == NULL || !s->is_slurms)
+        return path;
+    while (*path != '\0') {
+        size_t digits = *path == '%' ? strspn(path + 1, "0123456789") : 0;
+        const char *found = *path == '%' && path[1 + digits] != '\0'
+                                ? strchr(theirs, path[1 + digits])
+                                : NULL;
+        size_t length =
+            *path == '%' && path[1 + digits] != '\0' ? digits + 2 : 1;
+
+        if (found == NULL)
+            strbuf_add(&text, path, length);
+        else if (ours[found - theirs][0] == '%')
+            strbuf_printf(&text, "%%%.*sj", (int)digits, path + 1);
+        else
+            strbuf_add_text(&text, ours[found - theirs]);
+        path += length;
+    }
+    return arena_strdup(arena, text.text);
+}
+
 static struct json *
 execution(struct arena *arena, const struct submission *s)
 {
     struct json *e = json_object(arena);
 
-    set_text(arena, e, "stdinPath", s->input);
+    set_text(arena, e, "stdinPath", file_pattern(arena, s, s->input));
     set_text(arena,
              e,
              "stdoutPath",
-             s->output != NULL ? s->output : DEFAULT_OUTPUT);
-    set_text(arena, e, "stderrPath", s->error);
+             s->output != NULL ? file_pattern(arena, s, s->output)
+             : s->is_slurms    ? SLURMS_OUTPUT
+                               : DEFAULT_OUTPUT);
+    set_text(arena, e, "stderrPath", file_pattern(arena, s, s->error));
     if (s->append)
         json_set_string(arena, e, "openMode", "append");
     json_set_string(arena, e, "umask", process_umask(arena));
@@ -358,6 +393,11 @@ fill_job(struct arena *arena,
     int r;
 
     json_set(arena, meta, "annotations", job_name_annotation(arena, s));
+    if (s->is_slurms)
+        json_set_string(arena,
+                        json_get(meta, "annotations"),
+                        ANNOTATION_VARIABLES,
+                        "slurm");
     r = fill_pod(arena, json_make_object(arena, template_, "spec"), s, err);
     if (r < 0)
         return r;

@@ -59,11 +59,11 @@ wish_nodes(struct wish *w, const char *list, struct error *err)
     int r = hostlist_expand(w->arena, list, &names, &count, err);
 
     if (r < 0)
-        return error_wrap(err, r, "--nodelist");
+        return r;
     if (count > 1)
         return error_set(err,
                          -EOPNOTSUPP,
-                         "--nodelist: '%s' names %zu nodes, and a job has one "
+                         "'%s' names %zu nodes, and a job has one "
                          "node for now; jobs over several nodes come in a "
                          "later release",
                          list,
@@ -84,7 +84,7 @@ wish_without(struct wish *w, const char *list, struct error *err)
     int r = hostlist_expand(w->arena, list, &names, &count, err);
 
     if (r < 0)
-        return error_wrap(err, r, "--exclude");
+        return r;
     for (size_t i = 0; i < count; i++)
         json_append(
             w->arena,
@@ -111,7 +111,7 @@ refuse_constraint(const char *list, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
-                     "--constraint: '%s' is not a list of features or "
+                     "'%s' is not a list of features or "
                      "KEY=VALUE labels, all of which (a&b) or one of which "
                      "(a|b) a node must have",
                      list);
@@ -146,7 +146,7 @@ wish_features(struct wish *w, const char *list, struct error *err)
     if (separator == '|' && strchr(list, '&') != NULL)
         return error_set(err,
                          -EOPNOTSUPP,
-                         "--constraint: '%s' mixes & and |; use one of them",
+                         "'%s' mixes & and |; use one of them",
                          list);
     for (char *item = copy; item != NULL;) {
         char *next = strchr(item, separator);
@@ -180,13 +180,13 @@ wish_partitions(struct wish *w,
         if (!is_label_text(name) || strchr(name, '/') != NULL)
             return error_set(err,
                              -EINVAL,
-                             "--partition: '%s' is not the name of a "
+                             "'%s' is not the name of a "
                              "partition",
                              name);
         json_append(w->arena, values, json_string(w->arena, name));
     }
     if (json_count(values) == 0)
-        return error_set(err, -EINVAL, "--partition: a name is missing");
+        return error_set(err, -EINVAL, "a name is missing");
     if (json_count(values) == 1) {
         json_set(w->arena,
                  json_make_object(w->arena, spec, "nodeSelector"),

@@ -13,6 +13,7 @@ output_path_check(const char *path, struct error *err)
         return error_set(err, -EINVAL, "the path is empty");
     for (const char *p = strchr(path, '%'); p != NULL; p = strchr(p, '%')) {
         p++;
+        p += strspn(p, "0123456789");
         if (*p == 'a' || *p == 'A')
             return error_set(err,
                              -EOPNOTSUPP,

@@ -23,6 +23,18 @@ struct submission_pages {
     int64_t bytes;
 };
 
+/* Options of Slurm's alone, before they become the rest (sbatch_options.h).
+ */
+struct submission_sbatch {
+    int64_t tasks_per_node;
+    int64_t tasks_per_gpu;
+    int64_t gpus_per_task;
+    int64_t cpus_per_gpu;
+    int64_t memory_per_gpu_bytes;
+    const char *notes[32]; /* names of options without an effect */
+    unsigned n_notes;
+};
+
 struct submission {
     /* The program to run, and the account that pays */
     const char *script_path; /* NULL: standard input, or wrapped */
@@ -84,8 +96,12 @@ struct submission {
     bool parsable;
     bool test_only;
     bool dry_run;
-    bool json; /* the dry run's format; YAML otherwise */
-    bool sbatch;
+    bool json;      /* the dry run's format; YAML otherwise */
+    bool sbatch;    /* read #SBATCH lines, whatever else is there */
+    bool no_sbatch; /* read none */
+
+    bool is_slurms; /* the script is one of Slurm's: so is its surroundings */
+    struct submission_sbatch slurm;
 };
 
 /* -n times -c, each 1 if nothing was said */

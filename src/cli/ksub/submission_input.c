@@ -3,12 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/ksub_options.h"
+#include "cli/ksub/sbatch_options.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -23,6 +25,7 @@ void
 submission_input_fini(struct submission_input *input)
 {
     strbuf_fini(&input->script);
+    strbuf_fini(&input->problems);
     arena_free(input->arena);
     memset(input, 0, sizeof(*input));
 }
@@ -90,11 +93,15 @@ read_script(struct submission_input *input, struct error *err)
                  : 0;
 }
 
-/* Applies options from a script or the environment, as an argv. */
+/* Applies options from a script or the environment, as an argv. After an error
+ * *ret_used words have been looked at.
+ */
 static int
 apply_words(struct submission_input *input,
+            const struct option_table *table,
             char **words,
             size_t count,
+            size_t *ret_used,
             struct error *err)
 {
     char **argv = arena_new_array(input->arena, char *, count + 2);
@@ -102,14 +109,15 @@ apply_words(struct submission_input *input,
     int operands = 0;
     int r;
 
-    argv[0] = arena_strdup(input->arena, ksub_options.name);
+    argv[0] = arena_strdup(input->arena, table->name);
     memcpy(argv + 1, words, count * sizeof(*words));
-    r = option_parse(&ksub_options,
+    r = option_parse(table,
                      (int)count + 1,
                      argv,
                      &input->submission,
                      &operands,
                      err);
+    *ret_used = r < 0 && operands > 1 ? (size_t)operands - 1 : count;
     if (r < 0)
         return r;
     if (r == OPTION_HELP || r == OPTION_VERSION)
@@ -123,31 +131,94 @@ apply_words(struct submission_input *input,
     return 0;
 }
 
-static int
+static void PRINTF(4, 5) add_problem(struct submission_input *input,
+                                     unsigned line,
+                                     struct error *first,
+                                     const char *format,
+                                     ...)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    va_list args;
+
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    if (input->n_problems++ == 0)
+        error_set(first,
+                  -EINVAL,
+                  "%s:%u: %s",
+                  submission_input_script_name(&input->submission),
+                  line,
+                  text.text);
+    strbuf_printf(&input->problems,
+                  "%s:%u: %s\n",
+                  submission_input_script_name(&input->submission),
+                  line,
+                  text.text);
+}
+
+/* One problem does not hide the next: what follows on the line is read, too. */
+static void
+apply_line(struct submission_input *input,
+           const struct option_table *table,
+           const struct job_script_reader *reader,
+           char **words,
+           size_t count,
+           struct error *first)
+{
+    while (count > 0) {
+        struct error err = {0};
+        size_t used;
+
+        if (apply_words(input, table, words, count, &used, &err) >= 0)
+            return;
+        add_problem(input,
+                    reader->line,
+                    first,
+                    "%s: %s",
+                    reader->prefix,
+                    err.text);
+        words += used;
+        count -= used;
+    }
+}
+
+static void
 apply_directives(struct submission_input *input,
+                 const struct option_table *table,
                  const char *prefix,
-                 struct error *err)
+                 struct error *first)
 {
     struct job_script_reader reader;
+    struct error err = {0};
     char **words = NULL;
     size_t count = 0;
     int r;
 
     job_script_read(&reader, prefix, input->script.text, input->script.length);
-    while ((r = job_script_next(&reader, input->arena, &words, &count, err))
-           > 0) {
-        r = apply_words(input, words, count, err);
+    while ((r = job_script_next(&reader, input->arena, &words, &count, &err))
+           != 0) {
         if (r < 0)
-            break;
+            add_problem(input, reader.line, first, "%s: %s", prefix, err.text);
+        else
+            apply_line(input, table, &reader, words, count, first);
     }
-    if (r < 0)
-        return error_wrap(err,
-                          r,
-                          "%s:%u: %s",
-                          submission_input_script_name(&input->submission),
-                          reader.line,
-                          prefix);
-    return 0;
+}
+
+/* The script of a job of Slurm's, its options and what it cannot have here. */
+static void
+apply_foreign(struct submission_input *input, struct error *first)
+{
+    unsigned line;
+
+    apply_directives(input, sbatch_options(), FOREIGN, first);
+    line = sbatch_options_find_srun(input->script.text, input->script.length);
+    if (line > 0)
+        add_problem(input,
+                    line,
+                    first,
+                    "srun: there is none; the script starts its tasks itself: "
+                    "mpirun -n $SLURM_NTASKS PROGRAM, or PROGRAM alone");
 }
 
 static unsigned
@@ -201,6 +272,7 @@ apply_variable(struct submission_input *input,
     const char *equals = strchr(name, '=');
     const struct option_spec *option;
     char *word;
+    size_t used;
     int r;
 
     if (equals == NULL)
@@ -214,7 +286,7 @@ apply_variable(struct submission_input *input,
         word = arena_printf(input->arena, "--%s", option->name);
     else
         return 0;
-    r = apply_words(input, &word, 1, err);
+    r = apply_words(input, &ksub_options, &word, 1, &used, err);
     return r < 0 ? error_wrap(err, r, "%.*s", (int)(equals - entry), entry) : 0;
 }
 
@@ -233,34 +305,46 @@ apply_environment(struct submission_input *input, struct error *err)
     return 0;
 }
 
+/* Where somebody has written #KSUB lines, they are what the script says here. */
+static bool
+reads_foreign(const struct submission_input *input, unsigned n_ours)
+{
+    const struct submission *s = &input->submission;
+
+    return s->sbatch || (!s->no_sbatch && n_ours == 0 && input->n_foreign > 0);
+}
+
 /* The command line is read twice: first to find the script, and again after
  * the script's directives, which it overrides.
  */
 static int
 read_options(struct submission_input *input,
+             const struct option_table *table,
              int argc,
              char **argv,
              struct error *err)
 {
     struct submission *s = &input->submission;
-    const bool reads_foreign = s->sbatch;
+    const bool sbatch = s->sbatch, no_sbatch = s->no_sbatch;
     int operands = 0;
     int r;
 
-    s->sbatch = false;
+    s->sbatch = s->no_sbatch = false;
     r = apply_environment(input, err);
     if (r < 0)
         return r;
-    s->sbatch = s->sbatch || reads_foreign;
-    if (s->sbatch)
-        r = apply_directives(input, FOREIGN, err);
-    else
-        input->n_foreign = count_directives(input, FOREIGN);
-    if (r == 0)
-        r = apply_directives(input, OURS, err);
-    if (r == 0)
-        r = option_parse(&ksub_options, argc, argv, s, &operands, err);
-    return r;
+    s->sbatch = (s->sbatch && !no_sbatch) || sbatch;
+    s->no_sbatch = (s->no_sbatch && !sbatch) || no_sbatch;
+    input->n_foreign = count_directives(input, FOREIGN);
+    input->reads_foreign = reads_foreign(input, count_directives(input, OURS));
+    s->is_slurms = input->reads_foreign;
+    if (input->reads_foreign)
+        apply_foreign(input, err);
+    apply_directives(input, &ksub_options, OURS, err);
+    if (input->n_problems > 0)
+        return -EINVAL;
+    r = option_parse(table, argc, argv, s, &operands, err);
+    return r < 0 ? r : sbatch_options_settle(s, err);
 }
 
 /* In a dry run -o names the format to print, as for kctl. */
@@ -274,12 +358,23 @@ take_format(struct submission *s)
         s->output = NULL;
 }
 
+/* Its own options are to be told from sbatch's before any of them is read. */
+static const struct option_table *
+choose_table(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--sbatch") == 0)
+            return sbatch_options();
+    return &ksub_options;
+}
+
 int
 submission_input_read(struct submission_input *input,
                       int argc,
                       char **argv,
                       struct error *err)
 {
+    const struct option_table *table = choose_table(argc, argv);
     struct submission given = {0};
     struct submission *s = &input->submission;
     int operands;
@@ -287,10 +382,12 @@ submission_input_read(struct submission_input *input,
 
     memset(input, 0, sizeof(*input));
     strbuf_init(&input->script);
+    strbuf_init(&input->problems);
     input->arena = arena_new(0);
-    operands = program_begin(&ksub_options, argc, argv, &given);
+    operands = program_begin(table, argc, argv, &given);
     s->wrapped = given.wrapped;
     s->sbatch = given.sbatch;
+    s->no_sbatch = given.no_sbatch;
     if (operands < argc) {
         if (strcmp(argv[operands], "-") != 0)
             s->script_path = argv[operands];
@@ -298,7 +395,7 @@ submission_input_read(struct submission_input *input,
     }
     r = read_script(input, err);
     if (r == 0)
-        r = read_options(input, argc, argv, err);
+        r = read_options(input, table, argc, argv, err);
     if (r == 0)
         take_format(s);
     return r;

@@ -3,7 +3,8 @@
  *
  * The script's text is read once, here. Options come from the environment,
  * then from the directives of the script, then from the command line; a later
- * one replaces an earlier one.
+ * one replaces an earlier one. #SBATCH lines are read where --sbatch says so,
+ * and where a script has no #KSUB lines: such a script is one of Slurm's.
  *
  * Thread: the main one.
  */
@@ -19,14 +20,18 @@ struct submission_input {
     struct submission submission;
     struct arena *arena; /* what the submission borrows from */
     struct strbuf script;
-    unsigned n_foreign; /* #SBATCH lines that were not read */
+    unsigned n_foreign;     /* #SBATCH lines */
+    bool reads_foreign;     /* they were read */
+    struct strbuf problems; /* of the script, a line each */
+    unsigned n_problems;
 };
 
 void submission_input_fini(struct submission_input *input);
 #define CLEANUP_SUBMISSION_INPUT CLEANUP(submission_input_fini)
 
 /* Does not return after --help, --version or a wrong option on the command
- * line. Errors name the script and the line.
+ * line. Errors name the script and the line: the first of its problems, all of
+ * which are in `problems`.
  */
 int submission_input_read(struct submission_input *input,
                           int argc,

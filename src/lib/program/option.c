@@ -42,6 +42,12 @@ grammar_fini(struct grammar *g)
     free(g->shorts);
 }
 
+static bool
+is_optional(const struct option_spec *o)
+{
+    return o->argument != NULL && strncmp(o->argument, "[=", 2) == 0;
+}
+
 static struct grammar
 grammar_of(const struct option_table *table)
 {
@@ -53,7 +59,9 @@ grammar_of(const struct option_table *table)
     strbuf_add_text(&shorts, table->stops_at_operand ? "+:h" : ":h");
     for (size_t i = 0; i < table->n_options; i++) {
         const struct option_spec *o = &table->options[i];
-        int takes = o->argument != NULL ? required_argument : no_argument;
+        int takes = o->argument == NULL ? no_argument
+                    : is_optional(o)    ? optional_argument
+                                        : required_argument;
 
         g.longs[n++] =
             (struct option){o->name, takes, NULL, FIRST_ROW + (int)i};
@@ -61,7 +69,9 @@ grammar_of(const struct option_table *table)
             strbuf_printf(&shorts,
                           "%c%s",
                           o->letter,
-                          o->argument != NULL ? ":" : "");
+                          o->argument == NULL ? ""
+                          : is_optional(o)    ? "::"
+                                              : ":");
     }
     g.longs[n++] = (struct option){"help", no_argument, NULL, ASKED_HELP};
     if (table->has_version)
@@ -209,9 +219,11 @@ option_parse(const struct option_table *table,
 
     optind = 0; /* begins anew, also after another command line */
     opterr = 0;
+    *ret_operands = argc;
     while ((found = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
         const struct option_spec *o = row_of(table, found);
 
+        *ret_operands = optind;
         if (found == ASKED_HELP || (found == 'h' && o == NULL))
             return OPTION_HELP;
         if (found == ASKED_VERSION)
@@ -275,7 +287,7 @@ add_names(struct strbuf *out, const struct option_spec *o)
     else
         strbuf_printf(out, "      --%s", o->name);
     if (o->argument != NULL)
-        strbuf_printf(out, " %s", o->argument);
+        strbuf_printf(out, "%s%s", is_optional(o) ? "" : " ", o->argument);
     return out->length - before;
 }
 

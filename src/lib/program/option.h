@@ -45,7 +45,8 @@ typedef int (*option_set_fn)(const struct option_spec *option,
 struct option_spec {
     const char *name;     /* without the dashes */
     char letter;          /* 0 for none */
-    const char *argument; /* as --help shows it: "FILE"; NULL for none */
+    const char *argument; /* as --help shows it: "FILE"; NULL for none; one
+                           * like "[=WHO]" may be left out, for OPTION_CALL */
     const char *help;     /* NULL: not shown */
     enum option_type type;
     size_t offset; /* of the value in the target */
@@ -76,7 +77,8 @@ enum option_answer {
 
 /* Reads the command line into the target, and moves operands to the end of
  * argv, where they begin at *ret_operands. Returns an option_answer, or
- * -EINVAL with words like "--topology needs a value".
+ * -EINVAL with words like "--topology needs a value"; the rest of the words
+ * then begins at *ret_operands.
  */
 int option_parse(const struct option_table *table,
                  int argc,

@@ -102,8 +102,8 @@ void meta_redact(struct arena *arena, struct json *object);
 #define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"
 #define LABEL_JOB_UID   "batch.kubernetes.io/controller-uid"
 #define LABEL_HOSTNAME  "kubernetes.io/hostname"
-#define LABEL_PARTITION "kiln.hpc/partition"
-#define ANNOTATION_USER "kiln.hpc/user" /* the owner's name, always */
+#define LABEL_PARTITION "kiln.hpc/partition" /* on nodes: ksub -p */
+#define ANNOTATION_USER "kiln.hpc/user"      /* the owner's name, always */
 #define ANNOTATION_UID  "kiln.hpc/uid"
 #define ANNOTATION_REQUEUE_BEFORE \
     "kiln.hpc/requeue-before" /* pods made before do not count */
@@ -119,6 +119,9 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
 #define ANNOTATION_INDEX_IGNORED \
     "batch.kubernetes.io/job-index-ignored-failure-count"
+/* On pods, from the Job's template: "slurm" for variables as Slurm's jobs have.
+ */
+#define ANNOTATION_VARIABLES   "kiln.hpc/variables"
 #define ANNOTATION_PIDS        "kiln.hpc/pids-limit" /* on pods: of processes */
 #define ANNOTATION_SURPLUS     "kiln.hpc/surplus" /* on pods: more than wanted */
 /* When it could have been placed first, with microseconds: on Jobs and pods,

@@ -389,6 +389,77 @@ START_TEST(a_rootless_agent_runs_its_own_users_pods_alone)
 }
 END_TEST
 
+/* Only with the annotation: MPI libraries take them for Slurm's presence. */
+START_TEST(a_script_of_slurms_finds_its_variables)
+{
+    static const char environment[] =
+        "KILN_NTASKS=2\0KILN_CPUS_PER_TASK=1\0KILN_SUBMIT_DIR=/w\0"
+        "KILN_SUBMIT_HOST=login\0KILN_JOB_PARTITION=a,b\0SLURM_JOB_ID=99";
+    static const char annotation[] =
+        "\"annotations\":{\"kiln.hpc/variables\":\"slurm\",";
+    static const struct {
+        const char *name, *value;
+    } expected[] = {
+        {"SLURM_JOB_ID", "7"},
+        {"SLURM_JOBID", "7"},
+        {"SLURM_JOB_NAME", "job-7"},
+        {"SLURM_JOB_USER", "ann"},
+        {"SLURM_JOB_UID", "1001"},
+        {"SLURM_JOB_GID", "100"},
+        {"SLURM_JOB_ACCOUNT", "physics"},
+        {"SLURM_JOB_PARTITION", "b"},
+        {"SLURM_CLUSTER_NAME", "c"},
+        {"SLURM_SUBMIT_DIR", "/w"},
+        {"SLURM_SUBMIT_HOST", "login"},
+        {"SLURM_NTASKS", "2"},
+        {"SLURM_TASKS_PER_NODE", "2"},
+        {"SLURM_CPUS_PER_TASK", "1"},
+        {"SLURM_CPUS_ON_NODE", "2"},
+        {"SLURM_JOB_CPUS_PER_NODE", "2"},
+        {"SLURM_MEM_PER_NODE", "2048"},
+        {"SLURM_JOB_NODELIST", "n1"},
+        {"SLURM_NODELIST", "n1"},
+        {"SLURMD_NODENAME", "n1"},
+        {"SLURM_NNODES", "1"},
+        {"SLURM_JOB_NUM_NODES", "1"},
+        {"SLURM_NODEID", "0"},
+        {"SLURM_PROCID", "0"},
+        {"SLURM_LOCALID", "0"},
+    };
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *const whole = WHOLE_POD;
+    const char *at = strstr(whole, "\"annotations\":{");
+    struct agent_context named = agent;
+
+    named.cluster = "c";
+    strbuf_add(&text, whole, (size_t)(at - whole));
+    strbuf_printf(&text, "%s%s", annotation, at + strlen("\"annotations\":{"));
+    for (int with = 0; with < 2; with++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const struct object *pod = parse(with ? text.text : WHOLE_POD);
+        struct pod_order_input in = {
+            .agent = &named,
+            .topology = &here,
+            .pod = pod,
+            .script = "#!/bin/sh\n",
+            .script_length = 10,
+            .environment = environment,
+            .environment_length = sizeof(environment),
+            .partition = "b",
+        };
+        struct order o;
+
+        ck_assert_int_eq(pod_order_compose(&in, arena, &o, NULL), 0);
+        for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+            ck_assert_pstr_eq(variable(&o, expected[i].name),
+                              with     ? expected[i].value
+                              : i == 0 ? "99"
+                                       : NULL);
+        object_unref(pod);
+    }
+}
+END_TEST
+
 START_TEST(the_blobs_of_the_owning_job_are_asked_for)
 {
     const struct object *pod = parse(WHOLE_POD);
@@ -413,4 +484,5 @@ SUITE("pod_order",
       what_this_node_does_not_have_is_refused,
       what_this_node_must_not_run_is_refused,
       a_rootless_agent_runs_its_own_users_pods_alone,
+      a_script_of_slurms_finds_its_variables,
       the_blobs_of_the_owning_job_are_asked_for)

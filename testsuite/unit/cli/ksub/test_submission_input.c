@@ -2,6 +2,7 @@
 #include "cli/ksub/submission_input.h"
 
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-#define MOST_WORDS 8
+#define MOST_WORDS 16
 
 /* A command line that lives as long as main()'s. */
 static char texts[MOST_WORDS][256];
@@ -95,26 +96,95 @@ START_TEST(a_flag_of_the_environment_may_say_no)
 }
 END_TEST
 
+/* Beside #KSUB lines they are not for us, unless somebody says so. */
 START_TEST(directives_of_slurm_are_counted_or_read)
 {
-    static const char script[] =
+    static const char both[] =
         "#!/bin/sh\n#SBATCH -n 4 -c 2\n#SBATCH -t 5\n#KSUB -n 6\n";
+    static const char theirs[] = "#!/bin/sh\n#SBATCH -n 4 -c 2\n";
+    static const struct {
+        const char *script, *option;
+        int64_t tasks, cpus_per_task;
+        bool is_read;
+    } cases[] = {
+        {both, NULL, 6, 0, false},
+        {both, "--sbatch", 6, 2, true},
+        {both, "--no-sbatch", 6, 0, false},
+        {theirs, NULL, 4, 2, true},
+        {theirs, "--sbatch", 4, 2, true},
+        {theirs, "--no-sbatch", 0, 0, false},
+        {"#!/bin/sh\n", NULL, 0, 0, false},
+        {"#!/bin/sh\n", "--sbatch", 0, 0, true},
+    };
 
-    {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         CLEANUP_SUBMISSION_INPUT struct submission_input input;
 
-        ck_assert_int_eq(take(&input, script, NULL, NULL), 0);
-        ck_assert_uint_eq(input.n_foreign, 2);
-        ck_assert_int_eq(input.submission.cpus_per_task, 0);
+        ck_assert_int_eq(
+            take(&input, cases[i].script, WORDS(cases[i].option), NULL),
+            0);
+        ck_assert_msg(input.reads_foreign == cases[i].is_read, "case %zu", i);
+        ck_assert(input.submission.is_slurms == cases[i].is_read);
+        ck_assert_int_eq(input.submission.tasks, cases[i].tasks);
+        ck_assert_int_eq(input.submission.cpus_per_task,
+                         cases[i].cpus_per_task);
     }
-    {
-        CLEANUP_SUBMISSION_INPUT struct submission_input input;
+}
+END_TEST
 
-        ck_assert_int_eq(take(&input, script, WORDS("--sbatch"), NULL), 0);
-        ck_assert_uint_eq(input.n_foreign, 0);
-        ck_assert_int_eq(input.submission.cpus_per_task, 2);
-        ck_assert_int_eq(input.submission.tasks, 6);
+START_TEST(all_problems_of_a_script_are_told_at_once)
+{
+    static const char script[] =
+        "#!/bin/sh\n#SBATCH -a 1-9 -L x --mail-type=END -c 2\n"
+        "#SBATCH -J 'x\n#SBATCH -N 2\n#KSUB --numa hard --memm 3\n"
+        "  exec srun ./a\n";
+    static const char *const lines[] = {
+        "run.sh:2: #SBATCH: --array: job arrays come in a later release; until",
+        "run.sh:2: #SBATCH: --licenses: ",
+        "run.sh:3: #SBATCH: a quote",
+        "run.sh:4: #SBATCH: --nodes: a job has one node",
+        "run.sh:6: srun: there is none",
+        "run.sh:5: #KSUB: --numa: ",
+        "run.sh:5: #KSUB: unknown option '--memm' (did you mean '--mem'?)",
+    };
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
+    struct error err = {0};
+    const char *at;
+
+    setenv("PATH", "/nonexistent", 1);
+    ck_assert_int_eq(take(&input, script, WORDS("--sbatch"), &err), -EINVAL);
+
+    ck_assert_ptr_nonnull(strstr(err.text, lines[0]));
+    at = input.problems.text;
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        at = strstr(at, lines[i]);
+        ck_assert_msg(at != NULL, "%s: %s", lines[i], input.problems.text);
     }
+    ck_assert_uint_eq(input.submission.slurm.n_notes, 1);
+    ck_assert_int_eq(input.submission.cpus_per_task, 2);
+}
+END_TEST
+
+/* As an alias would have it: sbatch is ksub --sbatch. */
+START_TEST(the_command_line_takes_sbatchs_options_with_it)
+{
+    CLEANUP_SUBMISSION_INPUT struct submission_input input;
+
+    ck_assert_int_eq(take(&input,
+                          "#!/bin/sh\n#SBATCH --ntasks-per-node=8\n",
+                          WORDS("--sbatch",
+                                "--ntasks-per-node=4",
+                                "--qos=low",
+                                "-b",
+                                "now",
+                                "-o",
+                                "%x.%A"),
+                          NULL),
+                     0);
+
+    ck_assert_int_eq(input.submission.tasks, 4);
+    ck_assert_str_eq(input.submission.slurm.notes[0], "qos");
+    ck_assert_str_eq(input.submission.output, "%x.%A");
 }
 END_TEST
 
@@ -148,6 +218,8 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB -o %a\n", "job arrays"},
         {"#!/bin/sh\n#KSUB -N 2\n", "several nodes"},
         {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},
+        {"#!/bin/sh\n#KSUB -w n[1-2]\n", "run.sh:2: #KSUB: --nodelist: "},
+        {"#!/bin/sh\n#KSUB -p a,,/\n", "run.sh:2: #KSUB: --partition: "},
         {"#!/bin/sh\n#KSUB -a 1-10\n", "job arrays come in a later release"},
         {"#!/bin/sh\n#KSUB -d afterok:1\n", "dependencies"},
         {"#!/bin/sh\n#KSUB --gres=fpga:1\n", "only gpu"},
@@ -213,6 +285,8 @@ SUITE("submission_input",
       what_is_behind_the_script_is_its_own,
       a_flag_of_the_environment_may_say_no,
       directives_of_slurm_are_counted_or_read,
+      all_problems_of_a_script_are_told_at_once,
+      the_command_line_takes_sbatchs_options_with_it,
       in_a_dry_run_the_output_is_a_form,
       a_mistake_is_refused_with_its_place,
       signals_are_read_by_name_and_by_number)

@@ -29,6 +29,16 @@ count_call(const struct option_spec *option,
     return 0;
 }
 
+static int
+take_or_leave(UNUSED const struct option_spec *option,
+              const char *value,
+              void *target,
+              UNUSED struct error *err)
+{
+    ((struct target *)target)->topology = value != NULL ? value : "nothing";
+    return 0;
+}
+
 #define AT(member) .offset = offsetof(struct target, member)
 
 static const struct option_spec rows[] = {
@@ -49,6 +59,7 @@ static const struct option_spec rows[] = {
      AT(port),
      .min = 1,
      .max = 65535},
+    {"perhaps", 'p', "[=WHAT]", NULL, OPTION_CALL, .set = take_or_leave},
     {"call",
      0,
      "WHAT",
@@ -208,6 +219,58 @@ START_TEST(mistakes_are_told_in_a_few_words)
 }
 END_TEST
 
+START_TEST(a_value_may_be_left_out_where_the_table_says_so)
+{
+    static const struct {
+        const char *line, *value;
+    } cases[] = {
+        {"--perhaps=x", "x"},
+        {"--perhaps", "nothing"},
+        {"--perhaps -v", "nothing"},
+        {"-px", "x"},
+        {"-p", "nothing"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct target got;
+        struct line line;
+        struct error err = {0};
+
+        ck_assert_int_eq(parse(&table, &line, cases[i].line, &got, &err),
+                         line.argc);
+        ck_assert_str_eq(got.topology, cases[i].value);
+    }
+}
+END_TEST
+
+/* So that a script's mistakes can be told together. */
+START_TEST(after_a_mistake_the_rest_can_be_read)
+{
+    static const struct {
+        const char *line;
+        int next;
+    } cases[] = {
+        {"-v --port 0 -t x", 4},
+        {"--port=0 -t x", 2},
+        {"--bogus -t x", 2},
+        {"-x -t x", 2},
+        {"-v -t", 3},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct target got = {0};
+        struct line line;
+        int next = -1;
+
+        split(&line, cases[i].line);
+        ck_assert_int_lt(
+            option_parse(&table, line.argc, line.argv, &got, &next, NULL),
+            0);
+        ck_assert_msg(next == cases[i].next, "%s: %d", cases[i].line, next);
+    }
+}
+END_TEST
+
 START_TEST(help_and_version_are_answers)
 {
     struct target got;
@@ -278,6 +341,8 @@ SUITE("option",
       every_way_to_write_an_option_is_the_same,
       what_comes_after_the_first_operand_may_be_somebody_elses,
       mistakes_are_told_in_a_few_words,
+      a_value_may_be_left_out_where_the_table_says_so,
+      after_a_mistake_the_rest_can_be_read,
       help_and_version_are_answers,
       the_letter_of_help_can_be_another_options,
       help_is_formatted_to_fit_a_terminal)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/pods/slurm_variables.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_order.h"
+#include "agent/pods/variables.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+/* The same under another name; those that ksub alone knows, too. */
+static const struct {
+    const char *ours, *theirs;
+} renamed[] = {
+    {"KILN_JOB_ID", "SLURM_JOB_ID"},
+    {"KILN_JOB_ID", "SLURM_JOBID"},
+    {"KILN_JOB_NAME", "SLURM_JOB_NAME"},
+    {"KILN_JOB_USER", "SLURM_JOB_USER"},
+    {"KILN_JOB_ACCOUNT", "SLURM_JOB_ACCOUNT"},
+    {"KILN_RESTART_COUNT", "SLURM_RESTART_COUNT"},
+    {"KILN_SUBMIT_DIR", "SLURM_SUBMIT_DIR"},
+    {"KILN_SUBMIT_HOST", "SLURM_SUBMIT_HOST"},
+    {"KILN_NTASKS", "SLURM_NTASKS"},
+    {"KILN_NTASKS", "SLURM_NPROCS"},
+    {"KILN_NTASKS", "SLURM_TASKS_PER_NODE"},
+    {"KILN_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK"},
+    {"KILN_MEM_PER_CPU_MB", "SLURM_MEM_PER_CPU"},
+    {"KILN_MEM_MB", "SLURM_MEM_PER_NODE"},
+    {"KILN_NODE_NAME", "SLURMD_NODENAME"},
+    {"KILN_NODE_NAME", "SLURM_JOB_NODELIST"},
+    {"KILN_NODE_NAME", "SLURM_NODELIST"},
+};
+
+/* A job is one node, and its script the first process there. */
+static const struct {
+    const char *name, *value;
+} fixed[] = {
+    {"SLURM_NNODES", "1"},
+    {"SLURM_JOB_NUM_NODES", "1"},
+    {"SLURM_NODEID", "0"},
+    {"SLURM_PROCID", "0"},
+    {"SLURM_LOCALID", "0"},
+};
+
+static bool
+is_asked_for(const struct object *pod)
+{
+    const char *words =
+        string_map_find(&pod->meta->annotations, ANNOTATION_VARIABLES);
+
+    return words != NULL && strcmp(words, "slurm") == 0;
+}
+
+/* Where it shares CPUs with others: as many as it asked for, rounded up. */
+static int64_t
+count_cpus(const struct pod *pod)
+{
+    const struct allocation *a = pod->status.allocation;
+    const struct resources *res = &pod->spec.containers.items[0].resources;
+    const char *asked = string_map_find(&res->requests, "cpu");
+    struct bitset cpus = {0};
+    int64_t milli = asked != NULL ? quantity_text_milli(asked) : 0;
+
+    if (a != NULL && a->cpus != NULL && cpuset_parse(a->cpus, &cpus, NULL) == 0)
+        return bitset_count(&cpus);
+    return milli > 1000 ? (milli + 999) / 1000 : 1;
+}
+
+/* Where it may run on the nodes of several partitions, it is this node's. */
+static const char *
+find_partition(const struct variables *v, const struct pod_order_input *in)
+{
+    const char *asked = variables_find(v, "KILN_JOB_PARTITION");
+
+    return asked != NULL && strchr(asked, ',') == NULL ? asked : in->partition;
+}
+
+/* By their places among the GPUs of the node. */
+static void
+add_gpus(struct variables *v, const struct pod_order_input *in)
+{
+    const struct allocation *a = pod_of(in->pod)->status.allocation;
+    const struct topology *t = in->topology;
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    unsigned place = 0, count = 0;
+
+    for (unsigned i = 0; t != NULL && i < t->n_devices; i++) {
+        if (strcmp(t->devices[i].type, "gpu") != 0)
+            continue;
+        for (unsigned j = 0; a != NULL && j < a->devices.count; j++)
+            if (strcmp(a->devices.items[j], t->devices[i].name) == 0)
+                strbuf_printf(&list, "%s%u", count++ > 0 ? "," : "", place);
+        place++;
+    }
+    if (count == 0)
+        return;
+    variables_set(v, "SLURM_JOB_GPUS", list.text);
+    variables_set_number(v, "SLURM_GPUS_ON_NODE", count);
+    variables_set_number(v, "SLURM_GPUS", count);
+}
+
+void
+slurm_variables_add(struct variables *v, const struct pod_order_input *in)
+{
+    const struct pod *pod = pod_of(in->pod);
+    const struct security_context *who = pod->spec.security_context;
+    const char *partition = find_partition(v, in);
+
+    if (!is_asked_for(in->pod))
+        return;
+    variables_set(v, "SLURM_NTASKS", "1");
+    variables_set(v, "SLURM_CPUS_PER_TASK", "1");
+    for (size_t i = 0; i < ARRAY_SIZE(renamed); i++) {
+        const char *value = variables_find(v, renamed[i].ours);
+
+        if (value != NULL)
+            variables_set(v, renamed[i].theirs, value);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+        variables_set(v, fixed[i].name, fixed[i].value);
+    variables_set_number(v, "SLURM_CPUS_ON_NODE", count_cpus(pod));
+    variables_set_number(v, "SLURM_JOB_CPUS_PER_NODE", count_cpus(pod));
+    if (partition != NULL)
+        variables_set(v, "SLURM_JOB_PARTITION", partition);
+    if (in->agent->cluster != NULL)
+        variables_set(v, "SLURM_CLUSTER_NAME", in->agent->cluster);
+    if (who != NULL && who->run_as_user != NULL)
+        variables_set_number(v, "SLURM_JOB_UID", *who->run_as_user);
+    if (who != NULL && who->run_as_group != NULL)
+        variables_set_number(v, "SLURM_JOB_GID", *who->run_as_group);
+    add_gpus(v, in);
+}

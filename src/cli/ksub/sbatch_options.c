@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/sbatch_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ksub/accelerators.h"
+#include "cli/ksub/begin_time.h"
+#include "cli/ksub/ksub_options.h"
+#include "cli/ksub/memory_size.h"
+#include "cli/ksub/output_path.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+
+#define MOST INT64_C(1000000)
+
+/* ---- Options without an effect, and refused ones ---- */
+
+static int
+set_note(const struct option_spec *option,
+         UNUSED const char *value,
+         void *target,
+         UNUSED struct error *err)
+{
+    struct submission_sbatch *b = &((struct submission *)target)->slurm;
+
+    for (unsigned i = 0; i < b->n_notes; i++)
+        if (b->notes[i] == option->name)
+            return 0;
+    if (b->n_notes < ARRAY_SIZE(b->notes))
+        b->notes[b->n_notes++] = option->name;
+    return 0;
+}
+
+static int
+refuse(const struct option_spec *option,
+       UNUSED const char *value,
+       UNUSED void *target,
+       struct error *err)
+{
+    return error_set(err, -EOPNOTSUPP, "%s", (const char *)option->data);
+}
+
+/* ---- Options that mean something on one node ---- */
+
+static int
+set_begin(UNUSED const struct option_spec *option,
+          const char *value,
+          void *target,
+          struct error *err)
+{
+    struct submission *s = target;
+
+    return begin_time_parse(value,
+                            clock_real_us(&clock_system),
+                            &s->begin_at_us,
+                            err);
+}
+
+/* The second of "block:cyclic" is about the packages of a node. */
+static int
+set_distribution(UNUSED const struct option_spec *option,
+                 const char *value,
+                 void *target,
+                 struct error *err)
+{
+    static const struct {
+        const char *word, *meaning;
+    } words[] = {
+        {"block", "pack"},
+        {"pack", "pack"},
+        {"cyclic", "cyclic"},
+        {"fcyclic", "cyclic"},
+        {"scatter", "scatter"},
+        {"*", NULL},
+    };
+    struct submission *s = target;
+    const char *colon = strchr(value, ':');
+    const char *word = colon != NULL ? colon + 1 : value;
+    size_t length = strcspn(word, ":,");
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strlen(words[i].word) == length
+            && strncmp(words[i].word, word, length) == 0) {
+            s->distribution = words[i].meaning;
+            return 0;
+        }
+    return error_set(err,
+                     -EOPNOTSUPP,
+                     "'%s': cores of one node are chosen by block (pack), "
+                     "cyclic or scatter",
+                     value);
+}
+
+static int
+set_exclusive(UNUSED const struct option_spec *option,
+              const char *value,
+              void *target,
+              struct error *err)
+{
+    if (value != NULL)
+        return error_set(err,
+                         -EOPNOTSUPP,
+                         "'%s': a node is kept from all others (--exclusive) "
+                         "or from none",
+                         value);
+    ((struct submission *)target)->exclusive = true;
+    return 0;
+}
+
+/* Those of another make than GPUs, and none at all. */
+static int
+set_gres(UNUSED const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    if (strcasecmp(value, "none") == 0)
+        return 0;
+    return accelerators_parse_gres(value, target, err);
+}
+
+static int
+set_gpus(UNUSED const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    return accelerators_parse_gpus(value, target, err);
+}
+
+static int
+set_gpus_per_task(UNUSED const struct option_spec *option,
+                  const char *value,
+                  void *target,
+                  struct error *err)
+{
+    struct submission *s = target;
+    struct submission one = {0};
+    int r = accelerators_parse_gpus(value, &one, err);
+
+    if (r < 0)
+        return r;
+    s->slurm.gpus_per_task = one.gpus;
+    if (one.gpu_type[0] != '\0')
+        memcpy(s->gpu_type, one.gpu_type, sizeof(s->gpu_type));
+    return 0;
+}
+
+static int
+set_hint(const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    struct submission *s = target;
+
+    if (strcmp(value, "nomultithread") != 0)
+        return set_note(option, value, target, err);
+    s->threads_per_core = 1;
+    return 0;
+}
+
+static int
+set_tasks_per_core(const struct option_spec *option,
+                   const char *value,
+                   void *target,
+                   struct error *err)
+{
+    struct submission *s = target;
+
+    if (strcmp(value, "1") != 0)
+        return set_note(option, value, target, err);
+    s->threads_per_core = 1;
+    return 0;
+}
+
+static int
+set_memory_per_gpu(UNUSED const struct option_spec *option,
+                   const char *value,
+                   void *target,
+                   struct error *err)
+{
+    struct submission *s = target;
+
+    return memory_size_parse(value, &s->slurm.memory_per_gpu_bytes, err);
+}
+
+static int
+set_memory_policy(UNUSED const struct option_spec *option,
+                  const char *value,
+                  void *target,
+                  struct error *err)
+{
+    static const struct {
+        const char *word, *meaning;
+    } words[] = {
+        {"bind", "bind"},
+        {"local", "bind"},
+        {"preferred", "preferred"},
+        {"prefer", "preferred"},
+        {"interleave", "interleave"},
+        {"none", NULL},
+        {"no", NULL},
+    };
+    struct submission *s = target;
+    const char *word = value;
+
+    if (strncmp(word, "quiet,", 6) == 0)
+        word += 6;
+    else if (strncmp(word, "verbose,", 8) == 0)
+        word += 8;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i].word, word) == 0) {
+            s->memory_policy = words[i].meaning;
+            return 0;
+        }
+    return error_set(err,
+                     -EOPNOTSUPP,
+                     "'%s': the scheduler chooses NUMA nodes; what it chose is "
+                     "used by local (bind), prefer (preferred) or interleave",
+                     value);
+}
+
+/* The manifest turns what is sbatch's alone into what agents know. */
+static int
+set_path(const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    CLEANUP_FREE char *known = xstrdup(value);
+    int r;
+
+    for (char *p = known; (p = strchr(p, '%')) != NULL;) {
+        p++;
+        p += strspn(p, "0123456789");
+        if (*p != '\0' && strchr(SBATCH_PATTERNS, *p) != NULL)
+            *p = 'j';
+        p += *p != '\0';
+    }
+    r = output_path_check(known, err);
+    if (r == 0)
+        *(const char **)(void *)((char *)target + option->offset) = value;
+    return r;
+}
+
+/* ---- The table ---- */
+
+#define PLACE(member) .offset = offsetof(struct submission, member)
+#define COUNT(member) \
+    .argument = "N", .type = OPTION_INT, .min = 1, .max = MOST, PLACE(member)
+#define CALL(function) .type = OPTION_CALL, .set = (function)
+#define NOTED(with) \
+    .argument = (with), .help = "accepted, without effect", CALL(set_note)
+#define REFUSED(with, words) \
+    .argument = (with), .help = "refused: " words, CALL(refuse), .data = (words)
+
+#define NO_SHAPES                                              \
+    "the shape of a node is not asked for; -C, -p and -w say " \
+    "which nodes, --threads-per-core and -m how their cores are used"
+#define NO_SHARES "a job has its CPUs alone; --shared CPUS gives them up"
+#define NO_TOPOLOGY_OF_TASKS                             \
+    "the script starts its tasks itself; -n and -c say " \
+    "how many CPUs they have together, -m how they lie"
+#define ONE_CLUSTER "a ksub knows one cluster; --server URL names another"
+
+static const struct option_spec rows[] = {
+    {.name = "acctg-freq", NOTED("FREQ")},
+    {.name = "array",
+     .letter = 'a',
+     REFUSED("LIST",
+             "job arrays come in a later release; until then one job each: "
+             "for i in 1 2 3; do ksub job.sh $i; done")},
+    {.name = "batch",
+     REFUSED("LIST", "a job has one node; --constraint says which")},
+    {.name = "bb",
+     REFUSED("SPEC",
+             "there are no burst buffers; --tmp SIZE "
+             "is scratch on the node")},
+    {.name = "bbf",
+     REFUSED("FILE",
+             "there are no burst buffers; --tmp SIZE "
+             "is scratch on the node")},
+    {.name = "begin",
+     .letter = 'b',
+     .argument = "TIME",
+     .help = "do not start before: now+1hour, 16:00, 2026-12-24T18:00",
+     CALL(set_begin)},
+    {.name = "cluster-constraint", REFUSED("LIST", ONE_CLUSTER)},
+    {.name = "clusters", .letter = 'M', REFUSED("NAMES", ONE_CLUSTER)},
+    {.name = "comment", NOTED("TEXT")},
+    {.name = "consolidate-segments", NOTED(NULL)},
+    {.name = "container",
+     REFUSED("PATH",
+             "containers are started by the script: apptainer exec IMAGE ...")},
+    {.name = "container-id",
+     REFUSED("ID",
+             "containers are started by the script: apptainer exec IMAGE ...")},
+    {.name = "contiguous", NOTED(NULL)},
+    {.name = "core-spec",
+     .letter = 'S',
+     REFUSED("N",
+             "cores for the system are set aside by the node "
+             "(reservedCpus of kiln-agent)")},
+    {.name = "cores-per-socket", REFUSED("N", NO_SHAPES)},
+    {.name = "cpu-freq",
+     REFUSED("FREQ", "a site's prolog may set what CPUs run at")},
+    {.name = "cpus-per-gpu",
+     .help = "CPUs for each GPU: -G times so many, for all tasks",
+     COUNT(slurm.cpus_per_gpu)},
+    {.name = "deadline",
+     REFUSED("TIME", "--time says how long a job runs, --begin from when on")},
+    {.name = "delay-boot", NOTED("MINUTES")},
+    {.name = "dependency",
+     .letter = 'd',
+     REFUSED("LIST",
+             "job dependencies come in a later release; 'ksub --wait' ends "
+             "as the job did: ksub --wait a.sh && ksub b.sh")},
+    {.name = "distribution",
+     .letter = 'm',
+     .argument = "NODES[:CORES]",
+     .help = "how to choose cores: block (pack), cyclic or scatter",
+     CALL(set_distribution)},
+    {.name = "error",
+     .letter = 'e',
+     .argument = "FILE",
+     .help = "write the standard error there (where the output goes)",
+     CALL(set_path),
+     PLACE(error)},
+    {.name = "exclusive",
+     .argument = "[=WHO]",
+     .help = "the whole node, for this job alone",
+     CALL(set_exclusive)},
+    {.name = "export-file",
+     REFUSED("FILE",
+             "--export NAME=VALUE,... names them, or the script "
+             "reads the file: . ./FILE")},
+    {.name = "extra", NOTED("TEXT")},
+    {.name = "extra-node-info", .letter = 'B', REFUSED("SHAPE", NO_SHAPES)},
+    {.name = "get-user-env",
+     REFUSED("[=TIMEOUT]",
+             "a script that begins with '#!/bin/bash -l' has the environment "
+             "of a login")},
+    {.name = "gid", REFUSED("GROUP", "a job runs as who submits it")},
+    {.name = "gpu-freq",
+     REFUSED("FREQ", "a site's prolog may set what GPUs run at")},
+    {.name = "gpus-per-node",
+     .argument = "[TYPE:]N",
+     .help = "as --gpus: a job has one node",
+     CALL(set_gpus)},
+    {.name = "gpus-per-socket",
+     REFUSED("[TYPE:]N", "--gpus says how many; they lie beside the cores")},
+    {.name = "gpus-per-task",
+     .argument = "[TYPE:]N",
+     .help = "GPUs for each task: -n times so many",
+     CALL(set_gpus_per_task)},
+    {.name = "gres",
+     .argument = "gpu[:TYPE][:N]",
+     .help = "as --gpus",
+     CALL(set_gres)},
+    {.name = "gres-flags", NOTED("FLAGS")},
+    {.name = "hint",
+     .argument = "HOW",
+     .help = "nomultithread: as --threads-per-core 1; others without effect",
+     CALL(set_hint)},
+    {.name = "ignore-pbs", NOTED(NULL)},
+    {.name = "input",
+     .letter = 'i',
+     .argument = "FILE",
+     .help = "read the standard input from there (/dev/null)",
+     CALL(set_path),
+     PLACE(input)},
+    {.name = "kill-on-invalid-dep", NOTED("yes|no")},
+    {.name = "licenses",
+     .letter = 'L',
+     REFUSED("LIST", "licenses are not counted; run few jobs that need them")},
+    {.name = "mail-type", NOTED("EVENTS")},
+    {.name = "mail-user", NOTED("USER")},
+    {.name = "mcs-label",
+     REFUSED("NAME",
+             "whose jobs share a node is the site's to say; "
+             "--exclusive keeps others off")},
+    {.name = "mem-bind",
+     .argument = "HOW",
+     .help = "where memory may come from: local (bind), prefer (preferred) "
+             "or interleave",
+     CALL(set_memory_policy)},
+    {.name = "mem-per-gpu",
+     .argument = "SIZE",
+     .help = "memory for each GPU: -G times so much",
+     CALL(set_memory_per_gpu)},
+    {.name = "mincpus", REFUSED("N", "-c N says how many CPUs a task has")},
+    {.name = "network",
+     REFUSED("TYPE",
+             "networks are not asked for; -C names nodes that have one")},
+    {.name = "nice", NOTED("[=N]")},
+    {.name = "no-kill", .letter = 'k', NOTED("[=off]")},
+    {.name = "nodefile",
+     .letter = 'F',
+     REFUSED("FILE", "a job has one node; -w names it")},
+    {.name = "ntasks-per-core",
+     .argument = "N",
+     .help = "1: as --threads-per-core 1; others without effect",
+     CALL(set_tasks_per_core)},
+    {.name = "ntasks-per-gpu",
+     .help = "tasks for each GPU: -G times so many",
+     COUNT(slurm.tasks_per_gpu)},
+    {.name = "ntasks-per-node",
+     .help = "as -n, or no fewer than it says: a job has one node",
+     COUNT(slurm.tasks_per_node)},
+    {.name = "ntasks-per-socket", REFUSED("N", NO_TOPOLOGY_OF_TASKS)},
+    {.name = "oom-kill-step", NOTED("[=0|1]")},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "write the standard output there (slurm-%j.out); %j, %A and %J "
+             "are the job's id, %x its name, %u the user, %N the node, %t and "
+             "%n 0, %s batch",
+     CALL(set_path),
+     PLACE(output)},
+    {.name = "overcommit", .letter = 'O', REFUSED(NULL, NO_SHARES)},
+    {.name = "oversubscribe", .letter = 's', NOTED(NULL)},
+    {.name = "power", NOTED("FLAGS")},
+    {.name = "prefer", NOTED("LIST")},
+    {.name = "profile", NOTED("WHAT")},
+    {.name = "propagate", NOTED("[=LIMITS]")},
+    {.name = "qos", .letter = 'q', NOTED("NAME")},
+    {.name = "quiet", .letter = 'Q', NOTED(NULL)},
+    {.name = "reboot", REFUSED(NULL, "nodes are restarted by administrators")},
+    {.name = "reservation",
+     REFUSED("NAME", "reservations come in a later release")},
+    {.name = "resv-ports",
+     REFUSED("[=N]",
+             "ports are not given out; let the program choose a free "
+             "one (port 0)")},
+    {.name = "segment", REFUSED("N", "a job has one node")},
+    {.name = "sockets-per-node", REFUSED("N", NO_SHAPES)},
+    {.name = "spread-job", NOTED(NULL)},
+    {.name = "stepmgr", NOTED(NULL)},
+    {.name = "switches", NOTED("N[@TIME]")},
+    {.name = "thread-spec",
+     REFUSED("N",
+             "threads for the system are set aside by the node "
+             "(reservedCpus of kiln-agent)")},
+    {.name = "time-min", NOTED("TIME")},
+    {.name = "tres-bind",
+     REFUSED("SPEC",
+             "GPUs lie beside the cores; "
+             "--gpu-bind none says otherwise")},
+    {.name = "tres-per-task",
+     REFUSED("SPEC", "-c, --gpus-per-task and --mem-per-cpu say it")},
+    {.name = "uid", REFUSED("USER", "a job runs as who submits it")},
+    {.name = "use-min-nodes", NOTED(NULL)},
+    {.name = "verbose", .letter = 'v', NOTED(NULL)},
+    {.name = "wait-all-nodes", NOTED("0|1")},
+    {.name = "wckey", NOTED("KEY")},
+    {.name = "workdir",
+     .argument = "DIR",
+     .help = "as --chdir, which sbatch called so before",
+     .type = OPTION_TEXT,
+     PLACE(directory)},
+    {.name = "x11",
+     REFUSED("[=HOW]",
+             "windows are not passed on; ssh -X to the node while "
+             "the job runs")},
+};
+
+/* Both tables, in the order of names; sbatch's row where both have one. */
+const struct option_table *
+sbatch_options(void)
+{
+    static struct option_spec all[ARRAY_SIZE(rows) + 128];
+    static struct option_table table;
+    const struct option_table *ours = &ksub_options;
+    size_t i = 0, j = 0, n = 0;
+
+    if (table.n_options > 0)
+        return &table;
+    while ((i < ours->n_options || j < ARRAY_SIZE(rows))
+           && n < ARRAY_SIZE(all)) {
+        int order = i == ours->n_options ? 1
+                    : j == ARRAY_SIZE(rows)
+                        ? -1
+                        : strcmp(ours->options[i].name, rows[j].name);
+
+        all[n++] = order < 0 ? ours->options[i] : rows[j];
+        i += order <= 0;
+        j += order >= 0;
+    }
+    table = ksub_options;
+    table.options = all;
+    table.n_options = n;
+    return &table;
+}
+
+/* ---- Together ---- */
+
+static int
+settle_tasks(struct submission *s, struct error *err)
+{
+    const struct submission_sbatch *b = &s->slurm;
+    int64_t per_gpu = b->tasks_per_gpu;
+
+    if (b->tasks_per_node > 0 && s->tasks > b->tasks_per_node)
+        return error_set(err,
+                         -EINVAL,
+                         "--ntasks %lld with --ntasks-per-node %lld is more "
+                         "than one node, and a job has one: leave "
+                         "--ntasks-per-node out, or ask for fewer",
+                         (long long)s->tasks,
+                         (long long)b->tasks_per_node);
+    if (s->tasks == 0)
+        s->tasks = b->tasks_per_node;
+    if (per_gpu == 0)
+        return 0;
+    if (s->gpus == 0 && s->tasks > 0)
+        s->gpus = (s->tasks + per_gpu - 1) / per_gpu;
+    else if (s->tasks == 0)
+        s->tasks = s->gpus * per_gpu;
+    if (s->gpus > 0 && (s->tasks + per_gpu - 1) / per_gpu == s->gpus)
+        return 0;
+    return error_set(err,
+                     -EINVAL,
+                     "--ntasks-per-gpu %lld does not go with %lld tasks and "
+                     "%lld GPUs",
+                     (long long)per_gpu,
+                     (long long)s->tasks,
+                     (long long)s->gpus);
+}
+
+static int
+settle_gpus(struct submission *s, struct error *err)
+{
+    int64_t each = s->slurm.gpus_per_task;
+
+    if (each == 0)
+        return 0;
+    if (s->tasks == 0)
+        s->tasks = s->gpus > 0 ? s->gpus / each : 1;
+    if (s->gpus == 0)
+        s->gpus = s->tasks * each;
+    if (s->gpus == s->tasks * each && s->gpus > 0)
+        return 0;
+    return error_set(err,
+                     -EINVAL,
+                     "--gpus-per-task %lld does not go with %lld tasks and "
+                     "%lld GPUs",
+                     (long long)each,
+                     (long long)s->tasks,
+                     (long long)s->gpus);
+}
+
+static int
+settle_for_each_gpu(struct submission *s, struct error *err)
+{
+    const struct submission_sbatch *b = &s->slurm;
+    int64_t tasks = s->tasks > 0 ? s->tasks : 1;
+
+    if (b->cpus_per_gpu == 0 && b->memory_per_gpu_bytes == 0)
+        return 0;
+    if (s->gpus == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--%s is for jobs with GPUs: --gpus N",
+                         b->cpus_per_gpu > 0 ? "cpus-per-gpu" : "mem-per-gpu");
+    if (b->cpus_per_gpu > 0 && s->cpus_per_task > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--cpus-per-gpu and --cpus-per-task: one of them");
+    if (b->cpus_per_gpu > 0)
+        s->cpus_per_task = (b->cpus_per_gpu * s->gpus + tasks - 1) / tasks;
+    if (b->memory_per_gpu_bytes == 0)
+        return 0;
+    if (s->memory_bytes > 0 || s->memory_per_cpu_bytes > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--mem-per-gpu, --mem and --mem-per-cpu: one of them");
+    if (b->memory_per_gpu_bytes > INT64_MAX / s->gpus)
+        return error_set(err,
+                         -ERANGE,
+                         "--mem-per-gpu: more memory than any node has");
+    s->memory_bytes = b->memory_per_gpu_bytes * s->gpus;
+    return 0;
+}
+
+int
+sbatch_options_settle(struct submission *s, struct error *err)
+{
+    int r = settle_tasks(s, err);
+
+    if (r == 0)
+        r = settle_gpus(s, err);
+    return r < 0 ? r : settle_for_each_gpu(s, err);
+}
+
+/* ---- srun ---- */
+
+static bool
+is_along_path(const char *program)
+{
+    const char *path = getenv("PATH");
+
+    while (path != NULL && *path != '\0') {
+        size_t length = strcspn(path, ":");
+        CLEANUP_FREE char *file =
+            xasprintf("%.*s/%s", (int)length, path, program);
+
+        if (access(file, X_OK) == 0)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+static bool
+begins_with_word(const char *text, size_t length, const char *word)
+{
+    size_t n = strlen(word);
+
+    return length >= n && memcmp(text, word, n) == 0
+           && (length == n || text[n] == ' ' || text[n] == '\t');
+}
+
+static bool
+calls_srun(const char *line, size_t length)
+{
+    static const char *const before[] = {"exec", "time"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(before) + 1; i++) {
+        while (length > 0 && (*line == ' ' || *line == '\t')) {
+            line++;
+            length--;
+        }
+        if (begins_with_word(line, length, "srun"))
+            return true;
+        for (size_t j = 0; j < ARRAY_SIZE(before); j++)
+            if (begins_with_word(line, length, before[j])) {
+                line += strlen(before[j]);
+                length -= strlen(before[j]);
+                break;
+            }
+    }
+    return false;
+}
+
+unsigned
+sbatch_options_find_srun(const char *script, size_t length)
+{
+    const char *end = script + length;
+    unsigned number = 0;
+
+    for (const char *line = script; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *stop = newline != NULL ? newline : end;
+
+        number++;
+        if (calls_srun(line, (size_t)(stop - line)))
+            return is_along_path("srun") ? 0 : number;
+        line = stop + 1;
+    }
+    return 0;
+}

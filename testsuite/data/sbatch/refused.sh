@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#SBATCH --job-name=sweep
+#SBATCH --array=0-99%10
+#SBATCH --nodes=4 --ntasks=64
+#SBATCH --dependency=afterok:17
+#SBATCH --licenses=matlab:1 --get-user-env
+
+module load openmpi
+srun ./sweep "$SLURM_ARRAY_TASK_ID"

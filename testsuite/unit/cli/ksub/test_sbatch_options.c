@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/sbatch_options.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/macro.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+/* A command line in one string, words apart by one space. */
+static int
+parse(const char *text, struct submission *s, struct error *err)
+{
+    static char words[256];
+    char *argv[32] = {words};
+    char *rest = words;
+    int argc = 0, operands = 0;
+    int r;
+
+    snprintf(words, sizeof(words), "sbatch %s", text);
+    while (rest != NULL && argc < 31)
+        argv[argc++] = strsep(&rest, " ");
+    *s = (struct submission){0};
+    r = option_parse(sbatch_options(), argc, argv, s, &operands, err);
+    ck_assert(r < 0 || operands == argc);
+    return r < 0 ? r : sbatch_options_settle(s, err);
+}
+
+START_TEST(what_means_the_same_on_one_node_is_taken)
+{
+    static const struct {
+        const char *line;
+        int64_t tasks, cpus_per_task, gpus, memory;
+    } cases[] = {
+        {"-n 4 -c 2", 4, 2, 0, 0},
+        {"-N 1-4 --ntasks-per-node=8", 8, 0, 0, 0},
+        {"-n 4 --ntasks-per-node=8", 4, 0, 0, 0},
+        {"--gres=gpu:a100:2", 0, 0, 2, 0},
+        {"--gres=none", 0, 0, 0, 0},
+        {"--gpus-per-node=a100:2", 0, 0, 2, 0},
+        {"-n 3 --gpus-per-task=2", 3, 0, 6, 0},
+        {"-G 6 --gpus-per-task=2", 3, 0, 6, 0},
+        {"--gpus-per-task=a100:2", 1, 0, 2, 0},
+        {"-G 2 --ntasks-per-gpu=3", 6, 0, 2, 0},
+        {"-n 5 --ntasks-per-gpu=3", 5, 0, 2, 0},
+        {"-G 2 --cpus-per-gpu=8", 0, 16, 2, 0},
+        {"-G 2 -n 3 --cpus-per-gpu=8", 3, 6, 2, 0},
+        {"-G 2 --mem-per-gpu=1G", 0, 0, 2, INT64_C(2) << 30},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+        struct error err = {0};
+
+        ck_assert_msg(parse(cases[i].line, &s, &err) == 0,
+                      "%s: %s",
+                      cases[i].line,
+                      err.text);
+        ck_assert_int_eq(s.tasks, cases[i].tasks);
+        ck_assert_int_eq(s.cpus_per_task, cases[i].cpus_per_task);
+        ck_assert_int_eq(s.gpus, cases[i].gpus);
+        ck_assert_int_eq(s.memory_bytes, cases[i].memory);
+    }
+}
+END_TEST
+
+START_TEST(cores_and_memory_are_chosen_in_their_words)
+{
+    static const struct {
+        const char *line, *distribution, *memory;
+        int64_t threads;
+    } cases[] = {
+        {"-m block:cyclic", "cyclic", NULL, 0},
+        {"-m cyclic:block", "pack", NULL, 0},
+        {"-m *:fcyclic:block,Pack", "cyclic", NULL, 0},
+        {"-m block", "pack", NULL, 0},
+        {"--mem-bind=verbose,local", NULL, "bind", 0},
+        {"--mem-bind=prefer", NULL, "preferred", 0},
+        {"--mem-bind=none", NULL, NULL, 0},
+        {"--hint=nomultithread", NULL, NULL, 1},
+        {"--hint=compute_bound", NULL, NULL, 0},
+        {"--ntasks-per-core=1", NULL, NULL, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+
+        ck_assert_int_eq(parse(cases[i].line, &s, NULL), 0);
+        ck_assert_pstr_eq(s.distribution, cases[i].distribution);
+        ck_assert_pstr_eq(s.memory_policy, cases[i].memory);
+        ck_assert_int_eq(s.threads_per_core, cases[i].threads);
+    }
+}
+END_TEST
+
+START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
+{
+    static const struct {
+        const char *line, *words;
+    } cases[] = {
+        {"-N 2-4", "--nodes: a job has one node"},
+        {"-n 9 --ntasks-per-node=4", "more than one node"},
+        {"-n 3 -G 4 --gpus-per-task=2", "does not go with 3 tasks and 4"},
+        {"-G 1 --gpus-per-task=2", "does not go with"},
+        {"-n 7 -G 2 --ntasks-per-gpu=3", "does not go with"},
+        {"--ntasks-per-gpu=3", "does not go with"},
+        {"--cpus-per-gpu=3", "--gpus N"},
+        {"-G 1 -c 2 --cpus-per-gpu=3", "one of them"},
+        {"-G 1 --mem 1G --mem-per-gpu=1G", "one of them"},
+        {"-G 1024 --mem-per-gpu=1048576T", "more memory than any node has"},
+        {"--exclusive=user", "--exclusive: 'user'"},
+        {"-m arbitrary", "--distribution: 'arbitrary'"},
+        {"--mem-bind=map_mem:0", "--mem-bind: 'map_mem:0'"},
+        {"--get-user-env", "bash -l"},
+        {"-a 1-3", "for i in"},
+        {"-d afterok:1", "ksub --wait"},
+        {"--reservation=x", "later release"},
+        {"-o %a", "job arrays"},
+        {"-o %5Q", "unknown pattern"},
+        {"--mem=0", "--exclusive for the whole node"},
+        {"--ntasks-per-node=0", "--ntasks-per-node: '0'"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct submission s;
+        struct error err = {0};
+
+        ck_assert_msg(parse(cases[i].line, &s, &err) < 0, "%s", cases[i].line);
+        ck_assert_msg(strstr(err.text, cases[i].words) != NULL,
+                      "%s: %s",
+                      cases[i].line,
+                      err.text);
+    }
+}
+END_TEST
+
+START_TEST(what_does_no_harm_is_noted_once)
+{
+    struct submission s;
+
+    ck_assert_int_eq(parse("--mail-type=END --mail-user=a --mail-type=FAIL "
+                           "--nice --nice=5 -q low -s -k --comment=x",
+                           &s,
+                           NULL),
+                     0);
+    ck_assert_uint_eq(s.slurm.n_notes, 7);
+    ck_assert_str_eq(s.slurm.notes[0], "mail-type");
+    ck_assert_str_eq(s.slurm.notes[1], "mail-user");
+    ck_assert_str_eq(s.slurm.notes[6], "comment");
+}
+END_TEST
+
+/* No room for notes is no harm: all options of that kind at once. */
+START_TEST(every_option_has_one_row_in_the_order_of_names)
+{
+    const struct option_table *t = sbatch_options();
+    struct submission s = {0};
+    unsigned n_notes = 0;
+
+    ck_assert_uint_gt(t->n_options, ARRAY_SIZE(s.slurm.notes));
+    for (size_t i = 0; i < t->n_options; i++) {
+        const struct option_spec *o = &t->options[i];
+
+        ck_assert_ptr_nonnull(o->help);
+        if (i > 0)
+            ck_assert_msg(strcmp(t->options[i - 1].name, o->name) < 0,
+                          "--%s",
+                          o->name);
+        for (size_t j = 0; j < i && o->letter != 0; j++)
+            ck_assert_int_ne(t->options[j].letter, o->letter);
+        if (strstr(o->help, "without effect") == NULL
+            || strncmp(o->help, "accepted", 8) != 0)
+            continue;
+        n_notes++;
+        ck_assert_int_eq(option_set(o, "x", &s, NULL), 0);
+    }
+    ck_assert_uint_le(s.slurm.n_notes, ARRAY_SIZE(s.slurm.notes));
+    ck_assert_uint_le(s.slurm.n_notes, n_notes);
+}
+END_TEST
+
+START_TEST(a_script_that_calls_srun_is_found_out)
+{
+    static const struct {
+        const char *script;
+        unsigned line;
+    } cases[] = {
+        {"#!/bin/sh\nsrun ./a\n", 2},
+        {"#!/bin/sh\n\n\t time exec srun -n 4 ./a\n", 3},
+        {"#!/bin/sh\nsrun", 2},
+        {"#!/bin/sh\n# srun ./a\necho srun\nsrunner\n", 0},
+        {"", 0},
+    };
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *path = xasprintf("%s/srun", directory);
+    CLEANUP_FREE char *search = xasprintf("/nonexistent:%s", directory);
+
+    setenv("PATH", "/nonexistent", 1);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        ck_assert_uint_eq(
+            sbatch_options_find_srun(cases[i].script, strlen(cases[i].script)),
+            cases[i].line);
+
+    /* A site may have a program of that name. */
+    ck_assert_int_eq(file_write_atomic(path, 0700, "#!/bin/sh\n", 10, NULL), 0);
+    setenv("PATH", search, 1);
+    ck_assert_uint_eq(
+        sbatch_options_find_srun(cases[0].script, strlen(cases[0].script)),
+        0);
+}
+END_TEST
+
+SUITE("sbatch_options",
+      what_means_the_same_on_one_node_is_taken,
+      cores_and_memory_are_chosen_in_their_words,
+      what_cannot_be_done_is_refused_with_what_to_do,
+      what_does_no_harm_is_noted_once,
+      every_option_has_one_row_in_the_order_of_names,
+      a_script_that_calls_srun_is_found_out)
