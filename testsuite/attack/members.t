@@ -24,9 +24,53 @@ ok "an operator holds a job that its owner holds" as kilntest2 kctl hold "$id"
 like "its owner cannot release it, and is told by whom it is held" \
     "$(as kilntest1 kctl release "$id" 2>&1)" \
     "it is held by 'kilntest2'; only an operator can release it"
-like "nor by taking the words away" "$(api kilntest1 PATCH "$jobs/job-$id" \
-    '{"metadata":{"annotations":{"kiln.hpc/held-by":null}},
-"spec":{"suspend":false}}' $merge)" '^403 '
+# Nor in any of the ways in which an annotation can be taken away.
+job=$jobs/job-$id
+whole() { # FILTER: the job as its owner reads it, changed by jq
+    api kilntest1 GET "$job" | sed 's/^[0-9]* //' | jq -c "$1"
+}
+refused HeldJob "nor by a merge patch" kilntest1 PATCH "$job" \
+    '{"metadata":{"annotations":{"kiln.hpc/hold":null,"kiln.hpc/hold-at":null}}}' \
+    $merge
+refused HeldJob "nor by one that takes all annotations away" kilntest1 PATCH \
+    "$job" '{"metadata":{"annotations":null}}' $merge
+# shellcheck disable=SC2016 # a directive of the patch
+refused HeldJob "nor by a strategic one" kilntest1 PATCH "$job" \
+    '{"metadata":{"annotations":{"$patch":"replace"}}}' \
+    application/strategic-merge-patch+json
+refused HeldJob "nor by a JSON patch" kilntest1 PATCH "$job" \
+    '[{"op":"remove","path":"/metadata/annotations/kiln.hpc~1hold"}]' \
+    application/json-patch+json
+refused HeldJob "nor by one that moves it away" kilntest1 PATCH "$job" \
+    '[{"op":"move","from":"/metadata/annotations/kiln.hpc~1hold",
+"path":"/metadata/annotations/mine"}]' application/json-patch+json
+refused HeldJob "nor by a PUT without it" kilntest1 PUT "$job" \
+    "$(whole 'del(.metadata.annotations["kiln.hpc/hold"])')"
+refused HeldJob "nor by one of other metadata" kilntest1 PUT "$job" \
+    "$(whole '.metadata = {name: .metadata.name}')"
+ssa() { # ANNOTATIONS
+    printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"job-%s",
+"annotations":{%s}}}' "$id" "$1"
+}
+apply="$job?fieldManager=me&force=true"
+api kilntest1 PATCH "$apply" "$(ssa '"kiln.hpc/hold":"kilntest1"')" \
+    application/apply-patch+yaml >/dev/null
+is "whoever applies a hold of their own has that of the operator" \
+    "$(field root "$job" '.metadata.annotations["kiln.hpc/hold"]')" kilntest2
+refused HeldJob "and cannot give it up" kilntest1 PATCH "$apply" "$(ssa '')" \
+    application/apply-patch+yaml
+for forged in kilntest1 root '' kilntest2; do
+    api kilntest1 PATCH "$job" '{"metadata":{"annotations":{"kiln.hpc/hold":"'$forged'",
+"kiln.hpc/hold-at":"2001-01-01T00:00:00Z"}}}' $merge >/dev/null
+    api kilntest1 PUT "$job" "$(whole '.metadata.annotations["kiln.hpc/hold"] =
+"'$forged'"')" >/dev/null
+done
+is "a forged holder is not written" \
+    "$(field root "$job" '.metadata.annotations["kiln.hpc/hold"]')" kilntest2
+unlike "nor a forged time" \
+    "$(field root "$job" '.metadata.annotations["kiln.hpc/hold-at"]')" '^2001'
+like "it says still by whom it is held" \
+    "$(as kilntest1 kctl release "$id" 2>&1)" "it is held by 'kilntest2'"
 ok "an operator releases it" as kilntest2 kctl release "$id"
 id=$(as kilntest1 ksub --parsable -H --wrap true)
 for how in application/strategic-merge-patch+json $merge; do

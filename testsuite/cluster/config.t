@@ -9,7 +9,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need kiln-controller kiln-agent kctl curl
+need kiln-controller kiln-agent kctl
 cd "$cluster" || bail_out "no directory"
 
 # wrong PROGRAM WORDS: c.yaml is; WORDS are a pattern.
@@ -90,13 +90,6 @@ start conforming kiln-controller --conformance --state-dir "$cluster/tried" \
     --listen "127.0.0.1:$free_port"
 warns() { grep -q 'EVERYBODY .* IS AN ADMINISTRATOR' "$cluster/log/conforming"; }
 ok "where it is not, the log says who is an administrator" wait_for 20 warns
-code_of() {
-    curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer conformance' \
-        "http://127.0.0.1:$free_port/apis/$1"
-}
-is "a kind of upstream's is there" "$(code_of batch/v1/jobs)" 200
-is "and one that kube-apiserver has not is absent" \
-    "$(code_of metrics.k8s.io/v1beta1/nodes)" 404
 stop conforming
 
 # --- the name of a node -------------------------------------------------------

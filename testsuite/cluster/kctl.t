@@ -168,21 +168,23 @@ says "a drain waits no longer than told" "timed out" \
 kctl uncordon n17 >/dev/null
 ok "a job is requeued" kctl requeue "$id"
 ok "and runs again" runs "job-$id-0-r1"
-ok "a job is held" kctl hold "$id"
+ok "a job is requeued and held" kctl requeue --hold "$id"
 ok "and has no pods then" \
     kctl wait --for delete --timeout 20s pod "job-$id-0-r1"
 ok "a job is released" kctl release "$id"
 ok "and runs again" runs "job-$id-0-r2"
+ok "a job is held while it runs" kctl hold "$id"
+ok "and runs on" runs "job-$id-0-r2"
 ok "a job is cancelled" kctl cancel "$id"
 ok "and has failed then" \
     kctl wait --for condition=Failed --timeout 20s job "$id"
 ok "which is shown" sh -c "kctl get jobs | grep -q '^$id .*Cancelled'"
 ok "and what happened to it is told" wait_for 10 told "$id" \
-    "SuccessfulCreate Requeued Suspended SuccessfulDelete Resumed Cancelled"
+    "SuccessfulCreate Requeued SuccessfulDelete Cancelled"
 ok "warnings alone, too" \
     sh -c "kctl events --for $id --types Warning | grep -q Cancelled"
 ok "a description has the same" \
-    sh -c "kctl describe $id | grep -q 'Suspended .*job-controller'"
+    sh -c "kctl describe $id | grep -q 'Requeued .*job-controller'"
 says "events are Normal or Warning" "neither Normal nor Warning" \
     kctl events --types Bad
 says "of an object that --for names" "--for 1042" kctl events 1042

@@ -67,10 +67,14 @@ static struct json *
 metadata(struct arena *arena, const struct submission *s)
 {
     struct json *meta = json_object(arena);
+    struct json *annotations;
 
     json_set_string(arena, meta, "generateName", "job-");
     json_set_string(arena, meta, "namespace", manifest_namespace(s));
-    json_set(arena, meta, "annotations", job_name_annotation(arena, s));
+    annotations = job_name_annotation(arena, s);
+    if (s->hold)
+        json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
+    json_set(arena, meta, "annotations", annotations);
     return meta;
 }
 
@@ -404,8 +408,6 @@ fill_job(struct arena *arena,
     json_set_int(arena, spec, "backoffLimit", 0);
     /* Two attempts never write the same files at once. */
     json_set_string(arena, spec, "podReplacementPolicy", "Failed");
-    if (s->hold)
-        json_set_bool(arena, spec, "suspend", true);
     if (s->requeue)
         json_set_bool(arena, spec, "requeue", true);
     if (s->begin_at_us > 0) {

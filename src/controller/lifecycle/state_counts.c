@@ -106,13 +106,7 @@ job_state(const struct job *job, const char **ret_reason)
     const struct job_condition *failed = job_find_condition(job, "Failed");
 
     *ret_reason = failed != NULL ? failed->reason : NULL;
-    if (failed != NULL)
-        return "Failed";
-    if (job_is_finished(job))
-        return "Complete";
-    if (job->spec.suspend)
-        return "Held";
-    return job->status.ready > 0 ? "Running" : "Pending";
+    return job_state_words(job_find_state(job))->name;
 }
 
 static const char *

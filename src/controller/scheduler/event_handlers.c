@@ -21,6 +21,7 @@
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
@@ -43,12 +44,19 @@ holds_resources(const struct object *pod)
     return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
 }
 
+/* For its Job's sake; the API would refuse its binding. */
+static bool
+is_held(const struct object *pod)
+{
+    return string_map_find(&pod->meta->annotations, ANNOTATION_HOLD) != NULL;
+}
+
 /* It is ours to place. */
 static bool
 is_ours_to_place(const struct scheduler *s, const struct object *pod)
 {
     return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
-           && pod->meta->deleted_at_us == 0
+           && pod->meta->deleted_at_us == 0 && !is_held(pod)
            && scheduler_profile(s, pod) != NULL;
 }
 
@@ -69,10 +77,9 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
 
     if (queued != NULL && queued->state == QUEUE_GATED
         && queued->gate_reason != STRING_ID_NONE)
-        recorder_condition(s->recorder,
-                           pod,
-                           "SchedulingGated",
-                           string_ids_text(s->reasons, queued->gate_reason));
+        recorder_gated(s->recorder,
+                       pod,
+                       string_ids_text(s->reasons, queued->gate_reason));
 }
 
 static void
@@ -80,25 +87,21 @@ waiting_changed(struct scheduler *s,
                 const struct object *old_object,
                 const struct object *new_object)
 {
-    CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = pod_view_new(new_object, s->resources);
+    CLEANUP(pod_view_unrefp) struct pod_view *pod = NULL;
     struct profile *profile = scheduler_profile(s, new_object);
-    struct assignment *a = binding_cycle_find(s->binding_cycle,
-                                              new_object->meta->namespace,
-                                              new_object->meta->name);
 
+    /* On its way to a node: its own binding decides, and comes back. */
+    if (binding_cycle_find(s->binding_cycle,
+                           new_object->meta->namespace,
+                           new_object->meta->name)
+            != NULL
+        && old_object != NULL)
+        return;
+    pod = pod_view_new(new_object, s->resources);
     if (s->extender_rounds != NULL
         && extender_rounds_concern_nodes(s->extender_rounds, pod))
         pod_view_disable_sharing(pod);
-    /* On its way to a node: its own binding decides, and it comes back as what
-     * it is then.
-     */
-    if (a != NULL && a->has_left && old_object != NULL) {
-        queue_update_popped(a->queued, pod);
-        return;
-    }
-    if (a == NULL)
-        nomination_changed(s, pod);
+    nomination_changed(s, pod);
     if (old_object != NULL)
         queue_update(s->queue, old_object, pod, profile);
     else
@@ -122,11 +125,10 @@ waiting_ended(struct scheduler *s, const struct object *object)
     if (a == NULL)
         return;
     a->queued->is_deleted = true;
-    if (a->stage == ASSIGNMENT_PERMIT
-        || (a->stage == ASSIGNMENT_PREBIND && a->group != NULL))
+    if (a->stage == ASSIGNMENT_PERMIT)
         binding_cycle_reject(s->binding_cycle,
                              a,
-                             assignment_waits_for(a),
+                             (unsigned)__builtin_ctzll(a->waiting),
                              string_ids_add(s->reasons, "the pod is gone"));
     else
         volume_calls_abandon(s->volume_calls, a);

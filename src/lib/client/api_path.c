@@ -32,11 +32,10 @@ add_namespace(const struct kind *kind,
     }
 }
 
-/* The collection: "/api/v1/nodes". Namespace may be NULL. */
-static void
-add_collection(const struct kind *kind,
-               const char *namespace,
-               struct strbuf *out)
+void
+api_path_of_kind(const struct kind *kind,
+                 const char *namespace,
+                 struct strbuf *out)
 {
     add_namespace(kind, namespace, out);
     add_segment(out, kind->plural);
@@ -59,7 +58,7 @@ add_resource(const struct client_request *request, struct strbuf *out)
         add_segment(out, "bindings");
         return;
     }
-    add_collection(request->kind, request->namespace, out);
+    api_path_of_kind(request->kind, request->namespace, out);
     if (request->name != NULL)
         add_segment(out, request->name);
     if (request->subresource != NULL)
@@ -105,7 +104,7 @@ api_path_of_watch(const struct client_watch_request *request,
 {
     char separator = '?';
 
-    add_collection(request->kind, request->namespace, out);
+    api_path_of_kind(request->kind, request->namespace, out);
     add_query(out, &separator, "watch", "true");
     add_query(out, &separator, "allowWatchBookmarks", "true");
     add_query(out, &separator, "labelSelector", request->label_selector);

@@ -33,28 +33,41 @@ struct hold_options {
     const char *label_selector;
     bool all;
     bool yes;
+    bool hold; /* of requeue alone */
 };
 
 #define PLACE(member) .offset = offsetof(struct hold_options, member)
 
-static const struct option_spec rows[] = {
-    COMMON_OPTIONS,
-    JOB_SELECTION_OPTIONS(struct hold_options, selection),
-    {.name = "all",
-     .help = "all jobs that have not ended and that you may change",
+/* clang-format off */
+#define OPTIONS_OF_JOBS \
+    COMMON_OPTIONS, \
+    JOB_SELECTION_OPTIONS(struct hold_options, selection), \
+    {.name = "all", \
+    .help = "all jobs that have not ended and that you may change", \
+    .type = OPTION_FLAG, \
+    PLACE(all)}, \
+    {.name = "selector", \
+    .letter = 'l', \
+    .argument = "LIST", \
+    .help = "the jobs with these labels", \
+    .type = OPTION_TEXT, \
+    PLACE(label_selector)}, \
+    {.name = "yes", \
+    .letter = 'y', \
+    .help = "ask nothing, however many they are", \
+    .type = OPTION_FLAG, \
+    PLACE(yes)}
+/* clang-format on */
+
+static const struct option_spec hold_rows[] = {OPTIONS_OF_JOBS};
+#define release_rows hold_rows
+#define cancel_rows  hold_rows
+static const struct option_spec requeue_rows[] = {
+    OPTIONS_OF_JOBS,
+    {.name = "hold",
+     .help = "and hold them, so that they start when they are released",
      .type = OPTION_FLAG,
-     PLACE(all)},
-    {.name = "selector",
-     .letter = 'l',
-     .argument = "LIST",
-     .help = "the jobs with these labels",
-     .type = OPTION_TEXT,
-     PLACE(label_selector)},
-    {.name = "yes",
-     .letter = 'y',
-     .help = "ask nothing, however many they are",
-     .type = OPTION_FLAG,
-     PLACE(yes)},
+     PLACE(hold)},
 };
 
 /* The name of a verb, and its words for people. */
@@ -170,7 +183,7 @@ read_selection(struct kctl *kctl,
 
 static int
 ask(struct kctl *kctl,
-    const struct job_verb *verb,
+    const char *action,
     const struct json *body,
     struct arena *arena,
     struct json **ret_answer,
@@ -182,7 +195,7 @@ ask(struct kctl *kctl,
         return r;
     return inquiry_run(kctl->connection,
                        HTTP_POST,
-                       arena_printf(arena, "/kiln/v1/jobs/%s", verb->name),
+                       arena_printf(arena, "/kiln/v1/jobs/%s", action),
                        body,
                        arena,
                        ret_answer,
@@ -258,7 +271,12 @@ change_all(struct kctl *kctl,
     for (const char *next = ""; r == 0 && next != NULL;) {
         if (next[0] != '\0')
             json_set_string(arena, body, "continue", next);
-        r = ask(kctl, verb, body, arena, &answer, err);
+        r = ask(kctl,
+                o->hold ? "requeueAndHold" : verb->name,
+                body,
+                arena,
+                &answer,
+                err);
         if (r == 0 && json_is_true(json_get(answer, "isTooMany"))) {
             r = confirm(verb, answer, err);
             if (r == 0)
@@ -282,7 +300,7 @@ change_all(struct kctl *kctl,
         .usage = "[OPTION]... JOB...\n"                                     \
                  "[OPTION]... (--user NAME | --state STATE | ...)",         \
         .summary = words,                                                   \
-        OPTION_ROWS(rows),                                                  \
+        OPTION_ROWS(verb##_rows),                                           \
         .more = examples,                                                   \
     };                                                                      \
     static int verb##_run(struct kctl *kctl,                                \
@@ -308,8 +326,7 @@ change_all(struct kctl *kctl,
 JOB_VERB(hold,
          "Hold",
          false,
-         "Keep jobs from starting; one that runs is stopped and starts anew "
-         "when it is released.",
+         "Keep jobs from starting; what runs of them goes on.",
          "Examples:\n"
          "  kctl hold 1042\n"
          "  kctl hold --state Pending --partition gpu");
@@ -324,7 +341,9 @@ JOB_VERB(requeue,
          "Requeue",
          true,
          "Stop jobs and start them anew, from the beginning.",
-         "Example: kctl requeue 1042");
+         "Examples:\n"
+         "  kctl requeue 1042\n"
+         "  kctl requeue --hold 1042 # stops it until it is released");
 JOB_VERB(cancel,
          "Cancel",
          true,

@@ -161,14 +161,6 @@ prepare(struct kctl *kctl,
     return r;
 }
 
-/* Only of states that are no endings. */
-static bool
-is_of_active(const struct asking *a)
-{
-    return a->selection.states != 0
-           && (a->selection.states & JOB_STATES_ENDED) == 0;
-}
-
 static bool
 is_wanted(const struct job_row *row, void *context)
 {
@@ -189,7 +181,8 @@ fetch(struct kctl *kctl,
       struct job_list *list,
       struct error *err)
 {
-    const bool is_active = is_of_active(a);
+    const uint32_t states = a->selection.states;
+    const bool is_active = states != 0 && (states & JOB_STATES_ENDED) == 0;
     char since[TIME_TEXT_SIZE];
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     struct client_request request = {
@@ -237,7 +230,7 @@ say_nothing_found(const struct asking *a)
 {
     char since[LOCAL_TIME_SIZE] = "";
 
-    if (a->ended_since_us != 0 && !is_of_active(a))
+    if (a->ended_since_us != 0)
         local_time_format_brief(a->ended_since_us,
                                 clock_real_us(&clock_system),
                                 since);
@@ -255,12 +248,11 @@ say_nothing_found(const struct asking *a)
 }
 
 static struct job_list_style
-style_of(const struct asking *a, const struct job_list_style *parsed)
+style_of(const struct jobs_options *o, const struct job_list_style *parsed)
 {
     struct job_list_style style = *parsed;
 
-    style.no_headings = a->o->no_headings;
-    style.is_of_one = a->selection.user != NULL;
+    style.no_headings = o->no_headings;
     style.has_colours = terminal_colour_is_wanted();
     style.width = terminal_width();
     return style;
@@ -275,7 +267,7 @@ show_once(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct job_list_style style = style_of(a, parsed);
+    const struct job_list_style style = style_of(a->o, parsed);
     const bool is_tree =
         style.form == JOB_LIST_JSON || style.form == JOB_LIST_YAML;
     int r = fetch(kctl, a, is_tree, arena, list, err);
@@ -409,7 +401,7 @@ look(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
-    struct job_list_style style = style_of(a, parsed);
+    struct job_list_style style = style_of(a->o, parsed);
     int r = fetch(kctl, a, false, arena, list, err);
 
     if (r < 0 && !(w->has_begun && means_away(r)))

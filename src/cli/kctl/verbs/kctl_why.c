@@ -12,6 +12,7 @@
 #include "cli/kctl/output/object_events.h"
 #include "cli/kctl/verbs/command.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/pod/refusals.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -119,7 +120,9 @@ add_hold(struct strbuf *out, const struct json *job)
     const char *begin = json_path_text(job, "spec.beginTime");
     int64_t begin_us = 0;
 
-    if (json_is_true(json_get_path(job, "spec.suspend"))) {
+    if (json_is_true(json_get_path(job, "spec.suspend"))
+        || json_get(json_get_path(job, "metadata.annotations"), ANNOTATION_HOLD)
+               != NULL) {
         describe_output_add(out,
                             0,
                             "Why",

@@ -68,6 +68,8 @@ admission_rule_fn root_jobs_admit;
 admission_rule_fn placing_admit;
 admission_rule_fn node_owner_admit;
 admission_rule_fn own_name_admit;
+
+/* admission_hold.c */
 admission_rule_fn held_job_admit;
 
 /* admission_requeue.c */

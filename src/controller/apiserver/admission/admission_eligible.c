@@ -23,6 +23,9 @@
 static bool
 is_held(const struct request *q, const struct json *tree)
 {
+    if (json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD)
+        != NULL)
+        return true;
     if (q->route.kind == &job_kind)
         return json_is_true(json_get_path(tree, "spec.suspend"));
     return json_count(json_get_path(tree, "spec.schedulingGates")) > 0;
@@ -31,6 +34,9 @@ is_held(const struct request *q, const struct json *tree)
 static bool
 was_held(const struct object *old_object)
 {
+    if (string_map_find(&old_object->meta->annotations, ANNOTATION_HOLD)
+        != NULL)
+        return true;
     if (old_object->kind == &job_kind)
         return job_of(old_object)->spec.suspend;
     return pod_of(old_object)->spec.scheduling_gates.count > 0;

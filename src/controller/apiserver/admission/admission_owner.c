@@ -20,8 +20,6 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-#define ANNOTATION_HELD_BY "kiln.hpc/held-by"
-
 static bool
 may_choose(const struct request *q)
 {
@@ -224,101 +222,6 @@ placing_admit(struct request *q,
         "Placing",
         "spec.nodeName is the scheduler's; ask for nodes by "
         "affinity (ksub -w)");
-}
-
-static bool
-sets_suspend(const struct json *operations)
-{
-    for (uint32_t i = 0; i < json_count(operations); i++) {
-        const char *path = json_get_text(json_at(operations, i), "path");
-
-        if (path != NULL && strcmp(path, "/spec/suspend") == 0
-            && json_is_true(json_get(json_at(operations, i), "value")))
-            return true;
-    }
-    return false;
-}
-
-/* Whether the request says so itself: not every change of a job that is held
- * already is a hold.
- */
-static bool
-asks_for_hold(const struct request *q)
-{
-    switch (q->format) {
-    case BODY_MERGE_PATCH:
-    case BODY_STRATEGIC_PATCH:
-    case BODY_APPLY:
-        return json_is_true(json_get_path(q->body, "spec.suspend"));
-    case BODY_JSON_PATCH:
-        return sets_suspend(q->body);
-    default:
-        return false;
-    }
-}
-
-/* An operator who holds another user's job signs the hold, also when the owner
- * holds it already, and releases both with it.
- */
-static void
-sign_hold(struct request *q, struct json *tree, const struct object *old_object)
-{
-    bool was_held = job_of(old_object)->spec.suspend;
-    bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
-    bool is_signed =
-        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY)
-        != NULL;
-    struct json *meta = json_get(tree, "metadata");
-    uid_t owner;
-
-    if (!principal_is_person(q->principal) || !object_owner(old_object, &owner)
-        || owner == q->principal->uid)
-        return;
-    if (is_held && (!was_held || (!is_signed && asks_for_hold(q))))
-        json_set_string(q->arena,
-                        json_make_object(q->arena, meta, "annotations"),
-                        ANNOTATION_HELD_BY,
-                        q->principal->name);
-    else if (!is_held && json_get(meta, "annotations") != NULL)
-        json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
-}
-
-/* Held by an operator: its owner cannot release it. */
-bool
-held_job_admit(struct request *q,
-               struct json *tree,
-               const struct object *old_object)
-{
-    struct json *meta = json_make_object(q->arena, tree, "metadata");
-    struct json *annotations = json_get(meta, "annotations");
-    const char *now = json_get_text(annotations, ANNOTATION_HELD_BY);
-    const char *by;
-    bool released;
-
-    if (old_object == NULL) {
-        if (now != NULL && q->principal->type == PRINCIPAL_USER)
-            json_remove(annotations, ANNOTATION_HELD_BY);
-        return true;
-    }
-    by = string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY);
-    if (q->principal->type != PRINCIPAL_USER) {
-        sign_hold(q, tree, old_object);
-        return true;
-    }
-    released = !json_is_true(json_get_path(tree, "spec.suspend"));
-    if (by == NULL && now == NULL)
-        return true;
-    if (by != NULL && now != NULL && strcmp(by, now) == 0 && !released)
-        return true;
-    return admission_refuse(
-        q,
-        tree,
-        "HeldJob",
-        by != NULL ? arena_printf(
-            q->arena,
-            "it is held by '%s'; only an operator can release it",
-            by)
-                   : "only operators sign a hold");
 }
 
 static bool

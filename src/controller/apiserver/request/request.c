@@ -43,12 +43,8 @@ request_old_tree(struct request *q, const struct object *old_object)
     return q->old_tree;
 }
 
-/* Frees the memory the request was made of: body, trees and texts of options.
- * Its reply may refer to none of it. While the request waits for the disk, the
- * next one uses the memory.
- */
-static void
-forget(struct request *q)
+void
+request_forget(struct request *q)
 {
     arena_rewind(q->arena, &q->mark);
     q->text = NULL;
@@ -94,14 +90,14 @@ void
 request_commit(struct request *q, struct store_txn *txn TAKES)
 {
     if (is_object_alone(&q->reply))
-        forget(q);
+        request_forget(q);
     store_commit(txn, finish_now, q);
 }
 
 void
 request_commit_success(struct request *q, struct store_txn *txn TAKES, int code)
 {
-    forget(q);
+    request_forget(q);
     reply_success(&q->reply, code);
     store_commit(txn, finish_now, q);
 }

@@ -153,6 +153,32 @@ check_pod(struct member *m, const struct object *object)
     return true;
 }
 
+/* The binding and the hold of a Job come one after the other here, whatever
+ * they crossed on their way: what has no node when its Job is held gets none.
+ */
+static bool
+check_hold(struct member *m, const struct object *pod)
+{
+    struct request *q = m->q;
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const char *node = pod_of(pod)->spec.node_name;
+    const struct object *job;
+
+    if (owner == NULL || q->server->policy->is_conformance
+        || (node != NULL && node[0] != '\0'))
+        return true;
+    job = store_find(q->server->store,
+                     STORE_PENDING,
+                     &job_kind,
+                     pod->meta->namespace,
+                     owner->name);
+    if (job == NULL || !meta_is_controlled_by(pod->meta, job)
+        || string_map_find(&job->meta->annotations, ANNOTATION_HOLD) == NULL)
+        return true;
+    return refuse(m, arena_printf(q->arena, "job %s is held", owner->name));
+}
+
 /* An allocation that cannot be read would block every later binding on the
  * node.
  */
@@ -347,8 +373,8 @@ static bool
 check(struct member *m, const struct object *pod)
 {
     return authorization_covers(m->q, pod) && read_target(m)
-           && check_pod(m, pod) && check_allocation(m) && check_node(m)
-           && check_disjoint(m);
+           && check_pod(m, pod) && check_hold(m, pod) && check_allocation(m)
+           && check_node(m) && check_disjoint(m);
 }
 
 static bool

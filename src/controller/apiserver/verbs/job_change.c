@@ -50,36 +50,25 @@ make_cancel(UNUSED const struct apiserver *server,
 }
 
 static struct json *
-make_suspension(const struct job *job,
-                bool is_suspended,
-                struct arena *arena,
-                const char **ret_words)
-{
-    struct json *patch;
-
-    if (job_is_finished(job)) {
-        *ret_words = "has ended already";
-        return NULL;
-    }
-    *ret_words = is_suspended ? "held" : "released";
-    patch = json_object(arena);
-    json_set_bool(arena,
-                  json_make_object(arena, patch, "spec"),
-                  "suspend",
-                  is_suspended);
-    return patch;
-}
-
-static struct json *
 make_hold(UNUSED const struct apiserver *server,
-          UNUSED const struct principal *principal,
+          const struct principal *principal,
           const struct object *object,
           struct arena *arena,
           const char **ret_words)
 {
-    return make_suspension(job_of(object), true, arena, ret_words);
+    const struct job *job = job_of(object);
+    enum job_state state = job_find_state(job);
+
+    *ret_words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    *ret_words = job_state_words(state)->class == JOB_STATE_RUNS
+                     ? "held; what runs of it goes on"
+                     : "held";
+    return annotate(arena, ANNOTATION_HOLD, principal->name);
 }
 
+/* Also of a Job that is suspended: a former release held it so. */
 static struct json *
 make_release(UNUSED const struct apiserver *server,
              UNUSED const struct principal *principal,
@@ -87,7 +76,29 @@ make_release(UNUSED const struct apiserver *server,
              struct arena *arena,
              const char **ret_words)
 {
-    return make_suspension(job_of(object), false, arena, ret_words);
+    const struct job *job = job_of(object);
+    struct json *patch = json_object(arena), *at;
+
+    *ret_words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    *ret_words = "is not held";
+    if (!job_is_held(job))
+        return NULL;
+    *ret_words = "released";
+    if (string_map_find(&object->meta->annotations, ANNOTATION_HOLD) != NULL) {
+        at = json_make_object(arena, patch, "metadata");
+        json_set(arena,
+                 json_make_object(arena, at, "annotations"),
+                 ANNOTATION_HOLD,
+                 json_null(arena));
+    }
+    if (job->spec.suspend)
+        json_set_bool(arena,
+                      json_make_object(arena, patch, "spec"),
+                      "suspend",
+                      false);
+    return patch;
 }
 
 /* The number of pods made so far. The pods are counted as well, because the
@@ -139,11 +150,39 @@ make_requeue(const struct apiserver *server,
                     arena_printf(arena, "%" PRId64, before));
 }
 
+/* One patch: no pod is made in between. */
+static struct json *
+make_requeue_and_hold(const struct apiserver *server,
+                      const struct principal *principal,
+                      const struct object *object,
+                      struct arena *arena,
+                      const char **ret_words)
+{
+    struct json *patch =
+        make_requeue(server, principal, object, arena, ret_words);
+    struct json *at;
+
+    if (job_is_finished(job_of(object)))
+        return NULL;
+    if (patch == NULL) {
+        *ret_words = "held";
+        return annotate(arena, ANNOTATION_HOLD, principal->name);
+    }
+    *ret_words = "requeued and held";
+    at = json_make_object(arena, patch, "metadata");
+    json_set_string(arena,
+                    json_make_object(arena, at, "annotations"),
+                    ANNOTATION_HOLD,
+                    principal->name);
+    return patch;
+}
+
 static const struct job_change changes[] = {
     {"cancel", make_cancel},
     {"hold", make_hold},
     {"release", make_release},
     {"requeue", make_requeue},
+    {"requeueAndHold", make_requeue_and_hold},
 };
 
 const struct job_change *

@@ -180,7 +180,7 @@ explain_job_alone(struct request *q,
                   failed->message != NULL ? failed->message : "it failed");
     else if (job_is_finished(job))
         set_cause(q, answer, "Ended", "Complete", "it is complete");
-    else if (job->spec.suspend)
+    else if (job_is_held(job) && pods->placed == 0)
         set_cause(q,
                   answer,
                   "Held",
@@ -218,7 +218,7 @@ explain_job(struct request *q, const struct object *object)
                       &pods);
     q->answer = start_answer(q);
     add_pods(q, q->answer, &pods);
-    if (pods.first == NULL) {
+    if (pods.first == NULL || job_is_held(job_of(object))) {
         explain_job_alone(q, q->answer, object, &pods);
         return;
     }

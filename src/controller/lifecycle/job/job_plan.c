@@ -240,7 +240,7 @@ find_state(const struct job *job,
         return JOB_STATE_ENDING;
     if (t->placed > 0)
         return JOB_STATE_STARTING;
-    if (job->spec.suspend)
+    if (job_is_held(job))
         return JOB_STATE_HELD;
     return waits_again(t) ? JOB_STATE_REQUEUED : JOB_STATE_PENDING;
 }
@@ -285,6 +285,16 @@ plan_interruption(const struct job *job,
         job_report_requeued(report, before);
 }
 
+/* No new pods, and none of those that wait gets a node; what has one goes on. */
+static void
+plan_hold(const struct job *job,
+          const struct job_pod_counts *t,
+          struct job_plan *plan)
+{
+    plan->n_remove = count_pods_to_remove(job, t);
+    plan->hold_waiting = t->live - t->n_expected - t->placed > t->held;
+}
+
 /* From its first pod on, though that may have failed by now: the deadline of a
  * Job whose pods fail at once counts through the waits between them.
  */
@@ -314,12 +324,15 @@ job_plan(const struct job *job,
     } else {
         if (job_pod_counts_excuses(job))
             plan_interruption(job, t, &report, &plan);
+        else if (job_is_held(job))
+            plan_hold(job, t, &plan);
         else if (job->spec.begin_at_us > now_us)
             plan.wake_after_us = job->spec.begin_at_us - now_us;
         else if (backoff > 0)
             plan.wake_after_us = backoff;
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
+        plan.release_waiting = t->held > 0 && !job_is_held(job);
         wake_at_deadline(job, now_us, &plan);
         if (has_started(job, t))
             job_report_start(&report, t->began_us);

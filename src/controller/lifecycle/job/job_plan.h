@@ -38,6 +38,8 @@ struct job_plan {
     unsigned n_create;
     bool delete_active;     /* the job is over, suspended or requeued */
     int64_t n_remove;       /* so many of the live pods are to go */
+    bool hold_waiting;      /* pods without a node are to be marked as held */
+    bool release_waiting;   /* or not any more */
     int64_t wake_after_us;  /* look again then; 0: when something changes */
     struct json *status;    /* a merge patch's "status", or NULL: no change */
     bool status_is_urgent;  /* more than counts: not to be put off */

@@ -519,6 +519,7 @@ enum sight {
     SEEN_PLACED = 128,
     SEEN_RUNNING = 256,
     SEEN_SILENT = 512,
+    SEEN_HELD = 1024,
 };
 
 static unsigned
@@ -531,6 +532,8 @@ live_sight_of(const struct pod *pod)
         sight |= SEEN_READY;
     if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0')
         sight |= SEEN_PLACED;
+    else if (string_map_find(&pod->meta.annotations, ANNOTATION_HOLD) != NULL)
+        sight |= SEEN_HELD;
     if (strcmp(phase, "Running") == 0)
         sight |= SEEN_RUNNING;
     if (strcmp(phase, "Unknown") == 0)
@@ -569,6 +572,7 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
     t->placed += change(was, is, SEEN_PLACED);
     t->running += change(was, is, SEEN_RUNNING);
     t->silent += change(was, is, SEEN_SILENT);
+    t->held += change(was, is, SEEN_HELD);
     t->ending += change(was, is, SEEN_ENDING);
     t->deleting += change(was, is, SEEN_DELETING);
     if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)

@@ -310,6 +310,22 @@ job_report_start(struct job_report *r, int64_t began_us)
                  began_us > 0 ? began_us : r->now_us);
 }
 
+/* An event of who has held the Job, and that it was released. */
+static void
+tell_hold(struct job_report *r, const char *was, enum job_state state)
+{
+    const char *by =
+        string_map_find(&r->job->meta.annotations, ANNOTATION_HOLD);
+
+    if (state == JOB_STATE_HELD && by != NULL)
+        r->event =
+            (struct job_event){false,
+                               "Held",
+                               arena_printf(r->arena, "Held by %.100s", by)};
+    else if (job_state_of_name(was) == JOB_STATE_HELD && !job_is_held(r->job))
+        r->event = (struct job_event){false, "Released", "Released"};
+}
+
 void
 job_report_state(struct job_report *r, enum job_state state)
 {
@@ -321,6 +337,8 @@ job_report_state(struct job_report *r, enum job_state state)
             && json_count(r->status) == 0))
         return;
     json_set_string(r->arena, r->status, "state", is);
+    if (r->event.reason == NULL)
+        tell_hold(r, was, state);
 }
 
 void

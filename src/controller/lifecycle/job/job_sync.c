@@ -255,6 +255,72 @@ job_sync_delete_active(struct job_sync *sync)
                              sync);
 }
 
+/* ---- Pods that are held ---- */
+
+struct holding {
+    struct job_sync *sync;
+    bool is_held;
+};
+
+static void
+on_held(const struct client_reply *reply, void *context)
+{
+    struct job_sync *sync = context;
+
+    (void)check_written(sync, reply);
+    end_call(sync);
+}
+
+static bool
+is_marked_as_held(const struct object *pod)
+{
+    return string_map_find(&pod->meta->annotations, ANNOTATION_HOLD) != NULL;
+}
+
+static void
+hold_pod(const struct object *pod, void *context)
+{
+    const struct holding *h = context;
+    const char *node = pod_of(pod)->spec.node_name;
+    struct arena *arena;
+    struct json *body, *meta;
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &pod_kind,
+        .namespace = pod->meta->namespace,
+        .name = pod->meta->name,
+    };
+
+    if (!is_live(pod) || (node != NULL && node[0] != '\0')
+        || is_marked_as_held(pod) == h->is_held)
+        return;
+    arena = arena_new(0);
+    body = json_object(arena);
+    meta = json_make_object(arena, body, "metadata");
+    json_set_string(arena,
+                    meta,
+                    "resourceVersion",
+                    pod->meta->resource_version);
+    json_set(arena,
+             json_make_object(arena, meta, "annotations"),
+             ANNOTATION_HOLD,
+             h->is_held ? json_string(arena, "true") : json_null(arena));
+    request.body = body;
+    h->sync->calls++;
+    client_call(h->sync->settings->client, arena, &request, on_held, h->sync);
+}
+
+void
+job_sync_hold_waiting(struct job_sync *sync, bool is_held)
+{
+    struct holding h = {sync, is_held};
+
+    object_cache_visit_owned(sync->settings->cache,
+                             sync->job->meta->uid,
+                             hold_pod,
+                             &h);
+}
+
 /* ---- Pods that are more than wanted ---- */
 
 static void

@@ -50,6 +50,12 @@ void job_sync_end(struct job_sync *sync);
 void job_sync_create(struct job_sync *sync, const struct job_plan_pod *pod);
 void job_sync_delete_active(struct job_sync *sync);
 void job_sync_remove_pods(struct job_sync *sync, int64_t n);
+
+/* Marks the pods that have no node as held, or takes that off them. One that is
+ * given a node meanwhile is left alone.
+ */
+void job_sync_hold_waiting(struct job_sync *sync, bool is_held);
+
 void job_sync_write(struct job_sync *sync,
                     struct arena *arena TAKES,
                     struct json *status,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bind_call.h - POST pods/NAME/binding, with the allocation; and of several
- * pods at once, all or none, POST bindings
+/* bind_call.h - POST pods/NAME/binding, with the allocation
  *
  * Thread: the scheduler's.
  */
@@ -13,21 +12,10 @@ struct pod_view;
 struct topology_index;
 
 /* Grant NULL: the node has no topology, and the pod gets no allocation. */
-struct bind_member {
-    const struct pod_view *pod;
-    const char *node_name;
-    const struct grant *grant;
-    const struct topology_index *topology_index;
-};
-
 struct client_call *bind_call(struct client *client,
-                              const struct bind_member *member,
+                              const struct pod_view *pod,
+                              const char *node_name,
+                              const struct grant *grant,
+                              const struct topology_index *topology_index,
                               client_done_fn *done,
                               void *context);
-
-/* Pods of one namespace, 512 at most. */
-struct client_call *bind_call_group(struct client *client,
-                                    const struct bind_member *members,
-                                    unsigned count,
-                                    client_done_fn *done,
-                                    void *context);

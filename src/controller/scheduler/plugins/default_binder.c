@@ -30,5 +30,4 @@ const struct plugin default_binder_plugin = {
     .name = "DefaultBinder",
     .make = default_binder_make,
     .bind = default_binder_bind,
-    .binds_groups = true,
 };

@@ -8,7 +8,6 @@
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/queue/pod_group.h"
 
 static bool
 ask_hint(const struct profile *profile,
@@ -52,22 +51,13 @@ ask_plugin(const struct profile_entry *e,
             || ask_hint(p->profile,
                         e,
                         wake,
-                        wake_strategy_pod(p),
+                        p->pod,
                         event,
                         old_object,
                         new_object))
             return WAKE_AFTER_BACKOFF;
     }
     return WAKE_SKIP;
-}
-
-const struct pod_view *
-wake_strategy_pod(const struct queued_pod *p)
-{
-    const struct pod_group *g = p->pod_group;
-
-    return g != NULL && g->leader == p && g->rejected != NULL ? g->rejected->pod
-                                                              : p->pod;
 }
 
 enum wake_strategy

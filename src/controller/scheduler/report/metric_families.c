@@ -9,8 +9,7 @@
 static const char *const queue_names[] = {"active",
                                           "backoff",
                                           "unschedulable",
-                                          "gated",
-                                          "in_group"};
+                                          "gated"};
 static const char *const cache_names[] = {"nodes", "pods", "assumed_pods"};
 
 #define MOST_BOUNDS 24

@@ -298,6 +298,29 @@ job_is_finished(const struct job *job)
 
 /* ---- The state ---- */
 
+static const char *
+annotation_of(const struct job *job, const char *name)
+{
+    return string_map_find(&job->meta.annotations, name);
+}
+
+bool
+job_is_held(const struct job *job)
+{
+    return job->spec.suspend || annotation_of(job, ANNOTATION_HOLD) != NULL;
+}
+
+bool
+job_is_held_by_operator(const struct job *job)
+{
+    const char *by = annotation_of(job, ANNOTATION_HOLD);
+    const char *owner = annotation_of(job, ANNOTATION_USER);
+
+    if (job->spec.suspend && annotation_of(job, ANNOTATION_HELD_BY) != NULL)
+        return true;
+    return by != NULL && (owner == NULL || strcmp(by, owner) != 0);
+}
+
 static enum job_state
 find_ending(const struct job *job, const struct job_condition *failed)
 {
@@ -335,9 +358,9 @@ job_find_state(const struct job *job)
         || job_find_condition(job, "SuccessCriteriaMet") != NULL)
         return JOB_STATE_ENDING;
     if (state == JOB_STATE_NONE || job_state_is_ended(state)
-        || (state == JOB_STATE_HELD && !job->spec.suspend))
+        || (state == JOB_STATE_HELD && !job_is_held(job)))
         state = find_plain_state(job);
-    if (job_state_words(state)->class == JOB_STATE_WAITS && job->spec.suspend)
+    if (job_state_words(state)->class == JOB_STATE_WAITS && job_is_held(job))
         return JOB_STATE_HELD;
     return state;
 }
@@ -529,6 +552,7 @@ static const struct right rights[] = {
 static const char *const operator_fields[] = {
     "metadata.annotations",
     "metadata.labels",
+    "metadata.managedFields", /* which follow from the change */
     "metadata.resourceVersion",
     "metadata.generation",
     "spec.suspend",

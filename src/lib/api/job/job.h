@@ -69,7 +69,7 @@ struct job_spec {
     const char *managed_by;             /* NULL: the job controller */
     const int64_t *ttl_seconds_after_finished;
     const char *completion_mode; /* NonIndexed, Indexed */
-    bool suspend;                /* held */
+    bool suspend;                /* has no pods */
     const struct label_selector *selector;
     struct pod_template template_;
     const struct job_blob *script;
@@ -154,6 +154,12 @@ const char *job_recency(const char *user, int64_t hour, char buffer[64]);
 #define SUBMISSION_KEY_MAX 48
 
 bool job_is_finished(const struct job *job);
+
+/* Held: no new pods are made. Also a Job that is suspended, which is how former
+ * releases held it. By an operator: its owner cannot release it.
+ */
+bool job_is_held(const struct job *job);
+bool job_is_held_by_operator(const struct job *job);
 
 /* The state, whoever reads it: the one in the status, or, where that is behind
  * what the rest of the Job says (held a moment ago, or written by a former

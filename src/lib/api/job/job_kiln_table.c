@@ -201,12 +201,27 @@ add_partition(struct table_row *row)
     table_cell(row, string_map_find(&spec->node_selector, LABEL_PARTITION));
 }
 
+/* The Job's status may be some seconds behind its first pod. */
+static enum job_state
+find_state(const struct summary *s)
+{
+    enum job_state state = job_find_state(s->job);
+    const struct pod *pod = s->pod;
+
+    if (job_state_words(state)->class != JOB_STATE_WAITS || pod == NULL
+        || pod->meta.deleted_at_us != 0 || pod_is_finished(pod)
+        || pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
+        return state;
+    return pod->status.phase != NULL
+                   && strcmp(pod->status.phase, "Running") == 0
+               ? JOB_STATE_RUNNING
+               : JOB_STATE_STARTING;
+}
+
 static void
 add_state(struct table_row *row)
 {
-    const struct job *job = job_of(row->object);
-
-    table_cell(row, job_state_words(job_find_state(job))->name);
+    table_cell(row, job_state_words(find_state(row->summary))->name);
 }
 
 static void

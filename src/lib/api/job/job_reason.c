@@ -413,8 +413,7 @@ tell_cause(const struct job_reason_facts *f,
 static enum job_reason
 tell_hold(const struct job *job, struct strbuf *words)
 {
-    bool is_admin =
-        string_map_find(&job->meta.annotations, "kiln.hpc/held-by") != NULL;
+    bool is_admin = job_is_held_by_operator(job);
 
     strbuf_add_text(words,
                     is_admin ? "held by an operator" : "held by its user");
@@ -556,7 +555,7 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
     if (f->pod != NULL && is_placed(f->pod)
         && (job == NULL || !has_end(f->pod)))
         return tell_placed(f, words);
-    if (job != NULL && job->spec.suspend)
+    if (job != NULL && job_is_held(job))
         return tell_hold(job, words);
     if (job != NULL && job->spec.begin_at_us > f->now_us)
         return tell_begin(f, words);

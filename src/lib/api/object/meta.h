@@ -109,7 +109,13 @@ void meta_redact(struct arena *arena, struct json *object);
     "kiln.hpc/requeue-before" /* pods made before do not count */
 #define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
 #define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
-#define ANNOTATION_CANCEL         "kiln.hpc/cancel"   /* by whom; ends a Job */
+#define ANNOTATION_CANCEL         "kiln.hpc/cancel" /* by whom; ends a Job */
+/* On Jobs, who holds it and since when: no new pods are made. On pods: it is
+ * not to be placed, for its Job's sake.
+ */
+#define ANNOTATION_HOLD           "kiln.hpc/hold"
+#define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
+#define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* a suspended Job's operator */
 #define ANNOTATION_JOB_NAME       "kiln.hpc/job-name" /* ksub -J */
 #define ANNOTATION_JOB_ID         "kiln.hpc/job-id"   /* on pods: status.id */
 #define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */

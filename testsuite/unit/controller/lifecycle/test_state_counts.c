@@ -157,7 +157,7 @@ START_TEST(a_job_goes_from_state_to_state_and_out)
         "{namespace=\"physics\",state=\"Running\",reason=\"\"} 1;");
     fail_job("physics", "DeadlineExceeded");
     ck_assert_str_eq(look("kiln_jobs"),
-                     "{namespace=\"physics\",state=\"Failed\",reason="
+                     "{namespace=\"physics\",state=\"Deadline\",reason="
                      "\"DeadlineExceeded\"} 1;");
 
     fake_client_remove(api, &job_kind, "physics", "j");
@@ -176,7 +176,7 @@ START_TEST(a_job_that_succeeded_is_complete)
 
     ck_assert_str_eq(
         look("kiln_jobs"),
-        "{namespace=\"physics\",state=\"Complete\",reason=\"\"} 1;");
+        "{namespace=\"physics\",state=\"Completed\",reason=\"\"} 1;");
     end();
 }
 END_TEST

@@ -587,6 +587,56 @@ START_TEST(a_waiting_pod_that_goes_leaves_the_queue)
 }
 END_TEST
 
+#define POD_MARKED(mark)                                                     \
+    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\"," \
+    "\"annotations\":{" mark "}},\"spec\":{\"containers\":[{\"name\":"       \
+    "\"main\"}]}}"
+#define HELD "\"kiln.hpc/hold\":\"true\""
+
+START_TEST(a_held_pod_leaves_the_queue_until_it_is_released)
+{
+    struct world *w = world_new(NULL);
+
+    fake_client_put(w->api, &pod_kind, POD_MARKED(""));
+    world_settle(w);
+    fake_client_put(w->api, &pod_kind, POD_MARKED(HELD));
+    world_add_node(w, "n1", 4);
+    world_advance(w, 60000);
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+    ck_assert_uint_eq(scheduler_count(w->scheduler).active, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).unschedulable_pods, 0);
+
+    fake_client_put(w->api, &pod_kind, POD_MARKED(""));
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    world_free(w);
+}
+END_TEST
+
+/* The API refuses what is bound after its Job is held; the mark comes later. */
+START_TEST(a_pod_that_is_held_while_it_is_bound_waits_for_its_release)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 4);
+    fake_client_put(w->api, &pod_kind, POD_MARKED(""));
+    fake_client_fail(w->api, CLIENT_CREATE, "binding", 409, "Conflict");
+    fake_client_run(w->api);
+    scheduler_work(w->scheduler, 10);
+    fake_client_put(w->api, &pod_kind, POD_MARKED(HELD));
+    world_settle(w);
+    world_advance(w, 60000);
+    ck_assert_str_eq(world_node_of(w, "a"), "");
+    ck_assert_uint_eq(scheduler_count(w->scheduler).assumed, 0);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).backoff, 0);
+
+    fake_client_put(w->api, &pod_kind, POD_MARKED(""));
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "a"), "n1");
+    world_free(w);
+}
+END_TEST
+
 SUITE("scheduler",
       a_pod_gets_whole_cores_on_one_numa_node,
       a_pod_without_placement_runs_in_the_shared_pool,
@@ -612,4 +662,6 @@ SUITE("scheduler",
       a_waiting_pod_that_is_deleted_at_once_leaves_the_queue,
       equal_pods_start_in_the_order_they_came,
       a_more_important_pod_makes_room_and_gets_exact_cores,
-      nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)
+      nobody_is_evicted_for_a_pod_that_would_not_fit_even_so,
+      a_held_pod_leaves_the_queue_until_it_is_released,
+      a_pod_that_is_held_while_it_is_bound_waits_for_its_release)

@@ -398,6 +398,97 @@ START_TEST(jobs_of_root_and_of_system_users_are_refused)
 }
 END_TEST
 
+static int
+annotate(struct world *w, const struct principal *who, const char *annotations)
+{
+    CLEANUP_FREE char *body =
+        xasprintf("{\"metadata\":{\"annotations\":{%s}}}", annotations);
+
+    return world_code(w, who, HTTP_PATCH, JOBS "/j", body);
+}
+
+static void
+check_holder(struct world *w, const char *name)
+{
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &alice, HTTP_GET, JOBS "/j", NULL);
+    const struct json *all = json_get_path(a.body, "metadata.annotations");
+    const char *by = json_get_text(all, "kiln.hpc/hold");
+    const char *at = json_get_text(all, "kiln.hpc/hold-at");
+
+    if (name == NULL) {
+        ck_assert_ptr_null(by);
+        ck_assert_ptr_null(at);
+        return;
+    }
+    ck_assert_str_eq(by, name);
+    ck_assert_ptr_nonnull(at);
+    ck_assert_uint_eq(strlen(at), strlen("2026-01-01T00:00:00Z"));
+}
+
+#define HOLD(text)    "\"kiln.hpc/hold\":\"" text "\""
+#define HOLD_AT(text) "\"kiln.hpc/hold-at\":\"" text "\""
+#define RELEASE       "\"kiln.hpc/hold\":null"
+
+START_TEST(a_hold_is_signed_and_released_by_its_holder_and_by_operators)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+
+    /* the owner's own, whatever name it is asked by */
+    ck_assert_int_eq(annotate(&w, &alice, HOLD_AT("yesterday")), 200);
+    check_holder(&w, NULL);
+    ck_assert_int_eq(annotate(&w, &alice, HOLD("olga") "," HOLD_AT("long ago")),
+                     200);
+    check_holder(&w, "alice");
+    ck_assert_int_eq(annotate(&w, &alice, HOLD("alice") "," HOLD_AT("x")), 200);
+    check_holder(&w, "alice");
+    ck_assert_int_eq(annotate(&w, &bob, RELEASE), 403);
+    ck_assert_int_eq(annotate(&w, &alice, RELEASE), 200);
+    check_holder(&w, NULL);
+
+    /* an operator takes it over, but not by another change */
+    annotate(&w, &alice, HOLD("alice"));
+    ck_assert_int_eq(annotate(&w, &operator_, "\"note\":\"seen\""), 200);
+    check_holder(&w, "alice");
+    ck_assert_int_eq(annotate(&w, &operator_, HOLD("olga")), 200);
+    check_holder(&w, "olga");
+    ck_assert_int_eq(annotate(&w, &alice, RELEASE), 403);
+    ck_assert_int_eq(annotate(&w, &alice, HOLD("alice")), 200);
+    check_holder(&w, "olga");
+    ck_assert_int_eq(annotate(&w, &alice, HOLD("")), 200);
+    check_holder(&w, "olga");
+    ck_assert_int_eq(annotate(&w, &admin, HOLD("root")), 200);
+    check_holder(&w, "root");
+    ck_assert_int_eq(annotate(&w, &operator_, RELEASE), 200);
+    check_holder(&w, NULL);
+}
+END_TEST
+
+START_TEST(a_hold_of_the_former_release_is_one_and_can_be_released)
+{
+    CLEANUP_WORLD struct world w;
+    const char *release = "{\"spec\":{\"suspend\":false},\"metadata\":{"
+                          "\"annotations\":{\"kiln.hpc/hold\":null}}}";
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+    world_code(&w,
+               &operator_,
+               HTTP_PATCH,
+               JOBS "/j",
+               "{\"spec\":{\"suspend\":true}}");
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
+                     403);
+    ck_assert_int_eq(world_code(&w, &operator_, HTTP_PATCH, JOBS "/j", release),
+                     200);
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_PATCH, JOBS "/j", release),
+                     200);
+}
+END_TEST
+
 SUITE("authorization",
       a_user_changes_and_deletes_only_what_is_theirs,
       a_user_deletes_of_a_collection_only_what_is_theirs,
@@ -413,4 +504,6 @@ SUITE("authorization",
       an_agent_renews_only_its_own_lease,
       root_of_a_machine_is_not_root_of_the_cluster,
       the_scheduler_binds_and_the_lifecycle_does_not,
-      jobs_of_root_and_of_system_users_are_refused)
+      jobs_of_root_and_of_system_users_are_refused,
+      a_hold_is_signed_and_released_by_its_holder_and_by_operators,
+      a_hold_of_the_former_release_is_one_and_can_be_released)

@@ -426,6 +426,62 @@ START_TEST(a_hundred_are_bound_together_and_513_are_too_many)
 }
 END_TEST
 
+static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE,
+                                                .name = "lifecycle"};
+
+/* A pod that belongs to the Job of that uid. */
+static void
+make_job_pod(struct world *w, const char *name, const char *uid)
+{
+    CLEANUP_FREE char *body =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{"
+                  "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+                  "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
+                  "\"containers\":[{\"name\":\"main\"}]}}",
+                  name,
+                  uid);
+
+    ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body),
+                     201);
+}
+
+START_TEST(no_pod_of_a_held_job_is_given_a_node)
+{
+    CLEANUP_WORLD struct world w;
+    CLEANUP_FREE char *uid = NULL;
+
+    world_init(&w);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
+
+        uid = xstrdup(answer_get(&a, "metadata.uid"));
+    }
+    make_job_pod(&w, "early", uid);
+    make_job_pod(&w, "waits", uid);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("alone"));
+    ck_assert_int_eq(bind_pod(&w, "early", BINDING("n1", "0")), 201);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                JOBS "/j",
+                                "{\"metadata\":{\"annotations\":{"
+                                "\"kiln.hpc/hold\":\"x\"}}}"),
+                     200);
+    ck_assert_int_eq(bind_pod(&w, "waits", BINDING("n1", "1")), 409);
+    ck_assert_int_eq(bind_pod(&w, "alone", BINDING("n1", "2")), 201);
+
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                JOBS "/j",
+                                "{\"metadata\":{\"annotations\":{"
+                                "\"kiln.hpc/hold\":null}}}"),
+                     200);
+    ck_assert_int_eq(bind_pod(&w, "waits", BINDING("n1", "1")), 201);
+}
+END_TEST
+
 SUITE("bind",
       a_binding_sets_node_allocation_and_condition,
       no_core_is_given_twice,
@@ -443,4 +499,5 @@ SUITE("bind",
       a_group_that_is_no_group_is_refused,
       a_dry_run_of_a_group_binds_none,
       a_group_is_the_schedulers_to_bind_and_kilns_own,
-      a_hundred_are_bound_together_and_513_are_too_many)
+      a_hundred_are_bound_together_and_513_are_too_many,
+      no_pod_of_a_held_job_is_given_a_node)

@@ -1148,6 +1148,126 @@ START_TEST(the_last_run_says_who_pushed_it_out)
 }
 END_TEST
 
+static void
+given_held_pod(const char *name)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+        "\"%s\",\"namespace\":\"default\",\"annotations\":{"
+        "\"kiln.hpc/hold\":\"true\"}},\"spec\":{\"containers\":"
+        "[{\"name\":\"main\"}]},\"status\":{}}",
+        name);
+    const struct object *pod = parse(&pod_kind, text);
+
+    job_pod_counts_see(counts, job_of(job), pod_of(pod));
+    object_unref(pod);
+}
+
+#define HOLD "\"kiln.hpc/hold\":\"alice\""
+
+START_TEST(a_held_job_makes_no_pods_and_says_who_holds_it)
+{
+    struct job_plan plan;
+
+    given_job(HOLD, "", "\"id\":7");
+    plan = plan_at(NOW);
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert(!plan.hold_waiting && !plan.delete_active);
+    ck_assert_str_eq(json_get_text(plan.status, "state"), "Held");
+    ck_assert_str_eq(plan.event.message, "Held by alice");
+    done();
+
+    given_job("", "", "\"id\":7,\"state\":\"Held\"");
+    plan = plan_at(NOW);
+    ck_assert_uint_eq(plan.n_create, 1);
+    ck_assert_str_eq(json_get_text(plan.status, "state"), "Pending");
+    ck_assert_str_eq(plan.event.reason, "Released");
+    done();
+}
+END_TEST
+
+START_TEST(what_has_a_node_goes_on_while_its_job_is_held)
+{
+    struct job_plan plan;
+
+    given_job(HOLD, "\"parallelism\":4,\"completions\":9", "");
+    given_pod("j-0", "\"phase\":\"Running\"");
+    given_pod("j-1", "\"phase\":\"Pending\"");
+    given_waiting_pod("j-2");
+    given_held_pod("j-3");
+    plan = plan_at(NOW);
+    ck_assert(plan.hold_waiting);
+    ck_assert(!plan.delete_active && !plan.release_waiting);
+    ck_assert_int_eq(plan.n_remove, 0);
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert_str_eq(json_get_text(plan.status, "state"), "Running");
+
+    given_held_pod("j-2");
+    ck_assert(!plan_at(NOW).hold_waiting);
+    given_pod("j-0", "\"phase\":\"Succeeded\"");
+    given_pod("j-1", "\"phase\":\"Succeeded\"");
+    plan = plan_at(NOW);
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert_str_eq(json_get_text(plan.status, "state"), "Held");
+    done();
+}
+END_TEST
+
+START_TEST(released_the_pods_that_wait_are_as_before)
+{
+    struct job_plan plan;
+
+    given_job("", "", "\"active\":1,\"attempts\":1,\"state\":\"Held\"");
+    given_held_pod("j-0");
+    plan = plan_at(NOW);
+    ck_assert(plan.release_waiting && !plan.hold_waiting);
+    ck_assert_uint_eq(plan.n_create, 0);
+    given_waiting_pod("j-0");
+    ck_assert(!plan_at(NOW).release_waiting);
+    done();
+}
+END_TEST
+
+START_TEST(a_failure_of_a_held_job_counts_and_is_tried_again_when_released)
+{
+    struct job_plan plan;
+
+    given_job(HOLD, "\"backoffLimit\":3", "\"attempts\":1");
+    given_pod("j-0", FAILED_WITH("1"));
+    plan = plan_at(NOW + 3600 * INT64_C(1000000));
+    ck_assert_int_eq(json_get_int(plan.status, "failed", 0), 1);
+    ck_assert_uint_eq(plan.n_create, 0);
+    ck_assert_int_eq(plan.wake_after_us, 0);
+    done();
+
+    given_job(HOLD, "\"backoffLimit\":0", "\"attempts\":1");
+    given_pod("j-0", FAILED_WITH("1"));
+    ck_assert_str_eq(state_at(NOW), "Failed");
+    done();
+}
+END_TEST
+
+START_TEST(a_job_that_is_requeued_and_held_stops_and_waits)
+{
+    struct job_plan plan;
+
+    given_job("\"kiln.hpc/requeue-before\":\"1\"," HOLD,
+              "\"backoffLimit\":0",
+              "\"attempts\":1,\"active\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+    ck_assert(plan_at(NOW).delete_active);
+    given_pod_gone(",\"deletionTimestamp\":\"2023-11-14T22:13:20Z\"",
+                   "j-0",
+                   "\"phase\":\"Running\"");
+    plan = plan_at(NOW);
+    ck_assert_int_eq(json_get_int(plan.status, "requeued", 0), 1);
+    ck_assert_int_eq(json_get_int(plan.status, "excused", 0), 1);
+    ck_assert_str_eq(json_get_text(plan.status, "state"), "Held");
+    ck_assert_uint_eq(plan.n_create, 0);
+    done();
+}
+END_TEST
+
 SUITE("job_plan",
       a_job_that_fails_at_once_has_started_with_its_first_pod,
       a_new_job_gets_its_pod,
@@ -1188,4 +1308,9 @@ SUITE("job_plan",
       an_ending_says_what_the_job_has_ended_of,
       a_job_that_is_over_ends_while_pods_are_left,
       an_ending_is_told_after_the_pods_are_gone,
-      the_last_run_says_who_pushed_it_out)
+      the_last_run_says_who_pushed_it_out,
+      a_held_job_makes_no_pods_and_says_who_holds_it,
+      what_has_a_node_goes_on_while_its_job_is_held,
+      released_the_pods_that_wait_are_as_before,
+      a_failure_of_a_held_job_counts_and_is_tried_again_when_released,
+      a_job_that_is_requeued_and_held_stops_and_waits)

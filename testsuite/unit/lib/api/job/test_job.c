@@ -34,6 +34,7 @@ parse(const char *meta, const char *spec, const char *status)
     "\"conditions\":[{\"type\":\"" type "\",\"status\":\"True\"," \
     "\"reason\":\"" reason "\"}]"
 #define LAST_RUN(reason) ",\"lastRun\":{\"reason\":\"" reason "\"}"
+#define HOLD             ",\"annotations\":{\"kiln.hpc/hold\":\"alice\"}"
 #define BACKOFF          CONDITION("Failed", "BackoffLimitExceeded")
 
 /* Also what a former release has stored, which wrote no state. */
@@ -61,6 +62,10 @@ START_TEST(every_reader_sees_the_same_state)
          JOB_STATE_RUNNING,
          0},
         {"", "", "\"state\":\"Held\"", JOB_STATE_PENDING, 0},
+        {HOLD, "", "", JOB_STATE_HELD, 0},
+        {HOLD, "", "\"state\":\"Requeued\"", JOB_STATE_HELD, 0},
+        {HOLD, "", "\"state\":\"Starting\"", JOB_STATE_STARTING, 0},
+        {HOLD, "", CONDITION("Complete", ""), JOB_STATE_COMPLETED, 0},
         {"",
          "",
          "\"state\":\"Running\"," CONDITION("FailureTarget", "Cancelled"),

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_hold.c - who holds a job, and who may release it
+ *
+ * A hold is the annotation kiln.hpc/hold of the Job. Whatever a request writes
+ * there, its value is the name of who holds it, and hold-at the time. A user
+ * releases what the same user holds, an operator everything; an operator who
+ * holds what its owner holds takes the hold over.
+ *
+ * Former releases held a Job by spec.suspend, and signed that of an operator by
+ * kiln.hpc/held-by. That still stands in stores, and is what clients of
+ * Kubernetes write: who suspends another user's Job signs it, and its owner does
+ * not resume it.
+ */
+#include <string.h>
+
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/json/json.h"
+
+static const char *
+annotation_of(const struct object *object, const char *name)
+{
+    return object != NULL ? string_map_find(&object->meta->annotations, name)
+                          : NULL;
+}
+
+/* NULL: away with it. */
+static void
+set(struct request *q, struct json *tree, const char *name, const char *value)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    const char *is = json_get_text(json_get(meta, "annotations"), name);
+
+    if (value != NULL && is != NULL && strcmp(is, value) == 0)
+        return; /* parts of the tree may be shared with the old one */
+    if (value != NULL)
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "annotations"),
+                        name,
+                        value);
+    else if (json_get(json_get(meta, "annotations"), name) != NULL)
+        json_remove(json_get(meta, "annotations"), name);
+}
+
+/* ---- Suspended ---- */
+
+static bool
+sets_suspend(const struct json *operations)
+{
+    for (uint32_t i = 0; i < json_count(operations); i++) {
+        const char *path = json_get_text(json_at(operations, i), "path");
+
+        if (path != NULL && strcmp(path, "/spec/suspend") == 0
+            && json_is_true(json_get(json_at(operations, i), "value")))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the request says so itself: not every change of a job that is held
+ * already is a hold.
+ */
+static bool
+asks_for_hold(const struct request *q)
+{
+    switch (q->format) {
+    case BODY_MERGE_PATCH:
+    case BODY_STRATEGIC_PATCH:
+    case BODY_APPLY:
+        return json_is_true(json_get_path(q->body, "spec.suspend"));
+    case BODY_JSON_PATCH:
+        return sets_suspend(q->body);
+    default:
+        return false;
+    }
+}
+
+/* An operator who holds another user's job signs the hold, also when the owner
+ * holds it already, and releases both with it.
+ */
+static void
+sign_suspension(struct request *q,
+                struct json *tree,
+                const struct object *old_object)
+{
+    bool was_held = job_of(old_object)->spec.suspend;
+    bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
+    bool is_signed =
+        string_map_find(&old_object->meta->annotations, ANNOTATION_HELD_BY)
+        != NULL;
+    struct json *meta = json_get(tree, "metadata");
+    uid_t owner;
+
+    if (!principal_is_person(q->principal) || !object_owner(old_object, &owner)
+        || owner == q->principal->uid)
+        return;
+    if (is_held && (!was_held || (!is_signed && asks_for_hold(q))))
+        json_set_string(q->arena,
+                        json_make_object(q->arena, meta, "annotations"),
+                        ANNOTATION_HELD_BY,
+                        q->principal->name);
+    else if (!is_held && json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
+}
+
+/* Suspended by an operator: its owner cannot resume it. */
+static bool
+admit_suspension(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
+                                    ANNOTATION_HELD_BY);
+    const char *by = annotation_of(old_object, ANNOTATION_HELD_BY);
+    bool is_held = json_is_true(json_get_path(tree, "spec.suspend"));
+
+    if (old_object == NULL) {
+        if (now != NULL && q->principal->type == PRINCIPAL_USER)
+            set(q, tree, ANNOTATION_HELD_BY, NULL);
+        return true;
+    }
+    if (q->principal->type != PRINCIPAL_USER) {
+        sign_suspension(q, tree, old_object);
+        return true;
+    }
+    if (by == NULL && now == NULL)
+        return true;
+    if (by != NULL && now != NULL && strcmp(by, now) == 0 && is_held)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "HeldJob",
+        by != NULL ? arena_printf(
+            q->arena,
+            "it is held by '%s'; only an operator can release it",
+            by)
+                   : "only operators sign a hold");
+}
+
+/* ---- Held ---- */
+
+static void
+sign(struct request *q, struct json *tree)
+{
+    char now[TIME_TEXT_SIZE];
+
+    time_format(clock_real_us(q->server->clock), false, now);
+    set(q, tree, ANNOTATION_HOLD, q->principal->name);
+    set(q, tree, ANNOTATION_HOLD_AT, now);
+}
+
+/* Whoever names another holder than the one that stands there asks for a hold
+ * of their own; a user who does has the job held already.
+ */
+static void
+admit_hold(struct request *q,
+           struct json *tree,
+           const struct object *old_object)
+{
+    const char *was = annotation_of(old_object, ANNOTATION_HOLD);
+    const char *now = json_get_text(json_get_path(tree, "metadata.annotations"),
+                                    ANNOTATION_HOLD);
+
+    if (was == NULL
+        || (q->principal->type != PRINCIPAL_USER && strcmp(was, now) != 0
+            && strcmp(was, q->principal->name) != 0)) {
+        sign(q, tree);
+        return;
+    }
+    set(q, tree, ANNOTATION_HOLD, was);
+    set(q,
+        tree,
+        ANNOTATION_HOLD_AT,
+        annotation_of(old_object, ANNOTATION_HOLD_AT));
+}
+
+static bool
+admit_release(struct request *q,
+              struct json *tree,
+              const struct object *old_object)
+{
+    const char *was = annotation_of(old_object, ANNOTATION_HOLD);
+
+    set(q, tree, ANNOTATION_HOLD_AT, NULL);
+    if (was == NULL || q->principal->type != PRINCIPAL_USER
+        || strcmp(was, q->principal->name) == 0)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "HeldJob",
+        arena_printf(q->arena,
+                     "it is held by '%s'; only an operator can release it",
+                     was));
+}
+
+bool
+held_job_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    const struct json *now =
+        json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD);
+
+    if (!admit_suspension(q, tree, old_object))
+        return false;
+    if (!principal_is_person(q->principal))
+        return true;
+    if (now == NULL)
+        return admit_release(q, tree, old_object);
+    if (old_object != NULL && job_is_finished(job_of(old_object))
+        && annotation_of(old_object, ANNOTATION_HOLD) == NULL)
+        return admission_refuse(q,
+                                tree,
+                                "HeldJob",
+                                "it has ended already; there is nothing left "
+                                "to hold");
+    admit_hold(q, tree, old_object);
+    return true;
+}
