@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/decimal.h"
 #include "lib/base/error.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
@@ -350,15 +351,6 @@ mac_of(const struct digest *key,
     digest_hmac(key->bytes, DIGEST_SIZE, parts, 2 * count, ret_mac);
 }
 
-#define NUMBER_SIZE 24
-
-static const char *
-number_text(char out[NUMBER_SIZE], uint64_t number)
-{
-    snprintf(out, NUMBER_SIZE, "%" PRIu64, number);
-    return out;
-}
-
 void
 protocol_request_mac(const struct digest *key,
                      uint64_t seq,
@@ -369,12 +361,12 @@ protocol_request_mac(const struct digest *key,
                      const char *sealed,
                      struct digest *ret_mac)
 {
-    char number[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    char number[DECIMAL_SIZE], hex[DIGEST_HEX_SIZE];
     char headers_hex[DIGEST_HEX_SIZE] = "";
     struct digest headers;
     const char *lines[] = {
         sealed != NULL ? "kiln-mac 2 request" : "kiln-mac 1 request",
-        number_text(number, seq),
+        decimal_of_unsigned(seq, number),
         method,
         target,
         content_type,
@@ -398,11 +390,11 @@ protocol_answer_mac(const struct digest *key,
                     const struct digest *body,
                     struct digest *ret_mac)
 {
-    char number[NUMBER_SIZE], code[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    char number[DECIMAL_SIZE], code[DECIMAL_SIZE], hex[DIGEST_HEX_SIZE];
     const char *lines[] = {
         "kiln-mac 1 answer",
-        number_text(number, seq),
-        number_text(code, (uint64_t)status),
+        decimal_of_unsigned(seq, number),
+        decimal_of_unsigned((uint64_t)status, code),
         content_type,
         hex,
     };
@@ -418,11 +410,11 @@ protocol_frame_mac(const struct digest *key,
                    const struct digest *frame,
                    struct digest *ret_mac)
 {
-    char of[NUMBER_SIZE], which[NUMBER_SIZE], hex[DIGEST_HEX_SIZE];
+    char of[DECIMAL_SIZE], which[DECIMAL_SIZE], hex[DIGEST_HEX_SIZE];
     const char *lines[] = {
         "kiln-mac 1 frame",
-        number_text(of, seq),
-        number_text(which, number),
+        decimal_of_unsigned(seq, of),
+        decimal_of_unsigned(number, which),
         hex,
     };
 
@@ -436,11 +428,11 @@ protocol_end_mac(const struct digest *key,
                  uint64_t n_frames,
                  struct digest *ret_mac)
 {
-    char of[NUMBER_SIZE], count[NUMBER_SIZE];
+    char of[DECIMAL_SIZE], count[DECIMAL_SIZE];
     const char *lines[] = {
         "kiln-mac 1 end",
-        number_text(of, seq),
-        number_text(count, n_frames),
+        decimal_of_unsigned(seq, of),
+        decimal_of_unsigned(n_frames, count),
     };
 
     mac_of(key, lines, ARRAY_SIZE(lines), ret_mac);

@@ -2,12 +2,12 @@
 #include "lib/json/json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/decimal.h"
 #include "lib/base/map.h"
 
 /* With more members than this, an object has an index: behind the room for its
@@ -55,9 +55,11 @@ struct json *
 json_int(struct arena *arena, int64_t value)
 {
     struct json *v = make(arena, JSON_NUMBER);
+    char room[DECIMAL_SIZE];
+    const char *digits = decimal_of(value, room);
 
-    v->text = arena_printf(arena, "%" PRId64, value);
-    v->count = (uint32_t)strlen(v->text);
+    v->count = (uint32_t)(room + DECIMAL_SIZE - 1 - digits);
+    v->text = arena_strndup(arena, digits, v->count);
     return v;
 }
 
@@ -277,11 +279,21 @@ larger_capacity(const struct json *v)
     return v->capacity ? v->capacity * 2 : 4;
 }
 
-/* Most differ in the first letter. */
+/* The linker keeps one copy of a text, so that a name of a field table mostly
+ * is the very one that is asked for. Most others differ in the first two
+ * letters.
+ */
 static bool
 is_named(const struct json_member *m, const char *name)
 {
-    return m->name[0] == name[0] && strcmp(m->name, name) == 0;
+    const char *its = m->name;
+
+    if (its == name)
+        return true;
+    if (its[0] != name[0])
+        return false;
+    return its[0] == '\0'
+           || (its[1] == name[1] && strcmp(its + 1, name + 1) == 0);
 }
 
 static struct json_member *
@@ -464,24 +476,33 @@ json_get(const struct json *object, const char *name)
     return m != NULL ? m->value : NULL;
 }
 
+/* Whether it is the path's first name; how long that is. */
+static bool
+begins_path(const char *name, const char *path, size_t *ret_length)
+{
+    size_t n = 0;
+
+    while (name[n] != '\0' && name[n] == path[n] && path[n] != '.')
+        n++;
+    *ret_length = n;
+    return name[n] == '\0' && (path[n] == '.' || path[n] == '\0');
+}
+
 struct json *
 json_get_path(const struct json *object, const char *path)
 {
     const struct json *at = object;
-    struct json *found = NULL;
 
     for (const char *p = path;;) {
-        size_t n = strcspn(p, ".");
+        struct json *found = NULL;
+        size_t n = 0;
 
-        found = NULL;
         if (at == NULL || at->type != JSON_OBJECT)
             return NULL;
         for (uint32_t i = 0; i < at->count && found == NULL; i++)
-            if (at->members[i].name[0] == p[0]
-                && strncmp(at->members[i].name, p, n) == 0
-                && at->members[i].name[n] == '\0')
+            if (begins_path(at->members[i].name, p, &n))
                 found = at->members[i].value;
-        if (p[n] == '\0')
+        if (found == NULL || p[n] == '\0')
             return found;
         at = found;
         p += n + 1;
@@ -534,6 +555,23 @@ json_is_true(const struct json *value)
     return json_is(value, JSON_BOOL) && value->boolean;
 }
 
+/* Nearly all have a few digits and nothing else. */
+static bool
+is_short_int(const struct json *value, int64_t *ret_value)
+{
+    int64_t n = 0;
+
+    if (value->count == 0 || value->count > 18)
+        return false;
+    for (uint32_t i = 0; i < value->count; i++) {
+        if (value->text[i] < '0' || value->text[i] > '9')
+            return false;
+        n = n * 10 + (value->text[i] - '0');
+    }
+    *ret_value = n;
+    return true;
+}
+
 int
 json_to_int(const struct json *value, int64_t *ret_value)
 {
@@ -542,6 +580,8 @@ json_to_int(const struct json *value, int64_t *ret_value)
 
     if (!json_is(value, JSON_NUMBER))
         return -EINVAL;
+    if (is_short_int(value, ret_value))
+        return 0;
     errno = 0;
     n = strtoll(value->text, &end, 10);
     if (*end != '\0')

@@ -313,6 +313,16 @@ check_value(struct walk *w,
     return r < 0 ? wrong_value(w, at, r) : 0;
 }
 
+/* The member of that name in the normal object: mostly it is at the same place. */
+static const struct json *
+find_normal(const struct json *normal, const char *name, uint32_t place)
+{
+    if (json_is(normal, JSON_OBJECT) && place < normal->count
+        && strcmp(normal->members[place].name, name) == 0)
+        return normal->members[place].value;
+    return json_get(normal, name);
+}
+
 /* Whether upstream's encoder would leave the value out (Go's omitempty). */
 static bool
 is_left_out(const struct field *f, const struct json *v)
@@ -470,7 +480,7 @@ check_object(struct walk *w,
             continue;
         }
         if (normal != NULL)
-            known = json_get(normal, m.name);
+            known = find_normal(normal, m.name, i);
         r = m.value != known ? check_value(w, f, f->type, &here, m.value, known)
                              : 0;
         if (r < 0)

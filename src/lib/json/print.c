@@ -18,14 +18,39 @@ needs_escape(unsigned char c)
 
 /* Eight bytes at once. What is beyond ASCII stands for itself here. */
 static bool
+any_needs_escape(uint64_t bytes)
+{
+    return (octet_below(bytes, 0x20) | octet_equal(bytes, '"')
+            | octet_equal(bytes, '\\'))
+           != 0;
+}
+
+static bool
 need_escape(const char *p)
 {
     uint64_t bytes;
 
     memcpy(&bytes, p, sizeof(bytes));
-    return (octet_below(bytes, 0x20) | octet_equal(bytes, '"')
-            | octet_equal(bytes, '\\'))
-           != 0;
+    return any_needs_escape(bytes);
+}
+
+/* Of one to seven bytes, some of which are looked at twice. */
+static bool
+is_short_and_plain(const char *text, size_t length)
+{
+    unsigned char few[3];
+    uint32_t first, last;
+
+    if (length < 4) {
+        few[0] = (unsigned char)text[0];
+        few[1] = (unsigned char)text[length / 2];
+        few[2] = (unsigned char)text[length - 1];
+        return !needs_escape(few[0]) && !needs_escape(few[1])
+               && !needs_escape(few[2]);
+    }
+    memcpy(&first, text, sizeof(first));
+    memcpy(&last, text + length - sizeof(last), sizeof(last));
+    return !any_needs_escape((uint64_t)last << 32 | first);
 }
 
 /* How many bytes need no escape; looks at the last eight twice. */
@@ -34,6 +59,8 @@ count_plain(const char *text, size_t length)
 {
     size_t i = 0;
 
+    if (length < 8 && (length == 0 || is_short_and_plain(text, length)))
+        return length;
     while (length - i >= 8 && !need_escape(text + i))
         i += 8;
     if (length >= 8 && length - i < 8 && !need_escape(text + length - 8))

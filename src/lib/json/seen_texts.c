@@ -51,7 +51,8 @@ static const char *
 find_known(const char *const *list, const char *text, size_t length)
 {
     for (; list != NULL && *list != NULL; list++)
-        if (strncmp(*list, text, length) == 0 && (*list)[length] == '\0')
+        if ((*list)[0] == text[0] && strncmp(*list, text, length) == 0
+            && (*list)[length] == '\0')
             return *list;
     return NULL;
 }

@@ -2,12 +2,11 @@
 #include "controller/apiserver/objects/put.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/base/decimal.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -47,24 +46,24 @@ make_object(struct arena *arena,
             struct error *err)
 {
     struct json *stored;
-    char revision[24];
+    char room[DECIMAL_SIZE];
 
-    snprintf(revision, sizeof(revision), "%" PRId64, store_txn_revision(txn));
     json_set_string(arena,
                     json_make_object(arena, put->tree, "metadata"),
                     "resourceVersion",
-                    revision);
+                    decimal_of(store_txn_revision(txn), room));
     /* Fields that admission and preparation added get their defaults and their
      * order, too.
      */
     put_set_defaults(arena, put);
-    if (record_normalize_change(put->kind->record,
-                                arena,
-                                put->tree,
-                                put->old_tree,
-                                NULL,
-                                err)
-        < 0)
+    if (!put->is_normal
+        && record_normalize_change(put->kind->record,
+                                   arena,
+                                   put->tree,
+                                   put->old_tree,
+                                   NULL,
+                                   err)
+               < 0)
         return NULL;
     stored = stored_tree(arena, put, err);
     return stored != NULL ? object_new_packed(kind_stored(put->kind),

@@ -30,6 +30,8 @@ struct put {
      */
     const struct json *old_tree;
     bool keeps_spec; /* the spec had its defaults before, and is the same */
+    bool is_normal;  /* the tree is as the kind's table wants it already, with a
+                        resourceVersion, which is replaced */
 };
 
 /* The object is borrowed from the store. NULL: the tree does not fit its kind,

@@ -86,7 +86,9 @@ write_warn(struct request *q,
         reply_warn(&q->reply, "%s", causes.items[i].message);
 }
 
-/* Parts that the route cannot change were given their defaults before. */
+/* Parts that the route cannot change were given their defaults before. A status
+ * was normalized when it was validated, and nothing was added since.
+ */
 static struct put
 put_of(const struct request *q, struct json *tree, const struct json *old_tree)
 {
@@ -96,6 +98,7 @@ put_of(const struct request *q, struct json *tree, const struct json *old_tree)
         .old_tree = old_tree,
         .keeps_spec = q->route.subresource == SUBRESOURCE_STATUS
                       || q->route.subresource == SUBRESOURCE_BINDING,
+        .is_normal = q->route.subresource == SUBRESOURCE_STATUS,
     };
 }
 

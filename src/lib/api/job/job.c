@@ -11,6 +11,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/rights.h"
 #include "lib/api/value/rows.h"
+#include "lib/base/decimal.h"
 
 #define EXIT_CODE_KILLED 137 /* 128 and SIGKILL, as a shell says it */
 
@@ -390,8 +391,7 @@ select_successful(const struct object *object, char buffer[64])
 static const char *
 select_id(const struct object *object, char buffer[64])
 {
-    snprintf(buffer, 64, "%" PRId64, job_of(object)->status.id);
-    return buffer;
+    return decimal_of(job_of(object)->status.id, buffer);
 }
 
 /* An addition: what is to be cancelled need not be sought among what ended. */

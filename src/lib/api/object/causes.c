@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/decimal.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
@@ -79,11 +80,10 @@ unsigned
 causes_enter_index(struct causes *c, const char *name, unsigned index)
 {
     unsigned length = c->path_length;
-    char number[16];
+    char number[DECIMAL_SIZE];
 
     append_name(c, name);
-    snprintf(number, sizeof(number), "%u", index);
-    append_bracketed(c, number);
+    append_bracketed(c, decimal_of_unsigned(index, number));
     return length;
 }
 

@@ -26,20 +26,40 @@
 static const char *const too_long_63 = "must be no more than 63 characters";
 static const char *const too_long_253 = "must be no more than 253 characters";
 
+/* The sorts of characters that names are made of. */
+enum {
+    IS_LOWER = 1 << 0,
+    IS_UPPER = 1 << 1,
+    IS_DIGIT = 1 << 2,
+    IS_DASH = 1 << 3,
+    IS_MARK = 1 << 4, /* '_' and '.' */
+};
+#define IS_OF_LABEL (IS_LOWER | IS_DIGIT)
+#define IS_OF_PART  (IS_LOWER | IS_UPPER | IS_DIGIT)
+
+static unsigned
+sort_of(char c)
+{
+    if (c >= 'a' && c <= 'z')
+        return IS_LOWER;
+    if (c >= '0' && c <= '9')
+        return IS_DIGIT;
+    if (c >= 'A' && c <= 'Z')
+        return IS_UPPER;
+    return c == '-' ? IS_DASH : c == '_' || c == '.' ? IS_MARK : 0;
+}
+
 /* All of `length` bytes inside, the first and the last in `ends`. */
 static bool
-consists_of(const char *name,
-            size_t length,
-            const char *inside,
-            const char *ends)
+consists_of(const char *name, size_t length, unsigned inside, unsigned ends)
 {
     if (length == 0)
         return false;
     for (size_t i = 0; i < length; i++)
-        if (name[i] == '\0' || strchr(inside, name[i]) == NULL)
+        if ((sort_of(name[i]) & inside) == 0)
             return false;
-    return strchr(ends, name[0]) != NULL
-           && strchr(ends, name[length - 1]) != NULL;
+    return (sort_of(name[0]) & ends) != 0
+           && (sort_of(name[length - 1]) & ends) != 0;
 }
 
 static bool
@@ -49,7 +69,7 @@ is_subdomain(const char *name, size_t length)
         size_t n = strcspn(name + at, "./");
 
         n = at + n > length ? length - at : n;
-        if (!consists_of(name + at, n, LOWER DIGIT "-", LOWER DIGIT))
+        if (!consists_of(name + at, n, IS_OF_LABEL | IS_DASH, IS_OF_LABEL))
             return false;
         if (at + n == length)
             return true;
@@ -70,7 +90,7 @@ judge_dns_label(const char *name, struct name_faults *faults)
     size_t n = strlen(name);
 
     add(faults, n > 63, too_long_63);
-    if (consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT))
+    if (consists_of(name, n, IS_OF_LABEL | IS_DASH, IS_OF_LABEL))
         return;
     if (n > 0 && strchr(name, '/') == NULL && is_subdomain(name, n))
         add(faults, true, "must not contain dots");
@@ -90,7 +110,7 @@ judge_dns_1035(const char *name, struct name_faults *faults)
 
     add(faults, n > 63, too_long_63);
     add(faults,
-        !consists_of(name, n, LOWER DIGIT "-", LOWER DIGIT)
+        !consists_of(name, n, IS_OF_LABEL | IS_DASH, IS_OF_LABEL)
             || strchr(LOWER, name[0]) == NULL,
         "a DNS-1035 label must consist of lower case alphanumeric "
         "characters or '-', start with an alphabetic character, and "
@@ -149,7 +169,7 @@ judge_qualified(const char *name, struct name_faults *faults)
     add(faults, n == 0, "name part must be non-empty");
     add(faults, n > 63, "name part must be no more than 63 characters");
     add(faults,
-        !consists_of(part, n, LOWER UPPER DIGIT "-_.", LOWER UPPER DIGIT),
+        !consists_of(part, n, IS_OF_PART | IS_DASH | IS_MARK, IS_OF_PART),
         "name part " NAME_PART_WORDS);
 }
 
@@ -163,8 +183,8 @@ judge_label_value(const char *value, struct name_faults *faults)
         n > 0
             && !consists_of(value,
                             n,
-                            LOWER UPPER DIGIT "-_.",
-                            LOWER UPPER DIGIT),
+                            IS_OF_PART | IS_DASH | IS_MARK,
+                            IS_OF_PART),
         "a valid label must be an empty string or consist of "
         "alphanumeric characters, '-', '_' or '.', and must start and "
         "end with an alphanumeric character (e.g. 'MyValue',  or "

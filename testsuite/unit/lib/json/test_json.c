@@ -2,9 +2,13 @@
 #include "lib/json/json.h"
 
 #include <check.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/decimal.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
@@ -168,6 +172,87 @@ START_TEST(members_can_be_set_removed_and_reached_by_path)
 }
 END_TEST
 
+START_TEST(a_path_names_whole_members)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *v =
+        parse(arena,
+              "{\"a\":{\"bc\":\"1\",\"b\":\"2\",\"c.d\":\"3\",\"c\":"
+              "{\"d\":\"4\"}},\"ab\":\"5\"}",
+              NULL);
+
+    ck_assert_str_eq(json_path_text(v, "a.b"), "2");
+    ck_assert_str_eq(json_path_text(v, "a.bc"), "1");
+    ck_assert_str_eq(json_path_text(v, "a.c.d"), "4");
+    ck_assert_str_eq(json_path_text(v, "ab"), "5");
+    ck_assert_ptr_null(json_get_path(v, "a.bcd"));
+    ck_assert_ptr_null(json_get_path(v, "a."));
+    ck_assert_ptr_null(json_get_path(v, "b"));
+    ck_assert_ptr_null(json_get(v, "abc"));
+    ck_assert_ptr_null(json_get(v, ""));
+}
+END_TEST
+
+/* Few bytes are looked at together, so each length and place is tried. */
+START_TEST(what_needs_an_escape_gets_one_wherever_it_stands)
+{
+    static const char bytes[] = {'"', '\\', '\n', '\x01', '\x1f', ' ', '\x7f'};
+
+    for (size_t length = 0; length < 20; length++)
+        for (size_t at = 0; at < length; at++)
+            for (size_t i = 0; i < sizeof(bytes); i++) {
+                CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+                CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+                char value[20];
+                struct json *v;
+
+                memset(value, 'x', length);
+                value[at] = bytes[i];
+                json_print_string(value, length, &text);
+                ck_assert((text.length == length + 2) == (i >= 5));
+                v = parse(arena, text.text, NULL);
+                ck_assert_ptr_nonnull(v);
+                ck_assert_uint_eq(v->count, length);
+                ck_assert_mem_eq(v->text, value, length);
+            }
+}
+END_TEST
+
+START_TEST(integers_are_written_and_read_to_their_last_digit)
+{
+    static const int64_t numbers[] = {
+        0,
+        7,
+        -1,
+        10,
+        INT64_C(999999999999999999),
+        INT64_C(1000000000000000000),
+        INT64_MAX,
+        INT64_MIN,
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    char room[DECIMAL_SIZE];
+    int64_t n;
+
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        struct json *v = json_int(arena, numbers[i]);
+        char text[32];
+
+        snprintf(text, sizeof(text), "%" PRId64, numbers[i]);
+        ck_assert_str_eq(v->text, text);
+        ck_assert_uint_eq(v->count, strlen(text));
+        ck_assert_int_eq(json_to_int(v, &n), 0);
+        ck_assert(n == numbers[i]);
+    }
+    ck_assert_str_eq(decimal_of_unsigned(UINT64_MAX, room),
+                     "18446744073709551615");
+    ck_assert_int_eq(json_to_int(json_number(arena, "9223372036854775808"), &n),
+                     -ERANGE);
+    ck_assert_int_eq(json_to_int(json_number(arena, "1.5"), &n), -EINVAL);
+    ck_assert_int_eq(json_to_int(json_number(arena, "1e3"), &n), -EINVAL);
+}
+END_TEST
+
 SUITE("json",
       text_that_is_no_json_is_refused,
       what_was_parsed_prints_the_same,
@@ -175,4 +260,7 @@ SUITE("json",
       duplicates_are_found_among_many_members,
       nesting_has_a_bound,
       equality_is_of_content,
-      members_can_be_set_removed_and_reached_by_path)
+      members_can_be_set_removed_and_reached_by_path,
+      a_path_names_whole_members,
+      what_needs_an_escape_gets_one_wherever_it_stands,
+      integers_are_written_and_read_to_their_last_digit)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
+#include "lib/api/object/object.h"
 #include "testsuite/lib/suite.h"
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
@@ -290,10 +291,81 @@ START_TEST(a_job_that_is_held_for_good_is_changed_without)
 }
 END_TEST
 
+/* The text is not normalized a second time when it is stored. */
+static void
+check_is_normal(struct world *w,
+                const struct kind *kind,
+                const char *target,
+                enum body_format format,
+                const char *patch)
+{
+    CLEANUP_ANSWER struct answer a = world_put(w,
+                                               &(struct question){
+                                                   .who = &admin,
+                                                   .method = HTTP_PATCH,
+                                                   .target = target,
+                                                   .format = format,
+                                                   .body = patch,
+                                               });
+    CLEANUP(object_unrefp) const struct object *object = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(a.code == 200, "%s: %s", patch, a.text);
+    ck_assert_int_eq(object_parse(kind, a.text, strlen(a.text), &object, &err),
+                     0);
+    ck_assert_str_eq(object_text(object, a.arena), a.text);
+}
+
+START_TEST(a_status_that_was_written_is_as_its_table_wants_it)
+{
+    static const char *const of_pod[] = {
+        "{\"status\":{\"reason\":\"r\",\"phase\":\"Running\",\"message\":\"m\"}}",
+        "{\"metadata\":{\"labels\":{\"z\":\"1\",\"a\":\"2\"}},\"status\":{"
+        "\"startTime\":\"2024-01-01T00:00:00.5+01:00\",\"conditions\":[{"
+        "\"status\":\"True\",\"type\":\"Ready\"}]}}",
+        "{\"metadata\":{\"annotations\":{\"b\":\"1\"},\"finalizers\":[\"a/b\"]},"
+        "\"status\":{\"unknown\":1,\"reason\":null,\"hostIP\":\"10.0.0.1\"}}",
+        "{\"status\":{\"containerStatuses\":[{\"state\":{\"running\":{}},"
+        "\"name\":\"main\",\"image\":\"i\",\"imageID\":\"\",\"restartCount\":0,"
+        "\"ready\":true}],\"message\":\"\"}}",
+    };
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("p"));
+    for (size_t i = 0; i < ARRAY_SIZE(of_pod); i++) {
+        check_is_normal(&w,
+                        &pod_kind,
+                        PODS "/p/status",
+                        BODY_MERGE_PATCH,
+                        of_pod[i]);
+        check_is_normal(&w,
+                        &pod_kind,
+                        PODS "/p/status",
+                        BODY_STRATEGIC_PATCH,
+                        of_pod[i]);
+    }
+    world_code(&w,
+               &admin,
+               HTTP_POST,
+               "/api/v1/nodes",
+               "{\"metadata\":{\"name\":\"n\"}}");
+    check_is_normal(
+        &w,
+        &node_kind,
+        "/api/v1/nodes/n/status",
+        BODY_MERGE_PATCH,
+        "{\"status\":{\"conditions\":[{\"status\":\"True\",\"type\":"
+        "\"Ready\"}],\"capacity\":{\"memory\":\"1024Mi\",\"cpu\":"
+        "\"4000m\"}}}");
+}
+END_TEST
+
 SUITE("update",
       a_stale_version_is_a_conflict,
       a_change_of_nothing_keeps_the_version,
       spec_and_status_change_apart,
+      a_status_that_was_written_is_as_its_table_wants_it,
       a_client_that_does_not_know_kilns_fields_keeps_them,
       whose_it_is_stays,
       what_admission_put_into_a_pod_need_not_be_sent_again,
