@@ -207,8 +207,9 @@ done <"$cluster/examples"
 
 # --- --watch ------------------------------------------------------------------------------
 
-as kilntest1 kctl jobs --watch -o id,state >"$cluster/watched" 2>&1 &
-watcher=$!
+# shellcheck disable=SC2016 # of the inner shell
+as kilntest1 sh -c 'echo $$ >watcher; exec kctl jobs --watch -o id,state' \
+    >"$cluster/watched" 2>&1 &
 ok "a watch begins with what there is" wait_for 10 grep -q 'Running' \
     "$cluster/watched"
 stop controller
@@ -219,8 +220,7 @@ root cancel 3 >/dev/null
 ok "and the watch goes on when it is back" wait_for 20 grep -q '3 .*Cancelled' \
     "$cluster/watched"
 is "without a line for each look" "$(grep -c '^ *4  *Pending' "$cluster/watched")" 1
-kill "$watcher"
-wait "$watcher" 2>/dev/null
+kill "$(cat "$cluster/home/kilntest1/watcher")"
 screen=$(on_terminal 80 24 timeout 5 kctl jobs --watch)
 like "on a terminal it is drawn in place" "$screen" "$esc\[[0-9]+F"
 finish

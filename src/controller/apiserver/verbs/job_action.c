@@ -64,7 +64,7 @@ struct job_action {
     struct chosen *chosen;
     size_t n_chosen, capacity;
     size_t n_started, n_done;
-    int64_t count;     /* of the chosen, those that have not ended */
+    int64_t count;     /* of the chosen, those that do not end yet */
     int64_t at_most;   /* or nothing is done; 0: any number */
     int64_t n_running; /* of the chosen */
     bool is_more;      /* than one request takes */
@@ -247,6 +247,15 @@ patch(struct job_action *a, const struct chosen *which)
 
 /* ---- The choice ---- */
 
+static bool
+is_ending(const struct object *object)
+{
+    return job_is_finished(job_of(object))
+           || job_find_state(job_of(object)) == JOB_STATE_ENDING
+           || string_map_find(&object->meta->annotations, ANNOTATION_CANCEL)
+                  != NULL;
+}
+
 /* Only those are counted that the change is for. */
 static void
 choose(struct job_action *a, const struct object *object, int64_t id)
@@ -255,7 +264,7 @@ choose(struct job_action *a, const struct object *object, int64_t id)
     const struct job *job = object != NULL ? job_of(object) : NULL;
     struct chosen *c;
 
-    if (job != NULL && !job_is_finished(job)) {
+    if (job != NULL && !is_ending(object)) {
         a->count++;
         a->n_running +=
             job_state_words(job_find_state(job))->class == JOB_STATE_RUNS;
