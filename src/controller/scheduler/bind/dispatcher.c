@@ -21,7 +21,10 @@ struct addressee {
 struct dispatch {
     struct list link; /* of those that can start, or nowhere */
     struct dispatcher *owner;
-    struct addressee *to;
+    struct addressee **to; /* `first` alone, or an array of its own */
+    struct addressee *first;
+    unsigned n_to;
+    unsigned n_busy; /* of them, while it waits: with a call under way */
     const struct dispatch_kind *kind;
     void *context;
     struct client_call *call;
@@ -82,6 +85,8 @@ dispatch_free(struct dispatch *call)
 {
     list_remove(&call->link);
     client_cancel(call->call);
+    if (call->to != &call->first)
+        free(call->to);
     free(call);
 }
 
@@ -90,6 +95,21 @@ addressee_free(struct addressee *to)
 {
     free(to->key);
     free(to);
+}
+
+/* Its objects stay. */
+static void
+forget(struct dispatch *call)
+{
+    for (unsigned i = 0; i < call->n_to; i++) {
+        struct addressee *to = call->to[i];
+
+        if (to->waiting == call)
+            to->waiting = NULL;
+        else if (to->under_way == call)
+            to->under_way = NULL;
+    }
+    dispatch_free(call);
 }
 
 void
@@ -104,16 +124,26 @@ dispatcher_free(struct dispatcher *d)
         struct addressee *to = value;
 
         if (to->waiting != NULL)
-            dispatch_free(to->waiting);
+            forget(to->waiting);
         if (to->under_way != NULL)
-            dispatch_free(to->under_way);
-        addressee_free(to);
+            forget(to->under_way);
     }
+    at = 0;
+    while (map_next(d->addressees, &at, NULL, &value))
+        addressee_free(value);
     map_free(d->addressees);
     free(d);
 }
 
-/* After a call of it has gone: the one that waited can start. */
+/* A call that waits for no object any more can start. */
+static void
+make_ready(struct dispatch *call)
+{
+    if (call->n_busy == 0 && list_is_empty(&call->link))
+        list_add_last(&call->owner->ready, &call->link);
+}
+
+/* The call under way has gone: the one that waited for it may start. */
 static void
 settle(struct dispatcher *d, struct addressee *to)
 {
@@ -122,8 +152,24 @@ settle(struct dispatcher *d, struct addressee *to)
     if (to->waiting == NULL) {
         map_remove(d->addressees, to->key);
         addressee_free(to);
-    } else if (list_is_empty(&to->waiting->link)) {
-        list_add_last(&d->ready, &to->waiting->link);
+    }
+}
+
+/* It waits no longer, or has ended, for all its objects. */
+static void
+leave(struct dispatch *call)
+{
+    for (unsigned i = 0; i < call->n_to; i++) {
+        struct addressee *to = call->to[i];
+
+        if (to->waiting == call) {
+            to->waiting = NULL;
+        } else {
+            to->under_way = NULL;
+            if (to->waiting != NULL && --to->waiting->n_busy == 0)
+                make_ready(to->waiting);
+        }
+        settle(call->owner, to);
     }
 }
 
@@ -145,8 +191,7 @@ answered(const struct client_reply *reply, void *context)
                               - call->began_us,
                           d->settings.context);
     d->n_under_way--;
-    call->to->under_way = NULL;
-    settle(d, call->to);
+    leave(call);
     dispatch_free(call);
     kind->done(reply, own);
     start_ready(d);
@@ -161,16 +206,17 @@ start(struct dispatcher *d, struct dispatch *call)
 
     list_remove(&call->link);
     count_waiting(call, false);
-    call->to->waiting = NULL;
-    call->to->under_way = call;
+    for (unsigned i = 0; i < call->n_to; i++) {
+        call->to[i]->waiting = NULL;
+        call->to[i]->under_way = call;
+    }
     call->began_us = clock_monotonic_us(d->settings.clock);
     call->call = kind->start(d->settings.client, answered, call, own);
     if (call->call != NULL) {
         d->n_under_way++;
         return true;
     }
-    call->to->under_way = NULL;
-    settle(d, call->to);
+    leave(call);
     dispatch_free(call);
     kind->dropped(own);
     return false;
@@ -202,18 +248,91 @@ addressee_of(struct dispatcher *d, const char *key)
     return to;
 }
 
-/* The one that waits gives way, and keeps its place in line for it. */
+/* It waits for none of its objects any more. One of a single object leaves its
+ * place in line to the call.
+ */
 static void
-replace(struct dispatch *old, struct dispatch *call)
+withdraw(struct dispatch *old, struct dispatch *call, struct list *withdrawn)
 {
-    const struct dispatch_kind *kind = old->kind;
-    void *own = old->context;
-
-    if (!list_is_empty(&old->link))
+    for (unsigned i = 0; i < old->n_to; i++)
+        old->to[i]->waiting = NULL;
+    if (!list_is_empty(&old->link) && call->n_to == 1)
         list_add_last(&old->link, &call->link);
+    list_remove(&old->link);
+    list_add_last(withdrawn, &old->link);
     count_waiting(old, false);
-    dispatch_free(old);
+}
+
+static void
+drop(struct dispatch *call)
+{
+    const struct dispatch_kind *kind = call->kind;
+    void *own = call->context;
+
+    for (unsigned i = 0; i < call->n_to; i++)
+        settle(call->owner, call->to[i]);
+    dispatch_free(call);
     kind->dropped(own);
+}
+
+static bool
+is_outranked(const struct dispatch *call)
+{
+    for (unsigned i = 0; i < call->n_to; i++) {
+        const struct dispatch *old = call->to[i]->waiting;
+
+        if (old != NULL && old->kind->relevance > call->kind->relevance)
+            return true;
+    }
+    return false;
+}
+
+/* The calls that wait for the same objects give way. */
+static void
+take_turn(struct dispatch *call)
+{
+    struct list withdrawn;
+
+    list_init(&withdrawn);
+    count_waiting(call, true);
+    for (unsigned i = 0; i < call->n_to; i++)
+        if (call->to[i]->waiting != NULL)
+            withdraw(call->to[i]->waiting, call, &withdrawn);
+    for (unsigned i = 0; i < call->n_to; i++) {
+        call->to[i]->waiting = call;
+        call->n_busy += call->to[i]->under_way != NULL;
+    }
+    while (!list_is_empty(&withdrawn))
+        drop(container_of(withdrawn.next, struct dispatch, link));
+    make_ready(call);
+}
+
+struct dispatch *
+dispatcher_add_for_all(struct dispatcher *d,
+                       const char *const *keys,
+                       unsigned n_keys,
+                       const struct dispatch_kind *kind,
+                       void *context)
+{
+    struct dispatch *call = xnew(struct dispatch);
+
+    list_init(&call->link);
+    call->owner = d;
+    call->to =
+        n_keys == 1 ? &call->first : xnew_array(struct addressee *, n_keys);
+    call->n_to = n_keys;
+    call->kind = kind;
+    call->context = context;
+    for (unsigned i = 0; i < n_keys; i++)
+        call->to[i] = addressee_of(d, keys[i]);
+    if (is_outranked(call)) {
+        drop(call);
+        return NULL;
+    }
+    take_turn(call);
+    if (call->n_busy > 0 || !has_room(d))
+        return call;
+    return start(d, call) ? call : NULL;
 }
 
 struct dispatch *
@@ -222,48 +341,23 @@ dispatcher_add(struct dispatcher *d,
                const struct dispatch_kind *kind,
                void *context)
 {
-    struct addressee *to = addressee_of(d, key);
-    struct dispatch *old = to->waiting, *call;
-
-    if (old != NULL && old->kind->relevance > kind->relevance) {
-        kind->dropped(context);
-        return NULL;
-    }
-    call = xnew(struct dispatch);
-    list_init(&call->link);
-    call->owner = d;
-    call->to = to;
-    call->kind = kind;
-    call->context = context;
-    to->waiting = call;
-    count_waiting(call, true);
-    if (old != NULL)
-        replace(old, call);
-    settle(d, to);
-    if (list_is_empty(&call->link) || !has_room(d))
-        return call;
-    return start(d, call) ? call : NULL;
+    return dispatcher_add_for_all(d, &key, 1, kind, context);
 }
 
 void
 dispatch_cancel(struct dispatch *call)
 {
     struct dispatcher *d;
-    struct addressee *to;
 
     if (call == NULL)
         return;
     d = call->owner;
-    to = call->to;
-    if (to->waiting == call) {
-        to->waiting = NULL;
+    if (call->to[0]->waiting == call)
         count_waiting(call, false);
-    } else {
-        to->under_way = NULL;
+    else
         d->n_under_way--;
-    }
+    leave(call);
     dispatch_free(call);
-    settle(d, to);
     start_ready(d);
 }
 

@@ -7,6 +7,9 @@
  * (the later one knows more); else it is dropped itself. What a call says is
  * made when it starts, so one that waits can be brought up to date.
  *
+ * A call may be of several objects (a group's binding): it waits until no call
+ * is under way for any of them, and others of any of them wait for it.
+ *
  * Owns:    the calls.
  * Thread:  the scheduler's.
  * Source:  kube-scheduler, backend/api_dispatcher and framework/api_calls.
@@ -59,12 +62,18 @@ struct dispatcher *dispatcher_new(const struct dispatcher_settings *settings)
 DEFINE_CLEANUP(struct dispatcher, dispatcher_free)
 
 /* Change. Add: the call, good until done, dropped or cancelled; NULL where it
- * was dropped at once. The key says which object it is of.
+ * was dropped at once. The key says which object it is of. Add for all: one of
+ * several objects, no key twice.
  */
 struct dispatch *dispatcher_add(struct dispatcher *d,
                                 const char *key,
                                 const struct dispatch_kind *kind,
                                 void *context);
+struct dispatch *dispatcher_add_for_all(struct dispatcher *d,
+                                        const char *const *keys,
+                                        unsigned n_keys,
+                                        const struct dispatch_kind *kind,
+                                        void *context);
 void dispatch_cancel(struct dispatch *call);
 
 /* No call starts until it is taken back; those under way are answered. */

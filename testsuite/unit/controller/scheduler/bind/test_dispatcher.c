@@ -231,6 +231,121 @@ START_TEST(an_answer_may_ask_for_the_next_call)
 }
 END_TEST
 
+static struct dispatch *
+add_for(struct room *r, const char *letters, struct fate *fate)
+{
+    const char *keys[8];
+    CLEANUP_FREE char *text = xstrdup(letters);
+    unsigned count = 0;
+
+    for (char *c = strtok(text, " "); c != NULL; c = strtok(NULL, " "))
+        keys[count++] = c;
+    return dispatcher_add_for_all(r->d, keys, count, &major, fate);
+}
+
+START_TEST(a_call_of_several_waits_for_all_of_them)
+{
+    struct room r;
+    struct fate a = {0}, b = {0}, both = {0}, late = {0}, after = {0};
+
+    room_begin(&r, 0);
+    dispatcher_add(r.d, "a", &minor, &a);
+    dispatcher_add(r.d, "b", &minor, &b);
+    add_for(&r, "a b c", &both);
+    ck_assert_uint_eq(both.started, 0);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, &major), 1);
+    ck_assert_ptr_null(dispatcher_add(r.d, "c", &minor, &late));
+    ck_assert_uint_eq(late.dropped, 1);
+
+    fake_client_run(r.api);
+    ck_assert_uint_eq(both.done, 1);
+    dispatcher_add(r.d, "b", &minor, &after);
+    ck_assert_uint_eq(after.started, 1);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(others_of_its_objects_wait_for_a_call_of_several)
+{
+    struct room r;
+    struct fate both = {0}, b = {0}, c = {0};
+
+    room_begin(&r, 0);
+    add_for(&r, "a b", &both);
+    ck_assert_uint_eq(both.started, 1);
+    dispatcher_add(r.d, "b", &minor, &b);
+    dispatcher_add(r.d, "c", &minor, &c);
+    ck_assert_uint_eq(b.started, 0);
+    ck_assert_uint_eq(c.started, 1);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(b.done, 1);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(a_call_of_several_takes_the_place_of_all_that_wait)
+{
+    struct room r;
+    struct fate under_way = {0}, a = {0}, old = {0}, both = {0};
+
+    room_begin(&r, 1);
+    dispatcher_add(r.d, "z", &minor, &under_way);
+    dispatcher_add(r.d, "a", &minor, &a);
+    add_for(&r, "c b x", &old);
+    add_for(&r, "a b c", &both);
+    ck_assert_uint_eq(a.dropped, 1);
+    ck_assert_uint_eq(old.dropped, 1);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, NULL), 1);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(both.done, 1);
+    ck_assert_uint_eq(old.started, 0);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, NULL), 0);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(one_of_an_object_takes_the_place_of_a_call_of_several)
+{
+    struct room r;
+    struct fate under_way = {0}, both = {0}, b = {0}, a = {0};
+
+    room_begin(&r, 1);
+    dispatcher_add(r.d, "z", &minor, &under_way);
+    add_for(&r, "a b", &both);
+    dispatcher_add(r.d, "b", &major, &b);
+    ck_assert_uint_eq(both.dropped, 1);
+    dispatcher_add(r.d, "a", &minor, &a);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(b.done, 1);
+    ck_assert_uint_eq(a.done, 1);
+    ck_assert_uint_eq(both.started, 0);
+    room_end(&r);
+}
+END_TEST
+
+START_TEST(a_call_of_several_that_is_cancelled_makes_way)
+{
+    struct room r;
+    struct fate both = {0}, b = {0}, waits = {0};
+    struct dispatch *call;
+
+    room_begin(&r, 0);
+    call = add_for(&r, "a b", &both);
+    dispatcher_add(r.d, "b", &minor, &b);
+    dispatch_cancel(call);
+    ck_assert_uint_eq(b.started, 1);
+    call = add_for(&r, "b c", &waits);
+    ck_assert_uint_eq(waits.started, 0);
+    dispatch_cancel(call);
+    ck_assert_uint_eq(dispatcher_waiting(r.d, NULL), 0);
+    fake_client_run(r.api);
+    ck_assert_uint_eq(b.done, 1);
+    ck_assert_uint_eq(both.done + both.dropped + waits.done, 0);
+    add_for(&r, "b c", &waits); /* the dispatcher frees it */
+    room_end(&r);
+}
+END_TEST
+
 SUITE("dispatcher",
       of_one_object_one_call_is_under_way_and_one_waits,
       what_matters_more_takes_the_place_of_what_waits,
@@ -238,4 +353,9 @@ SUITE("dispatcher",
       what_has_nothing_to_say_is_no_call,
       a_call_that_is_cancelled_makes_way,
       nothing_starts_while_it_is_held,
-      an_answer_may_ask_for_the_next_call)
+      an_answer_may_ask_for_the_next_call,
+      a_call_of_several_waits_for_all_of_them,
+      others_of_its_objects_wait_for_a_call_of_several,
+      a_call_of_several_takes_the_place_of_all_that_wait,
+      one_of_an_object_takes_the_place_of_a_call_of_several,
+      a_call_of_several_that_is_cancelled_makes_way)
