@@ -10,6 +10,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/status.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -349,36 +350,100 @@ do_patch(struct fake_client *fake, struct fake_call *c)
         answer_object(c, 200, object);
 }
 
-static void
-do_bind(struct fake_client *fake, struct fake_call *c)
+/* 0, or the code of the refusal. */
+static int
+check_binding(const struct fake_client *fake,
+              const struct fake_call *c,
+              const char *name,
+              const struct json *binding)
 {
     const struct object *object =
-        fake_client_find(fake, c->kind, c->namespace, c->name);
-    const char *node = json_path_text(c->body, "target.name");
-    struct json *allocation = json_get(c->body, "allocation");
-    struct json *tree, *spec;
-    const char *bound;
+        fake_client_find(fake, c->kind, c->namespace, name);
+    const char *node = json_path_text(binding, "target.name");
+    const char *uid = json_path_text(binding, "metadata.uid");
+    const struct pod *pod;
 
-    if (object == NULL) {
-        answer_failure(c, 404, "NotFound");
-        return;
-    }
-    tree = object_tree(object, c->arena);
-    spec = json_make_object(c->arena, tree, "spec");
-    bound = json_get_text(spec, "nodeName");
-    if (bound != NULL
-        && (strcmp(bound, node) != 0
-            || json_get_path(tree, "status.allocation") != NULL)) {
-        answer_failure(c, 409, "Conflict");
-        return;
-    }
-    json_set_string(c->arena, spec, "nodeName", node);
+    if (object == NULL)
+        return 404;
+    pod = pod_of(object);
+    if (pod->spec.node_name != NULL
+        && (strcmp(pod->spec.node_name, node) != 0
+            || pod->status.allocation != NULL))
+        return 409;
+    return uid != NULL && strcmp(uid, object->meta->uid) != 0 ? 409 : 0;
+}
+
+static void
+bind_pod(struct fake_client *fake,
+         const struct fake_call *c,
+         const char *name,
+         const struct json *binding)
+{
+    const struct object *object =
+        fake_client_find(fake, c->kind, c->namespace, name);
+    struct json *tree = object_tree(object, c->arena);
+    struct json *allocation = json_get(binding, "allocation");
+
+    json_set_string(c->arena,
+                    json_make_object(c->arena, tree, "spec"),
+                    "nodeName",
+                    json_path_text(binding, "target.name"));
     if (allocation != NULL)
         json_set(c->arena,
                  json_make_object(c->arena, tree, "status"),
                  "allocation",
                  allocation);
     publish(fake, c->kind, c->arena, tree, NULL);
+}
+
+/* All of the list, or none. */
+static void
+do_bind_group(struct fake_client *fake, struct fake_call *c)
+{
+    const struct json *items = json_get(c->body, "items");
+
+    if (json_count(items) == 0 || json_count(items) > 512) {
+        answer_failure(c, 400, "BadRequest");
+        return;
+    }
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        const struct json *item = json_at(items, i);
+        const char *name = json_path_text(item, "metadata.name");
+        int code = check_binding(fake, c, name, item);
+        struct status status = {.status = "Failure",
+                                .message = "cannot be bound",
+                                .reason = code == 404 ? "NotFound" : "Conflict",
+                                .details.name = name,
+                                .code = code};
+
+        if (code == 0)
+            continue;
+        answer(c, &(struct client_reply){.code = code, .status = &status});
+        return;
+    }
+    for (uint32_t i = 0; i < json_count(items); i++)
+        bind_pod(fake,
+                 c,
+                 json_path_text(json_at(items, i), "metadata.name"),
+                 json_at(items, i));
+    answer(c, &(struct client_reply){.code = 201});
+}
+
+static void
+do_bind(struct fake_client *fake, struct fake_call *c)
+{
+    int code;
+
+    if (c->name == NULL) {
+        do_bind_group(fake, c);
+        return;
+    }
+    code = check_binding(fake, c, c->name, c->body);
+    if (code != 0) {
+        answer_failure(c, code, code == 404 ? "NotFound" : "Conflict");
+        return;
+    }
+    bind_pod(fake, c, c->name, c->body);
     answer(c, &(struct client_reply){.code = 201});
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_client.h - a client whose API is a map in memory
  *
- * Create, get, list, replace, patch and delete of any kind; pods' binding;
- * watches. Nothing happens until fake_client_run, which answers calls and
+ * Create, get, list, replace, patch and delete of any kind; pods' binding, one
+ * by one and as a BindingList; watches. Nothing happens until fake_client_run, which answers calls and
  * delivers events in the order in which they came about, so that a test
  * decides when the API is fast or slow.
  */

@@ -2,6 +2,7 @@
 /* The end of an attempt: the pod is bound or goes back to the queue. */
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
+#include "controller/scheduler/bind/volume_calls.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
@@ -9,6 +10,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -49,42 +51,51 @@ scheduler_attempt_ended(struct scheduler *s,
                               now_us(s) - a->began_us);
 }
 
-/* Takes back what was assumed, so that other pods may have it. */
-void
-scheduler_forget(struct scheduler *s, struct assignment *a)
+/* Takes back what was assumed, so that other pods may have it. True: they may
+ * have more than before.
+ */
+static bool
+take_back(struct scheduler *s, struct assignment *a)
 {
-    struct node_view *node = cache_find_node(s->cache, a->node_name);
+    struct node_view *node;
     struct pod_view *pod = a->cycle.pod;
     bool has_volumes = cycle_get(&a->cycle, CYCLE_VOLUMES) != NULL;
 
+    if (a->node_name == NULL)
+        return false;
+    node = cache_find_node(s->cache, a->node_name);
     profile_unreserve(a->profile, &a->cycle, node);
     if (has_volumes)
         queue_event(s->queue, &event_storage_capacity, NULL, NULL);
     if (!cache_forget(s->cache, pod))
-        return;
+        return false;
     holding_free(pod->holding);
     pod->holding = NULL;
-    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+    return true;
 }
 
 void
-scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
+scheduler_forget(struct scheduler *s, struct assignment *a)
 {
-    const char *reason = answer.reason != STRING_ID_NONE
-                             ? string_ids_text(s->reasons, answer.reason)
-                             : "no reason was given";
-    bool is_error = answer.verdict == VERDICT_ERROR;
+    if (take_back(s, a))
+        queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+}
 
-    if (a->queued->is_deleted)
-        return;
+static const char *
+reason_of(const struct scheduler *s,
+          const struct assignment *a,
+          struct answer answer)
+{
     if (a->error != NULL)
-        reason = a->error;
-    if (!is_error && answer.plugin != PLUGIN_NONE)
-        a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
-    recorder_failed(s->recorder,
-                    a->cycle.pod,
-                    is_error ? "SchedulerError" : "Unschedulable",
-                    reason);
+        return a->error;
+    return answer.reason != STRING_ID_NONE
+               ? string_ids_text(s->reasons, answer.reason)
+               : "no reason was given";
+}
+
+static void
+count_failure(struct scheduler *s, const struct assignment *a, bool is_error)
+{
     if (is_error)
         s->errors++;
     else
@@ -93,6 +104,120 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
                             a,
                             is_error ? ATTEMPT_ERROR : ATTEMPT_UNSCHEDULABLE);
 }
+
+void
+scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
+{
+    bool is_error = answer.verdict == VERDICT_ERROR;
+
+    if (a->queued->is_deleted)
+        return;
+    if (!is_error && answer.plugin != PLUGIN_NONE)
+        a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
+    recorder_failed(s->recorder,
+                    a->cycle.pod,
+                    is_error ? "SchedulerError" : "Unschedulable",
+                    reason_of(s, a, answer));
+    count_failure(s, a, is_error);
+}
+
+/* A group */
+
+/* The same words for all, so that they are kept once. */
+static void
+format_failure(const struct scheduler *s,
+               const struct assignment_group *g,
+               struct strbuf *out)
+{
+    const struct assignment *failed = g->failed;
+    unsigned before = 0;
+
+    while (before < g->count && g->members[before] != failed)
+        before++;
+    strbuf_printf(out,
+                  "group '%s' of %u pods, all placed or none: ",
+                  g->name,
+                  g->count);
+    if (failed->owner == NULL && before > 0)
+        strbuf_printf(out, "%u found room, ", before);
+    strbuf_printf(out,
+                  "pod '%s'%s: %s",
+                  failed->cycle.pod->name,
+                  failed->owner == NULL ? " did not" : "",
+                  reason_of(s, failed, g->answer));
+}
+
+/* All hear it; an event is made of it once. */
+static void
+fail_member(struct scheduler *s,
+            const struct assignment_group *g,
+            struct assignment *a,
+            const char *words)
+{
+    bool is_error = g->answer.verdict == VERDICT_ERROR;
+    const char *reason = is_error ? "SchedulerError" : "Unschedulable";
+
+    if (a->queued->is_deleted)
+        return;
+    if (a == g->failed && !is_error && g->answer.plugin != PLUGIN_NONE)
+        a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
+    if (a == g->failed)
+        recorder_failed(s->recorder, a->cycle.pod, reason, words);
+    else
+        recorder_condition(s->recorder, a->cycle.pod, reason, words);
+    count_failure(s, a, is_error);
+}
+
+static void
+return_group(struct scheduler *s, const struct assignment_group *g)
+{
+    struct queued_pod *left[POD_GROUP_MAX];
+    unsigned n_left = 0;
+
+    for (unsigned i = 0; i < g->count; i++) {
+        struct assignment *a = g->members[i];
+
+        if (a->has_left) {
+            left[n_left++] = a->queued;
+            a->queued = NULL;
+        } else {
+            scheduler_return(s, a);
+        }
+    }
+    queue_return_all(s->queue, left, n_left);
+}
+
+void
+scheduler_group_failed(struct assignment_group *g, void *context)
+{
+    struct scheduler *s = context;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    bool has_freed = false;
+
+    format_failure(s, g, &words);
+    for (unsigned i = g->count; i-- > 0;)
+        has_freed |= take_back(s, g->members[i]);
+    if (has_freed)
+        queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+    for (unsigned i = 0; i < g->count; i++)
+        fail_member(s, g, g->members[i], words.text);
+    return_group(s, g);
+    /* They may be bound there all the same. */
+    for (unsigned i = 0; i < g->count; i++)
+        if (g->members[i]->has_left)
+            unallocated_pods_add_node(s->unallocated_pods,
+                                      g->members[i]->node_name);
+}
+
+void
+scheduler_abandon_member(struct assignment *a, void *context)
+{
+    const struct scheduler *s = context;
+
+    volume_calls_abandon(s->volume_calls, a);
+}
+
+/* One pod */
 
 void
 scheduler_pod_leaves(struct assignment *a, void *context)

@@ -77,9 +77,10 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
 
     if (queued != NULL && queued->state == QUEUE_GATED
         && queued->gate_reason != STRING_ID_NONE)
-        recorder_gated(s->recorder,
-                       pod,
-                       string_ids_text(s->reasons, queued->gate_reason));
+        recorder_condition(s->recorder,
+                           pod,
+                           "SchedulingGated",
+                           string_ids_text(s->reasons, queued->gate_reason));
 }
 
 static void
@@ -87,21 +88,25 @@ waiting_changed(struct scheduler *s,
                 const struct object *old_object,
                 const struct object *new_object)
 {
-    CLEANUP(pod_view_unrefp) struct pod_view *pod = NULL;
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(new_object, s->resources);
     struct profile *profile = scheduler_profile(s, new_object);
+    struct assignment *a = binding_cycle_find(s->binding_cycle,
+                                              new_object->meta->namespace,
+                                              new_object->meta->name);
 
-    /* On its way to a node: its own binding decides, and comes back. */
-    if (binding_cycle_find(s->binding_cycle,
-                           new_object->meta->namespace,
-                           new_object->meta->name)
-            != NULL
-        && old_object != NULL)
-        return;
-    pod = pod_view_new(new_object, s->resources);
     if (s->extender_rounds != NULL
         && extender_rounds_concern_nodes(s->extender_rounds, pod))
         pod_view_disable_sharing(pod);
-    nomination_changed(s, pod);
+    /* On its way to a node: its own binding decides, and it comes back as what
+     * it is then.
+     */
+    if (a != NULL && a->has_left && old_object != NULL) {
+        queue_update_popped(a->queued, pod);
+        return;
+    }
+    if (a == NULL)
+        nomination_changed(s, pod);
     if (old_object != NULL)
         queue_update(s->queue, old_object, pod, profile);
     else
@@ -125,10 +130,11 @@ waiting_ended(struct scheduler *s, const struct object *object)
     if (a == NULL)
         return;
     a->queued->is_deleted = true;
-    if (a->stage == ASSIGNMENT_PERMIT)
+    if (a->stage == ASSIGNMENT_PERMIT
+        || (a->stage == ASSIGNMENT_PREBIND && a->group != NULL))
         binding_cycle_reject(s->binding_cycle,
                              a,
-                             (unsigned)__builtin_ctzll(a->waiting),
+                             assignment_waits_for(a),
                              string_ids_add(s->reasons, "the pod is gone"));
     else
         volume_calls_abandon(s->volume_calls, a);

@@ -13,7 +13,9 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
@@ -452,8 +454,8 @@ static unsigned long
 count_others(const struct explanation *e)
 {
     struct queue_counts c = queue_count(e->s->queue);
-    size_t count =
-        c.active + c.backoff + c.unschedulable + c.gated + c.in_flight;
+    size_t count = c.active + c.backoff + c.unschedulable + c.gated
+                   + c.in_flight + c.in_group;
 
     return count > 0 && e->queued != NULL ? count - 1 : count;
 }
@@ -619,6 +621,7 @@ queue_name(const struct queued_pod *queued)
         [QUEUE_UNSCHEDULABLE] = "Unschedulable",
         [QUEUE_GATED] = "Gated",
         [QUEUE_IN_FLIGHT] = "InFlight",
+        [QUEUE_IN_GROUP] = "InGroup",
     };
 
     return names[queued->state];
@@ -655,6 +658,27 @@ explain_gate(struct explanation *e)
     set_cause(e, "SchedulingGated", why);
 }
 
+/* One by itself would be misled by what there is room for. */
+static void
+explain_group(struct explanation *e)
+{
+    const struct pod_group *g = e->queued->pod_group;
+    const char *said = recorder_message(e->s->recorder, e->queued->pod);
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    if (pod_group_is_held(g))
+        pod_group_format_hold(g, &words);
+    else if (said != NULL)
+        strbuf_add_text(&words, said);
+    else
+        strbuf_printf(&words,
+                      "it is placed with the other %u pods of its group '%s', "
+                      "all or none",
+                      g->count - 1,
+                      g->name);
+    set_cause_n(e, "Group", words.text, words.length);
+}
+
 static void
 explain_pod(struct explanation *e)
 {
@@ -671,7 +695,10 @@ explain_pod(struct explanation *e)
         json_set_string(e->arena, e->answer, "nominatedNode", nominated);
     if (e->queued != NULL && e->queued->state == QUEUE_GATED)
         explain_gate(e);
-    explain_now(e);
+    if (e->queued != NULL && e->queued->pod_group != NULL)
+        explain_group(e);
+    else
+        explain_now(e);
 }
 
 static void

@@ -24,6 +24,7 @@
 #include "lib/allocator/occupancy.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object/status.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -54,21 +55,26 @@ bind_done(const struct client_reply *reply, void *context)
     binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
 }
 
+static struct bind_member
+bind_member_of(const struct assignment *a)
+{
+    return (struct bind_member){
+        .pod = a->cycle.pod,
+        .node_name = a->node_name,
+        .grant = cycle_get(&a->cycle, CYCLE_GRANT),
+        .topology_index = cycle_get(&a->cycle, CYCLE_TOPOLOGY_INDEX),
+    };
+}
+
 static struct client_call *
 bind_start(struct client *client,
            client_done_fn *done,
            void *done_context,
            void *context)
 {
-    struct assignment *a = context;
+    const struct bind_member member = bind_member_of(context);
 
-    return bind_call(client,
-                     a->cycle.pod,
-                     a->node_name,
-                     cycle_get(&a->cycle, CYCLE_GRANT),
-                     cycle_get(&a->cycle, CYCLE_TOPOLOGY_INDEX),
-                     done,
-                     done_context);
+    return bind_call(client, &member, done, done_context);
 }
 
 /* Nothing matters more than binding but that of another pod of that name. */
@@ -90,15 +96,115 @@ const struct dispatch_kind scheduler_binding_kind = {
     .dropped = bind_dropped,
 };
 
+/* A group is bound in one request. */
+
+static struct client_call *
+bind_group_start(struct client *client,
+                 client_done_fn *done,
+                 void *done_context,
+                 void *context)
+{
+    const struct assignment_group *g = context;
+    CLEANUP_FREE struct bind_member *members =
+        xnew_array(struct bind_member, g->count);
+
+    for (unsigned i = 0; i < g->count; i++)
+        members[i] = bind_member_of(g->members[i]);
+    return bind_call_group(client, members, g->count, done, done_context);
+}
+
+/* The member that the answer names, or NULL. */
+static struct assignment *
+find_refused(const struct assignment_group *g, const struct client_reply *reply)
+{
+    const char *name =
+        reply->status != NULL ? reply->status->details.name : NULL;
+
+    for (unsigned i = 0; i < g->count && name != NULL; i++)
+        if (strcmp(g->members[i]->cycle.pod->name, name) == 0)
+            return g->members[i];
+    return NULL;
+}
+
+/* The last member that is resumed frees the group. */
+static void
+bind_group_done(const struct client_reply *reply, void *context)
+{
+    struct assignment_group *g = context;
+    struct binding_cycle *as = g->members[0]->owner;
+    struct assignment *refused;
+    struct error err = {0};
+
+    g->call = NULL;
+    if (client_reply_error(reply, &err) == 0) {
+        for (unsigned i = 0, count = g->count; i < count; i++)
+            binding_cycle_resume(as, g->members[i], VERDICT_OK, STRING_ID_NONE);
+        return;
+    }
+    refused = find_refused(g, reply);
+    if (refused == NULL)
+        refused = g->members[0];
+    else if (reply->code == 404)
+        refused->queued->is_deleted = true; /* meanwhile */
+    error_wrap(&err, err.code, "binding to node '%s'", refused->node_name);
+    refused->error = xstrdup(err.text);
+    if (!refused->queued->is_deleted)
+        log_warning("pod '%s' and %u more of its group: %s, trying again",
+                    refused->queued->key,
+                    g->count - 1,
+                    err.text);
+    binding_cycle_resume(as, refused, VERDICT_ERROR, STRING_ID_NONE);
+}
+
+/* Another pod of a member's name is bound: the member was deleted, and the
+ * informers will say so.
+ */
+static void
+bind_group_dropped(void *context)
+{
+    struct assignment_group *g = context;
+    struct assignment *a = g->members[0];
+
+    g->call = NULL;
+    a->error = xstrdup("another pod of the name of one of them is bound");
+    binding_cycle_resume(a->owner, a, VERDICT_ERROR, STRING_ID_NONE);
+}
+
+const struct dispatch_kind scheduler_group_binding_kind = {
+    .name = "group_binding",
+    .relevance = 2,
+    .start = bind_group_start,
+    .done = bind_group_done,
+    .dropped = bind_group_dropped,
+};
+
+static void
+bind_group(struct scheduler *s, struct assignment_group *g)
+{
+    CLEANUP_FREE const char **keys = xnew_array(const char *, g->count);
+
+    for (unsigned i = 0; i < g->count; i++)
+        keys[i] = g->members[i]->queued->key;
+    g->call = dispatcher_add_for_all(s->dispatcher,
+                                     keys,
+                                     g->count,
+                                     &scheduler_group_binding_kind,
+                                     g);
+}
+
+/* A group when the last of its members has asked for it. */
 static void
 handle_bind(void *owner, struct assignment *a)
 {
     struct scheduler *s = owner;
 
-    a->call = dispatcher_add(s->dispatcher,
-                             a->queued->key,
-                             &scheduler_binding_kind,
-                             a);
+    if (a->group == NULL)
+        a->call = dispatcher_add(s->dispatcher,
+                                 a->queued->key,
+                                 &scheduler_binding_kind,
+                                 a);
+    else if (++a->group->n_asked == a->group->count)
+        bind_group(s, a->group);
 }
 
 static void
@@ -232,7 +338,7 @@ handle_evict(void *owner,
     if (a != NULL)
         binding_cycle_reject(s->binding_cycle,
                              a,
-                             (unsigned)__builtin_ctzll(a->waiting),
+                             assignment_waits_for(a),
                              string_ids_add(s->reasons, "preempted"));
     else if (!pod_view_is_terminating(victim))
         evictions_add(s->evictions, victim, preemptor, node_name);

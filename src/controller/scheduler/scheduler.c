@@ -15,6 +15,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -41,6 +42,13 @@
  */
 #define MAX_ROUNDS 3
 
+#define ANSWER_ERROR              \
+    ((struct answer){             \
+        .verdict = VERDICT_ERROR, \
+        .plugin = PLUGIN_NONE,    \
+        .reason = STRING_ID_NONE, \
+    })
+
 /* The cycle */
 
 static int64_t
@@ -63,23 +71,6 @@ begin_assignment(struct scheduler *s, struct queued_pod *queued)
         && extender_rounds_concern_nodes(s->extender_rounds, queued->pod);
     cycle_init(&a->cycle, queued->pod, &s->snapshot);
     return a;
-}
-
-/* An attempt that ends before the pod was assumed. */
-static void
-end_attempt(struct scheduler *s, struct assignment *a, const char *error)
-{
-    const struct answer answer = {
-        .verdict = VERDICT_ERROR,
-        .plugin = PLUGIN_NONE,
-        .reason = STRING_ID_NONE,
-    };
-
-    if (error != NULL)
-        a->error = xstrdup(error);
-    scheduler_fail(s, a, answer);
-    scheduler_return(s, a);
-    assignment_free(a);
 }
 
 /* WAIT: it goes on later, and is not ours until then. */
@@ -132,22 +123,31 @@ is_parked(const struct scheduler *s, const struct diagnosis *d)
            && (d->unschedulable | d->pending) == 0;
 }
 
+static void
+note_rejectors(const struct scheduler *s,
+               struct assignment *a,
+               const struct diagnosis *d)
+{
+    bool is_error = d->absent.verdict == VERDICT_ERROR;
+
+    a->queued->unschedulable = is_parked(s, d) && !is_error
+                                   ? find_waiters_for_nodes(a->profile)
+                                   : d->unschedulable;
+    a->queued->pending = d->pending;
+}
+
 /* It fits nowhere now. Postfilter may make room for it. */
 static void
 handle_unschedulable(struct scheduler *s, struct assignment *a)
 {
     const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
-    struct queued_pod *queued = a->queued;
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf more = STRBUF_INIT;
     const char *nominated = NULL;
     bool is_error = d->absent.verdict == VERDICT_ERROR;
 
     diagnosis_format(d, s->reasons, &message);
-    queued->unschedulable = is_parked(s, d) && !is_error
-                                ? find_waiters_for_nodes(a->profile)
-                                : d->unschedulable;
-    queued->pending = d->pending;
+    note_rejectors(s, a, d);
     if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)
         return;
     if (more.length > 0)
@@ -180,26 +180,35 @@ is_about_volumes(const struct assignment *a, struct answer answer)
                   == 0;
 }
 
-static void
+static struct answer
+answer_error(struct assignment *a, const char *error)
+{
+    a->error = xstrdup(error);
+    return ANSWER_ERROR;
+}
+
+/* From here on it is on the node, for all who come after it. */
+static struct answer
 assume(struct scheduler *s, struct assignment *a, struct node_view *node)
 {
     struct answer answer;
 
+    if (cache_assume(s->cache, a->cycle.pod, node->name) < 0)
+        return answer_error(a, "the pod is assumed already");
     a->node_name = xstrdup(node->name);
-    if (cache_assume(s->cache, a->cycle.pod, node->name) < 0) {
-        end_attempt(s, a, "the pod is assumed already");
-        return;
-    }
     nominator_remove(s->handle.nominator, a->cycle.pod);
     answer = profile_reserve(a->profile, &a->cycle, node);
     cycle_trace_mark(&s->trace, STEP_RESERVE);
     cycle_trace_set_verdict(&s->trace, STEP_RESERVE, answer.verdict);
-    if (answer.verdict == VERDICT_OK) {
-        binding_cycle_start(s->binding_cycle, a, node);
-        return;
-    }
-    if (is_about_volumes(a, answer))
+    if (answer.verdict != VERDICT_OK && is_about_volumes(a, answer))
         scheduler_metrics_volume_failed(s->metrics, "assume");
+    return answer;
+}
+
+/* An attempt that ends before the binding cycle. */
+static void
+end_attempt(struct scheduler *s, struct assignment *a, struct answer answer)
+{
     scheduler_forget(s, a);
     scheduler_fail(s, a, answer);
     scheduler_return(s, a);
@@ -240,14 +249,16 @@ ask_extenders(struct scheduler *s, struct assignment *a)
                                   facts.nodes,
                                   facts.feasible);
     else
-        end_attempt(s, a, "the nodes change faster than extenders answer");
+        end_attempt(
+            s,
+            a,
+            answer_error(a, "the nodes change faster than extenders answer"));
 }
 
-static void
-run_cycle(struct scheduler *s, struct assignment *a)
+/* NULL: there is none, and the node finder knows why. */
+static struct node_view *
+find_node(struct scheduler *s, struct assignment *a)
 {
-    CLEANUP_FREE char *key = xstrdup(a->queued->key);
-    const struct profile *profile = a->profile;
     struct node_view *node;
 
     cache_update_snapshot(s->cache, &s->snapshot);
@@ -255,31 +266,174 @@ run_cycle(struct scheduler *s, struct assignment *a)
     if (a->asks_nodes && a->extender_results == NULL)
         a->extender_results = extender_results_new();
     node = node_finder_find(s->node_finder,
-                            profile,
+                            a->profile,
                             &a->cycle,
                             a->asks_nodes ? a->extender_results : NULL);
     scheduler_metrics_algorithm(s->metrics, cycle_trace_total_us(&s->trace));
-    if (node != NULL)
-        assume(s, a, node);
-    else if (node_finder_facts(s->node_finder).must_ask)
-        ask_extenders(s, a);
-    else
-        handle_unschedulable(s, a);
+    return node;
+}
+
+static void
+end_cycle(struct scheduler *s, const struct profile *profile, const char *key)
+{
     scheduler_metrics_cycle(s->metrics, profile->scheduler_name, &s->trace);
     log_if_slow(s, key);
 }
 
 static void
+run_cycle(struct scheduler *s, struct assignment *a)
+{
+    CLEANUP_FREE char *key = xstrdup(a->queued->key);
+    const struct profile *profile = a->profile;
+    struct node_view *node = find_node(s, a);
+
+    if (node != NULL) {
+        struct answer answer = assume(s, a, node);
+
+        if (answer.verdict == VERDICT_OK)
+            binding_cycle_start(s->binding_cycle, a, node);
+        else
+            end_attempt(s, a, answer);
+    } else if (node_finder_facts(s->node_finder).must_ask) {
+        ask_extenders(s, a);
+    } else {
+        handle_unschedulable(s, a);
+    }
+    end_cycle(s, profile, key);
+}
+
+static void
+begin_trace(struct scheduler *s)
+{
+    s->probe.is_on = s->metrics != NULL && s->attempts % PROBE_EVERY == 0;
+    s->attempts++;
+    cycle_trace_begin(&s->trace, s->settings.clock);
+}
+
+/* A group of several: one after the other, each beside those before it. */
+
+static struct answer
+place_member(struct scheduler *s, struct assignment *a)
+{
+    const struct diagnosis *d = node_finder_diagnosis(s->node_finder);
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    struct answer answer;
+    struct node_view *node;
+
+    begin_trace(s);
+    a->began_us = s->trace.began_us;
+    node = find_node(s, a);
+    if (node != NULL) {
+        answer = assume(s, a, node);
+    } else {
+        note_rejectors(s, a, d);
+        diagnosis_format(d, s->reasons, &message);
+        answer = answer_error(a, message.text);
+        if (d->absent.verdict != VERDICT_ERROR)
+            answer.verdict = VERDICT_REJECT;
+    }
+    end_cycle(s, a->profile, a->queued->key);
+    return answer;
+}
+
+static void
+displace_member(struct scheduler *s, struct assignment *a)
+{
+    if (a->node_name == NULL)
+        return;
+    profile_unreserve(a->profile,
+                      &a->cycle,
+                      cache_find_node(s->cache, a->node_name));
+    free(a->node_name);
+    a->node_name = NULL;
+}
+
+/* All of it happens within this call, so nobody has seen what is taken back. */
+static void
+run_group_cycle(struct scheduler *s, struct assignment_group *g)
+{
+    struct cache_mark mark = cache_begin(s->cache);
+    unsigned n = 0;
+
+    g->answer = ANSWER_OK;
+    while (n < g->count && g->answer.verdict == VERDICT_OK)
+        g->answer = place_member(s, g->members[n++]);
+    if (g->answer.verdict == VERDICT_OK) {
+        cache_keep(s->cache, mark);
+        binding_cycle_start_group(s->binding_cycle, g);
+        return;
+    }
+    g->failed = g->members[n - 1];
+    while (n-- > 0)
+        displace_member(s, g->members[n]);
+    cache_roll_back(s->cache, mark);
+    scheduler_group_failed(g, s);
+    n = g->count;
+    while (n-- > 0)
+        assignment_free(g->members[n]);
+}
+
+static struct assignment_group *
+begin_group(struct scheduler *s,
+            const char *name,
+            struct queued_pod **pods,
+            unsigned count)
+{
+    struct assignment_group *g = xnew(struct assignment_group);
+
+    g->name = xstrdup(name);
+    g->members = xnew_array(struct assignment *, count);
+    g->count = g->n_users = count;
+    for (unsigned i = 0; i < count; i++) {
+        g->members[i] = begin_assignment(s, pods[i]);
+        g->members[i]->group = g;
+    }
+    return g;
+}
+
+/* Without one of them the others come back to the queue, and wait for it. */
+static bool
+is_whole(struct scheduler *s, struct queued_pod **pods, unsigned count)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (!should_skip(s, pods[i])) {
+            pods[left++] = pods[i];
+            continue;
+        }
+        queue_leave(s->queue, pods[i]);
+        queued_pod_free(pods[i]);
+    }
+    for (unsigned i = 0; left < count && i < left; i++)
+        queue_fail(s->queue, pods[i]);
+    return left == count;
+}
+
+static void
+schedule_group(struct scheduler *s, const struct pod_group *group)
+{
+    CLEANUP_FREE char *name = xstrdup(group->name);
+    struct queued_pod *pods[POD_GROUP_MAX];
+    unsigned count = pod_group_flying(group, pods);
+
+    if (is_whole(s, pods, count))
+        run_group_cycle(s, begin_group(s, name, pods, count));
+}
+
+static void
 schedule_one(struct scheduler *s, struct queued_pod *queued)
 {
+    if (queued->pod_group != NULL) {
+        schedule_group(s, queued->pod_group);
+        return;
+    }
     if (should_skip(s, queued)) {
         queue_leave(s->queue, queued);
         queued_pod_free(queued);
         return;
     }
-    s->probe.is_on = s->metrics != NULL && s->attempts % PROBE_EVERY == 0;
-    s->attempts++;
-    cycle_trace_begin(&s->trace, s->settings.clock);
+    begin_trace(s);
     run_cycle(s, begin_assignment(s, queued));
 }
 
@@ -294,7 +448,7 @@ resume(struct scheduler *s, struct assignment *a)
         queue_leave(s->queue, queued);
         assignment_free(a);
     } else if (a->error != NULL) {
-        end_attempt(s, a, NULL);
+        end_attempt(s, a, ANSWER_ERROR);
     } else {
         cycle_trace_begin(&s->trace, s->settings.clock);
         cycle_fini(&a->cycle);
@@ -355,12 +509,14 @@ scheduler_tick(struct scheduler *s)
 {
     static const struct dispatch_kind *const kinds[] = {
         &scheduler_binding_kind,
+        &scheduler_group_binding_kind,
         &recorder_status_kind,
         &recorder_event_kind,
     };
     struct scheduler_counts counts;
 
     queue_flush_backoff(s->queue);
+    queue_tell_held(s->queue);
     if (now_us(s) >= s->next_leftover_us) {
         queue_flush_leftover(s->queue);
         s->next_leftover_us = now_us(s) + LEFTOVER_EVERY_US;

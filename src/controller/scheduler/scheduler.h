@@ -62,6 +62,15 @@ struct scheduler_settings {
     const struct extenders *extenders;
     struct extender_transport *extender_transport;
 
+    /* Says which pods are placed together, all or none: how many, this one
+     * included, and the name of their group in its namespace (valid until the
+     * next call). Fewer than two: the pod is placed by itself. It is asked when
+     * a pod comes or changes. NULL: every pod is placed by itself.
+     */
+    unsigned (*group_of)(const struct object *pod,
+                         const char **ret_name,
+                         void *context);
+
     /* Called when there is work and there was none before. May be NULL. */
     void (*ready)(void *context);
     void *context;

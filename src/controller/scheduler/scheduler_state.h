@@ -22,6 +22,7 @@
 
 struct unallocated_pods;
 struct assignment;
+struct assignment_group;
 struct binding_cycle;
 struct extender_binder;
 struct cache;
@@ -78,8 +79,9 @@ void scheduler_nominate(struct scheduler *s,
                         struct pod_view *pod,
                         const char *node_name);
 
-/* The kind of call that binds a pod (plugin_handle.c). */
+/* The kinds of calls that bind a pod, and a group (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;
+extern const struct dispatch_kind scheduler_group_binding_kind;
 
 /* Fills in the handle that plugins use (plugin_handle.c). */
 void scheduler_make_handle(struct scheduler *s);
@@ -108,6 +110,8 @@ void scheduler_pod_passed(const struct assignment *a,
 void scheduler_volumes_ended(struct assignment *a,
                              const char *words,
                              void *scheduler);
+void scheduler_group_failed(struct assignment_group *g, void *scheduler);
+void scheduler_abandon_member(struct assignment *a, void *scheduler);
 bool scheduler_bind_by_extender(struct assignment *a, void *scheduler);
 void scheduler_extender_bound(struct assignment *a,
                               enum verdict verdict,

@@ -11,9 +11,11 @@
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/debugger.h"
 #include "controller/scheduler/report/recorder.h"
@@ -24,6 +26,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 
 static int
 make_profiles(struct scheduler *s, struct error *err)
@@ -70,6 +73,49 @@ pod_entered(const char *queue, const char *event, void *context)
     const struct scheduler *s = context;
 
     scheduler_metrics_incoming(s->metrics, queue, event);
+}
+
+static unsigned
+group_of(const struct object *pod, const char **ret_name, void *context)
+{
+    const struct scheduler *s = context;
+
+    return s->settings.group_of(pod, ret_name, s->settings.context);
+}
+
+/* No group with that pod can be placed, for that reason; NULL: it can. */
+static const char *
+refuse_group(const struct pod_view *pod,
+             const struct profile *profile,
+             void *context)
+{
+    const struct scheduler *s = context;
+
+    const struct extenders *extenders = s->settings.extenders;
+
+    for (unsigned i = 0; extenders != NULL && i < extenders->count; i++)
+        if (extender_is_concerned(&extenders->items[i], pod))
+            return "extenders are asked about one pod at a time";
+    profile_foreach(i, profile, POINT_BIND)
+    {
+        if (!profile->entries[i].plugin->binds_groups)
+            return "a plugin of its profile binds one pod at a time";
+    }
+    return NULL;
+}
+
+static void
+member_held(const struct queued_pod *pod, void *context)
+{
+    const struct scheduler *s = context;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+    pod_group_format_hold(pod->pod_group, &words);
+    recorder_condition(s->recorder,
+                       pod->pod,
+                       pod->pod_group->refusal != NULL ? "Unschedulable"
+                                                       : "SchedulingGated",
+                       words.text);
 }
 
 static void
@@ -155,6 +201,9 @@ make_components(struct scheduler *s)
         .is_sharing = !set->without_sharing,
         .activated = pod_activated,
         .entered = pod_entered,
+        .group_of = set->group_of != NULL ? group_of : NULL,
+        .refuse_group = refuse_group,
+        .held = member_held,
         .context = s,
     });
     s->cache = cache_new(&(struct cache_settings){
@@ -173,6 +222,8 @@ make_components(struct scheduler *s)
         .handle = &s->handle,
         .leaving = scheduler_pod_leaves,
         .ended = scheduler_pod_ended,
+        .group_failed = scheduler_group_failed,
+        .abandon = scheduler_abandon_member,
         .passed = scheduler_pod_passed,
         .bind_by_extender = scheduler_bind_by_extender,
         .context = s,
@@ -308,6 +359,7 @@ scheduler_count(const struct scheduler *s)
         .backoff = q.backoff,
         .unschedulable_pods = q.unschedulable,
         .gated = q.gated,
+        .in_group = q.in_group,
         .in_flight = q.in_flight,
         .binding = binding_cycle_count(s->binding_cycle),
         .parked = s->extender_rounds != NULL

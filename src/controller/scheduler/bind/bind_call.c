@@ -7,16 +7,10 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-struct client_call *
-bind_call(struct client *client,
-          const struct pod_view *pod,
-          const char *node_name,
-          const struct grant *grant,
-          const struct topology_index *topology_index,
-          client_done_fn *done,
-          void *context)
+static struct json *
+make_binding(struct arena *arena, const struct bind_member *m)
 {
-    struct arena *arena = arena_new(1024);
+    const struct pod_view *pod = m->pod;
     struct json *body = json_object(arena), *meta, *target;
 
     json_set_string(arena, body, "apiVersion", "v1");
@@ -28,19 +22,58 @@ bind_call(struct client *client,
         json_set_string(arena, meta, "uid", pod->uid);
     target = json_make_object(arena, body, "target");
     json_set_string(arena, target, "kind", "Node");
-    json_set_string(arena, target, "name", node_name);
-    if (grant != NULL)
+    json_set_string(arena, target, "name", m->node_name);
+    if (m->grant != NULL)
         json_set(arena,
                  body,
                  "allocation",
-                 grant_encode(grant, topology_index, arena));
+                 grant_encode(m->grant, m->topology_index, arena));
+    return body;
+}
+
+struct client_call *
+bind_call(struct client *client,
+          const struct bind_member *member,
+          client_done_fn *done,
+          void *context)
+{
+    struct arena *arena = arena_new(1024);
+
     return client_call(client,
                        arena,
                        &(struct client_request){
                            .verb = CLIENT_CREATE,
                            .kind = &pod_kind,
-                           .namespace = pod->namespace,
-                           .name = pod->name,
+                           .namespace = member->pod->namespace,
+                           .name = member->pod->name,
+                           .subresource = "binding",
+                           .body = make_binding(arena, member),
+                       },
+                       done,
+                       context);
+}
+
+struct client_call *
+bind_call_group(struct client *client,
+                const struct bind_member *members,
+                unsigned count,
+                client_done_fn *done,
+                void *context)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena), *items = json_array(arena);
+
+    for (unsigned i = 0; i < count; i++)
+        json_append(arena, items, make_binding(arena, &members[i]));
+    json_set_string(arena, body, "apiVersion", "v1");
+    json_set_string(arena, body, "kind", "BindingList");
+    json_set(arena, body, "items", items);
+    return client_call(client,
+                       arena,
+                       &(struct client_request){
+                           .verb = CLIENT_CREATE,
+                           .kind = &pod_kind,
+                           .namespace = members[0].pod->namespace,
                            .subresource = "binding",
                            .body = body,
                        },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bind_call.h - POST pods/NAME/binding, with the allocation
+/* bind_call.h - POST pods/NAME/binding, with the allocation; and of several
+ * pods at once, all or none, POST bindings
  *
  * Thread: the scheduler's.
  */
@@ -12,10 +13,21 @@ struct pod_view;
 struct topology_index;
 
 /* Grant NULL: the node has no topology, and the pod gets no allocation. */
+struct bind_member {
+    const struct pod_view *pod;
+    const char *node_name;
+    const struct grant *grant;
+    const struct topology_index *topology_index;
+};
+
 struct client_call *bind_call(struct client *client,
-                              const struct pod_view *pod,
-                              const char *node_name,
-                              const struct grant *grant,
-                              const struct topology_index *topology_index,
+                              const struct bind_member *member,
                               client_done_fn *done,
                               void *context);
+
+/* Pods of one namespace, 512 at most. */
+struct client_call *bind_call_group(struct client *client,
+                                    const struct bind_member *members,
+                                    unsigned count,
+                                    client_done_fn *done,
+                                    void *context);

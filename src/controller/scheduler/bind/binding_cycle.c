@@ -11,6 +11,7 @@
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/queue/queue.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -38,10 +39,22 @@ binding_cycle_new(const struct binding_cycle_settings *settings)
     return as;
 }
 
+static void
+leave_group(struct assignment_group *g)
+{
+    if (g == NULL || --g->n_users > 0)
+        return;
+    dispatch_cancel(g->call);
+    free(g->members);
+    free(g->name);
+    free(g);
+}
+
 void
 assignment_free(struct assignment *a)
 {
     dispatch_cancel(a->call);
+    leave_group(a->group);
     cycle_fini(&a->cycle);
     if (a->queued != NULL)
         queued_pod_free(a->queued);
@@ -104,13 +117,88 @@ answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
 }
 
 static void
-end(struct binding_cycle *as, struct assignment *a, struct answer answer)
+take_off(struct binding_cycle *as, struct assignment *a, enum verdict verdict)
 {
-    end_stage(as, a, answer.verdict);
+    end_stage(as, a, verdict);
     list_remove(&a->link);
     map_remove(as->by_pod, a->queued->key);
+}
+
+/* Once nothing refers to its members any more. */
+static void
+end_failed_group(struct binding_cycle *as, struct assignment_group *g)
+{
+    unsigned count = g->count;
+
+    if (g->failed == NULL || g->is_walked || g->n_outstanding > 0)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        take_off(as, g->members[i], g->answer.verdict);
+    as->settings.group_failed(g, as->settings.context);
+    for (unsigned i = count; i-- > 0;)
+        assignment_free(g->members[i]);
+}
+
+/* The plugins that work for the others need not go on. */
+static void
+fail_group(struct binding_cycle *as, struct assignment *a, struct answer answer)
+{
+    struct assignment_group *g = a->group;
+    bool was_walked = g->is_walked;
+
+    if (g->failed == NULL) {
+        g->failed = a;
+        g->answer = answer;
+        g->is_walked = true;
+        for (unsigned i = 0; i < g->count; i++)
+            if (g->members[i]->is_outstanding)
+                as->settings.abandon(g->members[i], as->settings.context);
+        g->is_walked = was_walked;
+    }
+    end_failed_group(as, g);
+}
+
+static void
+end(struct binding_cycle *as, struct assignment *a, struct answer answer)
+{
+    if (a->group != NULL && answer.verdict != VERDICT_OK) {
+        fail_group(as, a, answer);
+        return;
+    }
+    take_off(as, a, answer.verdict);
     as->settings.ended(a, answer, as->settings.context);
     assignment_free(a);
+}
+
+/* All members, one after the other, until one fails. */
+typedef void member_fn(struct binding_cycle *as, struct assignment *a);
+
+static void
+walk(struct binding_cycle *as, struct assignment_group *g, member_fn *step)
+{
+    bool was_walked = g->is_walked;
+
+    g->is_walked = true;
+    for (unsigned i = 0; i < g->count && g->failed == NULL; i++)
+        step(as, g->members[i]);
+    g->is_walked = was_walked;
+}
+
+/* The stage is over for it; `next` begins when it is for all. */
+static void
+come_through(struct binding_cycle *as, struct assignment *a, member_fn *next)
+{
+    struct assignment_group *g = a->group;
+
+    if (g == NULL) {
+        next(as, a);
+        return;
+    }
+    if (++g->n_through < g->count)
+        return;
+    g->n_through = 0;
+    walk(as, g, next);
+    end_failed_group(as, g);
 }
 
 /* The plugin whose turn it is; PLUGIN_NONE past the last. */
@@ -176,6 +264,24 @@ begin_bind(struct binding_cycle *as, struct assignment *a)
         binding_cycle_bind(as, a);
 }
 
+/* Other pods' events matter to it no longer. */
+static void
+leave_queue(struct binding_cycle *as, struct assignment *a)
+{
+    as->settings.leaving(a, as->settings.context);
+    a->has_left = true;
+    come_through(as, a, begin_bind);
+}
+
+static void
+set_outstanding(struct assignment *a, bool is_outstanding)
+{
+    if (a->group == NULL || a->is_outstanding == is_outstanding)
+        return;
+    a->is_outstanding = is_outstanding;
+    a->group->n_outstanding += is_outstanding ? 1 : -1u;
+}
+
 /* From the plugin whose turn it is. */
 static void
 prebind(struct binding_cycle *as, struct assignment *a)
@@ -189,16 +295,16 @@ prebind(struct binding_cycle *as, struct assignment *a)
 
         verdict = e->plugin->prebind(e->self, a, &reason);
         probe_end(as->settings.handle, name, POINT_PREBIND, verdict, began_us);
-        if (verdict == VERDICT_WAIT)
+        if (verdict == VERDICT_WAIT) {
+            set_outstanding(a, true);
             return;
+        }
         if (verdict != VERDICT_OK && verdict != VERDICT_SKIP) {
             end(as, a, answer_of(plugin_of(a), verdict, reason));
             return;
         }
     }
-    as->settings.leaving(a, as->settings.context);
-    a->has_left = true;
-    begin_bind(as, a);
+    come_through(as, a, leave_queue);
 }
 
 static void
@@ -250,21 +356,50 @@ ask_permit(struct binding_cycle *as,
     return true;
 }
 
+static void
+enter(struct binding_cycle *as, struct assignment *a)
+{
+    list_add_last(&as->all, &a->link);
+    map_put(as->by_pod, a->queued->key, a);
+    a->owner = as;
+    begin_stage(as, a, ASSIGNMENT_PERMIT);
+}
+
+static void
+permit(struct binding_cycle *as,
+       struct assignment *a,
+       const struct node_view *node)
+{
+    struct answer refusal;
+
+    if (!ask_permit(as, a, node, &refusal))
+        end(as, a, refusal);
+    else if (a->waiting == 0)
+        come_through(as, a, begin_prebind);
+}
+
 void
 binding_cycle_start(struct binding_cycle *as,
                     struct assignment *a TAKES,
                     const struct node_view *node)
 {
-    struct answer refusal;
+    enter(as, a);
+    permit(as, a, node);
+}
 
-    list_add_last(&as->all, &a->link);
-    map_put(as->by_pod, a->queued->key, a);
-    a->owner = as;
-    begin_stage(as, a, ASSIGNMENT_PERMIT);
-    if (!ask_permit(as, a, node, &refusal))
-        end(as, a, refusal);
-    else if (a->waiting == 0)
-        begin_prebind(as, a);
+static void
+permit_member(struct binding_cycle *as, struct assignment *a)
+{
+    permit(as, a, snapshot_find(a->cycle.snapshot, a->node_name));
+}
+
+void
+binding_cycle_start_group(struct binding_cycle *as,
+                          struct assignment_group *g TAKES)
+{
+    walk(as, g, enter);
+    walk(as, g, permit_member);
+    end_failed_group(as, g);
 }
 
 void
@@ -275,7 +410,10 @@ binding_cycle_resume(struct binding_cycle *as,
 {
     if (a->stage == ASSIGNMENT_PERMIT)
         return; /* Permit ends by allow and reject alone */
-    if (verdict != VERDICT_OK) {
+    set_outstanding(a, false);
+    if (a->group != NULL && a->group->failed != NULL) {
+        end_failed_group(as, a->group);
+    } else if (verdict != VERDICT_OK) {
         end(as, a, answer_of(plugin_of(a), verdict, reason));
     } else if (a->stage == ASSIGNMENT_BIND) {
         finish(as, a);
@@ -292,7 +430,7 @@ binding_cycle_allow(struct binding_cycle *as,
 {
     a->waiting &= ~PLUGIN_BIT(plugin);
     if (a->waiting == 0)
-        begin_prebind(as, a);
+        come_through(as, a, begin_prebind);
 }
 
 void
@@ -304,31 +442,49 @@ binding_cycle_reject(struct binding_cycle *as,
     end(as, a, answer_of(plugin, VERDICT_REJECT, reason));
 }
 
+/* The first that waits for too long. With it others may end. */
+static struct assignment *
+find_expired(const struct binding_cycle *as, int64_t now_us)
+{
+    list_foreach(link, &as->all)
+    {
+        struct assignment *a = container_of(link, struct assignment, link);
+
+        if (a->stage == ASSIGNMENT_PERMIT && a->waiting != 0
+            && a->deadline_us <= now_us)
+            return a;
+    }
+    return NULL;
+}
+
 void
 binding_cycle_expire(struct binding_cycle *as)
 {
     int64_t now_us = clock_monotonic_us(as->settings.clock);
+    struct assignment *a;
 
-    list_foreach_safe(link, &as->all)
-    {
-        struct assignment *a = container_of(link, struct assignment, link);
-
-        if (a->stage != ASSIGNMENT_PERMIT || a->deadline_us > now_us)
-            continue;
+    while ((a = find_expired(as, now_us)) != NULL)
         end(as,
             a,
-            answer_of((unsigned)__builtin_ctzll(a->waiting),
+            answer_of(assignment_waits_for(a),
                       VERDICT_REJECT,
                       handle_reason(as->settings.handle,
                                     "timed out waiting on permit")));
-    }
+}
+
+unsigned
+assignment_waits_for(const struct assignment *a)
+{
+    return a->waiting != 0 ? (unsigned)__builtin_ctzll(a->waiting)
+                           : PLUGIN_NONE;
 }
 
 /* Plugins may allow other pods while they are asked about one, but not that. */
 static bool
 is_waiting(const struct assignment *a)
 {
-    return a->stage == ASSIGNMENT_PERMIT && a->waiting != 0 && a->is_asked;
+    return a->stage == ASSIGNMENT_PERMIT && a->is_asked
+           && (a->waiting != 0 || a->group != NULL);
 }
 
 struct assignment *
@@ -351,7 +507,7 @@ binding_cycle_visit_waiting(const struct binding_cycle *as,
     {
         struct assignment *a = container_of(link, struct assignment, link);
 
-        if (is_waiting(a))
+        if (is_waiting(a) && a->waiting != 0)
             visit(a->cycle.pod, a->node_name, context);
     }
 }

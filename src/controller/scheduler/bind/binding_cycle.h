@@ -2,7 +2,8 @@
 /* binding_cycle.h - the pods that have a node and are being bound to it
  *
  * Takes an assumed and reserved pod through permit, prebind, bind and postbind,
- * plugin by plugin. It never blocks: a plugin that waits is resumed later.
+ * plugin by plugin. It never blocks: a plugin that waits is resumed later. The
+ * pods of a group go stage by stage together, and all are bound or none.
  *
  * Owns:     the assignments under way.
  * Thread:   the scheduler's.
@@ -19,6 +20,7 @@
 #include "lib/base/macro.h"
 
 struct assignment;
+struct assignment_group;
 struct binding_cycle;
 struct clock;
 struct handle;
@@ -34,6 +36,13 @@ struct binding_cycle_settings {
     struct handle *handle;
     void (*leaving)(struct assignment *a, void *context);
     void (*ended)(struct assignment *a, struct answer answer, void *context);
+
+    /* A group has failed, by its member `failed`; its assignments are freed
+     * afterwards. Abandon: it will fail, so what a plugin still does for that
+     * member may end at once.
+     */
+    void (*group_failed)(struct assignment_group *g, void *context);
+    void (*abandon)(struct assignment *a, void *context);
     /* Somebody else binds it, and binding_cycle_resume or binding_cycle_bind
      * ends that; may be NULL.
      */
@@ -53,13 +62,16 @@ binding_cycle_new(const struct binding_cycle_settings *settings)
     OWNED_BY(binding_cycle_free);
 DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
 
-/* Change. Start: the pod is assumed and reserved on the node. Resume: see
- * handle.h. Bind: by the plugins after all. Allow: the plugin no longer
- * objects. Expire: those whose permit has timed out.
+/* Change. Start: the pod is assumed and reserved on the node; of a group all
+ * are. Resume: see handle.h. Bind: by the plugins after all. Allow: the plugin
+ * no longer objects. Reject: in permit, or in prebind of a group; PLUGIN_NONE:
+ * no plugin does. Expire: those whose permit has timed out.
  */
 void binding_cycle_start(struct binding_cycle *as,
                          struct assignment *a TAKES,
                          const struct node_view *node);
+void binding_cycle_start_group(struct binding_cycle *as,
+                               struct assignment_group *g TAKES);
 void binding_cycle_resume(struct binding_cycle *as,
                           struct assignment *a,
                           enum verdict verdict,
@@ -74,9 +86,12 @@ void binding_cycle_reject(struct binding_cycle *as,
                           uint32_t reason);
 void binding_cycle_expire(struct binding_cycle *as);
 
-/* Look: waiting in permit, or NULL. */
+/* Look: waiting in permit, or NULL; a pod of a group waits for the others, too.
+ * Waits for: the first plugin, or PLUGIN_NONE.
+ */
 struct assignment *binding_cycle_find_waiting(const struct binding_cycle *as,
                                               const struct pod_view *pod);
+unsigned assignment_waits_for(const struct assignment *a);
 typedef void binding_cycle_visit_fn(struct pod_view *pod,
                                     const char *node_name,
                                     void *context);
@@ -90,7 +105,7 @@ struct assignment *binding_cycle_find(const struct binding_cycle *as,
                                       const char *name);
 size_t binding_cycle_count(const struct binding_cycle *as);
 
-/* One by itself, before it starts. Abandon: at the scheduler's end; a pod
+/* One by itself, before it starts, and of a group one after the other. Abandon: at the scheduler's end; a pod
  * that has not left the queue stays the queue's.
  */
 void assignment_free(struct assignment *a);

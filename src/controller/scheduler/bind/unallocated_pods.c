@@ -242,13 +242,16 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
             pod,
             grant_holding(o->grant, node->ledger.occupancy->topology_index));
     }
-    o->call = bind_call(o->owner->client,
-                        pod,
-                        node->name,
-                        o->grant,
-                        node->ledger.occupancy->topology_index,
-                        wrote,
-                        o);
+    o->call =
+        bind_call(o->owner->client,
+                  &(struct bind_member){
+                      .pod = pod,
+                      .node_name = node->name,
+                      .grant = o->grant,
+                      .topology_index = node->ledger.occupancy->topology_index,
+                  },
+                  wrote,
+                  o);
 }
 
 /* It may register yet. */

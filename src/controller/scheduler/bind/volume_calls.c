@@ -357,25 +357,39 @@ volume_calls_begin(struct volume_calls *vc,
         write_step(c, i);
 }
 
+/* Each by turns: with one others may end, of pods that are bound together. */
+static void
+take_turns(struct volume_calls *vc, void (*turn)(struct volume_call *c))
+{
+    size_t left = 0;
+
+    list_foreach(link, &vc->calls) left++;
+    while (left-- > 0 && !list_is_empty(&vc->calls)) {
+        struct list *link = vc->calls.next;
+
+        list_remove(link);
+        list_add_last(&vc->calls, link);
+        turn(container_of(link, struct volume_call, link));
+    }
+}
+
 void
 volume_calls_check(struct volume_calls *vc)
 {
-    list_foreach_safe(link, &vc->calls)
-        check(container_of(link, struct volume_call, link));
+    take_turns(vc, check);
+}
+
+static void
+expire(struct volume_call *c)
+{
+    if (c->deadline_us <= clock_monotonic_us(c->all->s.clock))
+        fail(c, "context deadline exceeded");
 }
 
 void
 volume_calls_expire(struct volume_calls *vc)
 {
-    int64_t now_us = clock_monotonic_us(vc->s.clock);
-
-    list_foreach_safe(link, &vc->calls)
-    {
-        struct volume_call *c = container_of(link, struct volume_call, link);
-
-        if (c->deadline_us <= now_us)
-            fail(c, "context deadline exceeded");
-    }
+    take_turns(vc, expire);
 }
 
 bool

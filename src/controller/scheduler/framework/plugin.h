@@ -219,6 +219,11 @@ struct plugin {
                          uint32_t *ret_reason);
     void (*postbind)(void *self, struct assignment *a);
 
+    /* Bind answers WAIT after handle->bind, or SKIP: so it binds groups, which
+     * that function does at once when it was called for every member.
+     */
+    bool binds_groups;
+
     /* For people: what this pod lacks on this node ("has 4 CPUs free, at most 2
      * in one NUMA node"), or nothing; without a node, what it needs.
      */

@@ -15,8 +15,9 @@
 #include "controller/scheduler/framework/verdict.h"
 #include "lib/base/list.h"
 
-struct signature_group;
+struct pod_group;
 struct profile;
+struct signature_group;
 struct pod_view;
 
 enum queue_state {
@@ -24,7 +25,8 @@ enum queue_state {
     QUEUE_BACKOFF,
     QUEUE_UNSCHEDULABLE, /* unschedulable: until something helps */
     QUEUE_GATED,         /* a PreEnqueue plugin keeps it out */
-    QUEUE_IN_FLIGHT      /* popped, and neither failed nor done */
+    QUEUE_IN_FLIGHT,     /* popped, and neither failed nor done */
+    QUEUE_IN_GROUP       /* another of its pod group stands for it */
 };
 
 /* A place in the list of what happened while pods are in flight: a pod's own,
@@ -57,4 +59,6 @@ struct queued_pod {
     struct in_flight_mark mark;
     struct signature_group
         *group; /* of equal pods: asleep in it, or woken from it */
+    struct pod_group *pod_group; /* it is placed with; NULL: by itself */
+    uint32_t member_place;       /* in it */
 };

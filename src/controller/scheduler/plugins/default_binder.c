@@ -30,4 +30,5 @@ const struct plugin default_binder_plugin = {
     .name = "DefaultBinder",
     .make = default_binder_make,
     .bind = default_binder_bind,
+    .binds_groups = true,
 };

@@ -10,6 +10,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/queue/wake_strategy.h"
@@ -59,8 +60,10 @@ queue_new(const struct queue_settings *settings)
     q->backoff = heap_new(backoff_less, q, place);
     q->unschedulable_pods = unschedulable_pods_new(active_less, q);
     q->in_flight = in_flight_new();
+    q->pod_groups = map_new();
     list_init(&q->unschedulable);
     list_init(&q->gated);
+    list_init(&q->untold);
     return q;
 }
 
@@ -86,6 +89,10 @@ queue_free(struct queue *q)
     in_flight_free(q->in_flight); /* its marks are in the pods */
     while (map_next(q->pods, &at, NULL, &value))
         queued_pod_free(value);
+    at = 0;
+    while (map_next(q->pod_groups, &at, NULL, &value))
+        pod_group_free(value);
+    map_free(q->pod_groups);
     unschedulable_pods_free(q->unschedulable_pods);
     heap_free(q->active);
     heap_free(q->backoff);
@@ -128,6 +135,7 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     list_init(&p->link);
     list_init(&p->mark.link);
     map_put(q->pods, p->key, p);
+    queue_join_group(q, p);
     q->event = "PodAdd";
     queue_enter(q, p);
 }
@@ -140,6 +148,13 @@ set_pod(struct queued_pod *p, struct pod_view *pod)
     p->pod = pod;
 }
 
+void
+queue_update_popped(struct queued_pod *pod, struct pod_view *newer)
+{
+    pod_view_unref(pod->newer);
+    pod->newer = pod_view_ref(newer);
+}
+
 static void
 update_in_flight(struct queue *q,
                  struct queued_pod *p,
@@ -149,8 +164,7 @@ update_in_flight(struct queue *q,
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n = events_of_pod_update(old_object, pod->object, false, events);
 
-    pod_view_unref(p->newer);
-    p->newer = pod_view_ref(pod);
+    queue_update_popped(p, pod);
     for (unsigned i = 0; i < n; i++)
         in_flight_add(q->in_flight, &events[i], old_object, pod->object);
 }
@@ -181,6 +195,21 @@ update_waiting(struct queue *q,
         queue_requeue(q, p, strategy);
 }
 
+static void
+update_member(struct queue *q,
+              struct queued_pod *p,
+              const struct object *old_object,
+              struct pod_view *pod)
+{
+    struct cluster_event events[EVENTS_OF_UPDATE];
+    unsigned n = events_of_pod_update(old_object, pod->object, false, events);
+
+    q->event = "PodUpdate";
+    set_pod(p, pod);
+    for (unsigned i = 0; i < n; i++)
+        queue_update_member(q, p, &events[i], old_object, pod->object);
+}
+
 void
 queue_update(struct queue *q,
              const struct object *old_object,
@@ -189,7 +218,8 @@ queue_update(struct queue *q,
 {
     struct queued_pod *p = find_pod(q, pod);
 
-    if (p == NULL) {
+    if (p == NULL
+        || (p->state != QUEUE_IN_FLIGHT && queue_has_other_group(q, p, pod))) {
         queue_add(q, pod, profile);
         return;
     }
@@ -207,6 +237,9 @@ queue_update(struct queue *q,
     case QUEUE_UNSCHEDULABLE:
     case QUEUE_GATED:
         update_waiting(q, p, old_object, pod);
+        break;
+    case QUEUE_IN_GROUP:
+        update_member(q, p, old_object, pod);
         break;
     }
 }
@@ -227,7 +260,19 @@ queue_remove(struct queue *q, const char *namespace, const char *name)
     queue_take_out(q, p);
     queue_count_rejectors(p, 0);
     queue_wake_next(q, p);
+    queue_leave_group(q, p);
     queued_pod_free(p);
+}
+
+void
+queue_begin_flight(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_IN_FLIGHT;
+    p->attempts++;
+    queue_count_rejectors(p, 0);
+    p->unschedulable = 0;
+    p->pending = 0;
+    in_flight_begin(q->in_flight, p);
 }
 
 struct queued_pod *
@@ -237,12 +282,10 @@ queue_pop(struct queue *q)
 
     if (p == NULL)
         return NULL;
-    p->state = QUEUE_IN_FLIGHT;
-    p->attempts++;
-    queue_count_rejectors(p, 0);
-    p->unschedulable = 0;
-    p->pending = 0;
-    in_flight_begin(q->in_flight, p);
+    if (p->pod_group != NULL)
+        queue_fly_group(q, p->pod_group);
+    else
+        queue_begin_flight(q, p);
     return p;
 }
 
@@ -266,21 +309,34 @@ replay_event(const struct cluster_event *event,
     return r->strategy != WAKE_NOW;
 }
 
+/* It becomes what the API has said of it meanwhile. */
+static bool
+take_newer(struct queued_pod *p)
+{
+    if (p->newer == NULL)
+        return false;
+    set_pod(p, p->newer);
+    pod_view_unref(p->newer);
+    p->newer = NULL;
+    return true;
+}
+
 void
 queue_fail(struct queue *q, struct queued_pod *pod TAKES)
 {
     struct queued_pod *p = pod;
     struct replay replay = {.pod = p, .strategy = WAKE_SKIP};
+    bool is_elsewhere;
 
     if (p->is_deleted) {
         queue_leave(q, p);
         queued_pod_free(p);
         return;
     }
-    if (p->newer != NULL) {
-        set_pod(p, p->newer);
-        pod_view_unref(p->newer);
-        p->newer = NULL;
+    is_elsewhere = take_newer(p) && queue_has_other_group(q, p, p->pod);
+    if (is_elsewhere) {
+        queue_leave_group(q, p);
+        queue_join_group(q, p);
     }
     p->failed_at_us = queue_now_us(q);
     if (!q->settings.is_sharing)
@@ -291,7 +347,12 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
         in_flight_visit(q->in_flight, p, replay_event, &replay);
     in_flight_end(q->in_flight, p);
     q->event = "ScheduleAttemptFailure";
-    queue_requeue(q, p, replay.strategy);
+    if (is_elsewhere)
+        queue_enter(q, p);
+    else if (p->pod_group != NULL)
+        queue_land_member(q, p, replay.strategy);
+    else
+        queue_requeue(q, p, replay.strategy);
 }
 
 void
@@ -300,25 +361,57 @@ queue_leave(struct queue *q, struct queued_pod *pod)
     in_flight_end(q->in_flight, pod);
     q->event = "PodScheduled";
     queue_wake_next(q, pod);
+    queue_leave_group(q, pod);
     if (!pod->is_deleted)
         map_remove(q->pods, pod->key);
 }
 
-/* Unless the API has said something newer of it meanwhile. */
-void
-queue_return(struct queue *q, struct queued_pod *pod TAKES)
+/* False: it is gone, or there is another of its name. */
+static bool
+put_back(struct queue *q, struct queued_pod *pod TAKES)
 {
     if (pod->is_deleted || map_find(q->pods, pod->key) != NULL) {
         queued_pod_free(pod);
-        return;
+        return false;
     }
+    take_newer(pod);
     map_put(q->pods, pod->key, pod);
     pod->failed_at_us = queue_now_us(q);
+    queue_join_group(q, pod);
+    return true;
+}
+
+void
+queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count)
+{
+    struct pod_group *settled = NULL;
+    unsigned left = 0;
+
     q->event = "ScheduleAttemptFailure";
-    queue_requeue(q,
-                  pod,
-                  (pod->unschedulable | pod->pending) == 0 ? WAKE_AFTER_BACKOFF
-                                                           : WAKE_SKIP);
+    for (unsigned i = 0; i < count; i++)
+        if (put_back(q, pods[i]))
+            pods[left++] = pods[i];
+    for (unsigned i = 0; i < left; i++)
+        if (pods[i]->pod_group != NULL)
+            queue_rejoin_member(q, pods[i]);
+    for (unsigned i = 0; i < left; i++) {
+        struct queued_pod *p = pods[i];
+
+        if (p->pod_group == NULL)
+            queue_requeue(q,
+                          p,
+                          (p->unschedulable | p->pending) == 0
+                              ? WAKE_AFTER_BACKOFF
+                              : WAKE_SKIP);
+        else if (p->pod_group != settled)
+            queue_settle_group(q, settled = p->pod_group);
+    }
+}
+
+void
+queue_return(struct queue *q, struct queued_pod *pod TAKES)
+{
+    queue_return_all(q, &pod, 1);
 }
 
 /* One group's turn. */
@@ -373,6 +466,8 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
     char key[KEY_SIZE];
     struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
 
+    if (p != NULL && p->state == QUEUE_IN_GROUP)
+        p = p->pod_group->leader;
     if (p == NULL || p->state == QUEUE_ACTIVE)
         return;
     if (p->state == QUEUE_IN_FLIGHT) {
@@ -445,7 +540,8 @@ queue_count(const struct queue *q)
         .active = heap_count(q->active),
         .backoff = heap_count(q->backoff),
         .unschedulable = unschedulable_pods_count(q->unschedulable_pods),
-        .gated = q->n_gated,
+        .gated = q->n_gated + q->n_held,
+        .in_group = q->n_in_group - q->n_held,
         .in_flight = in_flight_pods(q->in_flight),
         .groups = unschedulable_pods_groups(q->unschedulable_pods),
     };

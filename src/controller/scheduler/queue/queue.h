@@ -51,6 +51,20 @@ struct queue_settings {
      */
     void (*activated)(void *context);
     void (*entered)(const char *queue, const char *event, void *context);
+
+    /* Groups (pod_group.h). Group of: how many pods are placed together with
+     * this one, itself included, and the group's name in its namespace (valid
+     * until the next call); fewer than two: it is placed by itself. Refuse: why
+     * a group with that pod cannot be placed at all, in lasting words, or NULL.
+     * Held: the member waits for others, or is refused. Each may be NULL.
+     */
+    unsigned (*group_of)(const struct object *pod,
+                         const char **ret_name,
+                         void *context);
+    const char *(*refuse_group)(const struct pod_view *pod,
+                                const struct profile *profile,
+                                void *context);
+    void (*held)(const struct queued_pod *pod, void *context);
     void *context;
 };
 
@@ -71,15 +85,22 @@ void queue_update(struct queue *q,
                   struct profile *profile);
 void queue_remove(struct queue *q, const char *namespace, const char *name);
 
-/* The cycle. Pop: the next pod, in flight from now on, or NULL. Fail: it comes
- * back (its sets `unschedulable` and `pending` say who rejected it; both
- * empty: an error, tried again after backoff). Leave: it has a node, and is
- * the caller's from now on, to be freed or, when binding fails, returned.
+/* The pod left the queue and may be returned, as what it has become. */
+void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
+
+/* The cycle. Pop: the next pod, in flight from now on, or NULL; all pods of its
+ * group are with it (pod_group_flying). Fail: it comes back (its sets
+ * `unschedulable` and `pending` say who rejected it; both empty: an error,
+ * tried again after backoff). Leave: it has a node, and is the caller's from
+ * now on, to be freed or, when binding fails, returned. Of a group each pod
+ * fails, leaves or is returned; it is tried again when all have come back.
  */
 struct queued_pod *queue_pop(struct queue *q);
 void queue_fail(struct queue *q, struct queued_pod *pod TAKES);
 void queue_leave(struct queue *q, struct queued_pod *pod);
 void queue_return(struct queue *q, struct queued_pod *pod TAKES);
+void
+queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count);
 void queued_pod_free(struct queued_pod *pod);
 
 /* Tells the queue of an event, which wakes the pods that it may help. The old
@@ -96,15 +117,21 @@ void queue_activate(struct queue *q, const char *namespace, const char *name);
 
 /* Flush backoff every second: pods whose backoff has ended become active. Flush
  * leftover every 30 seconds: pods that were unschedulable for too long are
- * tried again. Next: when the first pod leaves backoff, INT64_MAX for none.
+ * tried again. Tell held: of groups that were held since the last call and
+ * still are. Next: when the first pod leaves backoff, INT64_MAX for none.
  */
 void queue_flush_backoff(struct queue *q);
+void queue_tell_held(struct queue *q);
 void queue_flush_leftover(struct queue *q);
 int64_t queue_next_backoff_us(const struct queue *q);
 
 /* Look */
 struct queue_counts {
-    size_t active, backoff, unschedulable, gated, in_flight, groups;
+    size_t active, backoff, unschedulable; /* of a pod group: its leader */
+    size_t gated;                          /* held groups, too */
+    size_t in_group;                       /* who others stand for */
+    size_t in_flight;
+    size_t groups; /* of equal pods that sleep */
 };
 struct queue_counts queue_count(const struct queue *q);
 const struct queued_pod *

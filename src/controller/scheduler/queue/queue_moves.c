@@ -5,10 +5,12 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "lib/base/clock.h"
 #include "lib/base/heap.h"
+#include "lib/base/strbuf.h"
 
 /* With sharing, what one retry may take of the scheduler's time: a fifth of
  * it when a retry costs 50 us.
@@ -41,9 +43,10 @@ backoff_end_us(const struct queue *q, const struct queued_pod *p)
         rejectors != 0 && (rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) == 0;
 
     if (q->settings.is_sharing && was_rejected) {
-        int64_t round =
-            (int64_t)unschedulable_pods_groups(q->unschedulable_pods)
-            * RETRY_SHARE_US;
+        int64_t others =
+            (int64_t)unschedulable_pods_groups(q->unschedulable_pods);
+        int64_t own = p->pod_group != NULL ? p->pod_group->n_ready : 0;
+        int64_t round = (others + own) * RETRY_SHARE_US;
 
         most = round < most ? round : most;
         return p->failed_at_us
@@ -90,6 +93,11 @@ queue_take_out(struct queue *q, struct queued_pod *p)
         break;
     case QUEUE_IN_FLIGHT:
         in_flight_end(q->in_flight, p);
+        break;
+    case QUEUE_IN_GROUP:
+        list_remove(&p->link);
+        q->n_in_group--;
+        p->pod_group->n_ready--;
         break;
     }
 }
@@ -151,13 +159,50 @@ queue_enter(struct queue *q, struct queued_pod *p)
 
     if (answer.verdict == VERDICT_OK) {
         p->gate_reason = STRING_ID_NONE;
-        put_active(q, p);
+        if (p->pod_group == NULL || p->pod_group->leader == p)
+            put_active(q, p);
+        else
+            queue_enter_group(q, p);
         return;
     }
     p->gate_reason = answer.reason;
     p->unschedulable |= PLUGIN_BIT(answer.plugin);
     queue_wake_next(q, p);
     queue_put_gated(q, p);
+    if (p->pod_group != NULL && p->pod_group->leader == p)
+        queue_lose_leader(q, p->pod_group);
+}
+
+/* A group of so many different members is alone of its kind. */
+#define GROUP_RUNS 8
+
+/* Groups whose members are alike, one by one, wait for the same. */
+static uint32_t
+sign_group(const struct queue *q, const struct pod_group *g)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    uint32_t last = SIGNATURE_NONE;
+    unsigned runs = 0, length = 0;
+
+    strbuf_add_text(&text, "group");
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct queued_pod *p = g->members[i];
+        uint32_t signature =
+            profile_sign(p->profile, p->pod, q->settings.signatures);
+
+        if (signature == SIGNATURE_NONE || runs > GROUP_RUNS)
+            return SIGNATURE_NONE;
+        if (signature == last) {
+            length++;
+            continue;
+        }
+        if (runs++ > 0)
+            strbuf_printf(&text, " %u*%u", length, last);
+        last = signature;
+        length = 1;
+    }
+    strbuf_printf(&text, " %u*%u", length, last);
+    return string_ids_add(q->settings.signatures, text.text);
 }
 
 /* Equal pods sleep together unless room is being made for this one, or what
@@ -175,7 +220,9 @@ sharing_signature(const struct queue *q, const struct queued_pod *p)
         if ((rejectors & PLUGIN_BIT(i)) != 0
             && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
-    return profile_sign(p->profile, p->pod, q->settings.signatures);
+    return p->pod_group == NULL
+               ? profile_sign(p->profile, p->pod, q->settings.signatures)
+               : sign_group(q, p->pod_group);
 }
 
 /* Of a pod that sleeps alone. */
@@ -184,7 +231,7 @@ hint_signature(const struct queue *q, const struct queued_pod *p)
 {
     return q->settings.is_sharing
                ? profile_sign_hints(p->profile,
-                                    p->pod,
+                                    wake_strategy_pod(p),
                                     p->unschedulable | p->pending,
                                     q->settings.signatures)
                : SIGNATURE_NONE;

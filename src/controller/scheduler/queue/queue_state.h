@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue_state.h - the insides of the queue, for its own files
  *
- * Called by:  queue.c (what happens to it) and queue_moves.c (how a pod gets
- *             from one state to another). Nobody else.
+ * Called by:  queue.c (what happens to it), queue_moves.c (how a pod gets
+ *             from one state to another) and queue_groups.c (how those of a
+ *             group do). Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -14,6 +15,7 @@
 struct heap;
 struct in_flight;
 struct map;
+struct pod_group;
 struct unschedulable_pods;
 
 struct queue {
@@ -26,6 +28,10 @@ struct queue {
     struct list unschedulable; /* the one that failed longest ago first */
     struct list gated;
     size_t n_gated;
+    struct list untold;     /* held pods that are to be told why */
+    struct map *pod_groups; /* key to struct pod_group */
+    size_t n_in_group;      /* pods in that state */
+    size_t n_held;          /* of them: their group is held */
     uint64_t arrivals;
     const char *event; /* what the change under way comes from */
 };
@@ -48,3 +54,37 @@ void queue_requeue(struct queue *q,
                    struct queued_pod *p,
                    enum wake_strategy strategy);
 void queue_wake_next(struct queue *q, struct queued_pod *p);
+
+/* A pod that was popped. */
+void queue_begin_flight(struct queue *q, struct queued_pod *p);
+
+/* Membership (queue_groups.c). Join: the group that the settings say the pod is
+ * of, if any. Leave: for good; also one that is of none.
+ */
+void queue_join_group(struct queue *q, struct queued_pod *p);
+void queue_leave_group(struct queue *q, struct queued_pod *p);
+bool queue_has_other_group(const struct queue *q,
+                           const struct queued_pod *p,
+                           const struct pod_view *pod);
+
+/* Of a member, in no state now. Enter: it may be placed. Land: it has failed,
+ * and the group with it. Rejoin: it had left the queue; settle follows when all
+ * have.
+ */
+void queue_enter_group(struct queue *q, struct queued_pod *p);
+void queue_land_member(struct queue *q,
+                       struct queued_pod *p,
+                       enum wake_strategy strategy);
+void queue_rejoin_member(struct queue *q, struct queued_pod *p);
+void queue_settle_group(struct queue *q, struct pod_group *g);
+
+/* Update: of one in state QUEUE_IN_GROUP. Lose leader: it is gated. Fly: the
+ * leader was popped.
+ */
+void queue_update_member(struct queue *q,
+                         struct queued_pod *p,
+                         const struct cluster_event *event,
+                         const struct object *old_object,
+                         const struct object *new_object);
+void queue_lose_leader(struct queue *q, struct pod_group *g);
+void queue_fly_group(struct queue *q, struct pod_group *g);

@@ -8,6 +8,7 @@
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/pod_group.h"
 
 static bool
 ask_hint(const struct profile *profile,
@@ -51,13 +52,22 @@ ask_plugin(const struct profile_entry *e,
             || ask_hint(p->profile,
                         e,
                         wake,
-                        p->pod,
+                        wake_strategy_pod(p),
                         event,
                         old_object,
                         new_object))
             return WAKE_AFTER_BACKOFF;
     }
     return WAKE_SKIP;
+}
+
+const struct pod_view *
+wake_strategy_pod(const struct queued_pod *p)
+{
+    const struct pod_group *g = p->pod_group;
+
+    return g != NULL && g->leader == p && g->rejected != NULL ? g->rejected->pod
+                                                              : p->pod;
 }
 
 enum wake_strategy

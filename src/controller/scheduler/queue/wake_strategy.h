@@ -2,7 +2,7 @@
 /* wake_strategy.h - whether something that happened may help a pod that was
  * rejected: the queueing hints of the plugins that did
  *
- * Called by:  queue.c.
+ * Called by:  the queue's files.
  * Thread:     the scheduler's.
  * Source:     kube-scheduler, scheduling_queue.go (isPodWorthRequeuing).
  */
@@ -10,6 +10,7 @@
 
 struct cluster_event;
 struct object;
+struct pod_view;
 struct queued_pod;
 
 /* The strongest answer of the hints of all plugins that rejected a pod. */
@@ -23,3 +24,8 @@ enum wake_strategy wake_strategy(const struct queued_pod *p,
                                  const struct cluster_event *event,
                                  const struct object *old_object,
                                  const struct object *new_object);
+
+/* The pod that hints are asked for: of the leader of a pod group, the member
+ * that was rejected.
+ */
+const struct pod_view *wake_strategy_pod(const struct queued_pod *p);

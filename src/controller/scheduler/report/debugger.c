@@ -101,6 +101,7 @@ dump_pod(const struct queued_pod *pod, void *context)
         [QUEUE_UNSCHEDULABLE] = "unschedulable",
         [QUEUE_GATED] = "gated",
         [QUEUE_IN_FLIGHT] = "in flight",
+        [QUEUE_IN_GROUP] = "in its group",
     };
 
     strbuf_printf(context,

@@ -9,7 +9,8 @@
 static const char *const queue_names[] = {"active",
                                           "backoff",
                                           "unschedulable",
-                                          "gated"};
+                                          "gated",
+                                          "in_group"};
 static const char *const cache_names[] = {"nodes", "pods", "assumed_pods"};
 
 #define MOST_BOUNDS 24

@@ -38,7 +38,7 @@ struct metric_families {
     struct metric_family *evictions;
     struct metric_family *eviction_seconds;
     struct metric_family *volume_errors;
-    struct metric *pending[4];
+    struct metric *pending[5];
     struct metric *cache_size[3];
 };
 

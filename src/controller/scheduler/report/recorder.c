@@ -256,11 +256,23 @@ recorder_failed(struct recorder *r,
 }
 
 void
-recorder_gated(struct recorder *r,
-               const struct pod_view *pod,
-               const char *message)
+recorder_condition(struct recorder *r,
+                   const struct pod_view *pod,
+                   const char *reason,
+                   const char *message)
 {
-    set_condition(r, story_of(r, pod), "SchedulingGated", message);
+    set_condition(r, story_of(r, pod), reason, message);
+}
+
+const char *
+recorder_message(const struct recorder *r, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    const struct story *s;
+
+    snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
+    s = map_find(r->stories, key);
+    return s != NULL && pod_view_is_same(s->pod, pod) ? s->message : NULL;
 }
 
 void

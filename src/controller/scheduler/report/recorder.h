@@ -43,17 +43,18 @@ struct recorder *recorder_new(const struct recorder_settings *settings)
 DEFINE_CLEANUP(struct recorder, recorder_free)
 
 /* Say. Failed: an event FailedScheduling, and PodScheduled=False with the
- * reason ("Unschedulable", "SchedulingGated", "SchedulerError"). Gated has no
- * event. Event: of any kind, once. Nominate: status.nominatedNodeName, ""
+ * reason ("Unschedulable", "SchedulerError"). Condition: the same without the event
+ * ("SchedulingGated"). Event: of any kind, once. Nominate: status.nominatedNodeName, ""
  * clears it.
  */
 void recorder_failed(struct recorder *r,
                      const struct pod_view *pod,
                      const char *reason,
                      const char *message);
-void recorder_gated(struct recorder *r,
-                    const struct pod_view *pod,
-                    const char *message);
+void recorder_condition(struct recorder *r,
+                        const struct pod_view *pod,
+                        const char *reason,
+                        const char *message);
 void recorder_event(struct recorder *r,
                     const struct pod_view *pod,
                     const char *type,
@@ -70,4 +71,8 @@ void recorder_forget(struct recorder *r, const struct pod_view *pod);
  * more is left.
  */
 bool recorder_flush(struct recorder *r);
+
+/* Look: what was said last of the pod's failing, or NULL. */
+const char *recorder_message(const struct recorder *r,
+                             const struct pod_view *pod);
 size_t recorder_pending(const struct recorder *r);

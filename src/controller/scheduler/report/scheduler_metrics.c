@@ -128,6 +128,7 @@ scheduler_metrics_counts(struct scheduler_metrics *m,
     metric_set(m->f.pending[1], (double)c->backoff);
     metric_set(m->f.pending[2], (double)c->unschedulable_pods);
     metric_set(m->f.pending[3], (double)c->gated);
+    metric_set(m->f.pending[4], (double)c->in_group);
     metric_set(m->f.cache_size[0], (double)c->nodes);
     metric_set(m->f.cache_size[1], (double)c->pods);
     metric_set(m->f.cache_size[2], (double)c->assumed);

@@ -302,7 +302,8 @@ put_pod(struct cache *cache,
     char buffer[POD_KEY_SIZE];
     struct cached_pod *p = xnew(struct cached_pod);
 
-    cache_release(cache, key_of(pod, buffer));
+    if (!journal_is_open(cache->journal))
+        cache_release(cache, key_of(pod, buffer));
     p->pod = pod_view_ref(pod);
     p->node = v;
     list_init(&p->link);
@@ -324,20 +325,27 @@ set_confirmed(struct cache *cache, struct cached_pod *p)
     cache->n_assumed--;
 }
 
+/* Its node has it no more. */
 static void
-take_pod(struct cache *cache, struct cached_pod *p)
+drop_pod(struct cache *cache, struct cached_pod *p)
 {
     char buffer[POD_KEY_SIZE];
     struct node_view *v = p->node;
 
     set_confirmed(cache, p);
     map_remove(cache->pods, key_of(p->pod, buffer));
-    node_view_remove_pod(v, p->pod);
     count_claims(cache, p->pod, -1);
     if (p->end_us != 0)
         heap_remove(cache->ends, p);
     cached_pod_free(p);
     changed(cache, v);
+}
+
+static void
+take_pod(struct cache *cache, struct cached_pod *p)
+{
+    node_view_remove_pod(p->node, p->pod);
+    drop_pod(cache, p);
 }
 
 int
@@ -369,7 +377,7 @@ cache_hold(struct cache *cache,
         return;
     }
     node_view_remove_pod(p->node, p->pod);
-    holding_free(p->pod->holding);
+    holding_free(p->pod->holding); /* none, where a journal would need it */
     p->pod->holding = holding;
     node_view_add_pod(p->node,
                       p->pod,
@@ -398,6 +406,51 @@ cache_forget(struct cache *cache, const struct pod_view *pod)
         return false;
     take_pod(cache, p);
     return true;
+}
+
+/* Trying */
+
+struct cache_mark
+cache_begin(struct cache *cache)
+{
+    return (struct cache_mark){
+        .journal = journal_begin(cache->journal),
+        .assumed = cache->n_assumed,
+    };
+}
+
+/* Retained allocations of the pods go now: the journal could not have brought
+ * them back.
+ */
+void
+cache_keep(struct cache *cache, struct cache_mark mark)
+{
+    struct list *link = cache->assumed.prev;
+
+    journal_keep(cache->journal, mark.journal);
+    for (size_t i = cache->n_assumed; i > mark.assumed; i--) {
+        const struct cached_pod *p =
+            container_of(link, struct cached_pod, link);
+        char buffer[POD_KEY_SIZE];
+
+        link = link->prev;
+        cache_release(cache, key_of(p->pod, buffer));
+    }
+}
+
+/* The holdings of the pods go last, because the ledgers borrow them. */
+void
+cache_roll_back(struct cache *cache, struct cache_mark mark)
+{
+    journal_roll_back(cache->journal, mark.journal);
+    while (cache->n_assumed > mark.assumed) {
+        struct cached_pod *p =
+            container_of(cache->assumed.prev, struct cached_pod, link);
+
+        holding_free(p->pod->holding);
+        p->pod->holding = NULL;
+        drop_pod(cache, p);
+    }
 }
 
 /* On the node where it was: usually nothing changes but what the API knows. */

@@ -62,6 +62,18 @@ void cache_hold(struct cache *cache,
 void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
 bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
+/* Trying. What is assumed and held after begin is kept, or rolled back: then
+ * the nodes and all that hangs on them are as they were, but for their
+ * generations. Nothing else may be changed in between.
+ */
+struct cache_mark {
+    size_t journal;
+    size_t assumed;
+};
+struct cache_mark cache_begin(struct cache *cache);
+void cache_keep(struct cache *cache, struct cache_mark mark);
+void cache_roll_back(struct cache *cache, struct cache_mark mark);
+
 /* The API's state of bound pods. Set adds, confirms or updates a pod, and moves
  * one that was assumed on another node. Remove returns false when the pod was
  * not there.

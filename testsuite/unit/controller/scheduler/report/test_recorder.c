@@ -133,7 +133,7 @@ START_TEST(a_gated_pod_has_a_condition_and_no_event)
     struct desk *d = desk_new();
     CLEANUP(pod_view_unrefp) struct pod_view *a = add_pod(d, "a");
 
-    recorder_gated(d->recorder, a, "gates");
+    recorder_condition(d->recorder, a, "SchedulingGated", "gates");
     pass(d, 2);
 
     ck_assert_str_eq(condition(d, "a")->reason, "SchedulingGated");

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/queue/pod_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+
+struct pod_group *
+pod_group_new(const char *key)
+{
+    struct pod_group *g = xnew(struct pod_group);
+    const char *slash;
+
+    g->key = xstrdup(key);
+    slash = strchr(g->key, '/');
+    g->name = slash != NULL ? slash + 1 : g->key;
+    return g;
+}
+
+void
+pod_group_free(struct pod_group *g)
+{
+    if (g == NULL)
+        return;
+    free(g->members);
+    free(g->key);
+    free(g);
+}
+
+void
+pod_group_add(struct pod_group *g, struct queued_pod *pod)
+{
+    pod->pod_group = g;
+    pod->member_place = g->count;
+    xgrow(g->members, g->count, g->capacity);
+    g->members[g->count++] = pod;
+}
+
+/* The last takes its place. */
+void
+pod_group_remove(struct pod_group *g, struct queued_pod *pod)
+{
+    struct queued_pod *last = g->members[--g->count];
+
+    g->members[pod->member_place] = last;
+    last->member_place = pod->member_place;
+    pod->pod_group = NULL;
+    if (g->rejected == pod)
+        g->rejected = NULL;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    const struct queued_pod *const *x = a, *const *y = b;
+
+    if (profile_less((*x)->profile, *x, *y))
+        return -1;
+    return profile_less((*x)->profile, *y, *x) ? 1 : 0;
+}
+
+void
+pod_group_sort(struct pod_group *g)
+{
+    qsort(g->members, g->count, sizeof(*g->members), compare);
+    for (uint32_t i = 0; i < g->count; i++)
+        g->members[i]->member_place = i;
+}
+
+unsigned
+pod_group_flying(const struct pod_group *g, struct queued_pod **out)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < g->count && count < g->n_flying; i++)
+        if (g->members[i]->state == QUEUE_IN_FLIGHT)
+            out[count++] = g->members[i];
+    return count;
+}
+
+bool
+pod_group_is_held(const struct pod_group *g)
+{
+    return g->leader == NULL && g->n_flying == 0;
+}
+
+/* The same words for all members, and until the last one is there: what is said
+ * of each is written to the API.
+ */
+void
+pod_group_format_hold(const struct pod_group *g, struct strbuf *out)
+{
+    if (g->refusal != NULL)
+        strbuf_printf(out,
+                      "the pods of its group '%s' cannot be placed: %s",
+                      g->name,
+                      g->refusal);
+    else
+        strbuf_printf(out,
+                      "it waits for the other pods of its group '%s', of "
+                      "which %u are placed together",
+                      g->name,
+                      g->wanted);
+}

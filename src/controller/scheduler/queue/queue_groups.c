@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the members of a pod group get from one state to another together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queue_state.h"
+#include "lib/api/object/object.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+
+static const char too_many[] =
+    "they are more than the 512 pods that one request binds";
+_Static_assert(POD_GROUP_MAX == 512, "the words say so");
+
+/* Membership */
+
+/* Fewer than two: the pod is placed by itself. */
+static unsigned
+find_group(const struct queue *q,
+           const struct pod_view *pod,
+           char key[OBJECT_KEY_SIZE])
+{
+    const char *name = NULL;
+    unsigned wanted;
+
+    if (q->settings.group_of == NULL)
+        return 0;
+    wanted = q->settings.group_of(pod->object, &name, q->settings.context);
+    if (wanted < 2)
+        return 0;
+    snprintf(key, OBJECT_KEY_SIZE, "%s/%s", pod->namespace, name);
+    return wanted;
+}
+
+bool
+queue_has_other_group(const struct queue *q,
+                      const struct queued_pod *p,
+                      const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    unsigned wanted = find_group(q, pod, key);
+    const struct pod_group *g = p->pod_group;
+
+    return g == NULL ? wanted != 0
+                     : wanted != g->wanted || strcmp(key, g->key) != 0;
+}
+
+/* The group as a whole */
+
+static bool
+is_ready(const struct pod_group *g, const struct queued_pod *p)
+{
+    return p->state == QUEUE_IN_GROUP || p == g->leader;
+}
+
+/* A plugin that rejected a member is known by its place in the profile, which
+ * is the same for all of them.
+ */
+static const char *
+find_refusal_of(const struct queue *q,
+                const struct pod_group *g,
+                const struct queued_pod *p)
+{
+    if (p->profile != g->members[0]->profile)
+        return "they name different schedulers";
+    return q->settings.refuse_group != NULL
+               ? q->settings.refuse_group(p->pod,
+                                          p->profile,
+                                          q->settings.context)
+               : NULL;
+}
+
+static const char *
+find_refusal(const struct queue *q, const struct pod_group *g)
+{
+    const char *words = g->n_ready > POD_GROUP_MAX ? too_many : NULL;
+
+    for (uint32_t i = 0; i < g->count && words == NULL; i++)
+        if (is_ready(g, g->members[i]))
+            words = find_refusal_of(q, g, g->members[i]);
+    return words;
+}
+
+static bool
+is_complete(const struct pod_group *g)
+{
+    return g->n_ready >= g->wanted && g->n_ready <= POD_GROUP_MAX
+           && g->refusal == NULL;
+}
+
+/* The first of all, with the history of the one that was tried most often: a
+ * member that has just come does not shorten the backoff.
+ */
+static struct queued_pod *
+choose_leader(struct queue *q, const struct pod_group *g)
+{
+    uint32_t first = 0;
+    struct queued_pod *leader, *oldest;
+
+    while (g->members[first]->state != QUEUE_IN_GROUP)
+        first++;
+    leader = oldest = g->members[first];
+    for (uint32_t i = first; i < g->count; i++) {
+        struct queued_pod *p = g->members[i];
+
+        if (p->state != QUEUE_IN_GROUP)
+            continue;
+        if (p->attempts > oldest->attempts)
+            oldest = p;
+        if (profile_less(p->profile, p, leader))
+            leader = p;
+    }
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (g->members[i]->state == QUEUE_IN_GROUP)
+            list_remove(&g->members[i]->link); /* it is held no more */
+        if (g->members[i] != leader)
+            queue_wake_next(q, g->members[i]);
+    }
+    leader->attempts = oldest->attempts;
+    leader->failed_at_us = oldest->failed_at_us;
+    return leader;
+}
+
+/* All wait for what rejected one of them. */
+static void
+lead(struct queue *q, struct pod_group *g, enum wake_strategy strategy)
+{
+    struct queued_pod *leader = choose_leader(q, g);
+    const struct queued_pod *rejected = g->rejected;
+
+    g->leader = leader;
+    q->n_in_group--;
+    leader->unschedulable = rejected != NULL ? rejected->unschedulable : 0;
+    leader->pending = rejected != NULL ? rejected->pending : 0;
+    queue_requeue(q, leader, strategy);
+}
+
+static void
+depose(struct queue *q, struct pod_group *g)
+{
+    struct queued_pod *leader = g->leader;
+
+    queue_take_out(q, leader);
+    queue_wake_next(q, leader);
+    queue_count_rejectors(leader, 0);
+    leader->unschedulable = leader->pending = 0;
+    leader->state = QUEUE_IN_GROUP;
+    q->n_in_group++;
+    g->leader = NULL;
+    g->rejected = NULL;
+}
+
+/* Its members are told, but not right now: the next may have come by then. */
+static void
+note_held(struct queue *q, const struct pod_group *g, struct queued_pod *joined)
+{
+    for (uint32_t i = 0; joined == NULL && i < g->count; i++) {
+        struct queued_pod *p = g->members[i];
+
+        if (p->state != QUEUE_IN_GROUP)
+            continue;
+        list_remove(&p->link);
+        list_add_last(&q->untold, &p->link);
+    }
+    if (joined != NULL) {
+        list_remove(&joined->link);
+        list_add_last(&q->untold, &joined->link);
+    }
+}
+
+void
+queue_tell_held(struct queue *q)
+{
+    while (!list_is_empty(&q->untold)) {
+        struct list *link = q->untold.next;
+
+        list_remove(link);
+        if (q->settings.held != NULL)
+            q->settings.held(container_of(link, struct queued_pod, link),
+                             q->settings.context);
+    }
+}
+
+/* Whether it has a leader is as its members say. `joined`: the only one that
+ * is new, or NULL.
+ */
+static void
+settle(struct queue *q,
+       struct pod_group *g,
+       enum wake_strategy strategy,
+       struct queued_pod *joined)
+{
+    bool was_led = g->leader != NULL;
+
+    if (g->n_flying > 0)
+        return;
+    if (!was_led && g->n_ready >= g->wanted)
+        g->refusal = find_refusal(q, g);
+    if (was_led && !is_complete(g)) {
+        g->refusal = g->n_ready >= g->wanted ? find_refusal(q, g) : NULL;
+        depose(q, g);
+    } else if (!was_led && is_complete(g)) {
+        lead(q, g, strategy);
+    }
+    q->n_held -= g->n_held;
+    g->n_held = g->leader == NULL ? g->n_ready : 0;
+    q->n_held += g->n_held;
+    if (g->leader == NULL)
+        note_held(q, g, was_led ? NULL : joined);
+}
+
+/* Its members */
+
+/* The last to come says how many they are. */
+void
+queue_join_group(struct queue *q, struct queued_pod *p)
+{
+    char key[OBJECT_KEY_SIZE];
+    unsigned wanted = find_group(q, p->pod, key);
+    struct pod_group *g;
+
+    if (wanted == 0)
+        return;
+    g = map_find(q->pod_groups, key);
+    if (g == NULL) {
+        g = pod_group_new(key);
+        map_put(q->pod_groups, g->key, g);
+    }
+    if (g->wanted != wanted) {
+        g->wanted = wanted;
+        settle(q, g, WAKE_AFTER_BACKOFF, NULL);
+    }
+    pod_group_add(g, p);
+}
+
+void
+queue_leave_group(struct queue *q, struct queued_pod *p)
+{
+    struct pod_group *g = p->pod_group;
+
+    if (g == NULL)
+        return;
+    if (p->state == QUEUE_IN_FLIGHT) {
+        g->n_flying--;
+    } else if (g->leader == p) {
+        g->leader = NULL;
+        g->n_ready--;
+    }
+    pod_group_remove(g, p);
+    if (g->count == 0) {
+        q->n_held -= g->n_held;
+        map_remove(q->pod_groups, g->key);
+        pod_group_free(g);
+        return;
+    }
+    settle(q, g, WAKE_AFTER_BACKOFF, NULL);
+}
+
+static void
+put_in_group(struct queue *q, struct queued_pod *p)
+{
+    p->state = QUEUE_IN_GROUP;
+    q->n_in_group++;
+    p->pod_group->n_ready++;
+}
+
+void
+queue_enter_group(struct queue *q, struct queued_pod *p)
+{
+    struct pod_group *g = p->pod_group;
+
+    put_in_group(q, p);
+    if (g->leader != NULL)
+        g->refusal = find_refusal_of(q, g, p);
+    settle(q, g, WAKE_AFTER_BACKOFF, p);
+}
+
+/* The leader is gated now. */
+void
+queue_lose_leader(struct queue *q, struct pod_group *g)
+{
+    g->leader = NULL;
+    g->n_ready--;
+    settle(q, g, WAKE_AFTER_BACKOFF, NULL);
+}
+
+/* A member that nobody stands for, or another does: what it has become may help
+ * the group.
+ */
+void
+queue_update_member(struct queue *q,
+                    struct queued_pod *p,
+                    const struct cluster_event *event,
+                    const struct object *old_object,
+                    const struct object *new_object)
+{
+    struct pod_group *g = p->pod_group;
+    enum wake_strategy strategy;
+
+    if (g->leader == NULL) {
+        settle(q, g, WAKE_AFTER_BACKOFF, p);
+        return;
+    }
+    if (g->leader->state != QUEUE_UNSCHEDULABLE)
+        return;
+    strategy = wake_strategy(g->leader, event, old_object, new_object);
+    if (strategy == WAKE_SKIP)
+        return;
+    queue_take_out(q, g->leader);
+    queue_requeue(q, g->leader, strategy);
+}
+
+/* The leader was popped, and all others go with it. */
+void
+queue_fly_group(struct queue *q, struct pod_group *g)
+{
+    pod_group_sort(g);
+    for (uint32_t i = 0; i < g->count; i++) {
+        struct queued_pod *p = g->members[i];
+
+        if (!is_ready(g, p))
+            continue;
+        q->n_in_group -= p != g->leader;
+        g->n_ready--;
+        g->n_flying++;
+        queue_begin_flight(q, p);
+    }
+    g->leader = NULL;
+    g->rejected = NULL;
+    g->strategy = WAKE_SKIP;
+}
+
+static void
+note_rejected(struct pod_group *g,
+              struct queued_pod *p,
+              enum wake_strategy strategy)
+{
+    if ((p->unschedulable | p->pending) == 0)
+        return;
+    if (g->rejected == NULL)
+        g->rejected = p;
+    if (strategy > g->strategy)
+        g->strategy = strategy;
+}
+
+/* Nobody in particular: an error, tried again after backoff. */
+static void
+settle_failed(struct queue *q, struct pod_group *g)
+{
+    settle(q, g, g->rejected != NULL ? g->strategy : WAKE_AFTER_BACKOFF, NULL);
+}
+
+void
+queue_land_member(struct queue *q,
+                  struct queued_pod *p,
+                  enum wake_strategy strategy)
+{
+    struct pod_group *g = p->pod_group;
+
+    g->n_flying--;
+    put_in_group(q, p);
+    note_rejected(g, p, strategy);
+    settle_failed(q, g);
+}
+
+/* It had left the queue, and so may others of the group have that are still to
+ * come: queue_settle_group follows.
+ */
+void
+queue_rejoin_member(struct queue *q, struct queued_pod *p)
+{
+    put_in_group(q, p);
+    note_rejected(p->pod_group, p, WAKE_SKIP);
+}
+
+void
+queue_settle_group(struct queue *q, struct pod_group *g)
+{
+    settle_failed(q, g);
+}
