@@ -114,6 +114,10 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
         return;
     if (!is_error && answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(answer.plugin);
+    scheduler_report_failure(s,
+                             a->cycle.pod,
+                             reason_of(s, a, answer),
+                             is_error);
     recorder_failed(s->recorder,
                     a->cycle.pod,
                     is_error ? "SchedulerError" : "Unschedulable",
@@ -161,6 +165,7 @@ fail_member(struct scheduler *s,
         return;
     if (a == g->failed && !is_error && g->answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
+    scheduler_report_failure(s, a->cycle.pod, words, is_error);
     if (a == g->failed)
         recorder_failed(s->recorder, a->cycle.pod, reason, words);
     else

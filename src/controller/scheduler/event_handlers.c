@@ -21,7 +21,6 @@
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/object/kind.h"
-#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
@@ -44,19 +43,12 @@ holds_resources(const struct object *pod)
     return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
 }
 
-/* For its Job's sake; the API would refuse its binding. */
-static bool
-is_held(const struct object *pod)
-{
-    return string_map_find(&pod->meta->annotations, ANNOTATION_HOLD) != NULL;
-}
-
 /* It is ours to place. */
 static bool
 is_ours_to_place(const struct scheduler *s, const struct object *pod)
 {
     return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
-           && pod->meta->deleted_at_us == 0 && !is_held(pod)
+           && pod->meta->deleted_at_us == 0
            && scheduler_profile(s, pod) != NULL;
 }
 
@@ -75,12 +67,14 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
     const struct queued_pod *queued =
         queue_find(s->queue, pod->namespace, pod->name);
 
-    if (queued != NULL && queued->state == QUEUE_GATED
-        && queued->gate_reason != STRING_ID_NONE)
-        recorder_condition(s->recorder,
-                           pod,
-                           "SchedulingGated",
-                           string_ids_text(s->reasons, queued->gate_reason));
+    if (queued == NULL || queued->state != QUEUE_GATED
+        || queued->gate_reason == STRING_ID_NONE)
+        return;
+    scheduler_report_gates(s, pod);
+    recorder_condition(s->recorder,
+                       pod,
+                       "SchedulingGated",
+                       string_ids_text(s->reasons, queued->gate_reason));
 }
 
 static void

@@ -44,6 +44,7 @@ struct explanation {
     struct cycle cycle;
     const struct diagnosis *diagnosis;
     struct shortage shortage;
+    struct closers closers;
     struct start_estimate estimate;
     bool is_stripped;        /* of the claims that it brings */
     bool is_without_scratch; /* it fits, but for scratch */
@@ -155,7 +156,7 @@ find_open(const struct explanation *e)
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct node_view *v = s->nodes[i];
 
-        if (start_estimate_is_open(&e->shortage, e->diagnosis, v))
+        if (start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, v))
             open.items[open.count++] = (struct open_node){
                 .view = v,
                 .free_mcpu =
@@ -374,7 +375,10 @@ tell_node(const struct explanation *e,
     if (e->estimate.chance == START_BLOCKED)
         tell_closed(e, node, out);
     else if (e->is_without_scratch || shortage_is_of_size(&e->shortage, node)
-             || start_estimate_is_open(&e->shortage, e->diagnosis, node))
+             || start_estimate_is_open(&e->closers,
+                                       &e->shortage,
+                                       e->diagnosis,
+                                       node))
         shortage_format(&e->shortage, node, out);
     if (out->length == before)
         tell_unwanted(e, node, out);
@@ -749,6 +753,7 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
         .volumes = e->s->handle.volumes,
         .scratch_bytes = shortage_scratch(&pod_of(pod)->spec),
     };
+    e->closers = closers_of(&e->shortage);
 }
 
 struct json *

@@ -145,8 +145,12 @@ handle_unschedulable(struct scheduler *s, struct assignment *a)
     CLEANUP_STRBUF struct strbuf more = STRBUF_INIT;
     const char *nominated = NULL;
     bool is_error = d->absent.verdict == VERDICT_ERROR;
+    struct diagnosis_counts counts;
 
-    diagnosis_format(d, s->reasons, &message);
+    counts = diagnosis_count(d, s->reasons);
+    diagnosis_format_counts(d, &counts, s->reasons, &message);
+    scheduler_report_wait(s, a, d, &counts, is_error ? message.text : NULL);
+    diagnosis_counts_fini(&counts);
     note_rejectors(s, a, d);
     if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)
         return;
@@ -156,6 +160,8 @@ handle_unschedulable(struct scheduler *s, struct assignment *a)
         && (*nominated != '\0'
             || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))
         scheduler_nominate(s, a->cycle.pod, nominated);
+    if (nominated != NULL && *nominated != '\0')
+        scheduler_report_room(s, a->cycle.pod, nominated);
     recorder_failed(s->recorder,
                     a->cycle.pod,
                     is_error ? "SchedulerError" : "Unschedulable",

@@ -3,14 +3,15 @@
  *
  * Called by:  scheduler.c (the cycle), cycle_result.c (what becomes of it),
  *             setup.c (how it is made), event_handlers.c (what happens in the
- *             cluster), plugin_handle.c (what plugins may use) and explain.c.
- *             Nobody else.
+ *             cluster), plugin_handle.c (what plugins may use), explain.c and
+ *             wait_report.c. Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once
 
 #define SCHEDULER_DEFAULT_NAME "default-scheduler"
 
+#include "controller/scheduler/explain/time_share.h"
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
@@ -29,6 +30,8 @@ struct cache;
 struct node_finder;
 struct extender_rounds;
 struct debugger;
+struct diagnosis;
+struct diagnosis_counts;
 struct dispatch_kind;
 struct dispatcher;
 struct evictions;
@@ -65,6 +68,8 @@ struct scheduler {
     struct debugger *debugger;
     struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
+    struct time_share
+        report_share; /* of the thread, for causes and their times */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* pods that were told to make room */
@@ -116,3 +121,21 @@ bool scheduler_bind_by_extender(struct assignment *a, void *scheduler);
 void scheduler_extender_bound(struct assignment *a,
                               enum verdict verdict,
                               void *scheduler);
+
+/* Tells the pod's owner why it waits (wait_report.c): after a cycle that
+ * found no node; when others leave a node for it; after an attempt that failed
+ * later; when a plugin keeps it out of the queue.
+ */
+void scheduler_report_wait(struct scheduler *s,
+                           const struct assignment *a,
+                           const struct diagnosis *d,
+                           const struct diagnosis_counts *counts,
+                           const char *error);
+void scheduler_report_room(struct scheduler *s,
+                           const struct pod_view *pod,
+                           const char *node_name);
+void scheduler_report_failure(struct scheduler *s,
+                              const struct pod_view *pod,
+                              const char *words,
+                              bool is_error);
+void scheduler_report_gates(struct scheduler *s, const struct pod_view *pod);

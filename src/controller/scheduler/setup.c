@@ -28,6 +28,10 @@
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
+/* Causes and their times may take a fiftieth of the thread. */
+#define REPORT_US        2000
+#define REPORT_WINDOW_US 100000
+
 static int
 make_profiles(struct scheduler *s, struct error *err)
 {
@@ -248,6 +252,11 @@ make_components(struct scheduler *s)
         .context = s,
     });
     dispatcher_hold(s->dispatcher, true); /* until it leads */
+    s->report_share = (struct time_share){
+        .clock = s->settings.clock,
+        .most_us = REPORT_US,
+        .window_us = REPORT_WINDOW_US,
+    };
     s->recorder = recorder_new(&(struct recorder_settings){
         .dispatcher = s->dispatcher,
         .clock = set->clock,

@@ -5,6 +5,7 @@
 
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -106,7 +107,7 @@ tell_pod(struct pod_removal *removal,
 {
     struct arena *arena = arena_new(1024);
     struct json *body = json_object(arena), *list = json_array(arena);
-    struct json *condition = json_object(arena);
+    struct json *condition = json_object(arena), *status, *cause;
     char now[TIME_TEXT_SIZE];
 
     time_format(clock_real_us(clock), false, now);
@@ -121,10 +122,13 @@ tell_pod(struct pod_removal *removal,
     json_set_string(arena, condition, "message", order->message);
     json_set_string(arena, condition, "lastTransitionTime", now);
     json_append(arena, list, condition);
-    json_set(arena,
-             json_make_object(arena, body, "status"),
-             "conditions",
-             list);
+    status = json_make_object(arena, body, "status");
+    json_set(arena, status, "conditions", list);
+    if (order->cause != NULL) {
+        cause = json_make_object(arena, status, "cause");
+        json_set_string(arena, cause, "code", order->cause->code);
+        json_set_string(arena, cause, "message", order->cause->message);
+    }
     call(removal,
          arena,
          (struct client_request){

@@ -13,6 +13,7 @@
 #include "lib/client/client.h"
 
 struct clock;
+struct pod_cause;
 struct pod_removal;
 
 /* The pod and the reason, borrowed until pod_removal_begin returns. */
@@ -22,6 +23,7 @@ struct pod_removal_order {
     const char *uid;     /* NULL: whoever has the name */
     const char *reason;  /* of the condition: "PreemptionByScheduler" */
     const char *message; /* of the condition, for people */
+    const struct pod_cause *cause; /* Kiln's own words for its owner; or NULL */
 };
 
 /* `done` runs once, later, with the answer that ended it; the removal is gone

@@ -365,6 +365,7 @@ bound_tree(struct member *m, const struct json *old_tree)
                  "allocation",
                  json_get(m->body, "allocation"));
     set_scheduled(q, status);
+    json_remove(status, "cause"); /* of its wait, which has ended */
     return tree;
 }
 

@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -163,6 +166,23 @@ charge(struct request *q, struct store_txn *txn, const struct object *object)
                            object_tree(object, q->arena));
 }
 
+/* Kiln's own words beside upstream's. */
+static void
+tell_owner(struct request *q, struct json *status)
+{
+    struct json *cause = json_object(q->arena);
+
+    json_set_string(q->arena,
+                    cause,
+                    "code",
+                    job_reason_name(JOB_REASON_EVICTED));
+    json_set(q->arena,
+             cause,
+             "message",
+             json_stringf(q->arena, "evicted by %.100s", q->principal->name));
+    json_set(q->arena, status, "cause", cause);
+}
+
 static bool
 mark(struct request *q, struct store_txn *txn, const struct object *pod)
 {
@@ -174,6 +194,8 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod)
                   "True",
                   "EvictionByEvictionAPI",
                   "Eviction API: evicting");
+    if (!q->server->policy->is_conformance)
+        tell_owner(q, json_get(tree, "status"));
     return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;
 }
 

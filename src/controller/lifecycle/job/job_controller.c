@@ -147,7 +147,8 @@ forget_if_quiet(struct job_controller *c,
 
     if (job_completions(job) == 1 && !job_is_work_queue(job)
         && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0
-        && m->counts->n_expected == 0 && m->counts->refusals == 0)
+        && m->counts->n_expected == 0 && m->counts->refusals == 0
+        && m->counts->refusal == NULL)
         forget(c, key);
 }
 
@@ -199,6 +200,7 @@ static void
 on_refused(const struct object *job,
            int64_t index,
            int64_t attempt,
+           const char *words,
            void *context)
 {
     struct job_controller *c = context;
@@ -208,7 +210,7 @@ on_refused(const struct object *job,
     object_key(job, key);
     m = map_find(c->memories, key);
     if (m != NULL)
-        job_pod_counts_give_up(m->counts, index, attempt);
+        job_pod_counts_refuse(m->counts, index, attempt, words);
 }
 
 static void

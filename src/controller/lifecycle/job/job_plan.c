@@ -305,6 +305,16 @@ has_started(const struct job *job, const struct job_pod_counts *t)
            && (t->active > 0 || t->made > 0);
 }
 
+/* Nothing is refused to a job that is held or has ended. */
+static const char *
+find_refusal(const struct job *job,
+             const struct job_pod_counts *t,
+             const struct job_verdict *verdict)
+{
+    return job->spec.suspend || verdict->outcome != JOB_GOES_ON ? NULL
+                                                                : t->refusal;
+}
+
 void
 job_plan(const struct job *job,
          const struct job_pod_counts *t,
@@ -337,6 +347,9 @@ job_plan(const struct job *job,
         if (has_started(job, t))
             job_report_start(&report, t->began_us);
     }
+    if (t->refusal != NULL || t->active > 0 || job->spec.suspend
+        || verdict.outcome != JOB_GOES_ON)
+        job_report_refusal(&report, find_refusal(job, t, &verdict));
     job_report_state(&report, find_state(job, t, &verdict));
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;

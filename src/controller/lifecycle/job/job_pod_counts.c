@@ -117,6 +117,7 @@ job_pod_counts_free(struct job_pod_counts *t)
     map_free(t->pods);
     index_counts_fini(&t->indexes);
     job_last_run_fini(&t->run);
+    free(t->refusal);
     free(t->fail_message);
     free(t->job_uid);
     free(t);
@@ -218,8 +219,8 @@ job_pod_counts_expect(struct job_pod_counts *t,
 }
 
 /* Its number may be given to the next try. */
-void
-job_pod_counts_give_up(struct job_pod_counts *t, int64_t index, int64_t attempt)
+static void
+give_up(struct job_pod_counts *t, int64_t index, int64_t attempt)
 {
     struct expected *e = find_expected(t, index, attempt);
 
@@ -233,6 +234,17 @@ job_pod_counts_give_up(struct job_pod_counts *t, int64_t index, int64_t attempt)
 }
 
 void
+job_pod_counts_refuse(struct job_pod_counts *t,
+                      int64_t index,
+                      int64_t attempt,
+                      const char *words)
+{
+    give_up(t, index, attempt);
+    free(t->refusal);
+    t->refusal = xstrdup(words);
+}
+
+void
 job_pod_counts_expire(struct job_pod_counts *t, int64_t now_us)
 {
     list_foreach_safe(pos, &t->expected)
@@ -240,7 +252,7 @@ job_pod_counts_expire(struct job_pod_counts *t, int64_t now_us)
         struct expected *e = container_of(pos, struct expected, link);
 
         if (e->until_us <= now_us)
-            job_pod_counts_give_up(t, e->index, e->attempt);
+            give_up(t, e->index, e->attempt);
     }
 }
 
@@ -592,6 +604,8 @@ job_pod_counts_see(struct job_pod_counts *t,
 
     job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt);
     if (was == 0) {
+        free(t->refusal);
+        t->refusal = NULL;
         note_made(t, index, attempt);
         note_past(t, job, pod, index);
     } else if ((was & SEEN_ACTIVE) == 0) {

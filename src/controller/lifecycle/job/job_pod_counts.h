@@ -57,7 +57,9 @@ struct job_pod_counts {
     int64_t refused_at_us; /* when the pods of the last round were made */
     int64_t began_us;      /* when its first pod was made; 0: not known */
     char *fail_message;    /* of the rule that fails the job; NULL: none has */
-    int64_t held; /* live pods without a node that are marked as held */
+    int64_t held;  /* live pods without a node that are marked as held */
+    char *refusal; /* the API's words for the create that it refused last; NULL:
+                    * none since a pod was made */
     enum job_state failure; /* how the pod that failed last has */
     int64_t failure_us;
     struct job_last_run run;
@@ -87,16 +89,18 @@ void job_pod_counts_see_gone(struct job_pod_counts *counts,
                              const struct job *job,
                              const struct pod *last);
 
-/* A create that was sent counts as a pod until it is seen, given up, or its
- * time is over. Give up does nothing for one that has been seen.
+/* A create that was sent counts as a pod until it is seen, refused, or its
+ * time is over. Refuse remembers why, and counts no more one that has not been
+ * seen.
  */
 void job_pod_counts_expect(struct job_pod_counts *counts,
                            int64_t index,
                            int64_t attempt,
                            int64_t until_us);
-void job_pod_counts_give_up(struct job_pod_counts *counts,
-                            int64_t index,
-                            int64_t attempt);
+void job_pod_counts_refuse(struct job_pod_counts *counts,
+                           int64_t index,
+                           int64_t attempt,
+                           const char *words);
 void job_pod_counts_expire(struct job_pod_counts *counts, int64_t now_us);
 bool job_pod_counts_is_overdue(const struct job_pod_counts *counts,
                                int64_t now_us);

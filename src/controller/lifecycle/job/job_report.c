@@ -7,6 +7,8 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_wait.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -324,6 +326,31 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
                                arena_printf(r->arena, "Held by %.100s", by)};
     else if (job_state_of_name(was) == JOB_STATE_HELD && !job_is_held(r->job))
         r->event = (struct job_event){false, "Released", "Released"};
+}
+
+void
+job_report_refusal(struct job_report *r, const char *refusal)
+{
+    const struct pod_cause *was = r->job->status.cause;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const char *code;
+    struct json *cause;
+
+    if (refusal == NULL) {
+        if (was != NULL)
+            json_set(r->arena, r->status, "cause", json_null(r->arena));
+        return;
+    }
+    code = job_reason_name(job_wait_format_refusal(refusal, &words));
+    if (was != NULL && is_text(was->code, code)
+        && is_text(was->message, words.text))
+        return;
+    cause = json_make_object(r->arena, r->status, "cause");
+    json_set_string(r->arena, cause, "code", code);
+    json_set(r->arena,
+             cause,
+             "message",
+             json_string_n(r->arena, words.text, words.length));
 }
 
 void

@@ -56,5 +56,8 @@ void job_report_end(struct job_report *r, const struct job_verdict *v);
  */
 void job_report_state(struct job_report *r, enum job_state state);
 
+/* Why its pods cannot be made, by the API's words; NULL: they can. */
+void job_report_refusal(struct job_report *r, const char *refusal);
+
 void job_report_suspended(struct job_report *r, bool is_suspended);
 void job_report_requeued(struct job_report *r, int64_t before);

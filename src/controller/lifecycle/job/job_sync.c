@@ -104,6 +104,7 @@ refuse_create(struct create *create, const struct client_reply *reply)
     sync->settings->refused(sync->job,
                             create->index,
                             create->attempt,
+                            err.text,
                             sync->settings->context);
     log_warning("cannot make a pod of job '%s': %s, trying again",
                 sync->job->meta->name,

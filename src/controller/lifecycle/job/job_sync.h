@@ -24,7 +24,7 @@ struct json;
 struct object;
 struct object_cache;
 
-/* Refused: the pod of that number could not be made. Done: with all calls;
+/* Refused: the pod of that number could not be made, in the API's words. Done: with all calls;
  * has_failed wants another look.
  */
 struct job_sync_settings {
@@ -34,6 +34,7 @@ struct job_sync_settings {
     void (*refused)(const struct object *job,
                     int64_t index,
                     int64_t attempt,
+                    const char *words,
                     void *context);
     void (*done)(const struct object *job, bool has_failed, void *context);
     void *context;

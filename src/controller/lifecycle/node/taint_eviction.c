@@ -7,6 +7,7 @@
 #include "controller/lifecycle/node/node_health.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -133,9 +134,37 @@ removed(const struct client_reply *reply, void *context)
     ending_done(ending, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
 }
 
-static void
-end_pod(struct taint_eviction *e, const char *key, const struct object *pod)
+/* The taint's own word: "maintenance" of "example.com/maintenance". */
+static char *
+tell_owner(const struct pod *pod, const struct node *node)
 {
+    const char *key = "";
+
+    for (unsigned i = 0; i < node->spec.taints.count; i++) {
+        const struct taint *taint = &node->spec.taints.items[i];
+        bool is_tolerated = false;
+
+        for (unsigned t = 0; t < pod->spec.tolerations.count; t++)
+            if (toleration_tolerates(&pod->spec.tolerations.items[t], taint))
+                is_tolerated = true;
+        if (!is_evicting(taint) || (is_tolerated && key[0] != '\0'))
+            continue;
+        key = taint->key;
+        if (!is_tolerated)
+            break;
+    }
+    return xasprintf("evicted from node %s (%.80s)",
+                     pod->spec.node_name,
+                     strchr(key, '/') != NULL ? strchr(key, '/') + 1 : key);
+}
+
+static void
+end_pod(struct taint_eviction *e,
+        const char *key,
+        const struct object *pod,
+        const struct object *node)
+{
+    CLEANUP_FREE char *words = tell_owner(pod_of(pod), node_of(node));
     struct ending *ending = xnew(struct ending);
 
     log_info("pod '%s' does not tolerate a NoExecute taint of node '%s', "
@@ -145,19 +174,22 @@ end_pod(struct taint_eviction *e, const char *key, const struct object *pod)
     list_add_last(&e->endings, &ending->link);
     ending->e = e;
     ending->key = xstrdup(key);
-    ending->removal =
-        pod_removal_begin(e->client,
-                          e->clock,
-                          &(struct pod_removal_order){
-                              .namespace = pod->meta->namespace,
-                              .name = pod->meta->name,
-                              .uid = pod->meta->uid,
-                              .reason = "DeletionByTaintManager",
-                              .message = "Taint manager: deleting due to "
-                                         "NoExecute taint",
-                          },
-                          removed,
-                          ending);
+    ending->removal = pod_removal_begin(
+        e->client,
+        e->clock,
+        &(struct pod_removal_order){
+            .namespace = pod->meta->namespace,
+            .name = pod->meta->name,
+            .uid = pod->meta->uid,
+            .reason = "DeletionByTaintManager",
+            .message = "Taint manager: deleting due to "
+                       "NoExecute taint",
+            .cause = &(struct pod_cause){job_reason_name(JOB_REASON_EVICTED),
+                                         words,
+                                         0},
+        },
+        removed,
+        ending);
 }
 
 /* Pods that wait for their eviction */
@@ -210,7 +242,7 @@ work_on_pod(const char *key, void *context)
         forget(e, key);
     } else if (due_us <= now_us) {
         forget(e, key);
-        end_pod(e, key, pod);
+        end_pod(e, key, pod, node);
         return;
     } else {
         workqueue_add_after(e->queue, key, (due_us - now_us) / 1000 + 1);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/bind/evictions.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "controller/scheduler/framework/pod_view.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -116,6 +118,21 @@ removed(const struct client_reply *reply, void *context)
     eviction_free(v);
 }
 
+/* "preempted by job 51 (user u2)": the victim's owner may know who, not what. */
+static char *
+tell_victim(const struct pod_view *preemptor)
+{
+    const char *user =
+        string_map_find(&preemptor->pod->meta.annotations, ANNOTATION_USER);
+    CLEANUP_FREE char *by =
+        user != NULL ? xasprintf(" (user %.64s)", user) : xstrdup("");
+
+    return preemptor->job_id != 0 ? xasprintf("preempted by job %" PRId64 "%s",
+                                              preemptor->job_id,
+                                              by)
+                                  : xasprintf("preempted by another pod%s", by);
+}
+
 void
 evictions_add(struct evictions *e,
               struct pod_view *victim,
@@ -123,7 +140,7 @@ evictions_add(struct evictions *e,
               const char *node_name)
 {
     char key[OBJECT_KEY_SIZE];
-    CLEANUP_FREE char *message = NULL, *why = NULL;
+    CLEANUP_FREE char *message = NULL, *why = NULL, *words = NULL;
     struct eviction *v;
 
     if (map_find(e->under_way, key_of(victim, key)) != NULL)
@@ -144,15 +161,20 @@ evictions_add(struct evictions *e,
     e->settings.begins(victim, message, e->settings.context);
     why = xasprintf("%s: preempting to accommodate a higher priority pod",
                     preemptor->pod->spec.scheduler_name);
-    v->removal = pod_removal_begin(e->settings.client,
-                                   e->settings.clock,
-                                   &(struct pod_removal_order){
-                                       .namespace = victim->namespace,
-                                       .name = victim->name,
-                                       .uid = victim->uid,
-                                       .reason = "PreemptionByScheduler",
-                                       .message = why,
-                                   },
-                                   removed,
-                                   v);
+    words = tell_victim(preemptor);
+    v->removal = pod_removal_begin(
+        e->settings.client,
+        e->settings.clock,
+        &(struct pod_removal_order){
+            .namespace = victim->namespace,
+            .name = victim->name,
+            .uid = victim->uid,
+            .reason = "PreemptionByScheduler",
+            .message = why,
+            .cause = &(struct pod_cause){job_reason_name(JOB_REASON_PREEMPTED),
+                                         words,
+                                         0},
+        },
+        removed,
+        v);
 }

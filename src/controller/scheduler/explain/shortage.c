@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "lib/api/job/job_reason.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/storage/storage_class.h"
@@ -76,7 +77,8 @@ add_cpus(struct strbuf *out, int64_t mcpu)
 static bool
 is_of_bytes(const char *name)
 {
-    return strcmp(name, "memory") == 0 || strcmp(name, "ephemeral-storage") == 0
+    return strcmp(name, "memory") == 0 || strcmp(name, "scratch") == 0
+           || strcmp(name, "ephemeral-storage") == 0
            || strncmp(name, "hugepages-", 10) == 0;
 }
 
@@ -283,6 +285,114 @@ shortage_format(const struct shortage *s,
         return;
     if (!is_exact)
         (void)tell_plugins(s, node, out);
+}
+
+/* ---- In few words ---- */
+
+static void
+add_amount(const char *name, int64_t value, struct strbuf *out)
+{
+    if (strcmp(name, "cpu") == 0) {
+        add_cpus(out, value);
+        strbuf_printf(out, " CPU%s", value == 1000 ? "" : "s");
+    } else if (is_of_bytes(name)) {
+        job_reason_add_bytes(value, out);
+        strbuf_printf(out, " of %s", name);
+    } else {
+        strbuf_printf(out, "%" PRId64 " %s", value, name);
+    }
+}
+
+static void
+add_devices(const struct demand *demand, struct strbuf *out)
+{
+    for (unsigned i = 0; i < demand->n_devices; i++) {
+        const struct demand_device *d = &demand->devices[i];
+
+        strbuf_printf(out,
+                      "%s%u %s%s",
+                      i > 0 ? ", " : "",
+                      d->count,
+                      d->type,
+                      d->count == 1 ? "" : "s");
+        if (d->model != NULL)
+            strbuf_printf(out, " (%.40s)", d->model);
+    }
+}
+
+static bool
+is_one_of(const char *code, const char *const *codes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+void
+shortage_format_short(const struct shortage *s,
+                      const char *code,
+                      const char *text,
+                      size_t length,
+                      struct strbuf *out)
+{
+    static const char *const of_memory[] = {"InsufficientMemory",
+                                            "NoFreeMemory"};
+    static const char *const of_devices[] = {"NoFreeDevices", "NoSuchDevices"};
+    const size_t skip = strlen("Insufficient ");
+    const struct pod_view *pod = pod_of_shortage(s);
+
+    if (is_one_of(code, of_devices, ARRAY_SIZE(of_devices))
+        && pod->demand.n_devices > 0) {
+        add_devices(&pod->demand, out);
+        return;
+    }
+    if (is_one_of(code, of_memory, ARRAY_SIZE(of_memory))) {
+        add_amount("memory", pod->requests.memory_bytes, out);
+        return;
+    }
+    for (unsigned i = 2; i < count_amounts(s) && length > skip; i++) {
+        struct asked a = {.needs = 0};
+
+        if (i == 2)
+            a = (struct asked){"ephemeral-storage",
+                               pod->requests.ephemeral_bytes,
+                               0,
+                               0};
+        else
+            a = (struct asked){
+                string_ids_text(s->resources,
+                                pod->requests.scalars[i - 3].resource),
+                pod->requests.scalars[i - 3].value,
+                0,
+                0};
+        if (strlen(a.name) == length - skip
+            && strncmp(a.name, text + skip, length - skip) == 0) {
+            add_amount(a.name, a.needs, out);
+            return;
+        }
+    }
+    add_amount("cpu", pod->requests.cpu_milli, out);
+}
+
+bool
+shortage_format_excess(const struct shortage *s,
+                       const struct node_view *node,
+                       struct strbuf *out)
+{
+    for (unsigned i = 0; i < count_amounts(s); i++) {
+        struct asked a = asked_at(s, node, i);
+
+        if (a.needs > a.has) {
+            add_amount(a.name, a.needs, out);
+            return true;
+        }
+    }
+    if (s->scratch_bytes == 0
+        || s->scratch_bytes <= node_scratch_bytes(node->node))
+        return false;
+    add_amount("scratch", s->scratch_bytes, out);
+    return true;
 }
 
 /* The demand's own words name these already. */

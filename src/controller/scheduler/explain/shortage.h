@@ -13,6 +13,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cycle;
@@ -48,6 +49,22 @@ bool shortage_has_scratch(const struct shortage *s,
 
 /* CPUs in thousandths that it lacks: of its size, or of what is free. */
 int64_t shortage_mcpu(const struct shortage *s, const struct node_view *node);
+
+/* The amount that the pod asks for and a node does not have free, by the refusal's code and
+ * its text: "2 CPUs", "48 GiB of memory", "1 gpu".
+ */
+void shortage_format_short(const struct shortage *s,
+                           const char *code,
+                           const char *text,
+                           size_t length,
+                           struct strbuf *out);
+
+/* The first amount of which the pod asks for more than the node has at all, as
+ * it asks for it; false: the node is large enough.
+ */
+bool shortage_format_excess(const struct shortage *s,
+                            const struct node_view *node,
+                            struct strbuf *out);
 
 /* The pod's needs. Node: what is missing there; appends nothing where that is
  * not known.

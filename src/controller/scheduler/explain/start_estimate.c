@@ -25,6 +25,7 @@ struct walk {
     const struct shortage *shortage;
     const struct diagnosis *diagnosis;
     const struct profile *profile;
+    struct closers closers;
     plugin_set filters;
     enum start_chance *chances; /* by slot */
     struct amounts *freed;      /* by slot */
@@ -35,34 +36,48 @@ struct walk {
 
 /* ---- What a node may come to be ---- */
 
-static bool
-is_by(const struct shortage *s, struct answer a, const char *plugin)
+static plugin_set
+bit_of(const struct shortage *s, const char *name)
 {
-    return a.plugin < s->profile->n_entries
-           && strcmp(s->profile->entries[a.plugin].plugin->name, plugin) == 0;
+    unsigned plugin = profile_find(s->profile, name);
+
+    return plugin != PLUGIN_NONE ? PLUGIN_BIT(plugin) : 0;
+}
+
+struct closers
+closers_of(const struct shortage *s)
+{
+    struct closers c = {
+        .to_all = bit_of(s, "TaintToleration") | bit_of(s, "NodeUnschedulable"),
+        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity"),
+        .volumes = s->scratch_bytes > 0 ? bit_of(s, "VolumeBinding") : 0,
+    };
+
+    return c;
+}
+
+static plugin_set
+set_of(struct answer a)
+{
+    return a.plugin < 64 ? PLUGIN_BIT(a.plugin) : 0;
 }
 
 bool
-start_estimate_is_open(const struct shortage *s,
+start_estimate_is_open(const struct closers *c,
+                       const struct shortage *s,
                        const struct diagnosis *d,
                        const struct node_view *node)
 {
-    static const char *const closers[] = {
-        "NodeUnschedulable",
-        "NodeName",
-        "TaintToleration",
-        "NodeAffinity",
-    };
     struct answer a = diagnosis_answer(d, node);
 
-    for (unsigned i = 0; i < ARRAY_SIZE(closers); i++)
-        if (is_by(s, a, closers[i]))
-            return false;
+    if ((set_of(a) & (c->to_all | c->to_pod)) != 0)
+        return false;
     return a.verdict == VERDICT_REJECT || a.plugin < s->profile->n_entries;
 }
 
 static enum start_chance
-chance_of(const struct shortage *s,
+chance_of(const struct closers *c,
+          const struct shortage *s,
           const struct diagnosis *d,
           const struct node_view *node)
 {
@@ -70,10 +85,10 @@ chance_of(const struct shortage *s,
 
     if (shortage_is_of_size(s, node))
         return START_NEVER;
-    if (is_by(s, a, "TaintToleration") || is_by(s, a, "NodeUnschedulable"))
+    if ((set_of(a) & c->to_all) != 0)
         return START_BLOCKED;
     /* Scratch comes back with its volume, though preemption frees none. */
-    if (s->scratch_bytes > 0 && is_by(s, a, "VolumeBinding"))
+    if ((set_of(a) & c->volumes) != 0)
         return START_LATER;
     return a.verdict == VERDICT_REJECT ? START_LATER : START_NEVER;
 }
@@ -152,6 +167,11 @@ visit_end(const struct pod_view *pod,
     struct walk *w = context;
     struct amounts *freed = &w->freed[node->slot];
 
+    int64_t moved_us = pod_view_end_us(pod, w->now_us);
+
+    /* One that has not begun to run ends the later the longer that takes. */
+    if (end_us < moved_us)
+        end_us = moved_us;
     if (end_us < w->now_us)
         end_us = w->now_us;
     w->ret->ends++;
@@ -175,88 +195,102 @@ visit_end(const struct pod_view *pod,
 
 /* ---- The nearest ---- */
 
-/* Whether a node of that chance and shortage comes nearer than the best. */
+/* A node by how near it is; the nearest has the best chance. */
+struct near {
+    struct node_view *node;
+    enum start_chance chance;
+    bool is_open;
+    int64_t lacks_mcpu;
+};
+
 static bool
-is_nearer(const struct walk *w,
-          const struct node_view *node,
-          int64_t lacks,
-          const struct node_view *best,
-          int64_t best_lacks)
+is_nearer(const struct near *a, const struct near *b)
 {
-    enum start_chance a = w->chances[node->slot];
-    enum start_chance b;
-
-    if (best == NULL)
-        return true;
-    b = w->chances[best->slot];
-    if (a != b)
-        return a > b;
-    if (start_estimate_is_open(w->shortage, w->diagnosis, node)
-        != start_estimate_is_open(w->shortage, w->diagnosis, best))
-        return start_estimate_is_open(w->shortage, w->diagnosis, node);
-    if (lacks != best_lacks)
-        return lacks < best_lacks;
-    return strverscmp(node->name, best->name) < 0;
+    if (a->chance != b->chance)
+        return a->chance > b->chance;
+    if (a->is_open != b->is_open)
+        return a->is_open;
+    if (a->lacks_mcpu != b->lacks_mcpu)
+        return a->lacks_mcpu < b->lacks_mcpu;
+    return strverscmp(a->node->name, b->node->name) < 0;
 }
 
-static struct node_view *
-find_nearest(const struct walk *w, const struct snapshot *nodes)
-{
-    struct node_view *best = NULL;
-    int64_t best_lacks = 0;
-
-    for (uint32_t i = 0; i < nodes->n_nodes; i++) {
-        struct node_view *node = nodes->nodes[i];
-        int64_t lacks = shortage_mcpu(w->shortage, node);
-
-        if (!is_nearer(w, node, lacks, best, best_lacks))
-            continue;
-        best = node;
-        best_lacks = lacks;
-    }
-    return best;
-}
+/* The nearest so many, the nearest first: one more than are emptied, so that
+ * one is left when none of these could ever do.
+ */
+struct nearest {
+    struct near items[EMPTIED + 1];
+    unsigned count;
+};
 
 static void
-count_chances(struct walk *w, const struct diagnosis *d)
+keep_if_near(struct nearest *n, const struct near *node)
+{
+    unsigned at;
+
+    if (n->count == ARRAY_SIZE(n->items)) {
+        if (!is_nearer(node, &n->items[n->count - 1]))
+            return;
+        n->count--;
+    }
+    for (at = n->count++; at > 0 && is_nearer(node, &n->items[at - 1]); at--)
+        n->items[at] = n->items[at - 1];
+    n->items[at] = *node;
+}
+
+/* One pass that also counts the nodes by their chance. */
+static void
+look_at_nodes(struct walk *w, const struct diagnosis *d, struct nearest *n)
 {
     const struct snapshot *s = d->snapshot;
 
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct node_view *node = s->nodes[i];
-        enum start_chance chance = chance_of(w->shortage, d, node);
+        struct node_view *node = s->nodes[i];
+        struct near near = {
+            .node = node,
+            .chance = chance_of(&w->closers, w->shortage, d, node),
+        };
 
-        w->chances[node->slot] = chance;
-        w->ret->counts[chance]++;
+        w->chances[node->slot] = near.chance;
+        w->ret->counts[near.chance]++;
+        if (n == NULL
+            || (n->count == ARRAY_SIZE(n->items)
+                && near.chance < n->items[n->count - 1].chance))
+            continue;
+        near.is_open =
+            start_estimate_is_open(&w->closers, w->shortage, d, node);
+        near.lacks_mcpu = shortage_mcpu(w->shortage, node);
+        keep_if_near(n, &near);
     }
-}
-
-static void
-set_chance(struct walk *w,
-           const struct node_view *node,
-           enum start_chance chance)
-{
-    w->ret->counts[w->chances[node->slot]]--;
-    w->ret->counts[chance]++;
-    w->chances[node->slot] = chance;
 }
 
 /* Nothing ends in time. The nearest nodes may be of a shape that the pod never
- * fits, empty as they may be.
+ * fits, empty as they may be: they go behind the others.
  */
 static void
-settle_nearest(struct walk *w, const struct snapshot *nodes)
+settle_nearest(struct walk *w, struct nearest *n)
 {
-    for (unsigned tried = 0; tried < EMPTIED; tried++) {
-        struct node_view *node = find_nearest(w, nodes);
+    unsigned best = 0;
 
-        w->ret->node = node;
-        if (node == NULL || w->chances[node->slot] != START_LATER
-            || fits_at(w, node, INT64_MAX))
-            return;
-        set_chance(w, node, START_NEVER);
+    w->ret->node = n->count > 0 ? n->items[0].node : NULL;
+    for (unsigned i = 0; i < n->count; i++) {
+        struct near *near = &n->items[i];
+
+        if (i < EMPTIED && near->chance == START_LATER
+            && !fits_at(w, near->node, INT64_MAX)) {
+            w->ret->counts[START_LATER]--;
+            w->ret->counts[START_NEVER]++;
+            w->chances[near->node->slot] = START_NEVER;
+            near->chance = START_NEVER;
+            continue;
+        }
+        best = i;
+        break;
     }
-    w->ret->node = find_nearest(w, nodes);
+    if (n->count > 0 && n->items[best].chance == START_NEVER)
+        best = 0;
+    if (n->count > 0)
+        w->ret->node = n->items[best].node;
 }
 
 /* VolumeBinding knows no time: scratch is counted here. */
@@ -271,6 +305,45 @@ choose_filters(const struct shortage *s)
     return filters;
 }
 
+static void
+walk_init(struct walk *w,
+          struct start_estimate *ret,
+          const struct shortage *s,
+          const struct diagnosis *d,
+          int64_t now_us)
+{
+    uint32_t n_slots = d->snapshot->n_slots;
+
+    *w = (struct walk){
+        .shortage = s,
+        .diagnosis = d,
+        .profile = s->profile,
+        .closers = closers_of(s),
+        .filters = choose_filters(s),
+        .chances = xnew_array(enum start_chance, n_slots + 1),
+        .freed = xnew_array(struct amounts, n_slots + 1),
+        .now_us = now_us,
+        .ret = ret,
+    };
+    *ret = (struct start_estimate){0};
+}
+
+static void
+walk_fini(struct walk *w)
+{
+    for (uint32_t i = 0; i < w->diagnosis->snapshot->n_slots; i++)
+        amounts_fini(&w->freed[i]);
+    free(w->freed);
+    free(w->chances);
+}
+
+static void
+walk_ends(struct walk *w, const struct cache *cache)
+{
+    if (w->ret->counts[START_LATER] > 0)
+        cache_visit_ends(cache, ESTIMATE_ENDS, visit_end, w);
+}
+
 void
 start_estimate_make(struct start_estimate *ret,
                     const struct shortage *s,
@@ -278,30 +351,35 @@ start_estimate_make(struct start_estimate *ret,
                     const struct cache *cache,
                     int64_t now_us)
 {
-    uint32_t n_slots = d->snapshot->n_slots;
-    struct walk w = {
-        .shortage = s,
-        .diagnosis = d,
-        .profile = s->profile,
-        .filters = choose_filters(s),
-        .chances = xnew_array(enum start_chance, n_slots + 1),
-        .freed = xnew_array(struct amounts, n_slots + 1),
-        .now_us = now_us,
-        .ret = ret,
-    };
+    struct nearest nearest = {.count = 0};
+    struct walk w;
 
-    *ret = (struct start_estimate){0};
-    count_chances(&w, d);
-    if (ret->counts[START_LATER] > 0)
-        cache_visit_ends(cache, ESTIMATE_ENDS, visit_end, &w);
+    walk_init(&w, ret, s, d, now_us);
+    look_at_nodes(&w, d, &nearest);
+    walk_ends(&w, cache);
     if (ret->ends >= ESTIMATE_ENDS && ret->from_us == 0)
         ret->not_before_us = w.last_us;
     if (ret->from_us == 0)
-        settle_nearest(&w, d->snapshot);
+        settle_nearest(&w, &nearest);
     if (ret->node != NULL)
         ret->chance = w.chances[ret->node->slot];
-    for (uint32_t i = 0; i < n_slots; i++)
-        amounts_fini(&w.freed[i]);
-    free(w.freed);
-    free(w.chances);
+    walk_fini(&w);
+}
+
+int64_t
+start_estimate_time(const struct shortage *s,
+                    const struct diagnosis *d,
+                    const struct cache *cache,
+                    int64_t now_us)
+{
+    struct start_estimate estimate;
+    struct walk w;
+
+    if (!cache_has_ends(cache))
+        return 0;
+    walk_init(&w, &estimate, s, d, now_us);
+    look_at_nodes(&w, d, NULL);
+    walk_ends(&w, cache);
+    walk_fini(&w);
+    return estimate.from_us;
 }

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "controller/scheduler/framework/verdict.h"
+
 struct cache;
 struct diagnosis;
 struct node_view;
@@ -42,14 +44,28 @@ struct start_estimate {
     uint32_t ends, trials;          /* what it took */
 };
 
-/* For a pod that fits nowhere now. */
+/* For a pod that fits nowhere now. Time: `from_us` alone, without the nearest.
+ */
 void start_estimate_make(struct start_estimate *ret,
                          const struct shortage *shortage,
                          const struct diagnosis *diagnosis,
                          const struct cache *cache,
                          int64_t now_us);
+int64_t start_estimate_time(const struct shortage *shortage,
+                            const struct diagnosis *diagnosis,
+                            const struct cache *cache,
+                            int64_t now_us);
+
+/* The plugins by whose answer a node is closed: to all, or to such pods; and the
+ * one that knows no time. Looked up once for many nodes.
+ */
+struct closers {
+    plugin_set to_all, to_pod, volumes;
+};
+struct closers closers_of(const struct shortage *shortage);
 
 /* Such pods may come to the node, by its name, selectors and taints. */
-bool start_estimate_is_open(const struct shortage *shortage,
+bool start_estimate_is_open(const struct closers *closers,
+                            const struct shortage *shortage,
                             const struct diagnosis *diagnosis,
                             const struct node_view *node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/framework/diagnosis.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/node_view.h"
@@ -65,24 +66,39 @@ compare_reason_counts(const void *a, const void *b)
     return strcmp(ta->line, tb->line);
 }
 
+void
+diagnosis_counts_fini(struct diagnosis_counts *counts)
+{
+    free(counts->items);
+    *counts = (struct diagnosis_counts){0};
+}
+
 /* Ten thousand nodes give few reasons: count by number first. */
-static void
-count_nodes(const struct diagnosis *d,
-            const struct string_ids *reasons,
-            struct reason_counts *t)
+struct diagnosis_counts
+diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
 {
     size_t n = string_ids_count(reasons);
-    CLEANUP_FREE unsigned *nodes = xnew_array(unsigned, n + 1);
+    struct diagnosis_counts counts = {
+        .items = xnew_array(struct reason_nodes, n + 1),
+    };
 
+    if (d->prefilter_reason != STRING_ID_NONE)
+        return counts;
     for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
-        struct answer a = diagnosis_answer(d, d->snapshot->nodes[i]);
+        const struct node_view *node = d->snapshot->nodes[i];
+        struct answer a = diagnosis_answer(d, node);
 
-        if (a.reason != STRING_ID_NONE)
-            nodes[a.reason]++;
+        if (a.reason == STRING_ID_NONE)
+            continue;
+        if (counts.items[a.reason].nodes++ == 0)
+            counts.items[a.reason].first = node;
     }
     for (size_t i = 0; i < n; i++)
-        if (nodes[i] > 0)
-            count_reason(t, string_ids_text(reasons, (uint32_t)i), nodes[i]);
+        if (counts.items[i].nodes > 0) {
+            counts.items[counts.count] = counts.items[i];
+            counts.items[counts.count++].reason = (uint32_t)i;
+        }
+    return counts;
 }
 
 static void
@@ -103,9 +119,10 @@ format_reason_counts(struct reason_counts *t, struct strbuf *out)
 }
 
 void
-diagnosis_format(const struct diagnosis *d,
-                 const struct string_ids *reasons,
-                 struct strbuf *out)
+diagnosis_format_counts(const struct diagnosis *d,
+                        const struct diagnosis_counts *counts,
+                        const struct string_ids *reasons,
+                        struct strbuf *out)
 {
     struct reason_counts t = {0};
 
@@ -122,7 +139,21 @@ diagnosis_format(const struct diagnosis *d,
                           : string_ids_text(reasons, d->prefilter_reason));
         return;
     }
-    count_nodes(d, reasons, &t);
+    for (unsigned i = 0; i < counts->count; i++)
+        count_reason(&t,
+                     string_ids_text(reasons, counts->items[i].reason),
+                     counts->items[i].nodes);
     format_reason_counts(&t, out);
     free(t.items);
+}
+
+void
+diagnosis_format(const struct diagnosis *d,
+                 const struct string_ids *reasons,
+                 struct strbuf *out)
+{
+    struct diagnosis_counts counts = diagnosis_count(d, reasons);
+
+    diagnosis_format_counts(d, &counts, reasons, out);
+    diagnosis_counts_fini(&counts);
 }

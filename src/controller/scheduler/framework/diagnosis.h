@@ -33,9 +33,31 @@ struct diagnosis {
 struct answer diagnosis_answer(const struct diagnosis *d,
                                const struct node_view *node);
 
+/* How many nodes gave each reason, and the first of them: few reasons, however
+ * many nodes there are.
+ */
+struct reason_nodes {
+    uint32_t reason;
+    unsigned nodes;
+    const struct node_view *first;
+};
+
+struct diagnosis_counts {
+    struct reason_nodes *items;
+    unsigned count;
+};
+
+void diagnosis_counts_fini(struct diagnosis_counts *counts);
+struct diagnosis_counts diagnosis_count(const struct diagnosis *d,
+                                        const struct string_ids *reasons);
+
 /* "0/5 nodes are available: 3 Insufficient cpu, ...", without what postfilter
  * adds.
  */
+void diagnosis_format_counts(const struct diagnosis *d,
+                             const struct diagnosis_counts *counts,
+                             const struct string_ids *reasons,
+                             struct strbuf *out);
 void diagnosis_format(const struct diagnosis *d,
                       const struct string_ids *reasons,
                       struct strbuf *out);

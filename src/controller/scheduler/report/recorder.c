@@ -2,6 +2,7 @@
 #include "controller/scheduler/report/recorder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/bind/dispatcher.h"
@@ -21,6 +22,7 @@
 
 #define WRITES_PER_SECOND 500
 #define MAX_IN_FLIGHT     128
+#define TIME_MOVES_US     INT64_C(60000000)
 
 /* Events that are said once and may be lost: no more than this wait. */
 #define MAX_ONCE 20000
@@ -32,8 +34,10 @@ struct story {
     struct pod_view *pod;
     const char *reason; /* of the shared text, as the message */
     const char *message;
-    char *nominated; /* NULL: not to be changed */
+    char *nominated;        /* NULL: not to be changed */
+    struct pod_cause cause; /* texts of the shared text; NULL code: none yet */
     bool has_new_condition;
+    bool has_new_cause;
     bool has_new_event;
     char *event_name; /* NULL: no event was made yet */
     int64_t count;    /* how often it failed */
@@ -103,6 +107,8 @@ story_free(struct recorder *r, struct story *s)
     free(s->key);
     shared_text_drop(r->shared_text, s->reason);
     shared_text_drop(r->shared_text, s->message);
+    shared_text_drop(r->shared_text, s->cause.code);
+    shared_text_drop(r->shared_text, s->cause.message);
     free(s->nominated);
     free(s->event_name);
     free(s);
@@ -237,6 +243,44 @@ set_condition(struct recorder *r,
     mark_dirty(r, s);
 }
 
+/* A minute, or an eighth of the wait: who waits for hours reads hours. */
+static bool
+is_other_time(const struct recorder *r, int64_t old_us, int64_t new_us)
+{
+    int64_t now_us = clock_real_us(r->settings.clock);
+    int64_t least_us = (old_us - now_us) / 8;
+
+    if ((old_us > now_us) != (new_us > now_us))
+        return true;
+    if (least_us < TIME_MOVES_US)
+        least_us = TIME_MOVES_US;
+    return llabs(new_us - old_us) > least_us;
+}
+
+void
+recorder_set_cause(struct recorder *r,
+                   const struct pod_view *pod,
+                   const struct pod_cause *cause)
+{
+    struct story *s = story_of(r, pod);
+    bool is_same = s->cause.code != NULL
+                   && strcmp(s->cause.code, cause->code) == 0
+                   && strcmp(s->cause.message, cause->message) == 0;
+    int64_t from_us = cause->from_us;
+
+    if (from_us == CAUSE_FROM_SAME)
+        from_us = is_same ? s->cause.from_us : 0;
+    if (is_same && !is_other_time(r, s->cause.from_us, from_us))
+        return;
+    if (!is_same) {
+        say(r, &s->cause.code, cause->code);
+        say(r, &s->cause.message, cause->message);
+    }
+    s->cause.from_us = from_us;
+    s->has_new_cause = true;
+    mark_dirty(r, s);
+}
+
 void
 recorder_failed(struct recorder *r,
                 const struct pod_view *pod,
@@ -338,8 +382,10 @@ write_failed(struct write *w, int code)
         return;
     if (w->is_event)
         s->has_new_event = true;
-    else
+    else {
         s->has_new_condition = s->message != NULL;
+        s->has_new_cause = s->cause.code != NULL;
+    }
     mark_dirty(w->recorder, s);
 }
 
@@ -357,6 +403,12 @@ static void
 write_dropped(void *context)
 {
     write_free(context);
+}
+
+static bool
+has_new_status(const struct story *s)
+{
+    return s->has_new_condition || s->has_new_cause || s->nominated != NULL;
 }
 
 /* A write says what is known when its turn comes, not when it was queued. */
@@ -377,14 +429,18 @@ start_status(struct client *client,
     struct story *s = map_find(w->recorder->stories, w->story_key);
     struct client_call *call;
 
-    if (s == NULL || (!s->has_new_condition && s->nominated == NULL))
+    if (s == NULL || !has_new_status(s))
         return NULL;
-    call = status_call_patch(&to,
-                             s->pod,
-                             s->reason,
-                             s->has_new_condition ? s->message : NULL,
-                             s->nominated);
-    s->has_new_condition = false;
+    call = status_call_patch(
+        &to,
+        s->pod,
+        &(struct status_call_words){
+            .reason = s->reason,
+            .message = s->has_new_condition ? s->message : NULL,
+            .nominated = s->nominated,
+            .cause = s->has_new_cause ? &s->cause : NULL,
+        });
+    s->has_new_condition = s->has_new_cause = false;
     free(s->nominated);
     s->nominated = NULL;
     return call;
@@ -510,7 +566,7 @@ write_story(struct recorder *r, struct story *s)
     bool has_event = s->has_new_event;
 
     mark_clean(r, s);
-    if (s->has_new_condition || s->nominated != NULL)
+    if (has_new_status(s))
         submit(r, key, &recorder_status_kind, key, NULL);
     if (has_event)
         submit(r, event_key, &recorder_event_kind, key, NULL);

@@ -22,6 +22,7 @@
 struct clock;
 struct dispatch_kind;
 struct dispatcher;
+struct pod_cause;
 struct pod_view;
 struct recorder;
 
@@ -63,6 +64,15 @@ void recorder_event(struct recorder *r,
 void recorder_nominate(struct recorder *r,
                        const struct pod_view *pod,
                        const char *node_name);
+
+/* Why it waits, for people (status.cause): written with the condition that the
+ * same failure changes, in one patch. A time that moved by little is not worth
+ * one; `from_us` of CAUSE_FROM_SAME: nobody has looked for it.
+ */
+#define CAUSE_FROM_SAME (-1)
+void recorder_set_cause(struct recorder *r,
+                        const struct pod_view *pod,
+                        const struct pod_cause *cause);
 
 /* The pod is bound, or gone: nothing more about its failing. */
 void recorder_forget(struct recorder *r, const struct pod_view *pod);

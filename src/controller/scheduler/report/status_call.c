@@ -40,12 +40,24 @@ set_condition(struct arena *arena,
     json_set(arena, status, "conditions", list);
 }
 
+/* A time that is not known any more is taken back. */
+static void
+set_cause(struct arena *arena, struct json *status, const struct pod_cause *c)
+{
+    struct json *cause = json_make_object(arena, status, "cause");
+
+    json_set_string(arena, cause, "code", c->code);
+    json_set_string(arena, cause, "message", c->message);
+    if (c->from_us > 0)
+        set_time(arena, cause, "from", c->from_us);
+    else
+        json_set(arena, cause, "from", json_null(arena));
+}
+
 struct client_call *
 status_call_patch(const struct status_call_target *to,
                   const struct pod_view *pod,
-                  const char *reason,
-                  const char *message,
-                  const char *nominated)
+                  const struct status_call_words *words)
 {
     struct arena *arena = arena_new(1024);
     struct json *body = json_object(arena);
@@ -56,14 +68,17 @@ status_call_patch(const struct status_call_target *to,
                         json_make_object(arena, body, "metadata"),
                         "uid",
                         pod->uid);
-    if (message != NULL)
-        set_condition(arena, status, reason, message, to->now_us);
-    if (nominated != NULL)
+    if (words->message != NULL)
+        set_condition(arena, status, words->reason, words->message, to->now_us);
+    if (words->cause != NULL)
+        set_cause(arena, status, words->cause);
+    if (words->nominated != NULL)
         json_set(arena,
                  status,
                  "nominatedNodeName",
-                 nominated[0] != '\0' ? json_string(arena, nominated)
-                                      : json_null(arena));
+                 words->nominated[0] != '\0'
+                     ? json_string(arena, words->nominated)
+                     : json_null(arena));
     return client_call(to->client,
                        arena,
                        &(struct client_request){

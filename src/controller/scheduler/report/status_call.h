@@ -10,6 +10,7 @@
 
 #include "lib/client/client.h"
 
+struct pod_cause;
 struct pod_view;
 
 /* Where the call goes, and its answer. */
@@ -20,11 +21,16 @@ struct status_call_target {
     int64_t now_us; /* of the clock on the wall */
 };
 
-/* PodScheduled=False where there is a message, and the nomination where it is
- * not NULL ("" takes it back).
+/* PodScheduled=False where there is a message, the cause for people where it is
+ * not NULL, and so the nomination ("" takes it back).
  */
+struct status_call_words {
+    const char *reason;
+    const char *message;
+    const char *nominated;
+    const struct pod_cause *cause;
+};
+
 struct client_call *status_call_patch(const struct status_call_target *to,
                                       const struct pod_view *pod,
-                                      const char *reason,
-                                      const char *message,
-                                      const char *nominated);
+                                      const struct status_call_words *words);

@@ -40,6 +40,7 @@ struct cache {
     struct map *pods;        /* uid to struct cached_pod */
     struct map *retained;    /* uid to struct retained_allocation */
     struct map *claims;      /* "namespace/name" to how many pods use it */
+    struct map *partitions;  /* name to how many nodes have it */
     struct node_tree *tree;
     struct list recent;
     struct list assumed;
@@ -80,6 +81,7 @@ cache_new(const struct cache_settings *settings)
     cache->pods = map_new();
     cache->retained = map_new();
     cache->claims = map_new();
+    cache->partitions = map_new();
     cache->tree = node_tree_new();
     list_init(&cache->recent);
     list_init(&cache->assumed);
@@ -117,6 +119,7 @@ cache_free(struct cache *cache)
     map_free(cache->nodes);
     map_free(cache->retained);
     map_free(cache->claims);
+    map_free(cache->partitions);
     node_tree_free(cache->tree);
     topology_cache_free(cache->topologies);
     journal_free(cache->journal);
@@ -190,11 +193,36 @@ drop_if_empty(struct cache *cache, struct node_view *v)
     node_view_free(v);
 }
 
+static void
+count_partition(struct cache *cache, const struct object *node, int by)
+{
+    const char *name =
+        node != NULL ? string_map_find(&node->meta->labels, LABEL_PARTITION)
+                     : NULL;
+    uintptr_t nodes;
+
+    if (name == NULL)
+        return;
+    nodes = (uintptr_t)map_find(cache->partitions, name) + (uintptr_t)by;
+    if (nodes > 0)
+        map_put(cache->partitions, name, (void *)nodes);
+    else
+        map_remove(cache->partitions, name);
+}
+
+bool
+cache_has_partition(const struct cache *cache, const char *name)
+{
+    return map_find(cache->partitions, name) != NULL;
+}
+
 void
 cache_set_node(struct cache *cache, const struct object *node)
 {
     struct node_view *v = make_node(cache, node->meta->name);
 
+    count_partition(cache, node, 1);
+    count_partition(cache, v->object, -1);
     if (v->object == NULL) {
         node_tree_add(cache->tree, v, node);
         cache->has_new_order = true;
@@ -214,6 +242,7 @@ cache_remove_node(struct cache *cache, const char *name)
     if (v == NULL || v->object == NULL)
         return;
     node_tree_remove(cache->tree, v, v->object);
+    count_partition(cache, v->object, -1);
     node_view_set_object(v, NULL, cache->settings.resources, cache->topologies);
     count_affinity(cache, v);
     cache->has_new_order = true;
@@ -655,6 +684,12 @@ is_before(const void *a, const void *b, void *context)
 
     (void)context;
     return x->pod->end_us < y->pod->end_us;
+}
+
+bool
+cache_has_ends(const struct cache *cache)
+{
+    return heap_count(cache->ends) > 0;
 }
 
 void

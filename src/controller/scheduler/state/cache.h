@@ -107,6 +107,7 @@ struct cache_counts {
 struct cache_counts cache_count(const struct cache *cache);
 bool cache_is_assumed(const struct cache *cache, const struct pod_view *pod);
 struct node_view *cache_find_node(const struct cache *cache, const char *name);
+bool cache_has_partition(const struct cache *cache, const char *name);
 typedef void
 cache_visit_fn(const struct pod_view *pod, bool is_assumed, void *context);
 void cache_visit_pods(const struct cache *cache,
@@ -125,5 +126,6 @@ void cache_visit_ends(const struct cache *cache,
                       size_t most,
                       cache_end_fn *visit,
                       void *context);
+bool cache_has_ends(const struct cache *cache);
 struct pod_view *cache_find_pod(const struct cache *cache,
                                 const struct pod_view *like);

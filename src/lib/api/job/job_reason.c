@@ -98,9 +98,8 @@ add_duration(int64_t seconds, struct strbuf *out)
     strbuf_printf(out, ":%02d", (int)(seconds % 60));
 }
 
-/* "50 MiB", "1.5 GiB" */
-static void
-add_bytes(int64_t bytes, struct strbuf *out)
+void
+job_reason_add_bytes(int64_t bytes, struct strbuf *out)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes / 1024;
@@ -183,7 +182,7 @@ tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
         strbuf_add_text(words, "its node was out of memory");
     else {
         strbuf_add_text(words, "over ");
-        add_bytes(quantity_text_value(limit), words);
+        job_reason_add_bytes(quantity_text_value(limit), words);
     }
     return JOB_REASON_OUT_OF_MEMORY;
 }

@@ -82,3 +82,6 @@ struct job_reason_facts {
  */
 enum job_reason job_reason_find(const struct job_reason_facts *facts,
                                 struct strbuf *words);
+
+/* "50 MiB", "1.5 GiB" */
+void job_reason_add_bytes(int64_t bytes, struct strbuf *out);

@@ -68,17 +68,16 @@ starts_with(const char *text, size_t length, const char *prefix)
     return length >= n && memcmp(text, prefix, n) == 0;
 }
 
-static void
-recognize(struct refusal *r)
+const char *
+refusals_code(const char *text, size_t length, bool *ret_may_pass)
 {
-    r->code = "Other";
-    r->may_pass = true;
+    *ret_may_pass = true;
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (starts_with(r->text, r->length, known[i].beginning)) {
-            r->code = known[i].code;
-            r->may_pass = !known[i].lasts;
-            return;
+        if (starts_with(text, length, known[i].beginning)) {
+            *ret_may_pass = !known[i].lasts;
+            return known[i].code;
         }
+    return "Other";
 }
 
 static bool
@@ -162,7 +161,7 @@ refusals_parse(const char *message, struct refusals *ret)
             p++;
         r->text = p;
         r->length = (size_t)(next - p);
-        recognize(r);
+        r->code = refusals_code(r->text, r->length, &r->may_pass);
         p = next < end ? next + 2 : end;
     }
     qsort(all.items, all.count, sizeof(*all.items), compare_refusals);

@@ -38,6 +38,11 @@ struct refusals {
  */
 bool refusals_parse(const char *message, struct refusals *ret);
 
+/* The code of one node's reason: "InsufficientCPU" of "Insufficient cpu", "Other"
+ * of what is not known.
+ */
+const char *refusals_code(const char *text, size_t length, bool *ret_may_pass);
+
 /* The reason that matters, short enough for a column of a table:
  * "Insufficient cpu", or "Insufficient cpu (2 of 5 nodes)" where others say
  * something else. A message that is not of that form comes as it is.

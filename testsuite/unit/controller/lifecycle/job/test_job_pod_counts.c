@@ -268,11 +268,15 @@ create_what_is_planned(struct life *l)
                               plan.create[i].attempt,
                               LATER);
         /* Some are refused, and planned again. */
-        if (random() % 6 == 0)
-            job_pod_counts_give_up(l->counts,
-                                   plan.create[i].index,
-                                   plan.create[i].attempt);
-        else
+        if (random() % 6 == 0) {
+            job_pod_counts_refuse(l->counts,
+                                  plan.create[i].index,
+                                  plan.create[i].attempt,
+                                  "full");
+            /* The words are remembered, and cannot be counted anew. */
+            free(l->counts->refusal);
+            l->counts->refusal = NULL;
+        } else
             change_pod(l, l->n_pods, make_pod(l, name, "Pending", false));
     }
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* time_share.h - work that may take so much of a thread's time, and no more
+ *
+ * At most `most_us` in each `window_us`; what began in time may end late, and
+ * is then owed by the windows that follow.
+ *
+ * Thread:  one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock;
+
+struct time_share {
+    struct clock *clock;
+    int64_t most_us, window_us;
+    int64_t spent_us; /* of this window, and what is owed */
+    int64_t began_us; /* the window */
+};
+
+/* Look: whether anything is left of it now. */
+bool time_share_is_open(struct time_share *share);
+
+/* Between both, the time counts. Begin returns what end is given. */
+int64_t time_share_begin(const struct time_share *share);
+void time_share_end(struct time_share *share, int64_t began_us);

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/explain/wait_cause.h"
+
+#include <string.h>
+
+#include "controller/scheduler/explain/shortage.h"
+#include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/api/job/job_wait.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/refusals.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+
+#define CLOSERS 2 /* words for what closes nodes */
+
+/* The meaning of a reason for the pod; the best last. */
+enum meaning {
+    MEANS_UNWANTED,
+    MEANS_TOO_LARGE,
+    MEANS_WORDS, /* of another kind: volumes, an extender */
+    MEANS_CLOSED,
+    MEANS_OTHERS, /* pods there keep it away, or do not come near */
+    MEANS_ROOM,
+};
+
+/* By the code of the refusal (refusals.h): what it means, and what is short or
+ * wrong in words; NULL: an amount that the pod asks for.
+ */
+static const struct {
+    const char *code;
+    enum meaning meaning;
+    enum job_reason reason;
+    const char *words;
+} known[] = {
+    {"InsufficientCPU", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"InsufficientMemory", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"InsufficientResource", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"NoFreeCores", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"NoSharedCPU", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"NoFreeMemory", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"NoFreeDevices", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"NotAligned", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
+    {"NoFreeHugePages", MEANS_ROOM, JOB_REASON_RESOURCES, "huge pages"},
+    {"TooManyPods", MEANS_ROOM, JOB_REASON_RESOURCES, "the end of a pod"},
+    {"NodePorts", MEANS_ROOM, JOB_REASON_RESOURCES, "its port"},
+    {"NodeNotEmpty", MEANS_ROOM, JOB_REASON_RESOURCES, "an empty node"},
+    {"UntoleratedTaint", MEANS_CLOSED, JOB_REASON_NOT_AVAILABLE, NULL},
+    {"NodeUnschedulable", MEANS_CLOSED, JOB_REASON_NOT_AVAILABLE, NULL},
+    {"NodeAffinity", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"NodeName", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"NoSuchDevices", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"NodeTooSmall", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"PodAffinity",
+     MEANS_OTHERS,
+     JOB_REASON_RESOURCES,
+     "no node has the pods that it is to be near"},
+    {"PodAntiAffinity",
+     MEANS_OTHERS,
+     JOB_REASON_RESOURCES,
+     "every node has pods that it is to be away from"},
+    {"ExistingPodsAntiAffinity",
+     MEANS_OTHERS,
+     JOB_REASON_RESOURCES,
+     "pods on every node keep it away"},
+    {"TopologySpread",
+     MEANS_OTHERS,
+     JOB_REASON_RESOURCES,
+     "it would be spread too unevenly"},
+    {"VolumeNodeAffinity",
+     MEANS_WORDS,
+     JOB_REASON_STORAGE,
+     "its volume is on another node"},
+    {"NoVolume", MEANS_WORDS, JOB_REASON_STORAGE, "no volume fits its claim"},
+    {"NoStorage",
+     MEANS_WORDS,
+     JOB_REASON_STORAGE,
+     "no node has enough free storage"},
+    {"VolumeLost", MEANS_WORDS, JOB_REASON_STORAGE, "its volume is lost"},
+    {"VolumeClaim",
+     MEANS_WORDS,
+     JOB_REASON_STORAGE,
+     "its volume claim is not bound"},
+    {"Extender",
+     MEANS_WORDS,
+     JOB_REASON_OTHER,
+     "an extender refuses every node"},
+};
+
+/* One reason of some nodes. */
+struct found {
+    enum meaning meaning;
+    enum job_reason reason;
+    const char *code;
+    const char *words;
+    unsigned nodes;
+    const struct node_view *first;
+    const char *text; /* as the node said it */
+    size_t length;
+};
+
+struct search {
+    const struct wait_cause_facts *f;
+    const struct pod_view *pod;
+    const struct pod_spec *spec;
+    struct found *items; /* by reason, as in the counts */
+    unsigned count;
+};
+
+/* The last of several texts in one reason says the least, the first is told. */
+static struct found
+understand(const struct search *s, const struct reason_nodes *r)
+{
+    const char *text = string_ids_text(s->f->reasons, r->reason);
+    struct found found = {
+        .meaning = MEANS_WORDS,
+        .reason = JOB_REASON_OTHER,
+        .nodes = r->nodes,
+        .first = r->first,
+        .text = text,
+        .length = strcspn(text, "\n"),
+    };
+    bool ignored;
+
+    found.code = refusals_code(text, found.length, &ignored);
+    for (unsigned i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(known[i].code, found.code) == 0) {
+            found.meaning = known[i].meaning;
+            found.reason = known[i].reason;
+            found.words = known[i].words;
+        }
+    return found;
+}
+
+static unsigned
+count_of(const struct search *s, enum meaning meaning)
+{
+    unsigned nodes = 0;
+
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->items[i].meaning == meaning)
+            nodes += s->items[i].nodes;
+    return nodes;
+}
+
+/* The one of most nodes, or NULL. */
+static const struct found *
+find_most(const struct search *s, enum meaning meaning)
+{
+    const struct found *best = NULL;
+
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->items[i].meaning == meaning
+            && (best == NULL || s->items[i].nodes > best->nodes))
+            best = &s->items[i];
+    return best;
+}
+
+/* ---- Nodes of one meaning ---- */
+
+static bool
+is_wanted(const struct search *s, const struct node_view *node)
+{
+    const struct affinity *a = s->spec->affinity;
+    const struct node_selector *required = a != NULL && a->node_affinity != NULL
+                                               ? a->node_affinity->required
+                                               : NULL;
+    const struct string_map *labels = &node->node->meta.labels;
+
+    for (unsigned i = 0; i < s->spec->node_selector.count; i++) {
+        const struct string_entry *e = &s->spec->node_selector.items[i];
+        const char *has = string_map_find(labels, e->key);
+
+        if (has == NULL || strcmp(has, e->value) != 0)
+            return false;
+    }
+    return required == NULL
+           || node_selector_matches(required, labels, node->name);
+}
+
+/* The nodes of that meaning that the pod asks for, and among these how many are
+ * large enough. Not all are looked at: `is_complete` is false.
+ */
+struct scan {
+    unsigned wanted, large;
+    const struct node_view *first_wanted, *first_large;
+    bool is_complete;
+};
+
+static int
+meaning_of(const struct search *s, const struct node_view *node)
+{
+    uint32_t reason = diagnosis_answer(s->f->diagnosis, node).reason;
+
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->f->counts->items[i].reason == reason)
+            return (int)s->items[i].meaning;
+    return -1;
+}
+
+/* One that is large enough settles what is asked of many. */
+static struct scan
+scan_nodes(const struct search *s, enum meaning meaning, unsigned enough)
+{
+    const struct snapshot *all = s->f->diagnosis->snapshot;
+    struct scan scan = {.is_complete = true};
+    unsigned looked = 0;
+
+    for (uint32_t i = 0; i < all->n_nodes && scan.large < enough; i++) {
+        const struct node_view *node = all->nodes[i];
+
+        if (looked == s->f->scan_most) {
+            scan.is_complete = false;
+            break;
+        }
+        looked++;
+        if (meaning_of(s, node) != (int)meaning || !is_wanted(s, node))
+            continue;
+        if (scan.wanted++ == 0)
+            scan.first_wanted = node;
+        if (shortage_is_of_size(s->f->shortage, node))
+            continue;
+        if (scan.large++ == 0)
+            scan.first_large = node;
+    }
+    return scan;
+}
+
+/* ---- Words for each meaning ---- */
+
+static enum job_reason
+say(const struct search *s, struct job_wait wait, struct strbuf *out)
+{
+    wait.total = s->f->diagnosis->snapshot->n_nodes;
+    return job_wait_format(&wait, s->spec, out);
+}
+
+/* False: none of them is large enough, whoever is on it. */
+static bool
+tell_room(const struct search *s, struct strbuf *out, struct wait_cause *ret)
+{
+    const struct found *most = find_most(s, MEANS_ROOM);
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    unsigned nodes = count_of(s, MEANS_ROOM);
+    const struct node_view *node;
+    struct scan scan;
+
+    if (most == NULL)
+        return false;
+    node = most->first;
+    if (nodes > 1 || shortage_is_of_size(s->f->shortage, node)) {
+        scan = scan_nodes(s, MEANS_ROOM, 2);
+        if (scan.is_complete && scan.large == 0)
+            return false;
+        node = scan.is_complete && scan.large == 1 ? scan.first_large : NULL;
+    }
+    if (most->words != NULL)
+        strbuf_add_text(&what, most->words);
+    else
+        shortage_format_short(s->f->shortage,
+                              most->code,
+                              most->text,
+                              most->length,
+                              &what);
+    ret->is_for_room = true;
+    ret->reason = say(s,
+                      (struct job_wait){
+                          .kind = WAIT_ROOM,
+                          .node = node != NULL ? node->name : NULL,
+                          .what = what.text,
+                      },
+                      out);
+    return true;
+}
+
+/* "virtual" of "node(s) had untolerated taint {kiln.hpc/virtual: }" */
+static void
+add_closer(const struct found *found, struct strbuf *out)
+{
+    const char *end = found->text + found->length;
+    const char *open = memchr(found->text, '{', found->length);
+    const char *stop, *slash;
+
+    if (out->length > 0)
+        strbuf_add_text(out, ", ");
+    if (open == NULL) {
+        strbuf_add_text(out, "cordoned");
+        return;
+    }
+    open++;
+    stop = memchr(open, ':', (size_t)(end - open));
+    if (stop == NULL)
+        stop = end;
+    slash = memchr(open, '/', (size_t)(stop - open));
+    if (slash != NULL)
+        open = slash + 1;
+    strbuf_add(out, open, (size_t)(stop - open));
+}
+
+static bool
+is_silence(const struct found *found)
+{
+    static const char key[] = "node.kubernetes.io/unreachable";
+
+    return memmem(found->text, found->length, key, strlen(key)) != NULL;
+}
+
+/* The closers of most nodes, so that people know what to ask for. */
+static void
+add_closers(struct search *s, struct strbuf *out, bool *ret_is_silent)
+{
+    *ret_is_silent = false;
+    for (unsigned n = 0; n < CLOSERS; n++) {
+        const struct found *most = find_most(s, MEANS_CLOSED);
+
+        if (most == NULL)
+            break;
+        if (n == 0)
+            *ret_is_silent = is_silence(most);
+        add_closer(most, out);
+        s->items[most - s->items].nodes = 0;
+        s->items[most - s->items].meaning = MEANS_WORDS;
+    }
+}
+
+static bool
+tell_closed(struct search *s, struct strbuf *out, struct wait_cause *ret)
+{
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    unsigned nodes = count_of(s, MEANS_CLOSED);
+    const struct node_view *only = NULL;
+    struct scan scan;
+    bool is_silent;
+
+    if (nodes == 0)
+        return false;
+    scan = scan_nodes(s, MEANS_CLOSED, UINT32_MAX);
+    if (scan.is_complete) {
+        if (scan.large == 0)
+            return false;
+        nodes = scan.large;
+        only = scan.large == 1 ? scan.first_large : NULL;
+    }
+    add_closers(s, &what, &is_silent);
+    ret->reason = say(s,
+                      (struct job_wait){
+                          .kind = is_silent ? WAIT_SILENT : WAIT_CLOSED,
+                          .nodes = nodes,
+                          .node = only != NULL ? only->name : NULL,
+                          .what = what.text,
+                      },
+                      out);
+    return true;
+}
+
+/* Amounts first: they are what people can change. */
+static bool
+tell_too_large(const struct search *s,
+               struct strbuf *out,
+               struct wait_cause *ret)
+{
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    const struct found *devices = find_most(s, MEANS_TOO_LARGE);
+    const struct found *room = find_most(s, MEANS_ROOM);
+    const struct found *closed = find_most(s, MEANS_CLOSED);
+    const struct node_view *node = room != NULL      ? room->first
+                                   : devices != NULL ? devices->first
+                                   : closed != NULL  ? closed->first
+                                                     : NULL;
+    const char *only = job_wait_node(s->spec);
+
+    if (node == NULL)
+        return false;
+    if (room == NULL && devices == NULL) {
+        struct scan scan = scan_nodes(s, MEANS_CLOSED, UINT32_MAX);
+
+        if (scan.wanted == 0)
+            return false;
+        node = scan.first_wanted;
+    }
+    if (!shortage_format_excess(s->f->shortage, node, &what)) {
+        if (devices == NULL)
+            return false;
+        shortage_format_short(s->f->shortage,
+                              devices->code,
+                              devices->text,
+                              devices->length,
+                              &what);
+    }
+    ret->reason = say(s,
+                      (struct job_wait){
+                          .kind = WAIT_TOO_LARGE,
+                          .node = only,
+                          .what = what.text,
+                      },
+                      out);
+    return true;
+}
+
+static bool
+tell_words(const struct search *s,
+           enum meaning meaning,
+           struct strbuf *out,
+           struct wait_cause *ret)
+{
+    const struct found *most = find_most(s, meaning);
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    size_t skip = 0;
+
+    if (most == NULL)
+        return false;
+    if (strncmp(most->text, "node(s) ", 8) == 0)
+        skip = 8;
+    if (most->words != NULL)
+        strbuf_add_text(&what, most->words);
+    else
+        strbuf_add(&what, most->text + skip, most->length - skip);
+    ret->reason = say(s,
+                      (struct job_wait){
+                          .kind = WAIT_WORDS,
+                          .what = what.text,
+                          .reason = most->reason,
+                      },
+                      out);
+    return true;
+}
+
+/* Some causes need no look at the nodes. False: the nodes say it. */
+static bool
+tell_at_once(const struct search *s, struct strbuf *out, struct wait_cause *ret)
+{
+    const struct wait_cause_facts *f = s->f;
+    const struct diagnosis *d = f->diagnosis;
+    const char *node = job_wait_node(s->spec);
+    const char *partition = job_wait_partition(s->spec);
+    const struct node_view *named =
+        node != NULL ? cache_find_node(f->cache, node) : NULL;
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    struct job_wait wait = {.kind = WAIT_UNWANTED};
+
+    if (f->error != NULL) {
+        wait.kind = WAIT_WORDS;
+        wait.what = f->error;
+        wait.reason = JOB_REASON_SYSTEM_FAILURE;
+    } else if (f->nominated != NULL && f->nominated[0] != '\0') {
+        wait.kind = WAIT_MAKING_ROOM;
+        wait.node = f->nominated;
+    } else if (node != NULL && (named == NULL || named->object == NULL)) {
+        strbuf_printf(&what, "no node %.100s", node);
+        wait.what = what.text;
+    } else if (partition != NULL && !cache_has_partition(f->cache, partition)) {
+        strbuf_printf(&what, "no partition %.100s", partition);
+        wait.what = what.text;
+    } else if (d->snapshot->n_nodes == 0) {
+        wait.kind = WAIT_NO_NODES;
+    } else {
+        return false;
+    }
+    ret->reason = say(s, wait, out);
+    return true;
+}
+
+/* A plugin said it of the pod as a whole. */
+static bool
+tell_prefilter(struct search *s, struct strbuf *out, struct wait_cause *ret)
+{
+    const struct diagnosis *d = s->f->diagnosis;
+    struct reason_nodes r = {.reason = d->prefilter_reason, .nodes = 1};
+    struct found found;
+
+    if (d->prefilter_reason == STRING_ID_NONE)
+        return false;
+    found = understand(s, &r);
+    if (found.words == NULL && d->prefilter_words != NULL) {
+        found.text = d->prefilter_words;
+        found.length = strcspn(found.text, "\n");
+    }
+    found.meaning = MEANS_WORDS;
+    s->items[0] = found;
+    s->count = 1;
+    return tell_words(s, MEANS_WORDS, out, ret);
+}
+
+struct wait_cause
+wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
+{
+    CLEANUP_FREE struct found *items =
+        xnew_array(struct found, f->counts->count + 1);
+    struct search s = {
+        .f = f,
+        .pod = f->shortage->cycle->pod,
+        .spec = &f->shortage->cycle->pod->pod->spec,
+        .items = items,
+    };
+    struct wait_cause cause = {.reason = JOB_REASON_OTHER};
+
+    if (tell_at_once(&s, words, &cause) || tell_prefilter(&s, words, &cause))
+        return cause;
+    s.count = f->counts->count;
+    for (unsigned i = 0; i < s.count; i++)
+        items[i] = understand(&s, &f->counts->items[i]);
+    if (tell_room(&s, words, &cause)
+        || tell_words(&s, MEANS_OTHERS, words, &cause)
+        || tell_closed(&s, words, &cause)
+        || tell_words(&s, MEANS_WORDS, words, &cause)
+        || tell_too_large(&s, words, &cause))
+        return cause;
+    cause.reason = say(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
+    return cause;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wait_cause.h - the one cause of all that a failed cycle found
+ *
+ * A node that is open and large enough, but taken, matters more than one that
+ * is closed; that more than one that is too small; that more than one that the
+ * pod does not ask for. Among equals the reason of most nodes is told. The words
+ * are lib/api/job's (job_wait.h).
+ *
+ * The cost is that of the diagnosis's reasons, which are few, and of at most
+ * `scan_most` nodes; a cause that would take more to prove is not claimed.
+ *
+ * Thread:  the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/api/job/job_reason.h"
+
+struct cache;
+struct diagnosis;
+struct diagnosis_counts;
+struct shortage;
+struct strbuf;
+struct string_ids;
+
+struct wait_cause_facts {
+    const struct shortage *shortage; /* of the pod and its cycle */
+    const struct diagnosis *diagnosis;
+    const struct diagnosis_counts *counts;
+    const struct string_ids *reasons;
+    const struct cache *cache;
+    const char *nominated; /* where others leave for it; or NULL */
+    const char *error;     /* what broke; or NULL */
+    unsigned scan_most;    /* nodes */
+};
+
+struct wait_cause {
+    enum job_reason reason;
+    bool is_for_room; /* which ends of what runs may give it */
+};
+
+struct wait_cause wait_cause_find(const struct wait_cause_facts *facts,
+                                  struct strbuf *words);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one cause that the owner of a pod that waits is told, with its condition. */
+#include <string.h>
+
+#include "controller/scheduler/explain/shortage.h"
+#include "controller/scheduler/explain/start_estimate.h"
+#include "controller/scheduler/explain/wait_cause.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/report/recorder.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_wait.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+
+/* Nodes that are looked at for a cause when no time is left for more. */
+#define FEW_NODES 64
+
+static struct shortage
+shortage_of(const struct scheduler *s, const struct assignment *a)
+{
+    return (struct shortage){
+        .profile = a->profile,
+        .cycle = &a->cycle,
+        .resources = s->resources,
+        .volumes = s->handle.volumes,
+        .scratch_bytes = shortage_scratch(&a->cycle.pod->pod->spec),
+    };
+}
+
+void
+scheduler_report_wait(struct scheduler *s,
+                      const struct assignment *a,
+                      const struct diagnosis *d,
+                      const struct diagnosis_counts *counts,
+                      const char *error)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    bool has_time = time_share_is_open(&s->report_share);
+    int64_t began_us = time_share_begin(&s->report_share);
+    struct shortage shortage = shortage_of(s, a);
+    int64_t from_us = CAUSE_FROM_SAME;
+    struct wait_cause cause = wait_cause_find(
+        &(struct wait_cause_facts){.shortage = &shortage,
+                                   .diagnosis = d,
+                                   .counts = counts,
+                                   .reasons = s->reasons,
+                                   .cache = s->cache,
+                                   .error = error,
+                                   .scan_most =
+                                       has_time ? UINT32_MAX : FEW_NODES},
+        &words);
+
+    if (!cause.is_for_room)
+        from_us = 0;
+    else if (has_time)
+        from_us = start_estimate_time(&shortage,
+                                      d,
+                                      s->cache,
+                                      clock_real_us(s->settings.clock));
+    time_share_end(&s->report_share, began_us);
+    recorder_set_cause(s->recorder,
+                       a->cycle.pod,
+                       &(struct pod_cause){job_reason_name(cause.reason),
+                                           words.text,
+                                           from_us});
+}
+
+static void
+report(struct scheduler *s,
+       const struct pod_view *pod,
+       const struct job_wait *wait)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    enum job_reason reason = job_wait_format(wait, &pod->pod->spec, &words);
+
+    recorder_set_cause(
+        s->recorder,
+        pod,
+        &(struct pod_cause){job_reason_name(reason), words.text, 0});
+}
+
+void
+scheduler_report_room(struct scheduler *s,
+                      const struct pod_view *pod,
+                      const char *node_name)
+{
+    report(s,
+           pod,
+           &(struct job_wait){.kind = WAIT_MAKING_ROOM, .node = node_name});
+}
+
+void
+scheduler_report_failure(struct scheduler *s,
+                         const struct pod_view *pod,
+                         const char *words,
+                         bool is_error)
+{
+    report(s,
+           pod,
+           &(struct job_wait){.kind = WAIT_WORDS,
+                              .what = words,
+                              .reason = is_error ? JOB_REASON_SYSTEM_FAILURE
+                                                 : JOB_REASON_OTHER});
+}
+
+void
+scheduler_report_gates(struct scheduler *s, const struct pod_view *pod)
+{
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    const struct pod_spec *spec = &pod->pod->spec;
+
+    if (spec->scheduling_gates.count > 0)
+        strbuf_printf(&what,
+                      "waits for scheduling gate %.80s",
+                      spec->scheduling_gates.items[0].name);
+    else
+        strbuf_add_text(&what, "a plugin keeps it out of the queue");
+    report(s,
+           pod,
+           &(struct job_wait){.kind = WAIT_WORDS,
+                              .what = what.text,
+                              .reason = JOB_REASON_GATED});
+}

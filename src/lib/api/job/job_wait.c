@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_wait.h"
+
+#include <string.h>
+
+#include "lib/api/pod/pod.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define LABEL_FEATURE "feature.kiln.hpc/"
+
+/* A message stands in a column and in each of a hundred thousand pods. */
+#define WORDS_MAX 120
+
+/* ---- Wishes for nodes ---- */
+
+static const struct node_selector *
+required_nodes(const struct pod_spec *spec)
+{
+    return spec->affinity != NULL && spec->affinity->node_affinity != NULL
+               ? spec->affinity->node_affinity->required
+               : NULL;
+}
+
+/* Of several terms one is enough, so that none of them is the only wish. */
+static const struct node_selector_term *
+only_term(const struct pod_spec *spec)
+{
+    const struct node_selector *s = required_nodes(spec);
+
+    return s != NULL && s->terms.count == 1 ? &s->terms.items[0] : NULL;
+}
+
+static bool
+is_one_of(const struct selector_requirement *r, const char *key)
+{
+    return strcmp(r->key, key) == 0 && strcmp(r->operator_, "In") == 0
+           && r->values.count == 1;
+}
+
+const char *
+job_wait_node(const struct pod_spec *spec)
+{
+    const struct node_selector_term *term = only_term(spec);
+    const char *host = string_map_find(&spec->node_selector, LABEL_HOSTNAME);
+
+    for (unsigned i = 0; term != NULL && i < term->match_fields.count; i++)
+        if (is_one_of(&term->match_fields.items[i], "metadata.name"))
+            return term->match_fields.items[i].values.items[0];
+    return host;
+}
+
+const char *
+job_wait_partition(const struct pod_spec *spec)
+{
+    return string_map_find(&spec->node_selector, LABEL_PARTITION);
+}
+
+/* "feature avx512", "zone=east" */
+static void
+add_label(struct strbuf *out, const char *key, const char *value)
+{
+    const size_t n = strlen(LABEL_FEATURE);
+
+    if (out->length > 0)
+        strbuf_add_text(out, " and ");
+    if (strncmp(key, LABEL_FEATURE, n) == 0)
+        strbuf_printf(out, "feature %.60s", key + n);
+    else if (value != NULL)
+        strbuf_printf(out, "%.60s=%.60s", key, value);
+    else
+        strbuf_printf(out, "%.60s", key);
+}
+
+/* The labels that are asked for, but the partition. */
+static void
+add_labels(const struct pod_spec *spec, struct strbuf *out)
+{
+    const struct node_selector_term *term = only_term(spec);
+
+    for (unsigned i = 0; i < spec->node_selector.count; i++) {
+        const struct string_entry *e = &spec->node_selector.items[i];
+
+        if (strcmp(e->key, LABEL_PARTITION) != 0
+            && strcmp(e->key, LABEL_HOSTNAME) != 0)
+            add_label(out, e->key, e->value);
+    }
+    for (unsigned i = 0; term != NULL && i < term->match_expressions.count;
+         i++) {
+        const struct selector_requirement *r =
+            &term->match_expressions.items[i];
+
+        if (strcmp(r->operator_, "Exists") == 0)
+            add_label(out, r->key, NULL);
+        else if (strcmp(r->operator_, "In") == 0 && r->values.count > 0)
+            add_label(out, r->key, r->values.items[0]);
+    }
+}
+
+/* The node or the partition is not there, or no node has the labels. */
+static void
+tell_unwanted(const struct job_wait *w,
+              const struct pod_spec *spec,
+              struct strbuf *out)
+{
+    const char *node = job_wait_node(spec);
+    const char *partition = job_wait_partition(spec);
+    CLEANUP_STRBUF struct strbuf labels = STRBUF_INIT;
+
+    add_labels(spec, &labels);
+    if (w->what != NULL)
+        strbuf_add_text(out, w->what);
+    else if (labels.length > 0 && partition != NULL)
+        strbuf_printf(out,
+                      "no node of partition %s has %s",
+                      partition,
+                      labels.text);
+    else if (labels.length > 0 && node != NULL)
+        strbuf_printf(out, "node %s has not %s", node, labels.text);
+    else if (labels.length > 0)
+        strbuf_printf(out, "no node has %s", labels.text);
+    else if (node != NULL && partition != NULL)
+        strbuf_printf(out, "node %s is not of partition %s", node, partition);
+    else
+        strbuf_add_text(out, "no node is one that it asks for");
+}
+
+static enum job_reason
+tell_closed(const struct job_wait *w,
+            const struct pod_spec *spec,
+            struct strbuf *out)
+{
+    const char *partition = job_wait_partition(spec);
+    const char *node = job_wait_node(spec);
+    const char *state = w->kind == WAIT_SILENT ? "silent" : "closed";
+    bool is_whole = partition != NULL && node == NULL;
+
+    if (w->node != NULL)
+        strbuf_printf(out, "node %s is %s", w->node, state);
+    else if (is_whole)
+        strbuf_printf(out,
+                      "the %u nodes of partition %s are %s",
+                      w->nodes,
+                      partition,
+                      state);
+    else
+        strbuf_printf(out, "%u of %u nodes are %s", w->nodes, w->total, state);
+    if (w->what != NULL && w->kind == WAIT_CLOSED)
+        strbuf_printf(out, " (%s)", w->what);
+    if (w->kind == WAIT_SILENT)
+        return JOB_REASON_NODE_DOWN;
+    return is_whole ? JOB_REASON_PARTITION_DOWN : JOB_REASON_NOT_AVAILABLE;
+}
+
+static enum job_reason
+tell_wait(const struct job_wait *w,
+          const struct pod_spec *spec,
+          struct strbuf *out)
+{
+    switch (w->kind) {
+    case WAIT_NO_NODES:
+        strbuf_add_text(out, "the cluster has no nodes");
+        return JOB_REASON_NOT_AVAILABLE;
+    case WAIT_ROOM:
+        strbuf_printf(out, "waits for %s", w->what);
+        if (w->node != NULL)
+            strbuf_printf(out, " on %s", w->node);
+        return JOB_REASON_RESOURCES;
+    case WAIT_CLOSED:
+    case WAIT_SILENT:
+        return tell_closed(w, spec, out);
+    case WAIT_TOO_LARGE:
+        if (w->node != NULL)
+            strbuf_printf(out, "node %s has not %s", w->node, w->what);
+        else
+            strbuf_printf(out, "no node has %s", w->what);
+        return JOB_REASON_BAD_CONSTRAINTS;
+    case WAIT_UNWANTED:
+        tell_unwanted(w, spec, out);
+        return JOB_REASON_BAD_CONSTRAINTS;
+    case WAIT_MAKING_ROOM:
+        strbuf_printf(out, "others leave %s for it", w->node);
+        return JOB_REASON_RESOURCES;
+    case WAIT_WORDS:
+        break;
+    }
+    strbuf_add_text(out, w->what != NULL ? w->what : "no reason is given");
+    return w->reason;
+}
+
+/* At a character's beginning. */
+static void
+cut(struct strbuf *out, size_t before)
+{
+    size_t end = before + WORDS_MAX;
+
+    if (out->length <= end)
+        return;
+    while (end > before && ((unsigned char)out->text[end] & 0xc0) == 0x80)
+        end--;
+    strbuf_truncate(out, end);
+    strbuf_add_text(out, "...");
+}
+
+enum job_reason
+job_wait_format(const struct job_wait *wait,
+                const struct pod_spec *spec,
+                struct strbuf *out)
+{
+    size_t before = out->length;
+    enum job_reason reason = tell_wait(wait, spec, out);
+
+    cut(out, before);
+    return reason;
+}
+
+/* ---- Refusals ---- */
+
+/* The value behind "NAME=" in a list up to the comma or its end. */
+static bool
+find_value(const char *list,
+           const char *end,
+           const char *name,
+           size_t n,
+           const char **ret,
+           size_t *ret_length)
+{
+    for (const char *p = list; p != NULL && p < end;) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        const char *stop = comma != NULL ? comma : end;
+
+        if ((size_t)(stop - p) > n && strncmp(p, name, n) == 0 && p[n] == '=') {
+            *ret = p + n + 1;
+            *ret_length = (size_t)(stop - *ret);
+            return true;
+        }
+        p = comma != NULL ? comma + 1 : end;
+    }
+    return false;
+}
+
+static enum job_reason
+reason_of_resource(const char *name, size_t n, const char **ret_words)
+{
+    static const struct {
+        const char *name, *words;
+        enum job_reason reason;
+    } known[] = {
+        {"cpu", " CPUs", JOB_REASON_GROUP_CPUS},
+        {"requests.cpu", " CPUs", JOB_REASON_GROUP_CPUS},
+        {"limits.cpu", " CPUs", JOB_REASON_GROUP_CPUS},
+        {"memory", " of memory", JOB_REASON_GROUP_MEMORY},
+        {"requests.memory", " of memory", JOB_REASON_GROUP_MEMORY},
+        {"limits.memory", " of memory", JOB_REASON_GROUP_MEMORY},
+        {"pods", " pods", JOB_REASON_GROUP_JOBS},
+        {"count/pods", " pods", JOB_REASON_GROUP_JOBS},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(known); i++)
+        if (strlen(known[i].name) == n
+            && strncmp(known[i].name, name, n) == 0) {
+            *ret_words = known[i].words;
+            return known[i].reason;
+        }
+    return JOB_REASON_GROUP_OTHER;
+}
+
+/* "exceeded quota: chem, requested: requests.cpu=2, used: requests.cpu=4,
+ * limited: requests.cpu=4"
+ */
+static enum job_reason
+tell_quota(const char *text, struct strbuf *out)
+{
+    const char *requested = strstr(text, ", requested: ");
+    const char *used = strstr(text, ", used: ");
+    const char *limited = strstr(text, ", limited: ");
+    const char *name, *has, *most, *words = NULL;
+    size_t n, n_has, n_most, n_most_end;
+    enum job_reason reason;
+
+    if (requested == NULL || used == NULL || limited == NULL || requested > used
+        || used > limited)
+        return JOB_REASON_NONE;
+    name = requested + strlen(", requested: ");
+    n = strcspn(name, "=");
+    n_most_end = strlen(limited);
+    if (!find_value(used + strlen(", used: "), limited, name, n, &has, &n_has)
+        || !find_value(limited + strlen(", limited: "),
+                       limited + n_most_end,
+                       name,
+                       n,
+                       &most,
+                       &n_most))
+        return JOB_REASON_NONE;
+    reason = reason_of_resource(name, n, &words);
+    strbuf_printf(out, "quota %.*s: ", (int)(requested - text), text);
+    strbuf_add(out, has, n_has);
+    if (words != NULL)
+        strbuf_add_text(out, words);
+    else {
+        strbuf_add_char(out, ' ');
+        strbuf_add(out, name, n);
+    }
+    strbuf_add_text(out, " used of ");
+    strbuf_add(out, most, n_most);
+    return reason;
+}
+
+enum job_reason
+job_wait_format_refusal(const char *refusal, struct strbuf *out)
+{
+    static const char head[] = "exceeded quota: ";
+    const char *quota = strstr(refusal, head);
+    size_t before = out->length;
+    enum job_reason reason = JOB_REASON_NONE;
+
+    if (quota != NULL)
+        reason = tell_quota(quota + strlen(head), out);
+    if (reason == JOB_REASON_NONE) {
+        strbuf_truncate(out, before);
+        strbuf_add(out, refusal, strcspn(refusal, "\n"));
+        reason = JOB_REASON_OTHER;
+    }
+    cut(out, before);
+    return reason;
+}
