@@ -21,6 +21,7 @@
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
@@ -43,12 +44,19 @@ holds_resources(const struct object *pod)
     return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
 }
 
+/* For its Job's sake; the API would refuse its binding. */
+static bool
+is_held(const struct object *pod)
+{
+    return string_map_find(&pod->meta->annotations, ANNOTATION_HOLD) != NULL;
+}
+
 /* It is ours to place. */
 static bool
 is_ours_to_place(const struct scheduler *s, const struct object *pod)
 {
     return pod != NULL && !is_on_a_node(pod) && !pod_is_finished(pod_of(pod))
-           && pod->meta->deleted_at_us == 0
+           && pod->meta->deleted_at_us == 0 && !is_held(pod)
            && scheduler_profile(s, pod) != NULL;
 }
 
