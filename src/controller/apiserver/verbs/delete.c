@@ -32,6 +32,7 @@
 
 #define US              1000000
 #define GRACE_DEFAULT_S 30
+#define GRACE_MOST_S    INT64_C(3155760000) /* a century: its end has a date */
 
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 #define FINALIZER_ORPHAN     "orphan"
@@ -196,6 +197,8 @@ grace_of(const struct deletion *d)
         grace_s = *pod->spec.termination_grace_seconds;
     if (grace_s < 0)
         grace_s = 1;
+    if (grace_s > GRACE_MOST_S)
+        grace_s = GRACE_MOST_S;
     if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0'
         || pod_is_finished(pod))
         grace_s = 0;

@@ -243,6 +243,54 @@ START_TEST(what_came_by_a_name_of_a_collection_meanwhile_stays)
 }
 END_TEST
 
+/* Microseconds of 9.3e12 seconds are more than 64 bits hold. */
+START_TEST(the_longest_grace_is_a_time_that_can_be_written)
+{
+    static const char *const graces[] = {
+        "gracePeriodSeconds=9300000000000",
+        "gracePeriodSeconds=9223372036854775807",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(graces); i++) {
+        CLEANUP_WORLD struct world w;
+        CLEANUP_FREE char *path = xasprintf(PODS "/a?%s", graces[i]);
+        int64_t deleted_us = 0, now_us;
+
+        time_parse("2024-01-01T00:00:00Z", &now_us);
+        world_init(&w);
+        world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+        world_code(&w, &scheduler_room, HTTP_POST, PODS "/a/binding", BIND);
+        ck_assert_int_eq(world_code(&w, &alice, HTTP_DELETE, path, NULL), 200);
+        {
+            CLEANUP_ANSWER struct answer a =
+                world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
+
+            ck_assert_int_eq(
+                time_parse(answer_get(&a, "metadata.deletionTimestamp"),
+                           &deleted_us),
+                0);
+            ck_assert_int_gt(deleted_us, now_us);
+        }
+        ck_assert_int_eq(world_code(&w,
+                                    &alice,
+                                    HTTP_DELETE,
+                                    PODS "/a?gracePeriodSeconds=10",
+                                    NULL),
+                         200);
+        {
+            CLEANUP_ANSWER struct answer a =
+                world_ask(&w, &alice, HTTP_GET, PODS "/a", NULL);
+
+            ck_assert_int_eq(
+                time_parse(answer_get(&a, "metadata.deletionTimestamp"),
+                           &deleted_us),
+                0);
+            ck_assert_int_eq(deleted_us, now_us + 10000000);
+        }
+    }
+}
+END_TEST
+
 SUITE("delete",
       a_pod_that_waits_goes_at_once,
       a_pod_on_a_node_goes_when_its_agent_says_so,
@@ -251,4 +299,5 @@ SUITE("delete",
       a_precondition_that_does_not_hold_keeps_it,
       what_everything_rests_on_stays,
       a_collection_goes_whole_a_little_at_a_time,
-      what_came_by_a_name_of_a_collection_meanwhile_stays)
+      what_came_by_a_name_of_a_collection_meanwhile_stays,
+      the_longest_grace_is_a_time_that_can_be_written)
