@@ -90,6 +90,13 @@ start conforming kiln-controller --conformance --state-dir "$cluster/tried" \
     --listen "127.0.0.1:$free_port"
 warns() { grep -q 'EVERYBODY .* IS AN ADMINISTRATOR' "$cluster/log/conforming"; }
 ok "where it is not, the log says who is an administrator" wait_for 20 warns
+code_of() {
+    curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer conformance' \
+        "http://127.0.0.1:$free_port/apis/$1"
+}
+is "a kind of upstream's is there" "$(code_of batch/v1/jobs)" 200
+is "and one that kube-apiserver has not is absent" \
+    "$(code_of metrics.k8s.io/v1beta1/nodes)" 404
 stop conforming
 
 # --- the name of a node -------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/api/object/kind.h"
+#include "lib/base/macro.h"
 
 /* As kube-apiserver orders them; the unit test holds it against the kinds. */
 const char *const api_resources_groups[] = {
@@ -51,17 +52,24 @@ api_resources_kinds(const char *group,
                     bool upstream_alone,
                     const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS])
 {
+    const struct {
+        const struct kind *const *kinds;
+        unsigned n;
+    } lists[] = {
+        {kinds, n_kinds},
+        {answered_kinds, n_answered_kinds},
+        {measured_kinds, n_measured_kinds},
+    };
     unsigned n = 0;
 
-    for (unsigned i = 0; i < n_kinds; i++)
-        if (strcmp(kinds[i]->group, group) == 0)
-            n = add_sorted(ret_kinds, n, kinds[i]);
-    for (unsigned i = 0; i < n_answered_kinds; i++)
-        if (strcmp(answered_kinds[i]->group, group) == 0)
-            n = add_sorted(ret_kinds, n, answered_kinds[i]);
-    for (unsigned i = 0; i < n_measured_kinds && !upstream_alone; i++)
-        if (strcmp(measured_kinds[i]->group, group) == 0)
-            n = add_sorted(ret_kinds, n, measured_kinds[i]);
+    for (unsigned l = 0; l < ARRAY_SIZE(lists); l++)
+        for (unsigned i = 0; i < lists[l].n; i++) {
+            const struct kind *kind = lists[l].kinds[i];
+
+            if (strcmp(kind->group, group) == 0
+                && !(upstream_alone && kind->flags & KIND_KILN))
+                n = add_sorted(ret_kinds, n, kind);
+        }
     return n;
 }
 

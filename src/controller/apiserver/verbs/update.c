@@ -222,8 +222,9 @@ count_generation(struct request *q,
                  const struct json *old_tree)
 {
     struct json *meta = json_get(tree, "metadata");
-    const char *name =
-        q->route.kind == &pod_template_kind ? "template" : "spec";
+    const char *name = q->route.kind->generation_of != NULL
+                           ? q->route.kind->generation_of
+                           : "spec";
     const struct json *is = json_get(tree, name);
     const struct json *was = json_get(old_tree, name);
 

@@ -180,7 +180,7 @@ const struct kind node_metrics_kind = {
     .list_name = "NodeMetricsList",
     .plural = "nodes",
     .singular = "",
-    .flags = KIND_MEASURED,
+    .flags = KIND_MEASURED | KIND_KILN,
     .record = &node_metrics_record,
     .table = &table,
 };
@@ -193,7 +193,7 @@ const struct kind pod_metrics_kind = {
     .list_name = "PodMetricsList",
     .plural = "pods",
     .singular = "",
-    .flags = KIND_MEASURED | KIND_NAMESPACED,
+    .flags = KIND_MEASURED | KIND_KILN | KIND_NAMESPACED,
     .record = &pod_metrics_record,
     .table = &table,
 };

@@ -49,6 +49,7 @@ enum kind_flag {
     KIND_ANSWERED = 1 << 8,       /* never stored: made when it is asked for */
     KIND_MEASURED = 1 << 9,       /* never stored: what agents reported last */
     KIND_SPEC_DEFAULTS = 1 << 10, /* none of the status has a default */
+    KIND_KILN = 1 << 11, /* none of kube-apiserver: absent in conformance */
 };
 
 struct kind {
@@ -63,6 +64,7 @@ struct kind {
     const char *const *categories;  /* "all"; or NULL */
     unsigned flags;                 /* enum kind_flag */
     const struct record *record;    /* bound to the view */
+    const char *generation_of;      /* counts changes of this; NULL: of spec */
 
     /* All on normalized trees. Defaults fills in what upstream's API
      * defaulting does. Prepare drops what a client may not set at creation

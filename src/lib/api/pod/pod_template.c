@@ -164,6 +164,7 @@ const struct kind pod_template_kind = {
     .singular = "podtemplate",
     .flags = KIND_NAMESPACED | KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION,
     .record = &pod_template_object_record,
+    .generation_of = "template",
     .set_defaults = set_defaults,
     .prepare = prepare,
     .validate = validate,
