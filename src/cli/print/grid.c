@@ -23,6 +23,7 @@ struct column {
     unsigned weight;
     bool is_state;
     bool is_right;
+    bool is_spare;
     bool is_hidden;
 };
 
@@ -102,6 +103,7 @@ grid_add_styled(struct grid *grid, const struct grid_column *style)
         .least = style->least,
         .weight = style->weight,
         .is_right = style->is_right,
+        .is_spare = style->is_spare,
         .is_state = is_state(style->name),
     };
 
@@ -245,6 +247,10 @@ fit(struct grid *grid)
         return gap;
     if (gap > SMALL_GAP)
         gap = SMALL_GAP;
+    for (size_t i = 0;
+         i < grid->n_columns && sum_widths(grid, gap, false) > grid->limit;
+         i++)
+        grid->columns[i].is_hidden = grid->columns[i].is_spare;
     while (sum_widths(grid, gap, true) > grid->limit) {
         struct column *lightest = find_lightest(grid);
 

@@ -24,6 +24,7 @@ struct grid_column {
     bool is_right;   /* numbers */
     unsigned least;  /* the width that it may be cut to; 0: never cut */
     unsigned weight; /* 0: never left out; else the lightest goes first */
+    bool is_spare;   /* says little: left out before anything is cut */
 };
 
 /* Life. A column named Status, State, Phase, Type or Ready may be coloured. */

@@ -457,13 +457,15 @@ make_grid(const struct job_list_style *style)
     for (size_t i = 0; i < style->n_columns; i++) {
         const struct column *c = &columns[style->columns[i]];
 
-        grid_add_styled(grid,
-                        &(struct grid_column){
-                            .name = c->heading,
-                            .is_right = c->is_right,
-                            .least = style->is_cut ? c->least : 0,
-                            .weight = style->is_cut ? c->weight : 0,
-                        });
+        grid_add_styled(
+            grid,
+            &(struct grid_column){
+                .name = c->heading,
+                .is_right = c->is_right,
+                .least = style->is_cut ? c->least : 0,
+                .weight = style->is_cut ? c->weight : 0,
+                .is_spare = style->is_of_one && strcmp(c->name, "user") == 0,
+            });
     }
     grid_set_gap(grid, 2);
     if (style->is_cut)

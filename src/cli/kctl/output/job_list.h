@@ -34,6 +34,7 @@ struct job_list_style {
     size_t n_columns;
     bool no_headings;
     bool has_colours;
+    bool is_of_one; /* user, so that whose a job is says little */
     bool is_cut;    /* the columns are ours, and may be left out or cut */
     unsigned width; /* of the terminal; 0: as wide as need be */
 };

@@ -161,6 +161,14 @@ prepare(struct kctl *kctl,
     return r;
 }
 
+/* Only of states that are no endings. */
+static bool
+is_of_active(const struct asking *a)
+{
+    return a->selection.states != 0
+           && (a->selection.states & JOB_STATES_ENDED) == 0;
+}
+
 static bool
 is_wanted(const struct job_row *row, void *context)
 {
@@ -181,8 +189,7 @@ fetch(struct kctl *kctl,
       struct job_list *list,
       struct error *err)
 {
-    const uint32_t states = a->selection.states;
-    const bool is_active = states != 0 && (states & JOB_STATES_ENDED) == 0;
+    const bool is_active = is_of_active(a);
     char since[TIME_TEXT_SIZE];
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     struct client_request request = {
@@ -230,7 +237,7 @@ say_nothing_found(const struct asking *a)
 {
     char since[LOCAL_TIME_SIZE] = "";
 
-    if (a->ended_since_us != 0)
+    if (a->ended_since_us != 0 && !is_of_active(a))
         local_time_format_brief(a->ended_since_us,
                                 clock_real_us(&clock_system),
                                 since);
@@ -248,11 +255,12 @@ say_nothing_found(const struct asking *a)
 }
 
 static struct job_list_style
-style_of(const struct jobs_options *o, const struct job_list_style *parsed)
+style_of(const struct asking *a, const struct job_list_style *parsed)
 {
     struct job_list_style style = *parsed;
 
-    style.no_headings = o->no_headings;
+    style.no_headings = a->o->no_headings;
+    style.is_of_one = a->selection.user != NULL;
     style.has_colours = terminal_colour_is_wanted();
     style.width = terminal_width();
     return style;
@@ -267,7 +275,7 @@ show_once(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    const struct job_list_style style = style_of(a->o, parsed);
+    const struct job_list_style style = style_of(a, parsed);
     const bool is_tree =
         style.form == JOB_LIST_JSON || style.form == JOB_LIST_YAML;
     int r = fetch(kctl, a, is_tree, arena, list, err);
@@ -401,7 +409,7 @@ look(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
-    struct job_list_style style = style_of(a->o, parsed);
+    struct job_list_style style = style_of(a, parsed);
     int r = fetch(kctl, a, false, arena, list, err);
 
     if (r < 0 && !(w->has_begun && means_away(r)))

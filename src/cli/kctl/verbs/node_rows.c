@@ -307,7 +307,8 @@ make_grid(const struct node_rows_style *style, bool has_devices)
         grid_add_styled(grid,
                         &(struct grid_column){.name = "Pods",
                                               .is_right = true,
-                                              .weight = 1});
+                                              .weight = 1,
+                                              .is_spare = true});
     else
         grid_add_styled(
             grid,

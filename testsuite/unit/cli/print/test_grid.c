@@ -182,6 +182,23 @@ START_TEST(no_line_is_wider_than_the_narrowest_terminal)
 }
 END_TEST
 
+START_TEST(spare_columns_go_before_anything_is_cut)
+{
+    static const char *const row[] = {"alice", "waits for two CPUs"};
+    CLEANUP(grid_freep) struct grid *grid = grid_new(false);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    grid_add_styled(grid,
+                    &(struct grid_column){.name = "User", .is_spare = true});
+    grid_add_styled(grid, &(struct grid_column){.name = "Why", .least = 4});
+    grid_add_row(grid, row);
+    grid_set_width(grid, 20);
+    grid_print(grid, true, &out);
+
+    ck_assert_str_eq(out.text, "WHY\nwaits for two CPUs\n");
+}
+END_TEST
+
 START_TEST(a_character_of_two_columns_is_not_cut_in_the_middle)
 {
     static const struct grid_column column = {.name = "A", .least = 1};
@@ -250,6 +267,7 @@ SUITE("grid",
       the_widest_columns_are_cut_first,
       light_columns_are_left_out_when_cutting_is_not_enough,
       no_line_is_wider_than_the_narrowest_terminal,
+      spare_columns_go_before_anything_is_cut,
       a_character_of_two_columns_is_not_cut_in_the_middle,
       control_characters_do_not_reach_the_terminal,
       rows_are_sorted_by_the_numbers_in_their_names,
