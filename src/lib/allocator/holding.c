@@ -36,8 +36,8 @@ holding_free(struct holding *holding)
     free(holding);
 }
 
-struct holding *
-holding_dup(const struct holding *holding)
+static struct holding *
+dup_holding(const struct holding *holding)
 {
     struct holding *h =
         holding_new(holding->n_cores, holding->n_devices, holding->n_memory);
@@ -203,7 +203,7 @@ holding_translate(const struct holding *holding,
     h->is_shared = holding->is_shared;
     if (to != NULL)
         translate(h, holding, from, to);
-    return holding_dup(h);
+    return dup_holding(h);
 }
 
 int
@@ -238,7 +238,7 @@ holding_of_allocation(const struct topology_index *topology_index,
     unknown += add_devices(h, topology_index, allocation);
     unknown += add_memory(h, topology_index, allocation);
     /* The room was for every core of the node; keep what is needed. */
-    *ret_holding = holding_dup(h);
+    *ret_holding = dup_holding(h);
     holding_free(h);
     if (unknown > 0)
         return error_set(err,

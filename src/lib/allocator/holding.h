@@ -45,8 +45,6 @@ DEFINE_CLEANUP(struct holding, holding_free)
 struct holding *holding_new(unsigned n_cores,
                             unsigned n_devices,
                             unsigned n_memory) OWNED_BY(holding_free);
-struct holding *holding_dup(const struct holding *holding)
-    OWNED_BY(holding_free);
 
 bool holding_equals(const struct holding *a, const struct holding *b);
 

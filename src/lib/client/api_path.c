@@ -32,10 +32,11 @@ add_namespace(const struct kind *kind,
     }
 }
 
-void
-api_path_of_kind(const struct kind *kind,
-                 const char *namespace,
-                 struct strbuf *out)
+/* The collection: "/api/v1/nodes". Namespace may be NULL. */
+static void
+add_collection(const struct kind *kind,
+               const char *namespace,
+               struct strbuf *out)
 {
     add_namespace(kind, namespace, out);
     add_segment(out, kind->plural);
@@ -58,7 +59,7 @@ add_resource(const struct client_request *request, struct strbuf *out)
         add_segment(out, "bindings");
         return;
     }
-    api_path_of_kind(request->kind, request->namespace, out);
+    add_collection(request->kind, request->namespace, out);
     if (request->name != NULL)
         add_segment(out, request->name);
     if (request->subresource != NULL)
@@ -104,7 +105,7 @@ api_path_of_watch(const struct client_watch_request *request,
 {
     char separator = '?';
 
-    api_path_of_kind(request->kind, request->namespace, out);
+    add_collection(request->kind, request->namespace, out);
     add_query(out, &separator, "watch", "true");
     add_query(out, &separator, "allowWatchBookmarks", "true");
     add_query(out, &separator, "labelSelector", request->label_selector);

@@ -9,7 +9,6 @@
 
 struct client_request;
 struct client_watch_request;
-struct kind;
 struct strbuf;
 
 /* "/apis/batch/v1/namespaces/physics/jobs/job-7/status?dryRun=All" */
@@ -17,8 +16,3 @@ void api_path_of_request(const struct client_request *request,
                          struct strbuf *out);
 void api_path_of_watch(const struct client_watch_request *request,
                        struct strbuf *out);
-
-/* The collection: "/api/v1/nodes". Namespace may be NULL. */
-void api_path_of_kind(const struct kind *kind,
-                      const char *namespace,
-                      struct strbuf *out);

@@ -43,8 +43,12 @@ request_old_tree(struct request *q, const struct object *old_object)
     return q->old_tree;
 }
 
-void
-request_forget(struct request *q)
+/* Frees the memory the request was made of: body, trees and texts of options.
+ * Its reply may refer to none of it. While the request waits for the disk, the
+ * next one uses the memory.
+ */
+static void
+forget(struct request *q)
 {
     arena_rewind(q->arena, &q->mark);
     q->text = NULL;
@@ -90,14 +94,14 @@ void
 request_commit(struct request *q, struct store_txn *txn TAKES)
 {
     if (is_object_alone(&q->reply))
-        request_forget(q);
+        forget(q);
     store_commit(txn, finish_now, q);
 }
 
 void
 request_commit_success(struct request *q, struct store_txn *txn TAKES, int code)
 {
-    request_forget(q);
+    forget(q);
     reply_success(&q->reply, code);
     store_commit(txn, finish_now, q);
 }

@@ -95,12 +95,6 @@ struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
 const struct json *request_old_tree(struct request *q,
                                     const struct object *old_object);
 
-/* Frees the memory the request was made of: body, trees and texts of options.
- * Its reply may refer to none of it. While the request waits for the disk, the
- * next one uses the memory.
- */
-void request_forget(struct request *q);
-
 /* For the verbs: the reply is made. Durably: it tells of the pending head, so
  * it waits until that is on disk.
  */
