@@ -409,13 +409,31 @@ tell_cause(const struct job_reason_facts *f,
     return find_reason(cause->code);
 }
 
-static enum job_reason
-tell_hold(const struct job *job, struct strbuf *words)
+/* The operator who suspended it keeps it whoever else holds it; one suspended by
+ * a client of upstream's is held by nobody in particular.
+ */
+static const char *
+find_holder(const struct job *job)
 {
-    bool is_admin = job_is_held_by_operator(job);
+    const struct string_map *notes = &job->meta.annotations;
+    const char *by = string_map_find(notes, ANNOTATION_HELD_BY);
 
-    strbuf_add_text(words,
-                    is_admin ? "held by an operator" : "held by its user");
+    return job->spec.suspend && by != NULL
+               ? by
+               : string_map_find(notes, ANNOTATION_HOLD);
+}
+
+static enum job_reason
+tell_hold(const struct job_reason_facts *f, struct strbuf *words)
+{
+    bool is_admin = job_is_held_by_operator(f->job);
+    const char *by = find_holder(f->job);
+
+    if (f->is_whole && is_text(by))
+        strbuf_printf(words, "held by %.60s", by);
+    else
+        strbuf_add_text(words,
+                        is_admin ? "held by an operator" : "held by its user");
     return is_admin ? JOB_REASON_HELD_ADMIN : JOB_REASON_HELD_USER;
 }
 
@@ -555,7 +573,7 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
         && (job == NULL || !has_end(f->pod)))
         return tell_placed(f, words);
     if (job != NULL && job_is_held(job))
-        return tell_hold(job, words);
+        return tell_hold(f, words);
     if (job != NULL && job->spec.begin_at_us > f->now_us)
         return tell_begin(f, words);
     return tell_wait(f, words);

@@ -271,7 +271,40 @@ START_TEST(holds_and_begin_times_are_told)
     assert_says(&s, "JobHeldUser", "held by its user");
     s.job.meta.annotations.items = &by;
     s.job.meta.annotations.count = 1;
+    assert_says(&s, "JobHeldAdmin", "held by root");
+}
+END_TEST
+
+START_TEST(a_hold_names_its_holder_to_its_owner)
+{
+    struct string_entry notes[] = {{"kiln.hpc/hold", "u1"},
+                                   {"kiln.hpc/user", "u1"}};
+    struct scene s;
+
+    scene_init(&s);
+    s.has_no_pod = true;
+    s.job.meta.annotations.items = notes;
+    s.job.meta.annotations.count = ARRAY_SIZE(notes);
+    assert_says(&s, "JobHeldUser", "held by u1");
+    notes[0].value = "root";
+    assert_says(&s, "JobHeldAdmin", "held by root");
+    /* An operator of a former release has suspended what its user holds. */
+    notes[0].value = "u1";
+    notes[1] = (struct string_entry){"kiln.hpc/held-by", "root"};
+    s.job.spec.suspend = true;
+    assert_says(&s, "JobHeldAdmin", "held by root");
+    s.job.spec.suspend = false;
+    notes[1] = (struct string_entry){"kiln.hpc/user", "u1"};
+    notes[0].value = "root";
+    s.is_other = true;
     assert_says(&s, "JobHeldAdmin", "held by an operator");
+    notes[0].value = "u1";
+    assert_says(&s, "JobHeldUser", "held by its user");
+    /* What the node says of a run that goes on is more than the hold. */
+    s.has_no_pod = false;
+    s.pod.spec.node_name = "real";
+    s.pod.status.phase = "Unknown";
+    assert_says(&s, "NodeDown", "node real is silent");
 }
 END_TEST
 
@@ -312,4 +345,5 @@ SUITE("api/job_reason",
       a_reason_ends_with_its_cause,
       a_job_that_was_preempted_and_waits_says_both,
       holds_and_begin_times_are_told,
+      a_hold_names_its_holder_to_its_owner,
       amounts_are_short)
