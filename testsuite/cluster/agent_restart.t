@@ -149,7 +149,8 @@ has_brood() { [ "$(wc -l <"$home/brood-$1")" -eq 2 ]; }
 id=$(as kilntest1 ksub --parsable brood.sh)
 wait_for 20 started "$id" && wait_for 20 has_brood "$id"
 kill -KILL "$(shepherd_of "$id")"
-ok "a job whose shepherd is killed has failed" wait_for 20 state_is "$id" Failed
+ok "a job whose shepherd is killed has failed" wait_for 20 \
+    state_is "$id" NodeFailed
 like "and is said to have lost it" "$(pod_of_job "$id" .status.reason)" \
     ShepherdLost
 like "in words" "$(admin describe job "$id")" 'watched over .* was killed'
@@ -163,7 +164,7 @@ stop n1 KILL
 kill -KILL "$(shepherd_of "$id")"
 agent
 ok "so has one whose shepherd is killed without an agent" \
-    wait_for 20 state_is "$id" Failed
+    wait_for 20 state_is "$id" NodeFailed
 for process in $(all_of "$id"); do
     has_ended "$process"
     is "process $process of it has ended, too" "$?" 0

@@ -104,10 +104,10 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
 done
 is "which goes with the taints" "$(annotation node n1 tainted-by)" ""
 held=$(as kilntest1 ksub --parsable -H --wrap true)
-is "so has a job that is held" "$(annotation job "job-$held" suspended-by)" \
+is "so has a job that is held" "$(annotation job "job-$held" hold)" \
     kilntest1
 as kilntest1 kctl release "$held" >/dev/null
-is "until it is released" "$(annotation job "job-$held" suspended-by)" ""
+is "until it is released" "$(annotation job "job-$held" hold)" ""
 run=$(as kilntest1 ksub --parsable --wrap 'exit 3')
 logged() { grep -qE "$1" "$cluster/log/controller"; }
 ok "the log says that a job has ended, and how" wait_for 20 logged \
@@ -220,7 +220,7 @@ metric() { curl -s --unix-socket "$cluster/socket" http://kiln/metrics; }
 has_metric() { metric | grep -qE "$1"; }
 ok "nodes by state" wait_for 20 has_metric '^kiln_nodes[{]state="[A-Za-z]+"[}] 1$'
 ok "jobs by account, state and reason" wait_for 5 has_metric \
-    '^kiln_jobs[{]namespace="default",state="Failed",reason="Cancelled"[}] 1$'
+    '^kiln_jobs[{]namespace="default",state="Cancelled",reason="Cancelled"[}] 1$'
 stop munged
 not_ready() { curl -s "$cluster_url/readyz" | grep 'munged does not answer'; }
 ok "/readyz says when munged is dead" wait_for 20 not_ready

@@ -242,7 +242,7 @@ if root get node n1 -o json | jq -e '[.status.conditions[]? |
     # shellcheck disable=SC2016 # expanded in the job
     run --mem 32M --wrap 'a=$(head -c 200000000 /dev/zero | tr "\0" a); echo ${#a}'
     like "a job that exceeds its memory is ended" "$status" '^[1-9]'
-    like "... and it says so" "$reason" 'over 32 MiB'
+    like "... and it says so" "$reason" 'OOMKilled'
 else
     skip "a job that exceeds its memory is ended" "this machine limits none"
 fi
