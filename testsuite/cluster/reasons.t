@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Why a job waits or how it ended, in the words that its owner reads: in the
+# table of jobs, and as codes that stay the same (kiln-reasons(7)).
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged munge kiln-controller kiln-agent ksub kctl jq curl
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket" --node-grace 3s
+root() { kctl --server "http+unix://$cluster/socket" "$@"; }
+cluster_agent real --topology 'package:1 core:4 pu:1' --heartbeat 300ms
+is_ready() { root get nodes --no-headers | grep -qw Ready; }
+wait_for 20 is_ready || bail_out "no node"
+root taint nodes real kiln.hpc/virtual- >/dev/null
+
+sub() { as kilntest1 ksub --parsable "$@"; }
+end() { as kilntest1 kctl cancel "$@" >/dev/null; }
+# The table as its owner reads it: the job's words, and the code.
+row() {
+    as kilntest1 kctl get job "$1" --no-headers -o wide | sed 's/  */ /g'
+}
+row_is() { row "$1" | grep -qE -e "$2"; }
+says() { # WHAT ID CODE REGEX
+    ok "$1: $4" wait_for 20 row_is "$2" " $4 .* $3 " ||
+        note "it says '$(row "$2")'"
+}
+pods_of() { root get pods -l "batch.kubernetes.io/job-name=job-$1" -o json; }
+# What the scheduler or the job controller has written, of a pod or the Job.
+cause() { # ID MEMBER
+    {
+        pods_of "$1" | jq '.items[].status.cause // empty'
+        root get job "job-$1" -o json | jq '.status.cause // empty'
+    } | jq -rs ".[0].$2"
+}
+state_is() { [ "$(root get job "job-$1" -o json | jq -r .status.state)" = "$2" ]; }
+
+# --- what can never run --------------------------------------------------------
+id=$(sub -w n99 --wrap true)
+says "a node that is not there" "$id" BadConstraints 'no node n99'
+is "... and the pod has it as its cause" \
+    "$(cause "$id" code): $(cause "$id" message)" "BadConstraints: no node n99"
+other=$(sub -p gpux --wrap true)
+says "a partition that is not there" "$other" BadConstraints 'no partition gpux'
+end "$id" "$other"
+
+# --- room, and from when ---------------------------------------------------------
+long=$(sub -c 3 -t 30 --wrap 'exec sleep 600')
+ok "a job runs" wait_for 20 state_is "$long" Running
+id=$(sub -c 2 -t 10 --wrap true)
+says "room that others have, and until when" "$id" Resources \
+    'waits for 2 CPUs on real, from about ([A-Z][a-z]+ +[0-9]+ )?[0-9]+:[0-9]+'
+end "$long"
+ok "it runs when there is room" wait_for 20 state_is "$id" Completed
+is "and then nothing keeps it" "$(cause "$id" code)" null
+
+# --- who holds it ------------------------------------------------------------------
+id=$(sub --hold --wrap true)
+says "its user's hold" "$id" JobHeldUser 'held by kilntest1'
+root hold "$id" >/dev/null
+says "an operator's hold" "$id" JobHeldAdmin 'held by root'
+end "$id"
+
+# --- nodes that are closed -----------------------------------------------------------
+for name in v1 v2; do
+    cluster_agent "$name" --topology 'package:1 core:8 pu:1'
+done
+three_are_there() { [ "$(root get nodes --no-headers | grep -cw Ready)" = 3 ]; }
+wait_for 20 three_are_there || bail_out "no three nodes"
+id=$(sub -c 6 --wrap true)
+says "nodes that are closed" "$id" ReqNodeNotAvail \
+    '2 of 3 nodes are closed \(virtual\)'
+end "$id"
+stop v1
+stop v2
+root delete node v1 v2 >/dev/null
+
+# --- a quota -----------------------------------------------------------------------
+root create -f - >/dev/null <<'TXT'
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: chem, namespace: default}
+spec: {hard: {requests.cpu: "2"}}
+TXT
+counts() { root get resourcequota chem -o json | jq -e '.status.used'; }
+ok "a quota is known" wait_for 20 counts
+long=$(sub -c 2 --wrap 'exec sleep 600')
+ok "it is used" wait_for 20 state_is "$long" Running
+id=$(sub -c 1 --wrap true)
+says "a quota" "$id" AssocGrpCpuLimit 'quota chem: 2 CPUs used of 2'
+root delete resourcequota chem >/dev/null
+end "$long" "$id"
+
+# --- how it ended ------------------------------------------------------------------
+id=$(sub --time 0:02 --wrap 'trap "exit 0" TERM; sleep 600 & wait')
+says "its time limit, whatever it exits with" "$id" TimeLimit 'over 0:02'
+id=$(sub --wrap 'exit 3')
+says "an exit code" "$id" NonZeroExitCode 'exit code 3'
+
+# --- what its node does ---------------------------------------------------------------
+id=$(sub --no-requeue --wrap 'exec sleep 600')
+ok "another job runs" wait_for 20 state_is "$id" Running
+is "and nothing is said of it" "$(cause "$id" code)" null
+signal real STOP
+says "its node is silent" "$id" NodeDown 'node real is silent'
+signal real CONT
+runs_on() { row "$id" | grep -q silent && return 1; state_is "$id" Running; }
+ok "which ends with its cause" wait_for 20 runs_on
+finish
