@@ -179,12 +179,10 @@ on_deferred(evutil_socket_t fd, short events, void *arg)
     (void)run_deferred(arg);
 }
 
-/* No locks: a base is touched by one thread, loop_post has its own way in. With
- * a change list a descriptor that is armed and disarmed within one turn, as it
- * is for every answer, costs no system call. It may also be taken out of epoll
- * after it was closed, when the number is another thread's already: the kernel
- * looks in this loop's epoll alone for the file that has the number by then, and
- * finds none.
+/* No locks: a base is touched by one thread, loop_post has its own way in. No
+ * change list either: it would save an HTTP request a tenth of its time, but it
+ * takes a descriptor out of epoll after it was closed, when the number may
+ * already be another thread's.
  */
 static struct event_base *
 base_new(void)
@@ -195,7 +193,6 @@ base_new(void)
     if (config != NULL) {
         event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
         event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
-        event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
         base = event_base_new_with_config(config);
         event_config_free(config);
     }

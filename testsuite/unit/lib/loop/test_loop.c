@@ -4,10 +4,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/loop/fdwatch.h"
 #include "lib/loop/timer.h"
 #include "testsuite/lib/suite.h"
 
@@ -287,86 +285,6 @@ START_TEST(a_stopped_timer_does_not_fire)
 }
 END_TEST
 
-/* A pipe whose end for reading a loop watches. */
-struct watched_pipe {
-    struct loop *loop;
-    struct fdwatch *watch;
-    int ends[2];
-    unsigned readable;
-};
-
-static void
-on_readable(int fd, unsigned ready, void *arg)
-{
-    struct watched_pipe *p = arg;
-    char byte;
-
-    (void)ready;
-    ck_assert_int_eq(read(fd, &byte, 1), 1);
-    p->readable++;
-    loop_stop(p->loop);
-}
-
-static void
-open_watched(struct watched_pipe *p, struct loop *loop)
-{
-    p->loop = loop;
-    p->readable = 0;
-    ck_assert_int_eq(pipe(p->ends), 0);
-    p->watch = fdwatch_new(loop, p->ends[0], FDWATCH_READ, on_readable, p);
-}
-
-static void
-close_watched(struct watched_pipe *p)
-{
-    fdwatch_free(p->watch);
-    ck_assert_int_eq(close(p->ends[0]), 0);
-    ck_assert_int_eq(close(p->ends[1]), 0);
-}
-
-static void
-run_readable(struct watched_pipe *p)
-{
-    ck_assert_int_eq(write(p->ends[1], "", 1), 1);
-    loop_run(p->loop);
-}
-
-static void
-stop_loop(void *loop)
-{
-    loop_stop(loop);
-}
-
-/* What a loop takes out of epoll at its next turn is closed by then, and the
- * number is that of another file, which this loop or another one watches.
- */
-START_TEST(a_number_that_is_used_again_is_watched_by_whoever_has_it)
-{
-    struct loop *one = loop_new(), *other = loop_new();
-    struct watched_pipe first, second;
-
-    for (int i = 0; i < 3; i++) {
-        int number;
-
-        open_watched(&first, one);
-        run_readable(&first);
-        number = first.ends[0];
-        close_watched(&first);
-        open_watched(&second, i % 2 == 0 ? other : one);
-        ck_assert_int_eq(second.ends[0], number);
-        loop_post(other, stop_loop, other);
-        loop_run(other);
-        loop_post(one, stop_loop, one);
-        loop_run(one);
-        run_readable(&second);
-        ck_assert_uint_eq(second.readable, 1);
-        close_watched(&second);
-    }
-    loop_free(one);
-    loop_free(other);
-}
-END_TEST
-
 SUITE("loop",
       posts_run_in_order_and_a_stop_lets_the_earlier_ones_run,
       what_is_deferred_runs_after_the_callback_under_way,
@@ -376,5 +294,4 @@ SUITE("loop",
       two_loops_in_two_threads_talk_by_posts,
       a_one_shot_timer_fires_once_and_not_early,
       a_repeating_timer_goes_on_until_freed_in_its_own_callback,
-      a_stopped_timer_does_not_fire,
-      a_number_that_is_used_again_is_watched_by_whoever_has_it)
+      a_stopped_timer_does_not_fire)
