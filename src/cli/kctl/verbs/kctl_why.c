@@ -76,7 +76,8 @@ add_failure(struct strbuf *out, const struct json *job, const struct json *why)
     int64_t code = 0;
 
     if (json_to_int(json_get_path(job, "status.exitCode"), &code) < 0
-        || reason == NULL || strcmp(reason, "BackoffLimitExceeded") != 0)
+        || code == 0 || reason == NULL
+        || strcmp(reason, "BackoffLimitExceeded") != 0)
         describe_output_add(out,
                             0,
                             "Why",
