@@ -60,7 +60,7 @@ is_asked_for(const struct object *pod)
     return words != NULL && strcmp(words, "slurm") == 0;
 }
 
-/* Where it shares CPUs with others: as many as it asked for, rounded up. */
+/* A pod that shares CPUs with others counts those it asked for, rounded up. */
 static int64_t
 count_cpus(const struct pod *pod)
 {
@@ -75,7 +75,7 @@ count_cpus(const struct pod *pod)
     return milli > 1000 ? (milli + 999) / 1000 : 1;
 }
 
-/* Where it may run on the nodes of several partitions, it is this node's. */
+/* A pod that may run in several partitions is in that of its node. */
 static const char *
 find_partition(const struct variables *v, const struct pod_order_input *in)
 {

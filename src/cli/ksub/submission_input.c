@@ -305,7 +305,7 @@ apply_environment(struct submission_input *input, struct error *err)
     return 0;
 }
 
-/* Where somebody has written #KSUB lines, they are what the script says here. */
+/* A script with #KSUB lines is read for #SBATCH lines only by --sbatch. */
 static bool
 reads_foreign(const struct submission_input *input, unsigned n_ours)
 {

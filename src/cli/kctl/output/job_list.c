@@ -371,7 +371,7 @@ format_time_and_limit(const struct job_list *list,
                                                                        : "-");
 }
 
-/* Where it runs; why it does not; where it has failed and of what. */
+/* A job that runs shows its node, one that waits why, a failed one both. */
 static const char *
 format_where(const struct job_list *list,
              const struct job_row *row,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* summary.h - /kiln/v1/nodes, /kiln/v1/status and /kiln/v1/whoami
  *
- * What `kctl nodes`, `kctl status` and `kctl whoami` print, one request each.
+ * `kctl nodes`, `kctl status` and `kctl whoami` print these, one request each.
  * Anybody may ask: it is what they may read of the objects anyway.
  *
  * Thread:  the loop's; long ones are made in slices.
