@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testsuite/replay/log_replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/scheduler/config/kube_configuration.h"
+#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/scheduler.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/replay/binding_client.h"
+#include "testsuite/replay/job_log.h"
+
+/* The log's jobs in the cluster, in the same order. */
+struct live_job {
+    struct log_job *job;
+    const struct object **pods;
+    unsigned count, n_bound;
+    int64_t end_s;
+    int64_t told_s; /* when it is to start; -1: nobody said */
+    size_t place;   /* among the running */
+};
+
+struct log_replay {
+    const struct log_replay_settings *settings;
+    struct job_log *log;
+    struct fake_clock time;
+    struct binding_client *api;
+    struct scheduler *scheduler;
+    struct live_job *jobs;
+    struct heap *running; /* by their ends */
+    size_t n_submitted, n_waiting;
+    int64_t now_s;
+    struct log_replay_figures figures;
+    char group_name[32];
+};
+
+static const struct object *
+parse_object(const struct kind *kind, const struct strbuf *text)
+{
+    const struct object *object = NULL;
+    struct error err = {0};
+
+    if (object_parse(kind, text->text, text->length, &object, &err) < 0) {
+        fprintf(stderr, "replay: %s: %s\n", err.text, text->text);
+        abort();
+    }
+    return object;
+}
+
+static void
+add_nodes(struct log_replay *r)
+{
+    for (unsigned i = 0; i < r->settings->nodes; i++) {
+        CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+        CLEANUP(object_unrefp) const struct object *node = NULL;
+
+        strbuf_printf(
+            &s,
+            "{\"metadata\":{\"name\":\"node-%u\",\"uid\":\"node-%u\","
+            "\"resourceVersion\":\"1\",\"labels\":{"
+            "\"kubernetes.io/hostname\":\"node-%u\"}},\"status\":{"
+            "\"allocatable\":{\"cpu\":\"%u\",\"memory\":\"1Ti\",\"pods\":"
+            "\"%u\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
+            "\"True\"}]}}",
+            i,
+            i,
+            i,
+            r->settings->cores_per_node,
+            r->settings->cores_per_node + 10);
+        node = parse_object(&node_kind, &s);
+        scheduler_node_changed(r->scheduler, NULL, node);
+    }
+}
+
+/* Pods are named JOB-MEMBER, by their places. */
+static struct live_job *
+find_job(const struct log_replay *r, const char *pod_name, unsigned *ret_member)
+{
+    char *end;
+    size_t job = strtoul(pod_name + 1, &end, 10);
+
+    *ret_member = (unsigned)strtoul(end + 1, NULL, 10);
+    return &r->jobs[job];
+}
+
+static unsigned
+group_of(const struct object *pod, const char **ret_name, void *context)
+{
+    struct log_replay *r = context;
+    unsigned member;
+    const struct live_job *l = find_job(r, pod->meta->name, &member);
+
+    snprintf(r->group_name, sizeof(r->group_name), "j%zu", l - r->jobs);
+    *ret_name = r->group_name;
+    return l->count;
+}
+
+/* Node: NULL while it waits. */
+static const struct object *
+make_pod(const struct log_replay *r,
+         const struct live_job *l,
+         unsigned member,
+         const char *node)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+    const struct log_job *j = l->job;
+    unsigned cores = r->settings->cores_per_node;
+    unsigned cpus =
+        member + 1 < l->count ? cores : j->procs - (l->count - 1) * cores;
+    char created[TIME_TEXT_SIZE], started[TIME_TEXT_SIZE];
+
+    time_format(FAKE_BEGIN + j->submit_s * FAKE_SECOND, false, created);
+    time_format(FAKE_BEGIN + r->now_s * FAKE_SECOND, false, started);
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"j%zu-%u\",\"namespace\":"
+                  "\"default\",\"uid\":\"j%zu-%u\",\"resourceVersion\":\"%u\","
+                  "\"creationTimestamp\":\"%s\",\"annotations\":{"
+                  "\"kiln.hpc/job-id\":\"%zu\","
+                  "\"batch.kubernetes.io/job-completion-index\":\"%u\"}},"
+                  "\"spec\":{\"schedulerName\":\"default-scheduler\","
+                  "\"activeDeadlineSeconds\":%lld,\"securityContext\":{"
+                  "\"runAsUser\":%lld},\"containers\":[{\"name\":\"main\","
+                  "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":"
+                  "\"%u\"}}}]",
+                  l - r->jobs,
+                  member,
+                  l - r->jobs,
+                  member,
+                  node != NULL ? 2 : 1,
+                  created,
+                  l - r->jobs + 1,
+                  member,
+                  (long long)j->limit_s,
+                  (long long)(j->user >= 0 ? 1000 + j->user : 999),
+                  cpus);
+    if (node != NULL)
+        strbuf_printf(&s,
+                      ",\"nodeName\":\"%s\"},\"status\":{\"phase\":\"Running\","
+                      "\"startTime\":\"%s\"}}",
+                      node,
+                      started);
+    else
+        strbuf_add_text(&s, "},\"status\":{\"phase\":\"Pending\"}}");
+    return parse_object(&pod_kind, &s);
+}
+
+static bool
+ends_before(const void *a, const void *b, void *context)
+{
+    const struct live_job *x = a, *y = b;
+
+    (void)context;
+    return x->end_s != y->end_s ? x->end_s < y->end_s : x < y;
+}
+
+static void
+note_start(struct log_replay *r, struct live_job *l)
+{
+    l->job->start_s = r->now_s;
+    l->end_s = r->now_s + l->job->run_s;
+    heap_push(r->running, l);
+    r->n_waiting--;
+    if (l->told_s >= 0) {
+        double late_s = (double)(r->now_s - l->told_s);
+
+        r->figures.n_told++;
+        r->figures.late_s += late_s;
+        r->figures.error_s += late_s < 0 ? -late_s : late_s;
+    }
+}
+
+static void
+pod_bound(const char *pod_name, const char *node_name, void *context)
+{
+    struct log_replay *r = context;
+    unsigned member;
+    struct live_job *l = find_job(r, pod_name, &member);
+    CLEANUP(object_unrefp) const struct object *before = l->pods[member];
+
+    l->pods[member] = make_pod(r, l, member, node_name);
+    scheduler_pod_changed(r->scheduler, before, l->pods[member]);
+    if (++l->n_bound == l->count)
+        note_start(r, l);
+}
+
+static void
+submit(struct log_replay *r, struct live_job *l)
+{
+    l->pods = xnew_array(const struct object *, l->count);
+    for (unsigned i = 0; i < l->count; i++) {
+        l->pods[i] = make_pod(r, l, i, NULL);
+        scheduler_pod_changed(r->scheduler, NULL, l->pods[i]);
+    }
+    if (++r->n_waiting > r->figures.most_waiting)
+        r->figures.most_waiting = r->n_waiting;
+}
+
+static void
+end_job(struct log_replay *r, struct live_job *l)
+{
+    for (unsigned i = 0; i < l->count; i++) {
+        scheduler_pod_changed(r->scheduler, l->pods[i], NULL);
+        object_unref(l->pods[i]);
+    }
+    free(l->pods);
+    l->pods = NULL;
+}
+
+static bool
+is_idle(const struct log_replay *r)
+{
+    struct scheduler_counts c = scheduler_count(r->scheduler);
+
+    return c.active == 0 && c.in_flight == 0 && c.binding == 0;
+}
+
+/* Until nothing is left to do in this second. Backoff takes less: the clock is
+ * moved on to its end, and a start counts as of the second.
+ */
+static void
+settle(struct log_replay *r)
+{
+    int64_t second_ends_us = r->time.monotonic_us + FAKE_SECOND;
+
+    for (;;) {
+        int64_t next_us;
+
+        while (scheduler_work(r->scheduler, 1000))
+            continue;
+        if (binding_client_run(r->api))
+            continue;
+        scheduler_tick(r->scheduler);
+        if (binding_client_run(r->api) || !is_idle(r))
+            continue;
+        next_us = scheduler_next_us(r->scheduler);
+        if (next_us >= second_ends_us)
+            return;
+        if (next_us > r->time.monotonic_us)
+            fake_clock_advance(&r->time, next_us - r->time.monotonic_us);
+    }
+}
+
+static void
+ask_start(struct log_replay *r, struct live_job *l)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *answer =
+        scheduler_explain(r->scheduler, l->pods[0], false, arena);
+    const char *from = json_path_text(answer, "start.from");
+    int64_t from_us;
+
+    r->figures.n_asked++;
+    if (from != NULL && time_parse(from, &from_us) == 0)
+        l->told_s = (from_us - FAKE_BEGIN) / FAKE_SECOND;
+}
+
+static void
+set_now(struct log_replay *r, int64_t now_s)
+{
+    static const struct fake_clock begin = FAKE_CLOCK;
+
+    r->now_s = now_s;
+    r->time.monotonic_us = begin.monotonic_us + now_s * FAKE_SECOND;
+    r->time.real_us = begin.real_us + now_s * FAKE_SECOND;
+}
+
+/* INT64_MAX: nothing more happens by itself. */
+static int64_t
+find_next(const struct log_replay *r)
+{
+    const struct live_job *ending = heap_top(r->running);
+    int64_t next_s = ending != NULL ? ending->end_s : INT64_MAX;
+
+    if (r->n_submitted < r->log->count
+        && r->log->jobs[r->n_submitted].submit_s < next_s)
+        next_s = r->log->jobs[r->n_submitted].submit_s;
+    return next_s;
+}
+
+static void
+run_second(struct log_replay *r)
+{
+    size_t first = r->n_submitted;
+    struct live_job *l;
+    int64_t began_us = clock_monotonic_us(&clock_system);
+
+    while ((l = heap_top(r->running)) != NULL && l->end_s == r->now_s) {
+        heap_pop(r->running);
+        end_job(r, l);
+    }
+    while (r->n_submitted < r->log->count
+           && r->log->jobs[r->n_submitted].submit_s == r->now_s)
+        submit(r, &r->jobs[r->n_submitted++]);
+    settle(r);
+    r->figures.wall_us += clock_monotonic_us(&clock_system) - began_us;
+    for (; r->settings->predicts && first < r->n_submitted; first++)
+        if (r->jobs[first].job->start_s < 0)
+            ask_start(r, &r->jobs[first]);
+}
+
+static int
+run_all(struct log_replay *r, struct error *err)
+{
+    int64_t next_s;
+
+    while ((next_s = find_next(r)) != INT64_MAX) {
+        set_now(r, next_s);
+        run_second(r);
+    }
+    if (r->n_waiting > 0)
+        return error_set(err,
+                         -EDEADLK,
+                         "%zu jobs wait, and nothing runs that they could wait "
+                         "for",
+                         r->n_waiting);
+    return 0;
+}
+
+static int
+make_jobs(struct log_replay *r, struct error *err)
+{
+    unsigned cores = r->settings->cores_per_node;
+
+    r->jobs = xnew_array(struct live_job, r->log->count);
+    for (size_t i = 0; i < r->log->count; i++) {
+        struct log_job *j = &r->log->jobs[i];
+
+        r->jobs[i] = (struct live_job){
+            .job = j,
+            .count = (j->procs + cores - 1) / cores,
+            .told_s = -1,
+            .place = HEAP_NOWHERE,
+        };
+        if (r->jobs[i].count > POD_GROUP_MAX)
+            return error_set(err,
+                             -EINVAL,
+                             "job %lld needs %u nodes, and %u are placed "
+                             "together at the most: use --cores-per-node",
+                             (long long)j->id,
+                             r->jobs[i].count,
+                             POD_GROUP_MAX);
+    }
+    return 0;
+}
+
+static int
+open_scheduler(struct log_replay *r, struct error *err)
+{
+    const struct kube_configuration *c = r->settings->configuration;
+    struct scheduler_settings set = {
+        .client = binding_client_client(r->api),
+        .clock = &r->time.clock,
+        .seed = r->settings->seed,
+        .initial_backoff_us = 1,
+        .max_backoff_us = 1,
+        .group_of = group_of,
+        .context = r,
+    };
+
+    if (c != NULL)
+        set.profiles = kube_configuration_profiles(c, &set.n_profiles);
+    return scheduler_new(&set, &r->scheduler, err);
+}
+
+static void
+finish(struct log_replay *r)
+{
+    struct log_replay_figures *f = &r->figures;
+
+    if (r->scheduler != NULL)
+        f->attempts = scheduler_count(r->scheduler).attempts;
+    if (f->n_told > 0) {
+        f->error_s /= (double)f->n_told;
+        f->late_s /= (double)f->n_told;
+    }
+}
+
+static void
+replay_fini(struct log_replay *r)
+{
+    for (size_t i = 0; i < r->log->count; i++) {
+        for (unsigned k = 0; r->jobs[i].pods != NULL && k < r->jobs[i].count;
+             k++)
+            object_unref(r->jobs[i].pods[k]);
+        free(r->jobs[i].pods);
+    }
+    free(r->jobs);
+    scheduler_free(r->scheduler);
+    binding_client_free(r->api);
+    heap_free(r->running);
+}
+
+int
+log_replay_run(struct job_log *log,
+               const struct log_replay_settings *settings,
+               struct log_replay_figures *ret_figures,
+               struct error *err)
+{
+    struct log_replay r = {
+        .settings = settings,
+        .log = log,
+        .time = FAKE_CLOCK,
+    };
+    int status;
+
+    r.api = binding_client_new(pod_bound, &r);
+    r.running = heap_new(ends_before, NULL, offsetof(struct live_job, place));
+    status = make_jobs(&r, err);
+    if (status == 0)
+        status = open_scheduler(&r, err);
+    if (status == 0) {
+        add_nodes(&r);
+        scheduler_start(r.scheduler);
+        status = run_all(&r, err);
+    }
+    finish(&r);
+    if (status == 0)
+        *ret_figures = r.figures;
+    replay_fini(&r);
+    return status;
+}
