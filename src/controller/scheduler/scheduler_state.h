@@ -11,7 +11,6 @@
 
 #define SCHEDULER_DEFAULT_NAME "default-scheduler"
 
-#include "controller/scheduler/explain/time_share.h"
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
@@ -20,6 +19,7 @@
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/base/random.h"
+#include "lib/base/time_share.h"
 
 struct unallocated_pods;
 struct assignment;

@@ -20,9 +20,13 @@ struct time_share {
     int64_t began_us; /* the window */
 };
 
-/* Look: whether anything is left of it now. */
+/* Look: whether anything is left of it now; how long until then, 0 for now. */
 bool time_share_is_open(struct time_share *share);
+int64_t time_share_wait_us(struct time_share *share);
 
-/* Between both, the time counts. Begin returns what end is given. */
+/* Between both, the time counts. Begin returns what end is given. Add: time
+ * that was measured elsewhere.
+ */
 int64_t time_share_begin(const struct time_share *share);
 void time_share_end(struct time_share *share, int64_t began_us);
+void time_share_add(struct time_share *share, int64_t took_us);

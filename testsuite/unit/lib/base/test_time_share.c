@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/base/time_share.h"
+
+#include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/suite.h"
+
+#define MS INT64_C(1000)
+
+/* 10 ms in each 100. */
+static struct time_share
+share_of(struct fake_clock *time)
+{
+    return (struct time_share){
+        .clock = &time->clock,
+        .most_us = 10 * MS,
+        .window_us = 100 * MS,
+        .began_us = time->monotonic_us,
+    };
+}
+
+START_TEST(what_began_in_time_may_end_late)
+{
+    struct fake_clock time = FAKE_CLOCK;
+    struct time_share share = share_of(&time);
+
+    time_share_add(&share, 9 * MS);
+    ck_assert(time_share_is_open(&share));
+    time_share_add(&share, 1 * MS);
+    ck_assert(!time_share_is_open(&share));
+}
+END_TEST
+
+START_TEST(it_is_open_again_in_the_next_window)
+{
+    struct fake_clock time = FAKE_CLOCK;
+    struct time_share share = share_of(&time);
+
+    fake_clock_advance(&time, 30 * MS);
+    time_share_add(&share, 12 * MS);
+
+    ck_assert_int_eq(time_share_wait_us(&share), 70 * MS);
+    fake_clock_advance(&time, 70 * MS - 1);
+    ck_assert_int_eq(time_share_wait_us(&share), 1);
+    fake_clock_advance(&time, 1);
+    ck_assert(time_share_is_open(&share));
+}
+END_TEST
+
+START_TEST(what_is_too_much_is_owed_by_the_windows_that_follow)
+{
+    struct fake_clock time = FAKE_CLOCK;
+    struct time_share share = share_of(&time);
+    int64_t wait_us;
+
+    time_share_add(&share, 35 * MS);
+    wait_us = time_share_wait_us(&share);
+
+    ck_assert_int_eq(wait_us, 300 * MS);
+    fake_clock_advance(&time, wait_us - 1);
+    ck_assert(!time_share_is_open(&share));
+    fake_clock_advance(&time, 1);
+    ck_assert(time_share_is_open(&share));
+}
+END_TEST
+
+START_TEST(a_long_rest_is_no_credit)
+{
+    struct fake_clock time = FAKE_CLOCK;
+    struct time_share share = share_of(&time);
+    int64_t began_us;
+
+    fake_clock_advance(&time, 3600 * FAKE_SECOND);
+    began_us = time_share_begin(&share);
+    fake_clock_advance(&time, 10 * MS);
+    time_share_end(&share, began_us);
+
+    ck_assert(time_share_is_open(&share)); /* of the window that it began */
+    time_share_add(&share, 20 * MS);
+    ck_assert(!time_share_is_open(&share));
+}
+END_TEST
+
+SUITE("base/time_share",
+      what_began_in_time_may_end_late,
+      it_is_open_again_in_the_next_window,
+      what_is_too_much_is_owed_by_the_windows_that_follow,
+      a_long_rest_is_no_credit)
