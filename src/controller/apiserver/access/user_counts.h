@@ -21,10 +21,13 @@ struct clock;
 struct object;
 struct user_counts;
 
-/* A user's streams, which begin and end. */
+/* A user's streams, which begin and end; also questions, until the scheduler
+ * has answered.
+ */
 enum user_stream {
     USER_WATCH,
     USER_LOG_READER,
+    USER_ASKING,
     N_USER_STREAMS,
 };
 

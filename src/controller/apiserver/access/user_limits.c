@@ -14,6 +14,11 @@
 
 #define WAIT_FOR_STREAM_S 5 /* until one of the user's own may have ended */
 
+/* Questions that the scheduler has yet to answer, so that one user leaves room
+ * for those of others (responder.c).
+ */
+#define ASKING_MAX 8
+
 bool
 user_limits_bind(const struct request *q)
 {
@@ -78,6 +83,27 @@ user_limits_take_question(struct request *q)
                                "wait a second",
                                q->principal->name,
                                most));
+}
+
+bool
+user_limits_begin_question(struct request *q)
+{
+    struct user_count has;
+
+    if (!user_limits_bind(q))
+        return true;
+    has = user_counts_get(q->server->counts, q->principal->uid);
+    if (has.streams[USER_ASKING] >= ASKING_MAX)
+        return refuse(q,
+                      1,
+                      arena_printf(q->arena,
+                                   "user '%s' waits for %d answers of the "
+                                   "scheduler, the most at a time; ask again "
+                                   "when one has come",
+                                   q->principal->name,
+                                   ASKING_MAX));
+    user_counts_begin_stream(q->server->counts, q->principal->uid, USER_ASKING);
+    return true;
 }
 
 bool

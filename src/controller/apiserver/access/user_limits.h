@@ -27,6 +27,11 @@ bool user_limits_take_request(struct request *q);
 /* One question to the scheduler (pods/NAME/why), likewise. */
 bool user_limits_take_question(struct request *q);
 
+/* Such a question that begins to wait for its answer: false, and a 429, when
+ * the user has too many that wait. Its end: user_limits_end_stream.
+ */
+bool user_limits_begin_question(struct request *q);
+
 /* A stream that begins, and its end. False, and a 429, when the user has too
  * many; end is for those that began.
  */

@@ -11,13 +11,21 @@
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/list.h"
+#include "lib/base/time_share.h"
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 
-#define QUESTIONS_MAX 64u /* under way at a time, of all users together */
+#define QUESTIONS_MAX 64u /* that wait at a time, of all users together */
 #define ANSWER_MS     10000
+
+/* What answers may take of the client's thread, all together: the client has
+ * other work.
+ */
+#define ANSWERS_US        10000
+#define ANSWERS_WINDOW_US 100000
 
 struct responder {
     atomic_uint references;
@@ -31,8 +39,11 @@ struct responder {
 struct responders {
     struct apiserver *server;
     struct responder *current; /* a reference, or NULL */
-    struct list questions;
+    struct list questions;     /* those that wait, in the order they came */
     unsigned n_questions;
+    struct question *asked; /* whose turn it is; perhaps given up */
+    struct time_share share;
+    struct timer *pause; /* until the share is open again */
     bool is_stopped;
 };
 
@@ -40,14 +51,15 @@ struct responders {
  * needs to give up on it.
  */
 struct question {
-    struct list link;        /* the API's thread alone */
-    struct request *q;       /* likewise; NULL: given up */
-    struct timer *timer;     /* likewise */
-    responder_done_fn *done; /* likewise */
-    struct responder *responder;
+    struct list link;            /* the API's thread alone */
+    struct request *q;           /* likewise; NULL: given up */
+    struct timer *timer;         /* likewise */
+    responder_done_fn *done;     /* likewise */
+    struct responder *responder; /* NULL: it is not its turn yet */
     struct client_question asked;
     struct arena *arena;
     struct json *answer;
+    int64_t took_us;
     int result;
 };
 
@@ -103,19 +115,26 @@ end_question(struct question *question, struct json *answer, int result)
     question->done(q, answer);
 }
 
+static void pass_next(struct responders *all);
+
 /* On the API's thread, with the answer. */
 static void
 come_back(void *arg)
 {
     struct question *question = arg;
+    struct responders *all = question->responder->server->responders;
     struct request *q = question->q;
 
+    time_share_add(&all->share, question->took_us);
+    if (all->asked == question)
+        all->asked = NULL;
     if (q != NULL)
         end_question(
             question,
             question->result == 0 ? json_dup(q->arena, question->answer) : NULL,
             question->result);
     question_free(question);
+    pass_next(all);
 }
 
 /* On the client's thread. */
@@ -124,6 +143,7 @@ answer_question(void *arg)
 {
     struct question *question = arg;
     struct responder *r = question->responder;
+    int64_t began_us = clock_monotonic_us(r->server->clock);
 
     question->result = -EAGAIN;
     if (r->respond != NULL)
@@ -131,13 +151,19 @@ answer_question(void *arg)
                                       question->arena,
                                       &question->answer,
                                       r->context);
+    question->took_us = clock_monotonic_us(r->server->clock) - began_us;
     loop_post(r->server->loop, come_back, question);
 }
 
 static void
 give_up(void *arg)
 {
-    end_question(arg, NULL, -ETIMEDOUT);
+    struct question *question = arg;
+    bool is_under_way = question->responder != NULL;
+
+    end_question(question, NULL, -ETIMEDOUT);
+    if (!is_under_way)
+        question_free(question);
 }
 
 /* A client that closes meanwhile answers that it cannot. */
@@ -155,9 +181,66 @@ pass_on(struct question *question)
     return is_open;
 }
 
+static void
+fail_question(struct question *question)
+{
+    bool is_under_way = question->responder != NULL;
+
+    end_question(question, NULL, -EAGAIN);
+    if (!is_under_way)
+        question_free(question);
+}
+
+/* Of those whose turn has not come the one that came first. */
+static struct question *
+find_next(const struct responders *all)
+{
+    list_foreach(link, &all->questions)
+    {
+        struct question *question = container_of(link, struct question, link);
+
+        if (question->responder == NULL)
+            return question;
+    }
+    return NULL;
+}
+
+static void
+pass_next(struct responders *all)
+{
+    struct question *question;
+    int64_t wait_us;
+
+    while (all->asked == NULL && (question = find_next(all)) != NULL) {
+        if (all->current == NULL || all->is_stopped) {
+            fail_question(question);
+            continue;
+        }
+        wait_us = time_share_wait_us(&all->share);
+        if (wait_us > 0) {
+            timer_start(all->pause, (wait_us + 999) / 1000);
+            return;
+        }
+        question->responder = all->current;
+        atomic_fetch_add(&all->current->references, 1);
+        if (pass_on(question)) {
+            all->asked = question;
+            return;
+        }
+        fail_question(question);
+        question_free(question);
+    }
+}
+
+static void
+end_pause(void *arg)
+{
+    pass_next(arg);
+}
+
 void
 responders_ask(struct request *q,
-               const struct object *pod,
+               const struct object *object,
                bool is_hypothetical,
                responder_done_fn *done)
 {
@@ -184,19 +267,14 @@ responders_ask(struct request *q,
     question = xnew(struct question);
     question->q = q;
     question->done = done;
-    question->asked.pod = object_ref(pod);
+    question->asked.pod = object_ref(object);
     question->asked.is_hypothetical = is_hypothetical;
     question->arena = arena_new(0);
-    question->responder = all->current;
-    atomic_fetch_add(&all->current->references, 1);
     question->timer = timer_new(q->server->loop, give_up, question);
     timer_start(question->timer, ANSWER_MS);
     list_add_last(&all->questions, &question->link);
     all->n_questions++;
-    if (!pass_on(question)) {
-        question->result = -EAGAIN;
-        come_back(question);
-    }
+    pass_next(all);
 }
 
 /* Registration: both run on the API's thread, in the order of their posts. */
@@ -221,7 +299,11 @@ unregister_responder(void *arg)
         all->current = NULL;
         responder_unref(r);
     }
+    /* What its loop has not come to by now may never be answered. */
+    if (all->asked != NULL && all->asked->responder == r)
+        all->asked = NULL;
     responder_unref(r);
+    pass_next(all);
 }
 
 struct responder *
@@ -261,6 +343,12 @@ responders_new(struct apiserver *server)
 
     all->server = server;
     list_init(&all->questions);
+    all->share = (struct time_share){
+        .clock = server->clock,
+        .most_us = ANSWERS_US,
+        .window_us = ANSWERS_WINDOW_US,
+    };
+    all->pause = timer_new(server->loop, end_pause, all);
     return all;
 }
 
@@ -268,10 +356,9 @@ void
 responders_stop(struct responders *all)
 {
     all->is_stopped = true;
+    timer_stop(all->pause);
     while (!list_is_empty(&all->questions))
-        end_question(container_of(all->questions.next, struct question, link),
-                     NULL,
-                     -EAGAIN);
+        fail_question(container_of(all->questions.next, struct question, link));
 }
 
 void
@@ -280,5 +367,6 @@ responders_free(struct responders *all)
     if (all == NULL)
         return;
     responder_unref(all->current);
+    timer_free(all->pause);
     free(all);
 }

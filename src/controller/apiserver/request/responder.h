@@ -5,10 +5,13 @@
  * thread of the client that said that it answers, and comes back. The API
  * knows no scheduler: it knows that somebody responds, or that nobody does.
  *
+ * One question at a time is passed on, and all together take at most a tenth of
+ * the client's thread: the others wait here for their turn, ten seconds at most.
+ *
  * A responder belongs to both threads until both have let go of it. Its
  * callback is the client's alone.
  *
- * Owns:    the questions under way.
+ * Owns:    the questions that wait.
  * Thread:  the loop's, but for responder_new and responder_close, which are
  *          the client's.
  */

@@ -69,6 +69,7 @@ finish_answer(struct request *q, struct json *members)
 {
     struct json *answer;
 
+    user_limits_end_stream(q, USER_ASKING);
     if (members == NULL) {
         request_finish(q);
         return;
@@ -80,6 +81,15 @@ finish_answer(struct request *q, struct json *members)
                  members->members[i].name,
                  members->members[i].value);
     answer_now(q, answer);
+}
+
+static void
+ask_scheduler(struct request *q, const struct object *pod, bool is_hypothetical)
+{
+    if (user_limits_begin_question(q))
+        responders_ask(q, pod, is_hypothetical, finish_answer);
+    else
+        request_finish(q);
 }
 
 static bool
@@ -120,7 +130,7 @@ explain_pod(struct request *q, const struct object *object)
     if (add_pod_end(q, answer, pod_of(object)))
         answer_now(q, answer);
     else
-        responders_ask(q, object, false, finish_answer);
+        ask_scheduler(q, object, false);
 }
 
 /* The pods of a job, as far as they are told apart here. */
@@ -223,7 +233,7 @@ explain_job(struct request *q, const struct object *object)
         return;
     }
     json_set_string(q->arena, q->answer, "pod", pods.first->meta->name);
-    responders_ask(q, pods.first, false, finish_answer);
+    ask_scheduler(q, pods.first, false);
 }
 
 /* Kiln's own, which recordings of upstream do not know. */
@@ -326,5 +336,5 @@ why_explain_new(struct request *q, struct json *tree)
     }
     pod = object_new(&pod_kind, wanted);
     q->route.name = pod->meta->name;
-    responders_ask(q, pod, true, finish_answer);
+    ask_scheduler(q, pod, true);
 }
