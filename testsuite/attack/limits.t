@@ -305,4 +305,44 @@ like "kctl says once that it is slowed down, and creates all of a long file" \
     "$(as kilntest1 kctl create -f "$cluster/home/many.json" 2>&1 |
         sed 's/.*created.*/created/' | sort | uniq -c | tr '\n' ' ')" \
     '^ *60 created +1 kctl: waiting: .*limits.perUser.requestsPerSecond'
+
+# --- questions to the scheduler -----------------------------------------------
+questions() { # USER JOB COUNT [OPTION]...: answers to so many, by their code
+    questions_of=$1 questions_on=$2 questions_n=$3
+    shift 3
+    # shellcheck disable=SC2016
+    as "$questions_of" sh -c 'to=$0 on=$1 n=$2; shift 2
+        curl -s "$@" --unix-socket "$to" -o /dev/null -w "%{http_code}\n" \
+            "http://kiln$on/why?[1-$n]"' \
+        "$cluster/socket" "$questions_on" "$questions_n" "$@" 2>/dev/null |
+        sort | uniq -c | tr '\n' ' '
+}
+jobs=/apis/batch/v1/namespaces/default/jobs
+reconfigure 'perUser: {questionsPerSecond: 3}'
+for user in kilntest1 kilntest2; do
+    as $user ksub --parsable -c 64 --wrap true >"$cluster/$user.id"
+done
+one=$jobs/job-$(cat "$cluster/kilntest1.id")
+two=$jobs/job-$(cat "$cluster/kilntest2.id")
+waits() { as "$1" kctl why "$(cat "$cluster/$1.id")" | grep -q 'CPU'; }
+ok "a user's job waits" wait_for 20 waits kilntest2
+sleep 2
+like "who asks the scheduler too often is slowed down" \
+    "$(questions kilntest1 "$one" 50)" '^ *[1-9] 200 +4[0-9] 429 $'
+like "by figure and key, and with Retry-After" "$(get kilntest1 "$one/why")" \
+    '^HTTP/1.1 429 .*Retry-After: 1.*more than 3 times a second.*limits.perUser.questionsPerSecond'
+like "which is not how often he may ask for anything else" \
+    "$(get kilntest1 "$one")" '^HTTP/1.1 200'
+like "another user asks" "$(get kilntest2 "$two/why")" '^HTTP/1.1 200'
+
+# All at once, and no limit a second: most have to wait for their turn.
+reconfigure 'perUser: {questionsPerSecond: 0}'
+questions kilntest1 "$one" 3000 --parallel --parallel-max 60 \
+    >"$cluster/asked" &
+asking=$!
+like "while a user asks without end another is answered" \
+    "$(get kilntest2 "$two/why")" '^HTTP/1.1 200'
+wait "$asking"
+like "and those beyond eight that wait are refused" "$(cat "$cluster/asked")" \
+    '^ *[0-9]+ 200 +[0-9]+ 429 $'
 finish

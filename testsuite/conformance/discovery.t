@@ -8,7 +8,7 @@ usage: discovery.t [--controller PATH]
 Reads testsuite/data/conformance/api/discovery: documents plain and aggregated,
 which form each Accept gets, the index of /openapi/v3 and its schemas. Kiln may
 serve more (its own kinds, fields and subresources), never less and nothing
-different. Prints TAP.
+different; what only Kiln's own programs ask for is absent. Prints TAP.
 """
 import argparse
 import gzip
@@ -61,6 +61,16 @@ class Controller:
         text = answer.read()
         connection.close()
         return answer, text
+
+    def post(self, path, body):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, 30)
+        connection.request("POST", path, json.dumps(body), {
+            "Content-Type": "application/json",
+            "Authorization": "Bearer conformance"})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text)
 
     def json(self, path, accept="application/json"):
         return json.loads(self.get(path, accept)[1])
@@ -270,6 +280,38 @@ def check_openapi(tap, server):
         tap.point(f"no reference of {path} leads nowhere", out)
 
 
+PODS = "/api/v1/namespaces/default/pods"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+
+
+def check_absent(tap, server):
+    """What upstream does not have is not there: paths, kinds, parameters."""
+    template = {"restartPolicy": "Never",
+                "schedulingGates": [{"name": "example.com/wait"}],
+                "containers": [{"name": "c", "image": "host"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+           "spec": template}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
+           "spec": {"template": {"spec": template}}}
+    tap.point("a pod and a job are made",
+              [f"{path}: {status} {answer.get('message')}"
+               for path, body in ((PODS, pod), (JOBS, job))
+               for status, answer in [server.post(path, body)]
+               if status != 201])
+    paths = (f"{PODS}/p/why", f"{JOBS}/j/why", "/kiln/v1/nodes",
+             "/kiln/v1/status", "/kiln/v1/whoami", "/apis/metrics.k8s.io",
+             "/apis/metrics.k8s.io/v1beta1/nodes")
+    tap.point("the paths of Kiln's own are not there",
+              [f"{path}: {answer.status}" for path in paths
+               for answer, _ in [server.get(path)] if answer.status != 404])
+    for path, body in ((PODS, pod), (JOBS, job)):
+        body["metadata"]["name"] = "new"
+        status, answer = server.post(f"{path}?dryRun=All&why=true", body)
+        tap.point(f"why=true changes nothing of the create of a {body['kind']}",
+                  [] if (status, answer.get("kind")) == (201, body["kind"])
+                  else [f"{status} {answer}"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--controller", default=os.path.join(
@@ -282,6 +324,7 @@ def main():
         check_documents(tap, server)
         check_negotiation(tap, server)
         check_openapi(tap, server)
+        check_absent(tap, server)
     finally:
         server.end()
     print(f"1..{tap.count}")
