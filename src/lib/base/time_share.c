@@ -3,7 +3,7 @@
 
 #include "lib/base/clock.h"
 
-/* What is owed goes window by window. */
+/* Debts go window by window. */
 static void
 begin_window(struct time_share *share, int64_t now_us)
 {
@@ -27,8 +27,8 @@ time_share_wait_us(struct time_share *share)
     begin_window(share, now_us);
     if (share->spent_us < share->most_us)
         return 0;
-    return share->began_us
-           + share->spent_us / share->most_us * share->window_us - now_us;
+    return share->began_us + share->spent_us / share->most_us * share->window_us
+           - now_us;
 }
 
 bool

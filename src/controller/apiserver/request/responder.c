@@ -21,7 +21,7 @@
 #define QUESTIONS_MAX 64u /* that wait at a time, of all users together */
 #define ANSWER_MS     10000
 
-/* What answers may take of the client's thread, all together: the client has
+/* Answers may take so much of the client's thread, all together: the client has
  * other work.
  */
 #define ANSWERS_US        10000
@@ -299,7 +299,7 @@ unregister_responder(void *arg)
         all->current = NULL;
         responder_unref(r);
     }
-    /* What its loop has not come to by now may never be answered. */
+    /* A question that its loop has not come to by now may never be answered. */
     if (all->asked != NULL && all->asked->responder == r)
         all->asked = NULL;
     responder_unref(r);
