@@ -63,9 +63,9 @@ is "and then nothing keeps it" "$(cause "$id" code)" null
 
 # --- who holds it ------------------------------------------------------------------
 id=$(sub --hold --wrap true)
-says "its user's hold" "$id" JobHeldUser 'held by kilntest1'
+says "its user's hold" "$id" JobHeldUser 'held by user kilntest1'
 root hold "$id" >/dev/null
-says "an operator's hold" "$id" JobHeldAdmin 'held by root'
+says "an operator's hold" "$id" JobHeldAdmin 'held by operator root'
 end "$id"
 
 # --- nodes that are closed -----------------------------------------------------------

@@ -28,7 +28,7 @@ struct run {
     int64_t finished_at_us;
 };
 
-/* The job and the pod that stands for it: the one running, or the newest. */
+/* The job and the pod that stands for it. */
 struct summary {
     const struct job *job;
     const struct pod *pod; /* or NULL: none yet, or none any more */
@@ -41,11 +41,8 @@ static bool
 visit_pod(const struct object *object, void *context)
 {
     struct summary *s = context;
-    const struct pod *pod = pod_of(object);
 
-    if (s->pod == NULL || pod->meta.created_at_us > s->pod->meta.created_at_us
-        || (pod_is_finished(s->pod) && !pod_is_finished(pod)))
-        s->pod = pod;
+    s->pod = job_reason_prefer(s->pod, pod_of(object));
     return true;
 }
 

@@ -430,7 +430,10 @@ tell_hold(const struct job_reason_facts *f, struct strbuf *words)
     const char *by = find_holder(f->job);
 
     if (f->is_whole && is_text(by))
-        strbuf_printf(words, "held by %.60s", by);
+        strbuf_printf(words,
+                      "held by %s %.60s",
+                      is_admin ? "operator" : "user",
+                      by);
     else
         strbuf_add_text(words,
                         is_admin ? "held by an operator" : "held by its user");
@@ -527,6 +530,29 @@ tell_wait(const struct job_reason_facts *f, struct strbuf *words)
 }
 
 /* ---- One cause ---- */
+
+static int
+rank_of(const struct pod *pod)
+{
+    if (pod_is_finished(pod))
+        return is(pod->status.phase, "Failed") ? 1 : 0;
+    if (pod->meta.deleted_at_us != 0)
+        return 2;
+    if (!is_placed(pod))
+        return 3;
+    return is(pod->status.phase, "Running") ? 5 : 4;
+}
+
+const struct pod *
+job_reason_prefer(const struct pod *a, const struct pod *b)
+{
+    if (a == NULL || rank_of(b) > rank_of(a))
+        return b;
+    return rank_of(b) == rank_of(a)
+                   && b->meta.created_at_us > a->meta.created_at_us
+               ? b
+               : a;
+}
 
 static enum job_reason
 tell_placed(const struct job_reason_facts *f, struct strbuf *words)

@@ -68,10 +68,16 @@ enum job_reason {
 /* "Resources", "JobHeldUser", ...; "None". */
 const char *job_reason_name(enum job_reason reason);
 
+/* Of two pods of a job, of which `a` may be NULL, the one that stands for it:
+ * that which is furthest of those that are there to run, else the newest that
+ * failed.
+ */
+const struct pod *job_reason_prefer(const struct pod *a, const struct pod *b);
+
 /* A job as its reader sees it. */
 struct job_reason_facts {
     const struct job *job; /* NULL: a pod that is no job's */
-    const struct pod *pod; /* running, or the newest; NULL: none is there */
+    const struct pod *pod; /* job_reason_prefer of all; NULL: none is there */
     int64_t now_us;
     bool is_whole; /* the reader may see what it runs: its owner, operators */
     bool is_utc;   /* times; false: those of the process */

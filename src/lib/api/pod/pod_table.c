@@ -375,16 +375,21 @@ add_withheld(struct table_row *row)
     table_cell(row, a != NULL ? a->withheld : "");
 }
 
-/* Why no node takes it, in a few words. */
+/* Why it waits or was ended, in the words of the Job's table; those of upstream
+ * where another scheduler, or one of the release before, has written no cause.
+ */
 static void
 add_wait_reason(struct table_row *row)
 {
+    const struct pod_cause *cause = pod_of(row->object)->status.cause;
     const struct pod_condition *scheduled =
         pod_find_condition(pod_of(row->object), "PodScheduled");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (scheduled == NULL || !is_text(scheduled->status)
-        || strcmp(scheduled->status, "False") != 0)
+    if (cause != NULL && is_text(cause->message))
+        table_cell(row, cause->message);
+    else if (scheduled == NULL || !is_text(scheduled->status)
+             || strcmp(scheduled->status, "False") != 0)
         table_cell(row, "");
     else if (!is_text(scheduled->message))
         table_cell(row, scheduled->reason);
@@ -392,6 +397,14 @@ add_wait_reason(struct table_row *row)
         refusals_format_brief(scheduled->message, &text);
         table_cell(row, text.text);
     }
+}
+
+static void
+add_code(struct table_row *row)
+{
+    const struct pod_cause *cause = pod_of(row->object)->status.cause;
+
+    table_cell(row, cause != NULL ? cause->code : "");
 }
 
 static void
@@ -419,6 +432,8 @@ static const struct table_column kiln_columns[] = {
     COLUMN("NUMA", add_numa, "The NUMA nodes its memory comes from."),
     TABLE_AGE,
     COLUMN("Reason", add_wait_reason, "Why it does not run yet."),
+    COLUMN("Code", add_code,
+        "The reason by a word that stays the same.", WIDE),
     COLUMN("Exit", add_exit,
         "Its exit code, or the signal it died of.", WIDE),
     COLUMN("Withheld", add_withheld,

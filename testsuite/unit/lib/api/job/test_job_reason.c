@@ -271,7 +271,7 @@ START_TEST(holds_and_begin_times_are_told)
     assert_says(&s, "JobHeldUser", "held by its user");
     s.job.meta.annotations.items = &by;
     s.job.meta.annotations.count = 1;
-    assert_says(&s, "JobHeldAdmin", "held by root");
+    assert_says(&s, "JobHeldAdmin", "held by operator root");
 }
 END_TEST
 
@@ -285,14 +285,14 @@ START_TEST(a_hold_names_its_holder_to_its_owner)
     s.has_no_pod = true;
     s.job.meta.annotations.items = notes;
     s.job.meta.annotations.count = ARRAY_SIZE(notes);
-    assert_says(&s, "JobHeldUser", "held by u1");
+    assert_says(&s, "JobHeldUser", "held by user u1");
     notes[0].value = "root";
-    assert_says(&s, "JobHeldAdmin", "held by root");
+    assert_says(&s, "JobHeldAdmin", "held by operator root");
     /* An operator of a former release has suspended what its user holds. */
     notes[0].value = "u1";
     notes[1] = (struct string_entry){"kiln.hpc/held-by", "root"};
     s.job.spec.suspend = true;
-    assert_says(&s, "JobHeldAdmin", "held by root");
+    assert_says(&s, "JobHeldAdmin", "held by operator root");
     s.job.spec.suspend = false;
     notes[1] = (struct string_entry){"kiln.hpc/user", "u1"};
     notes[0].value = "root";
