@@ -384,51 +384,57 @@ tell_node(const struct explanation *e,
         tell_unwanted(e, node, out);
 }
 
+/* A sentence in two parts: what is to be hoped for, and what the nearest node
+ * lacks. The second is none of the outlook where the answer has it elsewhere.
+ */
+struct start_words {
+    struct strbuf head, tail;
+};
+
 static void
-tell_later(const struct explanation *e, const char *words, struct strbuf *out)
+tell_later(const struct explanation *e,
+           const char *words,
+           struct start_words *out)
 {
     const struct start_estimate *t = &e->estimate;
     char time[TIME_TEXT_SIZE];
 
     if (t->from_us > 0) {
         time_format(t->from_us, false, time);
-        strbuf_printf(out,
-                      "it could start at %s at the earliest, on %s, which %s",
+        strbuf_printf(&out->head,
+                      "it could start at %s at the earliest, on %s",
                       time,
-                      t->node->name,
-                      words);
-    } else if (t->not_before_us > 0) {
-        time_format(t->not_before_us, false, time);
-        strbuf_printf(out,
-                      "no node has room before %s, and nothing is known "
-                      "beyond; the nearest, %s, %s",
-                      time,
-                      t->node->name,
-                      words);
-    } else {
-        strbuf_printf(out,
-                      "no node has room, and what runs there has no time "
-                      "limit; the nearest, %s, %s",
-                      t->node->name,
-                      words);
+                      t->node->name);
+        strbuf_printf(&out->tail, ", which %s", words);
+        return;
     }
+    if (t->not_before_us > 0) {
+        time_format(t->not_before_us, false, time);
+        strbuf_printf(&out->head,
+                      "no node has room before %s, and nothing is known "
+                      "beyond",
+                      time);
+    } else
+        strbuf_add_text(&out->head,
+                        "no node has room, and what runs there has no time "
+                        "limit");
+    strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
 }
 
 static void
-tell_start(const struct explanation *e, struct strbuf *out)
+tell_start(const struct explanation *e,
+           const char *words,
+           struct start_words *out)
 {
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const struct start_estimate *t = &e->estimate;
 
     if (t->node == NULL) {
-        strbuf_add_text(out, "there are no nodes");
+        strbuf_add_text(&out->head, "there are no nodes");
         return;
     }
-    if (t->chance != START_NOW)
-        tell_node(e, t->node, &words);
     switch (t->chance) {
     case START_NOW:
-        strbuf_printf(out,
+        strbuf_printf(&out->head,
                       "it could start now, on %s (%s%u of %u nodes have room)",
                       t->node->name,
                       e->is_at_least ? "at least " : "",
@@ -436,21 +442,41 @@ tell_start(const struct explanation *e, struct strbuf *out)
                       e->s->snapshot.n_nodes);
         break;
     case START_LATER:
-        tell_later(e, words.text, out);
+        tell_later(e, words, out);
         break;
     case START_BLOCKED:
-        strbuf_printf(out,
-                      "no node that could run it is open: %s %s",
-                      t->node->name,
-                      words.text);
+        strbuf_add_text(&out->head, "no node that could run it is open");
+        strbuf_printf(&out->tail, ": %s %s", t->node->name, words);
         break;
     case START_NEVER:
-        strbuf_printf(out,
-                      "no node can ever run it; the nearest, %s, %s",
+        strbuf_add_text(&out->head, "no node can ever run it");
+        strbuf_printf(&out->tail,
+                      "; the nearest, %s, %s",
                       t->node->name,
-                      words.text);
+                      words);
         break;
     }
+}
+
+/* The answer has it already: of that node, or of all nodes of one reason. */
+static bool
+is_told(const struct explanation *e, const char *words)
+{
+    const struct json *nearest = json_get(e->answer, "nearest");
+    const struct json *reasons = json_get(e->answer, "reasons");
+
+    if (e->estimate.node == NULL)
+        return false;
+    for (uint32_t i = 0; i < json_count(nearest); i++)
+        if (strcmp(json_get_text(json_at(nearest, i), "node"),
+                   e->estimate.node->name)
+            == 0)
+            return true;
+    for (uint32_t i = 0; i < json_count(reasons); i++)
+        if (strstr(json_get_text(json_at(reasons, i), "message"), words)
+            != NULL)
+            return true;
+    return e->estimate.chance == START_BLOCKED && json_count(reasons) > 0;
 }
 
 /* Pods that wait beside this one. */
@@ -479,6 +505,20 @@ add_time(struct explanation *e,
 }
 
 static void
+set_words(const struct explanation *e,
+          struct json *start,
+          const char *name,
+          const struct start_words *said,
+          const char *tail,
+          const char *behind)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    strbuf_printf(&text, "%s%s%s", said->head.text, tail, behind);
+    json_set(e->arena, start, name, text_of(e->arena, text.text, text.length));
+}
+
+static void
 add_start(struct explanation *e)
 {
     static const char *const chances[] = {
@@ -487,7 +527,8 @@ add_start(struct explanation *e)
         [START_LATER] = "Later",
         [START_NOW] = "Now",
     };
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT, behind = STRBUF_INIT;
+    struct start_words said = {STRBUF_INIT, STRBUF_INIT};
     struct json *start = json_make_object(e->arena, e->answer, "start");
     struct json *nodes = json_object(e->arena);
     unsigned long others = count_others(e);
@@ -502,17 +543,24 @@ add_start(struct explanation *e)
     json_set(e->arena, start, "nodes", nodes);
     json_set_int(e->arena, start, "ends", e->estimate.ends);
     json_set_int(e->arena, start, "trials", e->estimate.trials);
-    tell_start(e, &text);
+    if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
+        tell_node(e, e->estimate.node, &words);
+    tell_start(e, words.text, &said);
     if (e->estimate.chance > START_BLOCKED && others > 0)
-        strbuf_printf(&text,
+        strbuf_printf(&behind,
                       "; %lu pod%s wait%s too, and may go first",
                       others,
                       others == 1 ? "" : "s",
                       others == 1 ? "s" : "");
-    json_set(e->arena,
-             start,
-             "message",
-             text_of(e->arena, text.text, text.length));
+    set_words(e, start, "message", &said, said.tail.text, behind.text);
+    set_words(e,
+              start,
+              "outlook",
+              &said,
+              is_told(e, words.text) ? "" : said.tail.text,
+              behind.text);
+    strbuf_fini(&said.head);
+    strbuf_fini(&said.tail);
 }
 
 static void

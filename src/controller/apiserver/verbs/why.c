@@ -18,11 +18,14 @@
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -137,6 +140,7 @@ explain_pod(struct request *q, const struct object *object)
 struct job_pods {
     const struct object *job;
     const struct object *first; /* of those that wait, by index and attempt */
+    const struct pod *one;      /* that stands for all */
     uint64_t waiting, placed, ended;
 };
 
@@ -148,6 +152,7 @@ visit_pod(const struct object *object, void *context)
 
     if (!meta_is_controlled_by(object->meta, pods->job))
         return true;
+    pods->one = job_reason_prefer(pods->one, pod);
     if (pod_is_finished(pod))
         pods->ended++;
     else if (is_placed(pod))
@@ -169,6 +174,41 @@ add_pods(struct request *q, struct json *answer, const struct job_pods *pods)
     json_set_int(q->arena, counts, "waiting", (int64_t)pods->waiting);
     json_set_int(q->arena, counts, "placed", (int64_t)pods->placed);
     json_set_int(q->arena, counts, "ended", (int64_t)pods->ended);
+}
+
+/* The part for people: the state and the cause of kiln-states(7) and
+ * kiln-reasons(7), as they stand in tables.
+ */
+static void
+add_status(struct request *q,
+           struct json *answer,
+           const struct job *job,
+           const struct pod *pod)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    struct json *status = json_make_object(q->arena, answer, "status");
+    struct json *cause;
+    enum job_reason reason = job_reason_find(
+        &(struct job_reason_facts){
+            .job = job,
+            .pod = pod,
+            .now_us = clock_real_us(q->server->clock),
+            .is_whole = true, /* nobody else may ask */
+        },
+        &words);
+
+    json_set_string(q->arena,
+                    status,
+                    "state",
+                    job_state_words(job_find_state(job))->name);
+    if (reason == JOB_REASON_NONE)
+        return;
+    cause = json_make_object(q->arena, status, "cause");
+    json_set_string(q->arena, cause, "code", job_reason_name(reason));
+    json_set(q->arena,
+             cause,
+             "message",
+             json_string_n(q->arena, words.text, words.length));
 }
 
 /* A job none of whose pods waits: the job itself says why. */
@@ -227,6 +267,7 @@ explain_job(struct request *q, const struct object *object)
                       visit_pod,
                       &pods);
     q->answer = start_answer(q);
+    add_status(q, q->answer, job_of(object), pods.one);
     add_pods(q, q->answer, &pods);
     if (pods.first == NULL || job_is_held(job_of(object))) {
         explain_job_alone(q, q->answer, object, &pods);
