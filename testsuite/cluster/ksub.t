@@ -82,7 +82,7 @@ like "or from when on, if the node is taken" "$(ksub --test-only job.sh)" \
     '^It could start at 20[^ ]* at the earliest, on n1'
 id=$(ksub --parsable job.sh)
 ok "as kctl why does" wait_for 20 sh -c \
-    "kctl why $id | grep -q '^Outlook: .*at the earliest, on n1'"
+    "kctl why $id | grep -q '^ *Outlook: .*at the earliest, on n1'"
 kctl cancel "$id" "$blocker" >/dev/null
 wait_for 60 kctl wait --for condition=Failed job "$blocker"
 status=0

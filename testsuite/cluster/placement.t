@@ -72,7 +72,7 @@ ok "what it needs is said" \
 ok "and what there is" said "Nearest: gpu-box has 256 CPUs; no gpu (h100)"
 not_ok "nodes that -w leaves out are not named" said "^ *a64fx has"
 ok "nothing can ever run it" \
-    said "Outlook: no node can ever run it; the nearest, gpu-box, has 256"
+    said "Outlook: no node can ever run it$"
 kctl cancel "$id" >/dev/null
 
 # --- cores -----------------------------------------------------------------------
@@ -122,7 +122,7 @@ ok "a job that fits later says what it needs" wait_for 20 \
 ok "and what is there" \
     said "a64fx has 24 CPUs free, at most 9 in one NUMA node"
 ok "it is not promised a start that it cannot have" \
-    said "Outlook: no node has room, .* a64fx, has 24 CPUs free, at most 9 in"
+    said "Outlook: no node has room, and what runs there has no time limit"
 like "nor by a dry run" "$(ksub --test-only -w a64fx -c 12 --mem 7G \
     --numa single-numa-node --wrap true)" "a64fx, has 24 CPUs free, at most 9"
 like "a job that fits is promised one" \

@@ -174,7 +174,7 @@ ungate() {
         http://localhost/api/v1/namespaces/default/pods/gated
 }
 like "kctl why names them" "$(admin why pod gated)" \
-    'gates: .example.com/wait. \(SchedulingGated\)'
+    'scheduling gate example.com/wait \(SchedulingGated\)'
 ok "its gates are taken away" ungate
 ok "and it starts" wait_for 20 is_on_a_node gated
 admin delete pod gated >/dev/null

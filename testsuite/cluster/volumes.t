@@ -107,7 +107,7 @@ ok "one that there is no room for waits, and is told" wait_for 10 told \
     "$second" "did not have enough free storage"
 
 like "kctl why says how much is missing" "$(root why "$second")" \
-    'the nearest, n1, lacks 376Mi of free scratch'
+    'n1 lacks 376Mi of free scratch'
 like "ksub --test-only says what no node has" \
     "$(as kilntest1 ksub --test-only --tmp 2G --wrap true 2>&1)" \
     'n1, has 1Gi of scratch of the 2Gi needed'

@@ -103,6 +103,17 @@ is "one answer is for all of a job's pods" \
     "1 job-$id-0"
 like "kctl why prints it" "$(as kilntest1 kctl why "$id")" \
     'Not placed: *1 of 1 nodes: .* \(InsufficientCPU\)'
+# The first line is the cause as the table of jobs has it, and all of it.
+told=$(as kilntest1 kctl why "$id")
+like "first of all it says the one cause" "$(echo "$told" | head -n 1)" \
+    "^Job $id \(wrap\): Pending, no node has 64 CPUs \(BadConstraints\)$"
+is "as the table does" \
+    "$(as kilntest1 kctl jobs -o reason --no-headers)" "no node has 64 CPUs"
+is "and not again" "$(echo "$told" | grep -c 'no node has 64 CPUs')" 1
+is "no line is there twice" "$(echo "$told" | sort | uniq -d)" ""
+is "the answer has both, the state and the cause of the job" \
+    "$(why "$jobs/job-$id" '.status | "\(.state) \(.cause.code)"')" \
+    'Pending BadConstraints'
 codes() {
     # shellcheck disable=SC2016
     as "$1" sh -c 'curl -s --unix-socket "$0" -o /dev/null \
@@ -114,6 +125,54 @@ as kilntest1 kctl hold "$id" >/dev/null
 ok "a job that is held says so" wait_for 10 says "$jobs/job-$id" .cause.code Held
 as kilntest1 kctl cancel "$id" >/dev/null
 ok "one that ended says how" wait_for 10 says "$jobs/job-$id" .state Ended
+is "in one line" "$(as kilntest1 kctl why "$id")" \
+    "Job $id (wrap): Cancelled, cancelled by kilntest1 (Cancelled)"
+
+# --- jobs of a manifest -----------------------------------------------------------
+job() { # NAME COUNT [SPEC]
+    as kilntest1 kctl apply -f - >/dev/null <<TXT
+apiVersion: batch/v1
+kind: Job
+metadata: {name: $1}
+spec:
+  completions: $2
+  parallelism: $2
+  completionMode: Indexed
+  backoffLimit: 0
+${3-}
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: main
+        image: host
+        command: [sh, -c, "exit 3"]
+        resources: {requests: {cpu: "1"}}
+TXT
+}
+first_line() { as kilntest1 kctl why "job/$1" | head -n 1; }
+says_first() { first_line "$1" | grep -qE -e "$2"; }
+job again 1
+ok "a failure says how, and not that it has ended with 0" wait_for 20 \
+    says_first again ': Failed on n1, exit code 3 \(NonZeroExitCode\)$'
+like "where it was placed is an event" \
+    "$(as kilntest1 kctl why job/again)" 'Scheduled'
+as kilntest1 kctl delete job/again --wait >/dev/null
+job again 1 '  suspend: true'
+ok "another job of that name" wait_for 20 says_first again ': Held'
+is "has no other's start as its own" \
+    "$(as kilntest1 kctl why job/again | grep -c Scheduled)" 0
+as kilntest1 kctl delete job/again --wait >/dev/null
+job many 50 '  backoffLimitPerIndex: 0'
+has_ended() { as kilntest1 kctl get job many -o json |
+    jq -e '.status.failed == 50'; }
+ok "of a job of fifty pods" wait_for 60 has_ended
+told=$(as kilntest1 kctl why job/many)
+like "it is told how many" "$told" 'Pods: *50 failed'
+ok "in a few lines" [ "$(echo "$told" | wc -l)" -lt 9 ]
+like "events that differ in the pod alone are one, with their number" \
+    "$told" '\(x[0-9]+\) +Scheduled'
+as kilntest1 kctl delete job/many --wait >/dev/null
 
 # --- nobody answers -------------------------------------------------------------
 id=$(as kilntest1 ksub --parsable -c 64 --wrap true)

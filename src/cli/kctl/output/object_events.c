@@ -17,6 +17,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+#define MAX_PODS 16 /* of a job: of the newest ones events are asked for */
+
 static const char *
 time_of(const struct json *event)
 {
@@ -63,11 +65,40 @@ compare(const void *a, const void *b)
 
 /* ---- Collecting ---- */
 
+/* The events of a name, of which an object that had it before keeps its own:
+ * those of this uid, or, where it is NULL, not older than `from_us`.
+ */
+struct about {
+    const struct kind *kind;
+    const char *namespace;
+    const char *name;
+    const char *uid;
+    int64_t from_us;
+};
+
+static int64_t
+read_time(const char *text)
+{
+    int64_t us = 0;
+
+    if (text != NULL)
+        time_parse(text, &us);
+    return us;
+}
+
+static bool
+is_about(const struct about *a, const struct json *event)
+{
+    const char *uid = json_path_text(event, "involvedObject.uid");
+
+    if (a->uid != NULL)
+        return uid == NULL || uid[0] == '\0' || strcmp(uid, a->uid) == 0;
+    return read_time(time_of(event)) >= a->from_us;
+}
+
 static int
 add_of(struct kctl *kctl,
-       const struct kind *kind,
-       const char *namespace,
-       const char *name,
+       const struct about *about,
        struct arena *arena,
        struct json *all,
        struct error *err)
@@ -75,7 +106,7 @@ add_of(struct kctl *kctl,
     /* The events of an object without a namespace are in the default one. */
     const struct target_object events = {
         .kind = &event_kind,
-        .namespace = namespace != NULL ? namespace : "default",
+        .namespace = about->namespace != NULL ? about->namespace : "default",
     };
     struct json *items = NULL;
     int r = kctl_list(kctl,
@@ -84,14 +115,15 @@ add_of(struct kctl *kctl,
                       arena_printf(arena,
                                    "involvedObject.kind=%s,"
                                    "involvedObject.name=%s",
-                                   kind->name,
-                                   name),
+                                   about->kind->name,
+                                   about->name),
                       arena,
                       &items,
                       err);
 
     for (uint32_t i = 0; r == 0 && i < json_count(items); i++)
-        json_append(arena, all, json_at(items, i));
+        if (is_about(about, json_at(items, i)))
+            json_append(arena, all, json_at(items, i));
     return r;
 }
 
@@ -105,32 +137,73 @@ is_among(const struct json *pods, const char *name)
     return false;
 }
 
-/* Events of the existing pods, and of the last one that is deleted. */
+/* Events of the newest pods that exist, and of the last one that is deleted. */
 static int
 add_of_pods(struct kctl *kctl,
             const struct target_object *job,
+            const struct json *tree,
             struct arena *arena,
             struct json *all,
             struct error *err)
 {
+    const char *last = json_path_text(tree, "status.lastRun.podName");
     struct json *pods = NULL;
-    struct json *tree = NULL;
-    const char *last;
     int r = job_pods(kctl, job, arena, &pods, err);
+    uint32_t count = json_count(pods);
 
-    for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
+    for (uint32_t i = count > MAX_PODS ? count - MAX_PODS : 0;
+         r == 0 && i < count;
+         i++) {
+        const struct json *pod = json_at(pods, i);
+
         r = add_of(kctl,
-                   &pod_kind,
-                   job->namespace,
-                   json_path_text(json_at(pods, i), "metadata.name"),
+                   &(struct about){.kind = &pod_kind,
+                                   .namespace = job->namespace,
+                                   .name = json_path_text(pod, "metadata.name"),
+                                   .uid = json_path_text(pod, "metadata.uid")},
                    arena,
                    all,
                    err);
-    if (r == 0)
-        r = kctl_find(kctl, job, arena, &tree, err);
-    last = tree != NULL ? json_path_text(tree, "status.lastRun.podName") : NULL;
+    }
     if (r == 0 && last != NULL && !is_among(pods, last))
-        r = add_of(kctl, &pod_kind, job->namespace, last, arena, all, err);
+        r = add_of(kctl,
+                   &(struct about){
+                       .kind = &pod_kind,
+                       .namespace = job->namespace,
+                       .name = last,
+                       .from_us = read_time(
+                           json_path_text(tree, "metadata.creationTimestamp"))},
+                   arena,
+                   all,
+                   err);
+    return r;
+}
+
+static int
+collect_of(struct kctl *kctl,
+           const struct target_object *object,
+           struct arena *arena,
+           struct json *all,
+           struct error *err)
+{
+    const bool is_job = object->kind == &job_kind;
+    struct json *tree = NULL;
+    int r = 0;
+
+    /* Others, nodes say, have events whose uid is their name. */
+    if (is_job || object->kind == &pod_kind)
+        r = kctl_find(kctl, object, arena, &tree, err);
+    if (r == 0)
+        r = add_of(kctl,
+                   &(struct about){.kind = object->kind,
+                                   .namespace = object->namespace,
+                                   .name = object->name,
+                                   .uid = json_path_text(tree, "metadata.uid")},
+                   arena,
+                   all,
+                   err);
+    if (r == 0 && is_job)
+        r = add_of_pods(kctl, object, tree, arena, all, err);
     return r;
 }
 
@@ -150,15 +223,7 @@ object_events_collect(struct kctl *kctl,
     if (object == NULL)
         r = kctl_list(kctl, &events, NULL, NULL, arena, &all, err);
     else
-        r = add_of(kctl,
-                   object->kind,
-                   object->namespace,
-                   object->name,
-                   arena,
-                   all,
-                   err);
-    if (r == 0 && object != NULL && object->kind == &job_kind)
-        r = add_of_pods(kctl, object, arena, all, err);
+        r = collect_of(kctl, object, arena, all, err);
     if (r < 0)
         return r;
     if (json_count(all) > 1)
@@ -176,7 +241,8 @@ object_events_add_columns(struct grid *grid,
     if (style->names_namespaces)
         grid_add_column(grid, "Namespace");
     grid_add_column(grid, "Age");
-    grid_add_column(grid, "Type");
+    if (!style->is_brief)
+        grid_add_column(grid, "Type");
     grid_add_column(grid, "Reason");
     if (style->names_objects)
         grid_add_column(grid, "Object");
@@ -227,7 +293,8 @@ object_events_add_row(struct grid *grid,
     if (style->names_namespaces)
         cells[n++] = json_path_text(event, "metadata.namespace");
     cells[n++] = age;
-    cells[n++] = json_get_text(event, "type");
+    if (!style->is_brief)
+        cells[n++] = json_get_text(event, "type");
     cells[n++] = json_get_text(event, "reason");
     if (style->names_objects)
         cells[n++] = object_of(arena, event);
@@ -237,10 +304,94 @@ object_events_add_row(struct grid *grid,
     grid_add_row(grid, cells);
 }
 
+/* ---- Those that say one thing ---- */
+
+/* The message without its words that name the object or one of its pods. */
+static const char *
+message_but_names(struct arena *arena,
+                  const struct json *event,
+                  const char *name)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const char *text = json_get_text(event, "message");
+
+    for (const char *p = text != NULL ? text : ""; *p != '\0';) {
+        const size_t length = strcspn(p, " ") + (strchr(p, ' ') != NULL);
+
+        if (memmem(p, length, name, strlen(name)) == NULL)
+            strbuf_add(&out, p, length);
+        p += length;
+    }
+    return arena_strdup(arena, out.text);
+}
+
+static bool
+says_the_same(struct arena *arena,
+              const struct json *a,
+              const struct json *b,
+              const char *name)
+{
+    const char *x = json_get_text(a, "reason"), *y = json_get_text(b, "reason");
+
+    return strcmp(x != NULL ? x : "", y != NULL ? y : "") == 0
+           && strcmp(message_but_names(arena, a, name),
+                     message_but_names(arena, b, name))
+                  == 0;
+}
+
+/* One line for those of the pods of a job that differ in the pod alone: how
+ * many there were, and the last of them. Newest first.
+ */
+static struct json *
+collapse(struct arena *arena, const struct json *events, const char *name)
+{
+    struct json *lines = json_array(arena);
+
+    for (uint32_t i = json_count(events); i-- > 0;) {
+        struct json *event = json_at(events, i);
+        struct json *line = NULL;
+
+        for (uint32_t j = 0; line == NULL && j < json_count(lines); j++)
+            if (says_the_same(arena, json_at(lines, j), event, name))
+                line = json_at(lines, j);
+        if (line == NULL) {
+            json_append(arena, lines, json_dup(arena, event));
+            continue;
+        }
+        json_set_int(arena,
+                     line,
+                     "count",
+                     json_get_int(line, "count", 1)
+                         + json_get_int(event, "count", 1));
+    }
+    return lines;
+}
+
+void
+object_events_add_brief(const struct json *events,
+                        const char *name,
+                        unsigned limit,
+                        struct strbuf *out)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(grid_freep)
+    struct grid *grid = grid_new(terminal_colour_is_wanted());
+    const struct object_events_style style = {.is_brief = true};
+    const struct json *lines = collapse(arena, events, name);
+    uint32_t count = json_count(lines);
+
+    if (count == 0)
+        return;
+    object_events_add_columns(grid, &style);
+    for (uint32_t i = count < limit ? count : limit; i-- > 0;)
+        object_events_add_row(grid, &style, json_at(lines, i));
+    strbuf_add_text(out, "Events:\n");
+    describe_output_add_grid(out, grid);
+}
+
 int
 object_events_describe(struct kctl *kctl,
                        const struct target_object *object,
-                       unsigned limit,
                        struct strbuf *out,
                        struct error *err)
 {
@@ -252,7 +403,6 @@ object_events_describe(struct kctl *kctl,
         .names_sources = true,
     };
     struct json *events = NULL;
-    uint32_t first = 0;
     int r = object_events_collect(kctl,
                                   object,
                                   object->namespace,
@@ -266,10 +416,8 @@ object_events_describe(struct kctl *kctl,
         describe_output_add(out, 0, "Events", "<none>");
         return 0;
     }
-    if (limit > 0 && json_count(events) > limit)
-        first = json_count(events) - limit;
     object_events_add_columns(grid, &style);
-    for (uint32_t i = first; i < json_count(events); i++)
+    for (uint32_t i = 0; i < json_count(events); i++)
         object_events_add_row(grid, &style, json_at(events, i));
     strbuf_add_text(out, "Events:\n");
     describe_output_add_grid(out, grid);

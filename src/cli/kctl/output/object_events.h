@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_events.h - the Events of an object, oldest first
  *
- * Those of a job include the Events of its pods.
+ * Those of a job include the Events of its pods, of very many of the newest.
+ * Events of a job or a pod that had the name before are not among them.
  *
  * Thread: the main one.
  */
@@ -32,6 +33,7 @@ struct object_events_style {
     bool names_namespaces;
     bool names_objects;
     bool names_sources;
+    bool is_brief; /* without their types */
 };
 void object_events_add_columns(struct grid *grid,
                                const struct object_events_style *style);
@@ -39,11 +41,15 @@ void object_events_add_row(struct grid *grid,
                            const struct object_events_style *style,
                            const struct json *event);
 
-/* "Events:" and the last `limit` of them (0: all), or "<none>", as a part of
- * what is told of the object.
+/* "Events:" and all of them, or "<none>", as a part of what is told of the
+ * object. Brief: the last `limit` lines, where events that say the same but for
+ * words with the object's name are one line; nothing where there are none.
  */
 int object_events_describe(struct kctl *kctl,
                            const struct target_object *object,
-                           unsigned limit,
                            struct strbuf *out,
                            struct error *err);
+void object_events_add_brief(const struct json *events,
+                             const char *name,
+                             unsigned limit,
+                             struct strbuf *out);

@@ -267,7 +267,7 @@ describe(struct kctl *kctl,
         r = add_pods(kctl, target, arena, out, err);
     add_remnants(out, remnants);
     if (r == 0 && target->kind != &event_kind)
-        r = object_events_describe(kctl, target, 0, out, err);
+        r = object_events_describe(kctl, target, out, err);
     return r;
 }
 

@@ -8,22 +8,25 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/nearest_nodes.h"
 #include "cli/kctl/output/object_events.h"
 #include "cli/kctl/verbs/command.h"
+#include "cli/print/local_time.h"
+#include "cli/print/sanitize_text.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/refusals.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define EVENTS     5
-#define PODS_SHOWN 16
+#define EVENTS 5
 
 static const struct option_spec rows[] = {COMMON_OPTIONS};
 
@@ -68,112 +71,137 @@ words_of(const struct json *condition)
     return reason != NULL ? reason : "no reason is given";
 }
 
-/* For a batch job, the end of its pod says more than the backoff limit. */
-static void
-add_failure(struct strbuf *out, const struct json *job, const struct json *why)
+/* ---- The one cause ---- */
+
+/* The object's row in the server's table: the words are those of kctl jobs and
+ * of kctl get pods, whatever they are.
+ */
+struct subject {
+    const struct target_object *target;
+    const struct json *object;
+    const char *state, *node, *cause, *code; /* "" for none */
+};
+
+static const char *
+find_cell(const struct json *answer, const char *name)
 {
-    const char *reason = json_get_text(why, "reason");
-    int64_t code = 0;
+    const struct json *columns = json_get(answer, "columnDefinitions");
+    const struct json *cells =
+        json_get(json_at(json_get(answer, "rows"), 0), "cells");
 
-    if (json_to_int(json_get_path(job, "status.exitCode"), &code) < 0
-        || code == 0 || reason == NULL
-        || strcmp(reason, "BackoffLimitExceeded") != 0)
-        describe_output_add(out,
-                            0,
-                            "Why",
-                            "it failed: %s (%s)",
-                            words_of(why),
-                            reason != NULL ? reason : "no reason is given");
-    else if (code > 128 && sigabbrev_np((int)code - 128) != NULL)
-        describe_output_add(out,
-                            0,
-                            "Why",
-                            "it failed with exit code %lld (128 and SIG%s)",
-                            (long long)code,
-                            sigabbrev_np((int)code - 128));
-    else
-        describe_output_add(out,
-                            0,
-                            "Why",
-                            "it failed with exit code %lld",
-                            (long long)code);
-}
+    for (uint32_t i = 0; i < json_count(columns); i++) {
+        const char *is = json_get_text(json_at(columns, i), "name");
 
-/* Prints how the job ended; false when it has not ended. */
-static bool
-add_end(struct strbuf *out, const struct json *job)
-{
-    const struct json *failed = find_condition(job, "Failed");
-
-    if (holds(find_condition(job, "Complete")))
-        describe_output_add(out, 0, "Why", "it is complete");
-    else if (holds(failed))
-        add_failure(out, job, failed);
-    else
-        return false;
-    return true;
-}
-
-/* Says why the job has no pods: it is held, or begins later. */
-static bool
-add_hold(struct strbuf *out, const struct json *job)
-{
-    const char *begin = json_path_text(job, "spec.beginTime");
-    int64_t begin_us = 0;
-
-    if (json_is_true(json_get_path(job, "spec.suspend"))
-        || json_get(json_get_path(job, "metadata.annotations"), ANNOTATION_HOLD)
-               != NULL) {
-        describe_output_add(out,
-                            0,
-                            "Why",
-                            "it is held; 'kctl release' lets it start");
-        return true;
+        if (is != NULL && strcmp(is, name) == 0
+            && json_text(json_at(cells, i)) != NULL)
+            return json_text(json_at(cells, i));
     }
-    if (begin != NULL && time_parse(begin, &begin_us) == 0
-        && begin_us > clock_real_us(&clock_system)) {
-        describe_output_add(out,
-                            0,
-                            "Why",
-                            "it is not to begin before %s",
-                            begin);
-        return true;
-    }
-    return false;
+    return "";
 }
 
-static void
-add_container(struct strbuf *out, const struct json *pod)
+static int
+look_up(struct kctl *kctl,
+        const struct target_object *target,
+        struct arena *arena,
+        struct subject *ret_subject,
+        struct error *err)
 {
-    const struct json *state =
-        json_get(json_at(json_get_path(pod, "status.containerStatuses"), 0),
-                 "state");
-    const struct json *ended = json_get(state, "terminated");
-    const struct json *waiting = json_get(state, "waiting");
-    const char *message;
-    int64_t code = 0;
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = target->kind,
+        .namespace = target->namespace,
+        .name = target->name,
+        .accept = listing_accept(&(struct listing_style){0}),
+        .query = "includeObject=Object",
+    };
+    struct json *found = NULL;
+    int r = kctl_call(kctl, &request, arena, &found, err);
 
-    if (ended != NULL) {
-        message = json_get_text(ended, "message");
-        json_to_int(json_get(ended, "exitCode"), &code);
+    if (r < 0)
+        return r;
+    *ret_subject = (struct subject){
+        .target = target,
+        .object = json_get(json_at(json_get(found, "rows"), 0), "object"),
+        .state = find_cell(found, "State"),
+        .node = find_cell(found, "Node"),
+        .cause = find_cell(found, "Reason"),
+        .code = find_cell(found, "Code"),
+    };
+    if (ret_subject->object == NULL)
+        return error_set(err, -EPROTO, "the server's answer is no table");
+    return 0;
+}
+
+static enum job_state_class
+class_of(const struct subject *s)
+{
+    return job_state_words(job_state_of_name(s->state))->class;
+}
+
+static bool
+is_of_pods_alone(const struct subject *s)
+{
+    return s->target->kind == &pod_kind;
+}
+
+/* "Job 25 (wait1): Pending, waits for 2 CPUs on real, from about 22:06
+ * (Resources)". A job that waits may have had a node before.
+ */
+static void
+add_cause(const struct subject *s, struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+    CLEANUP_FREE char *clean = NULL;
+    const bool is_pod = is_of_pods_alone(s);
+    const char *name =
+        json_get_text(json_get_path(s->object, "metadata.annotations"),
+                      ANNOTATION_JOB_NAME);
+    const int64_t id = json_get_int(json_get(s->object, "status"), "id", 0);
+
+    if (is_pod)
+        strbuf_printf(&line, "Pod %s", s->target->name);
+    else
+        strbuf_printf(&line,
+                      "Job %lld (%s)",
+                      (long long)id,
+                      name != NULL ? name : s->target->name);
+    strbuf_printf(&line, ": %s", s->state);
+    if (s->node[0] != '\0' && (is_pod || class_of(s) != JOB_STATE_WAITS))
+        strbuf_printf(&line, " on %s", s->node);
+    if (s->cause[0] != '\0')
+        strbuf_printf(&line, ", %s", s->cause);
+    if (s->code[0] != '\0')
+        strbuf_printf(&line, " (%s)", s->code);
+    clean = sanitize_text_dup(line.text);
+    strbuf_add_text(out, clean);
+    strbuf_add_char(out, '\n');
+}
+
+/* All of what the cause is the beginning of: the remedy is behind it. */
+static void
+add_detail(const struct subject *s, const char *message, struct strbuf *out)
+{
+    const size_t length = strlen(s->cause);
+
+    if (message != NULL && length > 0 && strncmp(message, s->cause, length) == 0
+        && message[length] != '\0')
         describe_output_add(out,
                             2,
-                            "Ended",
-                            "%s, exit code %lld%s%s",
-                            json_get_text(ended, "reason") != NULL
-                                ? json_get_text(ended, "reason")
-                                : "",
-                            (long long)code,
-                            message != NULL ? ": " : "",
-                            message != NULL ? message : "");
-    } else if (json_get_text(waiting, "message") != NULL) {
-        describe_output_add(out,
-                            2,
-                            "Waits",
+                            "Detail",
                             "%s",
-                            json_get_text(waiting, "message"));
-    }
+                            message + length + strspn(message + length, "; "));
 }
+
+static const char *
+waiting_message(const struct json *pod)
+{
+    const struct json *container =
+        json_at(json_get_path(pod, "status.containerStatuses"), 0);
+
+    return json_path_text(container, "state.waiting.message");
+}
+
+/* ---- Why no node takes it ---- */
 
 /* The nodes by their reason, as the scheduler finds them now. False: it was not
  * asked, or says something else.
@@ -269,15 +297,6 @@ add_nomination(struct strbuf *out, const struct json *pod)
                             node);
 }
 
-/* The scheduler has looked at nodes. */
-static bool
-is_about_nodes(const char *message)
-{
-    struct refusals all;
-
-    return refusals_parse(message, &all) && all.count > 0;
-}
-
 static bool
 is_waiting(const struct json *pod)
 {
@@ -323,108 +342,203 @@ ask_scheduler(struct kctl *kctl,
         target->kind == &job_kind ? json_get_text(why, "pod") : target->name;
 }
 
-static bool
-is_about(const struct answer *a, const struct json *pod)
-{
-    const char *name = json_path_text(pod, "metadata.name");
-
-    return a->why != NULL && a->pod != NULL && name != NULL
-           && strcmp(name, a->pod) == 0;
-}
-
+/* The scheduler's answer of the pod that waits, or, where it cannot be asked,
+ * what the pod has of it.
+ */
 static void
-add_pod(struct arena *arena,
-        struct strbuf *out,
-        const struct json *pod,
-        const struct answer *answer)
+add_wait(const struct json *pod, const struct answer *a, struct strbuf *out)
 {
-    const char *phase = json_path_text(pod, "status.phase");
-    const char *node = json_path_text(pod, "spec.nodeName");
-    const char *reason = json_path_text(pod, "status.reason");
-    const char *message = json_path_text(pod, "status.message");
     const struct json *scheduled = find_condition(pod, "PodScheduled");
 
-    describe_output_add(
-        out,
-        0,
-        "Pod",
-        "%s, %s%s%s, for %s",
-        json_path_text(pod, "metadata.name"),
-        phase != NULL ? phase : "Pending",
-        node != NULL ? " on " : "",
-        node != NULL ? node : "",
-        describe_output_age(arena,
-                            json_path_text(pod, "metadata.creationTimestamp")));
-    if (scheduled == NULL && is_waiting(pod))
+    if (!is_waiting(pod))
+        return;
+    if (scheduled == NULL && a->why == NULL)
+        return;
+    if (scheduled == NULL && json_get(a->why, "reasons") == NULL)
         add_unclaimed(out, pod);
-    if (scheduled != NULL && !holds(scheduled)) {
-        if (!is_about(answer, pod) || !add_reasons(out, answer->why))
-            add_refusals(out, scheduled);
-        if (node == NULL)
-            add_nomination(out, pod);
-        if (is_about(answer, pod) && is_about_nodes(words_of(scheduled)))
-            nearest_nodes_describe(answer->why, out);
+    else if (!add_reasons(out, a->why) && scheduled != NULL
+             && !holds(scheduled))
+        add_refusals(out, scheduled);
+    add_nomination(out, pod);
+    if (json_count(json_get(a->why, "reasons")) > 0)
+        nearest_nodes_describe(a->why, out);
+}
+
+/* The moment as people have it: the answer has that of the API. */
+static void
+add_local_times(const char *text, const struct json *start, struct strbuf *out)
+{
+    static const char *const names[] = {"from", "notBefore"};
+    const char *moment = NULL, *at = NULL;
+    char local[LOCAL_TIME_SIZE];
+    int64_t us = 0;
+
+    for (size_t i = 0; at == NULL && i < ARRAY_SIZE(names); i++) {
+        moment = json_get_text(start, names[i]);
+        at = moment != NULL ? strstr(text, moment) : NULL;
     }
-    if (reason != NULL || message != NULL)
-        describe_output_add(out,
-                            2,
-                            "Because",
-                            "%s%s%s",
-                            reason != NULL ? reason : "",
-                            reason != NULL && message != NULL ? ": " : "",
-                            message != NULL ? message : "");
-    add_container(out, pod);
+    if (at == NULL || time_parse(moment, &us) < 0) {
+        strbuf_add_text(out, text);
+        return;
+    }
+    local_time_format(us, local);
+    strbuf_add(out, text, (size_t)(at - text));
+    strbuf_printf(out, "%s%s", local, at + strlen(moment));
 }
 
 /* Prints when and where the pod could run. */
 static void
 add_outlook(const struct answer *a, struct strbuf *out)
 {
-    const char *message = json_path_text(a->why, "start.message");
+    const struct json *start = json_get(a->why, "start");
+    const char *outlook = json_get_text(start, "outlook");
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (message != NULL)
-        describe_output_add(out, 0, "Outlook", "%s", message);
+    if (outlook == NULL) /* of a controller of the release before */
+        outlook = json_get_text(start, "message");
+    if (outlook != NULL)
+        add_local_times(outlook, start, &text);
     else if (a->why == NULL && a->error.code == -EAGAIN)
-        describe_output_add(out, 0, "Outlook", "%s", a->error.text);
+        strbuf_add_text(&text, a->error.text);
+    if (text.length > 0)
+        describe_output_add(out, 2, "Outlook", "%s", text.text);
 }
 
-/* The pods of a job one by one; of very many those that matter: the one that
- * the answer is about, in the name of all that wait.
+/* ---- Jobs and pods ---- */
+
+/* Of a job of several pods. */
+static void
+add_counts(const struct subject *s, const struct answer *a, struct strbuf *out)
+{
+    static const struct {
+        const char *name;
+        const char *words;
+        bool is_of_job;
+    } counts[] = {
+        {"waiting", "waiting", false},
+        {"placed", "on a node", false},
+        {"succeeded", "succeeded", true},
+        {"failed", "failed", true},
+    };
+    const struct json *status = json_get(s->object, "status");
+    const struct json *pods = json_get(a->why, "pods");
+    const int64_t completions =
+        json_get_int(json_get(s->object, "spec"), "completions", 1);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (completions < 2
+        && json_get_int(json_get(s->object, "spec"), "parallelism", 1) < 2)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        const int64_t n = json_get_int(counts[i].is_of_job ? status : pods,
+                                       counts[i].name,
+                                       0);
+
+        if (n > 0)
+            strbuf_printf(&text,
+                          "%s%lld %s",
+                          text.length > 0 ? ", " : "",
+                          (long long)n,
+                          counts[i].words);
+    }
+    if (text.length > 0)
+        describe_output_add(out, 2, "Pods", "%s", text.text);
+}
+
+/* Of a job that runs, too: why the others do not. */
+static void
+add_first_waiting(const struct subject *s,
+                  const struct json *pod,
+                  const struct answer *a,
+                  struct strbuf *out)
+{
+    const struct json *cause = json_get_path(pod, "status.cause");
+    const char *message = json_get_text(cause, "message");
+
+    if (class_of(s) == JOB_STATE_WAITS || a->pod == NULL || message == NULL)
+        return;
+    describe_output_add(
+        out,
+        2,
+        "Waiting",
+        "%s, the first of %lld: %s (%s)",
+        a->pod,
+        (long long)json_get_int(json_get(a->why, "pods"), "waiting", 1),
+        message,
+        json_get_text(cause, "code"));
+}
+
+/* The pod that the rest is about: the first that waits, or the newest, which
+ * matters only of a job that does not run as it should.
  */
 static int
-add_pods(struct kctl *kctl,
-         const struct target_object *target,
-         struct arena *arena,
+find_pod(struct kctl *kctl,
+         const struct subject *s,
          const struct answer *a,
-         struct strbuf *out,
+         struct arena *arena,
+         struct json **ret_pod,
          struct error *err)
 {
-    const struct json *counts = json_get(a->why, "pods");
-    int64_t waiting = json_get_int(counts, "waiting", 0);
-    int64_t placed = json_get_int(counts, "placed", 0);
-    int64_t ended = json_get_int(counts, "ended", 0);
-    struct target_object one = {&pod_kind, target->namespace, a->pod};
-    struct json *pods = json_array(arena);
-    struct json *pod = NULL;
-    int r = 0;
+    const struct target_object *job = s->target;
+    const struct target_object one = {&pod_kind, job->namespace, a->pod};
+    struct json *pods = NULL;
+    int r;
 
-    if (waiting + placed + ended > PODS_SHOWN && a->pod != NULL) {
-        describe_output_add(out,
-                            0,
-                            "Pods",
-                            "%lld wait, %lld have a node, %lld have ended; the "
-                            "first that waits:",
-                            (long long)waiting,
-                            (long long)placed,
-                            (long long)ended);
-        r = kctl_find(kctl, &one, arena, &pod, err);
-        if (r == 0 && pod != NULL)
-            json_append(arena, pods, pod);
-    } else
-        r = job_pods(kctl, target, arena, &pods, err);
-    for (uint32_t i = 0; r == 0 && i < json_count(pods); i++)
-        add_pod(arena, out, json_at(pods, i), a);
+    *ret_pod = NULL;
+    if (a->pod != NULL)
+        return kctl_find(kctl, &one, arena, ret_pod, err);
+    if (class_of(s) == JOB_STATE_RUNS ? s->cause[0] == '\0' : a->why != NULL)
+        return 0;
+    r = job_pods(kctl, job, arena, &pods, err);
+    if (r == 0 && json_count(pods) > 0)
+        *ret_pod = json_at(pods, json_count(pods) - 1);
     return r;
+}
+
+/* The event is one of every job, or tells what stands above it. */
+static bool
+is_told(const struct subject *s, const struct json *event)
+{
+    static const char *const usual[] = {
+        "BackoffLimitExceeded",
+        "Completed",
+        "FailedScheduling",
+        "Held",
+        "SuccessfulCreate",
+        "SuccessfulDelete",
+    };
+    const char *reason = json_get_text(event, "reason");
+    const char *message = json_get_text(event, "message");
+
+    for (size_t i = 0; reason != NULL && i < ARRAY_SIZE(usual); i++)
+        if (strcmp(reason, usual[i]) == 0)
+            return true;
+    return message != NULL && s->cause[0] != '\0'
+           && strcasestr(message, s->cause) != NULL;
+}
+
+static int
+add_events(struct kctl *kctl,
+           const struct subject *s,
+           struct arena *arena,
+           struct strbuf *out,
+           struct error *err)
+{
+    struct json *events = NULL;
+    int r = object_events_collect(kctl,
+                                  s->target,
+                                  s->target->namespace,
+                                  arena,
+                                  &events,
+                                  err);
+
+    if (r < 0)
+        return r;
+    for (uint32_t i = json_count(events); i-- > 0;)
+        if (is_told(s, json_at(events, i)))
+            json_remove_at(events, i);
+    object_events_add_brief(events, s->target->name, EVENTS, out);
+    return 0;
 }
 
 static int
@@ -433,54 +547,37 @@ explain(struct kctl *kctl,
         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT, pods = STRBUF_INIT;
-    struct answer answer;
-    struct json *job = NULL;
-    int r = kctl_get(kctl, target, arena, &job, err);
-
-    if (r < 0)
-        return r;
-    ask_scheduler(kctl, target, arena, &answer);
-    r = add_pods(kctl, target, arena, &answer, &pods, err);
-    if (r < 0)
-        return r;
-    describe_output_add(
-        &out,
-        0,
-        "Job",
-        "%lld (%s)",
-        (long long)json_get_int(json_get(job, "status"), "id", 0),
-        target->name);
-    if (!add_end(&out, job) && !add_hold(&out, job) && pods.length == 0)
-        describe_output_add(&out,
-                            0,
-                            "Why",
-                            "the controller has not taken it up yet");
-    strbuf_add(&out, pods.text, pods.length);
-    add_outlook(&answer, &out);
-    r = object_events_describe(kctl, target, EVENTS, &out, err);
-    if (r == 0)
-        fwrite(out.text, 1, out.length, stdout);
-    return r;
-}
-
-/* A pod without a job is explained by itself. */
-static int
-explain_pod(struct kctl *kctl,
-            const struct target_object *target,
-            struct json *pod,
-            struct error *err)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const bool is_pod = target->kind == &pod_kind;
     struct answer answer = {0};
-    int r;
+    struct subject s;
+    struct json *pod = NULL;
+    int r = look_up(kctl, target, arena, &s, err);
 
-    if (is_waiting(pod))
+    if (r < 0)
+        return r;
+    add_cause(&s, &out);
+    if (!is_pod || is_waiting(s.object))
         ask_scheduler(kctl, target, arena, &answer);
-    add_pod(arena, &out, pod, &answer);
+    if (!is_pod) {
+        add_counts(&s, &answer, &out);
+        r = find_pod(kctl, &s, &answer, arena, &pod, err);
+        if (r < 0)
+            return r;
+        add_first_waiting(&s, pod, &answer, &out);
+    }
+    add_detail(&s, waiting_message(is_pod ? s.object : pod), &out);
+    add_detail(&s,
+               json_path_text(is_pod ? s.object : pod, "status.message"),
+               &out);
+    if (pod == NULL)
+        add_detail(&s,
+                   json_path_text(s.object, "status.lastRun.message"),
+                   &out);
+    if (is_pod || pod != NULL)
+        add_wait(is_pod ? s.object : pod, &answer, &out);
     add_outlook(&answer, &out);
-    r = object_events_describe(kctl, target, EVENTS, &out, err);
+    r = add_events(kctl, &s, arena, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);
     return r;
@@ -517,7 +614,7 @@ explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
     if (r < 0)
         return r;
     if (job_of(pod) == NULL)
-        return explain_pod(kctl, target, pod, err);
+        return explain(kctl, target, err);
     target->kind = &job_kind;
     target->name = job_of(pod);
     return explain(kctl, target, err);
