@@ -44,7 +44,7 @@ becomes() {
 await() { # OPTIONS...: ksub --wait in the background; its job is $id
     rm -f "$cluster/home/kilntest1/code"
     # shellcheck disable=SC2016 # expanded by the inner shell
-    as kilntest1 sh -c 'ksub --wait "$@" >id 2>&1; echo $? >code' sh "$@" &
+    as kilntest1 sh -c 'ksub --wait "$@" >id 2>said; echo $? >code' sh "$@" &
     wait_for 20 has_id
     id=$(tr -dc 0-9 <"$cluster/home/kilntest1/id")
 }
@@ -55,6 +55,10 @@ exits() { # CODE
     is "and ksub --wait exits with $1" \
         "$(cat "$cluster/home/kilntest1/code")" "$1"
     rm -f "$cluster/home/kilntest1/id"
+}
+tells() { # WORDS: ksub --wait does, in one line, or nothing
+    is "and tells ${1:-nothing}" "$(cat "$cluster/home/kilntest1/said")" \
+        "${1:+ksub: job $id: $1}"
 }
 
 # --- waiting and running ---------------------------------------------------------
@@ -88,23 +92,30 @@ becomes "until it is cancelled, too" Cancelled
 await --wrap true
 becomes "one that succeeds" Completed
 exits 0
+tells
 await --wrap 'exit 3'
 becomes "one that fails" Failed
 exits 3
+tells "Failed on n1, exit code 3"
 await --wrap 'kill -9 $$'
 becomes "one that is killed" Failed
 exits 137
+tells "Failed on n1, killed by signal 9 (SIGKILL)"
 await --time 0:02 --wrap 'trap "exit 0" TERM; sleep 1000 & wait'
 becomes "one that runs into its limit" TimedOut
 exits 137
+tells "TimedOut on n1, over 0:02"
 await --wrap 'trap "exit 0" TERM; sleep 1000 & wait'
 becomes "one that runs" Running
 as kilntest1 kctl cancel "$id" >/dev/null
 becomes "and is cancelled, and ends with 0 at that" Cancelled
 exits 137
+tells "Cancelled on n1, cancelled by kilntest1"
 await -D "$cluster/nowhere" --wrap true
 becomes "one that cannot be started" Failed
 exits 125
+like "and tells why" "$(cat "$cluster/home/kilntest1/said")" \
+    "^ksub: job $id: Failed on n1, working directory '.*/nowhere' .*No such"
 like "a deadline is set" "$(api kilntest1 POST "$jobs" \
     "$(job_json late '"activeDeadlineSeconds":2,' | sed 's,/bin/true",/bin/sleep"\,"1000",')")" \
     '^201 '
@@ -130,4 +141,5 @@ becomes "one whose node is silent" Unknown
 root taint node n1 node.kubernetes.io/out-of-service=x:NoExecute >/dev/null
 becomes "one whose node was given up" NodeFailed
 exits 137
+tells "NodeFailed on n1, node n1 was lost"
 finish

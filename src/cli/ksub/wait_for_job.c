@@ -4,15 +4,21 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/connect/outage_notice.h"
+#include "cli/print/sanitize_text.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/client/informer.h"
 #include "lib/loop/loop.h"
@@ -25,6 +31,38 @@ struct job_wait {
     bool is_gone;
     int exit_code;
 };
+
+/* The words are those of kctl jobs. A run is the job's last; the pod itself may
+ * be gone by now.
+ */
+static void
+say_end(const struct job *job)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT, line = STRBUF_INIT;
+    CLEANUP_FREE char *clean = NULL;
+    enum job_state state = job_find_state(job);
+    const struct job_run *run = job->status.last_run;
+
+    if (state == JOB_STATE_COMPLETED)
+        return;
+    job_reason_find(
+        &(struct job_reason_facts){
+            .job = job,
+            .now_us = clock_real_us(&clock_system),
+            .is_whole = true,
+        },
+        &words);
+    strbuf_printf(&line,
+                  "job %" PRId64 ": %s",
+                  job->status.id,
+                  job_state_words(state)->name);
+    if (run != NULL && run->node_name != NULL && run->node_name[0] != '\0')
+        strbuf_printf(&line, " on %s", run->node_name);
+    if (words.length > 0)
+        strbuf_printf(&line, ", %s", words.text);
+    clean = sanitize_text_dup(line.text);
+    fprintf(stderr, "ksub: %s\n", clean);
+}
 
 static bool
 is_ours(const struct job_wait *f, const struct object *object)
@@ -52,6 +90,7 @@ job_changed(const struct object *old_object,
         return;
     if (job_is_finished(job_of(object))) {
         f->exit_code = job_exit_code(job_of(object));
+        say_end(job_of(object));
         finish(f);
     } else if (new_object == NULL) {
         f->is_gone = true;
