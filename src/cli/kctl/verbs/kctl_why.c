@@ -9,22 +9,19 @@
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/describe_output.h"
 #include "cli/kctl/output/listing.h"
-#include "cli/kctl/output/nearest_nodes.h"
 #include "cli/kctl/output/object_events.h"
+#include "cli/kctl/output/why_answer.h"
 #include "cli/kctl/verbs/command.h"
-#include "cli/print/local_time.h"
 #include "cli/print/sanitize_text.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
-#include "lib/api/pod/refusals.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
 
 #define EVENTS 5
 
@@ -37,39 +34,6 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Example: kctl why 1042",
 };
-
-static const struct json *
-find_condition(const struct json *object, const char *type)
-{
-    const struct json *all = json_get_path(object, "status.conditions");
-
-    for (uint32_t i = 0; i < json_count(all); i++) {
-        const char *name = json_get_text(json_at(all, i), "type");
-
-        if (name != NULL && strcmp(name, type) == 0)
-            return json_at(all, i);
-    }
-    return NULL;
-}
-
-static bool
-holds(const struct json *condition)
-{
-    const char *status = json_get_text(condition, "status");
-
-    return status != NULL && strcmp(status, "True") == 0;
-}
-
-static const char *
-words_of(const struct json *condition)
-{
-    const char *message = json_get_text(condition, "message");
-    const char *reason = json_get_text(condition, "reason");
-
-    if (message != NULL && message[0] != '\0')
-        return message;
-    return reason != NULL ? reason : "no reason is given";
-}
 
 /* ---- The one cause ---- */
 
@@ -201,214 +165,13 @@ waiting_message(const struct json *pod)
     return json_path_text(container, "state.waiting.message");
 }
 
-/* ---- Why no node takes it ---- */
-
-/* The nodes by their reason, as the scheduler finds them now. False: it was not
- * asked, or says something else.
- */
-static bool
-add_reasons(struct strbuf *out, const struct json *why)
-{
-    const struct json *reasons = json_get(why, "reasons");
-
-    for (uint32_t i = 0; i < json_count(reasons); i++) {
-        const struct json *r = json_at(reasons, i);
-
-        describe_output_add(out,
-                            2,
-                            i == 0 ? "Not placed" : "",
-                            "%lld of %lld nodes: %s (%s)",
-                            (long long)json_get_int(r, "nodes", 0),
-                            (long long)json_get_int(why, "nodes", 0),
-                            json_get_text(r, "message"),
-                            json_get_text(r, "code"));
-    }
-    return json_count(reasons) > 0;
-}
-
-/* The nodes by their reason, what time may change first. */
-static void
-add_refusals(struct strbuf *out, const struct json *scheduled)
-{
-    const char *message = words_of(scheduled);
-    struct refusals all;
-
-    if (!refusals_parse(message, &all) || all.count == 0) {
-        describe_output_add(out,
-                            2,
-                            "Not placed",
-                            "%s (%s)",
-                            message,
-                            json_get_text(scheduled, "reason") != NULL
-                                ? json_get_text(scheduled, "reason")
-                                : "Other");
-        return;
-    }
-    for (unsigned i = 0; i < all.count; i++) {
-        const struct refusal *r = &all.items[i];
-
-        if (r->nodes == 0)
-            describe_output_add(out,
-                                2,
-                                i == 0 ? "Not placed" : "",
-                                "%.*s (%s)",
-                                (int)r->length,
-                                r->text,
-                                r->code);
-        else
-            describe_output_add(out,
-                                2,
-                                i == 0 ? "Not placed" : "",
-                                "%u of %u nodes: %.*s (%s)",
-                                r->nodes,
-                                all.total,
-                                (int)r->length,
-                                r->text,
-                                r->code);
-    }
-}
-
-/* No scheduler has reported on the pod; it may be another scheduler's. */
-static void
-add_unclaimed(struct strbuf *out, const struct json *pod)
-{
-    const char *scheduler = json_path_text(pod, "spec.schedulerName");
-
-    describe_output_add(
-        out,
-        2,
-        "Not placed",
-        "no scheduler named '%s' has looked at it yet (NoScheduler)",
-        scheduler != NULL ? scheduler : "default-scheduler");
-}
-
-/* The scheduler is preempting other pods for it. */
-static void
-add_nomination(struct strbuf *out, const struct json *pod)
-{
-    const char *node = json_path_text(pod, "status.nominatedNodeName");
-
-    if (node != NULL)
-        describe_output_add(out,
-                            2,
-                            "Waits for",
-                            "room on %s, which less important pods are leaving "
-                            "(Nominated)",
-                            node);
-}
-
-static bool
-is_waiting(const struct json *pod)
-{
-    const char *phase = json_path_text(pod, "status.phase");
-
-    return json_path_text(pod, "spec.nodeName") == NULL
-           && (phase == NULL || strcmp(phase, "Pending") == 0);
-}
-
-/* The scheduler's answer: for the pod, or for the first pod of the job that
- * waits, as the pods of a job are alike.
- */
-struct answer {
-    const char *pod;        /* its name, or NULL */
-    const struct json *why; /* or NULL... */
-    struct error error;     /* ...and why not */
-};
-
-/* It is no failure when the scheduler cannot be asked: while none leads, or
- * about another user's job.
- */
-static void
-ask_scheduler(struct kctl *kctl,
-              const struct target_object *target,
-              struct arena *arena,
-              struct answer *a)
-{
-    const struct client_request request = {
-        .verb = CLIENT_GET,
-        .kind = target->kind,
-        .namespace = target->namespace,
-        .name = target->name,
-        .subresource = "why",
-        .raw = true,
-    };
-    struct json *why = NULL;
-
-    *a = (struct answer){0};
-    if (kctl_call(kctl, &request, arena, &why, &a->error) < 0)
-        return;
-    a->why = why;
-    a->pod =
-        target->kind == &job_kind ? json_get_text(why, "pod") : target->name;
-}
-
-/* The scheduler's answer of the pod that waits, or, where it cannot be asked,
- * what the pod has of it.
- */
-static void
-add_wait(const struct json *pod, const struct answer *a, struct strbuf *out)
-{
-    const struct json *scheduled = find_condition(pod, "PodScheduled");
-
-    if (!is_waiting(pod))
-        return;
-    if (scheduled == NULL && a->why == NULL)
-        return;
-    if (scheduled == NULL && json_get(a->why, "reasons") == NULL)
-        add_unclaimed(out, pod);
-    else if (!add_reasons(out, a->why) && scheduled != NULL
-             && !holds(scheduled))
-        add_refusals(out, scheduled);
-    add_nomination(out, pod);
-    if (json_count(json_get(a->why, "reasons")) > 0)
-        nearest_nodes_describe(a->why, out);
-}
-
-/* The moment as people have it: the answer has that of the API. */
-static void
-add_local_times(const char *text, const struct json *start, struct strbuf *out)
-{
-    static const char *const names[] = {"from", "notBefore"};
-    const char *moment = NULL, *at = NULL;
-    char local[LOCAL_TIME_SIZE];
-    int64_t us = 0;
-
-    for (size_t i = 0; at == NULL && i < ARRAY_SIZE(names); i++) {
-        moment = json_get_text(start, names[i]);
-        at = moment != NULL ? strstr(text, moment) : NULL;
-    }
-    if (at == NULL || time_parse(moment, &us) < 0) {
-        strbuf_add_text(out, text);
-        return;
-    }
-    local_time_format(us, local);
-    strbuf_add(out, text, (size_t)(at - text));
-    strbuf_printf(out, "%s%s", local, at + strlen(moment));
-}
-
-/* Prints when and where the pod could run. */
-static void
-add_outlook(const struct answer *a, struct strbuf *out)
-{
-    const struct json *start = json_get(a->why, "start");
-    const char *outlook = json_get_text(start, "outlook");
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    if (outlook == NULL) /* of a controller of the release before */
-        outlook = json_get_text(start, "message");
-    if (outlook != NULL)
-        add_local_times(outlook, start, &text);
-    else if (a->why == NULL && a->error.code == -EAGAIN)
-        strbuf_add_text(&text, a->error.text);
-    if (text.length > 0)
-        describe_output_add(out, 2, "Outlook", "%s", text.text);
-}
-
 /* ---- Jobs and pods ---- */
 
 /* Of a job of several pods. */
 static void
-add_counts(const struct subject *s, const struct answer *a, struct strbuf *out)
+add_counts(const struct subject *s,
+           const struct why_answer *a,
+           struct strbuf *out)
 {
     static const struct {
         const char *name;
@@ -449,7 +212,7 @@ add_counts(const struct subject *s, const struct answer *a, struct strbuf *out)
 static void
 add_first_waiting(const struct subject *s,
                   const struct json *pod,
-                  const struct answer *a,
+                  const struct why_answer *a,
                   struct strbuf *out)
 {
     const struct json *cause = json_get_path(pod, "status.cause");
@@ -474,7 +237,7 @@ add_first_waiting(const struct subject *s,
 static int
 find_pod(struct kctl *kctl,
          const struct subject *s,
-         const struct answer *a,
+         const struct why_answer *a,
          struct arena *arena,
          struct json **ret_pod,
          struct error *err)
@@ -549,7 +312,7 @@ explain(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const bool is_pod = target->kind == &pod_kind;
-    struct answer answer = {0};
+    struct why_answer answer = {0};
     struct subject s;
     struct json *pod = NULL;
     int r = look_up(kctl, target, arena, &s, err);
@@ -557,8 +320,8 @@ explain(struct kctl *kctl,
     if (r < 0)
         return r;
     add_cause(&s, &out);
-    if (!is_pod || is_waiting(s.object))
-        ask_scheduler(kctl, target, arena, &answer);
+    if (!is_pod || why_answer_is_waiting(s.object))
+        why_answer_get(kctl, target, arena, &answer);
     if (!is_pod) {
         add_counts(&s, &answer, &out);
         r = find_pod(kctl, &s, &answer, arena, &pod, err);
@@ -575,8 +338,8 @@ explain(struct kctl *kctl,
                    json_path_text(s.object, "status.lastRun.message"),
                    &out);
     if (is_pod || pod != NULL)
-        add_wait(is_pod ? s.object : pod, &answer, &out);
-    add_outlook(&answer, &out);
+        why_answer_add_wait(&answer, is_pod ? s.object : pod, &out);
+    why_answer_add_outlook(&answer, &out);
     r = add_events(kctl, &s, arena, &out, err);
     if (r == 0)
         fwrite(out.text, 1, out.length, stdout);

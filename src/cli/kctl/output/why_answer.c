@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/output/why_answer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/nearest_nodes.h"
+#include "cli/print/local_time.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/pod/refusals.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+static const struct json *
+find_condition(const struct json *object, const char *type)
+{
+    const struct json *all = json_get_path(object, "status.conditions");
+
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        const char *name = json_get_text(json_at(all, i), "type");
+
+        if (name != NULL && strcmp(name, type) == 0)
+            return json_at(all, i);
+    }
+    return NULL;
+}
+
+static bool
+holds(const struct json *condition)
+{
+    const char *status = json_get_text(condition, "status");
+
+    return status != NULL && strcmp(status, "True") == 0;
+}
+
+static const char *
+words_of(const struct json *condition)
+{
+    const char *message = json_get_text(condition, "message");
+    const char *reason = json_get_text(condition, "reason");
+
+    if (message != NULL && message[0] != '\0')
+        return message;
+    return reason != NULL ? reason : "no reason is given";
+}
+
+/* The nodes by their reason, as the scheduler finds them now. False: it was not
+ * asked, or says something else.
+ */
+static bool
+add_reasons(struct strbuf *out, const struct json *why)
+{
+    const struct json *reasons = json_get(why, "reasons");
+
+    for (uint32_t i = 0; i < json_count(reasons); i++) {
+        const struct json *r = json_at(reasons, i);
+
+        describe_output_add(out,
+                            2,
+                            i == 0 ? "Not placed" : "",
+                            "%lld of %lld nodes: %s (%s)",
+                            (long long)json_get_int(r, "nodes", 0),
+                            (long long)json_get_int(why, "nodes", 0),
+                            json_get_text(r, "message"),
+                            json_get_text(r, "code"));
+    }
+    return json_count(reasons) > 0;
+}
+
+/* The nodes by their reason, what time may change first. */
+static void
+add_refusals(struct strbuf *out, const struct json *scheduled)
+{
+    const char *message = words_of(scheduled);
+    struct refusals all;
+
+    if (!refusals_parse(message, &all) || all.count == 0) {
+        describe_output_add(out,
+                            2,
+                            "Not placed",
+                            "%s (%s)",
+                            message,
+                            json_get_text(scheduled, "reason") != NULL
+                                ? json_get_text(scheduled, "reason")
+                                : "Other");
+        return;
+    }
+    for (unsigned i = 0; i < all.count; i++) {
+        const struct refusal *r = &all.items[i];
+
+        if (r->nodes == 0)
+            describe_output_add(out,
+                                2,
+                                i == 0 ? "Not placed" : "",
+                                "%.*s (%s)",
+                                (int)r->length,
+                                r->text,
+                                r->code);
+        else
+            describe_output_add(out,
+                                2,
+                                i == 0 ? "Not placed" : "",
+                                "%u of %u nodes: %.*s (%s)",
+                                r->nodes,
+                                all.total,
+                                (int)r->length,
+                                r->text,
+                                r->code);
+    }
+}
+
+/* No scheduler has reported on the pod; it may be another scheduler's. */
+static void
+add_unclaimed(struct strbuf *out, const struct json *pod)
+{
+    const char *scheduler = json_path_text(pod, "spec.schedulerName");
+
+    describe_output_add(
+        out,
+        2,
+        "Not placed",
+        "no scheduler named '%s' has looked at it yet (NoScheduler)",
+        scheduler != NULL ? scheduler : "default-scheduler");
+}
+
+/* The scheduler is preempting other pods for it. */
+static void
+add_nomination(struct strbuf *out, const struct json *pod)
+{
+    const char *node = json_path_text(pod, "status.nominatedNodeName");
+
+    if (node != NULL)
+        describe_output_add(out,
+                            2,
+                            "Waits for",
+                            "room on %s, which less important pods are leaving "
+                            "(Nominated)",
+                            node);
+}
+
+bool
+why_answer_is_waiting(const struct json *pod)
+{
+    const char *phase = json_path_text(pod, "status.phase");
+
+    return json_path_text(pod, "spec.nodeName") == NULL
+           && (phase == NULL || strcmp(phase, "Pending") == 0);
+}
+
+void
+why_answer_get(struct kctl *kctl,
+               const struct target_object *target,
+               struct arena *arena,
+               struct why_answer *a)
+{
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = target->kind,
+        .namespace = target->namespace,
+        .name = target->name,
+        .subresource = "why",
+        .raw = true,
+    };
+    struct json *why = NULL;
+
+    *a = (struct why_answer){0};
+    if (kctl_call(kctl, &request, arena, &why, &a->error) < 0)
+        return;
+    a->why = why;
+    a->pod =
+        target->kind == &job_kind ? json_get_text(why, "pod") : target->name;
+}
+
+void
+why_answer_add_wait(const struct why_answer *a,
+                    const struct json *pod,
+                    struct strbuf *out)
+{
+    const struct json *scheduled = find_condition(pod, "PodScheduled");
+
+    if (!why_answer_is_waiting(pod))
+        return;
+    if (scheduled == NULL && a->why == NULL)
+        return;
+    if (scheduled == NULL && json_get(a->why, "reasons") == NULL)
+        add_unclaimed(out, pod);
+    else if (!add_reasons(out, a->why) && scheduled != NULL
+             && !holds(scheduled))
+        add_refusals(out, scheduled);
+    add_nomination(out, pod);
+    if (json_count(json_get(a->why, "reasons")) > 0)
+        nearest_nodes_describe(a->why, out);
+}
+
+/* The moment as people have it: the answer has that of the API. */
+static void
+add_local_times(const char *text, const struct json *start, struct strbuf *out)
+{
+    static const char *const names[] = {"from", "notBefore"};
+    const char *moment = NULL, *at = NULL;
+    char local[LOCAL_TIME_SIZE];
+    int64_t us = 0;
+
+    for (size_t i = 0; at == NULL && i < ARRAY_SIZE(names); i++) {
+        moment = json_get_text(start, names[i]);
+        at = moment != NULL ? strstr(text, moment) : NULL;
+    }
+    if (at == NULL || time_parse(moment, &us) < 0) {
+        strbuf_add_text(out, text);
+        return;
+    }
+    local_time_format(us, local);
+    strbuf_add(out, text, (size_t)(at - text));
+    strbuf_printf(out, "%s%s", local, at + strlen(moment));
+}
+
+void
+why_answer_add_outlook(const struct why_answer *a, struct strbuf *out)
+{
+    const struct json *start = json_get(a->why, "start");
+    const char *outlook = json_get_text(start, "outlook");
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (outlook == NULL) /* of a controller of the release before */
+        outlook = json_get_text(start, "message");
+    if (outlook != NULL)
+        add_local_times(outlook, start, &text);
+    else if (a->why == NULL && a->error.code == -EAGAIN)
+        strbuf_add_text(&text, a->error.text);
+    if (text.length > 0)
+        describe_output_add(out, 2, "Outlook", "%s", text.text);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* why_answer.h - what the scheduler answers of a pod that waits, or of a job
+ * (pods/NAME/why, jobs/NAME/why), below the one cause
+ *
+ *   Not placed:  1 of 3 nodes: Insufficient cpu (InsufficientCPU)
+ *   Needs:       2 CPUs on whole cores
+ *   Nearest:     real has 1 CPU free
+ *   Outlook:     it could start at 2026-11-23 13:50:28 at the earliest, on real
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+
+struct arena;
+struct json;
+struct kctl;
+struct strbuf;
+struct target_object;
+
+/* The scheduler's answer: for the pod, or for the first pod of the job that
+ * waits, as the pods of a job are alike.
+ */
+struct why_answer {
+    const char *pod;        /* its name, or NULL */
+    const struct json *why; /* or NULL... */
+    struct error error;     /* ...and why not */
+};
+
+/* It is no failure when the scheduler cannot be asked: while none leads, or
+ * about another user's job.
+ */
+void why_answer_get(struct kctl *kctl,
+                    const struct target_object *target,
+                    struct arena *arena,
+                    struct why_answer *ret_answer);
+
+/* The pod has no node yet. */
+bool why_answer_is_waiting(const struct json *pod);
+
+/* The reasons of the nodes, or, where the scheduler was not asked, those that
+ * the pod has as its condition. Outlook: when and where it could run.
+ */
+void why_answer_add_wait(const struct why_answer *answer,
+                         const struct json *pod,
+                         struct strbuf *out);
+void why_answer_add_outlook(const struct why_answer *answer,
+                            struct strbuf *out);
