@@ -70,6 +70,19 @@ is "states select, by Slurm's codes too" \
 is "so do names" "$(k1 jobs --name 'f*' -o name | paste -sd' ' -)" "job/1 job/2"
 is "accounts" "$(k1 jobs --account chem,physics 2>&1 | cut -c1-12)" "No such jobs"
 is "nodes" "$(k1 jobs --node n9 2>&1 | cut -c1-12)" "No such jobs"
+of_node() { k1 jobs --node "$@" -o name 2>/dev/null | paste -sd' ' -; }
+on() { k1 jobs --name "$1" -o node --no-headers | tr -d ' '; }
+like "one that runs is its node's" "$(of_node "$(on '漢*')")" '(^| )job/3( |$)'
+like "so is one that has ended there" "$(of_node "$(on fails)")" '(^| )job/2( |$)'
+is "of a state, both" "$(of_node "$(on fails)" --state Failed)" "job/2"
+fails_on=$(on fails)
+ok "its pod is deleted" root delete pod job-2-0 --wait
+like "and it is still of that node" "$(of_node "$fails_on" --all)" \
+    '(^| )job/2( |$)'
+is "one that waits is no node's" \
+    "$( (of_node n1; of_node n2) | grep -c job/4)" 0
+is "kctl get selects by node, too" \
+    "$(k1 get jobs --node "$(on fails)" --state Failed -o name)" job/job-2
 is "partitions" "$(k1 jobs -p gpux 2>&1 | cut -c1-12)" "No such jobs"
 is "a limit keeps the newest" "$(k1 jobs --limit 2 -o name | paste -sd' ' -)" \
     "job/4 job/5"
@@ -106,6 +119,8 @@ is "by user" "$(k1 get jobs --user kilntest2 -o name | wc -l)" 1
 is "or partition" "$(k1 get jobs --partition gpux -o name 2>/dev/null)" ""
 like "but jobs alone" "$(k1 get pods --mine 2>&1)" 'choose among jobs'
 status_is "and states that there are" 64 k1 get jobs --state Runing
+status_is "and nodes that may be" 64 k1 jobs --node 'n1&limit=1'
+status_is "but does not watch a node" 64 k1 get jobs --node n1 -w
 
 # --- mistakes -----------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kctl/input/job_selection.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>
@@ -77,6 +78,23 @@ check_text(const char *option, const char *text, struct error *err)
     return 0;
 }
 
+/* Part of a query, where other characters would have to be escaped. */
+static int
+check_node(const char *name, struct error *err)
+{
+    if (name == NULL)
+        return 0;
+    if (name[0] == '\0')
+        return error_set(err, -EINVAL, "--node is empty");
+    for (const char *p = name; *p != '\0'; p++)
+        if (!isalnum((unsigned char)*p) && *p != '-' && *p != '.')
+            return error_set(err,
+                             -EINVAL,
+                             "--node: '%.80s' is no name of a node",
+                             name);
+    return 0;
+}
+
 int
 job_selection_check(struct job_selection *s, struct error *err)
 {
@@ -84,6 +102,8 @@ job_selection_check(struct job_selection *s, struct error *err)
 
     if (r == 0)
         r = check_text("--partition", s->partition, err);
+    if (r == 0)
+        r = check_node(s->node, err);
     if (r == 0 && s->name != NULL && s->name[0] == '\0')
         r = error_set(err, -EINVAL, "--name is empty");
     if (r == 0 && s->account != NULL && s->account[0] == '\0')
@@ -110,8 +130,8 @@ job_selection_check(struct job_selection *s, struct error *err)
 bool
 job_selection_is_empty(const struct job_selection *s)
 {
-    return s->account == NULL && s->name == NULL && s->partition == NULL
-           && s->state == NULL && s->user == NULL;
+    return s->account == NULL && s->name == NULL && s->node == NULL
+           && s->partition == NULL && s->state == NULL && s->user == NULL;
 }
 
 static void
@@ -178,6 +198,20 @@ job_selection_fields(const struct job_selection *s,
     if (more != NULL)
         strbuf_printf(&out, "%s%s", out.length > 0 ? "," : "", more);
     return out.length > 0 ? arena_strdup(arena, out.text) : NULL;
+}
+
+const char *
+job_selection_query(const struct job_selection *s,
+                    const char *more,
+                    struct arena *arena)
+{
+    if (s->node == NULL)
+        return more;
+    return arena_printf(arena,
+                        "%s%skiln.hpc/node=%s",
+                        more != NULL ? more : "",
+                        more != NULL ? "&" : "",
+                        s->node);
 }
 
 const char *

@@ -22,6 +22,7 @@ struct kctl;
 struct job_selection {
     const char *account; /* names of namespaces, with commas between */
     const char *name;    /* a pattern */
+    const char *node;    /* kctl jobs and get alone; the request's query */
     const char *partition;
     const char *state; /* words, with commas between */
     const char *user;
@@ -75,6 +76,13 @@ int job_selection_find_own_user(const struct kctl *kctl,
 const char *job_selection_fields(const struct job_selection *selection,
                                  const char *more,
                                  struct arena *arena);
+
+/* The query of a list of jobs: `more` ("includeObject=Object", or NULL) and the
+ * node. NULL: there is none.
+ */
+const char *job_selection_query(const struct job_selection *selection,
+                                const char *more,
+                                struct arena *arena);
 
 /* The one namespace that is meant; NULL: several, or all. */
 const char *job_selection_namespace(const struct job_selection *selection);

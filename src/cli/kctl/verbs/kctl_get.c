@@ -72,6 +72,11 @@ static const struct option_spec rows[] = {
      .help = "leave the headings out",
      .type = OPTION_FLAG,
      PLACE(no_headings)},
+    {.name = "node",
+     .argument = "NAME",
+     .help = "of jobs, those that run or ran on this node",
+     .type = OPTION_TEXT,
+     PLACE(jobs.node)},
     {.name = "output",
      .letter = 'o',
      .argument = "FORM",
@@ -135,8 +140,13 @@ static const struct option_table table = {
 static struct client_request
 request_of(const struct get_options *o,
            const struct listing_style *style,
-           const struct target_object *object)
+           const struct target_object *object,
+           struct arena *arena)
 {
+    const char *query = o->sort_by != NULL && listing_accept(style) != NULL
+                            ? "includeObject=Object"
+                            : NULL;
+
     return (struct client_request){
         .verb = object->name != NULL ? CLIENT_GET : CLIENT_LIST,
         .kind = object->kind,
@@ -145,9 +155,8 @@ request_of(const struct get_options *o,
         .label_selector = object->name == NULL ? o->label_selector : NULL,
         .field_selector = object->name == NULL ? o->field_selector : NULL,
         .accept = listing_accept(style),
-        .query = o->sort_by != NULL && object->name == NULL
-                         && listing_accept(style) != NULL
-                     ? "includeObject=Object"
+        .query = object->name == NULL
+                     ? job_selection_query(&o->jobs, query, arena)
                      : NULL,
     };
 }
@@ -305,7 +314,7 @@ show(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(listing_freep)
     struct listing *listing = listing_new(style, object->kind);
-    struct client_request request = request_of(o, style, object);
+    struct client_request request = request_of(o, style, object, arena);
     const char *version = NULL;
     size_t count = 0;
     int r = fill(kctl, o, &request, listing, arena, &count, &version, err);
@@ -374,8 +383,14 @@ add_job_selection(struct kctl *kctl,
             || resources->items[i].name != NULL)
             return error_set(err,
                              -EINVAL,
-                             "--mine, --user, --state and --partition choose "
-                             "among jobs, as in 'kctl get jobs --mine'");
+                             "--mine, --user, --state, --partition and --node "
+                             "choose among jobs, as in 'kctl get jobs --mine'");
+    if (o->watches && o->jobs.node != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--node does not go with -w; 'kctl jobs --node %s -w' "
+                         "shows it again",
+                         o->jobs.node);
     if (o->mine && o->jobs.user != NULL)
         return error_set(err, -EINVAL, "--mine does not go with --user");
     if (o->mine)
@@ -422,7 +437,7 @@ show_together(struct kctl *kctl,
                     "");
     for (size_t i = 0; i < resources->count; i++) {
         const struct target_object *object = &resources->items[i];
-        struct client_request request = request_of(o, style, object);
+        struct client_request request = request_of(o, style, object, arena);
         struct json *whole = NULL;
         const char *version = NULL;
         struct error each = {0};
@@ -477,7 +492,7 @@ show_names(struct kctl *kctl,
 
     for (size_t i = 0; i < resources->count; i++) {
         struct client_request request =
-            request_of(o, style, &resources->items[i]);
+            request_of(o, style, &resources->items[i], arena);
         const char *version = NULL;
         struct error each = {0};
         size_t count = 0;

@@ -40,7 +40,6 @@ struct jobs_options {
     struct job_selection selection;
     const char *form;
     const char *label_selector;
-    const char *node;
     const char *since;
     int64_t limit;
     bool all;
@@ -73,7 +72,7 @@ static const struct option_spec rows[] = {
      .argument = "NAME",
      .help = "that run or ran on this node",
      .type = OPTION_TEXT,
-     PLACE(node)},
+     PLACE(selection.node)},
     {.name = "output",
      .letter = 'o',
      .argument = "FORM",
@@ -177,8 +176,7 @@ is_wanted(const struct job_row *row, void *context)
     return job_selection_has(&a->selection,
                              row->namespace,
                              row->name,
-                             row->state)
-           && (a->o->node == NULL || strcmp(a->o->node, row->node) == 0);
+                             row->state);
 }
 
 static int
@@ -212,7 +210,7 @@ fetch(struct kctl *kctl,
         time_format(a->ended_since_us, false, since);
         strbuf_printf(&query, "&kiln.hpc/endedSince=%s", since);
     }
-    request.query = query.text;
+    request.query = job_selection_query(&a->selection, query.text, arena);
     do {
         struct json *page = NULL;
         int r = kctl_call(kctl, &request, arena, &page, err);
@@ -241,7 +239,7 @@ say_nothing_found(const struct asking *a)
         local_time_format_brief(a->ended_since_us,
                                 clock_real_us(&clock_system),
                                 since);
-    if (!job_selection_is_empty(&a->o->selection) || a->o->node != NULL
+    if (!job_selection_is_empty(&a->o->selection)
         || a->o->label_selector != NULL)
         fprintf(stderr,
                 "No such jobs%s%s\n",

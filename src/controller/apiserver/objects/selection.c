@@ -12,6 +12,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -42,6 +43,50 @@ is_too_old(const struct options *o, const struct object *object)
     return ended_at_us != 0 && ended_at_us < o->ended_since_us;
 }
 
+/* ---- Jobs of a node ---- */
+
+static bool
+is_text(const char *text, const char *value)
+{
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+struct node_question {
+    const char *node;
+    bool is_there;
+};
+
+static bool
+visit_pod(const struct object *object, void *context)
+{
+    struct node_question *question = context;
+
+    question->is_there =
+        is_text(pod_of(object)->spec.node_name, question->node);
+    return !question->is_there;
+}
+
+/* A pod of the Job is on the node, or the last that ended was. */
+static bool
+has_been_on(const struct request *q,
+            const struct object *object,
+            const char *node)
+{
+    const struct job_run *run = job_of(object)->status.last_run;
+    struct node_question question = {.node = node};
+
+    if (run != NULL && is_text(run->node_name, node))
+        return true;
+    store_visit_index(q->server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PUBLISHED,
+                      object->meta->uid,
+                      visit_pod,
+                      &question);
+    return question.is_there;
+}
+
 bool
 selection_has(const struct request *q, const struct object *object)
 {
@@ -54,7 +99,9 @@ selection_has(const struct request *q, const struct object *object)
     return !is_too_old(o, object)
            && (o->labels == NULL
                || label_query_matches(o->labels, &object->meta->labels))
-           && (o->fields == NULL || field_query_matches(o->fields, object));
+           && (o->fields == NULL || field_query_matches(o->fields, object))
+           && (o->node == NULL || q->route.kind != &job_kind
+               || has_been_on(q, object, o->node));
 }
 
 static bool
@@ -135,6 +182,8 @@ visit_collected(struct walk *walk)
     if (walk->n_found > 0)
         qsort(walk->found, walk->n_found, sizeof(*walk->found), compare_keys);
     for (size_t i = 0; i < walk->n_found; i++) {
+        if (i > 0 && walk->found[i] == walk->found[i - 1])
+            continue;
         object_key(walk->found[i], key);
         if (walk->after != NULL && strcmp(key, walk->after) <= 0)
             continue;
@@ -142,6 +191,48 @@ visit_collected(struct walk *walk)
             break;
     }
     free(walk->found);
+}
+
+static bool
+collect_owner(const struct object *pod, void *context)
+{
+    struct walk *walk = context;
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const struct object *job = owner != NULL
+                                   ? store_find(walk->q->server->store,
+                                                STORE_PUBLISHED,
+                                                &job_kind,
+                                                pod->meta->namespace,
+                                                owner->name)
+                                   : NULL;
+
+    if (job != NULL && is_text(job->meta->uid, owner->uid))
+        collect(job, walk);
+    return true;
+}
+
+static const char *
+demand(const struct options *o, const char *path)
+{
+    return o->fields != NULL ? field_query_demands(o->fields, path) : NULL;
+}
+
+/* Those that have not ended, and those of each hour; and an hour of the future,
+ * for a clock that was set back.
+ */
+static void
+collect_hours(struct walk *walk,
+              unsigned index,
+              const char *of,
+              int64_t hour,
+              int64_t last_hour)
+{
+    char buffer[64];
+
+    collect_of(walk, index, job_recency(of, JOB_HOUR_ACTIVE, buffer));
+    for (; hour <= last_hour; hour++)
+        collect_of(walk, index, job_recency(of, hour, buffer));
 }
 
 /* Jobs that have not ended, or have of late, have indexes that leave out the
@@ -152,35 +243,40 @@ visit_jobs(struct walk *walk)
 {
     const struct options *o = &walk->q->options;
     const int64_t now = clock_real_us(walk->q->server->clock) / JOB_HOUR_US;
-    int64_t hour = o->ended_since_us / JOB_HOUR_US;
+    const int64_t hour = o->ended_since_us / JOB_HOUR_US;
     const char *value;
-    char buffer[64];
+    int64_t last_hour;
     bool is_active;
 
-    if (walk->q->route.kind != &job_kind || o->fields == NULL)
+    if (walk->q->route.kind != &job_kind
+        || (o->fields == NULL && o->node == NULL))
         return false;
-    value = field_query_demands(o->fields, "status.finished");
+    value = demand(o, "status.finished");
     is_active = value != NULL && strcmp(value, "false") == 0;
-    value = field_query_demands(o->fields, "spec.user");
-    if (value != NULL
-        && (is_active || (hour > 0 && now - hour <= MOST_HOURS))) {
-        collect_of(walk,
-                   JOB_BY_RECENCY,
-                   job_recency(value, JOB_HOUR_ACTIVE, buffer));
-        /* And an hour of the future, for a clock that was set back. */
-        for (; !is_active && hour <= now + 1; hour++)
-            collect_of(walk, JOB_BY_RECENCY, job_recency(value, hour, buffer));
-    } else if (value != NULL || !is_active) {
+    last_hour = is_active ? hour - 1 : now + 1;
+    value = demand(o, "spec.user");
+    if (!is_active && (hour == 0 || now - hour > MOST_HOURS)) {
         return false;
+    } else if (o->node != NULL) {
+        store_visit_index(walk->q->server->store,
+                          &pod_kind,
+                          POD_BY_NODE,
+                          STORE_PUBLISHED,
+                          o->node,
+                          collect_owner,
+                          walk);
+        collect_hours(walk, JOB_BY_LAST_NODE, o->node, hour, last_hour);
+    } else if (value != NULL) {
+        collect_hours(walk, JOB_BY_RECENCY, value, hour, last_hour);
     } else {
         unsigned index = JOB_BY_ACTIVE_STATE;
 
-        value = field_query_demands(o->fields, "status.state");
+        value = demand(o, "status.state");
         if (value == NULL) {
             index = JOB_BY_ACTIVE_PARTITION;
-            value = field_query_demands(o->fields, "spec.partition");
+            value = demand(o, "spec.partition");
         }
-        if (value == NULL)
+        if (value == NULL || !is_active)
             return false;
         collect_of(walk, index, value);
     }

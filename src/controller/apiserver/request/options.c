@@ -138,6 +138,25 @@ parse_ended_since(struct parse *p)
     return false;
 }
 
+/* An addition as well. A job does not change when its pods do, so that a watch
+ * could not tell of it.
+ */
+static bool
+parse_node(struct parse *p)
+{
+    const char *node = find(p, "kiln.hpc/node");
+
+    if (node == NULL)
+        return true;
+    if (node[0] == '\0')
+        reply_bad_request(p->reply, "kiln.hpc/node is empty");
+    else if (p->route->verb == VERB_WATCH)
+        reply_bad_request(p->reply, "kiln.hpc/node is for lists alone");
+    else
+        p->options->node = node;
+    return p->options->node != NULL;
+}
+
 static bool
 parse_version(struct parse *p)
 {
@@ -246,7 +265,7 @@ parse_read(struct parse *p)
 
     if (!parse_integer(p, "timeoutSeconds", &o->timeout_s)
         || !parse_integer(p, "limit", &o->limit) || !parse_version(p)
-        || !parse_selectors(p) || !parse_ended_since(p))
+        || !parse_selectors(p) || !parse_ended_since(p) || !parse_node(p))
         return false;
     if (o->limit < 0)
         o->limit = 0;

@@ -492,10 +492,17 @@ submission_key(const struct object *object, char buffer[64])
 }
 
 const char *
-job_recency(const char *user, int64_t hour, char buffer[64])
+job_recency(const char *of, int64_t hour, char buffer[64])
 {
-    snprintf(buffer, 64, "%" PRId64 "/%.40s", hour, user);
+    snprintf(buffer, 64, "%" PRId64 "/%.40s", hour, of);
     return buffer;
+}
+
+static int64_t
+hour_of(const struct job *job)
+{
+    return job_is_finished(job) ? job_ended_at_us(job) / JOB_HOUR_US
+                                : JOB_HOUR_ACTIVE;
 }
 
 static const char *
@@ -503,10 +510,18 @@ recency_value(const struct object *object, char buffer[64])
 {
     const struct job *job = job_of(object);
 
-    return job_recency(job_find_user(job),
-                       job_is_finished(job) ? job_ended_at_us(job) / JOB_HOUR_US
-                                            : JOB_HOUR_ACTIVE,
-                       buffer);
+    return job_recency(job_find_user(job), hour_of(job), buffer);
+}
+
+static const char *
+last_node_value(const struct object *object, char buffer[64])
+{
+    const struct job *job = job_of(object);
+    const struct job_run *run = job->status.last_run;
+
+    return run != NULL && run->node_name != NULL
+               ? job_recency(run->node_name, hour_of(job), buffer)
+               : NULL;
 }
 
 static const char *
@@ -528,6 +543,7 @@ static const struct kind_index indexes[] = {
     [JOB_BY_SUBMISSION] = {NULL, submission_key},
     [JOB_BY_USER] = {"spec.user", select_user},
     [JOB_BY_RECENCY] = {NULL, recency_value},
+    [JOB_BY_LAST_NODE] = {NULL, last_node_value},
     [JOB_BY_ACTIVE_PARTITION] = {NULL, active_partition},
     [JOB_BY_ACTIVE_STATE] = {NULL, active_state},
 };

@@ -139,16 +139,18 @@ enum job_index {
     JOB_BY_SUBMISSION, /* "UID/SUBMISSION-KEY" */
     JOB_BY_USER,
     JOB_BY_RECENCY,          /* see job_recency */
+    JOB_BY_LAST_NODE,        /* the same of the node of the last run */
     JOB_BY_ACTIVE_PARTITION, /* those that have not ended */
     JOB_BY_ACTIVE_STATE,
 };
 
 /* The value of a user's jobs that have not ended, or that ended in that hour
- * since 1970, so that "what is mine and of late" looks at nothing else.
+ * since 1970, so that "what is mine and of late" looks at nothing else. Several
+ * long names may have one value.
  */
 #define JOB_HOUR_ACTIVE (-1)
 #define JOB_HOUR_US     INT64_C(3600000000)
-const char *job_recency(const char *user, int64_t hour, char buffer[64]);
+const char *job_recency(const char *of, int64_t hour, char buffer[64]);
 
 /* A submission key longer than this is refused, so that the value fits. */
 #define SUBMISSION_KEY_MAX 48
