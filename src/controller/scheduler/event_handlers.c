@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
@@ -211,6 +212,26 @@ observe_handled(const struct scheduler *s,
                                         - began_us);
 }
 
+/* The order of jobs knows first, so that pods that wake are ranked by what it has
+ * learned.
+ */
+static void
+tell_order(const struct scheduler *s,
+           const struct object *object,
+           bool is_waiting,
+           bool has_resources)
+{
+    CLEANUP(pod_view_unrefp)
+    struct pod_view *pod = pod_view_new(object, s->resources);
+
+    if (has_resources) {
+        pod_ranks_pod_bound(s->pod_ranks, pod);
+    } else if (!is_waiting) {
+        pod_ranks_pod_gone(s->pod_ranks, pod);
+        pod_ranks_pod_ended(s->pod_ranks, pod);
+    }
+}
+
 void
 scheduler_pod_changed(struct scheduler *s,
                       const struct object *old_object,
@@ -226,6 +247,13 @@ scheduler_pod_changed(struct scheduler *s,
     bool has_resources = holds_resources(new_object);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
+    if (s->pod_ranks != NULL && !is_waiting
+        && (has_resources != had_resources || was_waiting
+            || old_object == NULL))
+        tell_order(s,
+                   new_object != NULL ? new_object : old_object,
+                   is_waiting,
+                   has_resources);
     if (was_waiting && !is_waiting)
         waiting_ended(s, new_object != NULL ? new_object : old_object);
     if (has_resources)
@@ -281,6 +309,8 @@ scheduler_node_changed(struct scheduler *s,
 {
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
+    if (s->pod_ranks != NULL)
+        pod_ranks_node_changed(s->pod_ranks, old_object, new_object);
     node_changed(s, old_object, new_object);
     observe_handled(s, "Node", old_object, new_object, began_us);
 }

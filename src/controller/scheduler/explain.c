@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
@@ -699,6 +700,24 @@ add_queue(struct explanation *e)
     json_set(e->arena, e->answer, "waiting", waiting);
 }
 
+/* The order of the queue goes by this, where it is not by submission alone. */
+static void
+add_order(struct explanation *e)
+{
+    bool is_guarded = false;
+    double predicted_s =
+        e->queued != NULL && e->s->pod_ranks != NULL
+            ? pod_ranks_predict_s(e->s->pod_ranks, e->queued, &is_guarded)
+            : 0;
+    struct json *order;
+
+    if (predicted_s <= 0)
+        return;
+    order = json_make_object(e->arena, e->answer, "order");
+    json_set_int(e->arena, order, "predictedSeconds", (int64_t)predicted_s);
+    json_set_bool(e->arena, order, "waitedTooLong", is_guarded);
+}
+
 static void
 explain_gate(struct explanation *e)
 {
@@ -737,6 +756,7 @@ explain_pod(struct explanation *e)
     const char *nominated = nominator_node(e->s->handle.nominator, e->pod);
 
     add_queue(e);
+    add_order(e);
     if (cache_is_assumed(e->s->cache, e->pod)) {
         set_state(e, "Binding");
         set_cause(e, "Binding", "it is being bound to its node");

@@ -15,6 +15,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
@@ -551,6 +552,8 @@ scheduler_tick(struct scheduler *s)
 void
 scheduler_start(struct scheduler *s)
 {
+    if (s->pod_ranks != NULL)
+        pod_ranks_start(s->pod_ranks);
     dispatcher_hold(s->dispatcher, false);
     unallocated_pods_retry(s->unallocated_pods);
 }

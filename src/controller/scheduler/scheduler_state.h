@@ -28,6 +28,7 @@ struct binding_cycle;
 struct extender_binder;
 struct cache;
 struct node_finder;
+struct pod_ranks;
 struct extender_rounds;
 struct debugger;
 struct diagnosis;
@@ -52,6 +53,7 @@ struct scheduler {
     struct profile **profiles;
     unsigned n_profiles;
     struct queue *queue;
+    struct pod_ranks *pod_ranks; /* NULL: no profile orders by ranks */
     struct cache *cache;
     struct snapshot snapshot;
     struct node_finder *node_finder;

@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
@@ -157,6 +158,23 @@ eviction_ended(const struct pod_view *preemptor,
         queue_activate(s->queue, preemptor->namespace, preemptor->name);
 }
 
+static struct queue_rank
+rank_pod(const struct queued_pod *pod, void *context)
+{
+    const struct scheduler *s = context;
+
+    return s->pod_ranks != NULL ? pod_ranks_rank(s->pod_ranks, pod)
+                                : (struct queue_rank){0};
+}
+
+static void
+unrank_pod(const struct queued_pod *pod, void *context)
+{
+    const struct scheduler *s = context;
+
+    pod_ranks_unrank(s->pod_ranks, pod);
+}
+
 static const struct node_view *
 find_node(const char *name, void *context)
 {
@@ -208,6 +226,8 @@ make_components(struct scheduler *s)
         .group_of = set->group_of != NULL ? group_of : NULL,
         .refuse_group = refuse_group,
         .held = member_held,
+        .rank = rank_pod,
+        .unrank = unrank_pod,
         .context = s,
     });
     s->cache = cache_new(&(struct cache_settings){
@@ -302,6 +322,8 @@ scheduler_new(const struct scheduler_settings *settings,
     r = make_profiles(s, err);
     if (r < 0)
         return r;
+    if (profile_is_ranked(s->profiles[0])) /* all sort in the same way */
+        s->pod_ranks = pod_ranks_new(settings->clock);
     *ret_scheduler = s;
     s = NULL;
     return 0;
@@ -338,6 +360,7 @@ scheduler_free(struct scheduler *s)
     dispatcher_free(s->dispatcher);
     unallocated_pods_free(s->unallocated_pods);
     queue_free(s->queue);
+    pod_ranks_free(s->pod_ranks);
     node_finder_free(s->node_finder);
     cache_free(s->cache);
     for (unsigned i = 0; i < s->n_profiles; i++)

@@ -110,7 +110,8 @@ struct plugin {
                 struct error *err);
     void (*drop)(void *self);
 
-    /* Queue */
+    /* Queue. `is_ranked`: the order goes by the pods' ranks (queued_pod.h). */
+    bool is_ranked;
     bool (*less)(void *self,
                  const struct queued_pod *a,
                  const struct queued_pod *b);

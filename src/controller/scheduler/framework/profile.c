@@ -171,6 +171,17 @@ profile_less(const struct profile *p,
     return false;
 }
 
+bool
+profile_is_ranked(const struct profile *p)
+{
+    profile_foreach(i, p, POINT_QUEUE_SORT)
+    {
+        if (p->entries[i].plugin->is_ranked)
+            return true;
+    }
+    return false;
+}
+
 static struct answer
 answer_of(unsigned plugin, enum verdict verdict, uint32_t reason)
 {

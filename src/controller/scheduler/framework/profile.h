@@ -98,6 +98,7 @@ unsigned profile_find(const struct profile *p, const char *plugin_name);
 bool profile_less(const struct profile *p,
                   const struct queued_pod *a,
                   const struct queued_pod *b);
+bool profile_is_ranked(const struct profile *p);
 struct answer profile_pre_enqueue(const struct profile *p,
                                   const struct pod_view *pod);
 

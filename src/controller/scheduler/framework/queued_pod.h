@@ -17,6 +17,7 @@
 
 struct pod_group;
 struct profile;
+struct rank_kind;
 struct signature_group;
 struct pod_view;
 
@@ -37,6 +38,16 @@ struct in_flight_mark {
     bool is_event;
 };
 
+/* Where a pod stood in the order when it was last tried (pod_ranks.h): pods of
+ * one kind have the same key, and the lowest goes first.
+ */
+struct queue_rank {
+    struct rank_kind *kind; /* NULL: it is in no order */
+    uint32_t number;        /* of the kind; 0: none */
+    bool is_guarded;        /* it has waited too long */
+    double key;
+};
+
 struct queued_pod {
     struct pod_view *pod;
     struct pod_view *newer; /* what it became while in flight; or NULL */
@@ -53,6 +64,7 @@ struct queued_pod {
     plugin_set pending;       /* who waits for something */
     plugin_set counted;       /* in its profile, as having rejected it */
     uint32_t gate_reason;
+    struct queue_rank rank;
     uint64_t order;   /* of arrival, when all else is equal */
     size_t place;     /* in a heap */
     struct list link; /* sleeping or gated: the longest first */

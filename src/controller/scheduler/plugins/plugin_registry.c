@@ -17,6 +17,7 @@
     KNOW(node_ports)          \
     KNOW(node_unschedulable)  \
     KNOW(numa_fit)            \
+    KNOW(predicted_order)     \
     KNOW(preemption)          \
     KNOW(priority_sort)       \
     KNOW(resources_fit)       \
@@ -54,7 +55,7 @@ static const struct json interpod_args = {
 /* In the order in which they run at every point. */
 const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
-    {.plugin = &submission_order_plugin},
+    {.plugin = &predicted_order_plugin},
     {.plugin = &node_unschedulable_plugin},
     {.plugin = &node_name_plugin},
     {.plugin = &taint_toleration_plugin, .weight = 3},

@@ -282,6 +282,7 @@ queue_pop(struct queue *q)
 
     if (p == NULL)
         return NULL;
+    queue_unrank(q, p);
     if (p->pod_group != NULL)
         queue_fly_group(q, p->pod_group);
     else

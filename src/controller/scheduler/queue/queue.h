@@ -30,6 +30,7 @@ struct object;
 struct pod_view;
 struct profile;
 struct queue;
+struct queue_rank;
 struct queued_pod;
 
 struct queue_settings {
@@ -65,6 +66,12 @@ struct queue_settings {
                                 const struct profile *profile,
                                 void *context);
     void (*held)(const struct queued_pod *pod, void *context);
+
+    /* Rank: where a pod stands that becomes active. Unrank: it is so no more;
+     * of a pod with a kind. Both may be NULL.
+     */
+    struct queue_rank (*rank)(const struct queued_pod *pod, void *context);
+    void (*unrank)(const struct queued_pod *pod, void *context);
     void *context;
 };
 

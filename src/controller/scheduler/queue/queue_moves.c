@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a pod of the queue gets from one state to another. */
+#include <stdio.h>
+
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
@@ -72,6 +74,14 @@ queue_is_backing_off(const struct queue *q, const struct queued_pod *p)
     return p->state != QUEUE_GATED && backoff_end_us(q, p) > queue_now_us(q);
 }
 
+void
+queue_unrank(const struct queue *q, struct queued_pod *p)
+{
+    if (p->rank.kind != NULL && q->settings.unrank != NULL)
+        q->settings.unrank(p, q->settings.context);
+    p->rank.kind = NULL;
+}
+
 /* Where it is no more. */
 void
 queue_take_out(struct queue *q, struct queued_pod *p)
@@ -79,6 +89,7 @@ queue_take_out(struct queue *q, struct queued_pod *p)
     switch (p->state) {
     case QUEUE_ACTIVE:
         heap_remove(q->active, p);
+        queue_unrank(q, p);
         break;
     case QUEUE_BACKOFF:
         heap_remove(q->backoff, p);
@@ -137,6 +148,8 @@ put_active(struct queue *q, struct queued_pod *p)
     entered(q, p, "active");
     if (p->first_at_us == 0)
         p->first_at_us = queue_now_us(q);
+    if (q->settings.rank != NULL)
+        p->rank = q->settings.rank(p, q->settings.context);
     heap_push(q->active, p);
     if (q->settings.activated != NULL)
         q->settings.activated(q->settings.context);
@@ -205,6 +218,18 @@ sign_group(const struct queue *q, const struct pod_group *g)
     return string_ids_add(q->settings.signatures, text.text);
 }
 
+/* Pods that sleep together have one place in the order. */
+static uint32_t
+sign_rank(const struct queue *q, const struct queued_pod *p, uint32_t signature)
+{
+    char text[32];
+
+    if (p->rank.number == 0 || signature == SIGNATURE_NONE)
+        return signature;
+    snprintf(text, sizeof(text), "rank %u %u", p->rank.number, signature);
+    return string_ids_add(q->settings.signatures, text);
+}
+
 /* Equal pods sleep together unless room is being made for this one, or what
  * rejected it looks at other pods too.
  */
@@ -220,9 +245,11 @@ sharing_signature(const struct queue *q, const struct queued_pod *p)
         if ((rejectors & PLUGIN_BIT(i)) != 0
             && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
-    return p->pod_group == NULL
-               ? profile_sign(p->profile, p->pod, q->settings.signatures)
-               : sign_group(q, p->pod_group);
+    return p->pod_group == NULL ? sign_rank(
+               q,
+               p,
+               profile_sign(p->profile, p->pod, q->settings.signatures))
+                                : sign_rank(q, p, sign_group(q, p->pod_group));
 }
 
 /* Of a pod that sleeps alone. */

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/order/pod_ranks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/scheduler/framework/amounts.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/order/start_order.h"
+#include "controller/scheduler/queue/pod_group.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+
+#define SECOND_US 1000000
+
+/* The jobs of one user, limit and size. */
+struct rank_kind {
+    char *text;
+    uint32_t number;
+    unsigned n_jobs;
+    unsigned n_active; /* being tried */
+    double key;
+};
+
+struct ranked_job {
+    struct order_job *job;
+    struct rank_kind *kind;
+    unsigned n_pods;
+    bool has_begun;
+};
+
+struct past_run {
+    struct order_facts facts;
+    int64_t begin_us, ended_us;
+};
+
+struct pod_ranks {
+    struct clock *clock;
+    struct start_order *order;
+    struct map *kinds; /* by text */
+    struct map *jobs;  /* by the keys of their pods */
+    uint32_t last_number;
+    uint32_t *free_numbers; /* of kinds that are gone: numbers stay few */
+    size_t n_free, free_capacity;
+    int64_t machine_mcpu;
+    bool has_started;
+    struct past_run *past; /* before the start */
+    size_t n_past, past_capacity;
+};
+
+struct pod_ranks *
+pod_ranks_new(struct clock *clock)
+{
+    struct pod_ranks *o = xnew(struct pod_ranks);
+
+    o->clock = clock;
+    o->order = start_order_new();
+    o->kinds = map_new();
+    o->jobs = map_new();
+    return o;
+}
+
+static void
+drop_kind(struct pod_ranks *o, struct rank_kind *kind)
+{
+    if (kind->n_jobs > 0 || kind->n_active > 0)
+        return;
+    map_remove(o->kinds, kind->text);
+    xgrow(o->free_numbers, o->n_free, o->free_capacity);
+    o->free_numbers[o->n_free++] = kind->number;
+    free(kind->text);
+    free(kind);
+}
+
+static void
+drop_pod(struct pod_ranks *o, const char *key, struct ranked_job *job)
+{
+    map_remove(o->jobs, key);
+    if (--job->n_pods > 0)
+        return;
+    job->kind->n_jobs--;
+    drop_kind(o, job->kind);
+    free(job);
+}
+
+void
+pod_ranks_free(struct pod_ranks *o)
+{
+    size_t at = 0;
+    const char *key;
+    void *value;
+
+    if (o == NULL)
+        return;
+    while (map_next(o->jobs, &at, &key, &value)) {
+        struct ranked_job *job = value;
+
+        if (--job->n_pods == 0)
+            free(job);
+    }
+    at = 0;
+    while (map_next(o->kinds, &at, NULL, &value)) {
+        struct rank_kind *kind = value;
+
+        free(kind->text);
+        free(kind);
+    }
+    map_free(o->jobs);
+    map_free(o->kinds);
+    start_order_free(o->order);
+    free(o->past);
+    free(o->free_numbers);
+    free(o);
+}
+
+static int64_t
+now_s(const struct pod_ranks *o)
+{
+    return clock_real_us(o->clock) / SECOND_US;
+}
+
+static struct order_facts
+facts_of(const struct pod_view *pod)
+{
+    const int64_t *limit_s = pod->pod->spec.active_deadline_seconds;
+
+    return (struct order_facts){
+        .user = pod->owner,
+        .limit_s = limit_s != NULL ? *limit_s : 0,
+        .mcpu = pod->requests.cpu_milli,
+        .submit_s = pod->eligible_at_us / SECOND_US,
+    };
+}
+
+static struct rank_kind *
+find_kind(struct pod_ranks *o, const struct order_facts *facts)
+{
+    char text[80];
+    struct rank_kind *kind;
+
+    snprintf(text,
+             sizeof(text),
+             "%" PRId64 " %" PRId64 " %" PRId64,
+             facts->user,
+             facts->limit_s,
+             facts->mcpu);
+    kind = map_find(o->kinds, text);
+    if (kind != NULL)
+        return kind;
+    kind = xnew(struct rank_kind);
+    kind->text = xstrdup(text);
+    kind->number =
+        o->n_free > 0 ? o->free_numbers[--o->n_free] : ++o->last_number;
+    map_put(o->kinds, kind->text, kind);
+    return kind;
+}
+
+static struct ranked_job *
+job_new(struct pod_ranks *o, const struct order_facts *facts)
+{
+    struct ranked_job *job = xnew(struct ranked_job);
+
+    job->kind = find_kind(o, facts);
+    job->kind->n_jobs++;
+    return job;
+}
+
+static const char *
+key_of(const struct pod_view *pod, char out[OBJECT_KEY_SIZE])
+{
+    snprintf(out, OBJECT_KEY_SIZE, "%s/%s", pod->namespace, pod->name);
+    return out;
+}
+
+static struct ranked_job *
+find_job(const struct pod_ranks *o, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+
+    return map_find(o->jobs, key_of(pod, key));
+}
+
+/* It waits no longer; of a group, no member does as one of that group. */
+static void
+withdraw(struct pod_ranks *o, struct ranked_job *job)
+{
+    if (job->job != NULL)
+        start_order_end(o->order, job->job, now_s(o));
+    job->job = NULL;
+}
+
+static void
+add_pod(struct pod_ranks *o, const char *key, struct ranked_job *job)
+{
+    struct ranked_job *before = map_find(o->jobs, key);
+
+    if (before != NULL) {
+        withdraw(o, before);
+        drop_pod(o, key, before);
+    }
+    map_put(o->jobs, key, job);
+    job->n_pods++;
+}
+
+static struct ranked_job *
+submit(struct pod_ranks *o, const struct queued_pod *queued)
+{
+    const struct pod_group *g = queued->pod_group;
+    struct order_facts facts = facts_of(queued->pod);
+    struct ranked_job *job;
+
+    for (uint32_t i = 0; g != NULL && i < g->count; i++)
+        if (g->members[i] != queued)
+            facts.mcpu += g->members[i]->pod->requests.cpu_milli;
+    job = job_new(o, &facts);
+    job->job = start_order_submit(o->order, &facts);
+    if (g == NULL)
+        add_pod(o, queued->key, job);
+    for (uint32_t i = 0; g != NULL && i < g->count; i++)
+        add_pod(o, g->members[i]->key, job);
+    return job;
+}
+
+/* Of a group, as many as there are now. */
+static struct ranked_job *
+find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
+{
+    struct ranked_job *job = map_find(o->jobs, queued->key);
+    unsigned count = queued->pod_group != NULL ? queued->pod_group->count : 1;
+
+    return job != NULL && job->job != NULL && job->n_pods == count ? job : NULL;
+}
+
+struct queue_rank
+pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
+{
+    struct ranked_job *job = find_waiting(o, queued);
+    struct order_rank rank;
+
+    if (job == NULL)
+        job = submit(o, queued);
+    rank = start_order_rank(o->order, job->job, now_s(o));
+    if (job->kind->n_active++ == 0)
+        job->kind->key = rank.key;
+    return (struct queue_rank){
+        .kind = job->kind,
+        .number = job->kind->number,
+        .is_guarded = rank.is_guarded,
+        .key = job->kind->key,
+    };
+}
+
+void
+pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued)
+{
+    struct rank_kind *kind = queued->rank.kind;
+
+    kind->n_active--;
+    drop_kind(o, kind);
+}
+
+double
+pod_ranks_predict_s(const struct pod_ranks *o,
+                    const struct queued_pod *queued,
+                    bool *ret_is_guarded)
+{
+    const struct ranked_job *job = find_waiting(o, queued);
+
+    return job != NULL
+               ? start_order_predict_s(o->order, job->job, ret_is_guarded)
+               : 0;
+}
+
+/* ---- The cluster ---- */
+
+static int64_t
+mcpu_of(const struct object *node)
+{
+    const char *cpus =
+        node != NULL
+            ? string_map_find(&node_of(node)->status.allocatable, "cpu")
+            : NULL;
+
+    return cpus != NULL ? quantity_text_milli(cpus) : 0;
+}
+
+void
+pod_ranks_node_changed(struct pod_ranks *o,
+                       const struct object *old_object,
+                       const struct object *new_object)
+{
+    int64_t more_mcpu = mcpu_of(new_object) - mcpu_of(old_object);
+
+    if (more_mcpu == 0)
+        return;
+    o->machine_mcpu += more_mcpu;
+    if (o->has_started)
+        start_order_set_machine(o->order, o->machine_mcpu);
+}
+
+/* One that runs already: the scheduler has just started, or another bound it. */
+static void
+adopt(struct pod_ranks *o, const struct pod_view *pod)
+{
+    struct order_facts facts = facts_of(pod);
+    struct ranked_job *job = job_new(o, &facts);
+    int64_t begin_us = pod_view_start_us(pod);
+    char key[OBJECT_KEY_SIZE];
+
+    if (begin_us == INT64_MAX)
+        begin_us = clock_real_us(o->clock);
+    job->has_begun = true;
+    job->job = start_order_adopt(o->order, &facts, begin_us / SECOND_US);
+    add_pod(o, key_of(pod, key), job);
+}
+
+void
+pod_ranks_pod_bound(struct pod_ranks *o, const struct pod_view *pod)
+{
+    struct ranked_job *job = find_job(o, pod);
+
+    if (job == NULL || job->job == NULL) {
+        adopt(o, pod);
+    } else if (!job->has_begun) {
+        job->has_begun = true;
+        start_order_begin(o->order, job->job, now_s(o));
+    }
+}
+
+void
+pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct ranked_job *job = map_find(o->jobs, key_of(pod, key));
+
+    if (job == NULL)
+        return;
+    if (!job->has_begun || job->n_pods == 1)
+        withdraw(o, job);
+    drop_pod(o, key, job);
+}
+
+void
+pod_ranks_pod_ended(struct pod_ranks *o, const struct pod_view *pod)
+{
+    struct container_state state;
+
+    if (o->has_started || !pod_main_state(pod->pod, &state) || !state.terminated
+        || state.started_at_us <= 0)
+        return;
+    xgrow(o->past, o->n_past, o->past_capacity);
+    o->past[o->n_past++] = (struct past_run){
+        .facts = facts_of(pod),
+        .begin_us = state.started_at_us,
+        .ended_us = state.finished_at_us,
+    };
+}
+
+static int
+compare_ends(const void *a, const void *b)
+{
+    const struct past_run *x = a, *y = b;
+
+    return (x->ended_us > y->ended_us) - (x->ended_us < y->ended_us);
+}
+
+/* The newest counts most, so the oldest comes first. */
+void
+pod_ranks_start(struct pod_ranks *o)
+{
+    o->has_started = true;
+    qsort(o->past, o->n_past, sizeof(*o->past), compare_ends);
+    for (size_t i = 0; i < o->n_past; i++)
+        start_order_learn(o->order,
+                          &o->past[i].facts,
+                          o->past[i].begin_us / SECOND_US,
+                          (o->past[i].ended_us - o->past[i].begin_us)
+                              / SECOND_US);
+    free(o->past);
+    o->past = NULL;
+    o->n_past = o->past_capacity = 0;
+    start_order_set_machine(o->order, o->machine_mcpu);
+}

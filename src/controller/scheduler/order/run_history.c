@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/order/run_history.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/list.h"
+#include "lib/base/map.h"
+
+/* The newest run's part of the means, of its levels and of all users. */
+#define NEWEST        0.3
+#define NEWEST_OF_ALL 0.002
+
+/* Shorter runs are not told apart. */
+#define SHORTEST_S 10
+
+#define LEVELS   3
+#define KEY_SIZE 72
+
+struct run_means {
+    double weight;  /* of how many runs, as good as */
+    double share;   /* run time / limit */
+    double inverse; /* limit / run time */
+};
+
+struct level {
+    struct list link; /* of its user; used last, last */
+    struct run_means means;
+    char key[KEY_SIZE];
+};
+
+struct run_user {
+    struct list levels;
+    unsigned n_levels;
+};
+
+struct run_history {
+    struct run_means all;
+    struct map *users;
+    struct map *levels;
+};
+
+struct run_history *
+run_history_new(void)
+{
+    struct run_history *h = xnew(struct run_history);
+
+    h->users = map_new();
+    h->levels = map_new();
+    return h;
+}
+
+void
+run_history_free(struct run_history *h)
+{
+    size_t at = 0;
+    void *value;
+
+    if (h == NULL)
+        return;
+    while (map_next(h->levels, &at, NULL, &value))
+        free(value);
+    at = 0;
+    while (map_next(h->users, &at, NULL, &value))
+        free(value);
+    map_free(h->levels);
+    map_free(h->users);
+    free(h);
+}
+
+static void
+format_key(const struct run_kind *kind, unsigned level, char out[KEY_SIZE])
+{
+    int length = snprintf(out, KEY_SIZE, "%" PRId64, kind->user);
+
+    if (level > 0)
+        length += snprintf(out + length,
+                           KEY_SIZE - (size_t)length,
+                           " %" PRId64,
+                           kind->limit_s);
+    if (level > 1)
+        snprintf(out + length, KEY_SIZE - (size_t)length, " %u", kind->width);
+}
+
+static struct run_user *
+make_user(struct run_history *h, const char *key)
+{
+    struct run_user *user = map_find(h->users, key);
+
+    if (user == NULL) {
+        user = xnew(struct run_user);
+        list_init(&user->levels);
+        map_put(h->users, key, user);
+    }
+    return user;
+}
+
+/* One user's many limits are that user's own cost. */
+static void
+forget_oldest(struct run_history *h, struct run_user *user)
+{
+    struct level *oldest = container_of(user->levels.next, struct level, link);
+
+    list_remove(&oldest->link);
+    map_remove(h->levels, oldest->key);
+    free(oldest);
+    user->n_levels--;
+}
+
+static struct level *
+make_level(struct run_history *h, struct run_user *user, const char *key)
+{
+    struct level *l = map_find(h->levels, key);
+
+    if (l == NULL) {
+        if (user->n_levels >= RUN_HISTORY_LEVELS)
+            forget_oldest(h, user);
+        l = xnew(struct level);
+        snprintf(l->key, sizeof(l->key), "%s", key);
+        list_init(&l->link);
+        map_put(h->levels, key, l);
+        user->n_levels++;
+    }
+    list_remove(&l->link);
+    list_add_last(&user->levels, &l->link);
+    return l;
+}
+
+static void
+learn(struct run_means *m, double share, double inverse, double newest)
+{
+    m->weight = m->weight * (1 - newest) + 1;
+    m->share += (share - m->share) / m->weight;
+    m->inverse += (inverse - m->inverse) / m->weight;
+}
+
+void
+run_history_add(struct run_history *h,
+                const struct run_kind *kind,
+                int64_t run_s)
+{
+    struct run_user *user;
+    char key[KEY_SIZE];
+    double share, inverse;
+
+    if (run_s <= 0 || kind->limit_s <= 0)
+        return;
+    share = (double)run_s / (double)kind->limit_s;
+    inverse = (double)kind->limit_s
+              / (double)(run_s > SHORTEST_S ? run_s : SHORTEST_S);
+    share = share > 1 ? 1 : share;
+    inverse = inverse < 1 ? 1 : inverse;
+    learn(&h->all, share, inverse, NEWEST_OF_ALL);
+    format_key(kind, 0, key);
+    user = make_user(h, key);
+    for (unsigned i = 0; i < LEVELS; i++) {
+        format_key(kind, i, key);
+        learn(&make_level(h, user, key)->means, share, inverse, NEWEST);
+    }
+}
+
+struct run_prediction
+run_history_predict(struct run_history *h, const struct run_kind *kind)
+{
+    double limit_s = (double)kind->limit_s;
+    double share = h->all.weight > 0 ? h->all.share : 1;
+    double inverse = h->all.weight > 0 ? h->all.inverse : 1;
+    struct run_prediction p;
+
+    for (unsigned i = 0; i < LEVELS; i++) {
+        char key[KEY_SIZE];
+        const struct level *l;
+        const struct run_means *m;
+
+        format_key(kind, i, key);
+        l = map_find(h->levels, key);
+        if (l == NULL)
+            continue;
+        m = &l->means;
+        share = (m->weight * m->share + share) / (m->weight + 1);
+        inverse = (m->weight * m->inverse + inverse) / (m->weight + 1);
+    }
+    p.run_s = fmax(1, fmin(share * limit_s, limit_s));
+    p.short_s = fmax(SHORTEST_S, fmin(limit_s / inverse, p.run_s));
+    return p;
+}
+
+double
+run_prediction_key(const struct run_prediction *p)
+{
+    return log(fmax(p->run_s, SHORTEST_S)) + log(p->short_s);
+}
