@@ -60,7 +60,7 @@ answer_why(const struct client_question *question,
     if (!s->leads || !informers_has_synced(s->informers))
         return -EAGAIN;
     *ret_answer = scheduler_explain(s->scheduler,
-                                    question->pod,
+                                    question->object,
                                     question->is_hypothetical,
                                     arena);
     return 0;

@@ -20,7 +20,9 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
+#include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/refusals.h"
@@ -41,7 +43,7 @@ struct explanation {
     struct json *answer;
     struct pod_view *pod;
     const struct queued_pod *queued; /* NULL: not in the queue */
-    const struct profile *profile;
+    struct profile *profile;
     struct cycle cycle;
     const struct diagnosis *diagnosis;
     struct shortage shortage;
@@ -480,17 +482,6 @@ is_told(const struct explanation *e, const char *words)
     return e->estimate.chance == START_BLOCKED && json_count(reasons) > 0;
 }
 
-/* Pods that wait beside this one. */
-static unsigned long
-count_others(const struct explanation *e)
-{
-    struct queue_counts c = queue_count(e->s->queue);
-    size_t count = c.active + c.backoff + c.unschedulable + c.gated
-                   + c.in_flight + c.in_group;
-
-    return count > 0 && e->queued != NULL ? count - 1 : count;
-}
-
 static void
 add_time(struct explanation *e,
          struct json *start,
@@ -532,7 +523,7 @@ add_start(struct explanation *e)
     struct start_words said = {STRBUF_INIT, STRBUF_INIT};
     struct json *start = json_make_object(e->arena, e->answer, "start");
     struct json *nodes = json_object(e->arena);
-    unsigned long others = count_others(e);
+    size_t before = queue_count_before(e->s->queue, e->pod, e->profile);
 
     json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
     add_time(e, start, "from", e->estimate.from_us);
@@ -547,12 +538,12 @@ add_start(struct explanation *e)
     if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
         tell_node(e, e->estimate.node, &words);
     tell_start(e, words.text, &said);
-    if (e->estimate.chance > START_BLOCKED && others > 0)
+    if (e->estimate.chance > START_BLOCKED && before > 0)
         strbuf_printf(&behind,
-                      "; %lu pod%s wait%s too, and may go first",
-                      others,
-                      others == 1 ? "" : "s",
-                      others == 1 ? "s" : "");
+                      "; %zu pod%s %s before it in the queue",
+                      before,
+                      before == 1 ? "" : "s",
+                      before == 1 ? "is" : "are");
     set_words(e, start, "message", &said, said.tail.text, behind.text);
     set_words(e,
               start,
@@ -697,6 +688,12 @@ add_queue(struct explanation *e)
                  "unschedulable",
                  (int64_t)counts.unschedulable);
     json_set_int(e->arena, waiting, "gated", (int64_t)counts.gated);
+    if (e->queued == NULL || e->queued->state != QUEUE_GATED)
+        json_set_int(
+            e->arena,
+            waiting,
+            "before",
+            (int64_t)queue_count_before(e->s->queue, e->pod, e->profile));
     json_set(e->arena, e->answer, "waiting", waiting);
 }
 
@@ -774,12 +771,12 @@ explain_pod(struct explanation *e)
 }
 
 static void
-explain_unclaimed(struct explanation *e, const struct pod *pod)
+explain_unclaimed(struct explanation *e, const char *scheduler_name)
 {
     const char *words = arena_printf(e->arena,
                                      "no scheduler named '%s' has looked at "
                                      "it yet",
-                                     pod->spec.scheduler_name);
+                                     scheduler_name);
 
     set_state(e, "Waiting");
     set_cause(e, "NoScheduler", words);
@@ -824,9 +821,32 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
     e->closers = closers_of(&e->shortage);
 }
 
+/* All pods of a Job are of one template: one stands for all that wait. NULL:
+ * none waits here.
+ */
+static const struct object *
+find_first_pod(struct explanation *e, const struct object *job)
+{
+    const struct pod_spec *spec = job_of(job)->spec.template_.spec;
+    const char *scheduler_name = spec != NULL ? spec->scheduler_name : NULL;
+    struct json *pods = json_make_object(e->arena, e->answer, "pods");
+    size_t count;
+    const struct queued_pod *first =
+        queue_find_of_job(e->s->queue, job->meta->uid, &count);
+
+    json_set_int(e->arena, pods, "waiting", (int64_t)count);
+    if (first != NULL) {
+        json_set_string(e->arena, e->answer, "pod", first->pod->name);
+        return first->pod->object;
+    }
+    if (scheduler_profile_named(e->s, scheduler_name) == NULL)
+        explain_unclaimed(e, scheduler_name);
+    return NULL;
+}
+
 struct json *
 scheduler_explain(struct scheduler *s,
-                  const struct object *pod,
+                  const struct object *object,
                   bool is_hypothetical,
                   struct arena *arena)
 {
@@ -834,11 +854,16 @@ scheduler_explain(struct scheduler *s,
         .s = s,
         .arena = arena,
         .answer = json_object(arena),
-        .profile = scheduler_profile(s, pod),
     };
+    const struct object *pod = object;
 
+    if (object->kind == &job_kind)
+        pod = find_first_pod(&e, object);
+    if (pod == NULL)
+        return e.answer;
+    e.profile = scheduler_profile(s, pod);
     if (e.profile == NULL) {
-        explain_unclaimed(&e, pod_of(pod));
+        explain_unclaimed(&e, pod_of(pod)->spec.scheduler_name);
         return e.answer;
     }
     open_pod(&e, pod, is_hypothetical);

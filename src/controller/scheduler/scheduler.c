@@ -567,8 +567,12 @@ scheduler_next_us(const struct scheduler *s)
 struct profile *
 scheduler_profile(const struct scheduler *s, const struct object *pod)
 {
-    const char *name = pod_of(pod)->spec.scheduler_name;
+    return scheduler_profile_named(s, pod_of(pod)->spec.scheduler_name);
+}
 
+struct profile *
+scheduler_profile_named(const struct scheduler *s, const char *name)
+{
     if (name == NULL || name[0] == '\0')
         name = SCHEDULER_DEFAULT_NAME;
     for (unsigned i = 0; i < s->n_profiles; i++)

@@ -126,10 +126,11 @@ struct scheduler_counts scheduler_count(const struct scheduler *s);
 
 /* Explains why a pod waits, what it lacks on the nodes that come nearest, and
  * when it could start; in JSON, as doc/api.md describes it. A hypothetical pod
- * need not be in the queue. Nothing in the scheduler changes.
+ * need not be in the queue. Of a Job: for the first of its pods that wait, and
+ * how many these are; no state when none does. Nothing in the scheduler changes.
  */
 struct json *scheduler_explain(struct scheduler *s,
-                               const struct object *pod,
+                               const struct object *object,
                                bool is_hypothetical,
                                struct arena *arena);
 

@@ -77,9 +77,13 @@ struct scheduler {
     uint64_t evicted; /* pods that were told to make room */
 };
 
-/* The profile that schedules the pod, or NULL: another scheduler does. */
+/* The profile that schedules the pod, or NULL: another scheduler does. By the
+ * name in its spec, which may be NULL.
+ */
 struct profile *scheduler_profile(const struct scheduler *s,
                                   const struct object *pod);
+struct profile *scheduler_profile_named(const struct scheduler *s,
+                                        const char *name);
 
 /* "" takes the nomination back. */
 void scheduler_nominate(struct scheduler *s,

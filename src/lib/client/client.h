@@ -112,11 +112,12 @@ struct client_watch_request {
     const char *accept; /* another representation (Table), as text; or NULL */
 };
 
-/* A question about a pod that the API cannot answer itself and passes to the
- * client that can. The pod is borrowed, and lives until the answer is made.
+/* A question about a pod, or all pods of a Job, that the API cannot answer itself
+ * and passes to the client that can. The object is borrowed, and lives until the
+ * answer is made.
  */
 struct client_question {
-    const struct object *pod;
+    const struct object *object;
     bool is_hypothetical; /* there is no such pod: it might be created */
 };
 

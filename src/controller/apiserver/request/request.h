@@ -75,9 +75,8 @@ struct request {
     const char *submission_key;         /* of the create of a Job, or NULL */
     struct content contents[2];         /* that admission took out */
     int64_t job_id;                     /* of a Job being created */
-    const char *group;   /* pods that were bound together, or NULL */
-    bool is_verbose;     /* of /readyz */
-    struct json *answer; /* of a question that was passed on */
+    const char *group; /* pods that were bound together, or NULL */
+    bool is_verbose;   /* of /readyz */
     struct reply reply;
     request_done_fn *done;
     request_done_fn *outer_done; /* of an eviction, around its deletion */

@@ -93,7 +93,7 @@ fail(struct request *q, int code)
 static void
 question_free(struct question *question)
 {
-    object_unref(question->asked.pod);
+    object_unref(question->asked.object);
     responder_unref(question->responder);
     arena_free(question->arena);
     free(question);
@@ -267,7 +267,7 @@ responders_ask(struct request *q,
     question = xnew(struct question);
     question->q = q;
     question->done = done;
-    question->asked.pod = object_ref(object);
+    question->asked.object = object_ref(object);
     question->asked.is_hypothetical = is_hypothetical;
     question->arena = arena_new(0);
     question->timer = timer_new(q->server->loop, give_up, question);

@@ -43,12 +43,12 @@ struct responders *responders_new(struct apiserver *server)
     OWNED_BY(responders_free);
 void responders_stop(struct responders *all);
 
-/* Asks about the pod and calls `done` with the answer, in the request's arena;
+/* Asks about the pod or the Job and calls `done` with the answer, in the request's arena;
  * or the reply is a failure, and the answer is NULL. `done` finishes the
  * request.
  */
 typedef void responder_done_fn(struct request *q, struct json *answer);
 void responders_ask(struct request *q,
-                    const struct object *pod,
+                    const struct object *object,
                     bool is_hypothetical,
                     responder_done_fn *done);

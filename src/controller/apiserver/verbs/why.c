@@ -68,7 +68,17 @@ answer_now(struct request *q, struct json *answer)
 
 /* The scheduler's members go behind those that are there. */
 static void
-finish_answer(struct request *q, struct json *members)
+add_members(struct request *q, struct json *answer, const struct json *members)
+{
+    for (uint32_t i = 0; i < members->count; i++)
+        json_set(q->arena,
+                 answer,
+                 members->members[i].name,
+                 members->members[i].value);
+}
+
+static void
+finish_pod(struct request *q, struct json *members)
 {
     struct json *answer;
 
@@ -77,20 +87,19 @@ finish_answer(struct request *q, struct json *members)
         request_finish(q);
         return;
     }
-    answer = q->answer != NULL ? q->answer : start_answer(q);
-    for (uint32_t i = 0; i < members->count; i++)
-        json_set(q->arena,
-                 answer,
-                 members->members[i].name,
-                 members->members[i].value);
+    answer = start_answer(q);
+    add_members(q, answer, members);
     answer_now(q, answer);
 }
 
 static void
-ask_scheduler(struct request *q, const struct object *pod, bool is_hypothetical)
+ask_scheduler(struct request *q,
+              const struct object *object,
+              bool is_hypothetical,
+              responder_done_fn *done)
 {
     if (user_limits_begin_question(q))
-        responders_ask(q, pod, is_hypothetical, finish_answer);
+        responders_ask(q, object, is_hypothetical, done);
     else
         request_finish(q);
 }
@@ -133,37 +142,27 @@ explain_pod(struct request *q, const struct object *object)
     if (add_pod_end(q, answer, pod_of(object)))
         answer_now(q, answer);
     else
-        ask_scheduler(q, object, false);
+        ask_scheduler(q, object, false, finish_pod);
 }
 
-/* The pods of a job, as far as they are told apart here. */
+/* ---- Jobs ---- */
+
+/* The pods of a job: those that wait are the scheduler's to count. */
 struct job_pods {
-    const struct object *job;
-    const struct object *first; /* of those that wait, by index and attempt */
-    const struct pod *one;      /* that stands for all */
-    uint64_t waiting, placed, ended;
+    int64_t waiting, placed, ended;
 };
 
-static bool
-visit_pod(const struct object *object, void *context)
+/* What the Job's status counts may be a moment behind the scheduler. */
+static struct job_pods
+count_pods(const struct job *job, int64_t waiting)
 {
-    struct job_pods *pods = context;
-    const struct pod *pod = pod_of(object);
+    const struct job_status *s = &job->status;
 
-    if (!meta_is_controlled_by(object->meta, pods->job))
-        return true;
-    pods->one = job_reason_prefer(pods->one, pod);
-    if (pod_is_finished(pod))
-        pods->ended++;
-    else if (is_placed(pod))
-        pods->placed++;
-    else {
-        pods->waiting++;
-        if (pods->first == NULL
-            || strverscmp(object->meta->name, pods->first->meta->name) < 0)
-            pods->first = object;
-    }
-    return true;
+    return (struct job_pods){
+        .waiting = waiting,
+        .placed = s->active > waiting ? s->active - waiting : 0,
+        .ended = s->succeeded + s->failed,
+    };
 }
 
 static void
@@ -171,27 +170,61 @@ add_pods(struct request *q, struct json *answer, const struct job_pods *pods)
 {
     struct json *counts = json_make_object(q->arena, answer, "pods");
 
-    json_set_int(q->arena, counts, "waiting", (int64_t)pods->waiting);
-    json_set_int(q->arena, counts, "placed", (int64_t)pods->placed);
-    json_set_int(q->arena, counts, "ended", (int64_t)pods->ended);
+    json_set_int(q->arena, counts, "waiting", pods->waiting);
+    json_set_int(q->arena, counts, "placed", pods->placed);
+    json_set_int(q->arena, counts, "ended", pods->ended);
+}
+
+/* A job may have 20,000 pods: the one that says most is looked for among some of
+ * them.
+ */
+#define PODS_LOOKED_AT 256
+
+struct choice {
+    const struct object *job;
+    const struct pod *pod;
+    unsigned looked;
+};
+
+static bool
+visit_pod(const struct object *object, void *context)
+{
+    struct choice *c = context;
+
+    if (meta_is_controlled_by(object->meta, c->job))
+        c->pod = job_reason_prefer(c->pod, pod_of(object));
+    return ++c->looked < PODS_LOOKED_AT;
+}
+
+static const struct pod *
+choose_pod(const struct request *q, const struct object *job)
+{
+    struct choice c = {.job = job};
+
+    store_visit_index(q->server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PUBLISHED,
+                      job->meta->uid,
+                      visit_pod,
+                      &c);
+    return c.pod;
 }
 
 /* The part for people: the state and the cause of kiln-states(7) and
  * kiln-reasons(7), as they stand in tables.
  */
 static void
-add_status(struct request *q,
-           struct json *answer,
-           const struct job *job,
-           const struct pod *pod)
+add_status(struct request *q, struct json *answer, const struct object *object)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const struct job *job = job_of(object);
     struct json *status = json_make_object(q->arena, answer, "status");
     struct json *cause;
     enum job_reason reason = job_reason_find(
         &(struct job_reason_facts){
             .job = job,
-            .pod = pod,
+            .pod = choose_pod(q, object),
             .now_us = clock_real_us(q->server->clock),
             .is_whole = true, /* nobody else may ask */
         },
@@ -254,27 +287,60 @@ explain_job_alone(struct request *q,
     answer_now(q, answer);
 }
 
+static const struct object *
+find_object(struct request *q)
+{
+    return store_find(q->server->store,
+                      STORE_PUBLISHED,
+                      q->route.kind,
+                      q->route.namespace,
+                      q->route.name);
+}
+
+/* The scheduler tells no state of a job none of whose pods waits. */
+static void
+finish_job(struct request *q, struct json *members)
+{
+    const struct object *object = find_object(q);
+    struct json *answer;
+    struct job_pods pods;
+
+    user_limits_end_stream(q, USER_ASKING);
+    if (members == NULL || object == NULL) {
+        if (object == NULL)
+            write_not_found(q);
+        request_finish(q);
+        return;
+    }
+    answer = start_answer(q);
+    add_status(q, answer, object);
+    pods = count_pods(job_of(object),
+                      json_get_int(json_get(members, "pods"), "waiting", 0));
+    add_members(q, answer, members);
+    add_pods(q, answer, &pods);
+    if (json_get(answer, "state") == NULL)
+        explain_job_alone(q, answer, object, &pods);
+    else
+        answer_now(q, answer);
+}
+
+/* Of one that is held what does not run waits. */
 static void
 explain_job(struct request *q, const struct object *object)
 {
-    struct job_pods pods = {.job = object};
+    const struct job *job = job_of(object);
+    struct json *answer;
+    struct job_pods pods;
 
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PUBLISHED,
-                      object->meta->uid,
-                      visit_pod,
-                      &pods);
-    q->answer = start_answer(q);
-    add_status(q, q->answer, job_of(object), pods.one);
-    add_pods(q, q->answer, &pods);
-    if (pods.first == NULL || job_is_held(job_of(object))) {
-        explain_job_alone(q, q->answer, object, &pods);
+    if (!job_is_finished(job) && !job_is_held(job)) {
+        ask_scheduler(q, object, false, finish_job);
         return;
     }
-    json_set_string(q->arena, q->answer, "pod", pods.first->meta->name);
-    ask_scheduler(q, pods.first, false);
+    pods = count_pods(job, job->status.active - job->status.ready);
+    answer = start_answer(q);
+    add_status(q, answer, object);
+    add_pods(q, answer, &pods);
+    explain_job_alone(q, answer, object, &pods);
 }
 
 /* Kiln's own, which recordings of upstream do not know. */
@@ -294,11 +360,7 @@ refuse_unknown(struct request *q)
 void
 verb_get_why(struct request *q)
 {
-    const struct object *object = store_find(q->server->store,
-                                             STORE_PUBLISHED,
-                                             q->route.kind,
-                                             q->route.namespace,
-                                             q->route.name);
+    const struct object *object = find_object(q);
 
     if (q->server->policy->is_conformance)
         refuse_unknown(q);
@@ -377,5 +439,5 @@ why_explain_new(struct request *q, struct json *tree)
     }
     pod = object_new(&pod_kind, wanted);
     q->route.name = pod->meta->name;
-    ask_scheduler(q, pod, true);
+    ask_scheduler(q, pod, true, finish_pod);
 }

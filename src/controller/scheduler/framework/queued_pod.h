@@ -53,6 +53,7 @@ struct queued_pod {
     struct pod_view *newer; /* what it became while in flight; or NULL */
     char *key;              /* "namespace/name" */
     bool is_deleted;        /* while it was in flight */
+    bool is_ordered;        /* among those that compete (queue_order.h) */
     struct profile *profile;
     enum queue_state state;
     unsigned attempts;
@@ -68,6 +69,7 @@ struct queued_pod {
     uint64_t order;   /* of arrival, when all else is equal */
     size_t place;     /* in a heap */
     struct list link; /* sleeping or gated: the longest first */
+    struct list of_job; /* with the others of its Job (waiting_jobs.h) */
     struct in_flight_mark mark;
     struct signature_group
         *group; /* of equal pods: asleep in it, or woken from it */

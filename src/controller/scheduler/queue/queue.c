@@ -11,8 +11,10 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
 #include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
+#include "controller/scheduler/queue/waiting_jobs.h"
 #include "controller/scheduler/queue/wake_strategy.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -56,6 +58,8 @@ queue_new(const struct queue_settings *settings)
     if (q->settings.leftover_us == 0)
         q->settings.leftover_us = 300 * SECOND_US;
     q->pods = map_new();
+    q->jobs = waiting_jobs_new();
+    q->order = queue_order_new(active_less, q);
     q->active = heap_new(active_less, q, place);
     q->backoff = heap_new(backoff_less, q, place);
     q->unschedulable_pods = unschedulable_pods_new(active_less, q);
@@ -96,6 +100,8 @@ queue_free(struct queue *q)
     unschedulable_pods_free(q->unschedulable_pods);
     heap_free(q->active);
     heap_free(q->backoff);
+    waiting_jobs_free(q->jobs);
+    queue_order_free(q->order);
     map_free(q->pods);
     free(q);
 }
@@ -117,6 +123,22 @@ find_pod(const struct queue *q, const struct pod_view *pod)
     return map_find(q->pods, key_of(pod->namespace, pod->name, key));
 }
 
+/* Known by its name and its Job, in whatever state. */
+static void
+put_pod(struct queue *q, struct queued_pod *p)
+{
+    map_put(q->pods, p->key, p);
+    waiting_jobs_add(q->jobs, p);
+}
+
+static void
+take_pod(struct queue *q, struct queued_pod *p)
+{
+    map_remove(q->pods, p->key);
+    waiting_jobs_remove(q->jobs, p);
+    queue_leave_order(q, p);
+}
+
 void
 queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
 {
@@ -134,18 +156,41 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     p->gate_reason = STRING_ID_NONE;
     list_init(&p->link);
     list_init(&p->mark.link);
-    map_put(q->pods, p->key, p);
+    put_pod(q, p);
     queue_join_group(q, p);
     q->event = "PodAdd";
     queue_enter(q, p);
 }
 
-static void
-set_pod(struct queued_pod *p, struct pod_view *pod)
+/* Whether it stays where it is in the order. */
+static bool
+is_sorted_alike(const struct queued_pod *p, struct pod_view *pod)
 {
+    struct queued_pod newer = *p;
+
+    newer.pod = pod;
+    return !profile_less(p->profile, p, &newer)
+           && !profile_less(p->profile, &newer, p);
+}
+
+static void
+set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
+{
+    bool moves = p->is_ordered && !is_sorted_alike(p, pod);
+    bool changes_job = !waiting_jobs_is_same_job(p->pod, pod)
+                       && map_find(q->pods, p->key) == p;
+
+    if (moves)
+        queue_leave_order(q, p);
+    if (changes_job)
+        waiting_jobs_remove(q->jobs, p);
     pod_view_ref(pod);
     pod_view_unref(p->pod);
     p->pod = pod;
+    if (moves)
+        queue_enter_order(q, p);
+    if (changes_job)
+        waiting_jobs_add(q->jobs, p);
 }
 
 void
@@ -186,7 +231,7 @@ update_waiting(struct queue *q,
     q->event = "PodUpdate";
     queue_take_out(q, p);
     queue_wake_next(q, p);
-    set_pod(p, pod);
+    set_pod(q, p, pod);
     for (unsigned i = 0; i < n && strategy == WAKE_SKIP; i++)
         strategy = wake_strategy(p, &events[i], old_object, pod->object);
     if (strategy == WAKE_SKIP && was_gated)
@@ -205,7 +250,7 @@ update_member(struct queue *q,
     unsigned n = events_of_pod_update(old_object, pod->object, false, events);
 
     q->event = "PodUpdate";
-    set_pod(p, pod);
+    set_pod(q, p, pod);
     for (unsigned i = 0; i < n; i++)
         queue_update_member(q, p, &events[i], old_object, pod->object);
 }
@@ -228,11 +273,11 @@ queue_update(struct queue *q,
         update_in_flight(q, p, old_object, pod);
         break;
     case QUEUE_ACTIVE:
-        set_pod(p, pod);
+        set_pod(q, p, pod);
         heap_moved(q->active, p);
         break;
     case QUEUE_BACKOFF:
-        set_pod(p, pod);
+        set_pod(q, p, pod);
         break;
     case QUEUE_UNSCHEDULABLE:
     case QUEUE_GATED:
@@ -248,10 +293,11 @@ void
 queue_remove(struct queue *q, const char *namespace, const char *name)
 {
     char key[KEY_SIZE];
-    struct queued_pod *p = map_remove(q->pods, key_of(namespace, name, key));
+    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
 
     if (p == NULL)
         return;
+    take_pod(q, p);
     if (p->state == QUEUE_IN_FLIGHT) {
         p->is_deleted = true;
         return;
@@ -312,11 +358,11 @@ replay_event(const struct cluster_event *event,
 
 /* It becomes what the API has said of it meanwhile. */
 static bool
-take_newer(struct queued_pod *p)
+take_newer(struct queue *q, struct queued_pod *p)
 {
     if (p->newer == NULL)
         return false;
-    set_pod(p, p->newer);
+    set_pod(q, p, p->newer);
     pod_view_unref(p->newer);
     p->newer = NULL;
     return true;
@@ -334,14 +380,17 @@ queue_fail(struct queue *q, struct queued_pod *pod TAKES)
         queued_pod_free(p);
         return;
     }
-    is_elsewhere = take_newer(p) && queue_has_other_group(q, p, p->pod);
+    is_elsewhere = take_newer(q, p) && queue_has_other_group(q, p, p->pod);
     if (is_elsewhere) {
         queue_leave_group(q, p);
         queue_join_group(q, p);
     }
     p->failed_at_us = queue_now_us(q);
-    if (!q->settings.is_sharing)
+    if (!q->settings.is_sharing) {
+        queue_leave_order(q, p);
         p->queued_at_us = p->failed_at_us;
+        queue_enter_order(q, p);
+    }
     if ((p->unschedulable | p->pending) == 0)
         replay.strategy = WAKE_AFTER_BACKOFF;
     else
@@ -364,7 +413,7 @@ queue_leave(struct queue *q, struct queued_pod *pod)
     queue_wake_next(q, pod);
     queue_leave_group(q, pod);
     if (!pod->is_deleted)
-        map_remove(q->pods, pod->key);
+        take_pod(q, pod);
 }
 
 /* False: it is gone, or there is another of its name. */
@@ -375,8 +424,8 @@ put_back(struct queue *q, struct queued_pod *pod TAKES)
         queued_pod_free(pod);
         return false;
     }
-    take_newer(pod);
-    map_put(q->pods, pod->key, pod);
+    take_newer(q, pod);
+    put_pod(q, pod);
     pod->failed_at_us = queue_now_us(q);
     queue_join_group(q, pod);
     return true;
@@ -554,6 +603,28 @@ queue_find(const struct queue *q, const char *namespace, const char *name)
     char key[KEY_SIZE];
 
     return map_find(q->pods, key_of(namespace, name, key));
+}
+
+const struct queued_pod *
+queue_find_of_job(const struct queue *q, const char *job_uid, size_t *ret_count)
+{
+    return waiting_jobs_find(q->jobs, job_uid, ret_count);
+}
+
+size_t
+queue_count_before(const struct queue *q,
+                   struct pod_view *pod,
+                   struct profile *profile)
+{
+    const struct queued_pod *p = find_pod(q, pod);
+    struct queued_pod unknown = {
+        .pod = pod,
+        .profile = profile,
+        .queued_at_us = queue_now_us(q),
+        .order = q->arrivals,
+    };
+
+    return queue_order_before(q->order, p != NULL ? p : &unknown);
 }
 
 void

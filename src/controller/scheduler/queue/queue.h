@@ -143,6 +143,17 @@ struct queue_counts {
 struct queue_counts queue_count(const struct queue *q);
 const struct queued_pod *
 queue_find(const struct queue *q, const char *namespace, const char *name);
+
+/* Of job: the pod of that Job that came first, and how many of it there are;
+ * NULL: none. Before: how many are sorted before the pod, which may be unknown
+ * here; gated ones do not count. Neither looks at all pods.
+ */
+const struct queued_pod *queue_find_of_job(const struct queue *q,
+                                           const char *job_uid,
+                                           size_t *ret_count);
+size_t queue_count_before(const struct queue *q,
+                          struct pod_view *pod,
+                          struct profile *profile);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 

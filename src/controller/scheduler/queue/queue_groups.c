@@ -265,6 +265,7 @@ static void
 put_in_group(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_IN_GROUP;
+    queue_enter_order(q, p);
     q->n_in_group++;
     p->pod_group->n_ready++;
 }

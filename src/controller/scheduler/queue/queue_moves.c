@@ -8,6 +8,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
 #include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "lib/base/clock.h"
@@ -82,6 +83,22 @@ queue_unrank(const struct queue *q, struct queued_pod *p)
     p->rank.kind = NULL;
 }
 
+void
+queue_enter_order(struct queue *q, struct queued_pod *p)
+{
+    if (!p->is_ordered)
+        queue_order_add(q->order, p);
+    p->is_ordered = true;
+}
+
+void
+queue_leave_order(struct queue *q, struct queued_pod *p)
+{
+    if (p->is_ordered)
+        queue_order_remove(q->order, p);
+    p->is_ordered = false;
+}
+
 /* Where it is no more. */
 void
 queue_take_out(struct queue *q, struct queued_pod *p)
@@ -142,6 +159,15 @@ entered(const struct queue *q, struct queued_pod *p, const char *where)
 }
 
 static void
+set_rank(struct queue *q, struct queued_pod *p, struct queue_rank rank)
+{
+    if (rank.number != p->rank.number || rank.is_guarded != p->rank.is_guarded
+        || rank.key < p->rank.key || rank.key > p->rank.key)
+        queue_leave_order(q, p);
+    p->rank = rank;
+}
+
+static void
 put_active(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_ACTIVE;
@@ -149,7 +175,8 @@ put_active(struct queue *q, struct queued_pod *p)
     if (p->first_at_us == 0)
         p->first_at_us = queue_now_us(q);
     if (q->settings.rank != NULL)
-        p->rank = q->settings.rank(p, q->settings.context);
+        set_rank(q, p, q->settings.rank(p, q->settings.context));
+    queue_enter_order(q, p);
     heap_push(q->active, p);
     if (q->settings.activated != NULL)
         q->settings.activated(q->settings.context);
@@ -159,6 +186,7 @@ void
 queue_put_gated(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_GATED;
+    queue_leave_order(q, p);
     entered(q, p, "gated");
     list_add_last(&q->gated, &p->link);
     q->n_gated++;
@@ -277,6 +305,7 @@ put_unschedulable(struct queue *q, struct queued_pod *p)
     if (signature == SIGNATURE_NONE && p->group != NULL)
         queue_wake_next(q, p);
     p->state = QUEUE_UNSCHEDULABLE;
+    queue_enter_order(q, p);
     entered(q, p, "unschedulable");
     unschedulable_pods_add(q->unschedulable_pods, p, signature, hints);
     list_add_last(&q->unschedulable, &p->link);
@@ -286,6 +315,7 @@ static void
 put_backoff(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_BACKOFF;
+    queue_enter_order(q, p);
     entered(q, p, "backoff");
     p->backoff_end_us = backoff_end_us(q, p);
     heap_push(q->backoff, p);

@@ -16,11 +16,15 @@ struct heap;
 struct in_flight;
 struct map;
 struct pod_group;
+struct queue_order;
 struct unschedulable_pods;
+struct waiting_jobs;
 
 struct queue {
     struct queue_settings settings;
-    struct map *pods; /* key to struct queued_pod */
+    struct map *pods;          /* key to struct queued_pod */
+    struct waiting_jobs *jobs; /* the same, by Job */
+    struct queue_order *order; /* the same, but for gated ones */
     struct heap *active;
     struct heap *backoff;
     struct unschedulable_pods *unschedulable_pods;
@@ -56,6 +60,10 @@ void queue_requeue(struct queue *q,
                    struct queued_pod *p,
                    enum wake_strategy strategy);
 void queue_wake_next(struct queue *q, struct queued_pod *p);
+
+/* Among the pods that compete, or not: gated ones do not. */
+void queue_enter_order(struct queue *q, struct queued_pod *p);
+void queue_leave_order(struct queue *q, struct queued_pod *p);
 
 /* A pod that was popped. */
 void queue_begin_flight(struct queue *q, struct queued_pod *p);

@@ -137,6 +137,157 @@ free_room(struct bench *b)
     queue_event(b->queue, &event_assigned_pod_delete, NULL, NULL);
 }
 
+static size_t
+count_before(const struct bench *b, const char *name)
+{
+    const struct queued_pod *p = queue_find(b->queue, "d", name);
+
+    ck_assert_ptr_nonnull(p);
+    return queue_count_before(b->queue, p->pod, b->profile);
+}
+
+/* Whatever their state. */
+START_TEST(a_pod_knows_how_many_are_before_it)
+{
+    struct bench *b = bench_new(true);
+
+    add(b, "low", 0);
+    add(b, "high", 5);
+    add(b, "low2", 0);
+    pop_and_fail(b, "high");
+
+    ck_assert_uint_eq(count_before(b, "high"), 0);
+    ck_assert_uint_eq(count_before(b, "low"), 1);
+    ck_assert_uint_eq(count_before(b, "low2"), 2);
+    pop_and_place(b, "low");
+    ck_assert_uint_eq(count_before(b, "low2"), 1);
+    queue_remove(b->queue, "d", "high");
+    ck_assert_uint_eq(count_before(b, "low2"), 0);
+    bench_free(b);
+}
+END_TEST
+
+/* Upstream's order: what failed goes behind those that have not. */
+START_TEST(without_sharing_a_pod_that_failed_is_behind)
+{
+    struct bench *b = bench_new(false);
+
+    add(b, "first", 0);
+    add(b, "second", 0);
+    pop_and_fail(b, "first");
+
+    ck_assert_uint_eq(count_before(b, "second"), 0);
+    ck_assert_uint_eq(count_before(b, "first"), 1);
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(gated_pods_are_before_nobody)
+{
+    struct bench *b = bench_new(true);
+    struct pod_view *gated = pod_view_new(
+        fake_client_put(b->api,
+                        &pod_kind,
+                        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},"
+                        "\"spec\":{\"schedulingGates\":[{\"name\":\"a/b\"}],"
+                        "\"containers\":[{\"name\":\"c\"}]}}"),
+        b->handle.resources);
+
+    queue_add(b->queue, gated, b->profile);
+    fake_clock_advance(&b->time, 1000);
+    add(b, "p", 0);
+    ck_assert_uint_eq(count_before(b, "p"), 0);
+    queue_activate(b->queue, "d", "g");
+    ck_assert_uint_eq(count_before(b, "p"), 0);
+    queue_remove(b->queue, "d", "g");
+    ck_assert_uint_eq(count_before(b, "p"), 0);
+    pod_view_unref(gated);
+    bench_free(b);
+}
+END_TEST
+
+static void
+add_of_job(struct bench *b, const char *name, const char *uid)
+{
+    char json[512];
+    struct pod_view *pod;
+
+    snprintf(json,
+             sizeof(json),
+             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\","
+             "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
+             "\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]},"
+             "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
+             name,
+             uid);
+    pod = pod_view_new(fake_client_put(b->api, &pod_kind, json),
+                       b->handle.resources);
+    if (queue_find(b->queue, "d", name) != NULL)
+        queue_update(b->queue,
+                     queue_find(b->queue, "d", name)->pod->object,
+                     pod,
+                     b->profile);
+    else
+        queue_add(b->queue, pod, b->profile);
+    pod_view_unref(pod);
+    fake_clock_advance(&b->time, 1000);
+}
+
+static size_t
+count_of_job(const struct bench *b, const char *uid)
+{
+    size_t count;
+
+    queue_find_of_job(b->queue, uid, &count);
+    return count;
+}
+
+START_TEST(pods_are_found_by_their_job)
+{
+    struct bench *b = bench_new(true);
+    size_t count;
+
+    add_of_job(b, "a0", "A");
+    add_of_job(b, "b0", "B");
+    add_of_job(b, "a1", "A");
+    add(b, "alone", 0);
+
+    ck_assert_str_eq(queue_find_of_job(b->queue, "A", &count)->pod->name, "a0");
+    ck_assert_uint_eq(count, 2);
+    pop_and_fail(b, "a0");
+    ck_assert_uint_eq(count_of_job(b, "A"), 2);
+    pop_and_place(b, "b0");
+    ck_assert_uint_eq(count_of_job(b, "B"), 0);
+    queue_remove(b->queue, "d", "a0");
+    ck_assert_str_eq(queue_find_of_job(b->queue, "A", &count)->pod->name, "a1");
+    ck_assert_uint_eq(count, 1);
+    add_of_job(b, "a1", "B"); /* it has another owner now */
+    ck_assert_uint_eq(count_of_job(b, "A"), 0);
+    ck_assert_uint_eq(count_of_job(b, "B"), 1);
+    bench_free(b);
+}
+END_TEST
+
+/* It is gone at once, and its cycle ends with nothing left of it. */
+START_TEST(a_pod_that_goes_in_flight_is_of_no_job_and_before_nobody)
+{
+    struct bench *b = bench_new(true);
+    struct queued_pod *flying;
+
+    add_of_job(b, "a0", "A");
+    add_of_job(b, "a1", "A");
+    flying = queue_pop(b->queue);
+    queue_remove(b->queue, "d", "a0");
+
+    ck_assert_uint_eq(count_of_job(b, "A"), 1);
+    ck_assert_uint_eq(count_before(b, "a1"), 0);
+    queue_fail(b->queue, flying);
+    ck_assert_uint_eq(count_of_job(b, "A"), 1);
+    ck_assert_uint_eq(count_before(b, "a1"), 0);
+    bench_free(b);
+}
+END_TEST
+
 START_TEST(the_highest_priority_comes_first_then_the_oldest)
 {
     struct bench *b = bench_new(true);
@@ -356,6 +507,11 @@ START_TEST(equal_sleepers_cost_an_event_what_one_costs)
 END_TEST
 
 SUITE("queue",
+      a_pod_knows_how_many_are_before_it,
+      without_sharing_a_pod_that_failed_is_behind,
+      gated_pods_are_before_nobody,
+      pods_are_found_by_their_job,
+      a_pod_that_goes_in_flight_is_of_no_job_and_before_nobody,
       the_highest_priority_comes_first_then_the_oldest,
       an_event_wakes_one_of_equal_pods_and_success_the_next,
       a_woken_pod_that_is_deleted_hands_its_chance_on,

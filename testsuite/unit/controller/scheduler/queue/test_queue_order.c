@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/queue/queue_order.h"
+
+#include "controller/scheduler/framework/queued_pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/random.h"
+#include "testsuite/lib/suite.h"
+
+#define PODS 3000u
+
+static bool
+is_less(const void *a, const void *b, void *context)
+{
+    const struct queued_pod *pa = a, *pb = b;
+    unsigned *n_compared = context;
+
+    if (n_compared != NULL)
+        ++*n_compared;
+    if (pa->queued_at_us != pb->queued_at_us)
+        return pa->queued_at_us < pb->queued_at_us;
+    return pa->order < pb->order;
+}
+
+static size_t
+count_before(const struct queued_pod *pods, const struct queued_pod *pod)
+{
+    size_t before = 0;
+
+    for (unsigned i = 0; i < PODS; i++)
+        before += pods[i].is_ordered && is_less(&pods[i], pod, NULL);
+    return before;
+}
+
+START_TEST(a_pod_has_as_many_before_it_as_are_less)
+{
+    CLEANUP(queue_order_freep)
+    struct queue_order *o = queue_order_new(is_less, NULL);
+    CLEANUP_FREE struct queued_pod *pods = xnew_array(struct queued_pod, PODS);
+    struct random_source random = {7};
+    size_t count = 0;
+
+    for (unsigned step = 0; step < 20 * PODS; step++) {
+        struct queued_pod *p = &pods[random_below(&random, PODS)];
+
+        if (p->is_ordered) {
+            queue_order_remove(o, p);
+        } else {
+            p->queued_at_us = (int64_t)random_below(&random, 50);
+            p->order = step;
+            queue_order_add(o, p);
+        }
+        p->is_ordered = !p->is_ordered;
+        count += p->is_ordered ? 1 : -1;
+        if (step % 101 == 0)
+            ck_assert_uint_eq(queue_order_before(o, p), count_before(pods, p));
+    }
+    ck_assert_uint_eq(queue_order_count(o), count);
+}
+END_TEST
+
+START_TEST(coming_last_and_going_first_costs_few_comparisons)
+{
+    unsigned compared = 0;
+    CLEANUP(queue_order_freep)
+    struct queue_order *o = queue_order_new(is_less, &compared);
+    CLEANUP_FREE struct queued_pod *pods = xnew_array(struct queued_pod, PODS);
+
+    for (unsigned i = 0; i < PODS; i++) {
+        pods[i].order = i;
+        queue_order_add(o, &pods[i]);
+    }
+    ck_assert_uint_le(compared, 12 * PODS);
+    compared = 0;
+    for (unsigned i = 0; i < PODS; i++) {
+        ck_assert_uint_eq(queue_order_before(o, &pods[PODS - 1]), PODS - 1 - i);
+        queue_order_remove(o, &pods[i]);
+    }
+    ck_assert_uint_le(compared, 30 * PODS);
+    ck_assert_uint_eq(queue_order_count(o), 0);
+}
+END_TEST
+
+/* As by a plugin that sorts by what changes while a pod waits. */
+START_TEST(a_pod_whose_key_has_changed_is_found_all_the_same)
+{
+    CLEANUP(queue_order_freep)
+    struct queue_order *o = queue_order_new(is_less, NULL);
+    CLEANUP_FREE struct queued_pod *pods = xnew_array(struct queued_pod, PODS);
+
+    for (unsigned i = 0; i < PODS; i++) {
+        pods[i].order = i;
+        queue_order_add(o, &pods[i]);
+    }
+    pods[17].queued_at_us = 1000;
+    queue_order_remove(o, &pods[17]);
+
+    ck_assert_uint_eq(queue_order_count(o), PODS - 1);
+    ck_assert_uint_eq(queue_order_before(o, &pods[PODS - 1]), PODS - 2);
+}
+END_TEST
+
+SUITE("scheduler/queue_order",
+      a_pod_has_as_many_before_it_as_are_less,
+      coming_last_and_going_first_costs_few_comparisons,
+      a_pod_whose_key_has_changed_is_found_all_the_same)
