@@ -646,7 +646,7 @@ explain_now(struct explanation *e)
                                 &e->shortage,
                                 e->diagnosis,
                                 s->cache,
-                                clock_real_us(s->settings.clock));
+                                s->settings.clock);
             add_nodes(e);
             add_start(e);
         }

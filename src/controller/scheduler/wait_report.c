@@ -57,10 +57,8 @@ scheduler_report_wait(struct scheduler *s,
     if (!cause.is_for_room)
         from_us = 0;
     else if (has_time)
-        from_us = start_estimate_time(&shortage,
-                                      d,
-                                      s->cache,
-                                      clock_real_us(s->settings.clock));
+        from_us =
+            start_estimate_time(&shortage, d, s->cache, s->settings.clock);
     time_share_end(&s->report_share, began_us);
     recorder_set_cause(s->recorder,
                        a->cycle.pod,

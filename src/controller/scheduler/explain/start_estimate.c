@@ -15,11 +15,15 @@
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 
 /* Nodes that nothing is known of are emptied, to tell whether they could ever
  * do: the nearest only.
  */
 #define EMPTIED 8u
+
+/* So many ends are gone through before the clock is asked. */
+#define ENDS_A_LOOK 64u
 
 struct walk {
     const struct shortage *shortage;
@@ -29,6 +33,8 @@ struct walk {
     plugin_set filters;
     enum start_chance *chances; /* by slot */
     struct amounts *freed;      /* by slot */
+    struct clock *clock;
+    int64_t until_us; /* by the monotonic clock: the work ends */
     int64_t now_us;
     int64_t last_us; /* the end that was looked at last */
     struct start_estimate *ret;
@@ -95,8 +101,17 @@ chance_of(const struct closers *c,
 
 /* ---- Trials ---- */
 
-/* Whether the pod would fit on the node without the pods that end by then. The
- * journal undoes what is tried.
+/* What pods have left that the API has forgotten. */
+static void
+remove_retained(struct ledger *l)
+{
+    for (uint32_t i = l->count; i-- > 0;)
+        if (l->entries[i].state == LEDGER_RETAINED)
+            ledger_remove(l, l->entries[i].owner, i);
+}
+
+/* Whether the pod would fit on the node without the pods that end by then, or
+ * on the empty node (INT64_MAX). The journal undoes what is tried.
  */
 static bool
 fits_at(struct walk *w, struct node_view *node, int64_t at_us)
@@ -122,6 +137,8 @@ fits_at(struct walk *w, struct node_view *node, int64_t at_us)
         node_view_remove_pod(node, pods[i]);
         profile_remove_pod(w->profile, &cycle, pods[i], node);
     }
+    if (at_us == INT64_MAX)
+        remove_retained(&node->ledger);
     w->ret->trials++;
     profile_filter(w->profile, w->filters, &cycle, &view, 1, &answer);
     journal_roll_back(node->ledger.journal, mark);
@@ -159,6 +176,12 @@ may_fit(const struct walk *w, const struct node_view *node)
 }
 
 static bool
+has_no_time(const struct walk *w)
+{
+    return clock_monotonic_us(w->clock) > w->until_us;
+}
+
+static bool
 visit_end(const struct pod_view *pod,
           struct node_view *node,
           int64_t end_us,
@@ -166,23 +189,26 @@ visit_end(const struct pod_view *pod,
 {
     struct walk *w = context;
     struct amounts *freed = &w->freed[node->slot];
+    int64_t moved_us;
 
-    int64_t moved_us = pod_view_end_us(pod, w->now_us);
-
-    /* One that has not begun to run ends the later the longer that takes. */
-    if (end_us < moved_us)
-        end_us = moved_us;
     if (end_us < w->now_us)
         end_us = w->now_us;
-    w->ret->ends++;
     w->last_us = end_us;
+    if (++w->ret->ends % ENDS_A_LOOK == 0 && has_no_time(w)) {
+        w->ret->not_before_us = end_us;
+        return false;
+    }
     if (node->object == NULL || w->chances[node->slot] != START_LATER)
         return true;
+    /* One that has not begun to run ends the later the longer that takes. */
+    moved_us = pod_view_end_us(pod, w->now_us);
+    if (end_us < moved_us)
+        end_us = moved_us;
     amounts_add(freed, &pod->requests);
     freed->cpu_milli += pod_view_charged_milli(pod) - pod->requests.cpu_milli;
     if (!may_fit(w, node))
         return true;
-    if (w->ret->trials >= ESTIMATE_TRIALS) {
+    if (w->ret->trials >= ESTIMATE_TRIALS || has_no_time(w)) {
         w->ret->not_before_us = end_us;
         return false;
     }
@@ -310,7 +336,7 @@ walk_init(struct walk *w,
           struct start_estimate *ret,
           const struct shortage *s,
           const struct diagnosis *d,
-          int64_t now_us)
+          struct clock *clock)
 {
     uint32_t n_slots = d->snapshot->n_slots;
 
@@ -322,7 +348,9 @@ walk_init(struct walk *w,
         .filters = choose_filters(s),
         .chances = xnew_array(enum start_chance, n_slots + 1),
         .freed = xnew_array(struct amounts, n_slots + 1),
-        .now_us = now_us,
+        .clock = clock,
+        .until_us = clock_monotonic_us(clock) + ESTIMATE_US,
+        .now_us = clock_real_us(clock),
         .ret = ret,
     };
     *ret = (struct start_estimate){0};
@@ -349,12 +377,12 @@ start_estimate_make(struct start_estimate *ret,
                     const struct shortage *s,
                     const struct diagnosis *d,
                     const struct cache *cache,
-                    int64_t now_us)
+                    struct clock *clock)
 {
     struct nearest nearest = {.count = 0};
     struct walk w;
 
-    walk_init(&w, ret, s, d, now_us);
+    walk_init(&w, ret, s, d, clock);
     look_at_nodes(&w, d, &nearest);
     walk_ends(&w, cache);
     if (ret->ends >= ESTIMATE_ENDS && ret->from_us == 0)
@@ -370,14 +398,14 @@ int64_t
 start_estimate_time(const struct shortage *s,
                     const struct diagnosis *d,
                     const struct cache *cache,
-                    int64_t now_us)
+                    struct clock *clock)
 {
     struct start_estimate estimate;
     struct walk w;
 
     if (!cache_has_ends(cache))
         return 0;
-    walk_init(&w, &estimate, s, d, now_us);
+    walk_init(&w, &estimate, s, d, clock);
     look_at_nodes(&w, d, NULL);
     walk_ends(&w, cache);
     walk_fini(&w);

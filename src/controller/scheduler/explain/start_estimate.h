@@ -6,9 +6,9 @@
  * the profile's own filters are asked, on a copy of the node, as preemption
  * asks them. Pods that wait before this one can only make it later.
  *
- * The work is bounded (ESTIMATE_ENDS, ESTIMATE_TRIALS), however many nodes and
- * pods there are: when it is not enough, the estimate says before when the pod
- * cannot start.
+ * The work is bounded (ESTIMATE_ENDS, ESTIMATE_TRIALS, ESTIMATE_US), however many
+ * nodes and pods there are: when it is not enough, the estimate says before when
+ * the pod cannot start.
  *
  * Thread:  the scheduler's.
  */
@@ -20,12 +20,14 @@
 #include "controller/scheduler/framework/verdict.h"
 
 struct cache;
+struct clock;
 struct diagnosis;
 struct node_view;
 struct shortage;
 
 #define ESTIMATE_ENDS   4096u /* pods' ends that are gone through */
-#define ESTIMATE_TRIALS 128u  /* copies of nodes that the filters look at */
+#define ESTIMATE_TRIALS 128u  /* times that the filters look at a node */
+#define ESTIMATE_US     2000  /* of both together, by the monotonic clock */
 
 /* Best last: what a node may come to be for the pod. */
 enum start_chance {
@@ -50,11 +52,11 @@ void start_estimate_make(struct start_estimate *ret,
                          const struct shortage *shortage,
                          const struct diagnosis *diagnosis,
                          const struct cache *cache,
-                         int64_t now_us);
+                         struct clock *clock);
 int64_t start_estimate_time(const struct shortage *shortage,
                             const struct diagnosis *diagnosis,
                             const struct cache *cache,
-                            int64_t now_us);
+                            struct clock *clock);
 
 /* The plugins by whose answer a node is closed: to all, or to such pods; and the
  * one that knows no time. Looked up once for many nodes.

@@ -674,6 +674,7 @@ cache_visit_pods(const struct cache *cache,
 struct end_walk {
     size_t place;
     size_t index;
+    int64_t end_us;
     const struct cached_pod *pod;
 };
 
@@ -683,7 +684,7 @@ is_before(const void *a, const void *b, void *context)
     const struct end_walk *x = a, *y = b;
 
     (void)context;
-    return x->pod->end_us < y->pod->end_us;
+    return x->end_us < y->end_us;
 }
 
 bool
@@ -714,13 +715,11 @@ cache_visit_ends(const struct cache *cache,
 
             item->index = next;
             item->pod = heap_at(cache->ends, next);
+            item->end_us = item->pod->end_us;
             heap_push(roots, item);
         }
         first = heap_pop(roots);
-        if (!visit(first->pod->pod,
-                   first->pod->node,
-                   first->pod->end_us,
-                   context))
+        if (!visit(first->pod->pod, first->pod->node, first->end_us, context))
             return;
         next = 2 * first->index + 1;
         last = next + 2;

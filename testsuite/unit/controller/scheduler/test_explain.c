@@ -249,6 +249,282 @@ START_TEST(nothing_changes_by_a_question)
 }
 END_TEST
 
+/* Two packages of two NUMA nodes of two cores each; a GPU on the first. */
+#define FOUR_NUMA                                                      \
+    ",\"topology\":{\"cpus\":\"0-7\",\"packages\":[\"0-3\",\"4-7\"],"  \
+    "\"numaNodes\":[{\"node\":0,\"cpus\":\"0-1\",\"memory\":\"2Gi\"}," \
+    "{\"node\":1,\"cpus\":\"2-3\",\"memory\":\"2Gi\"},"                \
+    "{\"node\":2,\"cpus\":\"4-5\",\"memory\":\"2Gi\"},"                \
+    "{\"node\":3,\"cpus\":\"6-7\",\"memory\":\"2Gi\"}],\"devices\":["  \
+    "{\"name\":\"gpu0\",\"type\":\"gpu\",\"model\":\"A100\",\"node\":0}]}"
+#define EXACT(more) ",\"placement\":{\"cpuPolicy\":\"exclusive\"" more "}"
+
+/* A node n1, with further amounts and members of its status. */
+static void
+add_node(struct world *w,
+         const char *cpus,
+         const char *amounts,
+         const char *status)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{"
+        "\"cpu\":\"%s\",\"memory\":\"8Gi\",\"pods\":\"2\"%s}%s}}",
+        cpus,
+        amounts,
+        status);
+
+    fake_client_put(w->api, &node_kind, text);
+    world_settle(w);
+}
+
+static const struct object *
+make_pod(struct fake_client *api,
+         const char *name,
+         const char *requests,
+         const char *spec)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+                  "\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":"
+                  "{\"requests\":{%s}}}]%s}}",
+                  name,
+                  requests,
+                  spec);
+
+    return fake_client_put(api, &pod_kind, text);
+}
+
+static const struct json *
+explain_asking(struct world *w,
+               struct arena *arena,
+               const char *requests,
+               const char *spec)
+{
+    struct fake_client *other = fake_client_new();
+    const struct json *why =
+        scheduler_explain(w->scheduler,
+                          make_pod(other, "new", requests, spec),
+                          true,
+                          arena);
+
+    fake_client_free(other);
+    return why;
+}
+
+START_TEST(whole_cores_cost_their_threads)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    add_node(w,
+             "4",
+             "",
+             ",\"topology\":{\"cpus\":\"0-3\",\"packages\":[\"0-3\"],"
+             "\"cores\":[\"0,2\",\"1,3\"],\"numaNodes\":[{\"node\":0,"
+             "\"cpus\":\"0-3\",\"memory\":\"8Gi\"}]}");
+
+    why = explain_asking(w, arena, "\"cpu\":\"3\"", EXACT(""));
+    ck_chance(why, "Now");
+    why = explain_asking(w,
+                         arena,
+                         "\"cpu\":\"3\"",
+                         EXACT(",\"threadsPerCore\":1"));
+    ck_chance(why, "Never");
+    ck_assert(
+        says(why, "no node can ever run it; the nearest, n1, has 2 CPUs"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(cores_of_each_socket_are_counted)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    add_node(w, "8", "", FOUR_NUMA);
+    make_pod(w->api, "a", "\"cpu\":\"3\"", EXACT("") LIMIT_300);
+    world_settle(w);
+
+    why = explain_asking(w,
+                         arena,
+                         "\"cpu\":\"4\"",
+                         EXACT(",\"coresPerSocket\":2"));
+    ck_chance(why, "Later");
+    ck_assert(json_path_text(why, "start.from") != NULL);
+    ck_assert(says(why, "n1, which has 5 CPUs free"));
+    why = explain_asking(w,
+                         arena,
+                         "\"cpu\":\"3\"",
+                         EXACT(",\"coresPerSocket\":2"));
+    ck_chance(why, "Now");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_device_that_is_taken_is_not_there)
+{
+    static const char one[] = "\"cpu\":\"2\",\"kiln.hpc/gpu\":\"1\"";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    add_node(w, "8", ",\"kiln.hpc/gpu\":\"1\"", FOUR_NUMA);
+    why = explain_asking(w, arena, one, EXACT(""));
+    ck_chance(why, "Now");
+    why = explain_asking(w, arena, one, EXACT(",\"gpuType\":\"h100\""));
+    ck_chance(why, "Never");
+    ck_assert(says(why, "no gpu (h100)"));
+
+    make_pod(w->api, "a", one, EXACT("") LIMIT_300);
+    world_settle(w);
+    why = explain_asking(w, arena, one, EXACT(""));
+    ck_chance(why, "Later");
+    ck_assert(json_path_text(why, "start.from") != NULL);
+    ck_assert(says(why, "gpu"));
+    world_free(w);
+}
+END_TEST
+
+/* A pod that was deleted by force while its node was silent. */
+START_TEST(what_a_forgotten_pod_left_is_not_free)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    add_node(w,
+             "8",
+             "",
+             ",\"remnants\":{\"u-1\":{\"namespace\":\"a\",\"name\":\"p\","
+             "\"requests\":{\"cpu\":\"8\"},\"allocation\":{\"cpus\":"
+             "\"0-7\"}}}" FOUR_NUMA);
+    why = explain_asking(w, arena, "\"cpu\":\"1\"", EXACT(""));
+
+    ck_chance(why, "Later");
+    ck_assert_ptr_null(json_path_text(why, "start.from"));
+    ck_assert(says(why,
+                   "no node has room, and what runs there has no time "
+                   "limit; the nearest, n1"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(other_resources_are_counted_down)
+{
+    static const char two[] = "\"site.org/licence\":\"2\"";
+    static const char one[] = "\"site.org/licence\":\"1\"";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    add_node(w, "8", ",\"site.org/licence\":\"2\"", "");
+    make_pod(w->api, "a", one, "");
+    world_settle(w);
+
+    why = explain_asking(w, arena, two, "");
+    ck_chance(why, "Later");
+    ck_assert(says(why, "lacks 1 free site.org/licence"));
+    ck_chance(explain_asking(w, arena, one, ""), "Now");
+    make_pod(w->api, "b", "\"cpu\":\"1\"", "");
+    world_settle(w);
+    why = explain_asking(w, arena, "\"cpu\":\"1\"", "");
+    ck_chance(why, "Later");
+    ck_assert(says(why, "has as many pods as it takes"));
+    world_free(w);
+}
+END_TEST
+
+static const struct json *
+explain_job(struct world *w, struct arena *arena, const char *text)
+{
+    struct fake_client *other = fake_client_new();
+    const struct json *why =
+        scheduler_explain(w->scheduler,
+                          fake_client_put(other, &job_kind, text),
+                          false,
+                          arena);
+
+    fake_client_free(other);
+    return why;
+}
+
+START_TEST(one_answer_is_for_all_pods_of_a_job)
+{
+    static const char job[] =
+        "{\"metadata\":{\"name\":\"job-7\",\"namespace\":\"default\",\"uid\":"
+        "\"u7\"},\"spec\":{\"template\":{\"spec\":{\"containers\":[]%s}}}}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_FREE char *mine = xasprintf(job, "");
+    CLEANUP_FREE char *others = xasprintf(job, ",\"schedulerName\":\"nobody\"");
+    struct world *w = world_new(NULL);
+    const struct json *why;
+
+    world_add_node(w, "n1", 4);
+    world_settle(w);
+    why = explain_job(w, arena, mine);
+    ck_assert_ptr_null(json_get(why, "state"));
+    ck_assert_str_eq(
+        json_path_text(explain_job(w, arena, others), "cause.code"),
+        "NoScheduler");
+    for (unsigned i = 0; i < 20; i++) {
+        CLEANUP_FREE char *text = xasprintf(
+            "{\"metadata\":{\"name\":\"job-7-%u\",\"namespace\":\"default\","
+            "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
+            "\"Job\",\"name\":\"job-7\",\"uid\":\"u7\",\"controller\":true}]"
+            "},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+            "\"requests\":{\"cpu\":\"4\"}}}]}}",
+            i);
+
+        fake_client_put(w->api, &pod_kind, text);
+    }
+    world_settle(w);
+    why = explain_job(w, arena, mine);
+
+    ck_assert_str_eq(json_get_text(why, "state"), "Waiting");
+    ck_assert_int_eq(json_get_int(json_get(why, "pods"), "waiting", -1), 19);
+    ck_assert_str_eq(json_get_text(why, "pod"), "job-7-1");
+    ck_assert_int_eq(json_get_int(json_get(why, "waiting"), "before", -1), 0);
+    ck_assert_str_eq(json_path_text(why, "cause.code"), "InsufficientCPU");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(an_answer_tells_how_many_are_before)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 4);
+    world_settle(w);
+    world_add_pod(w, "a", "4", "1Gi", "");
+    world_settle(w);
+    world_add_pod(w, "b", "4", "1Gi", "");
+    world_settle(w);
+    world_add_pod(w,
+                  "c",
+                  "3",
+                  "1Gi",
+                  ",\"priority\":5,\"preemptionPolicy\":"
+                  "\"Never\"");
+    world_settle(w);
+    world_add_pod(w, "d", "2", "1Gi", "");
+    world_settle(w);
+
+    ck_assert(
+        says(explain(w, arena, "b"), "; 1 pod is before it in the queue"));
+    ck_assert(
+        says(explain(w, arena, "d"), "; 2 pods are before it in the queue"));
+    ck_assert(says(explain_new(w, arena, "4", ""),
+                   "; 3 pods are before it in the queue"));
+    ck_assert_ptr_null(
+        strstr(json_path_text(explain(w, arena, "c"), "start.message"),
+               "before it"));
+    world_free(w);
+}
+END_TEST
+
 /* Every end makes room by amounts, and none by cores. */
 START_TEST(the_work_and_the_text_of_an_answer_are_bounded)
 {
@@ -295,4 +571,11 @@ SUITE("scheduler/explain",
       a_cluster_without_nodes_says_so,
       gated_pods_name_their_gates,
       nothing_changes_by_a_question,
+      whole_cores_cost_their_threads,
+      cores_of_each_socket_are_counted,
+      a_device_that_is_taken_is_not_there,
+      what_a_forgotten_pod_left_is_not_free,
+      other_resources_are_counted_down,
+      one_answer_is_for_all_pods_of_a_job,
+      an_answer_tells_how_many_are_before,
       the_work_and_the_text_of_an_answer_are_bounded)
