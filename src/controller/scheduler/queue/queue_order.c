@@ -19,7 +19,7 @@ struct queue_order {
     queue_order_less_fn *less;
     void *context;
     struct block **blocks;
-    size_t n_blocks, room, count;
+    size_t n_blocks, room;
 };
 
 struct queue_order *
@@ -151,7 +151,6 @@ queue_order_add(struct queue_order *o, struct queued_pod *pod)
             (b->count - place) * sizeof(b->pods[0]));
     b->pods[place] = pod;
     b->count++;
-    o->count++;
 }
 
 /* A plugin that sorts by what has changed meanwhile misleads the search. */
@@ -182,7 +181,6 @@ queue_order_remove(struct queue_order *o, struct queued_pod *pod)
         find_anywhere(o, pod, &at, &place);
     b = o->blocks[at];
     b->count--;
-    o->count--;
     memmove(&b->pods[place],
             &b->pods[place + 1],
             (b->count - place) * sizeof(b->pods[0]));
@@ -193,12 +191,6 @@ queue_order_remove(struct queue_order *o, struct queued_pod *pod)
     memmove(&o->blocks[at],
             &o->blocks[at + 1],
             (o->n_blocks - at) * sizeof(struct block *));
-}
-
-size_t
-queue_order_count(const struct queue_order *o)
-{
-    return o->count;
 }
 
 size_t

@@ -34,6 +34,5 @@ void queue_order_add(struct queue_order *o, struct queued_pod *pod);
 void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
 
 /* Look. Before: how many are before the pod, be it there or not. */
-size_t queue_order_count(const struct queue_order *o);
 size_t queue_order_before(const struct queue_order *o,
                           const struct queued_pod *pod);
