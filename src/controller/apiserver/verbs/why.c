@@ -152,7 +152,7 @@ struct job_pods {
     int64_t waiting, placed, ended;
 };
 
-/* What the Job's status counts may be a moment behind the scheduler. */
+/* The counts in the status may be a moment behind the scheduler. */
 static struct job_pods
 count_pods(const struct job *job, int64_t waiting)
 {

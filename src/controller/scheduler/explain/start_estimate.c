@@ -101,7 +101,7 @@ chance_of(const struct closers *c,
 
 /* ---- Trials ---- */
 
-/* What pods have left that the API has forgotten. */
+/* Pods that the API has forgotten have left something on their nodes. */
 static void
 remove_retained(struct ledger *l)
 {
