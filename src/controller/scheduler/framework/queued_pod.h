@@ -66,9 +66,9 @@ struct queued_pod {
     plugin_set counted;       /* in its profile, as having rejected it */
     uint32_t gate_reason;
     struct queue_rank rank;
-    uint64_t order;   /* of arrival, when all else is equal */
-    size_t place;     /* in a heap */
-    struct list link; /* sleeping or gated: the longest first */
+    uint64_t order;     /* of arrival, when all else is equal */
+    size_t place;       /* in a heap */
+    struct list link;   /* sleeping or gated: the longest first */
     struct list of_job; /* with the others of its Job (waiting_jobs.h) */
     struct in_flight_mark mark;
     struct signature_group
