@@ -40,6 +40,7 @@ cause() { # ID MEMBER
         root get job "job-$1" -o json | jq '.status.cause // empty'
     } | jq -rs ".[0].$2"
 }
+first_line() { as kilntest1 kctl why "$1" | head -n 1; }
 state_is() { [ "$(root get job "job-$1" -o json | jq -r .status.state)" = "$2" ]; }
 
 # --- what can never run --------------------------------------------------------
@@ -103,6 +104,55 @@ id=$(sub --time 0:02 --wrap 'trap "exit 0" TERM; sleep 600 & wait')
 says "its time limit, whatever it exits with" "$id" TimeLimit 'over 0:02'
 id=$(sub --wrap 'exit 3')
 says "an exit code" "$id" NonZeroExitCode 'exit code 3'
+
+enforces() {
+    root get node real -o json | jq -e '.status.conditions[] |
+        select(.type == "MemoryEnforced" and .status == "True")' >/dev/null
+}
+if enforces; then
+    id=$(sub --mem 32M \
+        --wrap "awk 'BEGIN { s = \"x\"; while (1) s = s s }'; exit 0")
+    says "its memory, whatever it exits with" "$id" OutOfMemory 'over 32 MiB'
+    ok "it is its state, too" state_is "$id" OutOfMemory
+    like "and all that kctl why begins with" "$(first_line "$id")" \
+        ': OutOfMemory on real, over 32 MiB \(OutOfMemory\)$'
+    is "137 is its exit code" "$(root get job "job-$id" -o json |
+        jq -r .status.exitCode)" 137
+else
+    skip 4 "memory cannot be limited here"
+fi
+
+# --- who takes its place ---------------------------------------------------------------
+root create -f - >/dev/null <<'TXT'
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
+TXT
+urgent() {
+    high=$(as kilntest2 ksub --parsable --hold -c 4 --wrap 'exec sleep 600')
+    root priority urgent "$high" >/dev/null
+    as kilntest2 kctl release "$high" >/dev/null
+}
+low=$(sub --no-requeue -c 4 --wrap 'exec sleep 600')
+ok "a job has all of the node" wait_for 20 state_is "$low" Running
+urgent
+says "a more important job" "$low" Preempted \
+    "preempted by job $high \(user kilntest2\)"
+ok "which is its state" wait_for 20 state_is "$low" Preempted
+like "and all that kctl why begins with" "$(first_line "$low")" \
+    ": Preempted on real, preempted by job $high \(user kilntest2\) \(Preempted\)$"
+as kilntest2 kctl cancel "$high" >/dev/null
+low=$(sub --requeue -c 4 --wrap 'exec sleep 600')
+ok "another job has all of the node" wait_for 20 state_is "$low" Running
+urgent
+ok "one that may start anew is requeued" wait_for 20 state_is "$low" Requeued
+says "and says both, why it was ended and what it waits for" "$low" Resources \
+    "preempted by job $high \(user kilntest2\); waits for 4 CPUs on real"
+as kilntest2 kctl cancel "$high" >/dev/null
+ok "it runs again" wait_for 20 state_is "$low" Running
+is "and its reason has ended with its cause" "$(row "$low" | grep -c preempted)" 0
+end "$low"
 
 # --- what its node does ---------------------------------------------------------------
 id=$(sub --no-requeue --wrap 'exec sleep 600')
