@@ -106,6 +106,10 @@ like "wide has Slurm's codes and times" "$(k1 jobs -o wide --name fine)" \
 at() { k1 jobs --name fine -o submitted --no-headers "$@"; }
 is "times are local" "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
     -o submitted --no-headers)" "$(TZ=XXX-5:30 date -d "$(at --utc) UTC" '+%F %T')"
+like "so they are where a job is described" \
+    "$(as kilntest1 env TZ=XXX-5:30 kctl describe job 1)" \
+    "Created: *$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
+        -o submitted --no-headers) .* ago"
 
 selects() { # WANTED OPTION...
     selects_wanted=$1

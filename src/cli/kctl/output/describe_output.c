@@ -6,6 +6,7 @@
 
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
+#include "cli/print/local_time.h"
 #include "cli/print/sanitize_text.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/base/alloc.h"
@@ -19,12 +20,34 @@
 #define VALUE_COLUMN 20u
 #define STEP         2u
 
+/* Whether it is a moment as the API writes it, which is then in local time. */
+static bool
+format_moment(const char *text, char out[LOCAL_TIME_SIZE])
+{
+    int64_t us = 0;
+
+    if (strlen(text) >= LOCAL_TIME_SIZE || !isdigit((unsigned char)text[0])
+        || strchr(text, 'T') == NULL || time_parse(text, &us) < 0)
+        return false;
+    local_time_format(us, out);
+    return true;
+}
+
+const char *
+describe_output_local(struct arena *arena, const char *time)
+{
+    char local[LOCAL_TIME_SIZE];
+
+    return arena_strdup(arena, format_moment(time, local) ? local : time);
+}
+
 static void
 add_harmless(struct strbuf *out, const char *text)
 {
     CLEANUP_FREE char *copy = sanitize_text_dup(text);
+    char local[LOCAL_TIME_SIZE];
 
-    strbuf_add_text(out, copy);
+    strbuf_add_text(out, format_moment(text, local) ? local : copy);
 }
 
 static void

@@ -13,8 +13,8 @@ struct grid;
 struct json;
 struct strbuf;
 
-/* One line; the value's text is made fit for a terminal. Without a name it
- * goes on with what the line above names.
+/* One line; the value's text is made fit for a terminal, and a moment is in
+ * local time. Without a name it goes on with what the line above names.
  */
 void describe_output_add(struct strbuf *out,
                          unsigned indent,
@@ -33,6 +33,9 @@ void describe_output_add_conditions(struct strbuf *out,
 
 /* A table, behind two spaces. */
 void describe_output_add_grid(struct strbuf *out, struct grid *grid);
+
+/* An RFC 3339 time in local time; other texts as they are. In the arena. */
+const char *describe_output_local(struct arena *arena, const char *time);
 
 /* How long ago an RFC 3339 time was: "3m5s"; "" for none. In the arena. */
 const char *describe_output_age(struct arena *arena, const char *time);

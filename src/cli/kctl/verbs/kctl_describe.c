@@ -91,14 +91,16 @@ add_metadata(struct arena *arena, struct strbuf *out, const struct json *object)
                             0,
                             "Created",
                             "%s (%s ago)",
-                            created,
+                            describe_output_local(arena, created),
                             describe_output_age(arena, created));
     if (json_get_text(meta, "deletionTimestamp") != NULL)
-        describe_output_add(out,
-                            0,
-                            "Being deleted",
-                            "since %s",
-                            json_get_text(meta, "deletionTimestamp"));
+        describe_output_add(
+            out,
+            0,
+            "Being deleted",
+            "since %s",
+            describe_output_local(arena,
+                                  json_get_text(meta, "deletionTimestamp")));
 }
 
 static void

@@ -247,9 +247,10 @@ say_nothing_found(const struct asking *a)
                 since);
     else
         fprintf(stderr,
-                "No jobs%s that are active or ended since %s\n",
+                "No jobs%s that are active or ended since %s%s\n",
                 a->is_mine ? " of yours" : "",
-                since);
+                since,
+                a->is_mine ? "; --all shows those of all users" : "");
 }
 
 static struct job_list_style
