@@ -13,6 +13,7 @@
 #include "controller/apiserver/summary/job_counts.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
+#include "controller/history/history.h"
 #include "controller/munge_check.h"
 #include "controller/reload.h"
 #include "controller/scheduler/config/kube_configuration.h"
@@ -58,6 +59,7 @@ struct controller {
     struct user_counts *counts;
     struct job_counts *job_counts;
     struct store *store;
+    struct history *history; /* or NULL */
     struct audit_log *audit; /* or NULL */
     struct apiserver *api;
     struct component_thread *scheduler;
@@ -74,11 +76,12 @@ typedef int component_start_fn(struct controller *c, struct error *err);
 typedef void component_stop_fn(struct controller *c);
 
 static component_start_fn start_loop, start_policy, check_state, start_workers,
-    start_serving_keys, start_auth, start_store, start_audit, start_api,
-    start_scheduler, start_lifecycle, start_listeners;
+    start_serving_keys, start_auth, start_store, start_history, start_audit,
+    start_api, start_scheduler, start_lifecycle, start_listeners;
 static component_stop_fn stop_munge_check, free_munge_check, stop_workers,
-    stop_store, stop_api, stop_scheduler, stop_lifecycle, free_audit, free_loop,
-    free_policy, free_reload, free_serving_keys, free_auth, free_api;
+    stop_store, stop_history, stop_api, stop_scheduler, stop_lifecycle,
+    free_history, free_audit, free_loop, free_policy, free_reload,
+    free_serving_keys, free_auth, free_api;
 
 /* Everything there is, from the bottom up. All are stopped, top first, before
  * any is freed: what waits for another's last word gets it.
@@ -96,6 +99,7 @@ static const struct component {
     {"TLS", start_serving_keys, NULL, free_serving_keys},
     {"identity", start_auth, NULL, free_auth},
     {"store", start_store, stop_store, NULL},
+    {"history", start_history, stop_history, free_history},
     {"audit log", start_audit, NULL, free_audit},
     {"API", start_api, stop_api, free_api},
     {"scheduler", start_scheduler, stop_scheduler, NULL},
@@ -339,6 +343,39 @@ stop_store(struct controller *c)
     loop_drain(c->loop);
 }
 
+/* A cluster for tests has no jobs that run. */
+static int
+start_history(struct controller *c, struct error *err)
+{
+    const struct controller_settings *s = c->settings;
+
+    (void)err;
+    if (!s->is_conformance)
+        c->history = history_new(&(struct history_settings){
+            .loop = c->loop,
+            .clock = &clock_system,
+            .store = c->store,
+            .directory = s->state_dir,
+            .max_age_s = s->history_max_age_us / SECOND_US,
+            .max_bytes = s->history_max_bytes,
+            .metrics = c->metrics,
+        });
+    return 0;
+}
+
+static void
+stop_history(struct controller *c)
+{
+    history_stop(c->history);
+    loop_drain(c->loop);
+}
+
+static void
+free_history(struct controller *c)
+{
+    history_free(c->history);
+}
+
 /* The content of /configz, under upstream's name of its group. */
 static void
 write_configz(struct controller *c)
@@ -410,6 +447,7 @@ start_api(struct controller *c, struct error *err)
         .policy = &c->policy,
         .counts = c->counts,
         .job_counts = c->job_counts,
+        .history = c->history,
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,

@@ -45,6 +45,8 @@ struct controller_settings {
     int64_t node_grace_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;
+    int64_t history_max_age_us;
+    int64_t history_max_bytes;
     int64_t watch_log_bytes;
     int64_t watch_log_age_us;
     const char *scheduler_config;          /* path, or NULL */

@@ -25,6 +25,7 @@ struct client;
 struct clock;
 struct digest;
 struct error;
+struct history;
 struct http_layer;
 struct http_limits;
 struct job_counts;
@@ -48,6 +49,7 @@ struct apiserver_settings {
      */
     struct user_counts *counts;
     struct job_counts *job_counts;   /* likewise */
+    struct history *history;         /* or NULL; outlives the server */
     struct metric_registry *metrics; /* or NULL */
     struct audit_log *audit;         /* or NULL; outlives the server */
     const char *configz;             /* JSON for /configz, or NULL */

@@ -388,6 +388,13 @@ serve(struct http_exchange *v)
         answer(v);
         return;
     }
+    if (q->server->history != NULL && summary_history_is_asked(asked.path)) {
+        size_t count;
+        const struct parameter *parameters = copy_parameters(v, &count);
+
+        summary_history(q, asked.path, parameters, count);
+        return;
+    }
     if (token_endpoint_serve(q, asked.path)
         || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))

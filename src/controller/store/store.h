@@ -207,6 +207,14 @@ void store_txn_put_secret(struct store_txn *txn,
 void store_txn_remove_secret(struct store_txn *txn, const char *name);
 const char *store_find_secret(const struct store *store, const char *name);
 
+/* Those whose name begins so, and how many; in no order. */
+typedef void
+store_secret_fn(const char *name, const char *value, void *context);
+size_t store_visit_secrets(const struct store *store,
+                           const char *prefix,
+                           store_secret_fn *visit,
+                           void *context);
+
 /* Watch: changes of a kind behind `revision`, those in the log at once, then
  * as they are published. Every change names what was and what is, either may
  * be NULL; the same objects go to every watcher. `index` and `value`: only

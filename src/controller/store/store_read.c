@@ -149,6 +149,25 @@ store_find_secret(const struct store *s, const char *name)
     return map_find(s->secrets, name);
 }
 
+size_t
+store_visit_secrets(const struct store *s,
+                    const char *prefix,
+                    store_secret_fn *visit,
+                    void *context)
+{
+    const size_t length = strlen(prefix);
+    const char *name;
+    void *value;
+    size_t at = 0, n = 0;
+
+    while (map_next(s->secrets, &at, &name, &value))
+        if (strncmp(name, prefix, length) == 0) {
+            visit(name, value, context);
+            n++;
+        }
+    return n;
+}
+
 int
 store_watch(struct store *s,
             const struct kind *kind,

@@ -85,6 +85,7 @@ extern const struct command events_command;
 extern const struct command explain_command;
 extern const struct command fence_command;
 extern const struct command get_command;
+extern const struct command history_command;
 extern const struct command hold_command;
 extern const struct command jobs_command;
 extern const struct command kubeconfig_command;

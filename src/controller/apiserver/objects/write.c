@@ -6,6 +6,7 @@
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/history/history.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/causes.h"
@@ -209,6 +210,7 @@ write_remove(struct request *q,
         release_content(txn, job_of(old_object));
     if (old_object->kind == &node_kind)
         node_record_leave(q, txn, old_object);
+    history_note_removal(q->server->history, txn, old_object);
     if (put_removal(q->arena, txn, &what, &err) == 0)
         return true;
     refuse(q, q->route.kind, &err);

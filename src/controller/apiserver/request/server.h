@@ -17,6 +17,7 @@ struct auth_server;
 struct clock;
 struct dispatch;
 struct http_server;
+struct history;
 struct job_counts;
 struct loop;
 struct membership;
@@ -65,6 +66,7 @@ struct apiserver {
     struct usage *usage;             /* of nodes and pods, by their agents */
     struct user_counts *counts;      /* of the store's objects and of streams */
     struct job_counts *job_counts;   /* or NULL */
+    struct history *history;         /* or NULL */
     struct user_counts *own_counts; /* the same where none was given, or NULL */
     struct http_server *http;
     struct token_endpoint *token_endpoint;

@@ -18,8 +18,8 @@ static const struct {
     {"/kiln/v1/whoami", summary_whoami},
 };
 
-static bool
-check(struct request *q)
+bool
+summary_check(struct request *q)
 {
     if (q->method != HTTP_GET) {
         reply_fail(&q->reply,
@@ -48,7 +48,7 @@ summary_serve(struct request *q, const char *path)
         return false;
     for (unsigned i = 0; i < ARRAY_SIZE(summaries); i++)
         if (strcmp(summaries[i].path, path) == 0) {
-            if (check(q))
+            if (summary_check(q))
                 summaries[i].answer(q);
             else
                 request_finish(q);

@@ -14,6 +14,7 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/summary/job_counts.h"
 #include "controller/apiserver/summary/summary.h"
+#include "controller/history/history.h"
 #include "controller/store/store.h"
 #include "lib/api/cluster/lease.h"
 #include "lib/api/job/job.h"
@@ -57,6 +58,33 @@ warn(struct request *q, struct json *warnings, const char *text)
 }
 
 static void
+add_history_warnings(struct request *q, struct json *warnings)
+{
+    struct history_status s;
+
+    if (q->server->history == NULL)
+        return;
+    history_status(q->server->history, &s);
+    if (s.trouble != NULL)
+        warn(q,
+             warnings,
+             arena_printf(q->arena,
+                          "history cannot be written, and %zu row%s wait%s: %s",
+                          s.waiting,
+                          s.waiting == 1 ? "" : "s",
+                          s.waiting == 1 ? "s" : "",
+                          s.trouble));
+    if (s.lost > 0)
+        warn(q,
+             warnings,
+             arena_printf(q->arena,
+                          "%llu rows of history are lost",
+                          (unsigned long long)s.lost));
+    if (s.notice != NULL)
+        warn(q, warnings, arena_printf(q->arena, "history: %s", s.notice));
+}
+
+static void
 add_warnings(struct request *q, struct json *tree)
 {
     const struct apiserver *server = q->server;
@@ -78,6 +106,7 @@ add_warnings(struct request *q, struct json *tree)
                           "(kiln-controller --check)",
                           damaged,
                           damaged == 1 ? "" : "s"));
+    add_history_warnings(q, warnings);
     for (unsigned i = 0; i < ARRAY_SIZE(server->leases); i++)
         if (server->leases[i] != NULL && atomic_load(server->leases[i]))
             warn(q,

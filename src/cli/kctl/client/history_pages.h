@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_pages.h - the history of jobs, asked for page by page
+ *
+ * Thread: the main one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct json;
+struct kctl;
+struct strbuf;
+
+/* Adds "&NAME=VALUE" to a query, in percent form; nothing for NULL. */
+void
+history_query_add(struct strbuf *query, const char *name, const char *value);
+void history_query_add_time(struct strbuf *query, const char *name, int64_t us);
+
+/* Hands over each row, oldest end first; a page with no row is no end. Row
+ * returns false to stop. The row is borrowed for the call.
+ */
+typedef bool history_row_fn(const struct json *row, void *context);
+int history_pages_visit(struct kctl *kctl,
+                        const char *query,
+                        history_row_fn *visit,
+                        void *context,
+                        struct error *err);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_columns.h - the columns of kctl history, as people, CSV and SWF read
+ * them
+ *
+ * Thread: any; rows are trees as /kiln/v1/history answers them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct grid;
+struct json;
+struct strbuf;
+
+#define HISTORY_COLUMNS_MOST 40
+
+struct history_columns {
+    unsigned items[HISTORY_COLUMNS_MOST]; /* places in the list of all */
+    size_t count;
+};
+
+/* Parses "id,name,state"; NULL: those that everybody wants; "all". -EINVAL with
+ * the nearest name that there is.
+ */
+int history_columns_parse(const char *text,
+                          struct history_columns *columns,
+                          struct error *err);
+
+void history_columns_add_to(const struct history_columns *columns,
+                            struct grid *grid);
+void history_columns_add_row(const struct history_columns *columns,
+                             const struct json *row,
+                             struct grid *grid);
+
+/* A line of CSV (RFC 4180), numbers and times for programs: bytes, seconds, RFC
+ * 3339 in UTC. The heading, when there is no row.
+ */
+void history_columns_add_csv(const struct history_columns *columns,
+                             const struct json *row,
+                             struct strbuf *out);
+
+/* A line of the Standard Workload Format 2.2 (Feitelson): 18 numbers. Users,
+ * accounts and partitions are numbered as they come.
+ */
+struct history_swf;
+void history_swf_free(struct history_swf *swf);
+struct history_swf *history_swf_new(void);
+void history_swf_add(struct history_swf *swf,
+                     const struct json *row,
+                     struct strbuf *out);

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* summary_history.c - /kiln/v1/history, rows of jobs that ended, and
+ * /kiln/v1/history/report, their sums by day
+ *
+ * Who asks sees rows of their own, whole, and of the accounts that they belong
+ * to as they see their jobs: without what is only the owner's. Administrators
+ * see all. doc/api.md describes the questions and the answers.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/summary/summary.h"
+#include "controller/history/history.h"
+#include "controller/history/history_question.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define LIMIT_DEFAULT 1000
+#define LIMIT_MOST    5000
+#define TEXT_MOST     256  /* bytes of a word or a pattern */
+#define ACCOUNTS_MOST 1000 /* that are looked through for one question */
+
+/* A question and who waits for its answer; in the request's arena. */
+struct inquiry {
+    struct request *q;
+    struct history_question question;
+    const char **accounts;
+};
+
+/* ---- What is asked ---- */
+
+static bool
+refuse(struct request *q, const char *name, const char *value)
+{
+    reply_bad_request(&q->reply,
+                      "%s: '%.64s' cannot be read (doc/api.md)",
+                      name,
+                      value);
+    return false;
+}
+
+static bool
+take_text(struct inquiry *i, const struct parameter *p, const char **into)
+{
+    if (p->value[0] == '\0')
+        return true;
+    if (strlen(p->value) > TEXT_MOST)
+        return refuse(i->q, p->name, p->value);
+    *into = p->value;
+    return true;
+}
+
+static bool
+take_number(struct inquiry *i, const struct parameter *p, int64_t *into)
+{
+    int used = 0;
+
+    if (strlen(p->value) > 18
+        || sscanf(p->value, "%" SCNd64 "%n", into, &used) != 1
+        || p->value[used] != '\0' || *into < 0)
+        return refuse(i->q, p->name, p->value);
+    return true;
+}
+
+static bool
+take_time(struct inquiry *i, const struct parameter *p, int64_t *into)
+{
+    int64_t us;
+
+    if (time_parse(p->value, &us) < 0)
+        return refuse(i->q, p->name, p->value);
+    *into = us / 1000000;
+    return true;
+}
+
+static bool
+take_states(struct inquiry *i, const struct parameter *p)
+{
+    const char *at = p->value;
+
+    while (*at != '\0') {
+        const size_t length = strcspn(at, ",");
+        const uint32_t states =
+            job_states_of_word(arena_strndup(i->q->arena, at, length));
+
+        if (states == 0)
+            return refuse(i->q, p->name, p->value);
+        i->question.states |= states;
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+/* "END.ID", as an answer gave it. */
+static bool
+take_continue(struct inquiry *i, const struct parameter *p)
+{
+    int used = 0;
+
+    if (strlen(p->value) > 40
+        || sscanf(p->value,
+                  "%" SCNd64 ".%" SCNd64 "%n",
+                  &i->question.after_end_s,
+                  &i->question.after_id,
+                  &used)
+               != 2
+        || p->value[used] != '\0')
+        return refuse(i->q, p->name, p->value);
+    return true;
+}
+
+static bool
+take_sum(struct inquiry *i, const struct parameter *p)
+{
+    static const struct {
+        const char *word;
+        enum history_sum sum;
+    } sums[] = {
+        {"all", HISTORY_BY_ALL},
+        {"account", HISTORY_BY_ACCOUNT},
+        {"account,user", HISTORY_BY_ACCOUNT_USER},
+        {"day", HISTORY_BY_DAY},
+        {"month", HISTORY_BY_MONTH},
+        {"partition", HISTORY_BY_PARTITION},
+        {"user", HISTORY_BY_USER},
+    };
+
+    for (size_t k = 0; k < ARRAY_SIZE(sums); k++)
+        if (strcmp(sums[k].word, p->value) == 0) {
+            i->question.by = sums[k].sum;
+            return true;
+        }
+    return refuse(i->q, p->name, p->value);
+}
+
+static bool
+take(struct inquiry *i, const struct parameter *p, bool is_report)
+{
+    struct history_question *question = &i->question;
+
+    if (strcmp(p->name, "user") == 0)
+        return take_text(i, p, &question->user);
+    if (strcmp(p->name, "account") == 0)
+        return take_text(i, p, &question->account);
+    if (strcmp(p->name, "partition") == 0)
+        return take_text(i, p, &question->partition);
+    if (strcmp(p->name, "since") == 0)
+        return take_time(i, p, &question->since_s);
+    if (strcmp(p->name, "until") == 0)
+        return take_time(i, p, &question->until_s);
+    if (is_report && strcmp(p->name, "by") == 0)
+        return take_sum(i, p);
+    if (!is_report) {
+        if (strcmp(p->name, "node") == 0)
+            return take_text(i, p, &question->node);
+        if (strcmp(p->name, "name") == 0)
+            return take_text(i, p, &question->name);
+        if (strcmp(p->name, "state") == 0)
+            return take_states(i, p);
+        if (strcmp(p->name, "job") == 0)
+            return take_number(i, p, &question->job_id);
+        if (strcmp(p->name, "limit") == 0)
+            return take_number(i, p, &question->limit);
+        if (strcmp(p->name, "continue") == 0)
+            return take_continue(i, p);
+        if (strcmp(p->name, "index") == 0) {
+            question->has_index = true;
+            return take_number(i, p, &question->index);
+        }
+        if (strcmp(p->name, "uid") == 0) {
+            question->has_uid = true;
+            return take_number(i, p, &question->uid);
+        }
+    }
+    reply_bad_request(&i->q->reply,
+                      "'%.64s' is nothing that history can be asked for "
+                      "(doc/api.md)",
+                      p->name);
+    return false;
+}
+
+static bool
+read_question(struct inquiry *i,
+              const struct parameter *parameters,
+              size_t count,
+              bool is_report)
+{
+    struct history_question *question = &i->question;
+
+    if (is_report)
+        question->by = HISTORY_BY_ACCOUNT;
+    for (size_t k = 0; k < count; k++)
+        if (!take(i, &parameters[k], is_report))
+            return false;
+    if (question->limit == 0)
+        question->limit = LIMIT_DEFAULT;
+    if (question->limit > LIMIT_MOST)
+        question->limit = LIMIT_MOST;
+    return true;
+}
+
+/* ---- Who asks ---- */
+
+static bool
+add_account(const struct object *namespace, void *context)
+{
+    struct inquiry *i = context;
+    struct history_rights *rights = &i->question.rights;
+
+    if (membership_has(i->q->server->membership,
+                       namespace->meta->name,
+                       i->q->principal))
+        i->accounts[rights->n_accounts++] = namespace->meta->name;
+    return rights->n_accounts < ACCOUNTS_MOST;
+}
+
+/* Names of namespaces live as long as the loop's turn, and the answer is made
+ * later.
+ */
+static void
+find_accounts(struct inquiry *i)
+{
+    struct request *q = i->q;
+    struct history_rights *rights = &i->question.rights;
+    const struct object *one;
+
+    i->accounts = arena_new_array(q->arena, const char *, ACCOUNTS_MOST);
+    if (i->question.account != NULL) {
+        one = store_find(q->server->store,
+                         STORE_PUBLISHED,
+                         &namespace_kind,
+                         NULL,
+                         i->question.account);
+        if (one != NULL)
+            (void)add_account(one, i);
+    } else if (i->question.user == NULL
+               || strcmp(i->question.user, q->principal->name) != 0)
+        (void)store_list(q->server->store,
+                         &namespace_kind,
+                         NULL,
+                         NULL,
+                         0,
+                         add_account,
+                         i);
+    for (size_t k = 0; k < rights->n_accounts; k++)
+        i->accounts[k] = arena_strdup(q->arena, i->accounts[k]);
+    rights->accounts = i->accounts;
+}
+
+static void
+find_rights(struct inquiry *i)
+{
+    const struct principal *p = i->q->principal;
+
+    i->question.rights = (struct history_rights){
+        .is_all = p->type == PRINCIPAL_ADMINISTRATOR,
+        .uid = p->uid,
+        .user = p->name,
+    };
+    if (!i->question.rights.is_all)
+        find_accounts(i);
+}
+
+/* One's own rows are those of the number, whatever the name was then. */
+static void
+ask_by_number(struct inquiry *i)
+{
+    struct history_question *question = &i->question;
+    const struct principal *p = i->q->principal;
+
+    if (question->user == NULL || strcmp(question->user, p->name) != 0)
+        return;
+    question->user = NULL;
+    question->has_uid = true;
+    question->uid = p->uid;
+}
+
+/* ---- The answer ---- */
+
+static void
+answered(const char *text,
+         size_t length,
+         const struct error *err,
+         void *context)
+{
+    struct request *q = ((struct inquiry *)context)->q;
+
+    if (err != NULL)
+        reply_errno(&q->reply, err->code, err);
+    else
+        reply_text(&q->reply,
+                   200,
+                   "application/json",
+                   arena_memdup(q->arena, text, length),
+                   length);
+    request_finish(q);
+}
+
+static void
+fail(struct request *q, int r, const struct error *err)
+{
+    reply_fail(
+        &q->reply,
+        &(struct reply_failure){
+            .code = r == -EAGAIN ? 429 : 503,
+            .reason = r == -EAGAIN ? "TooManyRequests" : "ServiceUnavailable",
+            .message = arena_strdup(q->arena, err->text),
+            .retry_after_s = 1,
+        });
+    request_finish(q);
+}
+
+bool
+summary_history_is_asked(const char *path)
+{
+    return strcmp(path, "/kiln/v1/history") == 0
+           || strcmp(path, "/kiln/v1/history/report") == 0;
+}
+
+void
+summary_history(struct request *q,
+                const char *path,
+                const struct parameter *parameters,
+                size_t count)
+{
+    const bool is_report = strcmp(path, "/kiln/v1/history") != 0;
+    struct inquiry *i = arena_alloc(q->arena, sizeof(*i));
+    struct error err = {0};
+    int r;
+
+    *i = (struct inquiry){.q = q};
+    if (!summary_check(q) || !read_question(i, parameters, count, is_report)) {
+        request_finish(q);
+        return;
+    }
+    find_rights(i);
+    if (!is_report)
+        ask_by_number(i);
+    r = history_ask(q->server->history, &i->question, answered, i, &err);
+    if (r < 0)
+        fail(q, r, &err);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daily_usage.h - what an attempt adds to the sums by day, account, user and
+ * partition, which reports read
+ *
+ * What it held counts for each day that it ran on; its end and its wait for the
+ * day on which it ended. Days are of UTC.
+ *
+ * Thread:  any; pure functions.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct history_row;
+
+struct daily_usage {
+    int64_t day; /* since 1970 */
+    int64_t ended, completed, failed, stopped;
+    double cpu_s, cpu_used_s;
+    double cpu_measured_s; /* the part of cpu_s whose use is known */
+    double memory_gib_s;
+    double device_s;
+    int64_t started, wait_s;
+};
+
+/* How many days it counts for, at the most DAILY_USAGE_MOST; and the n-th. */
+#define DAILY_USAGE_MOST 400
+unsigned daily_usage_count(const struct history_row *row);
+void daily_usage_of(const struct history_row *row,
+                    unsigned n,
+                    struct daily_usage *ret_usage);

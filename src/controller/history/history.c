@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/history/history_questions.h"
+#include "controller/history/history_queue.h"
+#include "controller/history/history_writer.h"
+#include "controller/store/directory/backup.h"
+#include "controller/store/store.h"
+#include "lib/api/job/history_row.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/metric.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "lib/loop/timer.h"
+
+#define FILE_NAME    "history.db"
+#define SECRET       "history/"
+#define GATHER_MS    100  /* for the rows of a batch to come together */
+#define RETRY_MS     5000 /* after a failure */
+#define OPEN_MS      50   /* until the cluster has its uid */
+#define DROP_MS      60000
+#define QUEUE_MOST   20000  /* ends that wait with their objects */
+#define SECRETS_MOST 200000 /* rows that wait in the store */
+#define SLICE        2000   /* objects looked at in a turn of the loop */
+
+/* A walk over what the store has, from a revision on: at the start, after ends
+ * that found the queue full, and for a new file.
+ */
+struct rescan {
+    bool is_wanted, is_under_way;
+    bool is_of_jobs; /* the second half */
+    int64_t from;    /* ends behind it */
+    char after[OBJECT_KEY_SIZE];
+    unsigned visited;
+};
+
+struct history {
+    struct history_settings s;
+    struct history_writer *writer;
+    struct history_questions *questions;
+    struct store_watch *pods, *jobs;
+    struct history_queue queue;
+    struct map *unwritten; /* the keys of rows that are not on the disk */
+    size_t n_secrets;
+    struct rescan rescan;
+    struct timer *flush, *rescan_timer, *drop;
+    bool is_open, is_stopping;
+    int64_t watermark;
+    int64_t bytes;
+    uint64_t written, lost;
+    struct error trouble;
+    char *notice;
+    struct metric *rows_total, *failures_total;
+};
+
+/* ---- The store ---- */
+
+static const struct object *
+find_job(const struct history *h,
+         enum store_head head,
+         const struct object *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const struct object *job;
+
+    if (owner == NULL)
+        return NULL;
+    job = store_find(h->s.store,
+                     head,
+                     &job_kind,
+                     pod->meta->namespace,
+                     owner->name);
+    return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
+}
+
+/* A Job that ended without a pod is an end of its own. */
+static bool
+is_lone_end(const struct object *job)
+{
+    return job_is_finished(job_of(job)) && job_of(job)->status.attempts == 0;
+}
+
+static bool
+is_end(const struct object *object)
+{
+    return object->kind == &pod_kind ? pod_is_finished(pod_of(object))
+                                     : is_lone_end(object);
+}
+
+static void
+secret_name(const char *uid, char out[128])
+{
+    (void)snprintf(out, 128, SECRET "%s", uid);
+}
+
+/* ---- Ends ---- */
+
+static bool
+is_full(const struct history *h)
+{
+    return h->queue.count >= QUEUE_MOST;
+}
+
+static void
+want_rescan(struct history *h, int64_t from)
+{
+    if (!h->rescan.is_wanted || from < h->rescan.from)
+        h->rescan.from = from;
+    h->rescan.is_wanted = true;
+    h->rescan.is_under_way = false;
+    h->rescan.is_of_jobs = false;
+    h->rescan.after[0] = '\0';
+}
+
+static void
+flush_soon(struct history *h)
+{
+    if (h->is_open && !timer_is_running(h->flush)
+        && !history_writer_is_busy(h->writer))
+        timer_start(h->flush, h->trouble.code != 0 ? RETRY_MS : GATHER_MS);
+}
+
+static void
+add_end(struct history *h, const struct object *object)
+{
+    const bool is_pod = object->kind == &pod_kind;
+
+    (void)map_put(h->unwritten, object->meta->uid, h);
+    if (is_full(h)) {
+        want_rescan(h, object->revision - 1);
+        return;
+    }
+    history_queue_add(&h->queue,
+                      is_pod ? object : NULL,
+                      is_pod ? find_job(h, STORE_PUBLISHED, object) : object,
+                      NULL,
+                      object->meta->uid,
+                      clock_real_us(h->s.clock));
+    flush_soon(h);
+}
+
+/* Its row waits in the store; when the queue is full, until the next start or
+ * rescan.
+ */
+static void
+add_secret(struct history *h, const char *uid, const char *text)
+{
+    (void)map_put(h->unwritten, uid, h);
+    if (is_full(h)) {
+        want_rescan(h, store_revision(h->s.store));
+        return;
+    }
+    history_queue_add(&h->queue,
+                      NULL,
+                      NULL,
+                      text,
+                      uid,
+                      clock_real_us(h->s.clock));
+    flush_soon(h);
+}
+
+static void
+on_change(const struct store_change *change, void *context)
+{
+    struct history *h = context;
+    const struct object *before = change->old_object;
+    const struct object *after = change->new_object;
+    char name[128];
+    const char *text;
+
+    if (after != NULL && is_end(after) && (before == NULL || !is_end(before)))
+        add_end(h, after);
+    if (after != NULL || before == NULL || is_end(before))
+        return;
+    secret_name(before->meta->uid, name);
+    text = store_find_secret(h->s.store, name);
+    if (text != NULL)
+        add_secret(h, before->meta->uid, text);
+}
+
+/* ---- Removals ---- */
+
+static bool
+is_unwritten(const struct history *h, const struct object *object)
+{
+    return !h->is_open || object->revision > store_revision(h->s.store)
+           || map_find(h->unwritten, object->meta->uid) != NULL;
+}
+
+static void
+keep_row(struct history *h, struct store_txn *txn, const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const int64_t now_us = clock_real_us(h->s.clock);
+    struct history_row row;
+    char name[128];
+
+    if (h->n_secrets >= SECRETS_MOST) {
+        if (h->lost++ == 0)
+            log_error("History cannot be written, and %d rows wait in the "
+                      "store already: of what ends and is removed from now "
+                      "on there will be no row",
+                      SECRETS_MOST);
+        return;
+    }
+    if (object->kind == &pod_kind)
+        history_row_of_pod(&row,
+                           arena,
+                           object,
+                           find_job(h, STORE_PENDING, object),
+                           now_us);
+    else
+        history_row_of_job(&row, arena, object, now_us);
+    row.revision = store_txn_revision(txn);
+    json_print(record_encode(&history_row_record, arena, &row), &text);
+    secret_name(object->meta->uid, name);
+    store_txn_put_secret(txn, name, text.text);
+    h->n_secrets++;
+}
+
+void
+history_note_removal(struct history *h,
+                     struct store_txn *txn,
+                     const struct object *object)
+{
+    if (h == NULL)
+        return;
+    if (object->kind == &job_kind) {
+        if (is_lone_end(object) && is_unwritten(h, object))
+            keep_row(h, txn, object);
+    } else if (object->kind == &pod_kind) {
+        const struct object *job = find_job(h, STORE_PENDING, object);
+
+        if (is_end(object)
+                ? is_unwritten(h, object)
+                : history_row_is_due(pod_of(object),
+                                     job != NULL ? job_of(job) : NULL))
+            keep_row(h, txn, object);
+    }
+}
+
+/* Those that are written need not wait any more. */
+static void
+drop_secrets(struct history *h, const struct history_queue *written)
+{
+    struct store_txn *txn = NULL;
+
+    for (size_t i = 0; i < written->count; i++) {
+        char name[128];
+
+        secret_name(written->items[i].key, name);
+        if (store_find_secret(h->s.store, name) == NULL)
+            continue;
+        if (txn == NULL)
+            txn = store_begin(h->s.store);
+        store_txn_remove_secret(txn, name);
+        h->n_secrets -= h->n_secrets > 0;
+    }
+    if (txn != NULL)
+        store_commit(txn, NULL, NULL);
+}
+
+/* ---- What the store has ---- */
+
+static bool
+visit(const struct object *object, void *context)
+{
+    struct history *h = context;
+
+    object_key(object, h->rescan.after);
+    if (object->revision > h->rescan.from && is_end(object))
+        add_end(h, object);
+    return ++h->rescan.visited < SLICE && !is_full(h);
+}
+
+static void
+visit_secret(const char *name, const char *value, void *context)
+{
+    add_secret(context, name + strlen(SECRET), value);
+}
+
+/* In slices; where the queue is full it goes on when that is empty. */
+static void
+rescan_slice(void *arg)
+{
+    struct history *h = arg;
+    struct rescan *scan = &h->rescan;
+
+    if (!scan->is_wanted || is_full(h) || h->is_stopping)
+        return;
+    if (!scan->is_under_way) {
+        scan->is_under_way = true;
+        h->n_secrets = store_visit_secrets(h->s.store, SECRET, visit_secret, h);
+        if (!scan->is_under_way) { /* they filled the queue */
+            timer_start(h->rescan_timer, GATHER_MS);
+            return;
+        }
+    }
+    scan->visited = 0;
+    (void)store_list(h->s.store,
+                     scan->is_of_jobs ? &job_kind : &pod_kind,
+                     NULL,
+                     scan->after[0] != '\0' ? scan->after : NULL,
+                     0,
+                     visit,
+                     h);
+    if (!scan->is_under_way)
+        return;
+    if (scan->visited < SLICE && !is_full(h)) {
+        scan->after[0] = '\0';
+        if (scan->is_of_jobs) {
+            scan->is_wanted = false;
+            scan->is_under_way = false;
+            flush_soon(h);
+            return;
+        }
+        scan->is_of_jobs = true;
+    }
+    timer_start(h->rescan_timer, is_full(h) ? GATHER_MS : 0);
+}
+
+/* ---- Orders ---- */
+
+static struct history_order *
+make_order(int what)
+{
+    struct history_order *order = xnew(struct history_order);
+
+    order->what = what;
+    strbuf_init(&order->notice);
+    return order;
+}
+
+/* The watermark moves only when nothing else waits to be taken up. */
+static void
+flush(void *arg)
+{
+    struct history *h = arg;
+    struct history_order *order;
+
+    if (!h->is_open || history_writer_is_busy(h->writer) || h->queue.count == 0)
+        return;
+    order = make_order(HISTORY_WRITE);
+    order->queue = h->queue;
+    order->revision =
+        h->rescan.is_wanted ? h->watermark : store_revision(h->s.store);
+    h->queue = (struct history_queue){0};
+    history_writer_submit(h->writer, order);
+}
+
+static void
+take_notice(struct history *h, struct history_order *order)
+{
+    if (order->notice.length == 0)
+        return;
+    log_error("History: %s", order->notice.text);
+    free(h->notice);
+    h->notice = xstrdup(order->notice.text);
+}
+
+static void
+say_trouble(struct history *h, const struct error *err)
+{
+    if (h->trouble.code == 0)
+        log_error("History cannot be written, trying again every %d s; "
+                  "everything else goes on, and rows wait: %s",
+                  RETRY_MS / 1000,
+                  err->text);
+    h->trouble = *err;
+    if (h->trouble.code == 0)
+        h->trouble.code = -EIO;
+    if (h->failures_total != NULL)
+        metric_count(h->failures_total, 1);
+}
+
+static void
+opened(struct history *h, struct history_order *order)
+{
+    if (order->result < 0) {
+        say_trouble(h, &order->err);
+        timer_start(h->flush, RETRY_MS);
+        return;
+    }
+    h->trouble = (struct error){0};
+    h->is_open = true;
+    h->watermark = order->watermark;
+    want_rescan(h, h->watermark);
+    timer_start(h->rescan_timer, 0);
+    history_questions_open(h->questions);
+    if (h->s.max_age_s > 0 || h->s.max_bytes > 0)
+        timer_start(h->drop, 1000);
+    flush_soon(h);
+}
+
+/* Behind what came meanwhile; the order does not matter. */
+static void
+put_back(struct history *h, struct history_queue *queue)
+{
+    for (size_t i = 0; i < h->queue.count; i++) {
+        const struct history_end *e = &h->queue.items[i];
+
+        history_queue_add(queue, e->pod, e->job, e->text, e->key, e->at_us);
+    }
+    history_queue_fini(&h->queue);
+    h->queue = *queue;
+    *queue = (struct history_queue){0};
+}
+
+static void
+wrote(struct history *h, struct history_order *order)
+{
+    if (order->result < 0) {
+        say_trouble(h, &order->err);
+        put_back(h, &order->queue);
+        flush_soon(h);
+        return;
+    }
+    if (h->trouble.code != 0)
+        log_info("History is written again");
+    h->trouble = (struct error){0};
+    h->written += order->rows;
+    h->watermark = order->watermark;
+    if (h->rows_total != NULL)
+        metric_count(h->rows_total, order->rows);
+    for (size_t i = 0; i < order->queue.count; i++)
+        (void)map_remove(h->unwritten, order->queue.items[i].key);
+    drop_secrets(h, &order->queue);
+    if (order->is_new) {
+        want_rescan(h, 0);
+        history_questions_open(h->questions);
+    }
+    if (h->queue.count > 0)
+        flush_soon(h);
+    if (h->rescan.is_wanted)
+        timer_start(h->rescan_timer, 0);
+}
+
+static void
+dropped(struct history *h, const struct history_order *order)
+{
+    if (order->dropped > 0)
+        log_debug("History: %lld rows were old enough to go",
+                  (long long)order->dropped);
+    if (order->result < 0)
+        say_trouble(h, &order->err);
+    if (!h->is_stopping)
+        timer_start(h->drop, order->dropped > 0 ? GATHER_MS : DROP_MS);
+    if (h->queue.count > 0)
+        flush_soon(h);
+}
+
+static void
+order_done(struct history_order *order, void *context)
+{
+    struct history *h = context;
+
+    take_notice(h, order);
+    if (order->bytes > 0)
+        h->bytes = order->bytes;
+    if (order->what == HISTORY_OPEN)
+        opened(h, order);
+    else if (order->what == HISTORY_WRITE)
+        wrote(h, order);
+    else
+        dropped(h, order);
+    history_order_free(order);
+}
+
+static void
+drop_old(void *arg)
+{
+    struct history *h = arg;
+    struct history_order *order;
+
+    if (history_writer_is_busy(h->writer)) {
+        timer_start(h->drop, GATHER_MS);
+        return;
+    }
+    order = make_order(HISTORY_DROP);
+    if (h->s.max_age_s > 0)
+        order->before_s = clock_real_us(h->s.clock) / 1000000 - h->s.max_age_s;
+    order->max_bytes = h->s.max_bytes;
+    history_writer_submit(h->writer, order);
+}
+
+/* A new cluster has its uid when its first namespaces are on the disk. */
+static void
+open_file(struct history *h)
+{
+    const struct object *system = store_find(h->s.store,
+                                             STORE_PUBLISHED,
+                                             &namespace_kind,
+                                             NULL,
+                                             "kube-system");
+    const char *lost = store_find_secret(h->s.store, STORE_LOST_REVISIONS);
+    struct history_order *order;
+
+    if (system == NULL) {
+        timer_start(h->flush, OPEN_MS);
+        return;
+    }
+    order = make_order(HISTORY_OPEN);
+    order->cluster = xstrdup(system->meta->uid);
+    order->lost = xstrdup(lost != NULL ? lost : "");
+    order->store_revision = store_revision(h->s.store);
+    history_writer_submit(h->writer, order);
+}
+
+static void
+on_flush(void *arg)
+{
+    struct history *h = arg;
+
+    if (h->is_open)
+        flush(h);
+    else if (!history_writer_is_busy(h->writer))
+        open_file(h);
+}
+
+/* ---- Life ---- */
+
+static double
+read_waiting(void *context)
+{
+    const struct history *h = context;
+
+    return (double)map_count(h->unwritten);
+}
+
+static double
+read_bytes(void *context)
+{
+    const struct history *h = context;
+
+    return (double)h->bytes;
+}
+
+static void
+add_metrics(struct history *h, struct metric_registry *registry)
+{
+    if (registry == NULL)
+        return;
+    h->rows_total =
+        metric_series(metric_counter(registry,
+                                     "kiln_history_rows_total",
+                                     "Rows of history that were written.",
+                                     NULL));
+    h->failures_total = metric_series(
+        metric_counter(registry,
+                       "kiln_history_failures_total",
+                       "Writes of history that failed and are tried again.",
+                       NULL));
+    metric_read(
+        metric_series(metric_gauge(registry,
+                                   "kiln_history_waiting",
+                                   "Rows of history that are not on the disk "
+                                   "yet.",
+                                   NULL)),
+        read_waiting,
+        h);
+    metric_read(metric_series(metric_gauge(registry,
+                                           "kiln_history_bytes",
+                                           "Bytes of the file of history.",
+                                           NULL)),
+                read_bytes,
+                h);
+}
+
+struct history *
+history_new(const struct history_settings *settings)
+{
+    struct history *h = xnew(struct history);
+    CLEANUP_FREE char *path = xasprintf("%s/" FILE_NAME, settings->directory);
+    const int64_t revision = store_revision(settings->store);
+
+    h->s = *settings;
+    h->unwritten = map_new();
+    h->flush = timer_new(settings->loop, on_flush, h);
+    h->rescan_timer = timer_new(settings->loop, rescan_slice, h);
+    h->drop = timer_new(settings->loop, drop_old, h);
+    h->writer = history_writer_new(settings->loop, path, order_done, h);
+    h->questions = history_questions_new(settings->loop, path);
+    add_metrics(h, settings->metrics);
+    (void)store_watch(settings->store,
+                      &pod_kind,
+                      revision,
+                      -1,
+                      NULL,
+                      on_change,
+                      h,
+                      &h->pods);
+    (void)store_watch(settings->store,
+                      &job_kind,
+                      revision,
+                      -1,
+                      NULL,
+                      on_change,
+                      h,
+                      &h->jobs);
+    timer_start(h->flush, 0);
+    return h;
+}
+
+/* The rows that wait are written; the store has those that cannot be. */
+void
+history_stop(struct history *h)
+{
+    if (h == NULL)
+        return;
+    h->is_stopping = true;
+    store_unwatch(h->pods);
+    store_unwatch(h->jobs);
+    history_writer_drain(h->writer);
+    flush(h);
+    history_writer_drain(h->writer);
+    timer_stop(h->flush);
+    timer_stop(h->rescan_timer);
+    timer_stop(h->drop);
+    history_questions_stop(h->questions);
+}
+
+void
+history_free(struct history *h)
+{
+    if (h == NULL)
+        return;
+    history_questions_free(h->questions);
+    history_writer_free(h->writer);
+    history_queue_fini(&h->queue);
+    timer_free(h->flush);
+    timer_free(h->rescan_timer);
+    timer_free(h->drop);
+    map_free(h->unwritten);
+    free(h->notice);
+    free(h);
+}
+
+/* ---- Look ---- */
+
+int
+history_ask(struct history *h,
+            const struct history_question *question,
+            history_answer_fn *done,
+            void *context,
+            struct error *err)
+{
+    if (!h->is_open && h->trouble.code != 0)
+        return error_set(err,
+                         -EIO,
+                         "history cannot be opened: %s",
+                         h->trouble.text);
+    if (!h->is_open)
+        return error_set(err,
+                         -EBUSY,
+                         "history is still being opened: ask again in a "
+                         "moment");
+    return history_questions_ask(h->questions, question, done, context, err);
+}
+
+void
+history_status(const struct history *h, struct history_status *ret_status)
+{
+    *ret_status = (struct history_status){
+        .is_open = h->is_open,
+        .waiting = map_count(h->unwritten),
+        .written = h->written,
+        .lost = h->lost,
+        .bytes = h->bytes,
+        .trouble = h->trouble.code != 0 ? h->trouble.text : NULL,
+        .notice = h->notice,
+    };
+}

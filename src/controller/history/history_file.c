@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "controller/history/daily_usage.h"
+#include "controller/history/history_schema.h"
+#include "controller/history/history_values.h"
+#include "controller/store/engine/sql.h"
+#include "lib/api/job/history_row.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+
+#define WORDS_CACHED 100000
+#define CHECK_BYTES  (INT64_C(64) << 20) /* a larger one is not read through */
+
+struct history_file {
+    char *path;
+    sqlite3 *db;
+    sqlite3_stmt *insert, *confirm, *add_word, *find_word, *add_user, *add_day;
+    sqlite3_stmt *mark, *drop;
+    struct map *words; /* to their numbers, as pointers */
+    int64_t watermark;
+};
+
+static void
+close_db(struct history_file *f)
+{
+    sqlite3_stmt **const all[] = {&f->insert,
+                                  &f->confirm,
+                                  &f->add_word,
+                                  &f->find_word,
+                                  &f->add_user,
+                                  &f->add_day,
+                                  &f->mark,
+                                  &f->drop};
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        (void)sqlite3_finalize(*all[i]);
+        *all[i] = NULL;
+    }
+    sql_close(f->db);
+    f->db = NULL;
+}
+
+void
+history_file_close(struct history_file *f)
+{
+    if (f == NULL)
+        return;
+    close_db(f);
+    map_free(f->words);
+    free(f->path);
+    free(f);
+}
+
+static int
+prepare(struct history_file *f, struct error *err)
+{
+    const struct {
+        sqlite3_stmt **statement;
+        const char *text;
+    } all[] = {
+        {&f->insert,
+         "INSERT INTO attempts (end_at, uid, user, account, partition, job,"
+         " job_uid, idx, attempt, object, name, pod, key, submit_at,"
+         " eligible_at, start_at, node, cpu_milli, memory, devices,"
+         " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
+         " reason, message, script, revision, lost) VALUES (?1, ?2, ?3, ?4,"
+         " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
+         " ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0)"
+         " ON CONFLICT (key) DO NOTHING"},
+        {&f->confirm,
+         "UPDATE attempts SET lost = 0, revision = ?2"
+         " WHERE key = ?1 AND lost = 1"},
+        {&f->add_word, "INSERT INTO words (word) VALUES (?1)"},
+        {&f->find_word, "SELECT id FROM words WHERE word = ?1"},
+        {&f->add_user,
+         "INSERT INTO users (user, uid) VALUES (?1, ?2)"
+         " ON CONFLICT DO NOTHING"},
+        {&f->add_day,
+         "INSERT INTO daily VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+         " ?11, ?12, ?13, ?14, ?15, ?15)"
+         " ON CONFLICT DO UPDATE SET ended = ended + ?5,"
+         " completed = completed + ?6, failed = failed + ?7,"
+         " stopped = stopped + ?8, cpu_s = cpu_s + ?9,"
+         " cpu_used_s = cpu_used_s + ?10,"
+         " cpu_measured_s = cpu_measured_s + ?11,"
+         " memory_gib_s = memory_gib_s + ?12, device_s = device_s + ?13,"
+         " started = started + ?14, wait_s = wait_s + ?15,"
+         " wait_most_s = max(wait_most_s, ?15)"},
+        {&f->mark,
+         "UPDATE watermark SET revision = max(revision, ?1) WHERE id = 1"},
+        {&f->drop,
+         "DELETE FROM attempts WHERE id IN (SELECT id FROM attempts"
+         " WHERE end_at < ?1 ORDER BY end_at LIMIT ?2)"},
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
+        r = sql_prepare(f->db, all[i].text, all[i].statement, err);
+    return r;
+}
+
+/* ---- Open ---- */
+
+static int
+check_pages(struct history_file *f, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int r = 0;
+
+    if (history_file_bytes(f) > CHECK_BYTES)
+        return 0;
+    r = sql_prepare(f->db, "PRAGMA quick_check(1)", &s, err);
+    if (r < 0)
+        return r;
+    if (sqlite3_step(s) != SQLITE_ROW)
+        r = sql_error(f->db, err);
+    else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
+        r = error_set(err,
+                      -EUCLEAN,
+                      "'%s' is damaged (%s)",
+                      f->path,
+                      (const char *)sqlite3_column_text(s, 0));
+    (void)sqlite3_finalize(s);
+    return r;
+}
+
+static int
+run_with(struct history_file *f,
+         const char *text,
+         const char *word,
+         int64_t a,
+         int64_t b,
+         struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int r = sql_prepare(f->db, text, &s, err);
+
+    if (r < 0)
+        return r;
+    (void)sqlite3_bind_text(s, 1, word, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(s, 2, a);
+    (void)sqlite3_bind_int64(s, 3, b);
+    r = sql_run(s, err);
+    (void)sqlite3_finalize(s);
+    return r;
+}
+
+/* Rows of a timeline that the store has left stay, and say so. */
+static int
+mark_lost(struct history_file *f,
+          const struct history_origin *origin,
+          const char *known,
+          struct error *err)
+{
+    const size_t n = strlen(known);
+    const char *at =
+        strncmp(origin->lost, known, n) == 0 ? origin->lost + n : origin->lost;
+    long long after, before;
+    int r = 0;
+
+    for (; r == 0 && sscanf(at, "%lld %lld;", &after, &before) == 2;
+         at += strcspn(at, ";"), at += *at == ';')
+        r = run_with(f,
+                     "UPDATE attempts SET lost = 1"
+                     " WHERE ?1 IS NOT NULL AND revision > ?2"
+                     " AND revision < ?3",
+                     "",
+                     after,
+                     before,
+                     err);
+    if (r == 0 && f->watermark > origin->revision) {
+        log_warning("History is ahead of the store (revision %lld, the store "
+                    "has %lld): what ended in between is kept, and marked "
+                    "as lost by the store",
+                    (long long)f->watermark,
+                    (long long)origin->revision);
+        r = run_with(f,
+                     "UPDATE attempts SET lost = 1"
+                     " WHERE ?1 IS NOT NULL AND revision > ?2"
+                     " AND revision <= ?3",
+                     "",
+                     origin->revision,
+                     f->watermark,
+                     err);
+        f->watermark = origin->revision;
+    }
+    return r;
+}
+
+/* 1: it is of another cluster. */
+static int
+meet_store(struct history_file *f,
+           const struct history_origin *origin,
+           struct error *err)
+{
+    CLEANUP_FREE char *cluster = NULL;
+    CLEANUP_FREE char *lost = NULL;
+    sqlite3_stmt *s = NULL;
+    int r = sql_prepare(f->db,
+                        "SELECT cluster, revision, lost FROM watermark",
+                        &s,
+                        err);
+
+    if (r < 0)
+        return r;
+    if (sqlite3_step(s) == SQLITE_ROW) {
+        cluster = xstrdup((const char *)sqlite3_column_text(s, 0));
+        f->watermark = sqlite3_column_int64(s, 1);
+        lost = xstrdup((const char *)sqlite3_column_text(s, 2));
+    } else
+        r = error_set(err, -EUCLEAN, "'%s' has lost its watermark", f->path);
+    (void)sqlite3_finalize(s);
+    if (r < 0)
+        return r;
+    if (cluster[0] != '\0' && strcmp(cluster, origin->cluster) != 0)
+        return 1;
+    r = sql_exec(f->db, "BEGIN IMMEDIATE", err);
+    if (r == 0)
+        r = mark_lost(f, origin, lost, err);
+    if (r == 0)
+        r = run_with(f,
+                     "UPDATE watermark SET cluster = ?1, revision = ?2"
+                     " WHERE ?3 = 0",
+                     origin->cluster,
+                     f->watermark,
+                     0,
+                     err);
+    if (r == 0)
+        r = run_with(f,
+                     "UPDATE watermark SET lost = ?1 WHERE ?2 = ?3",
+                     origin->lost,
+                     0,
+                     0,
+                     err);
+    if (r == 0)
+        r = sql_exec(f->db, "COMMIT", err);
+    if (r < 0)
+        history_file_rollback(f);
+    return r;
+}
+
+static int
+bring_up(struct history_file *f,
+         const struct history_origin *origin,
+         struct error *err)
+{
+    int r = sql_open(f->path, &f->db, err);
+
+    if (r == 0)
+        r = sql_exec(f->db,
+                     "PRAGMA journal_mode = WAL;"
+                     "PRAGMA synchronous = FULL;"
+                     "PRAGMA cell_size_check = ON;"
+                     "PRAGMA trusted_schema = OFF;"
+                     "PRAGMA busy_timeout = 5000;"
+                     "PRAGMA temp_store = MEMORY;"
+                     "PRAGMA cache_size = -16384;",
+                     err);
+    if (r == 0)
+        r = check_pages(f, err);
+    if (r == 0)
+        r = history_schema_migrate(f->db, err);
+    if (r == 0)
+        r = prepare(f, err);
+    return r == 0 ? meet_store(f, origin, err) : r;
+}
+
+void
+history_file_set_aside(const char *path,
+                       const char *suffix,
+                       const char *why,
+                       struct strbuf *notice)
+{
+    static const char *const companions[] = {"-wal", "-shm"};
+    CLEANUP_FREE char *aside = xasprintf("%s.%s", path, suffix);
+
+    for (unsigned i = 1; access(aside, F_OK) == 0; i++) {
+        free(aside);
+        aside = xasprintf("%s.%s.%u", path, suffix, i);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(companions); i++) {
+        CLEANUP_FREE char *from = xasprintf("%s%s", path, companions[i]);
+        CLEANUP_FREE char *to = xasprintf("%s%s", aside, companions[i]);
+
+        (void)rename(from, to);
+    }
+    (void)rename(path, aside);
+    strbuf_printf(notice,
+                  "%s: kept as '%s', and a new one was begun with what the "
+                  "store still has",
+                  why,
+                  aside);
+}
+
+int
+history_file_open(const char *path,
+                  const struct history_origin *origin,
+                  struct history_file **ret_file,
+                  struct strbuf *notice,
+                  struct error *err)
+{
+    struct history_file *f = xnew(struct history_file);
+    struct error why = {0};
+    int r;
+
+    f->path = xstrdup(path);
+    f->words = map_new();
+    r = bring_up(f, origin, &why);
+    if (r == 1 || r == -EUCLEAN) {
+        close_db(f);
+        if (r == 1)
+            error_set(&why, -EUCLEAN, "'%s' is of another cluster", path);
+        history_file_set_aside(path,
+                               r == 1 ? "other-cluster" : "damaged",
+                               why.text,
+                               notice);
+        f->watermark = 0;
+        r = bring_up(f, origin, &why);
+    }
+    if (r < 0) {
+        history_file_close(f);
+        return error_set(err, r, "%s", why.text);
+    }
+    *ret_file = f;
+    return 0;
+}
+
+int64_t
+history_file_watermark(const struct history_file *f)
+{
+    return f->watermark;
+}
+
+int64_t
+history_file_bytes(const struct history_file *f)
+{
+    int64_t pages = 0, free_pages = 0, size = 0;
+
+    if (sql_number(f->db, "PRAGMA page_count", &pages, NULL) < 0
+        || sql_number(f->db, "PRAGMA freelist_count", &free_pages, NULL) < 0
+        || sql_number(f->db, "PRAGMA page_size", &size, NULL) < 0)
+        return 0;
+    return (pages - free_pages) * size;
+}
+
+/* ---- Rows ---- */
+
+/* The number of a word, which it keeps for ever; 0 of none. */
+static int
+find_word(struct history_file *f,
+          const char *word,
+          int64_t *ret_id,
+          struct error *err)
+{
+    void *known;
+    int r = 0;
+
+    *ret_id = 0;
+    if (word == NULL || word[0] == '\0')
+        return 0;
+    known = map_find(f->words, word);
+    if (known != NULL) {
+        *ret_id = (int64_t)(intptr_t)known;
+        return 0;
+    }
+    (void)sqlite3_bind_text(f->find_word, 1, word, -1, SQLITE_STATIC);
+    if (sqlite3_step(f->find_word) == SQLITE_ROW)
+        *ret_id = sqlite3_column_int64(f->find_word, 0);
+    (void)sqlite3_reset(f->find_word);
+    if (*ret_id == 0) {
+        (void)sqlite3_bind_text(f->add_word, 1, word, -1, SQLITE_STATIC);
+        r = sql_run(f->add_word, err);
+        if (r == 0)
+            *ret_id = sqlite3_last_insert_rowid(f->db);
+    }
+    if (map_count(f->words) >= WORDS_CACHED)
+        map_clear(f->words);
+    if (r == 0)
+        (void)map_put(f->words, word, (void *)(intptr_t)*ret_id);
+    return r;
+}
+
+enum row_word {
+    WORD_USER,
+    WORD_ACCOUNT,
+    WORD_PARTITION,
+    WORD_NODE,
+    WORD_DEVICES,
+    WORD_STATE,
+    WORD_ENDED_BY,
+    WORD_REASON,
+    WORD_COUNT
+};
+
+static int
+find_words(struct history_file *f,
+           const struct history_row *row,
+           int64_t ids[WORD_COUNT],
+           struct error *err)
+{
+    const char *const words[WORD_COUNT] = {
+        [WORD_USER] = row->user,
+        [WORD_ACCOUNT] = row->account,
+        [WORD_PARTITION] = row->partition,
+        [WORD_NODE] = row->node,
+        [WORD_DEVICES] = row->devices,
+        [WORD_STATE] = row->state,
+        [WORD_ENDED_BY] = row->ended_by,
+        [WORD_REASON] = row->reason,
+    };
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < WORD_COUNT; i++)
+        r = find_word(f, words[i], &ids[i], err);
+    return r;
+}
+
+static void
+bind_row(sqlite3_stmt *s,
+         const struct history_row *row,
+         const int64_t ids[WORD_COUNT])
+{
+    const size_t n = strlen(row->object);
+    const bool is_plain =
+        row->name == NULL || strcmp(row->name, row->object) == 0;
+
+    history_bind_time(s, 1, row->end_at_us);
+    (void)sqlite3_bind_int64(s, 2, row->uid);
+    (void)sqlite3_bind_int64(s, 3, ids[WORD_USER]);
+    (void)sqlite3_bind_int64(s, 4, ids[WORD_ACCOUNT]);
+    (void)sqlite3_bind_int64(s, 5, ids[WORD_PARTITION]);
+    (void)sqlite3_bind_int64(s, 6, row->job_id);
+    history_bind_uid(s, 7, row->job_uid);
+    history_bind_number(s, 8, row->index);
+    (void)sqlite3_bind_int64(s, 9, row->attempt);
+    history_bind_text(s, 10, row->object);
+    history_bind_text(s, 11, is_plain ? NULL : row->name);
+    if (row->pod != NULL && row->pod_uid != NULL
+        && strncmp(row->pod, row->object, n) == 0 && row->pod[n] == '-')
+        history_bind_text(s, 12, row->pod + n);
+    else
+        history_bind_text(s, 12, row->pod);
+    history_bind_uid(s, 13, row->pod_uid != NULL ? row->pod_uid : row->job_uid);
+    history_bind_time(s, 14, row->submit_at_us);
+    history_bind_time(s, 15, row->eligible_at_us);
+    history_bind_time(s, 16, row->start_at_us);
+    (void)sqlite3_bind_int64(s, 17, ids[WORD_NODE]);
+    (void)sqlite3_bind_int64(s, 18, row->cpu_milli);
+    (void)sqlite3_bind_int64(s, 19, row->memory_bytes);
+    (void)sqlite3_bind_int64(s, 20, ids[WORD_DEVICES]);
+    (void)sqlite3_bind_int64(s, 21, row->time_limit_s);
+    history_bind_number(s, 22, row->cpu_time_us);
+    history_bind_number(s, 23, row->peak_memory_bytes);
+    (void)sqlite3_bind_int64(s, 24, ids[WORD_STATE]);
+    history_bind_number(s, 25, row->exit_code);
+    (void)sqlite3_bind_int64(s, 26, row->signal);
+    (void)sqlite3_bind_int64(s, 27, ids[WORD_ENDED_BY]);
+    (void)sqlite3_bind_int64(s, 28, ids[WORD_REASON]);
+    history_bind_text(s, 29, row->message);
+    history_bind_digest(s, 30, row->script);
+    (void)sqlite3_bind_int64(s, 31, row->revision);
+}
+
+/* It ended in a timeline that was lost, and has ended again in this one. */
+static int
+confirm(struct history_file *f,
+        const struct history_row *row,
+        struct error *err)
+{
+    history_bind_uid(f->confirm,
+                     1,
+                     row->pod_uid != NULL ? row->pod_uid : row->job_uid);
+    (void)sqlite3_bind_int64(f->confirm, 2, row->revision);
+    return sql_run(f->confirm, err);
+}
+
+static int
+add_days(struct history_file *f,
+         const struct history_row *row,
+         const int64_t ids[WORD_COUNT],
+         struct error *err)
+{
+    const unsigned days = daily_usage_count(row);
+    int r = 0;
+
+    for (unsigned i = 0; r == 0 && i < days; i++) {
+        sqlite3_stmt *s = f->add_day;
+        struct daily_usage u;
+
+        daily_usage_of(row, i, &u);
+        (void)sqlite3_bind_int64(s, 1, u.day);
+        (void)sqlite3_bind_int64(s, 2, ids[WORD_ACCOUNT]);
+        (void)sqlite3_bind_int64(s, 3, ids[WORD_USER]);
+        (void)sqlite3_bind_int64(s, 4, ids[WORD_PARTITION]);
+        (void)sqlite3_bind_int64(s, 5, u.ended);
+        (void)sqlite3_bind_int64(s, 6, u.completed);
+        (void)sqlite3_bind_int64(s, 7, u.failed);
+        (void)sqlite3_bind_int64(s, 8, u.stopped);
+        (void)sqlite3_bind_double(s, 9, u.cpu_s);
+        (void)sqlite3_bind_double(s, 10, u.cpu_used_s);
+        (void)sqlite3_bind_double(s, 11, u.cpu_measured_s);
+        (void)sqlite3_bind_double(s, 12, u.memory_gib_s);
+        (void)sqlite3_bind_double(s, 13, u.device_s);
+        (void)sqlite3_bind_int64(s, 14, u.started);
+        (void)sqlite3_bind_int64(s, 15, u.wait_s);
+        r = sql_run(s, err);
+    }
+    return r;
+}
+
+int
+history_file_begin(struct history_file *f, struct error *err)
+{
+    return sql_exec(f->db, "BEGIN IMMEDIATE", err);
+}
+
+int
+history_file_add(struct history_file *f,
+                 const struct history_row *row,
+                 struct error *err)
+{
+    int64_t ids[WORD_COUNT];
+    int r = find_words(f, row, ids, err);
+
+    if (r < 0)
+        return r;
+    bind_row(f->insert, row, ids);
+    r = sql_run(f->insert, err);
+    if (r < 0)
+        return r;
+    if (sqlite3_changes(f->db) == 0)
+        return confirm(f, row, err);
+    (void)sqlite3_bind_int64(f->add_user, 1, ids[WORD_USER]);
+    (void)sqlite3_bind_int64(f->add_user, 2, row->uid);
+    r = sql_run(f->add_user, err);
+    if (r == 0)
+        r = add_days(f, row, ids, err);
+    return r < 0 ? r : 1;
+}
+
+int
+history_file_commit(struct history_file *f, int64_t revision, struct error *err)
+{
+    int r;
+
+    (void)sqlite3_bind_int64(f->mark, 1, revision);
+    r = sql_run(f->mark, err);
+    if (r == 0)
+        r = sql_exec(f->db, "COMMIT", err);
+    if (r == 0 && revision > f->watermark)
+        f->watermark = revision;
+    return r;
+}
+
+/* Words that were new in it have no number after all. */
+void
+history_file_rollback(struct history_file *f)
+{
+    if (!sqlite3_get_autocommit(f->db))
+        (void)sql_exec(f->db, "ROLLBACK", NULL);
+    map_clear(f->words);
+}
+
+/* ---- Retention ---- */
+
+int64_t
+history_file_drop(struct history_file *f,
+                  int64_t before_s,
+                  int64_t max_bytes,
+                  int64_t most,
+                  struct error *err)
+{
+    int r;
+
+    if (max_bytes > 0 && history_file_bytes(f) > max_bytes)
+        before_s = INT64_MAX;
+    if (before_s == 0)
+        return 0;
+    (void)sqlite3_bind_int64(f->drop, 1, before_s);
+    (void)sqlite3_bind_int64(f->drop, 2, most);
+    r = sql_run(f->drop, err);
+    return r < 0 ? r : sqlite3_changes(f->db);
+}

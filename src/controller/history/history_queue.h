@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_queue.h - ends whose rows are to be written, on their way from the
+ * loop to the writer
+ *
+ * Owns:    references to the objects.
+ * Thread:  one at a time: the loop fills it, and hands it over.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct object;
+
+/* A pod with its Job (or NULL), a Job alone, or a row that waited in the store,
+ * as its text.
+ */
+struct history_end {
+    const struct object *pod;
+    const struct object *job;
+    char *text;
+    char key[64]; /* the uid that the row is known by */
+    int64_t at_us;
+};
+
+struct history_queue {
+    struct history_end *items;
+    size_t count, capacity;
+};
+
+void history_queue_fini(struct history_queue *queue);
+
+/* References are taken, the text is copied; NULL where there is none. */
+void history_queue_add(struct history_queue *queue,
+                       const struct object *pod,
+                       const struct object *job,
+                       const char *text,
+                       const char *key,
+                       int64_t now_us);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_schema.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "controller/store/engine/sql.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+
+#define APPLICATION_ID     0x4b696c48 /* "KilH" */
+#define SET_APPLICATION_ID "PRAGMA application_id = 0x4b696c48"
+
+/* An attempt is known by its pod's uid, which no second one ever has; that of a
+ * Job without pods by the Job's. `lost`: see watermark.lost.
+ */
+static const char *const steps[HISTORY_SCHEMA_VERSION] = {
+    "CREATE TABLE watermark ("
+    " id INTEGER PRIMARY KEY CHECK (id = 1),"
+    " cluster TEXT NOT NULL,"     /* its uid */
+    " revision INTEGER NOT NULL," /* of the store: all ends to it are here */
+    " lost TEXT NOT NULL);"       /* ranges of revisions marked so far */
+    "INSERT INTO watermark VALUES (1, '', 0, '');"
+    "CREATE TABLE words ("
+    " id INTEGER PRIMARY KEY,"
+    " word TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE attempts ("
+    " id INTEGER PRIMARY KEY,"
+    " end_at INTEGER NOT NULL,"
+    " uid INTEGER NOT NULL,"
+    " user INTEGER NOT NULL,"
+    " account INTEGER NOT NULL,"
+    " partition INTEGER NOT NULL,"
+    " job INTEGER NOT NULL,"
+    " job_uid BLOB,"
+    " idx INTEGER,"
+    " attempt INTEGER NOT NULL,"
+    " object TEXT NOT NULL,"
+    " name TEXT," /* NULL: as object */
+    " pod TEXT,"  /* what follows the object's name, or the whole */
+    " key BLOB NOT NULL,"
+    " submit_at INTEGER NOT NULL,"
+    " eligible_at INTEGER NOT NULL,"
+    " start_at INTEGER NOT NULL,"
+    " node INTEGER NOT NULL,"
+    " cpu_milli INTEGER NOT NULL,"
+    " memory INTEGER NOT NULL,"
+    " devices INTEGER NOT NULL,"
+    " time_limit INTEGER NOT NULL,"
+    " cpu_us INTEGER,"
+    " peak INTEGER,"
+    " state INTEGER NOT NULL,"
+    " exit_code INTEGER,"
+    " signal INTEGER NOT NULL,"
+    " ended_by INTEGER NOT NULL,"
+    " reason INTEGER NOT NULL,"
+    " message TEXT,"
+    " script BLOB,"
+    " revision INTEGER NOT NULL,"
+    " lost INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX by_key ON attempts (key);"
+    "CREATE INDEX by_end ON attempts (end_at);"
+    "CREATE INDEX by_uid ON attempts (uid, end_at);"
+    "CREATE INDEX by_account ON attempts (account, end_at);"
+    "CREATE INDEX by_node ON attempts (node, end_at);"
+    "CREATE INDEX by_job ON attempts (job, end_at) WHERE job > 0;"
+    "CREATE TABLE users ("
+    " user INTEGER NOT NULL,"
+    " uid INTEGER NOT NULL,"
+    " PRIMARY KEY (user, uid)) WITHOUT ROWID;"
+    /* Seconds of each day since 1970, UTC. */
+    "CREATE TABLE daily ("
+    " day INTEGER NOT NULL,"
+    " account INTEGER NOT NULL,"
+    " user INTEGER NOT NULL,"
+    " partition INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL,"
+    " completed INTEGER NOT NULL,"
+    " failed INTEGER NOT NULL,"
+    " stopped INTEGER NOT NULL,"
+    " cpu_s REAL NOT NULL,"
+    " cpu_used_s REAL NOT NULL,"
+    " cpu_measured_s REAL NOT NULL,"
+    " memory_gib_s REAL NOT NULL,"
+    " device_s REAL NOT NULL,"
+    " started INTEGER NOT NULL,"
+    " wait_s INTEGER NOT NULL,"
+    " wait_most_s INTEGER NOT NULL,"
+    " PRIMARY KEY (day, account, user, partition)) WITHOUT ROWID;",
+};
+
+static int
+refuse_foreign(sqlite3 *db, int64_t version, struct error *err)
+{
+    const char *path = sqlite3_db_filename(db, "main");
+    int64_t application, tables;
+    int r;
+
+    r = sql_number(db, "PRAGMA application_id", &application, err);
+    if (r == 0)
+        r = sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (r < 0)
+        return r;
+    if (application != APPLICATION_ID && (tables > 0 || version > 0))
+        return error_set(err,
+                         -ENOTSUP,
+                         "'%s' is a database, but no history of Kiln: move it "
+                         "away",
+                         path);
+    if (version > HISTORY_SCHEMA_VERSION)
+        return error_set(err,
+                         -ENOTSUP,
+                         "'%s' was written by a later Kiln (schema %lld, this "
+                         "one knows %d): start that one, or move the file "
+                         "away to begin a new history",
+                         path,
+                         (long long)version,
+                         HISTORY_SCHEMA_VERSION);
+    return 0;
+}
+
+static int
+take_steps(sqlite3 *db, int64_t from, struct error *err)
+{
+    char text[64];
+    int r = sql_exec(db, SET_APPLICATION_ID, err);
+
+    for (int64_t version = from; r == 0 && version < HISTORY_SCHEMA_VERSION;
+         version++)
+        r = sql_exec(db, steps[version], err);
+    (void)sqlite3_snprintf(sizeof(text),
+                           text,
+                           "PRAGMA user_version = %d",
+                           HISTORY_SCHEMA_VERSION);
+    return r == 0 ? sql_exec(db, text, err) : r;
+}
+
+int
+history_schema_migrate(sqlite3 *db, struct error *err)
+{
+    int64_t has;
+    int r = sql_number(db, "PRAGMA user_version", &has, err);
+
+    if (r == 0)
+        r = refuse_foreign(db, has, err);
+    if (r < 0 || has == HISTORY_SCHEMA_VERSION)
+        return r;
+    r = sql_exec(db, "BEGIN IMMEDIATE", err);
+    if (r == 0)
+        r = take_steps(db, has, err);
+    if (r == 0)
+        r = sql_exec(db, "COMMIT", err);
+    if (r < 0)
+        (void)sql_exec(db, "ROLLBACK", NULL);
+    return r < 0 ? error_wrap(err, r, "making the tables of history") : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_schema.h - the tables of history, and how those of earlier versions
+ * become them
+ *
+ * As the store's (store/engine/schema.h): the version stands in the file, each
+ * step takes one version to the next, released steps never change.
+ *
+ * Times are seconds since 1970. Words that repeat (users, nodes, reasons) are
+ * numbers in `words`, which keeps a row small.
+ *
+ * Thread:  that of the connection.
+ */
+#pragma once
+
+#include <sqlite3.h>
+
+struct error;
+
+#define HISTORY_SCHEMA_VERSION 1
+
+/* -ENOTSUP: of a later version, or no history. */
+int history_schema_migrate(sqlite3 *db, struct error *err);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_values.h - how the values of a row stand in the file
+ *
+ * A uid is 16 bytes, a digest 32, a time whole seconds; what has another form
+ * stands there as its text.
+ *
+ * Thread:  that of the statement.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+struct arena;
+
+/* NULL is NULL. Borrowed until the statement has run, but for uid and digest. */
+void history_bind_text(sqlite3_stmt *s, int at, const char *text);
+void history_bind_number(sqlite3_stmt *s, int at, const int64_t *number);
+void history_bind_time(sqlite3_stmt *s, int at, int64_t us);
+void history_bind_uid(sqlite3_stmt *s, int at, const char *uid);
+void history_bind_digest(sqlite3_stmt *s, int at, const char *digest);
+
+/* In the arena, or NULL. */
+const char *history_column_text(sqlite3_stmt *s, int at, struct arena *arena);
+const int64_t *
+history_column_number(sqlite3_stmt *s, int at, struct arena *arena);
+int64_t history_column_time(sqlite3_stmt *s, int at);
+const char *history_column_uid(sqlite3_stmt *s, int at, struct arena *arena);
+const char *history_column_digest(sqlite3_stmt *s, int at, struct arena *arena);

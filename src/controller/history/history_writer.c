@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/history/history_file.h"
+#include "controller/store/write/serial_worker.h"
+#include "lib/api/job/history_row.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define DROP_AT_ONCE 2000
+
+struct history_writer {
+    struct serial_worker_task task;
+    struct serial_worker *worker;
+    struct history_order *order; /* under way */
+    history_done_fn *done;
+    void *context;
+
+    /* The thread's. */
+    char *path;
+    struct history_file *file;
+    char *cluster, *lost;
+};
+
+void
+history_order_free(struct history_order *order)
+{
+    if (order == NULL)
+        return;
+    free(order->cluster);
+    free(order->lost);
+    history_queue_fini(&order->queue);
+    strbuf_fini(&order->notice);
+    free(order);
+}
+
+/* ---- The thread ---- */
+
+static int
+open_file(struct history_writer *w,
+          struct history_order *order,
+          int64_t store_revision)
+{
+    const struct history_origin origin = {
+        .cluster = w->cluster,
+        .revision = store_revision,
+        .lost = w->lost,
+    };
+
+    return history_file_open(w->path,
+                             &origin,
+                             &w->file,
+                             &order->notice,
+                             &order->err);
+}
+
+static bool
+read_row(const struct history_end *end,
+         struct arena *arena,
+         struct history_row *row)
+{
+    struct json *tree;
+
+    if (end->text != NULL) {
+        tree = json_parse(arena, end->text, strlen(end->text), NULL, NULL);
+        if (tree == NULL
+            || record_normalize(&history_row_record, arena, tree, NULL, NULL)
+                   < 0)
+            return false;
+        *row = (struct history_row){0};
+        record_decode(&history_row_record, arena, tree, row);
+        return row->object != NULL && row->state != NULL;
+    }
+    if (end->pod != NULL)
+        history_row_of_pod(row, arena, end->pod, end->job, end->at_us);
+    else
+        history_row_of_job(row, arena, end->job, end->at_us);
+    return true;
+}
+
+/* A row that cannot be written for a mistake of ours must not keep the others. */
+static int
+add_all(struct history_writer *w, struct history_order *order)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct arena_mark mark = arena_mark(arena);
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < order->queue.count; i++) {
+        struct history_row row;
+
+        arena_rewind(arena, &mark);
+        if (!read_row(&order->queue.items[i], arena, &row)) {
+            log_error("A row of history cannot be read, leaving it out (%s)",
+                      order->queue.items[i].key);
+            continue;
+        }
+        r = history_file_add(w->file, &row, &order->err);
+        if (r == -EPROTO) {
+            log_error("A row of history cannot be written, leaving it out "
+                      "(%s): %s",
+                      order->queue.items[i].key,
+                      order->err.text);
+            r = 0;
+        }
+        if (r > 0)
+            order->rows++;
+    }
+    return r < 0 ? r : 0;
+}
+
+static int
+write_queue(struct history_writer *w, struct history_order *order)
+{
+    int r = history_file_begin(w->file, &order->err);
+
+    if (r == 0)
+        r = add_all(w, order);
+    if (r == 0)
+        r = history_file_commit(w->file, order->revision, &order->err);
+    if (r < 0) {
+        history_file_rollback(w->file);
+        order->rows = 0;
+    }
+    return r;
+}
+
+/* Begun anew, with what is in the queue at least. */
+static int
+begin_anew(struct history_writer *w, struct history_order *order)
+{
+    int r;
+
+    history_file_close(w->file);
+    w->file = NULL;
+    history_file_set_aside(w->path, "damaged", order->err.text, &order->notice);
+    r = open_file(w, order, INT64_MAX);
+    order->is_new = r == 0;
+    order->revision = 0;
+    return r == 0 ? write_queue(w, order) : r;
+}
+
+static int
+drop_old(struct history_writer *w, struct history_order *order)
+{
+    order->dropped = history_file_drop(w->file,
+                                       order->before_s,
+                                       order->max_bytes,
+                                       DROP_AT_ONCE,
+                                       &order->err);
+    return order->dropped < 0 ? (int)order->dropped : 0;
+}
+
+static void
+work(struct serial_worker_task *task)
+{
+    struct history_writer *w = container_of(task, struct history_writer, task);
+    struct history_order *order = w->order;
+
+    if (order->what == HISTORY_OPEN) {
+        free(w->cluster);
+        free(w->lost);
+        w->cluster = xstrdup(order->cluster);
+        w->lost = xstrdup(order->lost);
+        order->result = open_file(w, order, order->store_revision);
+    } else if (w->file == NULL
+               && (order->result = open_file(w, order, INT64_MAX)) < 0) {
+        log_debug("History is still not there: %s", order->err.text);
+    } else if (order->what == HISTORY_WRITE) {
+        order->result = write_queue(w, order);
+        if (order->result == -EUCLEAN)
+            order->result = begin_anew(w, order);
+    } else
+        order->result = drop_old(w, order);
+    if (w->file != NULL) {
+        order->watermark = history_file_watermark(w->file);
+        order->bytes = history_file_bytes(w->file);
+    }
+}
+
+/* ---- The loop ---- */
+
+static void
+done(struct serial_worker_task *task)
+{
+    struct history_writer *w = container_of(task, struct history_writer, task);
+    struct history_order *order = w->order;
+
+    w->order = NULL;
+    w->done(order, w->context);
+}
+
+struct history_writer *
+history_writer_new(struct loop *loop,
+                   const char *path,
+                   history_done_fn *done_fn,
+                   void *context)
+{
+    struct history_writer *w = xnew(struct history_writer);
+
+    w->path = xstrdup(path);
+    w->worker = serial_worker_new(loop, "history");
+    w->done = done_fn;
+    w->context = context;
+    w->task.work = work;
+    w->task.done = done;
+    return w;
+}
+
+void
+history_writer_free(struct history_writer *w)
+{
+    if (w == NULL)
+        return;
+    serial_worker_free(w->worker);
+    history_file_close(w->file);
+    free(w->cluster);
+    free(w->lost);
+    free(w->path);
+    free(w);
+}
+
+void
+history_writer_submit(struct history_writer *w, struct history_order *order)
+{
+    w->order = order;
+    serial_worker_submit(w->worker, &w->task);
+}
+
+void
+history_writer_drain(struct history_writer *w)
+{
+    serial_worker_drain(w->worker);
+}
+
+bool
+history_writer_is_busy(const struct history_writer *w)
+{
+    return w->order != NULL;
+}

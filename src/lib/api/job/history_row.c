@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/history_row.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/job/job_wait.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_sums.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/api/value/rows.h"
+#include "lib/base/arena.h"
+#include "lib/base/bitset.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+#define WORDS_MOST 400 /* bytes of a message: a row is small */
+
+/* clang-format off */
+static const struct field history_row_fields[] = {
+    INT64("id", history_row, id, 0, HELP("Of the row.")),
+    STRING("user", history_row, user, 0, HELP("Its owner's name at the time.")),
+    INT64("uid", history_row, uid, 0, HELP("Its owner's number.")),
+    STRING("account", history_row, account, 0, HELP("Its namespace.")),
+    STRING("partition", history_row, partition, 0,
+        HELP("The partition it was submitted to.")),
+    INT64("job", history_row, job_id, 0, HELP("The job's number.")),
+    STRING("jobUid", history_row, job_uid, 0, HELP("The Job's uid.")),
+    STRING("object", history_row, object, 0,
+        HELP("The Job's name in its namespace, or the pod's.")),
+    STRING("name", history_row, name, 0, HELP("The name its owner gave.")),
+    STRING("pod", history_row, pod, 0, HELP("The pod's name.")),
+    STRING("podUid", history_row, pod_uid, 0, HELP("The pod's uid.")),
+    INT("index", history_row, index, OPTIONAL,
+        HELP("Its completion index.")),
+    INT("attempt", history_row, attempt, 0, HELP("From 1.")),
+    TIME("submitTime", history_row, submit_at_us, KEPT,
+        HELP("When it was submitted.")),
+    TIME("eligibleTime", history_row, eligible_at_us, KEPT,
+        HELP("From when on it could have started.")),
+    TIME("startTime", history_row, start_at_us, KEPT,
+        HELP("When its process began.")),
+    TIME("endTime", history_row, end_at_us, KEPT, HELP("When it ended.")),
+    STRING("node", history_row, node, 0, HELP("Where it ran.")),
+    INT64("cpuMillis", history_row, cpu_milli, 0,
+        HELP("Thousandths of CPUs that it held.")),
+    INT64("memoryBytes", history_row, memory_bytes, 0,
+        HELP("Memory that it asked for.")),
+    STRING("devices", history_row, devices, 0,
+        HELP("Devices that it held.")),
+    INT64("timeLimitSeconds", history_row, time_limit_s, 0,
+        HELP("Its time limit.")),
+    INT64("cpuTimeMicros", history_row, cpu_time_us, OPTIONAL,
+        HELP("CPU time that its processes used.")),
+    INT64("peakMemoryBytes", history_row, peak_memory_bytes, OPTIONAL,
+        HELP("The most memory that it had.")),
+    STRING("state", history_row, state, 0, HELP("kiln-states(7).")),
+    INT("exitCode", history_row, exit_code, OPTIONAL,
+        HELP("What its process exited with.")),
+    INT("signal", history_row, signal, 0, HELP("What killed it.")),
+    STRING("endedBy", history_row, ended_by, 0, HELP("Who cancelled it.")),
+    STRING("reason", history_row, reason, 0, HELP("kiln-reasons(7).")),
+    STRING("message", history_row, message, 0, HELP("The same in words.")),
+    STRING("script", history_row, script, 0,
+        HELP("The digest of its script.")),
+    INT64("revision", history_row, revision, 0,
+        HELP("The store's revision at its end.")),
+    BOOL("lost", history_row, is_lost, 0,
+        HELP("The store was restored to a state before its end.")),
+};
+RECORD(history_row, history_row, "hpc.kiln.v1.HistoryRow",
+       HELP("One attempt of a job that has ended."));
+/* clang-format on */
+
+static const char *
+annotation(const struct meta *meta, const char *name)
+{
+    return string_map_find(&meta->annotations, name);
+}
+
+static int64_t
+number_of(const char *text, int64_t fallback)
+{
+    int64_t n;
+
+    return text != NULL && sscanf(text, "%" SCNd64, &n) == 1 ? n : fallback;
+}
+
+static int64_t
+time_of(const char *text)
+{
+    int64_t us;
+
+    return text != NULL && time_parse(text, &us) == 0 ? us : 0;
+}
+
+static void
+take_owner(struct history_row *row, const struct meta *meta)
+{
+    const char *user = annotation(meta, ANNOTATION_USER);
+
+    row->user = user != NULL ? user : "";
+    row->uid = number_of(annotation(meta, ANNOTATION_UID), -1);
+    row->account = meta->namespace;
+}
+
+/* ---- What it held ---- */
+
+static int64_t
+count_cpus(const char *list)
+{
+    struct bitset set = {0};
+
+    if (list == NULL || cpuset_parse(list, &set, NULL) < 0)
+        return 0;
+    return bitset_count(&set);
+}
+
+static bool
+is_device(const char *name)
+{
+    return strchr(name, '/') != NULL && strncmp(name, "hugepages-", 10) != 0;
+}
+
+static void
+take_amounts(struct history_row *row,
+             struct arena *arena,
+             const struct pod_spec *spec,
+             const struct allocation *allocation)
+{
+    struct pod_sums sums = {0};
+    CLEANUP_STRBUF struct strbuf devices = STRBUF_INIT;
+
+    pod_sums_add_requests(&sums, spec, NULL);
+    row->cpu_milli = pod_sum_milli(pod_sums_find(&sums, "cpu"));
+    row->memory_bytes = pod_sum_value(pod_sums_find(&sums, "memory"));
+    for (uint32_t i = 0; i < sums.count; i++)
+        if (is_device(sums.items[i].name) && pod_sum_value(&sums.items[i]) > 0)
+            strbuf_printf(&devices,
+                          "%s%s=%" PRId64,
+                          devices.length > 0 ? "," : "",
+                          sums.items[i].name,
+                          pod_sum_value(&sums.items[i]));
+    pod_sums_fini(&sums);
+    if (devices.length > 0)
+        row->devices = arena_strdup(arena, devices.text);
+    if (allocation != NULL) {
+        const int64_t held =
+            1000
+            * (count_cpus(allocation->cpus) + count_cpus(allocation->withheld));
+
+        if (held > row->cpu_milli)
+            row->cpu_milli = held;
+    }
+    if (spec->active_deadline_seconds != NULL)
+        row->time_limit_s = *spec->active_deadline_seconds;
+}
+
+static const int64_t *
+keep_number(struct arena *arena, int64_t n)
+{
+    return arena_memdup(arena, &n, sizeof(n));
+}
+
+/* ---- How it ended ---- */
+
+static const struct job_condition *
+find_failure(const struct job *job)
+{
+    const struct job_condition *c = job_find_condition(job, "Failed");
+
+    return c != NULL ? c : job_find_condition(job, "FailureTarget");
+}
+
+static bool
+is_failure_of(const struct job *job, const char *reason)
+{
+    const struct job_condition *c = job != NULL ? find_failure(job) : NULL;
+
+    return c != NULL && c->reason != NULL && strcmp(c->reason, reason) == 0;
+}
+
+static bool
+is_cancelled(const struct job *job)
+{
+    return job != NULL
+           && (annotation(&job->meta, ANNOTATION_CANCEL) != NULL
+               || is_failure_of(job, "Cancelled"));
+}
+
+static bool
+is_requeued(const struct pod *pod, const struct job *job)
+{
+    if (job == NULL)
+        return false;
+    return number_of(annotation(&pod->meta, ANNOTATION_ATTEMPT), 0)
+           < number_of(annotation(&job->meta, ANNOTATION_REQUEUE_BEFORE), 0);
+}
+
+/* The state for which its reason tells; NONE: its own process's end. */
+static enum job_state
+state_of_reason(enum job_reason reason)
+{
+    switch (reason) {
+    case JOB_REASON_TIME_LIMIT:
+        return JOB_STATE_TIMED_OUT;
+    case JOB_REASON_OUT_OF_MEMORY:
+        return JOB_STATE_OUT_OF_MEMORY;
+    case JOB_REASON_NODE_DOWN:
+    case JOB_REASON_SYSTEM_FAILURE:
+        return JOB_STATE_NODE_FAILED;
+    case JOB_REASON_PREEMPTED:
+    case JOB_REASON_EVICTED:
+        return JOB_STATE_PREEMPTED;
+    default:
+        return JOB_STATE_NONE;
+    }
+}
+
+/* Of a pod that was told to end. */
+static enum job_state
+state_of_deleted(const struct pod *pod,
+                 const struct job *job,
+                 enum job_reason *reason)
+{
+    if (is_cancelled(job)) {
+        *reason = JOB_REASON_CANCELLED;
+        return JOB_STATE_CANCELLED;
+    }
+    if (is_failure_of(job, "DeadlineExceeded")) {
+        *reason = JOB_REASON_DEADLINE;
+        return JOB_STATE_DEADLINE;
+    }
+    if (job != NULL && job->meta.deleted_at_us == 0) {
+        if (job_is_held(job)) {
+            *reason = job_is_held_by_operator(job) ? JOB_REASON_HELD_ADMIN
+                                                   : JOB_REASON_HELD_USER;
+            return JOB_STATE_REQUEUED;
+        }
+        if (is_requeued(pod, job))
+            return JOB_STATE_REQUEUED;
+    }
+    *reason = JOB_REASON_POD_DELETED;
+    return JOB_STATE_CANCELLED;
+}
+
+/* It ended by itself before anybody's wish reached it. */
+static bool
+has_own_end(const struct pod *pod)
+{
+    struct container_state state = {0};
+
+    return pod_main_state(pod, &state) && state.terminated && state.signal == 0
+           && state.exit_code < 128
+           && (pod->meta.deleted_at_us == 0
+               || state.finished_at_us < pod->meta.deleted_at_us);
+}
+
+static void
+take_end(struct history_row *row,
+         struct arena *arena,
+         const struct pod *pod,
+         const struct job *job,
+         int64_t now_us)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const struct job_reason_facts facts = {
+        .pod = pod,
+        .now_us = now_us,
+        .is_whole = true,
+        .is_utc = true,
+    };
+    const char *phase = pod->status.phase;
+    enum job_reason reason = JOB_REASON_NONE;
+    enum job_state state = JOB_STATE_NONE;
+
+    if (phase != NULL && strcmp(phase, "Succeeded") == 0) {
+        row->state = job_state_words(JOB_STATE_COMPLETED)->name;
+        return;
+    }
+    if (pod_is_finished(pod))
+        reason = job_reason_find(&facts, &words);
+    state = state_of_reason(reason);
+    if (state == JOB_STATE_NONE
+        && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod))
+        && !has_own_end(pod))
+        state = state_of_deleted(pod, job, &reason);
+    if (state == JOB_STATE_NONE)
+        state = JOB_STATE_FAILED;
+    row->state = job_state_words(state)->name;
+    if (reason != JOB_REASON_NONE)
+        row->reason = job_reason_name(reason);
+    if (words.length > 0)
+        row->message = arena_printf(arena, "%.*s", WORDS_MOST, words.text);
+    if (state == JOB_STATE_CANCELLED && is_cancelled(job)) {
+        row->ended_by = annotation(&job->meta, ANNOTATION_CANCEL);
+        if (row->ended_by == NULL)
+            row->ended_by = job->status.cancelled_by;
+    }
+}
+
+/* The last thing that is known to have happened to it. */
+static int64_t
+find_end(const struct pod *pod, const struct container_state *s, int64_t now_us)
+{
+    int64_t end = s->terminated ? s->finished_at_us : 0;
+
+    if (end == 0 && pod_is_finished(pod))
+        for (unsigned i = 0; i < pod->status.conditions.count; i++)
+            if (pod->status.conditions.items[i].last_transition_at_us > end)
+                end = pod->status.conditions.items[i].last_transition_at_us;
+    if (end == 0)
+        end = now_us;
+    return end > s->started_at_us ? end : s->started_at_us;
+}
+
+static void
+take_run(struct history_row *row,
+         struct arena *arena,
+         const struct pod *pod,
+         int64_t now_us)
+{
+    const struct pod_usage *usage = pod->status.usage;
+    struct container_state s = {0};
+    bool has_state = pod_main_state(pod, &s);
+
+    row->start_at_us = s.started_at_us;
+    row->end_at_us = find_end(pod, &s, now_us);
+    if (has_state && s.terminated && s.started_at_us > 0) {
+        row->exit_code = keep_number(arena, s.exit_code);
+        row->signal = s.signal;
+    }
+    if (usage != NULL) {
+        row->cpu_time_us =
+            keep_number(arena, usage->user_cpu_us + usage->system_cpu_us);
+        row->peak_memory_bytes = keep_number(arena, usage->peak_memory_bytes);
+    }
+}
+
+/* ---- The whole ---- */
+
+static void
+take_job(struct history_row *row, const struct job *job)
+{
+    row->submit_at_us = job->meta.created_at_us;
+    if (job->spec.begin_at_us > row->eligible_at_us)
+        row->eligible_at_us = job->spec.begin_at_us;
+    if (row->eligible_at_us < row->submit_at_us)
+        row->eligible_at_us = row->submit_at_us;
+}
+
+void
+history_row_of_pod(struct history_row *row,
+                   struct arena *arena,
+                   const struct object *object,
+                   const struct object *job_object,
+                   int64_t now_us)
+{
+    const struct pod *pod = pod_of(object);
+    const struct job *job = job_object != NULL ? job_of(job_object) : NULL;
+    const struct meta *meta = &pod->meta;
+    const struct owner_reference *owner = meta_controller_of(meta, &job_kind);
+    const char *index = annotation(meta, ANNOTATION_INDEX);
+
+    *row = (struct history_row){0};
+    take_owner(row, meta);
+    row->partition = job_wait_partition(&pod->spec);
+    row->job_uid = owner != NULL ? owner->uid : NULL;
+    row->object = owner != NULL ? owner->name : meta->name;
+    row->pod = meta->name;
+    row->pod_uid = meta->uid;
+    row->name = annotation(meta, ANNOTATION_JOB_NAME);
+    if (row->name == NULL)
+        row->name = row->object;
+    if (row->job_uid != NULL) {
+        row->job_id = number_of(annotation(meta, ANNOTATION_JOB_ID), 0);
+        row->script = annotation(meta, ANNOTATION_SCRIPT);
+        if (index != NULL)
+            row->index = keep_number(arena, number_of(index, 0));
+    }
+    row->attempt = number_of(annotation(meta, ANNOTATION_ATTEMPT), 0) + 1;
+    row->submit_at_us = meta->created_at_us;
+    row->eligible_at_us = time_of(annotation(meta, ANNOTATION_ELIGIBLE_AT));
+    if (row->eligible_at_us == 0)
+        row->eligible_at_us = meta->created_at_us;
+    if (job != NULL)
+        take_job(row, job);
+    row->node = pod->spec.node_name;
+    take_amounts(row, arena, &pod->spec, pod->status.allocation);
+    take_run(row, arena, pod, now_us);
+    take_end(row, arena, pod, job, now_us);
+    row->revision = object->revision;
+}
+
+void
+history_row_of_job(struct history_row *row,
+                   struct arena *arena,
+                   const struct object *object,
+                   int64_t now_us)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    const struct job *job = job_of(object);
+    const struct job_reason_facts facts = {
+        .job = job,
+        .now_us = now_us,
+        .is_whole = true,
+        .is_utc = true,
+    };
+    enum job_reason reason = job_reason_find(&facts, &words);
+
+    *row = (struct history_row){0};
+    take_owner(row, &job->meta);
+    row->job_id = job->status.id;
+    row->job_uid = job->meta.uid;
+    row->object = job->meta.name;
+    row->name = annotation(&job->meta, ANNOTATION_JOB_NAME);
+    if (row->name == NULL)
+        row->name = row->object;
+    take_job(row, job);
+    if (job->spec.template_.spec != NULL) {
+        row->partition = job_wait_partition(job->spec.template_.spec);
+        take_amounts(row, arena, job->spec.template_.spec, NULL);
+    }
+    if (job->spec.script != NULL)
+        row->script = job->spec.script->digest;
+    row->end_at_us = job_ended_at_us(job);
+    if (row->end_at_us == 0)
+        row->end_at_us = now_us;
+    row->state = job_state_words(job_find_state(job))->name;
+    row->ended_by = job->status.cancelled_by;
+    if (reason != JOB_REASON_NONE)
+        row->reason = job_reason_name(reason);
+    if (words.length > 0)
+        row->message = arena_printf(arena, "%.*s", WORDS_MOST, words.text);
+    row->revision = object->revision;
+}
+
+bool
+history_row_is_due(const struct pod *pod, const struct job *job)
+{
+    const bool is_placed =
+        pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+
+    return is_placed || is_cancelled(job)
+           || is_failure_of(job, "DeadlineExceeded");
+}

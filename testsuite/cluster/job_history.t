@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every attempt of a job leaves one row when it ends, which nobody can erase
+# and no kill doubles or loses.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+cluster_munge
+controller() { cluster_controller --allow-root-jobs; }
+controller
+KILN_SERVER=$cluster/state/socket
+export KILN_SERVER
+cluster_agent n1 --allow-root-jobs
+wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
+cd "$cluster/home" || bail_out "no home"
+
+# ask QUERY: of history, as JSON.
+ask() {
+    curl -sf --unix-socket "$cluster/state/socket" \
+        "http://localhost/kiln/v1/history?$1"
+}
+rows() { ask "job=$1" | jq '.items | length'; }
+has_rows() { [ "$(rows "$1")" = "$2" ]; }
+# field ID NAME [ROW]: of a job's row, the first unless said.
+field() { ask "job=$1" | jq -r ".items[${3:-0}].$2"; }
+submit() { ksub --parsable "$@" | grep -o '[0-9]*$'; }
+state() { kctl get job "$1" -o json | jq -r .status.state; }
+is_state() { [ "$(state "$1")" = "$2" ]; }
+
+# --- how jobs end -----------------------------------------------------------
+
+id=$(submit -J well --wrap 'sleep 0.2')
+ok "a job that succeeds has one row" wait_for 10 has_rows "$id" 1
+is "...that says so" \
+    "$(field "$id" state)" Completed
+is "...where it ran, its name and its account" \
+    "$(ask "job=$id" | jq -r '.items[] | "\(.node) \(.name) \(.account)"')" "n1 well default"
+is "...and the CPU time it used" \
+    "$(ask "job=$id" | jq ".items[0].cpuTimeMicros > 0")" true
+like "kctl history shows it" \
+    "$(kctl history --job "$id" -o id,state,exit)" "$id +Completed +0"
+
+id=$(submit --wrap 'exit 3')
+wait_for 10 has_rows "$id" 1
+is "a failure has its exit code" \
+    "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.exitCode)"')" "Failed 3"
+
+id=$(submit --time 0:02 --wrap 'sleep 60')
+ok "a job over its time limit has a row" wait_for 40 has_rows "$id" 1
+is "...of that state" \
+    "$(field "$id" state)" TimedOut
+is "...with its limit" \
+    "$(field "$id" timeLimitSeconds)" 2
+
+id=$(submit --wrap 'sleep 60')
+wait_for 10 is_state "$id" Running
+kctl cancel "$id" >/dev/null
+ok "a job that is cancelled has a row" wait_for 40 has_rows "$id" 1
+is "...with who did it" \
+    "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.endedBy)"')" "Cancelled $(id -un)"
+
+id=$(submit --wrap 'sleep 60')
+wait_for 10 is_state "$id" Running
+kctl requeue "$id" >/dev/null
+ok "a job that is requeued has a row for its first run" \
+    wait_for 40 has_rows "$id" 1
+is "...which says so" \
+    "$(field "$id" state)" Requeued
+wait_for 20 is_state "$id" Running
+kctl cancel "$id" >/dev/null
+ok "...and one for its second" wait_for 40 has_rows "$id" 2
+is "...numbered as its attempts" \
+    "$(ask "job=$id" | jq -r '[.items[].attempt] | join(" ")')" "1 2"
+
+id=$(submit --wrap 'sleep 60')
+wait_for 10 is_state "$id" Running
+kctl delete job "$id" >/dev/null
+ok "a job that is deleted while it runs has a row" wait_for 40 has_rows "$id" 1
+is "...and was stopped" \
+    "$(field "$id" state)" Cancelled
+ok "...which stays when the job is gone" has_rows "$id" 1
+
+id=$(submit --hold --wrap true)
+kctl cancel "$id" >/dev/null
+ok "a job that ended before it had a pod has a row" \
+    wait_for 20 has_rows "$id" 1
+is "...without a start" \
+    "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.startTime)"')" "Cancelled null"
+
+# --- kills ------------------------------------------------------------------
+
+# What is unwritten when the controller is killed is written by the next one,
+# and nothing twice.
+first=$((id + 1))
+kills=4
+[ -z "${KILN_LONG:-}" ] || kills=40
+last=$id
+for kill in $(seq "$kills"); do
+    for job in 1 2 3 4 5; do
+        last=$(submit --wrap "sleep 0.$job")
+        [ "$job" -ne 5 ] || kctl delete job "$last" >/dev/null
+    done
+    sleep "0.$((kill % 4))"
+    signal controller KILL
+    await_end controller
+    controller
+done
+all_ended() {
+    [ "$(kctl jobs --all --state active -o name 2>/dev/null | wc -l)" = 0 ]
+}
+ok "jobs end though the controller is killed again and again" \
+    wait_for 60 all_ended
+# A job that was deleted while it waited may never have been one.
+wrong=
+for job in $(seq "$first" "$last"); do
+    n=$(rows "$job")
+    case $(((job - first) % 5)) in
+    4) [ "$n" -le 1 ] || wrong="$wrong $job:$n" ;;
+    *) wait_for 10 has_rows "$job" 1 || wrong="$wrong $job:$n" ;;
+    esac
+done
+is "each has exactly one row" \
+    "$wrong" ""
+is "none waits" \
+    "$(curl -s --unix-socket "$cluster/state/socket" http://localhost/metrics |
+    awk '$1 == "kiln_history_waiting" { print $2 }')" 0
+
+# --- a file that is damaged -------------------------------------------------
+
+stop controller
+dd if=/dev/urandom of="$cluster/state/history.db" bs=4096 seek=1 count=3 \
+    conv=notrunc 2>/dev/null
+rm -f "$cluster/state/history.db-wal" "$cluster/state/history.db-shm"
+controller
+ok "a damaged file is kept aside" \
+    wait_for 10 test -e "$cluster/state/history.db.damaged"
+ok "...and a new one has what the store still has" \
+    wait_for 20 has_rows "$first" 1
+like "...as kctl status says" \
+    "$(kctl status)" "history: .*damaged"
+
+# --- a node that is lost ----------------------------------------------------
+
+id=$(submit --wrap 'sleep 60')
+wait_for 20 is_state "$id" Running
+signal n1 KILL
+await_end n1
+kctl fence --yes n1 >/dev/null 2>&1
+ok "a job whose node is lost has a row" wait_for 40 has_rows "$id" 1
+is "...that says so" \
+    "$(field "$id" state)" NodeFailed
+finish
