@@ -11,6 +11,7 @@
 #include "controller/apiserver/access/user_counts.h"
 #include "controller/apiserver/apiserver.h"
 #include "controller/apiserver/summary/job_counts.h"
+#include "controller/apiserver/summary/node_uses.h"
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
 #include "controller/history/history.h"
@@ -58,6 +59,7 @@ struct controller {
     atomic_bool is_munge_dead;
     struct user_counts *counts;
     struct job_counts *job_counts;
+    struct node_uses *node_uses;
     struct store *store;
     struct history *history; /* or NULL */
     struct audit_log *audit; /* or NULL */
@@ -309,6 +311,7 @@ object_moved(const struct object *before,
 
     user_counts_moved(c->counts, before, after);
     job_counts_moved(c->job_counts, before, after);
+    node_uses_moved(c->node_uses, before, after);
 }
 
 static int
@@ -318,6 +321,7 @@ start_store(struct controller *c, struct error *err)
 
     c->counts = user_counts_new(&clock_system);
     c->job_counts = job_counts_new();
+    c->node_uses = node_uses_new();
     return store_open(
         &(struct store_settings){
             .loop = c->loop,
@@ -448,6 +452,7 @@ start_api(struct controller *c, struct error *err)
         .counts = c->counts,
         .job_counts = c->job_counts,
         .history = c->history,
+        .node_uses = c->node_uses,
         .metrics = c->metrics,
         .audit = c->audit,
         .configz = c->configz.text,
@@ -470,6 +475,7 @@ free_api(struct controller *c)
     apiserver_free(c->api);
     user_counts_free(c->counts);
     job_counts_free(c->job_counts);
+    node_uses_free(c->node_uses);
     strbuf_fini(&c->configz);
 }
 

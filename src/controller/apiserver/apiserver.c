@@ -50,6 +50,7 @@ apiserver_new(const struct apiserver_settings *settings)
         server->request_metrics = request_metrics_new(server->metrics);
     server->job_counts = settings->job_counts;
     server->history = settings->history;
+    server->node_uses = settings->node_uses;
     server->configz = settings->configz;
     server->token_endpoint = xnew(struct token_endpoint);
     *server->token_endpoint = settings->token_endpoint;

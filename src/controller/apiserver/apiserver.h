@@ -31,6 +31,7 @@ struct http_limits;
 struct job_counts;
 struct loop;
 struct metric_registry;
+struct node_uses;
 struct policy;
 struct store;
 struct user_counts;
@@ -50,6 +51,7 @@ struct apiserver_settings {
     struct user_counts *counts;
     struct job_counts *job_counts;   /* likewise */
     struct history *history;         /* or NULL; outlives the server */
+    struct node_uses *node_uses;     /* likewise */
     struct metric_registry *metrics; /* or NULL */
     struct audit_log *audit;         /* or NULL; outlives the server */
     const char *configz;             /* JSON for /configz, or NULL */

@@ -21,6 +21,7 @@ struct history;
 struct job_counts;
 struct loop;
 struct membership;
+struct node_uses;
 struct metric_registry;
 struct openapi;
 struct policy;
@@ -67,6 +68,7 @@ struct apiserver {
     struct user_counts *counts;      /* of the store's objects and of streams */
     struct job_counts *job_counts;   /* or NULL */
     struct history *history;         /* or NULL */
+    struct node_uses *node_uses;     /* or NULL */
     struct user_counts *own_counts; /* the same where none was given, or NULL */
     struct http_server *http;
     struct token_endpoint *token_endpoint;

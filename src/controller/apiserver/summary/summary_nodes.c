@@ -14,13 +14,12 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/summary/node_uses.h"
 #include "controller/apiserver/summary/summary.h"
 #include "controller/store/store.h"
 #include "lib/api/node/node.h"
-#include "lib/api/node_use.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -148,25 +147,13 @@ set_text(struct arena *arena,
         json_set_string(arena, tree, name, value);
 }
 
-static bool
-add_pod(const struct object *object, void *context)
-{
-    node_use_add_pod(context, pod_of(object));
-    return true;
-}
-
 static struct node_use
-sum_use(struct store *store, const struct node *node)
+sum_use(const struct request *q, const struct node *node)
 {
-    struct node_use use = {0};
+    const struct node_uses *uses = q->server->node_uses;
+    struct node_use use = uses != NULL ? node_uses_get(uses, node->meta.name)
+                                       : (struct node_use){0};
 
-    store_visit_index(store,
-                      &pod_kind,
-                      POD_BY_NODE,
-                      STORE_PUBLISHED,
-                      node->meta.name,
-                      add_pod,
-                      &use);
     node_use_add_remnants(&use, node);
     return use;
 }
@@ -176,7 +163,7 @@ describe(struct request *q, const struct node *node)
 {
     struct arena *arena = q->arena;
     const struct string_map *total = &node->status.allocatable;
-    const struct node_use use = sum_use(q->server->store, node);
+    const struct node_use use = sum_use(q, node);
     const struct trouble t = find_trouble(node, use.pods, arena);
     const int64_t cpus = quantity_text_value(string_map_find(total, "cpu"));
     const char *gpus = string_map_find(total, "kiln.hpc/gpu");
