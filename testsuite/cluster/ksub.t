@@ -89,8 +89,8 @@ status=0
 output=$(ksub --test-only -c 9999 job.sh 2>&1) || status=$?
 is "that no node can ever run it is a failure" "$status" 1
 like "which names the nearest" "$output" 'the nearest, n1, has [0-9]+ CPUs of'
-like "so is a partition that no node is of" \
-    "$(ksub --test-only -p nosuch job.sh 2>&1)" 'is not kiln.hpc/partition=nosuch'
+like "so is a partition that is not there" \
+    "$(ksub --test-only -p nosuch job.sh 2>&1)" "there is no partition 'nosuch'"
 
 # --- what is not -------------------------------------------------------------
 

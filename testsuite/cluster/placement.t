@@ -88,7 +88,7 @@ place -w epyc-2s-nps4 -c 16 --distribution scatter
 is "far apart: a core of every NUMA node" \
     "$(field '.memoryNodes')" "0-7"
 drop
-place -w a64fx -c 12 --mem 4G --mem-bind interleave
+place -w a64fx -c 12 --mem 4G --mem-bind interleave -t unlimited
 is "a core memory group" "$(field '.cpus') $(field '.memoryNodes')" "0-11 0"
 first=$id
 
@@ -112,7 +112,7 @@ drop
 # --- what does not fit -----------------------------------------------------------
 
 for _ in 1 2 3; do
-    place -w a64fx -c 4 --distribution scatter
+    place -w a64fx -c 4 --distribution scatter -t unlimited
 done
 waits=$(ksub --parsable -o /dev/null -w a64fx -c 12 --mem 7G \
     --numa single-numa-node --wrap true)

@@ -48,7 +48,16 @@ id=$(sub -w n99 --wrap true)
 says "a node that is not there" "$id" BadConstraints 'no node n99'
 is "... and the pod has it as its cause" \
     "$(cause "$id" code): $(cause "$id" message)" "BadConstraints: no node n99"
+root create -f - >/dev/null <<'TXT'
+apiVersion: kiln.hpc/v1
+kind: Partition
+metadata: {name: gpux}
+spec: {state: Down, reason: new switch}
+TXT
 other=$(sub -p gpux --wrap true)
+says "a partition that is down" "$other" PartitionDown \
+    'partition gpux is down \(new switch\)'
+root delete partition gpux >/dev/null
 says "a partition that is not there" "$other" BadConstraints 'no partition gpux'
 end "$id" "$other"
 

@@ -29,7 +29,7 @@ value() { sed -n "s/^$1=//p" "$2"; }
 if [ "$(nproc)" -lt 2 ]; then
     skip 8 "one CPU is all this machine has"
 else
-    id=$(ksub --parsable --wait -p other,batch "$scripts/openmp.sh" \
+    id=$(ksub --parsable --wait -p all,batch "$scripts/openmp.sh" \
         2>"$cluster/said")
     out=omp_$id.out
     is "a script of Slurm's runs where it was submitted, with its threads" \

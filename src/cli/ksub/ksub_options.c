@@ -8,7 +8,6 @@
 
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/begin_time.h"
-#include "cli/ksub/duration.h"
 #include "cli/ksub/memory_size.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/output_path.h"
@@ -17,6 +16,7 @@
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
@@ -30,8 +30,12 @@ set_duration(const struct option_spec *option,
              struct error *err)
 {
     int64_t *seconds = (int64_t *)((char *)target + option->offset);
+    int r = duration_parse(value, seconds, err);
 
-    return duration_parse(value, seconds, err);
+    if (r == 0 && option->offset == offsetof(struct submission, time_limit_s))
+        ((struct submission *)target)->is_unlimited =
+            *seconds == DURATION_UNLIMITED;
+    return r;
 }
 
 /* --mem and --mem-per-cpu replace each other. */

@@ -74,6 +74,11 @@ metadata(struct arena *arena, const struct submission *s)
     annotations = job_name_annotation(arena, s);
     if (s->hold)
         json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
+    if (s->is_unlimited)
+        json_set_string(arena,
+                        annotations,
+                        ANNOTATION_TIME_LIMIT,
+                        TIME_LIMIT_NONE);
     json_set(arena, meta, "annotations", annotations);
     return meta;
 }
@@ -184,6 +189,7 @@ placement(struct arena *arena, const struct submission *s)
         json_set_string(arena, p, "gpuType", s->gpu_type);
     if (s->exclusive)
         json_set_bool(arena, p, "wholeNode", true);
+    set_text(arena, p, "partition", s->partition);
     return p;
 }
 

@@ -163,41 +163,26 @@ wish_features(struct wish *w, const char *list, struct error *err)
     return 0;
 }
 
-/* -p: one partition is a plain selector; with several, any of them fits. */
+/* -p: as it stands, but that it must be names. */
 static int
-wish_partitions(struct wish *w,
-                const char *list,
-                struct json *spec,
-                struct error *err)
+check_partitions(const char *list, struct error *err)
 {
-    struct json *values = json_array(w->arena);
-    char *copy = arena_strdup(w->arena, list);
-    char *rest = NULL;
-    struct json *r;
+    for (const char *at = list;; at++) {
+        size_t n = strcspn(at, ",");
 
-    for (char *name = strtok_r(copy, ",", &rest); name != NULL;
-         name = strtok_r(NULL, ",", &rest)) {
-        if (!is_label_text(name) || strchr(name, '/') != NULL)
-            return error_set(err,
-                             -EINVAL,
-                             "'%s' is not the name of a "
-                             "partition",
-                             name);
-        json_append(w->arena, values, json_string(w->arena, name));
+        if (n == 0)
+            return error_set(err, -EINVAL, "a name is missing");
+        for (size_t i = 0; i < n; i++)
+            if (!isalnum((unsigned char)at[i]) && strchr("-_.", at[i]) == NULL)
+                return error_set(err,
+                                 -EINVAL,
+                                 "'%.*s' is not the name of a partition",
+                                 (int)n,
+                                 at);
+        at += n;
+        if (*at == '\0')
+            return 0;
     }
-    if (json_count(values) == 0)
-        return error_set(err, -EINVAL, "a name is missing");
-    if (json_count(values) == 1) {
-        json_set(w->arena,
-                 json_make_object(w->arena, spec, "nodeSelector"),
-                 LABEL_PARTITION,
-                 json_at(values, 0));
-        return 0;
-    }
-    r = requirement(w->arena, LABEL_PARTITION, "In");
-    json_set(w->arena, r, "values", values);
-    json_append(w->arena, w->labels, r);
-    return 0;
 }
 
 /* ---- The affinity ---- */
@@ -252,7 +237,7 @@ node_constraints_add(const struct submission *s,
     int r = 0;
 
     if (s->partition != NULL)
-        r = wish_partitions(&w, s->partition, spec, err);
+        r = check_partitions(s->partition, err);
     if (r == 0 && s->nodes != NULL)
         r = wish_nodes(&w, s->nodes, err);
     if (r == 0 && s->excluded != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_constraints.h - which nodes a job may run on: -p, -w, -x and -C
  *
- * doc/decisions.md says which labels stand for partitions and features.
+ * doc/decisions.md says which labels stand for features.
  *
  * Thread: any.
  */
@@ -12,7 +12,9 @@ struct error;
 struct json;
 struct submission;
 
-/* Adds nodeSelector and affinity to a pod's spec, as far as they are needed. */
+/* Adds affinity to a pod's spec, as far as it is needed; checks -p, whose names
+ * are in the placement.
+ */
 int node_constraints_add(const struct submission *submission,
                          struct arena *arena,
                          struct json *spec,

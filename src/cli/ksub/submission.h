@@ -52,8 +52,9 @@ struct submission {
     int64_t shared_mcpu; /* thousandths of a CPU of the shared pool; 0: none */
     int64_t memory_bytes;
     int64_t memory_per_cpu_bytes;
-    int64_t tmp_bytes; /* of scratch on the node */
-    int64_t time_limit_s;
+    int64_t tmp_bytes;    /* of scratch on the node */
+    int64_t time_limit_s; /* 0: none is given, or none is wanted: */
+    bool is_unlimited;
 
     /* Nodes, and places on them */
     const char *partition;

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ksub/duration.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/memory_size.h"
 #include "cli/ksub/submission.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"

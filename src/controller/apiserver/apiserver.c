@@ -68,6 +68,9 @@ apiserver_new(const struct apiserver_settings *settings)
         membership_new(server->loop, server->store, server->workers);
     server->class_users =
         membership_new_of_classes(server->loop, server->store, server->workers);
+    server->partition_users = membership_new_of_partitions(server->loop,
+                                                           server->store,
+                                                           server->workers);
     if (settings->counts == NULL)
         server->own_counts = user_counts_new(server->clock);
     server->counts =
@@ -90,7 +93,9 @@ apiserver_stop(struct apiserver *server)
     server->agent_relay = NULL;
     responders_stop(server->responders);
     membership_stop(server->membership);
+    bootstrap_stop(server);
     membership_stop(server->class_users);
+    membership_stop(server->partition_users);
 }
 
 void
@@ -101,6 +106,7 @@ apiserver_free(struct apiserver *server)
     http_server_free(server->http);
     membership_free(server->membership);
     membership_free(server->class_users);
+    membership_free(server->partition_users);
     shared_change_free(server->shared_change);
     dispatch_free(server->dispatch);
     time_slices_free(server->time_slices);

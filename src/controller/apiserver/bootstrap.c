@@ -10,10 +10,14 @@
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/partition.h"
 #include "lib/api/storage/storage_class.h"
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 static const struct {
@@ -49,6 +53,13 @@ static const struct {
      "\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}"},
 };
 
+/* Made where there is no partition at all: a site may delete it. A day is what
+ * most ordinary jobs end within, and short enough to plan with.
+ */
+static const char partition_over_all[] =
+    "{\"metadata\":{\"name\":\"" PARTITION_ALL
+    "\"},\"spec\":{\"defaultTime\":\"24h\",\"isDefault\":true}}";
+
 /* Whether the kind is Kiln's own. */
 static bool
 is_kilns(const struct kind *kind)
@@ -71,28 +82,139 @@ done(struct request *q)
     request_free(q);
 }
 
+static void
+create(struct apiserver *server, const struct kind *kind, const char *body)
+{
+    struct request *q = request_new(server, arena_new(0));
+
+    q->principal = &seeder;
+    q->route.verb = VERB_CREATE;
+    q->route.kind = kind;
+    q->format = BODY_JSON;
+    q->text = arena_strdup(q->arena, body);
+    q->length = strlen(body);
+    q->done = done;
+    verbs_start(q, NULL, 0);
+}
+
+/* ---- Partitions ---- */
+
+static bool
+is_there(struct store *store, const struct kind *kind, const char *name)
+{
+    return store_find(store, STORE_PENDING, kind, NULL, name) != NULL;
+}
+
+/* The nodes of a label's value become a partition when the first of them gets
+ * it, as `kctl label node n7 kiln.hpc/partition=long` has always meant.
+ */
+static void
+make_partition_of(struct apiserver *server, const struct object *node)
+{
+    const char *name = string_map_find(&node->meta->labels, LABEL_PARTITION);
+    CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
+
+    if (name == NULL || name[0] == '\0'
+        || is_there(server->store, &partition_kind, name))
+        return;
+    strbuf_printf(&body,
+                  "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"defaultTime\":"
+                  "\"24h\",\"selector\":{\"matchLabels\":{\"" LABEL_PARTITION
+                  "\":\"%s\"}}}}",
+                  name,
+                  name);
+    log_info("node '%s' is the first with " LABEL_PARTITION
+             "=%s, making partition '%s'",
+             node->meta->name,
+             name,
+             name);
+    create(server, &partition_kind, body.text);
+}
+
+static bool
+visit_node(const struct object *node, void *server)
+{
+    make_partition_of(server, node);
+    return true;
+}
+
+/* A partition that an administrator deleted comes back only when a node is
+ * labelled anew.
+ */
+static void
+node_changed(const struct store_change *change, void *server)
+{
+    const struct object *node = change->new_object;
+    const char *name, *before;
+
+    if (node == NULL)
+        return;
+    name = string_map_find(&node->meta->labels, LABEL_PARTITION);
+    before = change->old_object != NULL
+                 ? string_map_find(&change->old_object->meta->labels,
+                                   LABEL_PARTITION)
+                 : NULL;
+    if (name != NULL && (before == NULL || strcmp(before, name) != 0))
+        make_partition_of(server, node);
+}
+
+static bool
+stop_at_first(const struct object *object, void *context)
+{
+    (void)object;
+    *(bool *)context = true;
+    return false;
+}
+
+static void
+make_partitions(struct apiserver *server)
+{
+    bool has_some = false;
+
+    store_list(server->store,
+               &partition_kind,
+               NULL,
+               NULL,
+               0,
+               stop_at_first,
+               &has_some);
+    if (!has_some) {
+        create(server, &partition_kind, partition_over_all);
+        store_list(server->store,
+                   &node_kind,
+                   NULL,
+                   NULL,
+                   0,
+                   visit_node,
+                   server);
+    }
+    if (store_watch(server->store,
+                    &node_kind,
+                    store_revision(server->store),
+                    -1,
+                    NULL,
+                    node_changed,
+                    server,
+                    &server->node_watch)
+        < 0)
+        log_error("the nodes cannot be watched");
+}
+
+void
+bootstrap_stop(struct apiserver *server)
+{
+    if (server->node_watch != NULL)
+        store_unwatch(server->node_watch);
+    server->node_watch = NULL;
+}
+
 void
 bootstrap(struct apiserver *server)
 {
-    for (unsigned i = 0; i < ARRAY_SIZE(objects); i++) {
-        struct request *q;
-
-        if ((server->policy->is_conformance && is_kilns(objects[i].kind))
-            || store_find(server->store,
-                          STORE_PENDING,
-                          objects[i].kind,
-                          NULL,
-                          objects[i].name)
-                   != NULL)
-            continue;
-        q = request_new(server, arena_new(0));
-        q->principal = &seeder;
-        q->route.verb = VERB_CREATE;
-        q->route.kind = objects[i].kind;
-        q->format = BODY_JSON;
-        q->text = objects[i].body;
-        q->length = strlen(objects[i].body);
-        q->done = done;
-        verbs_start(q, NULL, 0);
-    }
+    for (unsigned i = 0; i < ARRAY_SIZE(objects); i++)
+        if (!(server->policy->is_conformance && is_kilns(objects[i].kind))
+            && !is_there(server->store, objects[i].kind, objects[i].name))
+            create(server, objects[i].kind, objects[i].body);
+    if (!server->policy->is_conformance)
+        make_partitions(server);
 }

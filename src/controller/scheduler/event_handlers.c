@@ -19,6 +19,7 @@
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/object/kind.h"
@@ -336,6 +337,48 @@ scheduler_object_changed(struct scheduler *s,
             map_put(objects, key, (void *)(uintptr_t)object_ref(new_object)));
     else
         object_unref(map_remove(objects, key));
+}
+
+static bool
+is_same_spec(const struct object *a, const struct object *b)
+{
+    return a != NULL && b != NULL && a->meta->generation == b->meta->generation
+           && strcmp(a->meta->uid, b->meta->uid) == 0;
+}
+
+void
+scheduler_partition_changed(struct scheduler *s,
+                            const struct object *old_object,
+                            const struct object *new_object)
+{
+    const struct object *any = new_object != NULL ? new_object : old_object;
+    int64_t began_us = clock_monotonic_us(s->settings.clock);
+
+    scheduler_object_changed(s, old_object, new_object);
+    if (is_same_spec(old_object, new_object))
+        return;
+    node_finder_forget(s->node_finder);
+    object_unref(map_put(s->changed_partitions,
+                         any->meta->name,
+                         (void *)(uintptr_t)object_ref(any)));
+    observe_handled(s, any->kind->name, old_object, new_object, began_us);
+}
+
+void
+scheduler_tell_partitions(struct scheduler *s)
+{
+    size_t at = 0;
+    void *value;
+
+    if (map_count(s->changed_partitions) == 0)
+        return;
+    while (map_next(s->changed_partitions, &at, NULL, &value)) {
+        const struct object *object = value;
+
+        queue_event(s->queue, &event_partition, NULL, object);
+        object_unref(object);
+    }
+    map_clear(s->changed_partitions);
 }
 
 void

@@ -19,6 +19,7 @@ static const struct watched {
     changed_fn *changed;
 } watched[] = {
     {&node_kind, scheduler_node_changed},
+    {&partition_kind, scheduler_partition_changed},
     {&namespace_kind, scheduler_object_changed},
     {&pod_disruption_budget_kind, scheduler_object_changed},
     {&storage_class_kind, scheduler_storage_changed},

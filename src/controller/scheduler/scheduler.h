@@ -116,6 +116,13 @@ void scheduler_object_changed(struct scheduler *s,
                               const struct object *old_object,
                               const struct object *new_object);
 
+/* Partitions: known at once; who waits hears of it at the next tick, so that
+ * many changes of one are one event.
+ */
+void scheduler_partition_changed(struct scheduler *s,
+                                 const struct object *old_object,
+                                 const struct object *new_object);
+
 /* Claims, volumes and classes of storage. */
 void scheduler_storage_changed(struct scheduler *s,
                                const struct object *old_object,

@@ -70,6 +70,7 @@ struct scheduler {
     struct debugger *debugger;
     struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
+    struct map *changed_partitions; /* by name, since the last tick */
     struct time_share
         report_share; /* of the thread, for causes and their times */
     int64_t next_leftover_us;
@@ -96,6 +97,9 @@ extern const struct dispatch_kind scheduler_group_binding_kind;
 
 /* Fills in the handle that plugins use (plugin_handle.c). */
 void scheduler_make_handle(struct scheduler *s);
+
+/* Tells those who wait of the partitions that changed (event_handlers.c). */
+void scheduler_tell_partitions(struct scheduler *s);
 
 /* The end of an attempt (cycle_result.c). Return puts the pod back into the
  * queue. Forget takes back what was assumed, so that other pods may have it.

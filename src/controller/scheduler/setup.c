@@ -298,6 +298,7 @@ make_components(struct scheduler *s)
         .context = s,
     });
     s->objects = map_new();
+    s->changed_partitions = map_new();
     make_extenders(s);
 }
 
@@ -327,6 +328,17 @@ scheduler_new(const struct scheduler_settings *settings,
     *ret_scheduler = s;
     s = NULL;
     return 0;
+}
+
+static void
+partitions_free(struct map *changed)
+{
+    size_t at = 0;
+    void *object;
+
+    while (map_next(changed, &at, NULL, &object))
+        object_unref(object);
+    map_free(changed);
 }
 
 static void
@@ -370,6 +382,7 @@ scheduler_free(struct scheduler *s)
     volume_book_free(s->handle.volumes);
     scheduler_metrics_free(s->metrics);
     objects_free(s->objects);
+    partitions_free(s->changed_partitions);
     string_ids_free(s->resources);
     string_ids_free(s->reasons);
     string_ids_free(s->signatures);

@@ -23,6 +23,7 @@ const struct kind *const kinds[] = {
     &storage_class_kind,
     &priority_class_kind,
     &lease_kind,
+    &partition_kind,
 };
 const unsigned n_kinds = ARRAY_SIZE(kinds);
 

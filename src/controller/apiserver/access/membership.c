@@ -9,6 +9,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -159,6 +160,19 @@ names_of_class(const struct object *object)
     return names.length > 0 ? xstrdup(names.text) : NULL;
 }
 
+static char *
+names_of_partition(const struct object *object)
+{
+    const struct partition_spec *spec = &partition_of(object)->spec;
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    for (unsigned i = 0; i < spec->allowed_users.count; i++)
+        strbuf_printf(&names, "%s,", spec->allowed_users.items[i]);
+    for (unsigned i = 0; i < spec->allowed_groups.count; i++)
+        strbuf_printf(&names, "@%s,", spec->allowed_groups.items[i]);
+    return xstrdup(names.length > 0 ? names.text : "*");
+}
+
 static void
 note(struct membership *m, const struct object *object)
 {
@@ -240,6 +254,14 @@ membership_new_of_classes(struct loop *loop,
                           struct workers *workers)
 {
     return new_of(&priority_class_kind, names_of_class, loop, store, workers);
+}
+
+struct membership *
+membership_new_of_partitions(struct loop *loop,
+                             struct store *store,
+                             struct workers *workers)
+{
+    return new_of(&partition_kind, names_of_partition, loop, store, workers);
 }
 
 void

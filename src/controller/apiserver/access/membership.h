@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* membership.h - who belongs to which namespace, and who may use which
- * priority class
+ * priority class or partition
  *
  * A namespace's annotation kiln.hpc/members lists user names and "@group"s,
  * or "*" for everybody. Without it, `default` is everybody's and any other
  * the administrators'. Names are resolved by a worker whenever the annotation
  * changes, so a request only looks. Of a PriorityClass there are two:
  * kiln.hpc/allowed-users and kiln.hpc/allowed-groups, user names and group
- * names, or "*"; without them it is the administrators'.
+ * names, or "*"; without them it is the administrators'. Of a Partition the
+ * spec has them; without both it is everybody's.
  *
- * Owns:    a watch of the namespaces, or of the classes.
+ * Owns:    a watch of the namespaces, the classes or the partitions.
  * Thread:  the loop's.
  */
 #pragma once
@@ -41,7 +42,12 @@ struct membership *membership_new_of_classes(struct loop *loop,
                                              struct workers *workers)
     OWNED_BY(membership_free);
 
-/* Look, by the name of the namespace or class: false also while the names are
+struct membership *membership_new_of_partitions(struct loop *loop,
+                                                struct store *store,
+                                                struct workers *workers)
+    OWNED_BY(membership_free);
+
+/* Look, by the name of the namespace, class or partition: false also while the names are
  * being resolved for the first time.
  */
 bool membership_has(const struct membership *membership,

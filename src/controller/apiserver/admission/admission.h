@@ -114,6 +114,11 @@ admission_rule_fn repelling_admit;
 admission_rule_fn member_object_admit;
 admission_rule_fn event_admit;
 
+/* admission_partition.c, admission_partition_defaults.c */
+admission_rule_fn partition_admit;
+admission_rule_fn default_partition_admit;
+admission_rule_fn partition_defaults_admit;
+
 /* admission_process.c */
 admission_rule_fn process_admit;
 

@@ -58,6 +58,8 @@ struct apiserver {
     atomic_bool *leases[2];     /* or NULL; see apiserver.h */
     struct membership *membership;
     struct membership *class_users; /* of priority classes */
+    struct membership *partition_users;
+    struct store_watch *node_watch; /* bootstrap's: for new partitions */
     struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */
     struct time_slices *time_slices;

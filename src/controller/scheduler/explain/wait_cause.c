@@ -58,6 +58,11 @@ static const struct {
     {"NodeName", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
     {"NoSuchDevices", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
     {"NodeTooSmall", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"PartitionNodes", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"PartitionMissing", MEANS_WORDS, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"PartitionClosed", MEANS_WORDS, JOB_REASON_PARTITION_DOWN, NULL},
+    {"PartitionTime", MEANS_WORDS, JOB_REASON_PARTITION_TIME, NULL},
+    {"PartitionLimit", MEANS_WORDS, JOB_REASON_PARTITION_LIMIT, NULL},
     {"PodAffinity",
      MEANS_OTHERS,
      JOB_REASON_RESOURCES,
@@ -353,6 +358,8 @@ tell_closed(struct search *s, struct strbuf *out, struct wait_cause *ret)
                       (struct job_wait){
                           .kind = is_silent ? WAIT_SILENT : WAIT_CLOSED,
                           .nodes = nodes,
+                          .is_all = count_of(s, MEANS_ROOM) == 0
+                                    && count_of(s, MEANS_TOO_LARGE) == 0,
                           .node = only != NULL ? only->name : NULL,
                           .what = what.text,
                       },
@@ -432,6 +439,15 @@ tell_words(const struct search *s,
     return true;
 }
 
+/* Its partition is a label of nodes, and no Partition. */
+static bool
+is_by_label(const struct pod_spec *spec)
+{
+    const struct placement *p = spec->placement;
+
+    return p == NULL || p->partition == NULL || p->partition[0] == '\0';
+}
+
 /* Some causes need no look at the nodes. False: the nodes say it. */
 static bool
 tell_at_once(const struct search *s, struct strbuf *out, struct wait_cause *ret)
@@ -455,7 +471,8 @@ tell_at_once(const struct search *s, struct strbuf *out, struct wait_cause *ret)
     } else if (node != NULL && (named == NULL || named->object == NULL)) {
         strbuf_printf(&what, "no node %.100s", node);
         wait.what = what.text;
-    } else if (partition != NULL && !cache_has_partition(f->cache, partition)) {
+    } else if (partition != NULL && is_by_label(s->spec)
+               && !cache_has_partition(f->cache, partition)) {
         strbuf_printf(&what, "no partition %.100s", partition);
         wait.what = what.text;
     } else if (d->snapshot->n_nodes == 0) {
@@ -488,6 +505,22 @@ tell_prefilter(struct search *s, struct strbuf *out, struct wait_cause *ret)
     return tell_words(s, MEANS_WORDS, out, ret);
 }
 
+/* A partition that is not there or closed comes before what is asked of its
+ * nodes.
+ */
+static bool
+is_of_partition(const struct search *s)
+{
+    const char *text =
+        string_ids_text(s->f->reasons, s->f->diagnosis->prefilter_reason);
+    bool ignored;
+
+    return strncmp(refusals_code(text, strcspn(text, "\n"), &ignored),
+                   "Partition",
+                   strlen("Partition"))
+           == 0;
+}
+
 struct wait_cause
 wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
 {
@@ -501,6 +534,9 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
     };
     struct wait_cause cause = {.reason = JOB_REASON_OTHER};
 
+    if (f->diagnosis->prefilter_reason != STRING_ID_NONE && is_of_partition(&s)
+        && tell_prefilter(&s, words, &cause))
+        return cause;
     if (tell_at_once(&s, words, &cause) || tell_prefilter(&s, words, &cause))
         return cause;
     s.count = f->counts->count;

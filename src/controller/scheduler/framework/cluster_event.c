@@ -29,6 +29,9 @@ const struct cluster_event event_storage_capacity = {
     EVENT_STORAGE_CAPACITY,
     ACTION_UPDATE,
     "storage.k8s.io/CSIStorageCapacityUpdate"};
+const struct cluster_event event_partition = {EVENT_PARTITION,
+                                              ACTION_UPDATE,
+                                              "PartitionUpdate"};
 const struct cluster_event event_unschedulable_timeout = {
     EVENT_WILDCARD,
     ACTION_ALL,

@@ -14,6 +14,7 @@
     KNOW(interpod_affinity)   \
     KNOW(node_affinity)       \
     KNOW(node_name)           \
+    KNOW(node_partition)      \
     KNOW(node_ports)          \
     KNOW(node_unschedulable)  \
     KNOW(numa_fit)            \
@@ -56,6 +57,7 @@ static const struct json interpod_args = {
 const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
     {.plugin = &predicted_order_plugin},
+    {.plugin = &node_partition_plugin},
     {.plugin = &node_unschedulable_plugin},
     {.plugin = &node_name_plugin},
     {.plugin = &taint_toleration_plugin, .weight = 3},

@@ -74,6 +74,13 @@ node_finder_free(struct node_finder *ch)
     free(ch);
 }
 
+void
+node_finder_forget(struct node_finder *ch)
+{
+    result_cache_free(ch->result_cache);
+    ch->result_cache = result_cache_new(ch->settings.result_bytes);
+}
+
 uint32_t
 feasible_wanted(unsigned percentage, uint32_t n_nodes)
 {

@@ -75,6 +75,11 @@ struct node_finder_facts {
 };
 struct node_finder_facts node_finder_facts(const struct node_finder *ch);
 
+/* Drops the kept results: what plugins answer has changed, and the nodes have
+ * not.
+ */
+void node_finder_forget(struct node_finder *ch);
+
 /* Where the next sampled search begins. */
 uint32_t node_finder_next_start(const struct node_finder *ch);
 void node_finder_set_next_start(struct node_finder *ch, uint32_t start);

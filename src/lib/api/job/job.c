@@ -414,9 +414,7 @@ static const char *
 find_partition(const struct job *job)
 {
     const struct pod_spec *spec = job->spec.template_.spec;
-    const char *partition =
-        spec != NULL ? string_map_find(&spec->node_selector, LABEL_PARTITION)
-                     : NULL;
+    const char *partition = spec != NULL ? pod_spec_partition(spec) : NULL;
 
     return partition != NULL ? partition : "";
 }

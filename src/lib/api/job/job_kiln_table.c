@@ -195,7 +195,7 @@ add_partition(struct table_row *row)
 {
     const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
 
-    table_cell(row, string_map_find(&spec->node_selector, LABEL_PARTITION));
+    table_cell(row, pod_spec_partition(spec));
 }
 
 /* The Job's status may be some seconds behind its first pod. */

@@ -39,6 +39,8 @@ enum job_reason {
     JOB_REASON_GATED,
     JOB_REASON_NOT_AVAILABLE,   /* the nodes that could run it are closed */
     JOB_REASON_PARTITION_DOWN,  /* the same of its whole partition */
+    JOB_REASON_PARTITION_TIME,  /* it asks for more than that gives now: */
+    JOB_REASON_PARTITION_LIMIT, /* time, CPUs or memory */
     JOB_REASON_BAD_CONSTRAINTS, /* no node can ever run it */
     JOB_REASON_GROUP_CPUS,      /* a quota: CPUs... */
     JOB_REASON_GROUP_MEMORY,

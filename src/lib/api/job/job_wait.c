@@ -53,7 +53,7 @@ job_wait_node(const struct pod_spec *spec)
 const char *
 job_wait_partition(const struct pod_spec *spec)
 {
-    return string_map_find(&spec->node_selector, LABEL_PARTITION);
+    return pod_spec_partition(spec);
 }
 
 /* "feature avx512", "zone=east" */
@@ -121,6 +121,8 @@ tell_unwanted(const struct job_wait *w,
         strbuf_printf(out, "no node has %s", labels.text);
     else if (node != NULL && partition != NULL)
         strbuf_printf(out, "node %s is not of partition %s", node, partition);
+    else if (partition != NULL && node == NULL)
+        strbuf_printf(out, "no node is of partition %s", partition);
     else
         strbuf_add_text(out, "no node is one that it asks for");
 }
@@ -133,7 +135,8 @@ tell_closed(const struct job_wait *w,
     const char *partition = job_wait_partition(spec);
     const char *node = job_wait_node(spec);
     const char *state = w->kind == WAIT_SILENT ? "silent" : "closed";
-    bool is_whole = partition != NULL && node == NULL;
+    bool is_whole =
+        partition != NULL && node == NULL && w->is_all && w->nodes < w->total;
 
     if (w->node != NULL)
         strbuf_printf(out, "node %s is %s", w->node, state);

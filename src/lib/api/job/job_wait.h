@@ -27,6 +27,7 @@ struct job_wait {
         WAIT_WORDS,       /* anything else: `what` says it */
     } kind;
     unsigned nodes, total;  /* that it is about, and all */
+    bool is_all;            /* of those that it asks for, and may have */
     const char *node;       /* the only one that it is about, or NULL */
     const char *what;       /* "2 CPUs", "virtual"; or NULL */
     enum job_reason reason; /* of WAIT_WORDS */

@@ -161,6 +161,7 @@ extern const struct kind lease_kind;
 extern const struct kind namespace_kind;
 extern const struct kind node_kind;
 extern const struct kind node_metrics_kind;
+extern const struct kind partition_kind;
 extern const struct kind persistent_volume_kind;
 extern const struct kind persistent_volume_claim_kind;
 extern const struct kind pod_kind;

@@ -116,6 +116,12 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_HOLD           "kiln.hpc/hold"
 #define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
 #define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* a suspended Job's operator */
+/* On Jobs and pods, what their partition gave them that they did not ask for,
+ * as "partition,time"; and "none" of one that asks for no time limit.
+ */
+#define ANNOTATION_DEFAULTED      "kiln.hpc/defaulted"
+#define ANNOTATION_TIME_LIMIT     "kiln.hpc/time-limit"
+#define TIME_LIMIT_NONE           "none"
 #define ANNOTATION_JOB_NAME       "kiln.hpc/job-name" /* ksub -J */
 #define ANNOTATION_JOB_ID         "kiln.hpc/job-id"   /* on pods: status.id */
 #define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */

@@ -34,6 +34,17 @@ pod_of(const struct object *object)
     return object->view;
 }
 
+const char *
+pod_spec_partition(const struct pod_spec *spec)
+{
+    const char *name =
+        spec->placement != NULL ? spec->placement->partition : NULL;
+
+    return name != NULL && name[0] != '\0'
+               ? name
+               : string_map_find(&spec->node_selector, LABEL_PARTITION);
+}
+
 bool
 pod_is_finished(const struct pod *pod)
 {

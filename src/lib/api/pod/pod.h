@@ -123,6 +123,7 @@ struct placement {
     const char *gpu_binding;   /* closest, none */
     const char *gpu_type;      /* words of its model */
     bool whole_node;           /* --exclusive */
+    const char *partition;     /* or several: "a,b"; -p */
 };
 
 struct rlimit_value {
@@ -273,6 +274,11 @@ extern const struct record pod_cause_record;
 const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
+
+/* The partition, or several as "a,b", by its own field, or as former releases
+ * named one, by a label of its nodes; or NULL.
+ */
+const char *pod_spec_partition(const struct pod_spec *spec);
 
 enum pod_index {
     POD_BY_NODE, /* spec.nodeName, "" while they wait */

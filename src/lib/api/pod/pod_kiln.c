@@ -35,6 +35,9 @@ static const struct field placement_fields[] = {
         HELP("Words of the model that its GPUs must have, as a100.")),
     BOOL("wholeNode", placement, whole_node, 0,
         HELP("No other pod on the node.")),
+    STRING("partition", placement, partition, 0,
+        HELP("The partition on whose nodes it runs; of several, as a,b, the "
+             "first that has room.")),
 };
 RECORD(placement, placement, "hpc.kiln.v1.Placement",
        HELP("How cores, NUMA memory and devices are chosen."));

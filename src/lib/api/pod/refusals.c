@@ -58,6 +58,11 @@ static const struct {
     {"pod has unbound immediate PersistentVolumeClaims", "VolumeClaim", false},
     {"waiting for ephemeral volume controller", "VolumeClaim", false},
     {"pod affinity terms conflict", "NodeAffinity", true},
+    {"node(s) are not of the pod's partition", "PartitionNodes", true},
+    {"partition does not exist", "PartitionMissing", true},
+    {"partition starts no jobs", "PartitionClosed", false},
+    {"pod is over its partition's time limit", "PartitionTime", true},
+    {"pod is over its partition's limit", "PartitionLimit", true},
 };
 
 static bool

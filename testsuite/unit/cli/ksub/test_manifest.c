@@ -201,8 +201,6 @@ START_TEST(every_option_has_its_place_in_the_job)
         "        stderrPath: err-%j\n"
         "        stdinPath: in\n"
         "        stdoutPath: out-%j\n"
-        "      nodeSelector:\n"
-        "        kiln.hpc/partition: long\n"
         "      placement:\n"
         "        coresPerSocket: 4\n"
         "        cpuPolicy: exclusive\n"
@@ -211,6 +209,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         "        gpuType: a100\n"
         "        memoryPolicy: bind\n"
         "        numaPolicy: single-numa-node\n"
+        "        partition: long\n"
         "        threadsPerCore: 1\n"
         "        wholeNode: true\n"
         "      priorityClassName: urgent\n"
@@ -303,12 +302,26 @@ START_TEST(one_of_several_features_is_an_alternative_of_its_own)
         const struct json *all =
             json_get(json_at(terms, i), "matchExpressions");
 
-        ck_assert_uint_eq(json_count(all), 2);
+        ck_assert_uint_eq(json_count(all), 1);
         ck_assert_str_eq(json_get_text(json_at(all, 0), "key"),
-                         "kiln.hpc/partition");
-        ck_assert_str_eq(json_get_text(json_at(all, 1), "key"),
                          i == 0 ? "feature.kiln.hpc/a" : "feature.kiln.hpc/b");
     }
+    ck_assert_str_eq(
+        json_path_text(job, "spec.template.spec.placement.partition"),
+        "x,y");
+}
+END_TEST
+
+START_TEST(no_limit_that_is_asked_for_is_not_none_asked_for)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    const struct submission s = {.is_unlimited = true, .directory = "/"};
+    const struct json *job = manifest_make(&s, &script, arena, NULL);
+
+    ck_assert_str_eq(json_get_text(json_get_path(job, "metadata.annotations"),
+                                   "kiln.hpc/time-limit"),
+                     "none");
 }
 END_TEST
 
@@ -317,4 +330,5 @@ SUITE("manifest",
       every_option_has_its_place_in_the_job,
       what_cannot_be_a_job_is_refused,
       a_script_that_is_no_utf8_travels_as_base64,
-      one_of_several_features_is_an_alternative_of_its_own)
+      one_of_several_features_is_an_alternative_of_its_own,
+      no_limit_that_is_asked_for_is_not_none_asked_for)

@@ -6,8 +6,10 @@
 
 #include "lib/api/object/check.h"
 #include "lib/api/pod/rules/pod_rules.h"
+#include "lib/base/arena.h"
 #include "lib/json/json.h"
 
+#define PARTITIONS_MAX 8u
 #define GPU_WORDS \
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -25,6 +27,39 @@ check_gpu_type(struct causes *c, const struct json *placement)
                    json_get(placement, "gpuType"),
                    "must be words of a GPU's model, as in a100, of at most 63 "
                    "characters");
+}
+
+/* "a,b": each once, in the form that the API stores it. */
+static void
+check_partition(struct causes *c, const struct json *placement)
+{
+    const char *text = check_text(placement, "partition");
+    const char *end;
+    unsigned count = 0;
+    CHECK_TEXTS(seen);
+
+    if (*text == '\0')
+        return;
+    for (const char *at = text;; at = end + 1) {
+        const char *name;
+
+        end = strchrnul(at, ',');
+        name = arena_strndup(c->arena, at, (size_t)(end - at));
+        if (*name == '\0' || ++count > PARTITIONS_MAX
+            || !check_texts_add(&seen, name)
+            || !name_is_valid(NAME_LABEL_VALUE, name)) {
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "partition",
+                       json_get(placement, "partition"),
+                       "must be the name of a partition, or up to %u "
+                       "different ones with commas between",
+                       PARTITIONS_MAX);
+            return;
+        }
+        if (*end == '\0')
+            return;
+    }
 }
 
 static void
@@ -47,6 +82,7 @@ check_placement(struct causes *c, const struct json *placement)
                  CHECK_VALUES("pack", "scatter", "cyclic"));
     check_one_of(c, placement, "gpuBinding", CHECK_VALUES("closest", "none"));
     check_gpu_type(c, placement);
+    check_partition(c, placement);
     check_one_of(c,
                  placement,
                  "memoryPolicy",

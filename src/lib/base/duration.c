@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/duration.h"
+#include "lib/base/duration.h"
 
 #include <ctype.h>
 #include <errno.h>

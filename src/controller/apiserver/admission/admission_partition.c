@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_partition.c - a job asks no more of its partitions than they give
+ *
+ * Every partition that it names must be there, take jobs, be for this user and
+ * account, and have room for its time, memory, CPUs and nodes. An update is
+ * asked only when it changes one of these: what is there stays as it is, and the
+ * scheduler tells those whom a partition's change strands. Administrators may
+ * exceed amounts and lists of users, but not a state.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/partition.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/base/duration.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define MOST_NAMED 20u
+
+/* The limits are compared with this. A job is counted as it is when all of its
+ * pods that may run at once do. The elements of an array are jobs each.
+ */
+struct asked {
+    const char *partitions; /* "" for none */
+    int64_t time_s;         /* 0: no limit */
+    int64_t cpu_milli, memory, nodes;
+};
+
+/* ---- What is asked ---- */
+
+static const char *
+amount(const struct json *container, const char *resource)
+{
+    const struct json *resources = json_get(container, "resources");
+    const char *text = json_get_text(json_get(resources, "requests"), resource);
+
+    return text != NULL
+               ? text
+               : json_get_text(json_get(resources, "limits"), resource);
+}
+
+static int64_t
+pods_at_once(const struct request *q, const struct json *tree)
+{
+    const struct json *spec = json_get(tree, "spec");
+    const char *mode = json_get_text(spec, "completionMode");
+    int64_t most, completions;
+
+    if (q->route.kind != &job_kind
+        || (mode != NULL && strcmp(mode, "Indexed") == 0))
+        return 1;
+    most = json_get_int(spec, "parallelism", 1);
+    completions = json_get_int(spec, "completions", most);
+    most = completions < most ? completions : most;
+    return most > 1 ? most : 1;
+}
+
+static struct asked
+read_asked(const struct request *q, const struct json *tree)
+{
+    const struct json *spec = json_get_path(
+        tree,
+        q->route.kind == &job_kind ? "spec.template.spec" : "spec");
+    const struct json *containers = json_get(spec, "containers");
+    const char *partitions =
+        json_get_text(json_get(spec, "placement"), "partition");
+    struct asked a = {
+        .partitions = partitions != NULL ? partitions : "",
+        .time_s = json_get_int(spec, "activeDeadlineSeconds", 0),
+        .nodes = pods_at_once(q, tree),
+    };
+
+    for (uint32_t i = 0; i < json_count(containers); i++) {
+        a.cpu_milli +=
+            quantity_text_milli(amount(json_at(containers, i), "cpu"))
+            * a.nodes;
+        a.memory +=
+            quantity_text_value(amount(json_at(containers, i), "memory"))
+            * a.nodes;
+    }
+    return a;
+}
+
+static bool
+is_the_same(const struct asked *a, const struct asked *b)
+{
+    return strcmp(a->partitions, b->partitions) == 0 && a->time_s == b->time_s
+           && a->cpu_milli == b->cpu_milli && a->memory == b->memory
+           && a->nodes == b->nodes;
+}
+
+/* ---- Words ---- */
+
+static bool
+add_name(const struct object *object, void *context)
+{
+    struct strbuf *out = context;
+
+    strbuf_printf(out, "%s%s", out->length > 0 ? ", " : "", object->meta->name);
+    return true;
+}
+
+static const char *
+list_names(struct request *q)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    store_list(q->server->store,
+               &partition_kind,
+               NULL,
+               NULL,
+               0,
+               add_name,
+               &names);
+    return arena_strdup(q->arena, names.length > 0 ? names.text : "none");
+}
+
+static bool
+refuse(struct request *q, const struct json *tree, const char *why)
+{
+    return admission_refuse(q, tree, "Partition", why);
+}
+
+static bool
+refuse_amount(struct request *q,
+              const struct json *tree,
+              const struct partition *p,
+              const char *asked,
+              const char *what,
+              const char *limit)
+{
+    return refuse(q,
+                  tree,
+                  arena_printf(q->arena,
+                               "%s%s is more than partition %s's limit of %s; "
+                               "ask for less",
+                               asked,
+                               what,
+                               p->meta.name,
+                               limit));
+}
+
+/* ---- One partition ---- */
+
+static bool
+check_state(struct request *q,
+            const struct json *tree,
+            const struct partition *p)
+{
+    CLEANUP_STRBUF struct strbuf state = STRBUF_INIT;
+
+    if (partition_takes_jobs(p))
+        return true;
+    partition_format_state(p, &state);
+    return refuse(q,
+                  tree,
+                  arena_printf(q->arena,
+                               "partition %s %s and takes no new jobs; 'kctl "
+                               "partitions' lists the others",
+                               p->meta.name,
+                               state.text));
+}
+
+static bool
+has_account(const struct partition *p, const char *account)
+{
+    for (unsigned i = 0; i < p->spec.allowed_accounts.count; i++)
+        if (account != NULL
+            && strcmp(p->spec.allowed_accounts.items[i], account) == 0)
+            return true;
+    return p->spec.allowed_accounts.count == 0;
+}
+
+static bool
+check_rights(struct request *q,
+             const struct json *tree,
+             const struct partition *p)
+{
+    if ((p->spec.allowed_users.count > 0 || p->spec.allowed_groups.count > 0)
+        && !membership_has(q->server->partition_users,
+                           p->meta.name,
+                           q->principal))
+        return refuse(
+            q,
+            tree,
+            arena_printf(q->arena,
+                         "partition %s is for other users than %s "
+                         "(its allowedUsers and allowedGroups); 'kctl "
+                         "partitions' says who may use which",
+                         p->meta.name,
+                         q->principal->name));
+    if (!has_account(p, q->route.namespace))
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "partition %s is for other accounts than "
+                                   "%s (its allowedAccounts); 'kctl "
+                                   "partitions' says who may use which",
+                                   p->meta.name,
+                                   q->route.namespace));
+    return true;
+}
+
+static bool
+check_time(struct request *q,
+           const struct json *tree,
+           const struct partition *p,
+           int64_t asked_s)
+{
+    int64_t most_s = partition_time_s(p->spec.maximum_time);
+    CLEANUP_STRBUF struct strbuf asked = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf most = STRBUF_INIT;
+
+    if (most_s <= 0 || (asked_s > 0 && asked_s <= most_s))
+        return true;
+    duration_format(asked_s, &asked);
+    duration_format(most_s, &most);
+    if (asked_s == 0)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "a job without a time limit has no place in "
+                                   "partition %s, whose limit is %s; ask for a "
+                                   "time (-t)",
+                                   p->meta.name,
+                                   most.text));
+    return refuse_amount(q, tree, p, asked.text, "", most.text);
+}
+
+static const char *
+format_memory(struct request *q, int64_t bytes)
+{
+    struct quantity amount = quantity_of(bytes, QUANTITY_BINARY_SI);
+    char text[QUANTITY_TEXT_SIZE];
+
+    quantity_format(&amount, text);
+    return arena_strdup(q->arena, text);
+}
+
+static bool
+check_amounts(struct request *q,
+              const struct json *tree,
+              const struct partition *p,
+              const struct asked *a)
+{
+    const struct partition_spec *s = &p->spec;
+    int64_t cpus = quantity_text_milli(s->maximum_cpus);
+    int64_t memory = quantity_text_value(s->maximum_memory);
+
+    if (cpus > 0 && a->cpu_milli > cpus)
+        return refuse_amount(
+            q,
+            tree,
+            p,
+            a->cpu_milli % 1000 == 0
+                ? arena_printf(q->arena, "%" PRId64, a->cpu_milli / 1000)
+                : arena_printf(q->arena, "%" PRId64 "m", a->cpu_milli),
+            " CPUs",
+            s->maximum_cpus);
+    if (memory > 0 && a->memory > memory)
+        return refuse_amount(q,
+                             tree,
+                             p,
+                             format_memory(q, a->memory),
+                             " of memory",
+                             s->maximum_memory);
+    if (s->maximum_nodes > 0 && a->nodes > s->maximum_nodes)
+        return refuse_amount(
+            q,
+            tree,
+            p,
+            arena_printf(q->arena, "%" PRId64, a->nodes),
+            " nodes",
+            arena_printf(q->arena, "%" PRId64, s->maximum_nodes));
+    return true;
+}
+
+static bool
+check_partition(struct request *q,
+                const struct json *tree,
+                const char *name,
+                const struct asked *a,
+                bool is_new)
+{
+    const struct object *object = store_find(q->server->store,
+                                             STORE_PENDING,
+                                             &partition_kind,
+                                             NULL,
+                                             name);
+    const struct partition *p;
+
+    if (object == NULL)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "there is no partition '%s'; there are: %s",
+                                   name,
+                                   list_names(q)));
+    p = partition_of(object);
+    if (is_new && !check_state(q, tree, p))
+        return false;
+    if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
+        return true;
+    return (!is_new || check_rights(q, tree, p))
+           && check_time(q, tree, p, a->time_s) && check_amounts(q, tree, p, a);
+}
+
+bool
+partition_admit(struct request *q,
+                struct json *tree,
+                const struct object *old_object)
+{
+    struct asked now, before = {.partitions = ""};
+    bool is_new = true;
+    size_t n;
+
+    if (!principal_is_person(q->principal)
+        || q->route.subresource != SUBRESOURCE_NONE
+        || admission_pod_spec(q, tree) == NULL)
+        return true;
+    now = read_asked(q, tree);
+    if (old_object != NULL) {
+        before = read_asked(q, request_old_tree(q, old_object));
+        is_new = strcmp(now.partitions, before.partitions) != 0;
+        if (is_the_same(&now, &before))
+            return true;
+    }
+    for (const char *at = now.partitions; (n = partition_next_name(&at)) > 0;
+         at += n)
+        if (!check_partition(q,
+                             tree,
+                             arena_strndup(q->arena, at, n),
+                             &now,
+                             is_new))
+            return false;
+    return true;
+}
+
+/* ---- The default ---- */
+
+static bool
+is_another(const struct object *object, void *context)
+{
+    const char **name = context;
+
+    if (strcmp(object->meta->name, *name) == 0)
+        return true;
+    *name = object->meta->name;
+    return false;
+}
+
+bool
+default_partition_admit(struct request *q,
+                        struct json *tree,
+                        const struct object *old_object)
+{
+    const char *own = json_path_text(tree, "metadata.name");
+    const char *name = own != NULL ? own : "";
+
+    (void)old_object;
+    if (!json_is_true(json_get_path(tree, "spec.isDefault")))
+        return true;
+    own = name;
+    store_visit_index(q->server->store,
+                      &partition_kind,
+                      PARTITION_BY_DEFAULT,
+                      STORE_PENDING,
+                      "default",
+                      is_another,
+                      &name);
+    return strcmp(own, name) == 0
+           || refuse(q,
+                     tree,
+                     arena_printf(q->arena,
+                                  "partition '%s' is the default already; "
+                                  "take spec.isDefault from it first",
+                                  name));
+}

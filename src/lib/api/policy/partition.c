@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/policy/partition.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/api/object/check.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object/table.h"
+#include "lib/api/value/rows.h"
+#include "lib/base/duration.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/timespan.h"
+#include "lib/json/json.h"
+
+#define SECOND_US    INT64_C(1000000)
+#define REASON_MAX   200u
+#define MOST_ALLOWED 256u
+
+/* clang-format off */
+static const struct field partition_spec_fields[] = {
+    OBJECT("selector", partition_spec, selector, label_selector, OPTIONAL,
+        HELP("The labels of its nodes; without it, every node.")),
+    STRING("defaultTime", partition_spec, default_time, 0,
+        HELP("The time limit of jobs that ask for none: 4h, 1-00:00:00; "
+             "none: they have no end, or that of maximumTime.")),
+    STRING("maximumTime", partition_spec, maximum_time, 0,
+        HELP("The longest time limit that a job may ask for.")),
+    QUANTITY("defaultMemoryPerCPU", partition_spec, default_memory_per_cpu, 0,
+        HELP("The memory of jobs that ask for none, for each CPU.")),
+    QUANTITY("maximumMemory", partition_spec, maximum_memory, 0,
+        HELP("The most memory that a job may have at a time.")),
+    QUANTITY("maximumCPUs", partition_spec, maximum_cpus, 0,
+        HELP("The most CPUs that a job may have at a time.")),
+    INT("maximumNodes", partition_spec, maximum_nodes, 0,
+        HELP("The most pods, each on a node, that a job may have at a time.")),
+    LIST(STRING, "allowedUsers", partition_spec, allowed_users, 0,
+        HELP("The users whose jobs it takes, beside allowedGroups; without "
+             "both, everybody's.")),
+    LIST(STRING, "allowedGroups", partition_spec, allowed_groups, 0,
+        HELP("The Unix groups whose jobs it takes, beside allowedUsers.")),
+    LIST(STRING, "allowedAccounts", partition_spec, allowed_accounts, 0,
+        HELP("The accounts (namespaces) whose jobs it takes; without it, "
+             "all.")),
+    INT("priorityTier", partition_spec, priority_tier, 0,
+        HELP("Its place among partitions that share nodes: none yet.")),
+    STRING("preemptionMode", partition_spec, preemption_mode, 0,
+        ONE_OF("Requeue"),
+        HELP("What happens to its jobs when others of a higher priority need "
+             "their nodes.")),
+    STRING("exclusive", partition_spec, exclusive, 0,
+        ONE_OF("Node"),
+        HELP("Node: each pod has its node for itself.")),
+    STRING("state", partition_spec, state, 0,
+        ONE_OF("Up", "Drain", "Down", "Inactive"),
+        HELP("Up; Drain: takes no new jobs; Down: starts none; Inactive: "
+             "neither.")),
+    STRING("reason", partition_spec, reason, 0,
+        HELP("Why it is not up, for people.")),
+    BOOL("isDefault", partition_spec, is_default, 0,
+        HELP("Jobs that name no partition are in this one.")),
+};
+static RECORD(partition_spec, partition_spec, "hpc.kiln.v1.PartitionSpec",
+       HELP("Nodes, and what jobs may ask for on them."));
+
+static const struct field partition_fields[] = {
+    TYPE_META,
+    METADATA(partition),
+    OBJECT_ROW("spec", partition_spec, AT(partition, spec), ALWAYS,
+        HELP("What is wanted.")),
+};
+RECORD(partition, partition, "hpc.kiln.v1.Partition",
+       HELP("A set of nodes with limits of its own."));
+/* clang-format on */
+
+const struct partition *
+partition_of(const struct object *object)
+{
+    return object->view;
+}
+
+static bool
+is_text(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static bool
+is(const char *text, const char *word)
+{
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+/* ---- Look ---- */
+
+bool
+partition_takes_jobs(const struct partition *p)
+{
+    return !is(p->spec.state, "Drain") && !is(p->spec.state, "Inactive");
+}
+
+bool
+partition_starts_jobs(const struct partition *p)
+{
+    return !is(p->spec.state, "Down") && !is(p->spec.state, "Inactive");
+}
+
+void
+partition_format_state(const struct partition *p, struct strbuf *out)
+{
+    strbuf_printf(out,
+                  "is %s",
+                  is(p->spec.state, "Drain")      ? "draining"
+                  : is(p->spec.state, "Down")     ? "down"
+                  : is(p->spec.state, "Inactive") ? "inactive"
+                                                  : "up");
+    if (is_text(p->spec.reason))
+        strbuf_printf(out, " (%.100s)", p->spec.reason);
+}
+
+bool
+partition_has_all_nodes(const struct partition *p)
+{
+    const struct label_selector *s = p->spec.selector;
+
+    return s == NULL
+           || (s->match_labels.count == 0 && s->match_expressions.count == 0);
+}
+
+bool
+partition_has_node(const struct partition *p, const struct string_map *labels)
+{
+    return p->spec.selector == NULL
+           || label_selector_matches(p->spec.selector, labels);
+}
+
+int64_t
+partition_time_s(const char *text)
+{
+    int64_t us = 0, seconds = 0;
+
+    if (!is_text(text) || is(text, "none"))
+        return 0;
+    if (timespan_parse(text, &us) == 0)
+        return (us + SECOND_US - 1) / SECOND_US;
+    return duration_parse(text, &seconds, NULL) == 0 ? seconds : -1;
+}
+
+size_t
+partition_next_name(const char **at)
+{
+    *at += strspn(*at, ", ");
+    return strcspn(*at, ", ");
+}
+
+/* ---- Rules ---- */
+
+static void
+set_defaults(struct arena *arena, struct json *partition)
+{
+    struct json *spec = json_make_object(arena, partition, "spec");
+
+    if (*check_text(spec, "state") == '\0')
+        json_set_string(arena, spec, "state", "Up");
+    if (*check_text(spec, "preemptionMode") == '\0')
+        json_set_string(arena, spec, "preemptionMode", "Requeue");
+}
+
+static void
+prepare(struct arena *arena, struct json *partition, const struct json *old)
+{
+    meta_prepare(&partition_kind, arena, partition, old);
+}
+
+static void
+check_time(struct causes *c, const struct json *spec, const char *name)
+{
+    if (partition_time_s(check_text(spec, name)) < 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   json_get(spec, name),
+                   "must be a time as in 90m, 4h, 4:00:00 or 1-00:00:00, or "
+                   "none");
+}
+
+static void
+check_times(struct causes *c, const struct json *spec)
+{
+    int64_t usual = partition_time_s(check_text(spec, "defaultTime"));
+    int64_t most = partition_time_s(check_text(spec, "maximumTime"));
+
+    check_time(c, spec, "defaultTime");
+    check_time(c, spec, "maximumTime");
+    if (most > 0 && usual > most)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "defaultTime",
+                   json_get(spec, "defaultTime"),
+                   "must not be longer than maximumTime");
+}
+
+static void
+check_amount(struct causes *c, const struct json *spec, const char *name)
+{
+    const char *text = check_text(spec, name);
+
+    if (*text != '\0' && quantity_text_value(text) <= 0)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   name,
+                   json_get(spec, name),
+                   "must be more than 0; leave it out for no limit");
+}
+
+/* A comma or a space would make two names of one. */
+static void
+check_names(struct causes *c, const struct json *spec, const char *field)
+{
+    const struct json *list = json_get(spec, field);
+
+    if (json_count(list) > MOST_ALLOWED)
+        causes_add(c,
+                   CAUSE_TOO_MANY,
+                   field,
+                   NULL,
+                   "must have at most %u names; name a group",
+                   MOST_ALLOWED);
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *text = json_text(json_at(list, i));
+        unsigned at = causes_enter_index(c, field, i);
+
+        if (!is_text(text) || strpbrk(text, ", @\t\n") != NULL)
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "",
+                       json_at(list, i),
+                       "must be a name, without @, commas and spaces");
+        causes_leave(c, at);
+    }
+}
+
+static void
+check_reason(struct causes *c, const struct json *spec)
+{
+    const char *text = check_text(spec, "reason");
+
+    for (const char *p = text; *p != '\0'; p++)
+        if (iscntrl((unsigned char)*p) || p - text >= (long)REASON_MAX) {
+            causes_add(c,
+                       CAUSE_INVALID,
+                       "reason",
+                       NULL,
+                       "must be one line of at most %u bytes",
+                       REASON_MAX);
+            return;
+        }
+}
+
+/* A mode that nothing heeds yet is refused, and not kept for nothing. */
+static void
+check_later(struct causes *c, const struct json *spec)
+{
+    const char *mode = check_text(spec, "preemptionMode");
+    const char *exclusive = check_text(spec, "exclusive");
+
+    if (*mode != '\0' && strcmp(mode, "Requeue") != 0)
+        causes_add(c,
+                   CAUSE_NOT_SUPPORTED,
+                   "preemptionMode",
+                   json_get(spec, "preemptionMode"),
+                   "supported values: \"Requeue\": a preempted job starts anew "
+                   "elsewhere; others come in a later release");
+    if (*exclusive != '\0' && strcmp(exclusive, "Node") != 0)
+        causes_add(c,
+                   CAUSE_NOT_SUPPORTED,
+                   "exclusive",
+                   json_get(spec, "exclusive"),
+                   "supported values: \"Node\": nodes for one user alone come "
+                   "in a later release");
+    if (json_get_int(spec, "priorityTier", 0) != 0)
+        causes_add(c,
+                   CAUSE_NOT_SUPPORTED,
+                   "priorityTier",
+                   json_get(spec, "priorityTier"),
+                   "comes in a later release; a PriorityClass orders jobs");
+}
+
+static void
+validate(struct causes *c, const struct json *partition, const struct json *old)
+{
+    const struct json *spec = json_get(partition, "spec");
+    unsigned at;
+
+    meta_check(c, &partition_kind, NAME_LABEL_VALUE, partition, old);
+    at = causes_enter(c, "spec");
+    check_label_selector(c, spec, "selector");
+    check_times(c, spec);
+    check_amount(c, spec, "defaultMemoryPerCPU");
+    check_amount(c, spec, "maximumMemory");
+    check_amount(c, spec, "maximumCPUs");
+    check_not_negative(c, spec, "maximumNodes");
+    check_names(c, spec, "allowedUsers");
+    check_names(c, spec, "allowedGroups");
+    check_names(c, spec, "allowedAccounts");
+    check_one_of(c,
+                 spec,
+                 "state",
+                 CHECK_VALUES("Up", "Drain", "Down", "Inactive"));
+    check_reason(c, spec);
+    check_later(c, spec);
+    causes_leave(c, at);
+}
+
+/* ---- Table ---- */
+
+static void
+add_default(struct table_row *row)
+{
+    table_cell_bool(row, partition_of(row->object)->spec.is_default);
+}
+
+static void
+add_state(struct table_row *row)
+{
+    table_cell(row, partition_of(row->object)->spec.state);
+}
+
+static void
+add_time(struct table_row *row, const char *text)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    int64_t seconds = partition_time_s(text);
+
+    if (seconds > 0)
+        duration_format(seconds, &out);
+    table_cell(row, seconds > 0 ? out.text : "none");
+}
+
+static void
+add_default_time(struct table_row *row)
+{
+    add_time(row, partition_of(row->object)->spec.default_time);
+}
+
+static void
+add_maximum_time(struct table_row *row)
+{
+    add_time(row, partition_of(row->object)->spec.maximum_time);
+}
+
+static void
+add_reason(struct table_row *row)
+{
+    table_cell(row, partition_of(row->object)->spec.reason);
+}
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    TABLE_NAME,
+    COLUMN("Default", add_default, "Whether jobs that name none are in it.",
+        BOOLEAN),
+    COLUMN("State", add_state, "Up, Drain, Down or Inactive."),
+    COLUMN("Default-Time", add_default_time,
+        "The time limit of jobs that ask for none."),
+    COLUMN("Time-Limit", add_maximum_time,
+        "The longest time limit of a job."),
+    TABLE_AGE,
+    COLUMN("Reason", add_reason, "Why it is not up.", WIDE),
+};
+static const struct table table = {TABLE_COLUMNS(columns)};
+/* clang-format on */
+
+static const char *
+default_value(const struct object *object, char buffer[64])
+{
+    (void)buffer;
+    return partition_of(object)->spec.is_default ? "default" : NULL;
+}
+
+static const struct kind_index indexes[] = {
+    [PARTITION_BY_DEFAULT] = {NULL, default_value},
+};
+
+const struct kind partition_kind = {
+    .group = "kiln.hpc",
+    .version = "v1",
+    .api_version = "kiln.hpc/v1",
+    .name = "Partition",
+    .list_name = "PartitionList",
+    .plural = "partitions",
+    .singular = "partition",
+    .flags = KIND_UNCONDITIONAL_UPDATE | KIND_GENERATION | KIND_KILN,
+    .record = &partition_record,
+    .set_defaults = set_defaults,
+    .prepare = prepare,
+    .validate = validate,
+    .table = &table,
+    .indexes = indexes,
+    .n_indexes = ARRAY_SIZE(indexes),
+};

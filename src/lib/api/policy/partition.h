@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* partition.h - a set of nodes with limits of its own: kind Partition
+ *
+ * Slurm's partition. A pod names one in spec.placement.partition, or several
+ * of which the first with room is taken ("a,b"). Nodes may be in several.
+ *
+ * Thread:  any; plain data.
+ * See:     kiln-time(7).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/api/object/meta.h"
+#include "lib/api/value/selector.h"
+
+struct object;
+struct strbuf;
+
+/* The partition over all nodes that every cluster begins with. */
+#define PARTITION_ALL "all"
+
+struct partition_spec {
+    const struct label_selector *selector; /* NULL: every node */
+    const char *default_time;              /* partition_time_s; "": none */
+    const char *maximum_time;
+    const char *default_memory_per_cpu; /* quantities; "" or NULL: none */
+    const char *maximum_memory;
+    const char *maximum_cpus;
+    int64_t maximum_nodes; /* 0: none */
+    LIST_OF(const char *) allowed_users;
+    LIST_OF(const char *) allowed_groups;
+    LIST_OF(const char *) allowed_accounts; /* namespaces */
+    int64_t priority_tier;
+    const char *preemption_mode; /* Off, Requeue */
+    const char *exclusive;       /* "", Node */
+    const char *state;           /* Up, Drain, Down, Inactive; "": Up */
+    const char *reason;
+    bool is_default;
+};
+
+struct partition {
+    struct meta meta;
+    struct partition_spec spec;
+};
+
+extern const struct record partition_record;
+
+const struct partition *partition_of(const struct object *object);
+
+enum partition_index {
+    PARTITION_BY_DEFAULT, /* "default": the one of jobs that name none */
+};
+
+/* Whether it takes new jobs, and whether jobs that wait in it may start. */
+bool partition_takes_jobs(const struct partition *p);
+bool partition_starts_jobs(const struct partition *p);
+
+/* "is down (new switch)", "is draining" */
+void partition_format_state(const struct partition *p, struct strbuf *out);
+
+bool partition_has_all_nodes(const struct partition *p);
+bool partition_has_node(const struct partition *p,
+                        const struct string_map *labels);
+
+/* The seconds of "4h", "4:00:00", "1-00:00:00"; 0 of "none", "" and NULL; -1 of
+ * anything else. A number alone is minutes, as ksub -t has it.
+ */
+int64_t partition_time_s(const char *text);
+
+/* The names of "a,b": where the next begins and its length, 0 behind the last.
+ *
+ *     for (const char *at = list; (n = partition_next_name(&at)) > 0; at += n)
+ */
+size_t partition_next_name(const char **at);
