@@ -25,6 +25,7 @@ struct column {
     bool is_right;
     bool is_spare;
     bool is_hidden;
+    bool is_empty; /* as far as the headings were printed for */
 };
 
 struct grid {
@@ -232,6 +233,23 @@ cut_columns(struct grid *grid, size_t excess)
     }
 }
 
+static bool
+has_text(const struct grid *grid, size_t column)
+{
+    for (size_t i = column; i < grid->n_cells; i += grid->n_columns)
+        if (grid->cells[i][0] != '\0')
+            return true;
+    return false;
+}
+
+/* Rows that come later stand under the headings that there are. */
+static void
+find_empty(struct grid *grid)
+{
+    for (size_t i = 0; i < grid->n_columns; i++)
+        grid->columns[i].is_empty = grid->n_cells > 0 && !has_text(grid, i);
+}
+
 /* Returns the spaces between columns. */
 static size_t
 fit(struct grid *grid)
@@ -250,7 +268,8 @@ fit(struct grid *grid)
     for (size_t i = 0;
          i < grid->n_columns && sum_widths(grid, gap, false) > grid->limit;
          i++)
-        grid->columns[i].is_hidden = grid->columns[i].is_spare;
+        grid->columns[i].is_hidden =
+            grid->columns[i].is_spare || grid->columns[i].is_empty;
     while (sum_widths(grid, gap, true) > grid->limit) {
         struct column *lightest = find_lightest(grid);
 
@@ -366,6 +385,8 @@ grid_print(struct grid *grid, bool with_headings, struct strbuf *out)
 
     if (grid->n_columns == 0)
         return;
+    if (with_headings)
+        find_empty(grid);
     gap = fit(grid);
     if (with_headings)
         print_line(grid, NULL, gap, out);

@@ -3,9 +3,9 @@
  *
  * Widths are counted in columns of the terminal, not in bytes or characters.
  * Control characters, which come with job names and messages, are shown as '?'.
- * A grid that is wider than the terminal has first what may be cut cut ('+'
- * stands for the rest), then columns left out that others matter more than,
- * and at last its lines cut.
+ * A grid that is wider than the terminal has first columns without any text left
+ * out, then what may be cut cut ('+' stands for the rest), then columns left out
+ * that others matter more than, and at last its lines cut.
  *
  * Thread: any.
  */

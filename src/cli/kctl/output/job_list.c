@@ -72,7 +72,7 @@ static const struct column {
     {"time", "TIME", "Time", AS_CELL, true, false, false, 0, 0},
     {"limit", "LIMIT", "Limit", AS_CELL, true, false, false, 0, 0},
     {"cpus", "CPUS", "CPUs", AS_CELL, true, false, true, 0, 1},
-    {"where", "WHERE/WHY", "Node", AS_WHERE, false, false, true, 8, 4},
+    {"where", "WHERE/WHY", "Node", AS_WHERE, false, false, true, 24, 4},
     {"node", "NODE", "Node", AS_CELL, false, false, false, 0, 0},
     {"reason", "REASON", "Reason", AS_CELL, false, false, false, 0, 0},
     {"submitted", "SUBMITTED", NULL, AS_SUBMITTED, false, true, false, 0, 0},

@@ -199,6 +199,31 @@ START_TEST(spare_columns_go_before_anything_is_cut)
 }
 END_TEST
 
+START_TEST(columns_without_text_go_before_anything_is_cut)
+{
+    static const char *const row[] = {"waits for two", "", "CPUs"};
+    static const char *const late[] = {"later", "gpu", "n1"};
+    CLEANUP(grid_freep) struct grid *grid = grid_new(false);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    grid_add_column(grid, "Why");
+    grid_add_column(grid, "Partition");
+    grid_add_column(grid, "What");
+    grid_add_row(grid, row);
+    grid_set_gap(grid, 1);
+    grid_set_width(grid, 20);
+    grid_print(grid, true, &out);
+    grid_clear(grid);
+    grid_add_row(grid, late);
+    grid_print(grid, false, &out);
+
+    ck_assert_str_eq(out.text,
+                     "WHY           WHAT\n"
+                     "waits for two CPUs\n"
+                     "later         n1\n");
+}
+END_TEST
+
 START_TEST(a_character_of_two_columns_is_not_cut_in_the_middle)
 {
     static const struct grid_column column = {.name = "A", .least = 1};
@@ -268,6 +293,7 @@ SUITE("grid",
       light_columns_are_left_out_when_cutting_is_not_enough,
       no_line_is_wider_than_the_narrowest_terminal,
       spare_columns_go_before_anything_is_cut,
+      columns_without_text_go_before_anything_is_cut,
       a_character_of_two_columns_is_not_cut_in_the_middle,
       control_characters_do_not_reach_the_terminal,
       rows_are_sorted_by_the_numbers_in_their_names,
