@@ -366,6 +366,21 @@ find_end(const struct job_reason_facts *f, struct job_end *ret_end)
     return true;
 }
 
+static bool
+counts_failures(const char *reason)
+{
+    return is(reason, "BackoffLimitExceeded") || is(reason, "FailedIndexes")
+           || is(reason, "MaxFailedIndexesExceeded");
+}
+
+/* The last run of several need not be the one that failed. */
+static bool
+is_success(const struct job_end *end)
+{
+    return end->exit_code == 0 && end->signal == 0
+           && is(end->reason, "Completed");
+}
+
 /* The job's own words, or those of the pod when these only count failures. */
 static enum job_reason
 tell_failure(const struct job_reason_facts *f,
@@ -390,7 +405,8 @@ tell_failure(const struct job_reason_facts *f,
             strbuf_add_text(words, "its deadline");
         return JOB_REASON_DEADLINE;
     }
-    if (is(failed->reason, "BackoffLimitExceeded") && find_end(f, &end))
+    if (counts_failures(failed->reason) && find_end(f, &end)
+        && !is_success(&end))
         return tell_end(f, &end, words);
     strbuf_add_text(words,
                     is_text(failed->message)  ? failed->message

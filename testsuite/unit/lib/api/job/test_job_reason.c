@@ -196,6 +196,57 @@ START_TEST(the_jobs_own_end_goes_before_its_pods)
 }
 END_TEST
 
+START_TEST(indexes_that_failed_say_how_one_of_them_has)
+{
+    struct scene s;
+
+    scene_init(&s);
+    end_with(&s, "FailedIndexes", "Job has failed indexes");
+    remember_run(&s, NULL, NULL);
+    s.run.exit_code = 3;
+    assert_says(&s, "NonZeroExitCode", "exit code 3");
+
+    s.run.exit_code = 0;
+    s.run.reason = "Completed";
+    assert_says(&s, "Other", "Job has failed indexes");
+}
+END_TEST
+
+START_TEST(the_pod_that_is_furthest_stands_for_its_job)
+{
+    static const struct {
+        const char *phase, *node;
+        int64_t deleted_at_us;
+    } rising[] = {
+        {"Succeeded", "n1", 0},
+        {"Failed", "n1", 0},
+        {"Running", "n1", 1},
+        {"Pending", NULL, 0},
+        {"Pending", "n1", 0},
+        {"Running", "n1", 0},
+    };
+    struct pod pods[ARRAY_SIZE(rising)] = {0};
+    struct pod newer;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(rising); i++) {
+        pods[i].status.phase = rising[i].phase;
+        pods[i].spec.node_name = rising[i].node;
+        pods[i].meta.deleted_at_us = rising[i].deleted_at_us;
+        pods[i].meta.created_at_us = 100 - i;
+    }
+    for (unsigned i = 1; i < ARRAY_SIZE(rising); i++) {
+        ck_assert_ptr_eq(job_reason_prefer(&pods[i - 1], &pods[i]), &pods[i]);
+        ck_assert_ptr_eq(job_reason_prefer(&pods[i], &pods[i - 1]), &pods[i]);
+    }
+
+    newer = pods[1];
+    newer.meta.created_at_us++;
+    ck_assert_ptr_eq(job_reason_prefer(&pods[1], &newer), &newer);
+    ck_assert_ptr_eq(job_reason_prefer(&newer, &pods[1]), &newer);
+    ck_assert_ptr_eq(job_reason_prefer(NULL, &pods[0]), &pods[0]);
+}
+END_TEST
+
 START_TEST(a_pod_that_waits_says_what_its_scheduler_wrote)
 {
     struct scene s;
@@ -341,6 +392,8 @@ SUITE("api/job_reason",
       ends_are_told_by_what_was_too_much,
       other_users_do_not_read_paths,
       the_jobs_own_end_goes_before_its_pods,
+      indexes_that_failed_say_how_one_of_them_has,
+      the_pod_that_is_furthest_stands_for_its_job,
       a_pod_that_waits_says_what_its_scheduler_wrote,
       a_reason_ends_with_its_cause,
       a_job_that_was_preempted_and_waits_says_both,
