@@ -201,7 +201,7 @@ ok "a wait for one to be gone that is gone is over" \
 is "jobs are cancelled by their user" "$(kctl cancel -u root)" \
     "job/$id cancelled"
 is "nobody has none" "$(kctl cancel -u nobody 2>&1)" \
-    "No jobs that have not ended"
+    "No active jobs that you may change"
 wait_for 20 kctl wait --for condition=Failed job "$id"
 # How often jobs were read.
 reads() {
@@ -213,7 +213,7 @@ reads() {
 }
 before=$(reads)
 is "and those that have ended are not told of" "$(kctl cancel --all 2>&1)" \
-    "No jobs that have not ended"
+    "No active jobs that you may change"
 is "nor asked for: there was one request" "$(($(reads) - before))" 1
 says "a wait that takes too long gives up" "timed out" \
     kctl wait --for condition=Ready --timeout 1s job "$id"
@@ -325,7 +325,7 @@ printf '#!/bin/sh\necho "given $1"\n' | ksub -W -o given.out - words >/dev/null
 is "a script from a pipe has arguments" "$(cat given.out)" "given words"
 kctl wait --for condition=Complete --timeout 30s "$id" >/dev/null
 like "nothing to cancel is said so" "$(kctl cancel -u root 2>&1)" \
-    'No jobs that have not ended'
+    'No active jobs that you may change'
 status_is "an empty command is no job" 64 ksub --wrap ' '
 status_is "nor are a script and a command" 64 ksub --wrap true a.yaml
 is "a namespace is made by its name" "$(kctl create namespace physics)" \

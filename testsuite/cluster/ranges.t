@@ -111,12 +111,12 @@ is "--yes says that it is right" \
 is "by one request, however many have ended before" \
     "$(($(requests) - before))" 1
 is "a few are ended at once" "$(k1 cancel --name 'sweep-2?' --state Pending 2>&1)" \
-    "No jobs that have not ended"
+    "No active jobs that you may change"
 like "an operator ends another's" \
     "$(as kilntest2 kctl cancel --user kilntest1 --name sweep-1 </dev/null)" \
     'job/1 cancelled'
 is "a user does not" "$(k1 cancel --user kilntest2 --yes 2>&1)" \
-    "No jobs that have not ended"
+    "No active jobs that you may change"
 is "on a terminal it is asked for" "$(printf 'y\n' | script -qec \
     "setpriv --reuid kilntest1 --regid kilntest1 --init-groups \
         kctl cancel --all" /dev/null | tr -d '\r' |

@@ -181,7 +181,7 @@ job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
     int result = 0;
 
     if (o->count == 0)
-        fprintf(stderr, "No jobs that have not ended\n");
+        fprintf(stderr, "No active jobs that you may change\n");
     if (o->count > 1)
         qsort(o->jobs, o->count, sizeof(*o->jobs), compare);
     for (size_t i = 0, n; i < o->count; i += n) {

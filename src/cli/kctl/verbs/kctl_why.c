@@ -267,6 +267,7 @@ is_told(const struct subject *s, const struct json *event)
         "Completed",
         "FailedScheduling",
         "Held",
+        "Scheduled",
         "SuccessfulCreate",
         "SuccessfulDelete",
     };
