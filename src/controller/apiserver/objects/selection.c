@@ -19,6 +19,12 @@
 
 #define MOST_HOURS 200 /* that are looked up one by one */
 
+/* Objects of an index that are looked at, and sorted, in one turn of the loop.
+ * When there are more, all of the kind are walked in order, in slices: an index
+ * has no order that a later turn could go on in.
+ */
+#define INDEX_MOST 4096u
+
 struct walk {
     const struct request *q;
     const char *after;
@@ -29,6 +35,8 @@ struct walk {
     char *reached;
     const struct object **found; /* by an index: to be sorted */
     size_t n_found, capacity;
+    size_t n_looked_up;
+    bool is_too_many;
 };
 
 /* Jobs that ended before what is asked for. */
@@ -123,6 +131,10 @@ collect(const struct object *object, void *context)
 {
     struct walk *walk = context;
 
+    if (!walk->takes_all && ++walk->n_looked_up > INDEX_MOST) {
+        walk->is_too_many = true;
+        return false;
+    }
     if (walk->takes_all || selection_has(walk->q, object)) {
         xgrow(walk->found, walk->n_found, walk->capacity);
         walk->found[walk->n_found++] = object;
@@ -164,6 +176,8 @@ selection_find_index(const struct request *q, const char **ret_value)
 static void
 collect_of(struct walk *walk, unsigned index, const char *value)
 {
+    if (walk->is_too_many)
+        return;
     store_visit_index(walk->q->server->store,
                       kind_stored(walk->q->route.kind),
                       index,
@@ -173,12 +187,17 @@ collect_of(struct walk *walk, unsigned index, const char *value)
                       walk);
 }
 
-/* Visits the collected objects in the order of a list. */
-static void
+/* Visits the collected objects in the order of a list. False: there are too many.
+ */
+static bool
 visit_collected(struct walk *walk)
 {
     char key[OBJECT_KEY_SIZE];
 
+    if (walk->is_too_many) {
+        free(walk->found);
+        return false;
+    }
     if (walk->n_found > 0)
         qsort(walk->found, walk->n_found, sizeof(*walk->found), compare_keys);
     for (size_t i = 0; i < walk->n_found; i++) {
@@ -191,6 +210,7 @@ visit_collected(struct walk *walk)
             break;
     }
     free(walk->found);
+    return true;
 }
 
 static bool
@@ -207,9 +227,8 @@ collect_owner(const struct object *pod, void *context)
                                                 owner->name)
                                    : NULL;
 
-    if (job != NULL && is_text(job->meta->uid, owner->uid))
-        collect(job, walk);
-    return true;
+    return job == NULL || !is_text(job->meta->uid, owner->uid)
+           || collect(job, walk);
 }
 
 static const char *
@@ -280,8 +299,7 @@ visit_jobs(struct walk *walk)
             return false;
         collect_of(walk, index, value);
     }
-    visit_collected(walk);
-    return true;
+    return visit_collected(walk);
 }
 
 /* The one object that the selector names, when its key is known. */
@@ -309,25 +327,30 @@ visit_named(struct walk *walk)
     return true;
 }
 
+/* False: no index answers, or with too many. */
+static bool
+visit_by_index(struct walk *walk)
+{
+    const char *value;
+    int index = selection_find_index(walk->q, &value);
+
+    if (visit_jobs(walk))
+        return true;
+    if (walk->is_too_many || index < 0)
+        return false;
+    collect_of(walk, (unsigned)index, value);
+    return visit_collected(walk);
+}
+
 static int
 visit(struct walk *walk, int64_t revision)
 {
     const struct request *q = walk->q;
-    const char *value;
-    int index = selection_find_index(q, &value);
 
     walk->reached[0] = '\0';
-    if (revision == 0 || revision == store_revision(q->server->store)) {
-        if (visit_jobs(walk))
-            return 0;
-        if (index >= 0) {
-            collect_of(walk, (unsigned)index, value);
-            visit_collected(walk);
-            return 0;
-        }
-        if (visit_named(walk))
-            return 0;
-    }
+    if ((revision == 0 || revision == store_revision(q->server->store))
+        && !walk->is_too_many && (visit_by_index(walk) || visit_named(walk)))
+        return 0;
     return store_list(q->server->store,
                       kind_stored(q->route.kind),
                       q->route.namespace,
@@ -339,23 +362,28 @@ visit(struct walk *walk, int64_t revision)
 
 int
 selection_visit_some(const struct request *q,
-                     const char *after,
+                     struct selection_place *place,
                      int64_t revision,
                      size_t most,
                      selection_visit_fn *fn,
-                     void *context,
-                     char ret_reached[OBJECT_KEY_SIZE])
+                     void *context)
 {
+    char after[OBJECT_KEY_SIZE];
     struct walk walk = {
         .q = q,
-        .after = after,
+        .after = place->after[0] != '\0' ? after : NULL,
         .visit = fn,
         .context = context,
         .left = most,
-        .reached = ret_reached,
+        .reached = place->after,
+        .is_too_many = place->is_in_order,
     };
+    int r;
 
-    return visit(&walk, revision);
+    memcpy(after, place->after, sizeof(after));
+    r = visit(&walk, revision);
+    place->is_in_order = walk.is_too_many;
+    return r;
 }
 
 void

@@ -28,18 +28,23 @@ void selection_visit_candidates(const struct request *q,
                                 selection_visit_fn *visit,
                                 void *context);
 
-/* Visits what the request selects, in order of keys, behind `after` (or NULL),
- * at `revision` (0: now), until false. No more than so many objects are looked
- * at; what an index answers is visited whole. Reached: the key behind which to
- * go on, "" when that was all. -ESTALE as store_list.
+/* How far a selection was visited. Begins zeroed, or with a key. */
+struct selection_place {
+    char after[OBJECT_KEY_SIZE]; /* "": at the beginning, or at the end */
+    bool is_in_order; /* an index has too many: all of the kind are visited */
+};
+
+/* Visits what the request selects, in order of keys, behind the place, at
+ * `revision` (0: now), until false. No more than so many objects are looked at;
+ * what an index answers is visited whole, unless it is thousands. The place
+ * becomes the one to go on from. -ESTALE as store_list.
  */
 int selection_visit_some(const struct request *q,
-                         const char *after,
+                         struct selection_place *place,
                          int64_t revision,
                          size_t most,
                          selection_visit_fn *visit,
-                         void *context,
-                         char ret_reached[OBJECT_KEY_SIZE]);
+                         void *context);
 
 /* Which of the kind's indexes answers the request's field selector, and the
  * value: -1 if there is none.

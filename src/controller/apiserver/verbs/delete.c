@@ -410,7 +410,7 @@ struct collection {
     size_t n_deleted; /* of those */
     bool is_chosen;
     int outcome;
-    char after[OBJECT_KEY_SIZE];
+    struct selection_place place;
 };
 
 static bool
@@ -430,17 +430,8 @@ add(const struct object *object, void *context)
 static void
 choose_some(struct collection *c)
 {
-    char after[OBJECT_KEY_SIZE];
-
-    memcpy(after, c->after, sizeof(after));
-    selection_visit_some(c->q,
-                         after[0] != '\0' ? after : NULL,
-                         0,
-                         LOOKED_AT,
-                         add,
-                         c,
-                         c->after);
-    c->is_chosen = c->after[0] == '\0';
+    selection_visit_some(c->q, &c->place, 0, LOOKED_AT, add, c);
+    c->is_chosen = c->place.after[0] == '\0';
 }
 
 static void

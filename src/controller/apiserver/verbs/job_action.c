@@ -59,7 +59,7 @@ struct job_action {
     bool is_working;
     size_t at_range; /* of ids that are being chosen */
     int64_t at_id;
-    char after[OBJECT_KEY_SIZE];
+    struct selection_place place;
     char last[OBJECT_KEY_SIZE]; /* of the last chosen */
     struct chosen *chosen;
     size_t n_chosen, capacity;
@@ -348,17 +348,8 @@ visit(const struct object *object, void *context)
 static void
 choose_some(struct job_action *a)
 {
-    char after[OBJECT_KEY_SIZE];
-
-    memcpy(after, a->after, sizeof(after));
-    selection_visit_some(a->q,
-                         after[0] != '\0' ? after : NULL,
-                         0,
-                         LOOKED_AT,
-                         visit,
-                         a,
-                         a->after);
-    a->is_chosen = a->after[0] == '\0' || a->is_more;
+    selection_visit_some(a->q, &a->place, 0, LOOKED_AT, visit, a);
+    a->is_chosen = a->place.after[0] == '\0' || a->is_more;
 }
 
 /* The controller ends: what was begun is waited for. */
@@ -445,8 +436,8 @@ read_selection(struct job_action *a, const struct json *body)
                           MAX_PATTERN);
         return false;
     }
-    if (after != NULL && strlen(after) < sizeof(a->after))
-        strcpy(a->after, after);
+    if (after != NULL && strlen(after) < sizeof(a->place.after))
+        strcpy(a->place.after, after);
     if (fields != NULL
         && field_query_parse(q->arena,
                              &job_kind,

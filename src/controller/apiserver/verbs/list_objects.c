@@ -35,7 +35,7 @@ struct page {
     int64_t behind;
     int64_t revision;
     const struct continue_token *given;
-    char after[OBJECT_KEY_SIZE];
+    struct selection_place place;
 };
 
 static bool
@@ -100,20 +100,16 @@ static bool
 look(struct page *page, size_t most)
 {
     struct request *q = page->q;
-    char after[OBJECT_KEY_SIZE];
-    int r;
+    int r = selection_visit_some(q,
+                                 &page->place,
+                                 page->revision,
+                                 most,
+                                 add_to_page,
+                                 page);
 
-    strcpy(after, page->after);
-    r = selection_visit_some(q,
-                             after[0] != '\0' ? after : NULL,
-                             page->revision,
-                             most,
-                             add_to_page,
-                             page,
-                             page->after);
     if (r < 0)
         refuse_expired(q, page->given);
-    else if (page->after[0] != '\0')
+    else if (page->place.after[0] != '\0')
         return true;
     else
         end_page(q, page, page->revision);
@@ -160,7 +156,7 @@ begin(struct request *q)
         return NULL;
     }
     page->revision = token.revision != 0 ? token.revision : current;
-    strcpy(page->after, token.after);
+    strcpy(page->place.after, token.after);
     return page;
 }
 

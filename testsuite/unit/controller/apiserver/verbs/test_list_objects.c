@@ -124,6 +124,80 @@ START_TEST(selectors_find_by_label_field_and_name)
 }
 END_TEST
 
+#define BATCH 500u
+
+/* Held jobs of a user, many in each transaction. */
+static void
+make_jobs(struct world *w, const struct principal *who, unsigned count)
+{
+    static struct asked asked[BATCH];
+
+    for (unsigned made = 0; made < count; made += BATCH) {
+        for (unsigned i = 0; i < BATCH; i++) {
+            CLEANUP_FREE char *body = xasprintf(
+                "{\"metadata\":{\"name\":\"%s-%05u\"},\"spec\":{\"suspend\":"
+                "true,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                "\"containers\":[{\"name\":\"main\",\"command\":[\"a\"]}]}}}}",
+                who->name,
+                made + i);
+
+            asked[i] = (struct asked){0};
+            world_begin(w,
+                        &(struct question){.who = who,
+                                           .method = HTTP_POST,
+                                           .target = JOBS,
+                                           .format = BODY_JSON,
+                                           .body = body},
+                        &asked[i]);
+        }
+        for (unsigned i = 0; i < BATCH; i++) {
+            CLEANUP_ANSWER struct answer a = world_wait(w, &asked[i]);
+
+            ck_assert_int_eq(a.code, 201);
+        }
+    }
+}
+
+/* Whether all was there in one turn. */
+static bool
+is_listed_at_once(struct world *w, const char *target, struct answer *ret)
+{
+    struct asked asked = {0};
+    bool is_at_once;
+
+    world_begin(w,
+                &(struct question){.who = &admin,
+                                   .method = HTTP_GET,
+                                   .target = target,
+                                   .format = BODY_JSON},
+                &asked);
+    is_at_once = asked.awaited.is_here;
+    *ret = world_wait(w, &asked);
+    return is_at_once;
+}
+
+START_TEST(an_index_with_thousands_is_listed_in_slices)
+{
+    static const char of_alice[] =
+        JOBS "?fieldSelector=spec.user%3Dalice,status.finished%3Dfalse";
+    static const char of_bob[] =
+        JOBS "?fieldSelector=spec.user%3Dbob,status.finished%3Dfalse";
+    CLEANUP_WORLD struct world w;
+    CLEANUP_ANSWER struct answer few = {0}, many = {0};
+
+    world_init(&w);
+    make_jobs(&w, &bob, 500);
+    make_jobs(&w, &alice, 4500);
+
+    ck_assert(is_listed_at_once(&w, of_bob, &few));
+    ck_assert_uint_eq(json_count(json_get(few.body, "items")), 500);
+    ck_assert(!is_listed_at_once(&w, of_alice, &many));
+    ck_assert_uint_eq(json_count(json_get(many.body, "items")), 4500);
+    ck_assert_str_eq(name_at(&many, 0), "alice-00000");
+    ck_assert_str_eq(name_at(&many, 4499), "alice-04499");
+}
+END_TEST
+
 START_TEST(nonsense_in_a_query_is_refused)
 {
     static const struct {
@@ -159,4 +233,5 @@ SUITE("list_objects",
       pages_are_of_one_revision,
       a_page_whose_history_is_gone_says_how_to_go_on,
       selectors_find_by_label_field_and_name,
+      an_index_with_thousands_is_listed_in_slices,
       nonsense_in_a_query_is_refused)
