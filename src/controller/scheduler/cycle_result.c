@@ -71,6 +71,7 @@ take_back(struct scheduler *s, struct assignment *a)
         return false;
     holding_free(pod->holding);
     pod->holding = NULL;
+    scheduler_room_changed(s, node);
     return true;
 }
 

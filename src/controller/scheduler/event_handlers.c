@@ -115,6 +115,7 @@ waiting_changed(struct scheduler *s,
         queue_update(s->queue, old_object, pod, profile);
     else
         queue_add(s->queue, pod, profile);
+    scheduler_wait_changed(s, pod);
     record_gated(s, pod);
 }
 
@@ -144,6 +145,15 @@ waiting_ended(struct scheduler *s, const struct object *object)
         volume_calls_abandon(s->volume_calls, a);
 }
 
+static bool
+has_other_limit(const struct object *a, const struct object *b)
+{
+    const int64_t *before = pod_of(a)->spec.active_deadline_seconds;
+    const int64_t *now = pod_of(b)->spec.active_deadline_seconds;
+
+    return (before != NULL ? *before : 0) != (now != NULL ? *now : 0);
+}
+
 static void
 resources_taken(struct scheduler *s,
                 const struct object *old_object,
@@ -162,6 +172,10 @@ resources_taken(struct scheduler *s,
         queue_event(s->queue, &event_assigned_pod_add, NULL, new_object);
         return;
     }
+    if (has_other_limit(old_object, new_object))
+        scheduler_room_changed(
+            s,
+            cache_find_node(s->cache, pod->pod->spec.node_name));
     n = events_of_pod_update(old_object, new_object, true, events);
     for (unsigned i = 0; i < n; i++)
         if (events[i].actions != ACTION_UPDATE_OTHER)
@@ -177,6 +191,8 @@ resources_freed(struct scheduler *s, const struct object *object)
     cache_remove_pod(s->cache, pod);
     retained_allocations_keep(&s->retained_allocations, object);
     unallocated_pods_forget(s->unallocated_pods, pod);
+    scheduler_room_changed(s,
+                           cache_find_node(s->cache, pod->pod->spec.node_name));
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
     if (pod->has_required_anti_affinity)
         queue_event(s->queue, &event_anti_affinity_gone, object, NULL);
@@ -277,10 +293,14 @@ node_changed(struct scheduler *s,
              const struct object *new_object)
 {
     struct cluster_event events[EVENTS_OF_UPDATE];
+    bool has_changed = false;
     unsigned n;
 
     if (new_object == NULL) {
         retained_allocations_sync(&s->retained_allocations, old_object, NULL);
+        scheduler_node_leaves(
+            s,
+            cache_find_node(s->cache, old_object->meta->name));
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
         return;
@@ -290,6 +310,7 @@ node_changed(struct scheduler *s,
         retained_allocations_sync(&s->retained_allocations, NULL, new_object);
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
+        scheduler_nodes_changed(s);
         return;
     }
     n = events_of_node_update(old_object, new_object, events);
@@ -300,7 +321,10 @@ node_changed(struct scheduler *s,
             unallocated_pods_add_node(s->unallocated_pods,
                                       new_object->meta->name);
         queue_event(s->queue, &events[i], old_object, new_object);
+        has_changed |= events[i].actions != ACTION_UPDATE_OTHER;
     }
+    if (has_changed)
+        scheduler_nodes_changed(s);
 }
 
 void

@@ -629,6 +629,7 @@ explain_now(struct explanation *e)
     cycle_trace_begin(&s->trace, s->settings.clock); /* where nobody reads it */
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
+    scheduler_bind_reservations(s, e->queued);
     node = node_finder_find(s->node_finder, e->profile, &e->cycle, NULL);
     node_finder_set_next_start(s->node_finder, start);
     e->diagnosis = node_finder_diagnosis(s->node_finder);

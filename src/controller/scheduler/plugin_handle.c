@@ -16,6 +16,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -440,6 +441,7 @@ scheduler_make_handle(struct scheduler *s)
         .random = &s->random,
         .nominator = nominator_new(),
         .volumes = volume_book_new(),
+        .timeline = timeline_new(s->settings.clock),
         .owner = s,
         .find = handle_find,
         .visit = handle_visit,

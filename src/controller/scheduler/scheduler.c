@@ -163,6 +163,8 @@ handle_unschedulable(struct scheduler *s, struct assignment *a)
         scheduler_nominate(s, a->cycle.pod, nominated);
     if (nominated != NULL && *nominated != '\0')
         scheduler_report_room(s, a->cycle.pod, nominated);
+    if (!is_error)
+        scheduler_reserve(s, a->queued, &a->cycle.pod, 1, d);
     recorder_failed(s->recorder,
                     a->cycle.pod,
                     is_error ? "SchedulerError" : "Unschedulable",
@@ -297,9 +299,10 @@ run_cycle(struct scheduler *s, struct assignment *a)
     if (node != NULL) {
         struct answer answer = assume(s, a, node);
 
-        if (answer.verdict == VERDICT_OK)
+        if (answer.verdict == VERDICT_OK) {
+            scheduler_note_placed(s, &a, 1);
             binding_cycle_start(s->binding_cycle, a, node);
-        else
+        } else
             end_attempt(s, a, answer);
     } else if (node_finder_facts(s->node_finder).must_ask) {
         ask_extenders(s, a);
@@ -355,6 +358,27 @@ displace_member(struct scheduler *s, struct assignment *a)
     a->node_name = NULL;
 }
 
+/* After the plan was taken back: what the last member found tells where those
+ * like it may run.
+ */
+static void
+reserve_group(struct scheduler *s, const struct assignment_group *g)
+{
+    CLEANUP_FREE struct pod_view **members = NULL;
+
+    if (g->answer.verdict != VERDICT_REJECT
+        || g->failed->queued->unschedulable == 0) /* it had found a node */
+        return;
+    members = xnew_array(struct pod_view *, g->count);
+    for (unsigned i = 0; i < g->count; i++)
+        members[i] = g->members[i]->cycle.pod;
+    scheduler_reserve(s,
+                      g->members[0]->queued,
+                      members,
+                      g->count,
+                      node_finder_diagnosis(s->node_finder));
+}
+
 /* All of it happens within this call, so nobody has seen what is taken back. */
 static void
 run_group_cycle(struct scheduler *s, struct assignment_group *g)
@@ -367,6 +391,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
         g->answer = place_member(s, g->members[n++]);
     if (g->answer.verdict == VERDICT_OK) {
         cache_keep(s->cache, mark);
+        scheduler_note_placed(s, g->members, g->count);
         binding_cycle_start_group(s->binding_cycle, g);
         return;
     }
@@ -374,6 +399,7 @@ run_group_cycle(struct scheduler *s, struct assignment_group *g)
     while (n-- > 0)
         displace_member(s, g->members[n]);
     cache_roll_back(s->cache, mark);
+    reserve_group(s, g);
     scheduler_group_failed(g, s);
     n = g->count;
     while (n-- > 0)
@@ -431,6 +457,7 @@ schedule_group(struct scheduler *s, const struct pod_group *group)
 static void
 schedule_one(struct scheduler *s, struct queued_pod *queued)
 {
+    scheduler_bind_reservations(s, queued);
     if (queued->pod_group != NULL) {
         schedule_group(s, queued->pod_group);
         return;
@@ -460,6 +487,7 @@ resume(struct scheduler *s, struct assignment *a)
         cycle_trace_begin(&s->trace, s->settings.clock);
         cycle_fini(&a->cycle);
         cycle_init(&a->cycle, queued->pod, &s->snapshot);
+        scheduler_bind_reservations(s, queued);
         run_cycle(s, a);
     }
 }
@@ -481,6 +509,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
             resume(s, extender_rounds_take(s->extender_rounds));
             continue;
         }
+        scheduler_settle_reservations(s);
         queued = queue_pop(s->queue);
         if (queued == NULL)
             return false;
@@ -536,6 +565,7 @@ scheduler_tick(struct scheduler *s)
     if (cache_expire(s->cache) > 0)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     unallocated_pods_retry(s->unallocated_pods);
+    scheduler_tick_reservations(s);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
     scheduler_metrics_counts(s->metrics, &counts);

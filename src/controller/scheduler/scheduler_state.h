@@ -39,6 +39,7 @@ struct evictions;
 struct map;
 struct string_ids;
 struct queue;
+struct queued_pod;
 struct recorder;
 struct volume_calls;
 
@@ -73,6 +74,8 @@ struct scheduler {
     struct map *changed_partitions; /* by name, since the last tick */
     struct time_share
         report_share; /* of the thread, for causes and their times */
+    bool have_reservations_moved; /* and nobody was told yet */
+    int64_t clock_offset_us;      /* of the real clock to the monotonic one */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* pods that were told to make room */
@@ -90,6 +93,29 @@ struct profile *scheduler_profile_named(const struct scheduler *s,
 void scheduler_nominate(struct scheduler *s,
                         struct pod_view *pod,
                         const char *node_name);
+
+/* Reservations (backfill.c). Bind: those before this pod in the order bind it,
+ * and those of its group; NULL: all do. Reserve: no cycle found room for it; all
+ * of its group, or itself. Placed: it has a node. Changed: room has come or gone on
+ * the node, or on any; nodes came or are others now; a waiting pod is another
+ * now. Settle: before the next cycle.
+ */
+void scheduler_bind_reservations(struct scheduler *s,
+                                 const struct queued_pod *queued);
+void scheduler_reserve(struct scheduler *s,
+                       struct queued_pod *queued,
+                       struct pod_view *const *members,
+                       unsigned count,
+                       const struct diagnosis *d);
+void scheduler_note_placed(struct scheduler *s,
+                           struct assignment *const *members,
+                           unsigned count);
+void scheduler_room_changed(struct scheduler *s, const struct node_view *node);
+void scheduler_nodes_changed(struct scheduler *s);
+void scheduler_node_leaves(struct scheduler *s, const struct node_view *node);
+void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
+void scheduler_settle_reservations(struct scheduler *s);
+void scheduler_tick_reservations(struct scheduler *s);
 
 /* The kinds of calls that bind a pod, and a group (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;

@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -26,6 +27,7 @@
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
@@ -315,6 +317,8 @@ scheduler_new(const struct scheduler_settings *settings,
         && !settings->features->is_on[FEATURE_OPPORTUNISTIC_BATCHING])
         s->settings.without_sharing = true;
     s->random.state = settings->seed;
+    s->clock_offset_us =
+        clock_real_us(settings->clock) - clock_monotonic_us(settings->clock);
     s->resources = string_ids_new();
     s->reasons = string_ids_new();
     s->signatures = string_ids_new();
@@ -371,6 +375,8 @@ scheduler_free(struct scheduler *s)
     recorder_free(s->recorder);
     dispatcher_free(s->dispatcher);
     unallocated_pods_free(s->unallocated_pods);
+    timeline_free(s->handle.timeline); /* its entries are in the ledgers */
+    s->handle.timeline = NULL;
     queue_free(s->queue);
     pod_ranks_free(s->pod_ranks);
     node_finder_free(s->node_finder);

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/scheduler/explain/earliest_start.h"
 #include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/node/node.h"
@@ -22,21 +24,16 @@
  */
 #define EMPTIED 8u
 
-/* So many ends are gone through before the clock is asked. */
-#define ENDS_A_LOOK 64u
-
 struct walk {
     const struct shortage *shortage;
     const struct diagnosis *diagnosis;
     const struct profile *profile;
     struct closers closers;
-    plugin_set filters;
+    struct what_if what_if;
     enum start_chance *chances; /* by slot */
-    struct amounts *freed;      /* by slot */
+    bool *may_come;             /* by slot */
     struct clock *clock;
-    int64_t until_us; /* by the monotonic clock: the work ends */
-    int64_t now_us;
-    int64_t last_us; /* the end that was looked at last */
+    int64_t work_until_us; /* by the monotonic clock */
     struct start_estimate *ret;
 };
 
@@ -91,6 +88,8 @@ chance_of(const struct closers *c,
 
     if (shortage_is_of_size(s, node))
         return START_NEVER;
+    if ((set_of(a) & s->profile->timed) != 0)
+        return START_LATER;
     if ((set_of(a) & c->to_all) != 0)
         return START_BLOCKED;
     /* Scratch comes back with its volume, though preemption frees none. */
@@ -101,122 +100,30 @@ chance_of(const struct closers *c,
 
 /* ---- Trials ---- */
 
-/* Pods that the API has forgotten have left something on their nodes. */
-static void
-remove_retained(struct ledger *l)
-{
-    for (uint32_t i = l->count; i-- > 0;)
-        if (l->entries[i].state == LEDGER_RETAINED)
-            ledger_remove(l, l->entries[i].owner, i);
-}
-
-/* Whether the pod would fit on the node without the pods that end by then, or
- * on the empty node (INT64_MAX). The journal undoes what is tried.
- */
+/* Scratch that is there when the pods that end by then are gone. */
 static bool
-fits_at(struct walk *w, struct node_view *node, int64_t at_us)
+has_scratch(const struct node_view *node, int64_t at_us, void *context)
 {
-    CLEANUP_FREE struct pod_view **pods =
-        xnew_array(struct pod_view *, node->pods.count + 1);
-    uint32_t count = node->pods.count;
-    const struct node_view *view = node;
-    struct answer answer = ANSWER_OK;
+    const struct walk *w = context;
     int64_t scratch = 0;
-    struct cycle cycle;
-    size_t mark;
 
-    memcpy(pods, node->pods.items, count * sizeof(struct pod_view *));
-    cycle_copy(&cycle, w->shortage->cycle);
-    mark = journal_begin(node->ledger.journal);
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t end_us = pod_view_end_us(pods[i], w->now_us);
+    if (w->shortage->scratch_bytes == 0)
+        return true;
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (at_us == INT64_MAX
+            || timeline_end_us(node->pods.items[i], w->what_if.now_us) <= at_us)
+            scratch += shortage_scratch(&node->pods.items[i]->pod->spec);
+    return w->shortage->scratch_bytes
+           <= node_scratch_bytes(node->node) + scratch
+                  - volume_book_promised(w->shortage->volumes, node->name);
+}
 
-        if (at_us != INT64_MAX && (end_us == 0 || end_us > at_us))
-            continue;
-        scratch += shortage_scratch(&pods[i]->pod->spec);
-        node_view_remove_pod(node, pods[i]);
-        profile_remove_pod(w->profile, &cycle, pods[i], node);
-    }
-    if (at_us == INT64_MAX)
-        remove_retained(&node->ledger);
+static bool
+fits_empty(struct walk *w, struct node_view *node)
+{
     w->ret->trials++;
-    profile_filter(w->profile, w->filters, &cycle, &view, 1, &answer);
-    journal_roll_back(node->ledger.journal, mark);
-    cycle_fini(&cycle);
-    if (w->shortage->scratch_bytes > 0
-        && w->shortage->scratch_bytes
-               > node_scratch_bytes(node->node) + scratch
-                     - volume_book_promised(w->shortage->volumes, node->name))
-        return false;
-    return answer.verdict == VERDICT_OK;
-}
-
-/* Amounts alone, so that most ends need no trial. */
-static bool
-may_fit(const struct walk *w, const struct node_view *node)
-{
-    const struct amounts *needs = &w->shortage->cycle->pod->requests;
-    const struct amounts *freed = &w->freed[node->slot];
-    const struct amounts *has = &node->allocatable,
-                         *used = &node->ledger.requested;
-
-    if (needs->cpu_milli > has->cpu_milli - used->cpu_milli + freed->cpu_milli
-        || needs->memory_bytes
-               > has->memory_bytes - used->memory_bytes + freed->memory_bytes)
-        return false;
-    for (uint32_t i = 0; i < needs->n_scalars; i++) {
-        uint32_t resource = needs->scalars[i].resource;
-
-        if (needs->scalars[i].value > amounts_scalar(has, resource)
-                                          - amounts_scalar(used, resource)
-                                          + amounts_scalar(freed, resource))
-            return false;
-    }
-    return true;
-}
-
-static bool
-has_no_time(const struct walk *w)
-{
-    return clock_monotonic_us(w->clock) > w->until_us;
-}
-
-static bool
-visit_end(const struct pod_view *pod,
-          struct node_view *node,
-          int64_t end_us,
-          void *context)
-{
-    struct walk *w = context;
-    struct amounts *freed = &w->freed[node->slot];
-    int64_t moved_us;
-
-    if (end_us < w->now_us)
-        end_us = w->now_us;
-    w->last_us = end_us;
-    if (++w->ret->ends % ENDS_A_LOOK == 0 && has_no_time(w)) {
-        w->ret->not_before_us = end_us;
-        return false;
-    }
-    if (node->object == NULL || w->chances[node->slot] != START_LATER)
-        return true;
-    /* One that has not begun to run ends the later the longer that takes. */
-    moved_us = pod_view_end_us(pod, w->now_us);
-    if (end_us < moved_us)
-        end_us = moved_us;
-    amounts_add(freed, &pod->requests);
-    freed->cpu_milli += pod_view_charged_milli(pod) - pod->requests.cpu_milli;
-    if (!may_fit(w, node))
-        return true;
-    if (w->ret->trials >= ESTIMATE_TRIALS || has_no_time(w)) {
-        w->ret->not_before_us = end_us;
-        return false;
-    }
-    if (!fits_at(w, node, end_us))
-        return true;
-    w->ret->node = node;
-    w->ret->from_us = end_us;
-    return false;
+    return timeline_room(&w->what_if, node, INT64_MAX, INT64_MAX, 1) > 0
+           && has_scratch(node, INT64_MAX, w);
 }
 
 /* ---- The nearest ---- */
@@ -278,6 +185,7 @@ look_at_nodes(struct walk *w, const struct diagnosis *d, struct nearest *n)
         };
 
         w->chances[node->slot] = near.chance;
+        w->may_come[node->slot] = near.chance == START_LATER;
         w->ret->counts[near.chance]++;
         if (n == NULL
             || (n->count == ARRAY_SIZE(n->items)
@@ -303,7 +211,7 @@ settle_nearest(struct walk *w, struct nearest *n)
         struct near *near = &n->items[i];
 
         if (i < EMPTIED && near->chance == START_LATER
-            && !fits_at(w, near->node, INT64_MAX)) {
+            && !fits_empty(w, near->node)) {
             w->ret->counts[START_LATER]--;
             w->ret->counts[START_NEVER]++;
             w->chances[near->node->slot] = START_NEVER;
@@ -323,7 +231,7 @@ settle_nearest(struct walk *w, struct nearest *n)
 static plugin_set
 choose_filters(const struct shortage *s)
 {
-    plugin_set filters = s->profile->filters;
+    plugin_set filters = s->profile->filters & ~s->profile->timed;
     unsigned storage = profile_find(s->profile, "VolumeBinding");
 
     if (s->scratch_bytes > 0 && storage != PLUGIN_NONE)
@@ -339,18 +247,24 @@ walk_init(struct walk *w,
           struct clock *clock)
 {
     uint32_t n_slots = d->snapshot->n_slots;
+    const struct timeline *timeline = s->profile->handle->timeline;
 
     *w = (struct walk){
         .shortage = s,
         .diagnosis = d,
         .profile = s->profile,
         .closers = closers_of(s),
-        .filters = choose_filters(s),
+        .what_if = {.timeline = timeline,
+                    .profile = s->profile,
+                    .filters = choose_filters(s),
+                    .cycle = s->cycle,
+                    .n_binding =
+                        timeline != NULL ? timeline_binding(timeline) : 0,
+                    .now_us = clock_real_us(clock)},
         .chances = xnew_array(enum start_chance, n_slots + 1),
-        .freed = xnew_array(struct amounts, n_slots + 1),
         .clock = clock,
-        .until_us = clock_monotonic_us(clock) + ESTIMATE_US,
-        .now_us = clock_real_us(clock),
+        .work_until_us = clock_monotonic_us(clock) + ESTIMATE_US,
+        .may_come = xnew_array(bool, n_slots + 1),
         .ret = ret,
     };
     *ret = (struct start_estimate){0};
@@ -359,17 +273,40 @@ walk_init(struct walk *w,
 static void
 walk_fini(struct walk *w)
 {
-    for (uint32_t i = 0; i < w->diagnosis->snapshot->n_slots; i++)
-        amounts_fini(&w->freed[i]);
-    free(w->freed);
+    free(w->may_come);
     free(w->chances);
 }
 
 static void
 walk_ends(struct walk *w, const struct cache *cache)
 {
-    if (w->ret->counts[START_LATER] > 0)
-        cache_visit_ends(cache, ESTIMATE_ENDS, visit_end, w);
+    struct start_answer a;
+
+    if (w->ret->counts[START_LATER] == 0)
+        return;
+    earliest_start_find(
+        &(struct start_question){.what_if = w->what_if,
+                                 .cache = cache,
+                                 .snapshot = w->diagnosis->snapshot,
+                                 .may_come = w->may_come,
+                                 .n_slots = w->diagnosis->snapshot->n_slots,
+                                 .count = 1,
+                                 .has_none_now = true,
+                                 .most_ends = ESTIMATE_ENDS,
+                                 .most_trials = ESTIMATE_TRIALS,
+                                 .clock = w->clock,
+                                 .work_until_us = w->work_until_us,
+                                 .is_enough = has_scratch,
+                                 .context = w},
+        &a);
+    w->ret->ends = a.ends;
+    w->ret->trials = a.trials;
+    w->ret->from_us = a.from_us;
+    if (a.from_us > 0)
+        w->ret->node = a.nodes[0];
+    else if (a.is_cut)
+        w->ret->not_before_us = a.last_us;
+    start_answer_fini(&a);
 }
 
 void
@@ -385,8 +322,6 @@ start_estimate_make(struct start_estimate *ret,
     walk_init(&w, ret, s, d, clock);
     look_at_nodes(&w, d, &nearest);
     walk_ends(&w, cache);
-    if (ret->ends >= ESTIMATE_ENDS && ret->from_us == 0)
-        ret->not_before_us = w.last_us;
     if (ret->from_us == 0)
         settle_nearest(&w, &nearest);
     if (ret->node != NULL)

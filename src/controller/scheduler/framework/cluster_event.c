@@ -25,6 +25,9 @@ const struct cluster_event event_assigned_pod_delete = {EVENT_POD,
 const struct cluster_event event_anti_affinity_gone = {EVENT_ANTI_AFFINITY,
                                                        ACTION_DELETE,
                                                        "AssignedPodDelete"};
+const struct cluster_event event_reservation_moved = {EVENT_RESERVATION,
+                                                      ACTION_DELETE,
+                                                      "ReservationMoved"};
 const struct cluster_event event_storage_capacity = {
     EVENT_STORAGE_CAPACITY,
     ACTION_UPDATE,

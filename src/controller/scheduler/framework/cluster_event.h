@@ -27,9 +27,10 @@ enum event_resource {
     EVENT_POD_GROUP,
     EVENT_ANTI_AFFINITY, /* of a bound pod: what keeps others away */
     EVENT_PARTITION,
-    EVENT_WILDCARD, /* anything may have happened: the periodic flush */
+    EVENT_RESERVATION, /* a waiting pod's room in the future moved or went */
+    EVENT_WILDCARD,    /* anything may have happened: the periodic flush */
 };
-#define EVENT_RESOURCES 10
+#define EVENT_RESOURCES 11
 
 enum event_action {
     ACTION_ADD = 1 << 0,
@@ -59,6 +60,7 @@ extern const struct cluster_event event_node_delete;
 extern const struct cluster_event event_assigned_pod_add;
 extern const struct cluster_event event_assigned_pod_delete;
 extern const struct cluster_event event_anti_affinity_gone;
+extern const struct cluster_event event_reservation_moved;
 extern const struct cluster_event event_storage_capacity;
 extern const struct cluster_event event_partition;
 extern const struct cluster_event event_unschedulable_timeout;

@@ -21,6 +21,7 @@
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/verdict.h"
 #include "controller/scheduler/framework/volume_book.h"
 #include "controller/scheduler/framework/volume_plan.h"

@@ -29,6 +29,7 @@ struct profile;
 struct proposals;
 struct random_source;
 struct snapshot;
+struct timeline;
 struct volume_book;
 struct volume_plan;
 
@@ -49,6 +50,7 @@ struct handle {
     struct probe *probe;         /* NULL: nothing is measured */
     uint64_t namespaces_version; /* rises when a Namespace changes */
     struct volume_book *volumes;
+    struct timeline *timeline; /* NULL: nothing is ever reserved */
     void *owner;
 
     /* Objects of other kinds (namespaces, budgets, services). */

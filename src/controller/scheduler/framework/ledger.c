@@ -86,6 +86,7 @@ ledger_fini(struct ledger *l)
     amounts_fini(&l->requested);
     occupancy_free(l->occupancy);
     free(l->entries);
+    free(l->future);
 }
 
 /* CPU that a pod costs beyond its request: hardware threads that it keeps idle.
@@ -268,4 +269,22 @@ ledger_set_occupancy(struct ledger *l, struct occupancy *occupancy)
 {
     occupancy_free(l->occupancy);
     l->occupancy = occupancy;
+}
+
+void
+ledger_reserve(struct ledger *l, const struct ledger_entry *entry)
+{
+    xgrow(l->future, l->n_future, l->future_capacity);
+    l->future[l->n_future++] = *entry;
+}
+
+void
+ledger_unreserve(struct ledger *l, const void *owner)
+{
+    uint32_t at = 0;
+
+    while (at < l->n_future && l->future[at].owner != owner)
+        at++;
+    if (at < l->n_future)
+        l->future[at] = l->future[--l->n_future];
 }

@@ -11,7 +11,7 @@
  * Called by:  node_view.c, for pods and what is left of them; preemption and the filter with nominated
  *             pods (the journal); NumaFit (room for nominated pods).
  * Thread:     the scheduler's.
- * Invariant:  an owner has one entry at most. The sums and the occupancy are those of the entries. A roll back
+ * Invariant:  an owner has one entry at most, now or in the future. The sums and the occupancy are those of the entries. A roll back
  *             restores the entries in their order, and the occupancy to the
  *             last bit. No journal is open between two cycles.
  */
@@ -32,6 +32,7 @@ enum ledger_state {
     LEDGER_RUNNING,   /* the API says that the pod is there */
     LEDGER_ASSUMED,   /* the scheduler chose, and the API has not said it yet */
     LEDGER_NOMINATED, /* room that is being made, inside a journal only */
+    LEDGER_RESERVED,  /* a waiting pod's room in the future */
     LEDGER_RETAINED,  /* the API has forgotten the pod, the node has not */
 };
 
@@ -54,6 +55,8 @@ struct ledger {
     struct occupancy *occupancy; /* NULL: the node has no topology */
     struct ledger_entry *entries;
     uint32_t count, capacity;
+    struct ledger_entry *future; /* reserved: in none of the sums yet */
+    uint32_t n_future, future_capacity;
 };
 
 /* Life of a node's ledger. It borrows the journal, and owns its occupancy. */
@@ -75,6 +78,12 @@ void ledger_replace(struct ledger *l,
 void
 ledger_hold(struct ledger *l, const void *owner, const struct holding *holding);
 void ledger_set_occupancy(struct ledger *l, struct occupancy *occupancy TAKES);
+
+/* Change of what is to come, outside of a journal. Reserve: the entry begins in
+ * the future. Unreserve: of the owner that has one.
+ */
+void ledger_reserve(struct ledger *l, const struct ledger_entry *entry);
+void ledger_unreserve(struct ledger *l, const void *owner);
 
 /* Look: the owner's entry, or NULL; valid until the next change. */
 const struct ledger_entry *ledger_find(const struct ledger *l,

@@ -138,6 +138,15 @@ struct plugin {
      * pods of other nodes too, so they are not kept between cycles.
      */
     bool depends_on_others;
+
+    /* `depends_on_time`: its filter goes by the time and by what is reserved.
+     * It is asked of nodes with a reserved entry alone and its answers are never
+     * kept. What it signs is of no result, only of pods that sleep together.
+     * `filters_room`: its filter goes by what is free on the node, and reads
+     * no notes of prefilter; so it can be asked about the future.
+     */
+    bool depends_on_time;
+    bool filters_room;
     enum verdict (*prefilter)(void *self,
                               struct cycle *c,
                               struct prefilter_result *ret_result,

@@ -90,13 +90,23 @@ find_others(struct profile *p)
 {
     plugin_set seen = 0;
 
-    for (unsigned i = 0; i < p->n_entries; i++)
-        if (p->entries[i].plugin->depends_on_others)
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct plugin *plugin = p->entries[i].plugin;
+
+        if (plugin->depends_on_others)
             p->others |= PLUGIN_BIT(i);
+        if (plugin->depends_on_time)
+            p->timed |= PLUGIN_BIT(i);
+        if (plugin->filters_room)
+            p->rooms |= PLUGIN_BIT(i);
+    }
+    p->timed &= p->filters;
+    p->rooms &= p->filters;
     p->others_filter_last = true;
     profile_foreach(at, p, POINT_FILTER)
     {
-        if ((p->others & PLUGIN_BIT(at)) == 0 && (seen & p->others) != 0)
+        if (((p->others | p->timed) & PLUGIN_BIT(at)) == 0
+            && (seen & (p->others | p->timed)) != 0)
             p->others_filter_last = false;
         seen |= PLUGIN_BIT(at);
     }

@@ -63,6 +63,8 @@ struct profile {
     plugin_set filters; /* those that filter here */
     plugin_set scores;
     plugin_set others; /* those that depend on pods of other nodes */
+    plugin_set timed;  /* those that depend on time */
+    plugin_set rooms;  /* those that filter by what is free on a node */
     bool others_filter_last;
 
     /* How often each was asked at a point: of a pod, or of one of its nodes. */
@@ -106,6 +108,14 @@ struct answer profile_pre_enqueue(const struct profile *p,
 uint32_t profile_sign(const struct profile *p,
                       struct pod_view *pod,
                       struct string_ids *signatures);
+
+/* The pod's signature with what depends on time in it: of pods that sleep
+ * together.
+ */
+uint32_t profile_sign_timed(const struct profile *p,
+                            const struct pod_view *pod,
+                            uint32_t signature,
+                            struct string_ids *signatures);
 
 /* A number for all that the hints of those plugins depend on in the pod, or
  * SIGNATURE_NONE.

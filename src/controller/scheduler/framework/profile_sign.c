@@ -21,13 +21,36 @@ profile_sign(const struct profile *p,
         const struct profile_entry *e = &p->entries[i];
 
         strbuf_add_char(&text, '\n');
-        if (e->plugin->sign != NULL)
+        if (e->plugin->sign != NULL && !e->plugin->depends_on_time)
             is_signed = e->plugin->sign(e->self, pod, &text);
     }
     pod->has_signature = true;
     pod->signature =
         is_signed ? string_ids_add(signatures, text.text) : SIGNATURE_NONE;
     return pod->signature;
+}
+
+uint32_t
+profile_sign_timed(const struct profile *p,
+                   const struct pod_view *pod,
+                   uint32_t signature,
+                   struct string_ids *signatures)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (p->timed == 0 || signature == SIGNATURE_NONE)
+        return signature;
+    strbuf_printf(&text, "timed %u", signature);
+    for (unsigned i = 0; i < p->n_entries; i++) {
+        const struct profile_entry *e = &p->entries[i];
+
+        if ((p->timed & PLUGIN_BIT(i)) == 0 || e->plugin->sign == NULL)
+            continue;
+        strbuf_add_char(&text, '\n');
+        if (!e->plugin->sign(e->self, pod, &text))
+            return SIGNATURE_NONE;
+    }
+    return string_ids_add(signatures, text.text);
 }
 
 static bool

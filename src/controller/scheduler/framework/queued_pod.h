@@ -63,6 +63,7 @@ struct queued_pod {
     int64_t first_at_us;      /* when it first became active; 0: not yet */
     plugin_set unschedulable; /* who rejected it */
     plugin_set pending;       /* who waits for something */
+    bool is_passed_over;      /* has a reservation, or is known to get none */
     plugin_set counted;       /* in its profile, as having rejected it */
     uint32_t gate_reason;
     struct queue_rank rank;

@@ -539,6 +539,7 @@ const struct plugin numa_fit_plugin = {
     .default_args = "{\"numaStrategy\":\"default\"}",
     .make = numa_fit_make,
     .drop = free,
+    .filters_room = true,
     .sign = numa_fit_sign,
     .prefilter = numa_fit_prefilter,
     .add_pod = numa_fit_add_pod,

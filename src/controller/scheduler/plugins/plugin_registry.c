@@ -8,6 +8,7 @@
 
 /* All there are, one a line: NAME is the plugin NAME_plugin. */
 #define PLUGINS               \
+    KNOW(backfill)            \
     KNOW(balanced_allocation) \
     KNOW(default_binder)      \
     KNOW(image_locality)      \
@@ -71,6 +72,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &volume_zone_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2, .args = &interpod_args},
+    {.plugin = &backfill_plugin},
     {.plugin = &preemption_plugin},
     {.plugin = &balanced_allocation_plugin, .weight = 1},
     {.plugin = &image_locality_plugin, .weight = 1},

@@ -573,6 +573,7 @@ const struct plugin resources_fit_plugin = {
                     "{\"name\":\"memory\",\"weight\":1}]}}",
     .make = resources_fit_make,
     .drop = resources_fit_drop,
+    .filters_room = true,
     .sign = resources_fit_sign,
     .filter = resources_fit_filter,
     .score_one = resources_fit_score_one,

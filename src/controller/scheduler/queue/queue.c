@@ -533,6 +533,21 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
 }
 
 void
+queue_pass_over(struct queue *q,
+                const char *namespace,
+                const char *name,
+                bool is_passed_over)
+{
+    char key[KEY_SIZE];
+    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
+
+    if (p != NULL && p->state == QUEUE_IN_GROUP)
+        p = p->pod_group->leader;
+    if (p != NULL)
+        p->is_passed_over = is_passed_over;
+}
+
+void
 queue_flush_backoff(struct queue *q)
 {
     struct queued_pod *p;
@@ -625,6 +640,21 @@ queue_count_before(const struct queue *q,
     };
 
     return queue_order_before(q->order, p != NULL ? p : &unknown);
+}
+
+static bool
+lacks_room(const struct queued_pod *p)
+{
+    return !p->is_passed_over && p->profile->timed != 0
+           && ((p->unschedulable | p->pending)
+               & (p->profile->rooms | p->profile->timed))
+                  != 0;
+}
+
+const struct queued_pod *
+queue_first_unschedulable(const struct queue *q)
+{
+    return unschedulable_pods_first(q->unschedulable_pods, lacks_room);
 }
 
 void

@@ -119,6 +119,12 @@ void queue_event(struct queue *q,
                  const struct object *old_object,
                  const struct object *new_object);
 
+/* Whether the pod, asleep, is left out of queue_first_unschedulable. */
+void queue_pass_over(struct queue *q,
+                     const char *namespace,
+                     const char *name,
+                     bool is_passed_over);
+
 /* Makes the pod active now, whatever its backoff. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);
 
@@ -154,6 +160,12 @@ const struct queued_pod *queue_find_of_job(const struct queue *q,
 size_t queue_count_before(const struct queue *q,
                           struct pod_view *pod,
                           struct profile *profile);
+
+/* The first in the order that sleeps because its room is lacking, or NULL;
+ * without those that are passed over until something wakes them: it is known
+ * whether they get a reservation.
+ */
+const struct queued_pod *queue_first_unschedulable(const struct queue *q);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 

@@ -171,6 +171,7 @@ static void
 put_active(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_ACTIVE;
+    p->is_passed_over = false;
     entered(q, p, "active");
     if (p->first_at_us == 0)
         p->first_at_us = queue_now_us(q);
@@ -273,11 +274,16 @@ sharing_signature(const struct queue *q, const struct queued_pod *p)
         if ((rejectors & PLUGIN_BIT(i)) != 0
             && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
-    return p->pod_group == NULL ? sign_rank(
-               q,
-               p,
-               profile_sign(p->profile, p->pod, q->settings.signatures))
-                                : sign_rank(q, p, sign_group(q, p->pod_group));
+    return sign_rank(
+        q,
+        p,
+        profile_sign_timed(
+            p->profile,
+            p->pod,
+            p->pod_group == NULL
+                ? profile_sign(p->profile, p->pod, q->settings.signatures)
+                : sign_group(q, p->pod_group),
+            q->settings.signatures));
 }
 
 /* Of a pod that sleeps alone. */

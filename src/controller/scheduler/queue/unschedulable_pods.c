@@ -396,6 +396,46 @@ unschedulable_pods_pick(const struct unschedulable_pods *s,
     return best;
 }
 
+/* What is looked for among all groups. */
+struct first_walk {
+    const struct unschedulable_pods *s;
+    bool (*is_wanted)(const struct queued_pod *pod);
+    struct queued_pod *best;
+};
+
+static void
+look_at_group(struct first_walk *w, struct list *link)
+{
+    const struct signature_group *f =
+        container_of(link, struct signature_group, link);
+    struct queued_pod *pod = heap_top(f->members);
+
+    if (pod != NULL && w->is_wanted(pod)
+        && (w->best == NULL || w->s->less(pod, w->best, w->s->context)))
+        w->best = pod;
+}
+
+struct queued_pod *
+unschedulable_pods_first(const struct unschedulable_pods *s,
+                         bool (*is_wanted)(const struct queued_pod *pod))
+{
+    struct first_walk w = {.s = s, .is_wanted = is_wanted};
+
+    list_foreach(at, &s->classes)
+    {
+        struct class *c = container_of(at, struct class, link);
+
+        list_foreach(link, &c->groups) look_at_group(&w, link);
+        list_foreach(link, &c->hint_groups)
+        {
+            struct hint_group *ch = container_of(link, struct hint_group, link);
+
+            list_foreach(member, &ch->groups) look_at_group(&w, member);
+        }
+    }
+    return w.best;
+}
+
 size_t
 unschedulable_pods_count(const struct unschedulable_pods *s)
 {

@@ -82,5 +82,12 @@ struct queued_pod *unschedulable_pods_pick(
     bool (*is_ready)(const struct queued_pod *pod, void *context),
     void *context);
 
+/* The first in order of those that are the first of their group and wanted, or
+ * NULL.
+ */
+struct queued_pod *
+unschedulable_pods_first(const struct unschedulable_pods *s,
+                         bool (*is_wanted)(const struct queued_pod *pod));
+
 size_t unschedulable_pods_count(const struct unschedulable_pods *s);
 size_t unschedulable_pods_groups(const struct unschedulable_pods *s);

@@ -328,7 +328,8 @@ bounded_search_run(struct bounded_search *s,
 
     s->profile = profile;
     s->c = c;
-    s->filters = profile->filters & ~profile->others & ~c->skipped_filters;
+    s->filters = profile->filters & ~profile->others & ~profile->timed
+                 & ~c->skipped_filters;
     s->scorers = profile->scores & ~profile->others & ~c->skipped_scores;
     s->n_heap = s->n_best = 0;
     s->evaluated = s->feasible = s->bounded = 0;

@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/report/cycle_trace.h"
 #include "controller/scheduler/select/bounded_search.h"
 #include "controller/scheduler/select/linear_search.h"
@@ -376,7 +377,7 @@ filter_others(struct node_finder *ch,
             }
         }
         profile_filter(profile,
-                       profile->others,
+                       profile->others | profile->timed,
                        c,
                        (const struct node_view *const *)nodes,
                        count,
@@ -445,16 +446,81 @@ choose_with_others(struct node_finder *ch,
     return pick_best(ch, count);
 }
 
+/* The plugins that go by the time, where there is something to ask them. */
+static plugin_set
+find_timed(const struct profile *profile, const struct cycle *c)
+{
+    return profile->timed & ~c->skipped_filters;
+}
+
+/* They are asked of one node; it has room now. */
+static struct answer
+filter_timed(const struct profile *profile,
+             const struct cycle *c,
+             const struct node_view *node)
+{
+    struct answer answer = ANSWER_OK;
+
+    if (node->ledger.n_future > 0)
+        profile_filter(profile, profile->timed, c, &node, 1, &answer);
+    return answer;
+}
+
+/* Of the nodes with room now, those with a reserved entry are asked about time,
+ * and left out while one is picked.
+ */
+static struct node_view *
+pick_timed(struct node_finder *ch,
+           const struct profile *profile,
+           const struct cycle *c,
+           struct node_results *node_results)
+{
+    const struct timeline *t = profile->handle->timeline;
+    struct node_results_mask mask = {0};
+    struct node_view *node;
+
+    for (unsigned i = 0; i < timeline_binding(t); i++) {
+        const struct reservation *r = timeline_at(t, i);
+
+        for (unsigned p = 0; r->places != NULL && p < r->count; p++) {
+            struct node_view *at = r->places[p].node;
+            struct answer answer;
+
+            if (!node_results_is_feasible(node_results, at))
+                continue;
+            answer = filter_timed(profile, c, at);
+            if (answer.verdict != VERDICT_OK)
+                node_results_mask(node_results, &mask, at, answer);
+        }
+    }
+    ch->facts.feasible = node_results_feasible(node_results);
+    node = node_results_pick(node_results,
+                             profile->handle->random,
+                             &ch->facts.total);
+    if (node == NULL) {
+        clear_answers(ch, c->snapshot);
+        memcpy(ch->answers,
+               node_results_answers(node_results),
+               c->snapshot->n_slots * sizeof(*ch->answers));
+        ch->diagnosis.answers = ch->answers;
+        note_rejectors(ch, c->snapshot);
+    }
+    node_results_unmask(node_results, &mask);
+    return node;
+}
+
 static struct node_view *
 pick_from_results(struct node_finder *ch,
                   const struct profile *profile,
                   const struct cycle *c,
-                  const struct node_results *node_results)
+                  struct node_results *node_results)
 {
     struct node_view *node;
 
     ch->facts.by_cache = true;
     ch->facts.evaluated = node_results_evaluated(node_results);
+    if (find_timed(profile, c) != 0)
+        return pick_timed(ch, profile, c, node_results);
     ch->facts.feasible = node_results_feasible(node_results);
     node = node_results_pick(node_results,
                              profile->handle->random,
@@ -494,7 +560,8 @@ choose_by_bounded_search(struct node_finder *ch,
     *ret_node = bounded_search_pick(ch->bounded_search,
                                     profile->handle->random,
                                     &ch->facts.total);
-    return true;
+    return find_timed(profile, c) == 0
+           || filter_timed(profile, c, *ret_node).verdict == VERDICT_OK;
 }
 
 static bool

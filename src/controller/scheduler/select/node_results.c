@@ -61,7 +61,7 @@ node_results_new(const struct profile *profile)
     for (unsigned i = 0; i < profile->n_entries; i++) {
         const struct plugin *plugin = profile->entries[i].plugin;
 
-        if (plugin->depends_on_others)
+        if (plugin->depends_on_others || plugin->depends_on_time)
             continue;
         b->filters |= profile->filters & PLUGIN_BIT(i);
         if ((profile->scores & PLUGIN_BIT(i)) != 0) {
@@ -463,6 +463,52 @@ node_results_pick(const struct node_results *b,
     }
     *ret_total = b->bouts[i].best;
     return b->views[i - b->n_leaves];
+}
+
+static void
+settle_slot(struct node_results *b, uint32_t slot)
+{
+    if (spectra_moved(b)) {
+        replay_all(b);
+        return;
+    }
+    set_leaf(b, slot, is_feasible(b, slot) ? make_total(b, slot) : INFEASIBLE);
+    replay_path(b, slot);
+}
+
+bool
+node_results_is_feasible(const struct node_results *b,
+                         const struct node_view *node)
+{
+    return node->slot < b->n_slots && b->views[node->slot] == node
+           && is_feasible(b, node->slot);
+}
+
+void
+node_results_mask(struct node_results *b,
+                  struct node_results_mask *mask,
+                  struct node_view *node,
+                  struct answer answer)
+{
+    xgrow(mask->nodes, mask->count, mask->capacity);
+    mask->nodes[mask->count++] = node;
+    forget_slot(b, node->slot);
+    b->answers[node->slot] = answer;
+    settle_slot(b, node->slot);
+}
+
+void
+node_results_unmask(struct node_results *b, struct node_results_mask *mask)
+{
+    for (unsigned i = 0; i < mask->count; i++) {
+        uint32_t slot = mask->nodes[i]->slot;
+
+        b->answers[slot] = ANSWER_OK;
+        learn_slot(b, slot);
+        settle_slot(b, slot);
+    }
+    free(mask->nodes);
+    *mask = (struct node_results_mask){0};
 }
 
 const struct answer *

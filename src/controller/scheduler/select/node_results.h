@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/scheduler/framework/verdict.h"
 #include "lib/base/macro.h"
 
-struct answer;
 struct node_results;
 struct cycle;
 struct node_view;
@@ -50,6 +50,22 @@ struct node_view *node_results_pick(const struct node_results *b,
                                     struct random_source *random,
                                     int64_t *ret_total);
 const struct answer *node_results_answers(const struct node_results *b);
+
+/* Feasible nodes that are left out until they are unmasked: something that is
+ * not kept rejects them, with that answer.
+ */
+struct node_results_mask {
+    struct node_view **nodes;
+    unsigned count, capacity;
+};
+bool node_results_is_feasible(const struct node_results *b,
+                              const struct node_view *node);
+void node_results_mask(struct node_results *b,
+                       struct node_results_mask *mask,
+                       struct node_view *node,
+                       struct answer answer);
+void node_results_unmask(struct node_results *b,
+                         struct node_results_mask *mask);
 
 /* The totals that these feasible nodes have among themselves. */
 void node_results_totals(const struct node_results *b,

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Backfill: reservations for the first pods that have no room.
+ *
+ * A pod, or a pod group, that a cycle found no room for gets a reservation when
+ * it is one of the first in the order. The reservation is planned again when
+ * something changed that may move it; when its room is there its owner is tried,
+ * before all others. When one goes, the first in the order that sleeps and has
+ * none is tried again, and gets it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/scheduler/explain/earliest_start.h"
+#include "controller/scheduler/explain/shortage.h"
+#include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/queue/pod_group.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+
+/* Nodes that are asked in one plan, where amounts alone do not tell. */
+#define PLAN_TRIALS 4096
+
+/* A clock that differs by this much from the monotonic one was set. */
+#define JUMP_US INT64_C(2000000)
+
+#define KEY_SIZE (OBJECT_KEY_SIZE + 1)
+
+/* A group may have the name of a pod. */
+static const char *
+key_of(const struct queued_pod *queued, char out[KEY_SIZE])
+{
+    snprintf(out,
+             KEY_SIZE,
+             "%s%s",
+             queued->pod_group != NULL ? "@" : "",
+             queued->pod_group != NULL ? queued->pod_group->key : queued->key);
+    return out;
+}
+
+static int64_t
+now_us(const struct scheduler *s)
+{
+    return clock_real_us(s->settings.clock);
+}
+
+static struct timeline *
+timeline_of(const struct scheduler *s)
+{
+    return s->handle.timeline;
+}
+
+/* The one that waits for it; NULL: nobody does any more. */
+static const struct queued_pod *
+find_owner(const struct scheduler *s, const struct reservation *r)
+{
+    const struct pod_view *pod = r->order.pod;
+    const struct queued_pod *queued =
+        queue_find(s->queue, pod->namespace, pod->name);
+    char key[KEY_SIZE];
+
+    if (queued == NULL || queued->state == QUEUE_GATED || queued->is_deleted
+        || !pod_view_is_same(queued->pod, pod)
+        || strcmp(key_of(queued, key), r->key) != 0
+        || (queued->pod_group != NULL && pod_group_is_held(queued->pod_group)))
+        return NULL;
+    return queued;
+}
+
+static void
+note_moved(struct scheduler *s)
+{
+    s->have_reservations_moved = true;
+}
+
+/* Those behind it in the order were planned around it. */
+static void
+mark_behind(struct scheduler *s, const struct reservation *r)
+{
+    struct timeline *t = timeline_of(s);
+    bool is_behind = false;
+
+    for (unsigned i = 0; i < timeline_count(t); i++) {
+        struct reservation *other = timeline_at(t, i);
+
+        other->is_stale |= is_behind;
+        is_behind |= other == r;
+    }
+}
+
+static void
+drop(struct scheduler *s, struct reservation *r)
+{
+    if (r->places != NULL)
+        note_moved(s);
+    mark_behind(s, r);
+    queue_pass_over(s->queue,
+                    r->order.pod->namespace,
+                    r->order.pod->name,
+                    false);
+    timeline_remove(timeline_of(s), r);
+}
+
+static void
+activate(struct scheduler *s, const struct reservation *r)
+{
+    const struct queued_pod *queued = find_owner(s, r);
+
+    if (queued != NULL && queued->state != QUEUE_IN_FLIGHT)
+        queue_activate(s->queue, r->order.pod->namespace, r->order.pod->name);
+}
+
+/* ---- The plan ---- */
+
+static bool
+is_same_place(const struct reservation *r, const struct start_answer *a)
+{
+    if (r->places == NULL || r->from_us < a->from_us)
+        return false;
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->places[i].node != a->nodes[i])
+            return false;
+    return true;
+}
+
+/* False: nobody knows when it could start. */
+static bool
+plan(struct scheduler *s, struct reservation *r)
+{
+    struct timeline *t = timeline_of(s);
+    unsigned at = timeline_rank(t, &r->order);
+    struct start_answer a;
+    struct cycle cycle;
+    bool is_known;
+
+    timeline_init_cycle(&cycle, r->profile, r->members[0], &s->snapshot);
+    earliest_start_find(
+        &(struct start_question){.what_if = {.timeline = t,
+                                             .profile = r->profile,
+                                             .filters = r->profile->rooms,
+                                             .cycle = &cycle,
+                                             .n_binding = at,
+                                             .now_us = now_us(s)},
+                                 .cache = s->cache,
+                                 .snapshot = &s->snapshot,
+                                 .may_come = r->may_come,
+                                 .n_slots = r->n_slots,
+                                 .count = r->count,
+                                 .most_ends = UINT32_MAX,
+                                 .most_trials = PLAN_TRIALS},
+        &a);
+    cycle_fini(&cycle);
+    r->is_stale = false;
+    if (a.from_us > 0) {
+        if (!is_same_place(r, &a)) {
+            if (r->places != NULL)
+                note_moved(s);
+            mark_behind(s, r);
+        }
+        timeline_place(r, a.nodes, a.are_free, a.from_us);
+    }
+    is_known = a.from_us > 0;
+    start_answer_fini(&a);
+    return is_known;
+}
+
+/* ---- A cycle's end ---- */
+
+/* Nodes whose room is all that the pod lacks; false: there are none. */
+static bool
+find_open_nodes(const struct scheduler *s,
+                const struct diagnosis *d,
+                struct reservation *r)
+{
+    const struct snapshot *snapshot = &s->snapshot;
+    plugin_set room = r->profile->rooms | r->profile->timed;
+    struct cycle cycle;
+    struct shortage shortage = {.cycle = &cycle};
+    bool is_any = false;
+
+    timeline_init_cycle(&cycle, r->profile, r->members[0], snapshot);
+    free(r->may_come);
+    r->n_slots = snapshot->n_slots;
+    r->may_come = xnew_array(bool, r->n_slots + 1);
+    for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
+        const struct node_view *node = snapshot->nodes[i];
+        struct answer a = diagnosis_answer(d, node);
+        bool may_come =
+            a.verdict == VERDICT_OK
+            || (a.plugin < r->profile->n_entries
+                && (room & PLUGIN_BIT(a.plugin)) != 0
+                && !shortage_is_of_size(&shortage, node)
+                && (a.verdict == VERDICT_REJECT
+                    || (r->profile->timed & PLUGIN_BIT(a.plugin)) != 0));
+
+        r->may_come[node->slot] = may_come;
+        is_any |= may_come;
+    }
+    cycle_fini(&cycle);
+    return is_any;
+}
+
+/* Members that differ are not planned together. */
+static bool
+are_alike(struct scheduler *s,
+          const struct profile *profile,
+          struct pod_view *const *members,
+          unsigned count)
+{
+    uint32_t first = profile_sign(profile, members[0], s->signatures);
+
+    for (unsigned i = 1; i < count; i++)
+        if (first == SIGNATURE_NONE
+            || profile_sign(profile, members[i], s->signatures) != first
+            || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
+            return false;
+    return true;
+}
+
+static void
+reserve(struct scheduler *s,
+        struct queued_pod *queued,
+        struct pod_view *const *members,
+        unsigned count,
+        const struct diagnosis *d)
+{
+    struct timeline *t = timeline_of(s);
+    struct reservation *r;
+    char key[KEY_SIZE];
+
+    r = timeline_find(t, key_of(queued, key));
+    if (r == NULL) {
+        if (!are_alike(s, queued->profile, members, count))
+            return;
+        r = reservation_new(key, queued, members, count);
+        timeline_add(t, r);
+    } else {
+        timeline_reorder(t, r, queued);
+    }
+    if (find_open_nodes(s, d, r) && plan(s, r) && r->from_us > now_us(s)) {
+        if (timeline_count(t) > timeline_most(t))
+            drop(s, timeline_at(t, timeline_count(t) - 1));
+    } else {
+        drop(s, r);
+    }
+}
+
+/* It is not one of the first: the last that there may be is before it. */
+static bool
+is_behind_all(const struct scheduler *s, const struct queued_pod *queued)
+{
+    const struct timeline *t = timeline_of(s);
+    char key[KEY_SIZE];
+
+    return timeline_count(t) >= timeline_most(t)
+           && timeline_rank(t, queued) >= timeline_most(t)
+           && timeline_find(t, key_of(queued, key)) == NULL;
+}
+
+void
+scheduler_reserve(struct scheduler *s,
+                  struct queued_pod *queued,
+                  struct pod_view *const *members,
+                  unsigned count,
+                  const struct diagnosis *d)
+{
+    bool is_nominated =
+        nominator_node(s->handle.nominator, queued->pod) != NULL;
+
+    if (queued->profile->timed == 0 || queued->is_deleted
+        || (!is_nominated && is_behind_all(s, queued)))
+        return;
+    if (!is_nominated)
+        reserve(s, queued, members, count, d);
+    queued->is_passed_over = true;
+}
+
+/* The pod takes a node that the reserved one need not wait for: that can have
+ * it afterwards, and leaves to others what is free now.
+ */
+static void
+exchange(struct scheduler *s,
+         struct reservation *r,
+         unsigned at,
+         const struct pod_view *pod,
+         struct node_view *node)
+{
+    struct what_if w = {.timeline = timeline_of(s),
+                        .profile = r->profile,
+                        .filters = r->profile->rooms,
+                        .n_binding = at + 1,
+                        .now_us = now_us(s)};
+    struct reserved_place *free_place = NULL;
+    struct cycle cycle;
+
+    if (r->places == NULL || node->slot >= r->n_slots
+        || !r->may_come[node->slot]
+        || timeline_end_us(pod, w.now_us) > r->from_us)
+        return;
+    for (unsigned i = 0; i < r->count; i++) {
+        if (r->places[i].node == node)
+            return;
+        if (r->places[i].is_free)
+            free_place = &r->places[i];
+    }
+    if (free_place == NULL)
+        return;
+    timeline_init_cycle(&cycle, r->profile, free_place->pod, &s->snapshot);
+    w.cycle = &cycle;
+    if (timeline_room(&w, node, r->from_us, r->until_us, 1) > 0)
+        timeline_move_place(free_place, node);
+    cycle_fini(&cycle);
+}
+
+/* Who has come to a node of one behind it in the order moves that. */
+static void
+note_taken(struct scheduler *s, struct pod_view *pod, const char *node_name)
+{
+    struct timeline *t = timeline_of(s);
+    struct node_view *node = cache_find_node(s->cache, node_name);
+
+    for (unsigned i = 0; node != NULL && i < timeline_count(t); i++) {
+        struct reservation *r = timeline_at(t, i);
+
+        if (i < timeline_binding(t))
+            exchange(s, r, i, pod, node);
+        else if (node->ledger.n_future > 0)
+            r->is_stale = true;
+    }
+}
+
+void
+scheduler_note_placed(struct scheduler *s,
+                      struct assignment *const *members,
+                      unsigned count)
+{
+    struct timeline *t = timeline_of(s);
+    struct reservation *r;
+    char key[KEY_SIZE];
+
+    if (timeline_count(t) == 0)
+        return;
+    r = timeline_find(t, key_of(members[0]->queued, key));
+    if (r != NULL)
+        drop(s, r);
+    for (unsigned i = 0; i < count; i++)
+        note_taken(s, members[i]->cycle.pod, members[i]->node_name);
+}
+
+void
+scheduler_bind_reservations(struct scheduler *s,
+                            const struct queued_pod *queued)
+{
+    struct timeline *t = timeline_of(s);
+
+    timeline_bind(t,
+                  timeline_count(t) > 0 && queued != NULL
+                      ? timeline_rank(t, queued)
+                      : timeline_count(t));
+}
+
+/* ---- What happens in the cluster ---- */
+
+void
+scheduler_room_changed(struct scheduler *s, const struct node_view *node)
+{
+    struct timeline *t = timeline_of(s);
+
+    for (unsigned i = 0; i < timeline_count(t); i++) {
+        struct reservation *r = timeline_at(t, i);
+
+        if (node == NULL
+            || (node->slot < r->n_slots && r->may_come[node->slot]))
+            r->is_stale = true;
+    }
+}
+
+/* What may run where is found out by a cycle. */
+void
+scheduler_nodes_changed(struct scheduler *s)
+{
+    struct timeline *t = timeline_of(s);
+
+    for (unsigned i = 0; i < timeline_count(t); i++)
+        activate(s, timeline_at(t, i));
+}
+
+void
+scheduler_node_leaves(struct scheduler *s, const struct node_view *node)
+{
+    struct timeline *t = timeline_of(s);
+
+    for (unsigned i = 0; node != NULL && i < timeline_count(t); i++) {
+        struct reservation *r = timeline_at(t, i);
+        bool has_place = false;
+
+        if (node->slot < r->n_slots)
+            r->may_come[node->slot] = false;
+        for (unsigned p = 0; r->places != NULL && p < r->count; p++)
+            has_place |= r->places[p].node == node;
+        if (!has_place)
+            continue;
+        timeline_unplace(r);
+        note_moved(s);
+        r->is_stale = true;
+    }
+}
+
+void
+scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod)
+{
+    struct timeline *t = timeline_of(s);
+
+    for (unsigned i = 0; i < timeline_count(t); i++) {
+        struct reservation *r = timeline_at(t, i);
+
+        for (unsigned m = 0; m < r->count; m++)
+            if (pod_view_is_same(r->members[m], pod)
+                && (r->members[m]->priority != pod->priority
+                    || timeline_limit_us(r->members[m])
+                           != timeline_limit_us(pod))) {
+                drop(s, r);
+                return;
+            }
+    }
+}
+
+/* ---- Between two cycles ---- */
+
+/* The first that waits for room has the right to a reservation. */
+static void
+fill(struct scheduler *s)
+{
+    struct timeline *t = timeline_of(s);
+    const struct queued_pod *first;
+
+    if (timeline_count(t) >= timeline_most(t))
+        return;
+    first = queue_first_unschedulable(s->queue);
+    if (first != NULL)
+        queue_activate(s->queue, first->pod->namespace, first->pod->name);
+}
+
+static void
+settle_one(struct scheduler *s, struct reservation *r)
+{
+    if (find_owner(s, r) == NULL) {
+        drop(s, r);
+        return;
+    }
+    if (!r->is_stale)
+        return;
+    if (!plan(s, r)) {
+        activate(s, r); /* a cycle says why */
+        drop(s, r);
+    } else if (r->from_us <= now_us(s)) {
+        activate(s, r);
+    }
+}
+
+void
+scheduler_settle_reservations(struct scheduler *s)
+{
+    struct timeline *t = timeline_of(s);
+
+    if (timeline_most(t) == 0)
+        return;
+    if (timeline_count(t) > 0)
+        cache_update_snapshot(s->cache, &s->snapshot);
+    for (unsigned i = 0; i < timeline_count(t);) {
+        struct reservation *r = timeline_at(t, i);
+
+        settle_one(s, r);
+        i += i < timeline_count(t) && timeline_at(t, i) == r;
+    }
+    fill(s);
+    if (s->have_reservations_moved) {
+        s->have_reservations_moved = false;
+        queue_event(s->queue, &event_reservation_moved, NULL, NULL);
+    }
+}
+
+/* A reservation whose time has come is planned again, and so are all when the
+ * clock was set: what starts goes by room alone.
+ */
+void
+scheduler_tick_reservations(struct scheduler *s)
+{
+    struct timeline *t = timeline_of(s);
+    int64_t offset_us = now_us(s) - clock_monotonic_us(s->settings.clock);
+    int64_t moved_us = offset_us - s->clock_offset_us;
+
+    if (moved_us > JUMP_US || moved_us < -JUMP_US) {
+        s->clock_offset_us = offset_us;
+        scheduler_room_changed(s, NULL);
+    }
+    for (unsigned i = 0; i < timeline_count(t); i++)
+        if (timeline_at(t, i)->from_us <= now_us(s))
+            timeline_at(t, i)->is_stale = true;
+    scheduler_settle_reservations(s);
+}

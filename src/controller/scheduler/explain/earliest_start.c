@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/explain/earliest_start.h"
+
+#include <stdlib.h>
+
+#include "controller/scheduler/framework/amounts.h"
+#include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+
+/* So many ends are gone through before the clock is asked. */
+#define ENDS_A_LOOK 64u
+
+/* What is known of a node. */
+struct prospect {
+    struct amounts freed; /* by the ends so far */
+    unsigned room, room_now;
+};
+
+struct walk {
+    const struct start_question *q;
+    struct prospect *prospects;    /* by slot */
+    unsigned room;                 /* of all nodes */
+    int64_t at_us;                 /* never goes back */
+    unsigned next;                 /* reservation whose end comes next */
+    struct reservation **reserved; /* by their ends */
+    struct start_answer *ret;
+};
+
+void
+start_answer_fini(struct start_answer *a)
+{
+    free(a->nodes);
+    free(a->are_free);
+    *a = (struct start_answer){0};
+}
+
+/* Amounts alone, so that most ends need no trial. */
+static bool
+may_fit(const struct walk *w, const struct node_view *node)
+{
+    const struct amounts *needs = &w->q->what_if.cycle->pod->requests;
+    const struct amounts *freed = &w->prospects[node->slot].freed;
+    const struct amounts *has = &node->allocatable,
+                         *used = &node->ledger.requested;
+
+    if (needs->cpu_milli > has->cpu_milli - used->cpu_milli + freed->cpu_milli
+        || needs->memory_bytes
+               > has->memory_bytes - used->memory_bytes + freed->memory_bytes)
+        return false;
+    for (uint32_t i = 0; i < needs->n_scalars; i++) {
+        uint32_t resource = needs->scalars[i].resource;
+
+        if (needs->scalars[i].value > amounts_scalar(has, resource)
+                                          - amounts_scalar(used, resource)
+                                          + amounts_scalar(freed, resource))
+            return false;
+    }
+    return true;
+}
+
+static int64_t
+until_us(const struct walk *w)
+{
+    int64_t limit_us = timeline_limit_us(w->q->what_if.cycle->pod);
+
+    return limit_us < INT64_MAX - w->at_us ? w->at_us + limit_us : INT64_MAX;
+}
+
+static void
+try_node(struct walk *w, struct node_view *node)
+{
+    const struct start_question *q = w->q;
+    struct prospect *p = &w->prospects[node->slot];
+    unsigned room;
+
+    w->ret->trials++;
+    room = timeline_room(&q->what_if, node, w->at_us, until_us(w), q->count);
+    if (room > 0 && q->is_enough != NULL
+        && !q->is_enough(node, w->at_us, q->context))
+        room = 0;
+    w->room += room - p->room;
+    p->room = room;
+}
+
+/* Those that must be waited for, then those that are free; each is asked again
+ * where what is reserved may have come between. False: they are too few.
+ */
+static bool
+choose_nodes(struct walk *w)
+{
+    const struct start_question *q = w->q;
+    const struct snapshot *s = q->snapshot;
+    unsigned count = 0;
+
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < s->n_nodes && count < q->count; i++) {
+            struct node_view *node = s->nodes[i];
+            struct prospect *p = &w->prospects[node->slot];
+
+            if (p->room == 0 || (p->room_now > 0) != (turn == 1))
+                continue;
+            if (q->what_if.n_binding > 0)
+                try_node(w, node);
+            for (unsigned n = 0; n < p->room && count < q->count; n++) {
+                w->ret->are_free[count] = n < p->room_now;
+                w->ret->nodes[count++] = node;
+            }
+        }
+    return count == q->count;
+}
+
+static bool
+is_too_much(const struct walk *w)
+{
+    const struct start_question *q = w->q;
+
+    return w->ret->trials >= q->most_trials
+           || (q->clock != NULL
+               && clock_monotonic_us(q->clock) > q->work_until_us);
+}
+
+/* Moves on to that time, once all that ends before it was looked at. False: there
+ * is room enough by now, or it took too much.
+ */
+static bool
+go_on(struct walk *w, int64_t at_us)
+{
+    const struct start_question *q = w->q;
+
+    if (at_us <= w->at_us)
+        return true;
+    if (w->room < q->count) {
+        w->at_us = at_us;
+        return true;
+    }
+    if (w->ret->nodes == NULL) {
+        w->ret->nodes = xnew_array(struct node_view *, q->count);
+        w->ret->are_free = xnew_array(bool, q->count);
+    }
+    if (choose_nodes(w)) {
+        w->ret->from_us = w->at_us;
+        return false;
+    }
+    w->at_us = at_us;
+    return true;
+}
+
+static bool
+is_candidate(const struct walk *w, const struct node_view *node)
+{
+    return node->object != NULL && node->slot < w->q->n_slots
+           && w->q->may_come[node->slot];
+}
+
+/* What is reserved ends, too. */
+static bool
+visit_reserved(struct walk *w, int64_t end_us)
+{
+    for (; w->next < w->q->what_if.n_binding
+           && w->reserved[w->next]->until_us <= end_us;
+         w->next++) {
+        const struct reservation *r = w->reserved[w->next];
+
+        if (r->places == NULL || r->until_us == INT64_MAX)
+            continue;
+        if (!go_on(w, r->until_us))
+            return false;
+        for (unsigned i = 0; i < r->count; i++)
+            if (is_candidate(w, r->places[i].node)
+                && may_fit(w, r->places[i].node))
+                try_node(w, r->places[i].node);
+    }
+    return true;
+}
+
+static bool
+visit_end(const struct pod_view *pod,
+          struct node_view *node,
+          int64_t end_us,
+          void *context)
+{
+    struct walk *w = context;
+    struct amounts *freed = &w->prospects[node->slot].freed;
+    int64_t moved_us;
+
+    w->ret->ends++;
+    if (!is_candidate(w, node))
+        return true;
+    if (w->ret->ends % ENDS_A_LOOK == 0 && is_too_much(w)) {
+        w->ret->is_cut = true;
+        return false;
+    }
+    moved_us = timeline_end_us(pod, w->q->what_if.now_us);
+    /* One that has not begun to run ends the later the longer that takes. */
+    if (end_us < moved_us)
+        end_us = moved_us;
+    if (!visit_reserved(w, end_us) || !go_on(w, end_us))
+        return false;
+    w->ret->last_us = w->at_us;
+    amounts_add(freed, &pod->requests);
+    freed->cpu_milli += pod_view_charged_milli(pod) - pod->requests.cpu_milli;
+    if (!may_fit(w, node))
+        return true;
+    w->ret->is_cut = is_too_much(w);
+    if (!w->ret->is_cut)
+        try_node(w, node);
+    return !w->ret->is_cut;
+}
+
+/* Of several pods some have room already. */
+static void
+look_at_present(struct walk *w)
+{
+    const struct snapshot *s = w->q->snapshot;
+
+    for (uint32_t i = 0; i < s->n_nodes && w->room < w->q->count; i++) {
+        struct node_view *node = s->nodes[i];
+
+        if (!is_candidate(w, node) || !may_fit(w, node))
+            continue;
+        try_node(w, node);
+        w->prospects[node->slot].room_now = w->prospects[node->slot].room;
+    }
+}
+
+static int
+compare_ends(const void *a, const void *b)
+{
+    const struct reservation *ra = *(struct reservation *const *)a;
+    const struct reservation *rb = *(struct reservation *const *)b;
+
+    return (ra->until_us > rb->until_us) - (ra->until_us < rb->until_us);
+}
+
+static void
+sort_reserved(struct walk *w)
+{
+    unsigned count = w->q->what_if.n_binding;
+
+    w->reserved = xnew_array(struct reservation *, count + 1);
+    for (unsigned i = 0; i < count; i++)
+        w->reserved[i] = timeline_at(w->q->what_if.timeline, i);
+    qsort(w->reserved, count, sizeof(struct reservation *), compare_ends);
+}
+
+void
+earliest_start_find(const struct start_question *q, struct start_answer *ret)
+{
+    uint32_t n_slots = q->snapshot->n_slots;
+    struct walk w = {
+        .q = q,
+        .prospects = xnew_array(struct prospect, n_slots + 1),
+        .at_us = q->what_if.now_us,
+        .ret = ret,
+    };
+
+    *ret = (struct start_answer){0};
+    sort_reserved(&w);
+    if (!q->has_none_now)
+        look_at_present(&w);
+    cache_visit_ends(q->cache, q->most_ends, visit_end, &w);
+    if (ret->from_us == 0 && !ret->is_cut && visit_reserved(&w, INT64_MAX - 1))
+        go_on(&w, INT64_MAX);
+    ret->is_cut |= ret->from_us == 0 && ret->ends >= q->most_ends;
+    for (uint32_t i = 0; i < n_slots; i++)
+        amounts_fini(&w.prospects[i].freed);
+    free(w.prospects);
+    free(w.reserved);
+    if (ret->from_us == 0) {
+        free(ret->nodes);
+        free(ret->are_free);
+        ret->nodes = NULL;
+        ret->are_free = NULL;
+    }
+}
