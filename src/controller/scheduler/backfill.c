@@ -239,20 +239,26 @@ reserve(struct scheduler *s,
     char key[KEY_SIZE];
 
     r = timeline_find(t, key_of(queued, key));
-    if (r == NULL) {
+    if (r != NULL) {
+        timeline_reorder(t, r, queued);
+        if (!find_open_nodes(s, d, r)) {
+            drop(s, r);
+            return;
+        }
+    } else {
         if (!are_alike(s, queued->profile, members, count))
             return;
         r = reservation_new(key, queued, members, count);
+        if (!find_open_nodes(s, d, r)) {
+            reservation_free(r);
+            return;
+        }
         timeline_add(t, r);
-    } else {
-        timeline_reorder(t, r, queued);
     }
-    if (find_open_nodes(s, d, r) && plan(s, r) && r->from_us > now_us(s)) {
-        if (timeline_count(t) > timeline_most(t))
-            drop(s, timeline_at(t, timeline_count(t) - 1));
-    } else {
+    if (!plan(s, r) || r->from_us <= now_us(s))
         drop(s, r);
-    }
+    else if (timeline_count(t) > timeline_most(t))
+        drop(s, timeline_at(t, timeline_count(t) - 1));
 }
 
 /* It is not one of the first: the last that there may be is before it. */
@@ -322,7 +328,7 @@ exchange(struct scheduler *s,
     cycle_fini(&cycle);
 }
 
-/* Who has come to a node of one behind it in the order moves that. */
+/* A pod that has come to a node of one behind it in the order moves that. */
 static void
 note_taken(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
@@ -369,7 +375,7 @@ scheduler_bind_reservations(struct scheduler *s,
                       : timeline_count(t));
 }
 
-/* ---- What happens in the cluster ---- */
+/* ---- Changes of the cluster ---- */
 
 void
 scheduler_room_changed(struct scheduler *s, const struct node_view *node)
@@ -385,7 +391,7 @@ scheduler_room_changed(struct scheduler *s, const struct node_view *node)
     }
 }
 
-/* What may run where is found out by a cycle. */
+/* A cycle finds out which node may be whose. */
 void
 scheduler_nodes_changed(struct scheduler *s)
 {

@@ -8,7 +8,6 @@
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/volume_book.h"
-#include "controller/scheduler/framework/volume_plan.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"

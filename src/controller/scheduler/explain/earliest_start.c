@@ -15,7 +15,7 @@
 /* So many ends are gone through before the clock is asked. */
 #define ENDS_A_LOOK 64u
 
-/* What is known of a node. */
+/* All that is known of a node. */
 struct prospect {
     struct amounts freed; /* by the ends so far */
     unsigned room, room_now;
@@ -157,7 +157,7 @@ is_candidate(const struct walk *w, const struct node_view *node)
            && w->q->may_come[node->slot];
 }
 
-/* What is reserved ends, too. */
+/* Reserved entries end, too. */
 static bool
 visit_reserved(struct walk *w, int64_t end_us)
 {

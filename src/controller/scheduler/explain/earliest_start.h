@@ -34,7 +34,7 @@ struct start_question {
     struct clock *clock; /* NULL: it may take as long as that takes */
     int64_t work_until_us;
 
-    /* What no filter knows; NULL: nothing. */
+    /* Asks for what no filter knows; NULL: there is nothing. */
     bool (*is_enough)(const struct node_view *node,
                       int64_t at_us,
                       void *context);

@@ -24,4 +24,3 @@
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/verdict.h"
 #include "controller/scheduler/framework/volume_book.h"
-#include "controller/scheduler/framework/volume_plan.h"

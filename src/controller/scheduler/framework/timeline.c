@@ -280,7 +280,7 @@ timeline_init_cycle(struct cycle *c,
     c->skipped_filters = ~profile->rooms;
 }
 
-/* What-if: everything below happens within a journal. */
+/* Everything below happens within a journal. */
 
 /* Pods that the API has forgotten have left something on their nodes. */
 static void

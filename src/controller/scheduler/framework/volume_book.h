@@ -74,3 +74,27 @@ void volume_book_visit_free(const struct volume_book *b,
 /* Bytes of the node's scratch that are promised. */
 int64_t volume_book_promised(const struct volume_book *b,
                              const char *node_name);
+
+/* A plan of what is to be done so that a pod has its volumes on a node: made by
+ * VolumeBinding in Reserve, kept in the cycle under CYCLE_VOLUMES, carried out by
+ * the scheduler in PreBind (kube-scheduler, volumebinding PodVolumes).
+ */
+struct volume_step {
+    const struct object *claim;
+    const struct object *volume; /* to be bound; NULL: one is to be made */
+};
+
+struct volume_plan {
+    struct volume_step *steps;
+    unsigned count;
+    int64_t timeout_us; /* until all claims are bound */
+};
+
+/* Life. The plan refers to the objects. */
+void volume_plan_free(struct volume_plan *plan);
+struct volume_plan *volume_plan_new(void) OWNED_BY(volume_plan_free);
+DEFINE_CLEANUP(struct volume_plan, volume_plan_free)
+
+void volume_plan_add(struct volume_plan *plan,
+                     const struct object *claim,
+                     const struct object *volume);

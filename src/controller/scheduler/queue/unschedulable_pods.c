@@ -396,7 +396,7 @@ unschedulable_pods_pick(const struct unschedulable_pods *s,
     return best;
 }
 
-/* What is looked for among all groups. */
+/* A search among all groups. */
 struct first_walk {
     const struct unschedulable_pods *s;
     bool (*is_wanted)(const struct queued_pod *pod);
