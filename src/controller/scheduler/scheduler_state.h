@@ -94,7 +94,7 @@ void scheduler_nominate(struct scheduler *s,
                         struct pod_view *pod,
                         const char *node_name);
 
-/* Reservations (backfill.c). Bind: those before this pod in the order bind it,
+/* Reservations (reservations.c). Bind: those before this pod in the order bind it,
  * and those of its group; NULL: all do. Reserve: no cycle found room for it; all
  * of its group, or itself. Placed: it has a node. Changed: room has come or gone on
  * the node, or on any; nodes came or are others now; a waiting pod is another

@@ -7,7 +7,7 @@
  * for as many as are wanted. Nodes that have to be waited for are taken first,
  * so that what is free now stays free for those who pass.
  *
- * Called by:  backfill.c (reservations), start_estimate.c (`why`).
+ * Called by:  reservations.c (reservations), start_estimate.c (`why`).
  * Thread:     the scheduler's.
  */
 #pragma once

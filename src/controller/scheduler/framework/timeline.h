@@ -13,7 +13,7 @@
  * are asked. So cores, NUMA memory and devices count, not amounts alone.
  *
  * Owns:       the reservations, and a reference to each of their pods.
- * Called by:  the Backfill plugin (admit), backfill.c (the rest), explain.
+ * Called by:  the Backfill plugin (admit), reservations.c (the rest), explain.
  * Thread:     the scheduler's.
  * Invariant:  each place of a reservation is one entry in the future of its
  *             node's ledger, and each such entry is a place. Derived from the

@@ -3,7 +3,7 @@
  * delay them
  *
  * The first pods in the order that have no room get a reservation at their
- * earliest start (backfill.c of the scheduler, timeline.h). A later pod may take
+ * earliest start (reservations.c of the scheduler, timeline.h). A later pod may take
  * a node that holds one if it ends before that begins, or fits beside it.
  *
  * Extension points:  prefilter, filter
