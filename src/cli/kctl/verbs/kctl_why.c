@@ -265,6 +265,7 @@ is_told(const struct subject *s, const struct json *event)
     static const char *const usual[] = {
         "BackoffLimitExceeded",
         "Completed",
+        "FailedCreate",
         "FailedScheduling",
         "Held",
         "Scheduled",
@@ -277,6 +278,10 @@ is_told(const struct subject *s, const struct json *event)
     for (size_t i = 0; reason != NULL && i < ARRAY_SIZE(usual); i++)
         if (strcmp(reason, usual[i]) == 0)
             return true;
+    if (reason != NULL
+        && (strcmp(reason, s->state) == 0 || strcmp(reason, s->code) == 0
+            || strcasestr(s->cause, reason) != NULL))
+        return true;
     return message != NULL && s->cause[0] != '\0'
            && strcasestr(message, s->cause) != NULL;
 }

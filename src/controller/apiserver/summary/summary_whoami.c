@@ -9,6 +9,7 @@
  *    "jobs": {"Running": 2}}
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/policy.h"
@@ -65,6 +66,9 @@ add_account(const struct object *object, void *context)
     struct telling quotas = {.q = q, .into = json_array(q->arena)};
     struct json *account;
 
+    /* The cluster's own are nobody's account. */
+    if (strncmp(object->meta->name, "kube-", strlen("kube-")) == 0)
+        return true;
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR
         && !membership_has(q->server->membership,
                            object->meta->name,
