@@ -34,7 +34,7 @@ is_state() { [ "$(state "$1")" = "$2" ]; }
 
 # --- how jobs end -----------------------------------------------------------
 
-id=$(submit -J well --wrap 'sleep 0.2')
+id=$(submit -J well --wrap 'sleep 1.2')
 ok "a job that succeeds has one row" wait_for 10 has_rows "$id" 1
 is "...that says so" \
     "$(field "$id" state)" Completed
@@ -44,6 +44,33 @@ is "...and the CPU time it used" \
     "$(ask "job=$id" | jq ".items[0].cpuTimeMicros > 0")" true
 like "kctl history shows it" \
     "$(kctl history --job "$id" -o id,state,exit)" "$id +Completed +0"
+
+# --- reports ----------------------------------------------------------------
+
+is "a column that there is none of is refused, with the nearest" \
+    "$(kctl history -o stat 2>&1 | sed 's/.*there is/there is/')" \
+    "there is no column 'stat' (did you mean 'state'?)"
+is "CSV has a heading and a line for each row" \
+    "$(kctl history --job "$id" -o csv=id,name,exit)" "id,name,exit
+$id,well,0"
+is "SWF has 18 numbers" \
+    "$(kctl history --job "$id" -o swf | awk '!/^;/ { print NF, $1, $11 }')" \
+    "18 $id 1"
+is "JSON has the rows" \
+    "$(kctl history --job "$id" -o json | jq '.items | length')" 1
+like "a job's efficiency is told" "$(kctl efficiency "$id")" \
+    "^CPU efficiency: +[0-9.]+% of 1 CPUs for 00:00:0[1-9]"
+is "...of a job that there is none of, too" \
+    "$(kctl efficiency 4711 2>&1 | grep -c 'job 4711 has not ended')" 1
+is "a report counts the jobs of an account" \
+    "$(kctl report -o json | jq -r '.[] | "\(.account) \(.completed)"')" \
+    "default 1"
+like "...and of a day, with how full the cluster was" \
+    "$(kctl report --by day)" "DAY +JOBS.*UTIL"
+is "a report by what there is none of is refused" \
+    "$(kctl report --by colour 2>&1 | grep -c "by: 'colour' cannot be read")" 1
+
+# --- more ends --------------------------------------------------------------
 
 id=$(submit --wrap 'exit 3')
 wait_for 10 has_rows "$id" 1

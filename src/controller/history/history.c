@@ -2,113 +2,34 @@
 #include "controller/history/history.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/history/history_questions.h"
 #include "controller/history/history_queue.h"
+#include "controller/history/history_state.h"
 #include "controller/history/history_writer.h"
 #include "controller/store/directory/backup.h"
 #include "controller/store/store.h"
-#include "lib/api/job/history_row.h"
-#include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/metric.h"
 #include "lib/base/strbuf.h"
-#include "lib/json/json.h"
-#include "lib/json/record.h"
 #include "lib/loop/timer.h"
 
-#define FILE_NAME    "history.db"
-#define SECRET       "history/"
-#define GATHER_MS    100  /* for the rows of a batch to come together */
-#define RETRY_MS     5000 /* after a failure */
-#define OPEN_MS      50   /* until the cluster has its uid */
-#define DROP_MS      60000
-#define QUEUE_MOST   20000  /* ends that wait with their objects */
-#define SECRETS_MOST 200000 /* rows that wait in the store */
-#define SLICE        2000   /* objects looked at in a turn of the loop */
-
-/* A walk over what the store has, from a revision on: at the start, after ends
- * that found the queue full, and for a new file.
- */
-struct rescan {
-    bool is_wanted, is_under_way;
-    bool is_of_jobs; /* the second half */
-    int64_t from;    /* ends behind it */
-    char after[OBJECT_KEY_SIZE];
-    unsigned visited;
-};
-
-struct history {
-    struct history_settings s;
-    struct history_writer *writer;
-    struct history_questions *questions;
-    struct store_watch *pods, *jobs;
-    struct history_queue queue;
-    struct map *unwritten; /* the keys of rows that are not on the disk */
-    size_t n_secrets;
-    struct rescan rescan;
-    struct timer *flush, *rescan_timer, *drop;
-    bool is_open, is_stopping;
-    int64_t watermark;
-    int64_t bytes;
-    uint64_t written, lost;
-    struct error trouble;
-    char *notice;
-    struct metric *rows_total, *failures_total;
-};
-
-/* ---- The store ---- */
-
-static const struct object *
-find_job(const struct history *h,
-         enum store_head head,
-         const struct object *pod)
-{
-    const struct owner_reference *owner =
-        meta_controller_of(pod->meta, &job_kind);
-    const struct object *job;
-
-    if (owner == NULL)
-        return NULL;
-    job = store_find(h->s.store,
-                     head,
-                     &job_kind,
-                     pod->meta->namespace,
-                     owner->name);
-    return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
-}
-
-/* A Job that ended without a pod is an end of its own. */
-static bool
-is_lone_end(const struct object *job)
-{
-    return job_is_finished(job_of(job)) && job_of(job)->status.attempts == 0;
-}
-
-static bool
-is_end(const struct object *object)
-{
-    return object->kind == &pod_kind ? pod_is_finished(pod_of(object))
-                                     : is_lone_end(object);
-}
-
-static void
-secret_name(const char *uid, char out[128])
-{
-    (void)snprintf(out, 128, SECRET "%s", uid);
-}
+#define FILE_NAME  "history.db"
+#define GATHER_MS  100  /* for the rows of a batch to come together */
+#define RETRY_MS   5000 /* after a failure */
+#define OPEN_MS    50   /* until the cluster has its uid */
+#define DROP_MS    60000
+#define QUEUE_MOST 20000 /* ends that wait with their objects */
+#define SLICE      2000  /* objects looked at in a turn of the loop */
 
 /* ---- Ends ---- */
 
@@ -149,7 +70,8 @@ add_end(struct history *h, const struct object *object)
     }
     history_queue_add(&h->queue,
                       is_pod ? object : NULL,
-                      is_pod ? find_job(h, STORE_PUBLISHED, object) : object,
+                      is_pod ? history_find_job(h, STORE_PUBLISHED, object)
+                             : object,
                       NULL,
                       object->meta->uid,
                       clock_real_us(h->s.clock));
@@ -185,97 +107,15 @@ on_change(const struct store_change *change, void *context)
     char name[128];
     const char *text;
 
-    if (after != NULL && is_end(after) && (before == NULL || !is_end(before)))
+    if (after != NULL && history_is_end(after)
+        && (before == NULL || !history_is_end(before)))
         add_end(h, after);
-    if (after != NULL || before == NULL || is_end(before))
+    if (after != NULL || before == NULL || history_is_end(before))
         return;
-    secret_name(before->meta->uid, name);
+    history_secret_name(before->meta->uid, name);
     text = store_find_secret(h->s.store, name);
     if (text != NULL)
         add_secret(h, before->meta->uid, text);
-}
-
-/* ---- Removals ---- */
-
-static bool
-is_unwritten(const struct history *h, const struct object *object)
-{
-    return !h->is_open || object->revision > store_revision(h->s.store)
-           || map_find(h->unwritten, object->meta->uid) != NULL;
-}
-
-static void
-keep_row(struct history *h, struct store_txn *txn, const struct object *object)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const int64_t now_us = clock_real_us(h->s.clock);
-    struct history_row row;
-    char name[128];
-
-    if (h->n_secrets >= SECRETS_MOST) {
-        if (h->lost++ == 0)
-            log_error("History cannot be written, and %d rows wait in the "
-                      "store already: of what ends and is removed from now "
-                      "on there will be no row",
-                      SECRETS_MOST);
-        return;
-    }
-    if (object->kind == &pod_kind)
-        history_row_of_pod(&row,
-                           arena,
-                           object,
-                           find_job(h, STORE_PENDING, object),
-                           now_us);
-    else
-        history_row_of_job(&row, arena, object, now_us);
-    row.revision = store_txn_revision(txn);
-    json_print(record_encode(&history_row_record, arena, &row), &text);
-    secret_name(object->meta->uid, name);
-    store_txn_put_secret(txn, name, text.text);
-    h->n_secrets++;
-}
-
-void
-history_note_removal(struct history *h,
-                     struct store_txn *txn,
-                     const struct object *object)
-{
-    if (h == NULL)
-        return;
-    if (object->kind == &job_kind) {
-        if (is_lone_end(object) && is_unwritten(h, object))
-            keep_row(h, txn, object);
-    } else if (object->kind == &pod_kind) {
-        const struct object *job = find_job(h, STORE_PENDING, object);
-
-        if (is_end(object)
-                ? is_unwritten(h, object)
-                : history_row_is_due(pod_of(object),
-                                     job != NULL ? job_of(job) : NULL))
-            keep_row(h, txn, object);
-    }
-}
-
-/* Those that are written need not wait any more. */
-static void
-drop_secrets(struct history *h, const struct history_queue *written)
-{
-    struct store_txn *txn = NULL;
-
-    for (size_t i = 0; i < written->count; i++) {
-        char name[128];
-
-        secret_name(written->items[i].key, name);
-        if (store_find_secret(h->s.store, name) == NULL)
-            continue;
-        if (txn == NULL)
-            txn = store_begin(h->s.store);
-        store_txn_remove_secret(txn, name);
-        h->n_secrets -= h->n_secrets > 0;
-    }
-    if (txn != NULL)
-        store_commit(txn, NULL, NULL);
 }
 
 /* ---- What the store has ---- */
@@ -286,7 +126,7 @@ visit(const struct object *object, void *context)
     struct history *h = context;
 
     object_key(object, h->rescan.after);
-    if (object->revision > h->rescan.from && is_end(object))
+    if (object->revision > h->rescan.from && history_is_end(object))
         add_end(h, object);
     return ++h->rescan.visited < SLICE && !is_full(h);
 }
@@ -294,7 +134,7 @@ visit(const struct object *object, void *context)
 static void
 visit_secret(const char *name, const char *value, void *context)
 {
-    add_secret(context, name + strlen(SECRET), value);
+    add_secret(context, name + strlen(HISTORY_SECRET), value);
 }
 
 /* In slices; where the queue is full it goes on when that is empty. */
@@ -308,7 +148,8 @@ rescan_slice(void *arg)
         return;
     if (!scan->is_under_way) {
         scan->is_under_way = true;
-        h->n_secrets = store_visit_secrets(h->s.store, SECRET, visit_secret, h);
+        h->n_secrets =
+            store_visit_secrets(h->s.store, HISTORY_SECRET, visit_secret, h);
         if (!scan->is_under_way) { /* they filled the queue */
             timer_start(h->rescan_timer, GATHER_MS);
             return;
@@ -442,7 +283,7 @@ wrote(struct history *h, struct history_order *order)
         metric_count(h->rows_total, order->rows);
     for (size_t i = 0; i < order->queue.count; i++)
         (void)map_remove(h->unwritten, order->queue.items[i].key);
-    drop_secrets(h, &order->queue);
+    history_drop_secrets(h, &order->queue);
     if (order->is_new) {
         want_rescan(h, 0);
         history_questions_open(h->questions);

@@ -19,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/wildcard.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -252,7 +253,7 @@ has_name(const struct row_filter *f, sqlite3_stmt *s)
         return true;
     if (name == NULL)
         name = sqlite3_column_text(s, COLUMN_OBJECT);
-    return name != NULL && sqlite3_strglob(pattern, (const char *)name) == 0;
+    return name != NULL && wildcard_matches(pattern, (const char *)name);
 }
 
 static bool

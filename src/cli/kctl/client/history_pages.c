@@ -2,6 +2,8 @@
 #include "cli/kctl/client/history_pages.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,6 +43,31 @@ history_query_add_time(struct strbuf *query, const char *name, int64_t us)
         return;
     time_format(us, false, text);
     history_query_add(query, name, text);
+}
+
+int
+history_query_add_job(struct strbuf *query, const char *job, struct error *err)
+{
+    int64_t id, index;
+    char number[24];
+    int used = 0, tail = 0;
+
+    if (sscanf(job, "%" SCNd64 "%n", &id, &used) != 1 || id <= 0)
+        return error_set(err, -EINVAL, "'%s' is no number of a job", job);
+    (void)snprintf(number, sizeof(number), "%" PRId64, id);
+    history_query_add(query, "job", number);
+    if (job[used] == '\0')
+        return 0;
+    if (sscanf(job + used, "_%" SCNd64 "%n", &index, &tail) != 1 || index < 0
+        || job[used + tail] != '\0')
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is no number of a job, nor of an "
+                         "element (1041_7)",
+                         job);
+    (void)snprintf(number, sizeof(number), "%" PRId64, index);
+    history_query_add(query, "index", number);
+    return 0;
 }
 
 /* Others of the same user may be asking, too. */

@@ -18,6 +18,10 @@ void
 history_query_add(struct strbuf *query, const char *name, const char *value);
 void history_query_add_time(struct strbuf *query, const char *name, int64_t us);
 
+/* "1041", or "1041_7" of an element; -EINVAL. */
+int
+history_query_add_job(struct strbuf *query, const char *job, struct error *err);
+
 /* Hands over each row, oldest end first; a page with no row is no end. Row
  * returns false to stop. The row is borrowed for the call.
  */

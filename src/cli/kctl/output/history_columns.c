@@ -162,9 +162,8 @@ time_of(const struct json *row, const char *member)
     return text != NULL && time_parse(text, &us) == 0 ? us : 0;
 }
 
-/* -1: it never started. */
-static int64_t
-elapsed_us(const struct json *row)
+int64_t
+history_columns_elapsed_us(const struct json *row)
 {
     const int64_t start = time_of(row, "startTime");
 
@@ -270,7 +269,7 @@ add_for_people(const struct column *c,
         add_job(row, out);
         break;
     case FORM_ELAPSED:
-        add_length(elapsed_us(row), out);
+        add_length(history_columns_elapsed_us(row), out);
         break;
     case FORM_WAITED:
         add_length(waited_us(row), out);
@@ -306,8 +305,10 @@ add_for_programs(const struct column *c,
         add_text(value, out);
         break;
     case FORM_ELAPSED:
-        if (elapsed_us(row) >= 0)
-            strbuf_printf(out, "%" PRId64, elapsed_us(row) / SECOND_US);
+        if (history_columns_elapsed_us(row) >= 0)
+            strbuf_printf(out,
+                          "%" PRId64,
+                          history_columns_elapsed_us(row) / SECOND_US);
         break;
     case FORM_WAITED:
         if (waited_us(row) >= 0)
@@ -326,6 +327,16 @@ add_for_programs(const struct column *c,
         add_for_people(c, row, out);
         break;
     }
+}
+
+void
+history_columns_text(const char *name,
+                     const struct json *row,
+                     struct strbuf *out)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        if (strcmp(all[i].name, name) == 0)
+            add_for_people(&all[i], row, out);
 }
 
 void
@@ -477,7 +488,7 @@ history_swf_add(struct history_swf *swf,
                   json_get_int(row, "job", 0),
                   (submit - swf->first_us) / SECOND_US,
                   start > 0 ? seconds_or_none(start - submit) : -1,
-                  seconds_or_none(elapsed_us(row)),
+                  seconds_or_none(history_columns_elapsed_us(row)),
                   cpus);
     if (used >= 0)
         strbuf_printf(out, " %.2f", (double)used / SECOND_US / (double)per);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 struct grid;
@@ -33,6 +34,14 @@ void history_columns_add_to(const struct history_columns *columns,
 void history_columns_add_row(const struct history_columns *columns,
                              const struct json *row,
                              struct grid *grid);
+
+/* The text of that column, for people; nothing when it is not known. */
+void history_columns_text(const char *name,
+                          const struct json *row,
+                          struct strbuf *out);
+
+/* From start to end; -1: it never started. */
+int64_t history_columns_elapsed_us(const struct json *row);
 
 /* A line of CSV (RFC 4180), numbers and times for programs: bytes, seconds, RFC
  * 3339 in UTC. The heading, when there is no row.

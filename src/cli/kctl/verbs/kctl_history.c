@@ -144,34 +144,6 @@ parse_form(const char *text, struct printing *p, struct error *err)
     return history_columns_parse(columns, &p->columns, err);
 }
 
-/* "1041" or "1041_7" */
-static int
-add_job(const char *job, struct strbuf *query, struct error *err)
-{
-    int64_t id, index;
-    char number[24];
-    int used = 0;
-
-    if (sscanf(job, "%" SCNd64 "%n", &id, &used) != 1 || id <= 0)
-        return error_set(err,
-                         -EINVAL,
-                         "--job: '%s' is no number of a job",
-                         job);
-    (void)snprintf(number, sizeof(number), "%" PRId64, id);
-    history_query_add(query, "job", number);
-    if (job[used] == '\0')
-        return 0;
-    if (sscanf(job + used, "_%" SCNd64 "%n", &index, &used) != 1 || index < 0)
-        return error_set(err,
-                         -EINVAL,
-                         "--job: '%s' is no number of a job, nor of an "
-                         "element (1041_7)",
-                         job);
-    (void)snprintf(number, sizeof(number), "%" PRId64, index);
-    history_query_add(query, "index", number);
-    return 0;
-}
-
 static void
 add_states(uint32_t states, struct strbuf *query)
 {
@@ -252,7 +224,7 @@ make_query(struct kctl *kctl,
     if (r == 0)
         r = add_times(o, query, err);
     if (r == 0 && o->job != NULL)
-        r = add_job(o->job, query, err);
+        r = history_query_add_job(query, o->job, err);
     if (r < 0)
         return r;
     history_query_add(query, "account", account);

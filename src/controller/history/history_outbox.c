@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_outbox.c - rows that wait in the store, since the object that they
+ * are of goes before they are written
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/history/history_state.h"
+#include "controller/store/store.h"
+#include "lib/api/job/history_row.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define SECRETS_MOST 200000
+
+const struct object *
+history_find_job(const struct history *h,
+                 enum store_head head,
+                 const struct object *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const struct object *job;
+
+    if (owner == NULL)
+        return NULL;
+    job = store_find(h->s.store,
+                     head,
+                     &job_kind,
+                     pod->meta->namespace,
+                     owner->name);
+    return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
+}
+
+/* A Job that ended without a pod is an end of its own. */
+static bool
+is_lone_end(const struct object *job)
+{
+    const struct job *j = job_of(job);
+    const char *manager = j->spec.managed_by;
+
+    return job_is_finished(j) && j->status.attempts == 0
+           && (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0);
+}
+
+bool
+history_is_end(const struct object *object)
+{
+    return object->kind == &pod_kind ? pod_is_finished(pod_of(object))
+                                     : is_lone_end(object);
+}
+
+void
+history_secret_name(const char *uid, char out[128])
+{
+    (void)snprintf(out, 128, HISTORY_SECRET "%s", uid);
+}
+
+static bool
+is_unwritten(const struct history *h, const struct object *object)
+{
+    return !h->is_open || object->revision > store_revision(h->s.store)
+           || map_find(h->unwritten, object->meta->uid) != NULL;
+}
+
+static void
+keep_row(struct history *h, struct store_txn *txn, const struct object *object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const int64_t now_us = clock_real_us(h->s.clock);
+    struct history_row row;
+    char name[128];
+
+    if (h->n_secrets >= SECRETS_MOST) {
+        if (h->lost++ == 0)
+            log_error("History cannot be written, and %d rows wait in the "
+                      "store already: of what ends and is removed from now "
+                      "on there will be no row",
+                      SECRETS_MOST);
+        return;
+    }
+    if (object->kind == &pod_kind)
+        history_row_of_pod(&row,
+                           arena,
+                           object,
+                           history_find_job(h, STORE_PENDING, object),
+                           now_us);
+    else
+        history_row_of_job(&row, arena, object, now_us);
+    row.revision = store_txn_revision(txn);
+    json_print(record_encode(&history_row_record, arena, &row), &text);
+    history_secret_name(object->meta->uid, name);
+    store_txn_put_secret(txn, name, text.text);
+    h->n_secrets++;
+}
+
+void
+history_note_removal(struct history *h,
+                     struct store_txn *txn,
+                     const struct object *object)
+{
+    if (h == NULL)
+        return;
+    if (object->kind == &job_kind) {
+        if (is_lone_end(object) && is_unwritten(h, object))
+            keep_row(h, txn, object);
+    } else if (object->kind == &pod_kind) {
+        const struct object *job = history_find_job(h, STORE_PENDING, object);
+
+        if (history_is_end(object)
+                ? is_unwritten(h, object)
+                : history_row_is_due(pod_of(object),
+                                     job != NULL ? job_of(job) : NULL))
+            keep_row(h, txn, object);
+    }
+}
+
+void
+history_drop_secrets(struct history *h, const struct history_queue *written)
+{
+    struct store_txn *txn = NULL;
+
+    for (size_t i = 0; i < written->count; i++) {
+        char name[128];
+
+        history_secret_name(written->items[i].key, name);
+        if (store_find_secret(h->s.store, name) == NULL)
+            continue;
+        if (txn == NULL)
+            txn = store_begin(h->s.store);
+        store_txn_remove_secret(txn, name);
+        h->n_secrets -= h->n_secrets > 0;
+    }
+    if (txn != NULL)
+        store_commit(txn, NULL, NULL);
+}
