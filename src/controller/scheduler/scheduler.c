@@ -509,6 +509,8 @@ scheduler_work(struct scheduler *s, unsigned cycles)
             resume(s, extender_rounds_take(s->extender_rounds));
             continue;
         }
+        if (s->pod_ranks != NULL && pod_ranks_take_stale(s->pod_ranks))
+            queue_rerank(s->queue);
         scheduler_settle_reservations(s);
         queued = queue_pop(s->queue);
         if (queued == NULL)

@@ -50,6 +50,7 @@ struct pod_ranks {
     size_t n_free, free_capacity;
     int64_t machine_mcpu;
     bool has_started;
+    bool is_stale;         /* ranks that were given would be others now */
     struct past_run *past; /* before the start */
     size_t n_past, past_capacity;
 };
@@ -190,9 +191,11 @@ find_job(const struct pod_ranks *o, const struct pod_view *pod)
 static void
 withdraw(struct pod_ranks *o, struct ranked_job *job)
 {
-    if (job->job != NULL)
-        start_order_end(o->order, job->job, now_s(o));
+    if (job->job == NULL)
+        return;
+    start_order_end(o->order, job->job, now_s(o));
     job->job = NULL;
+    o->is_stale = true;
 }
 
 static void
@@ -254,6 +257,15 @@ pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
         .is_guarded = rank.is_guarded,
         .key = job->kind->key,
     };
+}
+
+bool
+pod_ranks_take_stale(struct pod_ranks *o)
+{
+    bool was_stale = o->is_stale;
+
+    o->is_stale = false;
+    return was_stale;
 }
 
 void
@@ -341,8 +353,7 @@ pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod)
 
     if (job == NULL)
         return;
-    if (!job->has_begun || job->n_pods == 1)
-        withdraw(o, job);
+    withdraw(o, job); /* a group ends with the first of its pods */
     drop_pod(o, key, job);
 }
 

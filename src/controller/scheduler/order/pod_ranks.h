@@ -47,7 +47,10 @@ void pod_ranks_pod_ended(struct pod_ranks *o, const struct pod_view *pod);
 void pod_ranks_start(struct pod_ranks *o);
 
 /* The queue. Rank: it becomes active, and is to be told when it is so no more.
+ * Take stale: whether a job has ended since the last call, so that active pods
+ * may have other ranks now.
  */
+bool pod_ranks_take_stale(struct pod_ranks *o);
 struct queue_rank pod_ranks_rank(struct pod_ranks *o,
                                  const struct queued_pod *queued);
 void pod_ranks_unrank(struct pod_ranks *o, const struct queued_pod *queued);

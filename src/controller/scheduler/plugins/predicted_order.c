@@ -75,6 +75,8 @@ predicted_order_less(void *self,
 
     if (a->pod->priority != b->pod->priority)
         return a->pod->priority > b->pod->priority;
+    if (a->pod_group != NULL && a->pod_group == b->pod_group)
+        return submission_order_plugin.less(NULL, a, b); /* one rank for all */
     if (ra->is_guarded != rb->is_guarded)
         return ra->is_guarded;
     if (!ra->is_guarded && order->by_limit && limit_s(a) != limit_s(b))

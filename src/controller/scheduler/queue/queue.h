@@ -125,6 +125,9 @@ void queue_pass_over(struct queue *q,
                      const char *name,
                      bool is_passed_over);
 
+/* Asks anew where the active pods stand, unless there are too many for that. */
+void queue_rerank(struct queue *q);
+
 /* Makes the pod active now, whatever its backoff. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);
 

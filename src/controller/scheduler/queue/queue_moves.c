@@ -20,6 +20,9 @@
  */
 #define RETRY_SHARE_US 250
 
+/* So many active pods get other ranks at once: it takes about a millisecond. */
+#define RERANK_MOST 512
+
 int64_t
 backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts)
 {
@@ -165,6 +168,25 @@ set_rank(struct queue *q, struct queued_pod *p, struct queue_rank rank)
         || rank.key < p->rank.key || rank.key > p->rank.key)
         queue_leave_order(q, p);
     p->rank = rank;
+    queue_enter_order(q, p);
+}
+
+void
+queue_rerank(struct queue *q)
+{
+    struct queued_pod *pods[RERANK_MOST];
+    size_t count = heap_count(q->active);
+
+    if (q->settings.rank == NULL || count > RERANK_MOST)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        pods[i] = heap_pop(q->active);
+        queue_unrank(q, pods[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        set_rank(q, pods[i], q->settings.rank(pods[i], q->settings.context));
+        heap_push(q->active, pods[i]);
+    }
 }
 
 static void
