@@ -273,6 +273,15 @@ is_behind_all(const struct scheduler *s, const struct queued_pod *queued)
            && timeline_find(t, key_of(queued, key)) == NULL;
 }
 
+bool
+scheduler_may_reserve(const struct scheduler *s,
+                      const struct queued_pod *queued)
+{
+    return queued->profile->timed != 0 && !queued->is_deleted
+           && (nominator_node(s->handle.nominator, queued->pod) != NULL
+               || !is_behind_all(s, queued));
+}
+
 void
 scheduler_reserve(struct scheduler *s,
                   struct queued_pod *queued,
@@ -283,8 +292,7 @@ scheduler_reserve(struct scheduler *s,
     bool is_nominated =
         nominator_node(s->handle.nominator, queued->pod) != NULL;
 
-    if (queued->profile->timed == 0 || queued->is_deleted
-        || (!is_nominated && is_behind_all(s, queued)))
+    if (!scheduler_may_reserve(s, queued))
         return;
     if (!is_nominated)
         reserve(s, queued, members, count, d);

@@ -95,13 +95,17 @@ void scheduler_nominate(struct scheduler *s,
                         const char *node_name);
 
 /* Reservations (reservations.c). Bind: those before this pod in the order bind it,
- * and those of its group; NULL: all do. Reserve: no cycle found room for it; all
- * of its group, or itself. Placed: it has a node. Changed: room has come or gone on
+ * and those of its group; NULL: all do. May reserve: it is one of the first, and
+ * so needs to be told which nodes have no room. Reserve: no cycle found room for
+ * it; all of its group, or itself. Placed: it has a node. Changed: room has come
+ * or gone on
  * the node, or on any; nodes came or are others now; a waiting pod is another
  * now. Settle: before the next cycle.
  */
 void scheduler_bind_reservations(struct scheduler *s,
                                  const struct queued_pod *queued);
+bool scheduler_may_reserve(const struct scheduler *s,
+                           const struct queued_pod *queued);
 void scheduler_reserve(struct scheduler *s,
                        struct queued_pod *queued,
                        struct pod_view *const *members,
