@@ -76,8 +76,15 @@ parse_columns(char *line, double columns[COLUMNS])
     return count;
 }
 
+void
+job_log_add(struct job_log *log, const struct log_job *job)
+{
+    xgrow(log->jobs, log->count, log->capacity);
+    log->jobs[log->count++] = *job;
+}
+
 static void
-add_job(struct job_log *log, const double columns[COLUMNS], unsigned max_procs)
+add_line(struct job_log *log, const double columns[COLUMNS], unsigned max_procs)
 {
     int64_t procs = (int64_t)(columns[7] > 0 ? columns[7] : columns[4]);
     int64_t run_s = (int64_t)columns[3];
@@ -89,16 +96,16 @@ add_job(struct job_log *log, const double columns[COLUMNS], unsigned max_procs)
         log->n_dropped++;
         return;
     }
-    xgrow(log->jobs, log->count, log->capacity);
-    log->jobs[log->count++] = (struct log_job){
-        .id = (int64_t)columns[0],
-        .submit_s = (int64_t)columns[1],
-        .run_s = run_s,
-        .limit_s = limit_s,
-        .user = (int64_t)columns[11],
-        .procs = (unsigned)procs,
-        .start_s = -1,
-    };
+    job_log_add(log,
+                &(struct log_job){
+                    .id = (int64_t)columns[0],
+                    .submit_s = (int64_t)columns[1],
+                    .run_s = run_s,
+                    .limit_s = limit_s,
+                    .user = (int64_t)columns[11],
+                    .procs = (unsigned)procs,
+                    .start_s = -1,
+                });
 }
 
 static int
@@ -130,7 +137,7 @@ read_lines(struct job_log *log,
                              path,
                              number,
                              COLUMNS);
-        add_job(log, columns, max_procs);
+        add_line(log, columns, max_procs);
     }
     return 0;
 }
@@ -143,6 +150,12 @@ compare(const void *a, const void *b)
     if (x->submit_s != y->submit_s)
         return x->submit_s < y->submit_s ? -1 : 1;
     return (x->id > y->id) - (x->id < y->id);
+}
+
+void
+job_log_sort(struct job_log *log)
+{
+    qsort(log->jobs, log->count, sizeof(*log->jobs), compare);
 }
 
 int
@@ -174,8 +187,49 @@ job_log_read(struct job_log *log,
         job_log_fini(log);
         return r;
     }
-    qsort(log->jobs, log->count, sizeof(*log->jobs), compare);
+    job_log_sort(log);
     return 0;
+}
+
+static int
+close_written(FILE *file, const char *path, struct error *err)
+{
+    bool is_bad = ferror(file) != 0;
+
+    if (fclose(file) != 0 || is_bad)
+        return error_set(err, -EIO, "%s: cannot be written", path);
+    return 0;
+}
+
+int
+job_log_write(const struct job_log *log,
+              const char *path,
+              unsigned max_procs,
+              struct error *err)
+{
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL)
+        return error_set(err, -errno, "%s: %s", path, strerror(errno));
+    fprintf(file,
+            "; Version: 2.2\n; MaxJobs: %zu\n; MaxProcs: %u\n",
+            log->count,
+            max_procs);
+    for (size_t i = 0; i < log->count; i++) {
+        const struct log_job *j = &log->jobs[i];
+
+        fprintf(file,
+                "%lld %lld -1 %lld %u -1 -1 %u %lld -1 1 %lld -1 -1 -1 -1 -1 "
+                "-1\n",
+                (long long)j->id,
+                (long long)j->submit_s,
+                (long long)j->run_s,
+                j->procs,
+                j->procs,
+                (long long)j->limit_s,
+                (long long)j->user);
+    }
+    return close_written(file, path, err);
 }
 
 int
@@ -184,7 +238,6 @@ job_log_write_schedule(const struct job_log *log,
                        struct error *err)
 {
     FILE *file = fopen(path, "w");
-    bool is_bad;
 
     if (file == NULL)
         return error_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -200,8 +253,5 @@ job_log_write_schedule(const struct job_log *log,
                 (long long)(j->start_s + j->run_s),
                 j->procs);
     }
-    is_bad = ferror(file) != 0;
-    if (fclose(file) != 0 || is_bad)
-        return error_set(err, -EIO, "%s: cannot be written", path);
-    return 0;
+    return close_written(file, path, err);
 }

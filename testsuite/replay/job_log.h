@@ -46,7 +46,17 @@ int job_log_read(struct job_log *log,
                  unsigned max_procs,
                  struct error *err);
 
-/* The schedule that came to be: a header, then id,submit,start,end,procs. */
+/* Change. Sort: after jobs were added. */
+void job_log_add(struct job_log *log, const struct log_job *job);
+void job_log_sort(struct job_log *log);
+
+/* Write: the log itself, for so many processors; or the schedule that came to
+ * be: a header, then id,submit,start,end,procs.
+ */
+int job_log_write(const struct job_log *log,
+                  const char *path,
+                  unsigned max_procs,
+                  struct error *err);
 int job_log_write_schedule(const struct job_log *log,
                            const char *path,
                            struct error *err);

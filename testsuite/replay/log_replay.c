@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "controller/scheduler/config/kube_configuration.h"
 #include "controller/scheduler/queue/pod_group.h"
@@ -290,12 +291,22 @@ find_next(const struct log_replay *r)
     return next_s;
 }
 
+static int64_t
+process_cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
 static void
 run_second(struct log_replay *r)
 {
     size_t first = r->n_submitted;
     struct live_job *l;
     int64_t began_us = clock_monotonic_us(&clock_system);
+    int64_t cpu_us = process_cpu_us();
 
     while ((l = heap_top(r->running)) != NULL && l->end_s == r->now_s) {
         heap_pop(r->running);
@@ -306,6 +317,7 @@ run_second(struct log_replay *r)
         submit(r, &r->jobs[r->n_submitted++]);
     settle(r);
     r->figures.wall_us += clock_monotonic_us(&clock_system) - began_us;
+    r->figures.cpu_us += process_cpu_us() - cpu_us;
     for (; r->settings->predicts && first < r->n_submitted; first++)
         if (r->jobs[first].job->start_s < 0)
             ask_start(r, &r->jobs[first]);

@@ -28,7 +28,7 @@ struct log_replay_settings {
 
 struct log_replay_figures {
     int64_t wall_us; /* of it all */
-    int64_t scheduler_us;
+    int64_t cpu_us;
     uint64_t attempts; /* pods that the scheduler looked for a node for */
     size_t n_asked;    /* waiting jobs whose START was asked for */
     size_t n_told;     /* of them, with a time */

@@ -139,13 +139,15 @@ static void
 print_figures(const struct job_log *log, const struct log_replay_figures *f)
 {
     double wall_s = (double)f->wall_us / 1e6;
+    double cpu_s = (double)f->cpu_us / 1e6;
 
     printf("replayed_in_s           %.2f\n", wall_s);
+    printf("cpu_s                   %.2f\n", cpu_s);
     printf("attempts                %llu\n", (unsigned long long)f->attempts);
     printf("decisions_per_s         %.0f\n",
-           wall_s > 0 ? (double)f->attempts / wall_s : 0);
+           cpu_s > 0 ? (double)f->attempts / cpu_s : 0);
     printf("jobs_per_s              %.0f\n",
-           wall_s > 0 ? (double)log->count / wall_s : 0);
+           cpu_s > 0 ? (double)log->count / cpu_s : 0);
     printf("most_waiting            %zu\n", f->most_waiting);
     if (f->n_asked == 0)
         return;

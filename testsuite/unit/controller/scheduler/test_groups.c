@@ -1038,6 +1038,63 @@ START_TEST(a_profile_that_binds_one_at_a_time_refuses_groups)
 }
 END_TEST
 
+static void
+put_of_group(struct world *w,
+             const char *group,
+             unsigned member,
+             unsigned members,
+             int limit_s)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"metadata\":{\"name\":\"%s-%u\",\"namespace\":\"default\","
+        "\"labels\":{\"group\":\"%s\",\"members\":\"%u\"}},\"spec\":{"
+        "\"activeDeadlineSeconds\":%d,\"containers\":[{\"name\":\"main\","
+        "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+        group,
+        member,
+        group,
+        members,
+        limit_s);
+
+    fake_client_put(w->api, &pod_kind, text);
+}
+
+/* The first has a reservation, and so is told of every node. */
+START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
+{
+    struct world *w = world_new(&(struct scheduler_settings){
+        .group_of = group_by_labels,
+    });
+    uint64_t before;
+
+    for (unsigned i = 0; i < 5; i++) {
+        CLEANUP_FREE char *name = xasprintf("n%u", i);
+
+        world_add_node(w, name, 1);
+    }
+    put_of_group(w, "runs", 0, 1, 100);
+    world_settle(w);
+    for (unsigned i = 0; i < 5; i++)
+        put_of_group(w, "first", i, 5, 100);
+    world_settle(w);
+    before = scheduler_count(w->scheduler).attempts;
+    for (unsigned i = 0; i < 5; i++)
+        put_of_group(w, "behind", i, 5, 50);
+    world_settle(w);
+
+    ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, before + 1);
+    ck_assert_ptr_nonnull(
+        strstr(message(w, "behind-3"),
+               "there is no room for all 5 pods of its group"));
+    fake_client_remove(w->api, &pod_kind, "default", "first-0");
+    fake_client_remove(w->api, &pod_kind, "default", "runs-0");
+    world_advance(w, 20000);
+    ck_assert_str_ne(world_node_of(w, "behind-0"), "");
+    ck_assert_str_ne(world_node_of(w, "behind-4"), "");
+    world_free(w);
+}
+END_TEST
+
 SUITE("groups",
       all_members_are_bound_in_one_request,
       members_share_a_node_with_cores_of_their_own,
@@ -1073,5 +1130,6 @@ SUITE("groups",
       a_scheduler_that_ends_while_all_are_bound_frees_them_once,
       members_that_the_api_never_confirms_are_forgotten,
       a_group_of_512_is_bound_in_one_request,
+      a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod,
       a_group_of_more_is_refused_in_words,
       a_profile_that_binds_one_at_a_time_refuses_groups)
