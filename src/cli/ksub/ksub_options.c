@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "cli/ksub/accelerators.h"
-#include "cli/ksub/begin_time.h"
-#include "cli/ksub/memory_size.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/warning_signal.h"
+#include "cli/values/begin_time.h"
+#include "cli/values/memory_size.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

@@ -10,11 +10,11 @@
 
 #include "cli/ksub/job_environment.h"
 #include "cli/ksub/job_script.h"
-#include "cli/ksub/memory_size.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/process_limits.h"
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
+#include "cli/values/memory_size.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/storage/storage_class.h"
 #include "lib/auth/digest.h"

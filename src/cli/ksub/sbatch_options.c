@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cli/ksub/accelerators.h"
-#include "cli/ksub/begin_time.h"
 #include "cli/ksub/ksub_options.h"
-#include "cli/ksub/memory_size.h"
 #include "cli/ksub/output_path.h"
+#include "cli/values/begin_time.h"
+#include "cli/values/memory_size.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "cli/ksub/manifest.h"
-#include "cli/ksub/memory_size.h"
 #include "cli/ksub/submission.h"
+#include "cli/values/memory_size.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"

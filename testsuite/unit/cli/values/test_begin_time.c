@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/begin_time.h"
+#include "cli/values/begin_time.h"
 
 #include <check.h>
 #include <errno.h>

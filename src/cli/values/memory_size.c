@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/memory_size.h"
+#include "cli/values/memory_size.h"
 
 #include <ctype.h>
 #include <errno.h>
