@@ -138,9 +138,11 @@ static const struct admission_rule {
      ON_CREATE | ON_UPDATE | KILN,
      class_use_admit},
     {"PriorityClassUse", &pod_kind, ON_CREATE | KILN, class_use_admit},
+    {"JobUpdate", &pod_kind, ON_UPDATE | KILN, pod_update_admit},
     {"Priority", &pod_kind, ON_CREATE | ON_UPDATE, priority_admit},
     {"Priority", &job_kind, ON_CREATE | ON_UPDATE | KILN, job_priority_admit},
     {"Requeue", &job_kind, ON_UPDATE | KILN, requeue_admit},
+    {"JobUpdate", &job_kind, ON_UPDATE | KILN, job_update_admit},
     {"Priority",
      &priority_class_kind,
      ON_CREATE | ON_UPDATE | ON_DELETE,
@@ -172,6 +174,7 @@ static const struct admission_rule {
     {"NodeInUse", &node_kind, ON_DELETE | KILN, node_in_use_admit},
     {"Allocation", &pod_kind, ON_UPDATE, allocation_admit},
     {"ResourceQuota", ANY_KIND, ON_CREATE, quota_admit},
+    {"ResourceQuota", &pod_kind, ON_UPDATE | KILN, quota_update_admit},
     {"FinishedPod", &pod_kind, ON_UPDATE | KILN, finished_pod_admit},
 };
 

@@ -50,6 +50,7 @@ admission_rule_fn finished_pod_admit;
  * false: the reply is a 500
  */
 admission_rule_fn quota_admit;
+admission_rule_fn quota_update_admit;
 struct store_txn;
 bool quota_put(struct request *q, struct store_txn *txn);
 
@@ -74,6 +75,10 @@ admission_rule_fn held_job_admit;
 
 /* admission_requeue.c */
 admission_rule_fn requeue_admit;
+
+/* admission_job_update.c */
+admission_rule_fn job_update_admit;
+admission_rule_fn pod_update_admit;
 
 /* admission_signature.c. Delete: the object's metadata is being marked. */
 admission_rule_fn signature_admit;

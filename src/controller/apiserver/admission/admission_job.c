@@ -33,6 +33,7 @@ static const char *const tied_annotations[] = {
     ANNOTATION_JOB_ID,
     ANNOTATION_SCRIPT,
     ANNOTATION_SURPLUS,
+    ANNOTATION_UPDATE,
 };
 
 static const char *const tied_labels[] = {

@@ -394,7 +394,7 @@ keep_given(struct giving *g, const struct object *old_object)
         return;
     if (has_word(given, "partition"))
         keep(g, old_spec, placement, "partition", "partition");
-    if (has_word(given, "time"))
+    if (has_word(given, "time") && !asks_for_no_limit(g))
         keep(g, old_spec, no_object, TIME_FIELD, "time");
     if (has_word(given, "memory"))
         keep_memory(g, old_spec);

@@ -26,7 +26,10 @@ struct quota_change {
 };
 
 static bool
-add_change(struct request *q, const struct object *quota, struct json *object)
+add_change(struct request *q,
+           const struct object *quota,
+           const struct json *object,
+           const struct json *old)
 {
     struct json *tree = object_tree(quota, q->arena);
     const char *why = NULL;
@@ -34,6 +37,7 @@ add_change(struct request *q, const struct object *quota, struct json *object)
                                            tree,
                                            q->route.kind,
                                            object,
+                                           old,
                                            clock_real_us(q->server->clock),
                                            &why);
     struct quota_change *change;
@@ -62,7 +66,8 @@ add_change(struct request *q, const struct object *quota, struct json *object)
 
 struct visit_quotas {
     struct request *q;
-    struct json *object;
+    const struct json *object;
+    const struct json *old; /* that it was before, or NULL */
     bool is_fine;
 };
 
@@ -71,18 +76,20 @@ visit(const struct object *quota, void *context)
 {
     struct visit_quotas *v = context;
 
-    v->is_fine = add_change(v->q, quota, v->object);
+    v->is_fine = add_change(v->q, quota, v->object, v->old);
     return v->is_fine;
 }
 
-bool
-quota_admit(struct request *q,
-            struct json *tree,
-            const struct object *old_object)
+static bool
+admit(struct request *q, const struct json *tree, const struct json *old)
 {
-    struct visit_quotas v = {.q = q, .object = tree, .is_fine = true};
+    struct visit_quotas v = {
+        .q = q,
+        .object = tree,
+        .old = old,
+        .is_fine = true,
+    };
 
-    (void)old_object;
     if (!(q->route.kind->flags & KIND_NAMESPACED) || q->route.namespace == NULL
         || q->route.kind->flags & (KIND_TRANSIENT | KIND_VOLATILE))
         return true;
@@ -94,6 +101,25 @@ quota_admit(struct request *q,
                       visit,
                       &v);
     return v.is_fine;
+}
+
+bool
+quota_admit(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    (void)old_object;
+    return admit(q, tree, NULL);
+}
+
+/* A pod that takes what its Job has been given meanwhile. */
+bool
+quota_update_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    return !q->is_update_admitted
+           || admit(q, tree, request_old_tree(q, old_object));
 }
 
 bool

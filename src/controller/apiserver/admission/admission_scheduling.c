@@ -101,11 +101,13 @@ priority_admit(struct request *q,
     const char *given;
     int64_t value = 0;
 
-    if (old_object != NULL) {
+    if (old_object != NULL && !q->is_update_admitted) {
         if (q->route.subresource == SUBRESOURCE_NONE)
             keep_decided(q, tree, old_object);
         return true;
     }
+    if (old_object != NULL && json_get_path(tree, "spec.nodeName") != NULL)
+        return true;
     if (!find_class(q, tree, spec, &object))
         return false;
     if (object != NULL) {
@@ -171,8 +173,9 @@ refuse_job(struct request *q, const struct json *tree, const char *why)
     return false;
 }
 
-/* A user's number is that of the class, or what an operator gave and the class
- * does not fall short of: a number that came with a class goes with it.
+/* A user's number is at most that of the class, and never above one that there
+ * was, which an operator may have given: a number that came with a class goes
+ * with it.
  */
 static bool
 is_number_of_users(const struct json *spec,
@@ -184,8 +187,8 @@ is_number_of_users(const struct json *spec,
 
     if (json_get(spec, "priority") == NULL)
         return before == NULL || value <= json_get_int(old, "priority", value);
-    return number == value
-           || (is_same(json_get(spec, "priority"), before) && number <= value);
+    return number <= value
+           && (before == NULL || number <= json_get_int(old, "priority", 0));
 }
 
 /* The class decides which pods a pod preempts, as for pods without a Job. */
@@ -244,9 +247,8 @@ job_priority_admit(struct request *q,
         return true;
     return refuse_job(q,
                       tree,
-                      "a number is for operators to give, or the class's, "
-                      "with which it goes; choose a class (kctl get "
-                      "priorityclasses), or none");
+                      "a higher number is for operators to give; lower it, or "
+                      "choose a class (kctl get priorityclasses), or none");
 }
 
 /* One default at most; the classes of the system stay. */

@@ -72,11 +72,12 @@ struct request {
     const char *agent;       /* of the User-Agent, or NULL */
     struct quota_change *quota_changes; /* that admission charged */
     bool is_applied;                    /* its managedFields are made */
-    const char *submission_key;         /* of the create of a Job, or NULL */
-    struct content contents[2];         /* that admission took out */
-    int64_t job_id;                     /* of a Job being created */
-    const char *group; /* pods that were bound together, or NULL */
-    bool is_verbose;   /* of /readyz */
+    bool is_update_admitted;    /* of a template, or a pod by it (JobUpdate) */
+    const char *submission_key; /* of the create of a Job, or NULL */
+    struct content contents[2]; /* that admission took out */
+    int64_t job_id;             /* of a Job being created */
+    const char *group;          /* pods that were bound together, or NULL */
+    bool is_verbose;            /* of /readyz */
     struct reply reply;
     request_done_fn *done;
     request_done_fn *outer_done; /* of an eviction, around its deletion */

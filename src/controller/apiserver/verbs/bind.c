@@ -13,6 +13,7 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -20,6 +21,8 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_update.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/node/binding.h"
 #include "lib/api/node/node.h"
@@ -153,17 +156,58 @@ check_pod(struct member *m, const struct object *object)
     return true;
 }
 
-/* The binding and the hold of a Job come one after the other here, whatever
- * they crossed on their way: what has no node when its Job is held gets none.
+/* The scheduler names the update that it placed the pod by; other binders know of
+ * none.
  */
 static bool
-check_hold(struct member *m, const struct object *pod)
+is_placed_as_it_is(struct member *m, const struct object *pod)
+{
+    const char *placed =
+        json_get_text(json_get_path(m->body, "metadata.annotations"),
+                      ANNOTATION_UPDATE);
+    const char *is =
+        string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE);
+
+    if (m->q->principal->type != PRINCIPAL_SCHEDULER)
+        return true;
+    return is == placed
+           || (is != NULL && placed != NULL && strcmp(is, placed) == 0);
+}
+
+static const char *
+refuse_for_job(struct member *m,
+               const struct object *pod,
+               const struct object *job)
+{
+    struct request *q = m->q;
+    const char *name = job->meta->name;
+
+    if (string_map_find(&job->meta->annotations, ANNOTATION_HOLD) != NULL)
+        return arena_printf(q->arena, "job %s is held", name);
+    if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
+        return arena_printf(q->arena, "job %s begins later", name);
+    if (!job_update_is_current(pod->meta, job->meta)
+        || !is_placed_as_it_is(m, pod))
+        return arena_printf(q->arena,
+                            "job %s was updated meanwhile: the pod is placed "
+                            "anew",
+                            name);
+    return NULL;
+}
+
+/* The binding and a hold or an update of a Job come one after the other here,
+ * whatever they crossed on their way: what has no node when its Job is held, put
+ * off or changed gets none, or none that was chosen before.
+ */
+static bool
+check_job(struct member *m, const struct object *pod)
 {
     struct request *q = m->q;
     const struct owner_reference *owner =
         meta_controller_of(pod->meta, &job_kind);
     const char *node = pod_of(pod)->spec.node_name;
     const struct object *job;
+    const char *why;
 
     if (owner == NULL || q->server->policy->is_conformance
         || (node != NULL && node[0] != '\0'))
@@ -173,10 +217,10 @@ check_hold(struct member *m, const struct object *pod)
                      &job_kind,
                      pod->meta->namespace,
                      owner->name);
-    if (job == NULL || !meta_is_controlled_by(pod->meta, job)
-        || string_map_find(&job->meta->annotations, ANNOTATION_HOLD) == NULL)
-        return true;
-    return refuse(m, arena_printf(q->arena, "job %s is held", owner->name));
+    why = job != NULL && meta_is_controlled_by(pod->meta, job)
+              ? refuse_for_job(m, pod, job)
+              : NULL;
+    return why == NULL || refuse(m, why);
 }
 
 /* An allocation that cannot be read would block every later binding on the
@@ -374,7 +418,7 @@ static bool
 check(struct member *m, const struct object *pod)
 {
     return authorization_covers(m->q, pod) && read_target(m)
-           && check_pod(m, pod) && check_hold(m, pod) && check_allocation(m)
+           && check_pod(m, pod) && check_job(m, pod) && check_allocation(m)
            && check_node(m) && check_disjoint(m);
 }
 

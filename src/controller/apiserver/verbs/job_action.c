@@ -14,6 +14,7 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
 #include "controller/apiserver/verbs/job_change.h"
+#include "controller/apiserver/verbs/job_update_patch.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
@@ -51,9 +52,10 @@ struct job_action {
     struct http_peer from;
     const struct job_change *change;
     struct id_ranges ids;
-    const char *pattern; /* of names, or NULL */
-    uint32_t states;     /* a set; 0: all */
-    bool is_selection;   /* or the jobs are named */
+    const char *pattern;       /* of names, or NULL */
+    uint32_t states;           /* a set; 0: all */
+    const struct json *update; /* of "update"; else NULL */
+    bool is_selection;         /* or the jobs are named */
     bool is_dry_run;
     bool is_chosen; /* all of them */
     bool is_working;
@@ -201,7 +203,12 @@ patch(struct job_action *a, const struct chosen *which)
     const struct job *job;
     struct request *inner;
     struct patching *p;
-    const char *words = NULL;
+    struct job_change_call call = {
+        .server = q->server,
+        .principal = q->principal,
+        .object = object,
+        .update = a->update,
+    };
     const char *owner;
 
     if (object == NULL) {
@@ -211,10 +218,14 @@ patch(struct job_action *a, const struct chosen *which)
     }
     job = job_of(object);
     inner = request_new(q->server, arena_new(0));
-    inner->body =
-        a->change->make(q->server, q->principal, object, inner->arena, &words);
+    call.arena = inner->arena;
+    inner->body = a->change->make(&call);
     if (inner->body == NULL) {
-        add_result(a, which, job->status.id, "Nothing", words);
+        add_result(a,
+                   which,
+                   job->status.id,
+                   call.is_refused ? "Refused" : "Nothing",
+                   arena_strdup(q->arena, call.words));
         a->n_done++;
         request_free(inner);
         return;
@@ -228,7 +239,7 @@ patch(struct job_action *a, const struct chosen *which)
         .owner = owner != NULL && !is_own(q, object)
                      ? arena_strdup(q->arena, owner)
                      : NULL,
-        .done = words,
+        .done = arena_strdup(q->arena, call.words),
     };
     inner->principal = q->principal;
     inner->agent = q->agent;
@@ -496,6 +507,10 @@ read_body(struct job_action *a, const struct json *body)
     if (ids != NULL && id_ranges_add(&a->ids, ids, q->arena, &err) < 0)
         return refuse(q, &err);
     read_names(a, names);
+    a->update = json_get(body, "update");
+    if (strcmp(a->change->name, "update") == 0
+        && job_update_patch_check(a->update, &err) < 0)
+        return refuse(q, &err);
     return !a->is_selection || read_selection(a, body);
 }
 

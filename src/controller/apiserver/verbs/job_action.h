@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_action.h - POST /kiln/v1/jobs/ACTION: cancels, holds, releases or
- * requeues many jobs by one request
+/* job_action.h - POST /kiln/v1/jobs/ACTION: cancels, holds, releases,
+ * requeues or updates many jobs by one request
  *
  *   {"ids": "5,6,10-20"}, or {"names": ["a"], "namespace": "chem"}, or
  *   {"fieldSelector": "...", "labelSelector": "...", "states": ["Pending"],
  *    "name": "sweep*", "namespace": "chem"}; "dryRun": true only counts, and
  * "atMost": 5 does nothing if they are more ("isTooMany": true).
+ *
+ * "update" says by "update": {...} what is to change (job_update_patch.h).
  *
  * Each job is changed by a patch of its own with all that belongs to one:
  * rights, admission, validation, a line in the audit log. So one that is

@@ -7,6 +7,7 @@
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/job_update_patch.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
@@ -29,73 +30,62 @@ annotate(struct arena *arena, const char *name, const char *value)
 }
 
 static struct json *
-make_cancel(UNUSED const struct apiserver *server,
-            const struct principal *principal,
-            const struct object *object,
-            struct arena *arena,
-            const char **ret_words)
+make_cancel(struct job_change_call *c)
 {
-    const struct job *job = job_of(object);
+    const struct job *job = job_of(c->object);
 
-    *ret_words = "has ended already";
+    c->words = "has ended already";
     if (job_is_finished(job))
         return NULL;
-    *ret_words = "is ending already";
+    c->words = "is ending already";
     if (job_find_condition(job, "FailureTarget") != NULL
-        || string_map_find(&object->meta->annotations, ANNOTATION_CANCEL)
+        || string_map_find(&c->object->meta->annotations, ANNOTATION_CANCEL)
                != NULL)
         return NULL;
-    *ret_words = "cancelled";
-    return annotate(arena, ANNOTATION_CANCEL, principal->name);
+    c->words = "cancelled";
+    return annotate(c->arena, ANNOTATION_CANCEL, c->principal->name);
 }
 
 static struct json *
-make_hold(UNUSED const struct apiserver *server,
-          const struct principal *principal,
-          const struct object *object,
-          struct arena *arena,
-          const char **ret_words)
+make_hold(struct job_change_call *c)
 {
-    const struct job *job = job_of(object);
+    const struct job *job = job_of(c->object);
     enum job_state state = job_find_state(job);
 
-    *ret_words = "has ended already";
+    c->words = "has ended already";
     if (job_is_finished(job))
         return NULL;
-    *ret_words = job_state_words(state)->class == JOB_STATE_RUNS
-                     ? "held; what runs of it goes on"
-                     : "held";
-    return annotate(arena, ANNOTATION_HOLD, principal->name);
+    c->words = job_state_words(state)->class == JOB_STATE_RUNS
+                   ? "held; what runs of it goes on"
+                   : "held";
+    return annotate(c->arena, ANNOTATION_HOLD, c->principal->name);
 }
 
 /* Also of a Job that is suspended: a former release held it so. */
 static struct json *
-make_release(UNUSED const struct apiserver *server,
-             UNUSED const struct principal *principal,
-             const struct object *object,
-             struct arena *arena,
-             const char **ret_words)
+make_release(struct job_change_call *c)
 {
-    const struct job *job = job_of(object);
-    struct json *patch = json_object(arena), *at;
+    const struct job *job = job_of(c->object);
+    struct json *patch = json_object(c->arena), *at;
 
-    *ret_words = "has ended already";
+    c->words = "has ended already";
     if (job_is_finished(job))
         return NULL;
-    *ret_words = "is not held";
+    c->words = "is not held";
     if (!job_is_held(job))
         return NULL;
-    *ret_words = "released";
-    if (string_map_find(&object->meta->annotations, ANNOTATION_HOLD) != NULL) {
-        at = json_make_object(arena, patch, "metadata");
-        json_set(arena,
-                 json_make_object(arena, at, "annotations"),
+    c->words = "released";
+    if (string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
+        != NULL) {
+        at = json_make_object(c->arena, patch, "metadata");
+        json_set(c->arena,
+                 json_make_object(c->arena, at, "annotations"),
                  ANNOTATION_HOLD,
-                 json_null(arena));
+                 json_null(c->arena));
     }
     if (job->spec.suspend)
-        json_set_bool(arena,
-                      json_make_object(arena, patch, "spec"),
+        json_set_bool(c->arena,
+                      json_make_object(c->arena, patch, "spec"),
                       "suspend",
                       false);
     return patch;
@@ -119,61 +109,52 @@ count_attempt(const struct object *pod, void *context)
 }
 
 static struct json *
-make_requeue(const struct apiserver *server,
-             UNUSED const struct principal *principal,
-             const struct object *object,
-             struct arena *arena,
-             const char **ret_words)
+make_requeue(struct job_change_call *c)
 {
-    const struct job *job = job_of(object);
+    const struct job *job = job_of(c->object);
     int64_t attempts = job->status.attempts;
     int64_t before;
 
-    *ret_words = "has ended already";
+    c->words = "has ended already";
     if (job_is_finished(job))
         return NULL;
-    store_visit_index(server->store,
+    store_visit_index(c->server->store,
                       &pod_kind,
                       POD_BY_JOB,
                       STORE_PENDING,
-                      object->meta->uid,
+                      c->object->meta->uid,
                       count_attempt,
                       &attempts);
-    *ret_words = "has not started yet";
+    c->words = "has not started yet";
     if (attempts == 0)
         return NULL;
-    *ret_words = "requeued";
+    c->words = "requeued";
     before =
         attempts > job->status.requeued ? attempts : job->status.requeued + 1;
-    return annotate(arena,
+    return annotate(c->arena,
                     ANNOTATION_REQUEUE_BEFORE,
-                    arena_printf(arena, "%" PRId64, before));
+                    arena_printf(c->arena, "%" PRId64, before));
 }
 
 /* One patch: no pod is made in between. */
 static struct json *
-make_requeue_and_hold(const struct apiserver *server,
-                      const struct principal *principal,
-                      const struct object *object,
-                      struct arena *arena,
-                      const char **ret_words)
+make_requeue_and_hold(struct job_change_call *c)
 {
-    struct json *patch =
-        make_requeue(server, principal, object, arena, ret_words);
+    struct json *patch = make_requeue(c);
     struct json *at;
 
-    if (job_is_finished(job_of(object)))
+    if (job_is_finished(job_of(c->object)))
         return NULL;
     if (patch == NULL) {
-        *ret_words = "held";
-        return annotate(arena, ANNOTATION_HOLD, principal->name);
+        c->words = "held";
+        return annotate(c->arena, ANNOTATION_HOLD, c->principal->name);
     }
-    *ret_words = "requeued and held";
-    at = json_make_object(arena, patch, "metadata");
-    json_set_string(arena,
-                    json_make_object(arena, at, "annotations"),
+    c->words = "requeued and held";
+    at = json_make_object(c->arena, patch, "metadata");
+    json_set_string(c->arena,
+                    json_make_object(c->arena, at, "annotations"),
                     ANNOTATION_HOLD,
-                    principal->name);
+                    c->principal->name);
     return patch;
 }
 
@@ -183,6 +164,7 @@ static const struct job_change changes[] = {
     {"release", make_release},
     {"requeue", make_requeue},
     {"requeueAndHold", make_requeue_and_hold},
+    {"update", job_update_patch_make},
 };
 
 const struct job_change *

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_change.h - what it takes to cancel, hold, release or requeue a job: a
- * patch of it, and words for people
+/* job_change.h - what it takes to cancel, hold, release, requeue or update a
+ * job: a patch of it, and words for people
  *
  * Thread:  the loop's.
  */
 #pragma once
+
+#include <stdbool.h>
 
 struct apiserver;
 struct arena;
@@ -12,17 +14,24 @@ struct json;
 struct object;
 struct principal;
 
+/* One job that is to be changed, as it is now; and what is said of it. */
+struct job_change_call {
+    const struct apiserver *server;
+    const struct principal *principal;
+    const struct object *object;
+    const struct json *update; /* of the request that says what to change */
+    struct arena *arena;
+    const char *words; /* of what was done, or why nothing was */
+    bool is_refused;   /* nothing was, because it may not be */
+};
+
 struct job_change {
     const char *name; /* "cancel" */
 
     /* A merge patch of the job in the arena, and what is said of it when it is
      * done; or NULL, when there is nothing to do, and why not.
      */
-    struct json *(*make)(const struct apiserver *server,
-                         const struct principal *principal,
-                         const struct object *object,
-                         struct arena *arena,
-                         const char **ret_words);
+    struct json *(*make)(struct job_change_call *call);
 };
 
 /* NULL: there is none of that name. */

@@ -237,6 +237,31 @@ count_generation(struct request *q,
                  json_get_int(meta, "generation", 0) + 1);
 }
 
+/* The old tree with the part that JobUpdate has admitted as it is now: the rest
+ * is for validation to judge.
+ */
+static const struct json *
+with_admitted(struct request *q,
+              const struct json *tree,
+              const struct json *old_tree)
+{
+    const bool is_job = q->route.kind == &job_kind;
+    struct json *base = json_copy(q->arena, old_tree);
+    struct json *spec = json_copy(q->arena, json_get(old_tree, "spec"));
+
+    if (is_job)
+        json_set(q->arena,
+                 spec,
+                 "template",
+                 json_get_path(tree, "spec.template"));
+    else if (json_get(spec, "nodeName") == NULL)
+        spec = json_get(tree, "spec");
+    else
+        keep_field(q, spec, json_get(tree, "spec"), "activeDeadlineSeconds");
+    json_set(q->arena, base, "spec", spec);
+    return base;
+}
+
 static bool
 validate(struct request *q,
          const struct json *tree,
@@ -245,6 +270,8 @@ validate(struct request *q,
     const struct kind *kind = q->route.kind;
     struct causes causes;
 
+    if (q->is_update_admitted)
+        old_tree = with_admitted(q, tree, old_tree);
     causes_init(&causes, q->arena);
     if (q->route.subresource == SUBRESOURCE_STATUS) {
         if (kind->validate_status != NULL)
@@ -297,7 +324,8 @@ put_changed(struct request *q,
             struct json *tree,
             const struct json *old_tree)
 {
-    const struct object *object = write_put(q, txn, tree, old_tree);
+    const struct object *object =
+        quota_put(q, txn) ? write_put(q, txn, tree, old_tree) : NULL;
 
     if (object != NULL)
         reply_object(&q->reply, 200, object);

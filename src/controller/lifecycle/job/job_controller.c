@@ -12,6 +12,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_update.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -40,6 +41,7 @@
 struct memory {
     struct job_pod_counts *counts;
     int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
+    bool is_updated; /* all its pods are as it says since it was updated */
 };
 
 struct job_controller {
@@ -147,8 +149,8 @@ forget_if_quiet(struct job_controller *c,
 
     if (job_completions(job) == 1 && !job_is_work_queue(job)
         && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0
-        && m->counts->n_expected == 0 && m->counts->refusals == 0
-        && m->counts->refusal == NULL)
+        && m->is_updated && m->counts->n_expected == 0
+        && m->counts->refusals == 0 && m->counts->refusal == NULL)
         forget(c, key);
 }
 
@@ -214,6 +216,19 @@ on_refused(const struct object *job,
 }
 
 static void
+on_updated(const struct object *job, const char *refusal, void *context)
+{
+    struct job_controller *c = context;
+    char key[OBJECT_KEY_SIZE];
+    struct memory *m;
+
+    object_key(job, key);
+    m = map_find(c->memories, key);
+    if (m != NULL && (refusal != NULL || m->counts->refusal != NULL))
+        job_pod_counts_set_refusal(m->counts, refusal);
+}
+
+static void
 on_pass_done(const struct object *job, bool has_failed, void *context)
 {
     struct job_controller *c = context;
@@ -241,6 +256,19 @@ create_pods(struct job_controller *c,
         job_pod_counts_expect(counts, pod->index, pod->attempt, until_us);
         job_sync_create(sync, pod);
     }
+}
+
+/* All pods are looked at once after the Job was updated, and again when one
+ * comes that was made by what it said before.
+ */
+static void
+update_pods(struct job_sync *sync, struct memory *m, const struct object *job)
+{
+    if (!m->is_updated
+        && string_map_find(&job->meta->annotations, ANNOTATION_UPDATE) != NULL)
+        m->is_updated = job_sync_update_pods(sync, PODS_AT_A_TIME) == 0;
+    else
+        m->is_updated = true;
 }
 
 /* A pod that came and went while the watch was interrupted is never seen, and
@@ -330,6 +358,8 @@ work_on_job(const char *key, void *context)
     create_pods(c, sync, m->counts, &plan);
     if (plan.delete_active)
         job_sync_delete_active(sync);
+    else
+        update_pods(sync, m, job);
     if (plan.n_remove > 0)
         job_sync_remove_pods(sync, plan.n_remove);
     if (plan.hold_waiting || plan.release_waiting)
@@ -347,6 +377,15 @@ work_on_job(const char *key, void *context)
 /* ---- What changes ---- */
 
 static void
+note_update(struct job_controller *c, const char *key)
+{
+    struct memory *m = map_find(c->memories, key);
+
+    if (m != NULL)
+        m->is_updated = false;
+}
+
+static void
 on_job(const struct object *old_object,
        const struct object *new_object,
        void *context)
@@ -356,6 +395,9 @@ on_job(const struct object *old_object,
 
     object_key(new_object ? new_object : old_object, key);
     job_log_job(old_object, new_object);
+    if (old_object != NULL && new_object != NULL
+        && !job_update_is_current(old_object->meta, new_object->meta))
+        note_update(c, key);
     if (new_object == NULL)
         forget(c, key);
     else if (object_cache_has_synced(c->cache))
@@ -389,6 +431,9 @@ note_pod_change(struct job_controller *c,
         job_pod_counts_see(m->counts, job_of(job), pod_of(new_pod));
     else if (m != NULL)
         job_pod_counts_see_gone(m->counts, job_of(job), pod_of(old_pod));
+    if (m != NULL && new_pod != NULL
+        && !job_update_is_current(new_pod->meta, job->meta))
+        m->is_updated = false;
 }
 
 static void
@@ -441,6 +486,7 @@ job_controller_new(struct loop *loop,
         .cache = cache,
         .event_recorder = c->event_recorder,
         .refused = on_refused,
+        .updated = on_updated,
         .done = on_pass_done,
         .context = c,
     };

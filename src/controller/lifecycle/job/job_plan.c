@@ -285,7 +285,7 @@ plan_interruption(const struct job *job,
         job_report_requeued(report, before);
 }
 
-/* No new pods, and none of those that wait gets a node; what has one goes on. */
+/* Held, or not to begin yet: no new pods, and none of those that wait gets a node; what has one goes on. */
 static void
 plan_hold(const struct job *job,
           const struct job_pod_counts *t,
@@ -334,16 +334,16 @@ job_plan(const struct job *job,
     } else {
         if (job_pod_counts_excuses(job))
             plan_interruption(job, t, &report, &plan);
-        else if (job_is_held(job))
+        else if (job_is_held(job) || job->spec.begin_at_us > now_us)
             plan_hold(job, t, &plan);
-        else if (job->spec.begin_at_us > now_us)
-            plan.wake_after_us = job->spec.begin_at_us - now_us;
         else if (backoff > 0)
             plan.wake_after_us = backoff;
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
-        plan.release_waiting = t->held > 0 && !job_is_held(job);
+        plan.release_waiting =
+            t->held > 0 && !job_is_held(job) && job->spec.begin_at_us <= now_us;
         wake_at_deadline(job, now_us, &plan);
+        wake_after(&plan, job->spec.begin_at_us - now_us);
         if (has_started(job, t))
             job_report_start(&report, t->began_us);
     }

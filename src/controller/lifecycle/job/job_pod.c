@@ -132,6 +132,7 @@ make_meta(struct arena *arena,
     copy_annotation(arena, meta, job, ANNOTATION_JOB_NAME);
     copy_annotation(arena, meta, job, ANNOTATION_ELIGIBLE_AT);
     copy_annotation(arena, meta, job, ANNOTATION_REPELS);
+    copy_annotation(arena, meta, job, ANNOTATION_UPDATE);
     json_set(arena, meta, "ownerReferences", owner_of(arena, job));
     return meta;
 }

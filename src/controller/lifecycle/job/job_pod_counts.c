@@ -234,14 +234,20 @@ give_up(struct job_pod_counts *t, int64_t index, int64_t attempt)
 }
 
 void
+job_pod_counts_set_refusal(struct job_pod_counts *t, const char *words)
+{
+    free(t->refusal);
+    t->refusal = words != NULL ? xstrdup(words) : NULL;
+}
+
+void
 job_pod_counts_refuse(struct job_pod_counts *t,
                       int64_t index,
                       int64_t attempt,
                       const char *words)
 {
     give_up(t, index, attempt);
-    free(t->refusal);
-    t->refusal = xstrdup(words);
+    job_pod_counts_set_refusal(t, words);
 }
 
 void

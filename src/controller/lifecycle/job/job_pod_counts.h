@@ -97,6 +97,8 @@ void job_pod_counts_expect(struct job_pod_counts *counts,
                            int64_t index,
                            int64_t attempt,
                            int64_t until_us);
+void job_pod_counts_set_refusal(struct job_pod_counts *counts,
+                                const char *words);
 void job_pod_counts_refuse(struct job_pod_counts *counts,
                            int64_t index,
                            int64_t attempt,

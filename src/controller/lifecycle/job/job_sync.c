@@ -11,6 +11,7 @@
 #include "controller/lifecycle/job/pods_to_remove.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_update.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -320,6 +321,68 @@ job_sync_hold_waiting(struct job_sync *sync, bool is_held)
                              sync->job->meta->uid,
                              hold_pod,
                              &h);
+}
+
+/* ---- Pods of a Job that was updated ---- */
+
+struct updating {
+    struct job_sync *sync;
+    unsigned count, limit;
+};
+
+/* A pod is refused what a quota does not allow: that is why the Job waits. */
+static void
+on_updated(const struct client_reply *reply, void *context)
+{
+    struct job_sync *sync = context;
+    struct error err = {0};
+
+    if (check_written(sync, reply))
+        sync->settings->updated(sync->job, NULL, sync->settings->context);
+    else if (reply->code == 403 && client_reply_error(reply, &err) < 0)
+        sync->settings->updated(sync->job, err.text, sync->settings->context);
+    end_call(sync);
+}
+
+/* With its revision: a pod that is given a node meanwhile is looked at again. */
+static void
+update_pod(const struct object *pod, void *context)
+{
+    struct updating *u = context;
+    const struct object *job = u->sync->job;
+    struct arena *arena;
+    struct client_request request = {
+        .verb = CLIENT_REPLACE,
+        .kind = &pod_kind,
+        .namespace = pod->meta->namespace,
+        .name = pod->meta->name,
+    };
+
+    if (u->count == u->limit || !is_live(pod)
+        || job_update_is_current(pod->meta, job->meta))
+        return;
+    arena = arena_new(0);
+    request.body = object_tree(pod, arena);
+    job_update_pod(arena, request.body, object_tree(job, arena));
+    u->count++;
+    u->sync->calls++;
+    client_call(u->sync->settings->client,
+                arena,
+                &request,
+                on_updated,
+                u->sync);
+}
+
+unsigned
+job_sync_update_pods(struct job_sync *sync, unsigned limit)
+{
+    struct updating u = {.sync = sync, .limit = limit};
+
+    object_cache_visit_owned(sync->settings->cache,
+                             sync->job->meta->uid,
+                             update_pod,
+                             &u);
+    return u.count;
 }
 
 /* ---- Pods that are more than wanted ---- */

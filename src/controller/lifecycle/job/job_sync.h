@@ -24,8 +24,9 @@ struct json;
 struct object;
 struct object_cache;
 
-/* Refused: the pod of that number could not be made, in the API's words. Done: with all calls;
- * has_failed wants another look.
+/* Refused: the pod of that number could not be made, in the API's words; updated:
+ * one that waits was made what the Job says by now (NULL), or could not be. Done:
+ * with all calls; has_failed wants another look.
  */
 struct job_sync_settings {
     struct client *client;
@@ -35,6 +36,9 @@ struct job_sync_settings {
                     int64_t index,
                     int64_t attempt,
                     const char *words,
+                    void *context);
+    void (*updated)(const struct object *job,
+                    const char *refusal,
                     void *context);
     void (*done)(const struct object *job, bool has_failed, void *context);
     void *context;
@@ -56,6 +60,12 @@ void job_sync_remove_pods(struct job_sync *sync, int64_t n);
  * given a node meanwhile is left alone.
  */
 void job_sync_hold_waiting(struct job_sync *sync, bool is_held);
+
+/* Makes of the live pods what the Job says by now those that are as it said
+ * before; one that changes meanwhile is left for the next look. Returns how many
+ * they are, at most `limit`.
+ */
+unsigned job_sync_update_pods(struct job_sync *sync, unsigned limit);
 
 void job_sync_write(struct job_sync *sync,
                     struct arena *arena TAKES,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/job/job_update.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -70,7 +71,8 @@ is_same_pod(const struct pod *x, const struct pod *y)
     const int64_t *until_y = y->spec.active_deadline_seconds;
 
     return pod_is_finished(x) == pod_is_finished(y)
-           && (until_x == NULL) == (until_y == NULL);
+           && (until_x == NULL) == (until_y == NULL)
+           && job_update_is_current(&x->meta, &y->meta);
 }
 
 /* Claims may grow; of the others it counts that they are there. */

@@ -4,6 +4,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "lib/allocator/allocator.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
@@ -12,6 +13,7 @@ make_binding(struct arena *arena, const struct bind_member *m)
 {
     const struct pod_view *pod = m->pod;
     struct json *body = json_object(arena), *meta, *target;
+    const char *update;
 
     json_set_string(arena, body, "apiVersion", "v1");
     json_set_string(arena, body, "kind", "Binding");
@@ -20,6 +22,12 @@ make_binding(struct arena *arena, const struct bind_member *m)
     json_set_string(arena, meta, "namespace", pod->namespace);
     if (pod->uid != NULL)
         json_set_string(arena, meta, "uid", pod->uid);
+    update = string_map_find(&pod->pod->meta.annotations, ANNOTATION_UPDATE);
+    if (update != NULL)
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        ANNOTATION_UPDATE,
+                        update);
     target = json_make_object(arena, body, "target");
     json_set_string(arena, target, "kind", "Node");
     json_set_string(arena, target, "name", m->node_name);

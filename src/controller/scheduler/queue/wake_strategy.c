@@ -9,6 +9,8 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/pod_group.h"
+#include "lib/api/job/job_update.h"
+#include "lib/api/object/object.h"
 
 static bool
 ask_hint(const struct profile *profile,
@@ -61,6 +63,17 @@ ask_plugin(const struct profile_entry *e,
     return WAKE_SKIP;
 }
 
+/* Its Job has changed, and it with it: what rejected it may not any more. */
+static bool
+is_updated_by_job(const struct cluster_event *event,
+                  const struct object *old_object,
+                  const struct object *new_object)
+{
+    return event->resource == EVENT_POD && old_object != NULL
+           && new_object != NULL
+           && !job_update_is_current(old_object->meta, new_object->meta);
+}
+
 const struct pod_view *
 wake_strategy_pod(const struct queued_pod *p)
 {
@@ -81,6 +94,9 @@ wake_strategy(const struct queued_pod *p,
 
     if (rejectors == 0)
         return WAKE_AFTER_BACKOFF;
+    if (is_updated_by_job(event, old_object, new_object)
+        && pod_view_is_of(p->pod, new_object))
+        return WAKE_NOW;
     if (event->resource == EVENT_WILDCARD)
         return new_object == NULL || pod_view_is_of(p->pod, new_object)
                    ? WAKE_AFTER_BACKOFF

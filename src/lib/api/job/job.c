@@ -570,6 +570,7 @@ static const char *const operator_fields[] = {
     "metadata.resourceVersion",
     "metadata.generation",
     "spec.suspend",
+    "spec.template.spec.activeDeadlineSeconds",
     "spec.template.spec.priority",
     "spec.template.spec.priorityClassName",
     NULL,

@@ -277,6 +277,8 @@ static const struct field node_status_fields[] = {
              "what they hold is not free.")),
     OBJECT("scratch", node_status, scratch, node_scratch, OPTIONAL | KILN,
         HELP("Where and how much storage volumes can be made of here.")),
+    LIST(STRING, "agentFeatures", node_status, agent_features, KILN,
+        HELP("What its agent can do that one of the release before cannot.")),
 };
 static RECORD(node_status, node_status, "io.k8s.api.core.v1.NodeStatus",
        MESSAGE("capacity allocatable phase conditions addresses "
@@ -412,6 +414,15 @@ node_is_fenced(const struct node *node)
 {
     for (unsigned i = 0; i < node->spec.taints.count; i++)
         if (strcmp(node->spec.taints.items[i].key, TAINT_OUT_OF_SERVICE) == 0)
+            return true;
+    return false;
+}
+
+bool
+node_has_feature(const struct node *node, const char *name)
+{
+    for (unsigned i = 0; i < node->status.agent_features.count; i++)
+        if (strcmp(node->status.agent_features.items[i], name) == 0)
             return true;
     return false;
 }

@@ -85,6 +85,7 @@ struct node_status {
     const struct json *topology;        /* as it came, or NULL */
     MAP_OF(struct remnant) remnants;    /* by the uid of the pod */
     const struct node_scratch *scratch; /* NULL: none is offered */
+    LIST_OF(const char *) agent_features;
 };
 
 struct node {
@@ -124,6 +125,12 @@ const struct remnant *node_find_remnant(const struct node *node,
 /* Fenced: an administrator said that nothing runs there (kctl fence). */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);
+
+/* Whether its agent said that it can do that: it takes another time limit for a
+ * pod that runs.
+ */
+#define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
+bool node_has_feature(const struct node *node, const char *name);
 
 /* Of its scratch directory; 0: it has none. */
 int64_t node_scratch_bytes(const struct node *node);

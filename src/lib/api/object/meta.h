@@ -133,27 +133,37 @@ void meta_redact(struct arena *arena, struct json *object);
     "batch.kubernetes.io/job-index-ignored-failure-count"
 /* On pods, from the Job's template: "slurm" for variables as Slurm's jobs have.
  */
-#define ANNOTATION_VARIABLES   "kiln.hpc/variables"
-#define ANNOTATION_PIDS        "kiln.hpc/pids-limit" /* on pods: of processes */
-#define ANNOTATION_SURPLUS     "kiln.hpc/surplus" /* on pods: more than wanted */
+#define ANNOTATION_VARIABLES     "kiln.hpc/variables"
+#define ANNOTATION_PIDS          "kiln.hpc/pids-limit" /* on pods: of processes */
+#define ANNOTATION_SURPLUS       "kiln.hpc/surplus" /* on pods: more than wanted */
 /* When it could have been placed first, with microseconds: on Jobs and pods,
  * written by admission; pods of a Job have the Job's.
  */
-#define ANNOTATION_ELIGIBLE_AT "kiln.hpc/eligible-at"
+#define ANNOTATION_ELIGIBLE_AT   "kiln.hpc/eligible-at"
+/* On Jobs and their pods: how often the Job's template has changed since it was
+ * made (job_update.h); written by admission.
+ */
+#define ANNOTATION_UPDATE        "kiln.hpc/update"
+/* On templates and pods: what stands for ksub's -n, and for -c of a job that was
+ * updated.
+ */
+#define ANNOTATION_TASKS         "kiln.hpc/tasks"
+#define ANNOTATION_CPUS_PER_TASK "kiln.hpc/cpus-per-task"
+#define ANNOTATION_COMMENT       "kiln.hpc/comment" /* ksub --comment */
 /* Says which pods a pod's affinity terms see: everybody's, or its owner's
  * alone. On pods and Jobs of administrators.
  */
-#define ANNOTATION_REPELS      "kiln.hpc/repels"
-#define REPELS_ALL             "all"
-#define REPELS_OWNER           "owner"
+#define ANNOTATION_REPELS        "kiln.hpc/repels"
+#define REPELS_ALL               "all"
+#define REPELS_OWNER             "owner"
 /* Keep claims and volumes while somebody uses them. */
-#define FINALIZER_CLAIM        "kubernetes.io/pvc-protection"
-#define FINALIZER_VOLUME       "kubernetes.io/pv-protection"
-#define TAINT_NOT_READY        "node.kubernetes.io/not-ready"
-#define TAINT_UNREACHABLE      "node.kubernetes.io/unreachable"
-#define TAINT_HOOK_FAILED      "kiln.hpc/hook-failed"
-#define TAINT_CHECK_FAILED     "kiln.hpc/self-check-failed"
-#define TAINT_HARDWARE_MISSING "kiln.hpc/hardware-missing"
-#define TAINT_UNSCHEDULABLE    "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL          "kiln.hpc/virtual" /* a given topology */
-#define TAINT_NOT_APPROVED     "kiln.hpc/not-approved"
+#define FINALIZER_CLAIM          "kubernetes.io/pvc-protection"
+#define FINALIZER_VOLUME         "kubernetes.io/pv-protection"
+#define TAINT_NOT_READY          "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE        "node.kubernetes.io/unreachable"
+#define TAINT_HOOK_FAILED        "kiln.hpc/hook-failed"
+#define TAINT_CHECK_FAILED       "kiln.hpc/self-check-failed"
+#define TAINT_HARDWARE_MISSING   "kiln.hpc/hardware-missing"
+#define TAINT_UNSCHEDULABLE      "node.kubernetes.io/unschedulable"
+#define TAINT_VIRTUAL            "kiln.hpc/virtual" /* a given topology */
+#define TAINT_NOT_APPROVED       "kiln.hpc/not-approved"

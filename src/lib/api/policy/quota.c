@@ -547,13 +547,15 @@ charge(struct arena *arena,
         struct quantity limit = {0}, before = {0}, after;
         char text[QUANTITY_TEXT_SIZE];
 
-        if (t == NULL || quantity_sign(&t->amount) == 0)
+        if (t == NULL || quantity_sign(&t->amount) == 0
+            || json_get(used, names[i]) == NULL)
             continue;
         quantity_parse(check_text(hard, names[i]), &limit);
         quantity_parse(check_text(used, names[i]), &before);
         after = before;
         quantity_add(&after, &t->amount);
-        if (quantity_compare(&after, &limit) > 0) {
+        if (quantity_sign(&t->amount) > 0
+            && quantity_compare(&after, &limit) > 0) {
             add_pair(&e.requested, names[i], &t->amount);
             add_pair(&e.used, names[i], &before);
             add_pair(&e.limited, names[i], &limit);
@@ -578,8 +580,10 @@ uncounted(struct arena *arena,
 
     for (uint32_t i = 0; i < json_count(hard); i++) {
         const char *name = hard->members[i].name;
+        const struct quota_amount *t = find(taken, name);
 
-        if (find(taken, name) != NULL && json_get(used, name) == NULL)
+        if (t != NULL && quantity_sign(&t->amount) >= 0
+            && json_get(used, name) == NULL)
             strbuf_printf(&names, "%s%s", names.length > 0 ? "," : "", name);
     }
     if (names.length == 0)
@@ -590,14 +594,32 @@ uncounted(struct arena *arena,
                         names.text);
 }
 
+static void
+subtract_usage(struct quota_amounts *amounts,
+               const struct kind *kind,
+               const struct json *object,
+               int64_t now_us)
+{
+    struct quota_amounts had;
+
+    quota_amounts_init(&had, amounts->arena);
+    quota_add_usage(&had, kind, object, now_us);
+    for (unsigned i = 0; i < had.count; i++)
+        quota_amounts_subtract(amounts,
+                               had.items[i].name,
+                               &had.items[i].amount);
+}
+
 const struct json *
 quota_charge(struct arena *arena,
              const struct json *quota,
              const struct kind *kind,
              const struct json *object,
+             const struct json *old,
              int64_t now_us,
              const char **ret_why)
 {
+    const bool covers = quota_covers(quota, kind, object);
     const struct json *hard = json_get_path(quota, "status.hard");
     const struct json *before = json_get_path(quota, "status.used");
     struct json *used =
@@ -605,12 +627,18 @@ quota_charge(struct arena *arena,
     struct quota_amounts taken;
     const char *words;
 
-    if (!quota_covers(quota, kind, object))
+    if (old != NULL && !quota_covers(quota, kind, old))
+        old = NULL;
+    if (!covers && old == NULL)
         return before;
     quota_amounts_init(&taken, arena);
-    quota_add_usage(&taken, kind, object, now_us);
-    words = kind == &pod_kind ? missing(arena, hard, json_get(object, "spec"))
-                              : NULL;
+    if (covers)
+        quota_add_usage(&taken, kind, object, now_us);
+    if (old != NULL)
+        subtract_usage(&taken, kind, old, now_us);
+    words = kind == &pod_kind && covers
+                ? missing(arena, hard, json_get(object, "spec"))
+                : NULL;
     if (words != NULL)
         words = arena_printf(arena,
                              "failed quota: %s: %s",

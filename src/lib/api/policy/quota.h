@@ -54,14 +54,16 @@ bool quota_covers(const struct json *quota,
                   const struct kind *kind,
                   const struct json *object);
 
-/* The status.used that the quota has with the object. NULL: `ret_why` says, in
- * upstream's words, what is missing or exceeded. The used of before when the
- * object takes nothing that is limited.
+/* The status.used that the quota has with the object, in the place of `old`, or
+ * NULL. NULL: `ret_why` says, in upstream's words, what is missing or exceeded;
+ * that an object takes less exceeds nothing. The used of before when the object
+ * takes nothing that is limited.
  */
 const struct json *quota_charge(struct arena *arena,
                                 const struct json *quota,
                                 const struct kind *kind,
                                 const struct json *object,
+                                const struct json *old,
                                 int64_t now_us,
                                 const char **ret_why);
 

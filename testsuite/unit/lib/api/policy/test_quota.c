@@ -70,6 +70,7 @@ START_TEST(a_pod_is_charged_or_told_why_not)
                                                tree(arena, charges[i].quota),
                                                &pod_kind,
                                                tree(arena, charges[i].pod),
+                                               NULL,
                                                0,
                                                &why);
 

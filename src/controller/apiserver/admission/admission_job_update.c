@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_job_update.c - a Job's template changes as long as none of its pods
+ * has a node, and its time limit afterwards
+ *
+ * Upstream never lets it, so this is a rule of Kiln's: what it admits is no
+ * change to validation, and what it does not is judged there. The job controller
+ * changes the pods that wait; a binding of one that it has not come to yet is
+ * refused (bind.c), so that which of the two came first is known here.
+ */
+#include <string.h>
+
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/admission/update_refusal.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_update.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/json/json.h"
+
+static bool
+refuse(struct request *q, const struct json *tree, const char *why)
+{
+    return admission_refuse(q, tree, "JobUpdate", why);
+}
+
+static bool
+is_suspended(const struct object *old_object, const struct json *tree)
+{
+    return job_of(old_object)->spec.suspend
+           || json_is_true(json_get_path(tree, "spec.suspend"));
+}
+
+/* Pods of a Job that is suspended end and are made anew: then upstream's rules
+ * are enough.
+ */
+bool
+job_update_admit(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    const struct json *old = request_old_tree(q, old_object);
+    const struct json *was = json_get_path(old, "spec.template");
+    const struct json *is = json_get_path(tree, "spec.template");
+    enum job_update what;
+    const char *why;
+
+    if (q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    job_update_keep_number(q->arena, tree, old);
+    what = is != was ? job_update_compare(q->arena, is, was) : JOB_UPDATE_NONE;
+    if (what == JOB_UPDATE_NONE || what == JOB_UPDATE_OTHER)
+        return true;
+    why = update_refusal(q->server,
+                         q->principal,
+                         old_object,
+                         what,
+                         json_get(is, "spec"),
+                         q->arena);
+    if (why != NULL)
+        return is_suspended(old_object, tree) || refuse(q, tree, why);
+    job_update_count(q->arena, tree, old);
+    q->is_update_admitted = true;
+    return true;
+}
+
+static const struct object *
+find_job(struct request *q, const struct object *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const struct object *job = owner != NULL ? store_find(q->server->store,
+                                                          STORE_PENDING,
+                                                          &job_kind,
+                                                          pod->meta->namespace,
+                                                          owner->name)
+                                             : NULL;
+
+    return job != NULL && meta_is_controlled_by(pod->meta, job) ? job : NULL;
+}
+
+/* The job controller makes a pod what its Job says by now. Of one that has a
+ * node validation lets nothing but the time limit change.
+ */
+bool
+pod_update_admit(struct request *q,
+                 struct json *tree,
+                 const struct object *old_object)
+{
+    const char *number =
+        json_get_text(json_get_path(tree, "metadata.annotations"),
+                      ANNOTATION_UPDATE);
+    const char *was =
+        string_map_find(&old_object->meta->annotations, ANNOTATION_UPDATE);
+    const struct object *job;
+    const char *wanted;
+
+    if (q->principal->type != PRINCIPAL_LIFECYCLE
+        || q->route.subresource != SUBRESOURCE_NONE || number == NULL
+        || (was != NULL && strcmp(was, number) == 0))
+        return true;
+    job = find_job(q, old_object);
+    wanted = job != NULL
+                 ? string_map_find(&job->meta->annotations, ANNOTATION_UPDATE)
+                 : NULL;
+    if (wanted == NULL || strcmp(wanted, number) != 0)
+        return refuse(q, tree, "its Job has changed again");
+    q->is_update_admitted = true;
+    return true;
+}

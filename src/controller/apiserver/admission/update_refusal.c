@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/admission/update_refusal.h"
+
+#include <stdint.h>
+
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+/* Of the pods of a Job that have a node and have not ended. */
+struct placed {
+    const struct apiserver *server;
+    const char *node; /* that of one of them, or NULL */
+    const char
+        *old_agent; /* a node whose agent keeps the limit it began with */
+};
+
+static bool
+visit(const struct object *object, void *context)
+{
+    struct placed *p = context;
+    const struct pod *pod = pod_of(object);
+    const char *name = pod->spec.node_name;
+    const struct object *node;
+
+    if (name == NULL || name[0] == '\0' || pod_is_finished(pod))
+        return true;
+    p->node = name;
+    node = store_find(p->server->store, STORE_PENDING, &node_kind, NULL, name);
+    if (node != NULL
+        && !node_has_feature(node_of(node), NODE_FEATURE_CHANGED_LIMIT))
+        p->old_agent = name;
+    return true;
+}
+
+/* None is more than any. */
+static bool
+is_raised(const struct job *job, const struct json *spec)
+{
+    const int64_t *was = job->spec.template_.spec->active_deadline_seconds;
+    const struct json *is = json_get(spec, "activeDeadlineSeconds");
+
+    if (was == NULL)
+        return false;
+    return !json_is(is, JSON_NUMBER)
+           || json_get_int(spec, "activeDeadlineSeconds", 0) > *was;
+}
+
+const char *
+update_refusal(const struct apiserver *server,
+               const struct principal *principal,
+               const struct object *job,
+               enum job_update what,
+               const struct json *spec,
+               struct arena *arena)
+{
+    struct placed p = {.server = server};
+
+    if (job_is_finished(job_of(job)))
+        return "it has ended already";
+    store_visit_index(server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      job->meta->uid,
+                      visit,
+                      &p);
+    if (p.node == NULL)
+        return NULL;
+    if (what != JOB_UPDATE_LIMIT)
+        return arena_printf(arena,
+                            "it has a node already (%s), and is what it was "
+                            "placed as; only its time limit can still change",
+                            p.node);
+    if (principal->type == PRINCIPAL_USER && is_raised(job_of(job), spec))
+        return "it runs, and the time limit of a running job is raised by "
+               "operators and administrators; you may lower it";
+    if (p.old_agent != NULL)
+        return arena_printf(arena,
+                            "the agent of node %s is of a former release, and "
+                            "keeps the time limit that the job began with, "
+                            "until the agent is upgraded",
+                            p.old_agent);
+    return NULL;
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/job_update_patch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/admission/update_refusal.h"
+#include "controller/apiserver/verbs/job_change.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_update.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/merge.h"
+
+#define GPU        "kiln.hpc/gpu"
+#define LIMIT      "activeDeadlineSeconds"
+#define MOST_CPUS  1000000
+#define MOST_BYTES (INT64_C(1) << 60)
+#define MOST_TEXT  1024
+
+/* ---- The request ---- */
+
+static const struct update_field {
+    const char *name;
+    enum json_type type;
+    int64_t least, most; /* of a number; of a text its length */
+} fields[] = {
+    {"beginTime", JSON_STRING, 1, 64},
+    {"comment", JSON_STRING, 0, MOST_TEXT},
+    {"cpusPerTask", JSON_NUMBER, 1, MOST_CPUS},
+    {"gpuType", JSON_STRING, 0, 63},
+    {"gpus", JSON_NUMBER, 0, 1024},
+    {"memoryBytes", JSON_NUMBER, 1, MOST_BYTES},
+    {"memoryPerCPUBytes", JSON_NUMBER, 1, MOST_BYTES},
+    {"name", JSON_STRING, 1, MOST_TEXT},
+    {"partition", JSON_STRING, 1, MOST_TEXT},
+    {"priority", JSON_NUMBER, INT32_MIN, INT32_MAX},
+    {"priorityClassName", JSON_STRING, 1, 253},
+    {"tasks", JSON_NUMBER, 1, MOST_CPUS},
+    {"timeLimitSeconds", JSON_NUMBER, 0, INT32_MAX},
+};
+
+static const struct update_field *
+find_field(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+static int
+check_field(const char *name, const struct json *value, struct error *err)
+{
+    const struct update_field *f = find_field(name);
+    int64_t size = 0;
+
+    if (f == NULL)
+        return error_set(err, -EINVAL, "update: '%.64s' is no field", name);
+    if (f->type == JSON_STRING && json_is(value, JSON_STRING))
+        size = (int64_t)strlen(json_text(value));
+    else if (f->type != JSON_NUMBER || !json_is(value, JSON_NUMBER)
+             || json_to_int(value, &size) < 0)
+        return error_set(err,
+                         -EINVAL,
+                         "update.%s: a %s is expected",
+                         name,
+                         f->type == JSON_STRING ? "text" : "whole number");
+    if (size >= f->least && size <= f->most)
+        return 0;
+    return error_set(
+        err,
+        -EINVAL,
+        "update.%s: %s from %" PRId64 " to %" PRId64 " is expected",
+        name,
+        f->type == JSON_STRING ? "a text with a length" : "a number",
+        f->least,
+        f->most);
+}
+
+int
+job_update_patch_check(const struct json *update, struct error *err)
+{
+    const char *begin = json_get_text(update, "beginTime");
+    int64_t us;
+
+    if (!json_is(update, JSON_OBJECT) || json_count(update) == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "\"update\" says what is to change, such as "
+                         "{\"timeLimitSeconds\": 7200}");
+    for (uint32_t i = 0; i < json_count(update); i++) {
+        int r =
+            check_field(update->members[i].name, update->members[i].value, err);
+
+        if (r < 0)
+            return r;
+    }
+    if (begin != NULL && time_parse(begin, &us) < 0)
+        return error_set(err,
+                         -EINVAL,
+                         "update.beginTime: a time such as "
+                         "2026-12-24T18:00:00Z is expected");
+    if (json_get(update, "memoryBytes") != NULL
+        && json_get(update, "memoryPerCPUBytes") != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "update: memoryBytes and memoryPerCPUBytes exclude "
+                         "each other");
+    return 0;
+}
+
+/* ---- The template ---- */
+
+/* A job that is being changed. */
+struct edit {
+    struct arena *arena;
+    const struct json *update;
+    struct json *template_;
+    struct json *spec; /* of its pod */
+    const char *refusal;
+};
+
+static bool
+has(const struct edit *e, const char *name)
+{
+    return json_get(e->update, name) != NULL;
+}
+
+static void
+annotate(struct arena *arena,
+         struct json *object,
+         const char *name,
+         const char *value)
+{
+    struct json *meta = json_make_object(arena, object, "metadata");
+
+    if (value != NULL && value[0] != '\0')
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        name,
+                        value);
+    else if (json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), name);
+}
+
+static void
+edit_limit(struct edit *e)
+{
+    const int64_t seconds = json_get_int(e->update, "timeLimitSeconds", 0);
+
+    if (seconds > 0)
+        json_set_int(e->arena, e->spec, LIMIT, seconds);
+    else
+        json_remove(e->spec, LIMIT);
+}
+
+static struct json *
+resources_of(struct edit *e)
+{
+    struct json *first = json_at(json_get(e->spec, "containers"), 0);
+
+    return json_make_object(e->arena, first, "resources");
+}
+
+/* Request and limit are the same, as ksub has them. NULL: none. */
+static void
+set_amount(struct edit *e, const char *name, struct json *value)
+{
+    static const char *const lists[] = {"limits", "requests"};
+    struct json *resources = resources_of(e);
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        if (value != NULL)
+            json_set(e->arena,
+                     json_make_object(e->arena, resources, lists[i]),
+                     name,
+                     value);
+        else if (json_get(resources, lists[i]) != NULL)
+            json_remove(json_get(resources, lists[i]), name);
+}
+
+static int64_t
+amount_of(struct edit *e, const char *name)
+{
+    const char *text =
+        json_get_text(json_get(resources_of(e), "requests"), name);
+
+    return text != NULL ? quantity_text_milli(text) : 0;
+}
+
+static int64_t
+number_in_annotations(const struct edit *e, const char *name)
+{
+    const char *text =
+        json_get_text(json_get_path(e->template_, "metadata.annotations"),
+                      name);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+static void
+annotate_number(struct edit *e, const char *name, int64_t number)
+{
+    annotate(e->arena,
+             e->template_,
+             name,
+             arena_printf(e->arena, "%" PRId64, number));
+}
+
+/* The CPUs are tasks times CPUs of each; what is not said stays. */
+static void
+edit_cpus(struct edit *e)
+{
+    const int64_t milli = amount_of(e, "cpu");
+    int64_t tasks = number_in_annotations(e, ANNOTATION_TASKS);
+    int64_t each;
+
+    if (strcmp(json_path_text(e->spec, "placement.cpuPolicy") != NULL
+                   ? json_path_text(e->spec, "placement.cpuPolicy")
+                   : "",
+               "shared")
+        == 0) {
+        e->refusal = "it has a share of a node's CPUs (--shared), and no "
+                     "tasks or CPUs of its own";
+        return;
+    }
+    tasks = tasks > 0 ? tasks : 1;
+    each = milli / 1000 / tasks;
+    tasks = json_get_int(e->update, "tasks", tasks);
+    each = json_get_int(e->update, "cpusPerTask", each > 0 ? each : 1);
+    if (tasks * each > MOST_CPUS) {
+        e->refusal = "so many CPUs are more than any node has";
+        return;
+    }
+    set_amount(e, "cpu", json_stringf(e->arena, "%" PRId64, tasks * each));
+    if (has(e, "tasks"))
+        annotate_number(e, ANNOTATION_TASKS, tasks);
+    if (has(e, "cpusPerTask"))
+        annotate_number(e, ANNOTATION_CPUS_PER_TASK, each);
+}
+
+static void
+edit_memory(struct edit *e)
+{
+    int64_t bytes = json_get_int(e->update, "memoryBytes", 0);
+    const int64_t each = json_get_int(e->update, "memoryPerCPUBytes", 0);
+    const int64_t cpus = (amount_of(e, "cpu") + 999) / 1000;
+    struct quantity q;
+    char text[QUANTITY_TEXT_SIZE];
+
+    if (each > 0 && each > MOST_BYTES / (cpus > 0 ? cpus : 1)) {
+        e->refusal = "so much memory is more than any node has";
+        return;
+    }
+    if (each > 0)
+        bytes = each * (cpus > 0 ? cpus : 1);
+    q = quantity_of(bytes, QUANTITY_BINARY_SI);
+    quantity_format(&q, text);
+    set_amount(e, "memory", json_string(e->arena, text));
+}
+
+static void
+edit_gpus(struct edit *e)
+{
+    const int64_t gpus = json_get_int(e->update, "gpus", 0);
+    const char *type = json_get_text(e->update, "gpuType");
+    struct json *placement = json_make_object(e->arena, e->spec, "placement");
+
+    set_amount(e,
+               GPU,
+               gpus > 0 ? json_stringf(e->arena, "%" PRId64, gpus) : NULL);
+    if (type != NULL && type[0] != '\0' && gpus > 0)
+        json_set_string(e->arena, placement, "gpuType", type);
+    else
+        json_remove(placement, "gpuType");
+}
+
+/* A number, or a class and no number. */
+static void
+edit_priority(struct edit *e)
+{
+    json_remove(e->spec, "preemptionPolicy");
+    json_remove(e->spec, "priority");
+    if (has(e, "priorityClassName"))
+        json_set_string(e->arena,
+                        e->spec,
+                        "priorityClassName",
+                        json_get_text(e->update, "priorityClassName"));
+    if (has(e, "priority"))
+        json_set_int(e->arena,
+                     e->spec,
+                     "priority",
+                     json_get_int(e->update, "priority", 0));
+}
+
+static void
+edit_template(struct edit *e)
+{
+    if (has(e, "timeLimitSeconds"))
+        edit_limit(e);
+    if (has(e, "tasks") || has(e, "cpusPerTask"))
+        edit_cpus(e);
+    if (has(e, "memoryBytes") || has(e, "memoryPerCPUBytes"))
+        edit_memory(e);
+    if (has(e, "gpus"))
+        edit_gpus(e);
+    if (has(e, "partition"))
+        job_update_set_partition(e->arena,
+                                 e->spec,
+                                 json_get_text(e->update, "partition"));
+    if (has(e, "priority") || has(e, "priorityClassName"))
+        edit_priority(e);
+}
+
+/* ---- The rest of the Job ---- */
+
+static void
+edit_job(const struct edit *e, struct json *job)
+{
+    const char *begin = json_get_text(e->update, "beginTime");
+
+    if (has(e, "timeLimitSeconds"))
+        annotate(e->arena,
+                 job,
+                 ANNOTATION_TIME_LIMIT,
+                 json_get(e->spec, LIMIT) == NULL ? TIME_LIMIT_NONE : NULL);
+    if (has(e, "name"))
+        annotate(e->arena,
+                 job,
+                 ANNOTATION_JOB_NAME,
+                 json_get_text(e->update, "name"));
+    if (has(e, "comment"))
+        annotate(e->arena,
+                 job,
+                 ANNOTATION_COMMENT,
+                 json_get_text(e->update, "comment"));
+    if (begin != NULL)
+        json_set_string(e->arena,
+                        json_make_object(e->arena, job, "spec"),
+                        "beginTime",
+                        begin);
+}
+
+/* A warning before the limit that could never be sent is refused. */
+static const char *
+refuse_warning(const struct edit *e)
+{
+    const int64_t before =
+        json_get_int(json_get_path(e->spec, "execution.signal"),
+                     "secondsBefore",
+                     0);
+    const int64_t limit = json_get_int(e->spec, LIMIT, 0);
+
+    if (!has(e, "timeLimitSeconds") || limit == 0 || before < limit)
+        return NULL;
+    return arena_printf(e->arena,
+                        "its warning signal is sent %" PRId64
+                        " s before its time limit, which would be %" PRId64
+                        " s",
+                        before,
+                        limit);
+}
+
+static struct json *
+refuse(struct job_change_call *c, const char *why)
+{
+    c->words = why;
+    c->is_refused = true;
+    return NULL;
+}
+
+static const char *
+find_refusal(const struct job_change_call *c,
+             enum job_update what,
+             const struct edit *e)
+{
+    return what == JOB_UPDATE_NONE ? NULL
+                                   : update_refusal(c->server,
+                                                    c->principal,
+                                                    c->object,
+                                                    what,
+                                                    e->spec,
+                                                    c->arena);
+}
+
+/* A job that runs was told its name, and when it begins is past. */
+static const char *
+edit_waiting(const struct job_change_call *c, struct edit *e)
+{
+    const char *why = has(e, "name") || has(e, "beginTime")
+                          ? find_refusal(c, JOB_UPDATE_WAITING, e)
+                          : NULL;
+
+    if (has(e, "beginTime") && why != NULL)
+        return why;
+    if (has(e, "name") && why == NULL)
+        annotate(c->arena,
+                 e->template_,
+                 ANNOTATION_JOB_NAME,
+                 json_get_text(e->update, "name"));
+    return NULL;
+}
+
+/* With the Job's revision: what was judged is what is changed. */
+struct json *
+job_update_patch_make(struct job_change_call *c)
+{
+    struct json *old = object_tree(c->object, c->arena);
+    struct json *job = json_dup(c->arena, old);
+    struct edit e = {
+        .arena = c->arena,
+        .update = c->update,
+        .template_ = json_get_path(job, "spec.template"),
+        .spec = json_get_path(job, "spec.template.spec"),
+    };
+    struct json *patch;
+
+    if (job_is_finished(job_of(c->object)))
+        return refuse(c, "has ended already");
+    edit_template(&e);
+    if (e.refusal == NULL)
+        e.refusal = refuse_warning(&e);
+    if (e.refusal == NULL)
+        e.refusal = edit_waiting(c, &e);
+    edit_job(&e, job);
+    if (e.refusal == NULL)
+        e.refusal = find_refusal(
+            c,
+            job_update_compare(c->arena,
+                               e.template_,
+                               json_get_path(old, "spec.template")),
+            &e);
+    if (e.refusal != NULL)
+        return refuse(c, e.refusal);
+    patch = json_merge_diff(c->arena, old, job);
+    c->words = patch != NULL ? "updated" : "is so already";
+    if (patch != NULL)
+        json_set_string(c->arena,
+                        json_make_object(c->arena, patch, "metadata"),
+                        "resourceVersion",
+                        c->object->meta->resource_version);
+    return patch;
+}

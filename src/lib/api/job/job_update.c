@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_update.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/object/check.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+#define LIMIT "activeDeadlineSeconds"
+
+#define REQUIRED_NODES "requiredDuringSchedulingIgnoredDuringExecution"
+
+/* Members of the pod's spec. The policy of preemption is the class's. */
+static const char *const members[] = {
+    LIMIT,
+    "affinity",
+    "nodeSelector",
+    "placement",
+    "preemptionPolicy",
+    "priority",
+    "priorityClassName",
+};
+
+static const char *const annotations[] = {
+    ANNOTATION_CPUS_PER_TASK,
+    ANNOTATION_JOB_NAME,
+    ANNOTATION_TASKS,
+};
+
+/* ---- Parts of trees ---- */
+
+static void
+take(struct arena *arena,
+     struct json *to,
+     const struct json *from,
+     const char *name)
+{
+    struct json *value = json_get(from, name);
+
+    if (value != NULL)
+        json_set(arena, to, name, json_dup(arena, value));
+    else if (to != NULL)
+        json_remove(to, name);
+}
+
+/* Of each container what it asks for; what they run stays. */
+static void
+take_resources(struct arena *arena, struct json *spec, const struct json *from)
+{
+    struct json *list = json_get(spec, "containers");
+    const struct json *others = json_get(from, "containers");
+
+    for (uint32_t i = 0; i < json_count(list) && i < json_count(others); i++)
+        take(arena, json_at(list, i), json_at(others, i), "resources");
+}
+
+static void
+take_annotation(struct arena *arena,
+                struct json *object,
+                const struct json *from,
+                const char *name)
+{
+    const char *value =
+        json_get_text(json_get_path(from, "metadata.annotations"), name);
+    struct json *meta;
+
+    if (value != NULL) {
+        meta = json_make_object(arena, object, "metadata");
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        name,
+                        value);
+        return;
+    }
+    meta = json_get(object, "metadata");
+    if (json_get(json_get(meta, "annotations"), name) == NULL)
+        return;
+    json_remove(json_get(meta, "annotations"), name);
+    if (json_count(json_get(meta, "annotations")) == 0)
+        json_remove(meta, "annotations");
+}
+
+/* ---- Templates ---- */
+
+/* An empty map of annotations is none. */
+static bool
+is_same(struct arena *arena, struct json *template_, const struct json *old)
+{
+    struct json *was = json_dup(arena, old);
+    struct json *sides[] = {template_, was};
+
+    for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+        struct json *meta = json_get(sides[i], "metadata");
+
+        json_remove(meta, "creationTimestamp");
+        if (meta != NULL && json_count(json_get(meta, "annotations")) == 0)
+            json_remove(meta, "annotations");
+        if (meta != NULL && json_count(meta) == 0)
+            json_remove(sides[i], "metadata");
+    }
+    return json_equals(template_, was);
+}
+
+enum job_update
+job_update_compare(struct arena *arena,
+                   const struct json *template_,
+                   const struct json *old)
+{
+    struct json *t = json_dup(arena, template_);
+    struct json *spec = json_get(t, "spec");
+    const struct json *was = json_get(old, "spec");
+
+    if (spec == NULL || was == NULL)
+        return template_ == old || json_equals(template_, old)
+                   ? JOB_UPDATE_NONE
+                   : JOB_UPDATE_OTHER;
+    if (is_same(arena, t, old))
+        return JOB_UPDATE_NONE;
+    take(arena, spec, was, LIMIT);
+    if (is_same(arena, t, old))
+        return JOB_UPDATE_LIMIT;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        take(arena, spec, was, members[i]);
+    take_resources(arena, spec, was);
+    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++)
+        take_annotation(arena, t, old, annotations[i]);
+    return is_same(arena, t, old) ? JOB_UPDATE_WAITING : JOB_UPDATE_OTHER;
+}
+
+/* ---- The number ---- */
+
+static const char *
+number_of(const struct json *object)
+{
+    return json_get_text(json_get_path(object, "metadata.annotations"),
+                         ANNOTATION_UPDATE);
+}
+
+static bool
+is_same_number(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+void
+job_update_keep_number(struct arena *arena,
+                       struct json *job,
+                       const struct json *old)
+{
+    if (!is_same_number(number_of(job), number_of(old)))
+        take_annotation(arena, job, old, ANNOTATION_UPDATE);
+}
+
+void
+job_update_count(struct arena *arena, struct json *job, const struct json *old)
+{
+    const char *was = number_of(old);
+    const int64_t number = was != NULL ? strtoll(was, NULL, 10) : 0;
+    struct json *meta = json_make_object(arena, job, "metadata");
+
+    json_set_string(
+        arena,
+        json_make_object(arena, meta, "annotations"),
+        ANNOTATION_UPDATE,
+        arena_printf(arena, "%" PRId64, number < INT64_MAX ? number + 1 : 1));
+}
+
+bool
+job_update_is_current(const struct meta *pod, const struct meta *job)
+{
+    return is_same_number(
+        string_map_find(&pod->annotations, ANNOTATION_UPDATE),
+        string_map_find(&job->annotations, ANNOTATION_UPDATE));
+}
+
+/* ---- Pods ---- */
+
+void
+job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
+{
+    const struct json *template_ = json_get_path(job, "spec.template");
+    const struct json *wanted = json_get(template_, "spec");
+    struct json *spec = json_get(pod, "spec");
+
+    take_annotation(arena, pod, job, ANNOTATION_UPDATE);
+    take(arena, spec, wanted, LIMIT);
+    if (*check_text(spec, "nodeName") != '\0')
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        take(arena, spec, wanted, members[i]);
+    take_resources(arena, spec, wanted);
+    take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);
+    take_annotation(arena, pod, template_, ANNOTATION_TASKS);
+    take_annotation(arena, pod, job, ANNOTATION_JOB_NAME);
+}
+
+/* ---- The partition ---- */
+
+static bool
+is_of_partition(const struct json *requirement)
+{
+    return strcmp(check_text(requirement, "key"), LABEL_PARTITION) == 0;
+}
+
+/* The list without its requirement of a partition. */
+static struct json *
+other_requirements(struct arena *arena, const struct json *list)
+{
+    struct json *others = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (!is_of_partition(json_at(list, i)))
+            json_append(arena, others, json_dup(arena, json_at(list, i)));
+    return others;
+}
+
+/* A term that nothing is left of would match no node. */
+static struct json *
+other_terms(struct arena *arena, const struct json *terms)
+{
+    struct json *others = json_array(arena);
+
+    for (uint32_t i = 0; i < json_count(terms); i++) {
+        struct json *term = json_dup(arena, json_at(terms, i));
+        struct json *labels =
+            other_requirements(arena, json_get(term, "matchExpressions"));
+
+        if (json_count(labels) > 0)
+            json_set(arena, term, "matchExpressions", labels);
+        else
+            json_remove(term, "matchExpressions");
+        if (json_count(term) > 0)
+            json_append(arena, others, term);
+    }
+    return others;
+}
+
+/* The labels by which ksub of former releases asked for partitions. */
+static void
+remove_labels(struct arena *arena, struct json *spec)
+{
+    struct json *selector = json_get(spec, "nodeSelector");
+    struct json *affinity = json_get(spec, "affinity");
+    struct json *nodes = json_get(affinity, "nodeAffinity");
+    struct json *required = json_get(nodes, REQUIRED_NODES);
+    struct json *terms;
+
+    if (selector != NULL && json_remove(selector, LABEL_PARTITION)
+        && json_count(selector) == 0)
+        json_remove(spec, "nodeSelector");
+    if (required == NULL)
+        return;
+    terms = other_terms(arena, json_get(required, "nodeSelectorTerms"));
+    if (json_count(terms) > 0) {
+        json_set(arena, required, "nodeSelectorTerms", terms);
+        return;
+    }
+    json_remove(nodes, REQUIRED_NODES);
+    if (json_count(nodes) == 0)
+        json_remove(affinity, "nodeAffinity");
+    if (json_count(affinity) == 0)
+        json_remove(spec, "affinity");
+}
+
+void
+job_update_set_partition(struct arena *arena,
+                         struct json *spec,
+                         const char *list)
+{
+    remove_labels(arena, spec);
+    json_set_string(arena,
+                    json_make_object(arena, spec, "placement"),
+                    "partition",
+                    list);
+}
