@@ -342,6 +342,7 @@ node_status_status(struct arena *arena,
 {
     struct json *s = json_object(arena);
     struct json *addresses = json_array(arena);
+    struct json *features = json_array(arena);
 
     add_address(arena, addresses, "Hostname", f->machine->hostname);
     if (f->address != NULL)
@@ -353,6 +354,10 @@ node_status_status(struct arena *arena,
     json_set(arena, s, "nodeInfo", node_info(arena, f->machine));
     json_set(arena, s, "topology", topology_encode(f->topology, arena));
     json_set(arena, s, "scratch", scratch(arena, f));
+    json_append(arena,
+                features,
+                json_string(arena, NODE_FEATURE_CHANGED_LIMIT));
+    json_set(arena, s, "agentFeatures", features);
     return s;
 }
 

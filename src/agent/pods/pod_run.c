@@ -379,11 +379,24 @@ pod_run_wait_for_cores(struct pod_run *s)
     s->waits = true;
 }
 
+static bool
+has_same_limit(const struct object *a, const struct object *b)
+{
+    const int64_t *x = pod_of(a)->spec.active_deadline_seconds;
+    const int64_t *y = pod_of(b)->spec.active_deadline_seconds;
+
+    return (x == NULL) == (y == NULL) && (x == NULL || *x == *y);
+}
+
 void
 pod_run_update(struct pod_run *s, const struct object *pod)
 {
+    const bool has_limit_changed = !has_same_limit(s->pod, pod);
+
     object_unref(s->pod);
     s->pod = object_ref(pod);
+    if (has_limit_changed && s->pidfd >= 0)
+        shepherd_watch_note_limit(s);
     if (pod_is_finished(pod_of(pod)) && s->phase != POD_RUN_DONE)
         note_given_up(s);
     else if (s->phase == POD_RUN_RUNNING && is_unknown(pod))

@@ -49,6 +49,7 @@ struct pod_run {
     int64_t poll_ms;
     struct live_record *live;
     struct deadline deadline;
+    bool is_limit_changed; /* since its shepherd was started */
     struct timer *deadline_timer;
     bool deadline_exceeded;
 
@@ -104,12 +105,14 @@ void pod_start_begin(struct pod_run *s);
 void pod_start_fail(struct pod_run *s, const char *words);
 void pod_start_note(const struct pod_run *s, const char *failure);
 
-/* shepherd_watch.c: until the shepherd ends. Act: does what its deadline and
+/* shepherd_watch.c: until the shepherd ends. Note limit: the pod has another one
+ * than its shepherd was started with. Act: does what its deadline and
  * its deletion demand; look: for the first sign that the job runs; both of a
  * timer.
  */
 void shepherd_watch_begin(struct pod_run *s);
 void shepherd_watch_note_deletion(struct pod_run *s);
+void shepherd_watch_note_limit(struct pod_run *s);
 void shepherd_watch_enforce(void *run);
 void shepherd_watch_poll(void *run);
 

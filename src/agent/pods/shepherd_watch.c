@@ -17,6 +17,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/client/event_recorder.h"
 #include "lib/loop/fdwatch.h"
@@ -28,11 +29,14 @@
 #define LOOK_MOST_MS    250
 #define LOOK_LAST_MS    500
 
-/* By itself; one of an agent before this one does not. */
+/* By itself; one of an agent before this one does not, or keeps none but the one
+ * that it was started with.
+ */
 static bool
 keeps_limit(const struct pod_run *s)
 {
-    return s->live != NULL && s->live->keeps_limit != 0;
+    return s->live != NULL
+           && s->live->keeps_limit >= (s->is_limit_changed ? 2 : 1);
 }
 
 void
@@ -104,6 +108,57 @@ shepherd_watch_note_deletion(struct pod_run *s)
         s->deadline.delete_grace_us = grace;
 }
 
+static int64_t
+limit_seconds(const struct pod_run *s)
+{
+    const int64_t *limit = pod_of(s->pod)->spec.active_deadline_seconds;
+
+    return limit != NULL ? *limit : 0;
+}
+
+static void
+set_limit(struct pod_run *s)
+{
+    const int64_t seconds = limit_seconds(s);
+
+    deadline_set_limit(&s->deadline,
+                       seconds > 0 ? seconds * 1000000 : DEADLINE_NEVER,
+                       clock_monotonic_us(s->s.agent->clock));
+}
+
+/* Told again whenever an agent finds the pod running: that costs nothing, and
+ * nobody has to remember what was told. What its shepherd cannot do, the agent
+ * does, but for ending it later.
+ */
+static void
+tell_limit(struct pod_run *s)
+{
+    struct error err = {0};
+
+    s->is_limit_changed = true;
+    if (launch_set_limit(s->pidfd, limit_seconds(s), &err) < 0)
+        log_debug("pod '%s/%s': %s",
+                  s->pod->meta->namespace,
+                  s->pod->meta->name,
+                  err.text);
+    if (s->live == NULL || keeps_limit(s))
+        return;
+    log_warning("pod '%s/%s' was started by a former release, which ends it at "
+                "the time limit that it had then, if that is the earlier one",
+                s->pod->meta->namespace,
+                s->pod->meta->name);
+}
+
+void
+shepherd_watch_note_limit(struct pod_run *s)
+{
+    tell_limit(s);
+    if (s->phase != POD_RUN_RUNNING)
+        return;
+    set_limit(s);
+    shepherd_watch_enforce(s);
+}
+
 /* The start is known by real time alone (the shepherd's); what has passed
  * since is taken off the monotonic clock now.
  */
@@ -115,8 +170,9 @@ begin_deadline(struct pod_run *s)
     int64_t ago = clock_real_us(g->clock) - s->live->started_at_us;
 
     s->deadline.started_us = clock_monotonic_us(g->clock) - (ago > 0 ? ago : 0);
-    if (pod->spec.active_deadline_seconds != NULL)
-        s->deadline.limit_us = *pod->spec.active_deadline_seconds * 1000000;
+    set_limit(s);
+    if (string_map_find(&s->pod->meta->annotations, ANNOTATION_UPDATE) != NULL)
+        tell_limit(s);
     if (pod->spec.execution != NULL && pod->spec.execution->signal != NULL)
         s->deadline.warn_us =
             pod->spec.execution->signal->seconds_before * 1000000;

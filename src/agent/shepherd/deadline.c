@@ -54,6 +54,19 @@ deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us)
     return DEADLINE_WAIT;
 }
 
+/* The warning is given again before a limit that is put off. */
+void
+deadline_set_limit(struct deadline *d, int64_t limit_us, int64_t now_us)
+{
+    if (d->terminated || d->killed)
+        return;
+    if (plus(d->started_us, limit_us) < now_us)
+        limit_us = now_us - d->started_us;
+    if (limit_us > d->limit_us)
+        d->warned = false;
+    d->limit_us = limit_us;
+}
+
 bool
 deadline_is_exceeded(const struct deadline *d, int64_t now_us)
 {

@@ -40,5 +40,10 @@ enum deadline_action {
 enum deadline_action
 deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us);
 
+/* Another limit, after the start. One that has passed ends the pod from now on,
+ * with its grace; one that comes after it was told to stop changes nothing.
+ */
+void deadline_set_limit(struct deadline *d, int64_t limit_us, int64_t now_us);
+
 /* Whether the time limit (and not the deletion) is what ended it. */
 bool deadline_is_exceeded(const struct deadline *d, int64_t now_us);

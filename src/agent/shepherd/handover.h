@@ -29,7 +29,15 @@ struct handover_forked {
     int32_t pid;
 };
 
+/* The value of the signal: a signal to be passed on, and to whom, in its lower
+ * half. Where that has no signal, the upper half is a time limit in seconds (0:
+ * none) for the job that runs; shepherds of the last release ignore such.
+ */
 #define HANDOVER_SIGNAL              (SIGRTMIN + 5)
 #define HANDOVER_VALUE(scope, signo) ((int)(scope) << 8 | (signo))
 #define HANDOVER_SCOPE(value)        ((enum launch_scope)((value) >> 8))
 #define HANDOVER_SIGNO(value)        ((value)&0xff)
+#define HANDOVER_LIMIT(seconds) \
+    ((uint64_t)(uint32_t)(seconds) << 32 | HANDOVER_IS_LIMIT)
+#define HANDOVER_LIMIT_OF(value) ((int64_t)((value) >> 32))
+#define HANDOVER_IS_LIMIT        (INT64_C(3) << 8) /* no launch_scope */

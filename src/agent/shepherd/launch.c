@@ -337,11 +337,8 @@ launch_start(const struct launch *l,
     return 0;
 }
 
-int
-launch_signal(int pidfd,
-              enum launch_scope scope,
-              int signal_number,
-              struct error *err)
+static int
+send_value(int pidfd, union sigval value, struct error *err)
 {
     siginfo_t info = {
         .si_signo = HANDOVER_SIGNAL,
@@ -350,11 +347,35 @@ launch_signal(int pidfd,
 
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_int = HANDOVER_VALUE(scope, signal_number);
+    info.si_value = value;
     if (syscall(SYS_pidfd_send_signal, pidfd, HANDOVER_SIGNAL, &info, 0) < 0)
         return error_set(err,
                          -errno,
                          "speaking to a shepherd: %s",
                          strerror(errno));
     return 0;
+}
+
+int
+launch_signal(int pidfd,
+              enum launch_scope scope,
+              int signal_number,
+              struct error *err)
+{
+    return send_value(pidfd,
+                      (union sigval){
+                          .sival_int = HANDOVER_VALUE(scope, signal_number),
+                      },
+                      err);
+}
+
+int
+launch_set_limit(int pidfd, int64_t seconds, struct error *err)
+{
+    return send_value(
+        pidfd,
+        (union sigval){
+            .sival_ptr = (void *)(uintptr_t)HANDOVER_LIMIT(seconds),
+        },
+        err);
 }

@@ -45,3 +45,8 @@ int launch_signal(int pidfd,
                   enum launch_scope scope,
                   int signal_number,
                   struct error *err);
+
+/* Gives the job another time limit, from its start on; 0: none. A shepherd of
+ * the last release keeps the one it has (live_record.h: keeps_limit).
+ */
+int launch_set_limit(int pidfd, int64_t seconds, struct error *err);

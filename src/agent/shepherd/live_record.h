@@ -37,7 +37,8 @@ struct live_record {
     char *cpus_allowed;    /* as the kernel shows the job's; NULL before */
     char *memory_allowed;
     char *waits_for;     /* what a job that is starting waits for; or NULL */
-    int64_t keeps_limit; /* 1: the shepherd ends it at its time limit */
+    int64_t keeps_limit; /* 1: the shepherd ends it at its time limit; 2: and
+                          * takes another (launch.h) */
 };
 
 /* Life. Read gives -ENOENT when there is none. */

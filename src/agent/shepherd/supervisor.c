@@ -112,15 +112,39 @@ reap(struct supervisor *v)
     v->is_childless = pid < 0 && errno == ECHILD;
 }
 
+static bool
+is_limit(const struct signalfd_siginfo *received)
+{
+    return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_LIMIT;
+}
+
+static void
+set_limit(struct supervisor *v, int64_t seconds)
+{
+    int64_t now = clock_monotonic_us(&clock_system);
+    const bool has_begun = v->job != 0;
+
+    if (!has_begun)
+        v->deadline.started_us = now;
+    deadline_set_limit(&v->deadline,
+                       seconds > 0 ? seconds * 1000000 : DEADLINE_NEVER,
+                       now);
+}
+
 static void
 read_signals(struct supervisor *v)
 {
     struct signalfd_siginfo received;
 
     while (read(v->signal_fd, &received, sizeof(received))
-           == (ssize_t)sizeof(received))
-        if (received.ssi_signo == (uint32_t)HANDOVER_SIGNAL)
+           == (ssize_t)sizeof(received)) {
+        if (received.ssi_signo != (uint32_t)HANDOVER_SIGNAL)
+            continue;
+        if (is_limit(&received))
+            set_limit(v, HANDOVER_LIMIT_OF(received.ssi_ptr));
+        else
             forward_signal(v, received.ssi_int);
+    }
 }
 
 static void
