@@ -106,6 +106,7 @@ extern const struct command top_command;
 extern const struct command topology_command;
 extern const struct command uncordon_command;
 extern const struct command unfence_command;
+extern const struct command update_command;
 extern const struct command version_command;
 extern const struct command wait_command;
 extern const struct command whoami_command;
