@@ -375,7 +375,7 @@ count_room(const struct scheduler *s,
 }
 
 /* Most attempts of a wide group end here, after its first member has found a
- * node: the nodes have not enough free CPUs for all, wherever they would go. A
+ * node: the nodes have not enough free CPUs for the others, wherever they go. A
  * group that is to have a reservation goes on, to learn which nodes are full.
  */
 static struct answer
@@ -391,7 +391,7 @@ check_room(struct scheduler *s, const struct assignment_group *g)
             least_mcpu = g->members[i]->cycle.pod->requests.cpu_milli;
     if (least_mcpu <= 0 || first->asks_nodes
         || scheduler_may_reserve(s, first->queued)
-        || count_room(s, first, least_mcpu, g->count) >= g->count)
+        || count_room(s, first, least_mcpu, g->count - 1) >= g->count - 1)
         return ANSWER_OK;
     first->queued->unschedulable =
         first->profile->rooms | first->profile->timed;

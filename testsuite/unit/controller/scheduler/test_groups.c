@@ -1095,6 +1095,36 @@ START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
 }
 END_TEST
 
+START_TEST(a_group_behind_it_that_fits_to_the_last_cpu_passes)
+{
+    struct world *w = world_new(&(struct scheduler_settings){
+        .group_of = group_by_labels,
+    });
+
+    for (unsigned i = 0; i < 5; i++) {
+        CLEANUP_FREE char *name = xasprintf("n%u", i);
+
+        world_add_node(w, name, 1);
+    }
+    put_of_group(w, "runs", 0, 1, 100);
+    world_settle(w);
+    for (unsigned i = 0; i < 5; i++)
+        put_of_group(w, "first", i, 5, 100);
+    world_settle(w);
+    for (unsigned i = 0; i < 4; i++)
+        put_of_group(w, "behind", i, 4, 50);
+    world_settle(w);
+
+    ck_assert_str_eq(world_node_of(w, "first-0"), "");
+    for (unsigned i = 0; i < 4; i++) {
+        CLEANUP_FREE char *name = xasprintf("behind-%u", i);
+
+        ck_assert_str_ne(world_node_of(w, name), "");
+    }
+    world_free(w);
+}
+END_TEST
+
 SUITE("groups",
       all_members_are_bound_in_one_request,
       members_share_a_node_with_cores_of_their_own,
@@ -1131,5 +1161,6 @@ SUITE("groups",
       members_that_the_api_never_confirms_are_forgotten,
       a_group_of_512_is_bound_in_one_request,
       a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod,
+      a_group_behind_it_that_fits_to_the_last_cpu_passes,
       a_group_of_more_is_refused_in_words,
       a_profile_that_binds_one_at_a_time_refuses_groups)
