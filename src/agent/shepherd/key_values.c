@@ -18,11 +18,8 @@ key_values_begin(struct strbuf *out, const char *title)
     strbuf_add_char(out, '\n');
 }
 
-void
-key_values_put(struct strbuf *out,
-               const char *name,
-               const char *bytes,
-               size_t length)
+static void
+put(struct strbuf *out, const char *name, const char *bytes, size_t length)
 {
     strbuf_printf(out, "%s=%zu:", name, length);
     strbuf_add(out, bytes, length);
@@ -33,7 +30,7 @@ void
 key_values_put_text(struct strbuf *out, const char *name, const char *text)
 {
     if (text != NULL)
-        key_values_put(out, name, text, strlen(text));
+        put(out, name, text, strlen(text));
 }
 
 void
@@ -42,13 +39,13 @@ key_values_put_number(struct strbuf *out, const char *name, int64_t number)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
     strbuf_printf(&text, "%" PRId64, number);
-    key_values_put(out, name, text.text, text.length);
+    put(out, name, text.text, text.length);
 }
 
 void
 key_values_end(struct strbuf *out)
 {
-    key_values_put(out, end_name, "", 0);
+    put(out, end_name, "", 0);
 }
 
 /* Cuts one entry out of [at, end): terminates its name and its value. Returns

@@ -23,10 +23,6 @@ struct strbuf;
 
 /* Write. Text that is NULL is left out. */
 void key_values_begin(struct strbuf *out, const char *title);
-void key_values_put(struct strbuf *out,
-                    const char *name,
-                    const char *bytes,
-                    size_t length);
 void
 key_values_put_text(struct strbuf *out, const char *name, const char *text);
 void

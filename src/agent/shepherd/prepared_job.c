@@ -20,8 +20,8 @@
 
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
 
-void
-prepared_job_fini(struct prepared_job *t)
+static void
+let_go(struct prepared_job *t)
 {
     for (size_t i = 0; i < t->n_made; i++)
         free(t->made[i]);
@@ -292,6 +292,6 @@ prepared_job_prepare(struct prepared_job *t,
     if (r == 0)
         r = prepare_mounts(t, o, err);
     if (r < 0)
-        prepared_job_fini(t);
+        let_go(t);
     return r;
 }

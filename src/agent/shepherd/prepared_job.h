@@ -65,4 +65,3 @@ int prepared_job_prepare(struct prepared_job *t,
                          const struct user_account *p,
                          const char *script,
                          struct error *err);
-void prepared_job_fini(struct prepared_job *t);

@@ -137,6 +137,17 @@ note_rejectors(const struct scheduler *s,
     a->queued->pending = d->pending;
 }
 
+/* "" takes the nomination back. */
+static void
+nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
+{
+    if (*node_name == '\0')
+        nominator_remove(s->handle.nominator, pod);
+    else
+        nominator_add(s->handle.nominator, pod, node_name);
+    recorder_nominate(s->recorder, pod, node_name);
+}
+
 /* It fits nowhere now. Postfilter may make room for it. */
 static void
 handle_unschedulable(struct scheduler *s, struct assignment *a)
@@ -160,7 +171,7 @@ handle_unschedulable(struct scheduler *s, struct assignment *a)
     if (nominated != NULL
         && (*nominated != '\0'
             || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))
-        scheduler_nominate(s, a->cycle.pod, nominated);
+        nominate(s, a->cycle.pod, nominated);
     if (nominated != NULL && *nominated != '\0')
         scheduler_report_room(s, a->cycle.pod, nominated);
     if (!is_error)
@@ -579,18 +590,6 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         schedule_one(s, queued);
     }
     return queue_count(s->queue).active > 0 || has_extender_answers(s);
-}
-
-void
-scheduler_nominate(struct scheduler *s,
-                   struct pod_view *pod,
-                   const char *node_name)
-{
-    if (*node_name == '\0')
-        nominator_remove(s->handle.nominator, pod);
-    else
-        nominator_add(s->handle.nominator, pod, node_name);
-    recorder_nominate(s->recorder, pod, node_name);
 }
 
 /* Time */

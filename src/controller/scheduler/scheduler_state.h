@@ -89,11 +89,6 @@ struct profile *scheduler_profile(const struct scheduler *s,
 struct profile *scheduler_profile_named(const struct scheduler *s,
                                         const char *name);
 
-/* "" takes the nomination back. */
-void scheduler_nominate(struct scheduler *s,
-                        struct pod_view *pod,
-                        const char *node_name);
-
 /* Reservations (reservations.c). Bind: those before this pod in the order bind it,
  * and those of its group; NULL: all do. May reserve: it is one of the first, and
  * so needs to be told which nodes have no room. Reserve: no cycle found room for

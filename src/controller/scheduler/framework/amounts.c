@@ -15,17 +15,6 @@ amounts_fini(struct amounts *a)
     *a = (struct amounts){0};
 }
 
-void
-amounts_copy(struct amounts *to, const struct amounts *from)
-{
-    *to = *from;
-    to->scalar_capacity = from->n_scalars;
-    to->scalars =
-        from->n_scalars > 0
-            ? xmemdup(from->scalars, from->n_scalars * sizeof(*from->scalars))
-            : NULL;
-}
-
 static struct amount *
 find_scalar(const struct amounts *a, uint32_t resource)
 {

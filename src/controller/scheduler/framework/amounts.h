@@ -31,7 +31,6 @@ struct amounts {
 };
 
 void amounts_fini(struct amounts *a);
-void amounts_copy(struct amounts *to, const struct amounts *from);
 
 /* Reads a map of resource names to quantities, as a node reports it. Sets
  * `ret_pods` to its "pods".

@@ -128,7 +128,8 @@ take_picture(const struct cluster *c, struct picture *p)
         const struct ledger *l = &c->nodes[i];
 
         p->nodes[i] = *l;
-        amounts_copy(&p->nodes[i].requested, &l->requested);
+        p->nodes[i].requested = (struct amounts){0};
+        amounts_add(&p->nodes[i].requested, &l->requested);
         p->nodes[i].occupancy = occupancy_dup(l->occupancy);
         p->nodes[i].entries =
             l->count > 0 ? xmemdup(l->entries, l->count * sizeof(*l->entries))
