@@ -9,6 +9,7 @@
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/apiserver.h"
+#include "controller/history/history_backup.h"
 #include "controller/scheduler/config/kube_configuration.h"
 #include "controller/serving_keys.h"
 #include "controller/store/directory/backup.h"
@@ -400,14 +401,15 @@ static const struct option_spec rows[] = {
     {"backup",
      0,
      "FILE",
-     "Write a copy of the store to FILE, and exit; also while the controller "
-     "runs.",
+     "Write a copy of the store to FILE, and of history to FILE.history, and "
+     "exit; also while the controller runs.",
      OPTION_TEXT,
      AT(backup)},
     {"restore",
      0,
      "FILE",
-     "Put such a copy in the place of the store, and exit.",
+     "Put such a copy in the place of the store, and exit; history that is "
+     "there stays.",
      OPTION_TEXT,
      AT(restore)},
     {"check-store",
@@ -568,9 +570,19 @@ static void NORETURN
 copy_store(const struct controller_settings *s)
 {
     struct error err = {0};
-    int r = s->backup != NULL ? store_backup(s->state_dir, s->backup, &err)
-                              : store_restore(s->state_dir, s->restore, &err);
+    int r = 0;
 
+    if (s->backup != NULL) {
+        r = history_backup_check(s->backup, &err);
+        if (r == 0)
+            r = store_backup(s->state_dir, s->backup, &err);
+        if (r == 0)
+            r = history_backup(s->state_dir, s->backup, &err);
+    } else {
+        r = store_restore(s->state_dir, s->restore, &err);
+        if (r == 0)
+            r = history_restore(s->state_dir, s->restore, &err);
+    }
     exit((int)program_end(options.name, r, &err));
 }
 

@@ -48,6 +48,7 @@ ok "a copy is made while the controller runs" kiln-controller \
 is "which is its owner's alone" "$(stat -c %a "$cluster/backup")" 600
 not_ok "it is not written over" kiln-controller \
     --state-dir "$cluster/state" --backup "$cluster/backup"
+ok "history is copied with it" test -s "$cluster/backup.history"
 begin young
 young=$id
 ok "another is submitted after the copy, and runs" wait_for 20 runs young

@@ -23,6 +23,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+#define WORDS_KEPT         100000
 #define ROWS_BETWEEN_LOOKS 64 /* at the clock */
 
 #define COLUMNS                                                          \
@@ -79,6 +80,9 @@ history_reader_close(struct history_reader *r)
         return;
     (void)sqlite3_finalize(r->word);
     (void)sqlite3_finalize(r->find);
+    for (size_t i = 0; i < r->n_words; i++)
+        free(r->words[i]);
+    free(r->words);
     sql_close(r->db);
     free(r);
 }
@@ -142,17 +146,35 @@ history_reader_find_word(struct history_reader *r, const char *word)
     return id;
 }
 
+/* Words never change, and are few. */
+static void
+keep_word(struct history_reader *r, int64_t id, const char *word)
+{
+    if ((size_t)id >= r->n_words) {
+        const size_t n = (size_t)id * 2 + 64;
+
+        r->words = xrealloc_array(r->words, n, sizeof(*r->words));
+        memset(r->words + r->n_words, 0, (n - r->n_words) * sizeof(*r->words));
+        r->n_words = n;
+    }
+    r->words[id] = xstrdup(word);
+}
+
 const char *
 history_reader_word(struct history_reader *r, int64_t id, struct arena *arena)
 {
     const char *word = NULL;
 
-    if (id == 0)
+    if (id <= 0)
         return NULL;
+    if ((size_t)id < r->n_words && r->words[id] != NULL)
+        return r->words[id];
     (void)sqlite3_bind_int64(r->word, 1, id);
     if (sqlite3_step(r->word) == SQLITE_ROW)
         word = history_column_text(r->word, 0, arena);
     (void)sqlite3_reset(r->word);
+    if (word != NULL && id < WORDS_KEPT)
+        keep_word(r, id, word);
     return word;
 }
 

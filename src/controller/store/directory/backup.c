@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,19 @@ give_away(const char *directory, const char *path, struct error *err)
                          path,
                          strerror(errno));
     return 0;
+}
+
+int
+store_copy_database(const char *from, const char *to, struct error *err)
+{
+    CLEANUP_FREE char *path = xstrdup(to);
+    sqlite3 *db = NULL;
+    int r = open_there(from, &db, err);
+
+    if (r == 0)
+        r = copy(db, to, err);
+    sql_close(db);
+    return r == 0 ? give_away(dirname(path), to, err) : r;
 }
 
 /* Keep the files that an earlier restore put aside, too: that restore may have

@@ -18,6 +18,11 @@ struct error;
 /* A copy of what is durable now, 0600; -EEXIST when the file is there. */
 int store_backup(const char *directory, const char *file, struct error *err);
 
+/* A copy of another database of the directory, likewise, which belongs to the
+ * owner of the directory that it is put into. Its tables are the caller's matter.
+ */
+int store_copy_database(const char *from, const char *to, struct error *err);
+
 /* Puts a copy in the place of what the directory holds, which is kept beside it
  * (*.before-restore, *.before-restore.1, ...). -EBUSY while a controller has
  * the directory; -EUCLEAN and -ENOTSUP for a file that is no good copy, and

@@ -81,6 +81,7 @@ refuse_remains(const char *directory, struct error *err)
         "kiln.db-wal",
         "kiln.db.before-restore",
         "events.db",
+        "history.db",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
