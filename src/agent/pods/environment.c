@@ -256,12 +256,18 @@ static void
 add_own(struct variables *v, const struct pod_order_input *in)
 {
     const struct object *pod = in->pod;
+    const char *partition = pod_spec_partition(&pod_of(pod)->spec);
 
     set_annotation(v, pod, "KILN_JOB_ID", ANNOTATION_JOB_ID);
     variables_set(v, "KILN_JOB_NAME", environment_job_name(pod));
     set_annotation(v, pod, "KILN_JOB_USER", ANNOTATION_USER);
     set_annotation(v, pod, "KILN_RESTART_COUNT", ANNOTATION_ATTEMPT);
     set_annotation(v, pod, "JOB_COMPLETION_INDEX", ANNOTATION_INDEX);
+    set_annotation(v, pod, "KILN_NTASKS", ANNOTATION_TASKS);
+    set_annotation(v, pod, "KILN_CPUS_PER_TASK", ANNOTATION_CPUS_PER_TASK);
+    if (string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE) != NULL
+        && partition != NULL)
+        variables_set(v, "KILN_JOB_PARTITION", partition);
     variables_set(v, "KILN_JOB_ACCOUNT", pod->meta->namespace);
     variables_set(v, "KILN_POD_NAME", pod->meta->name);
     variables_set(v, "KILN_POD_UID", pod->meta->uid);

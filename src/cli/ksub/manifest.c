@@ -74,6 +74,8 @@ metadata(struct arena *arena, const struct submission *s)
     annotations = job_name_annotation(arena, s);
     if (s->hold)
         json_set_string(arena, annotations, ANNOTATION_HOLD, "true");
+    if (s->comment != NULL && s->comment[0] != '\0')
+        json_set_string(arena, annotations, ANNOTATION_COMMENT, s->comment);
     if (s->is_unlimited)
         json_set_string(arena,
                         annotations,
@@ -408,6 +410,11 @@ fill_job(struct arena *arena,
                         json_get(meta, "annotations"),
                         ANNOTATION_VARIABLES,
                         "slurm");
+    if (s->tasks > 1)
+        json_set(arena,
+                 json_get(meta, "annotations"),
+                 ANNOTATION_TASKS,
+                 json_stringf(arena, "%lld", (long long)s->tasks));
     r = fill_pod(arena, json_make_object(arena, template_, "spec"), s, err);
     if (r < 0)
         return r;
@@ -433,6 +440,7 @@ check_texts(const struct submission *s, struct error *err)
     const char *const texts[] = {
         submission_name(s),
         s->account,
+        s->comment,
         s->priority_class,
         s->directory,
         s->input,

@@ -294,7 +294,6 @@ static const struct option_spec rows[] = {
      CALL(set_begin)},
     {.name = "cluster-constraint", REFUSED("LIST", ONE_CLUSTER)},
     {.name = "clusters", .letter = 'M', REFUSED("NAMES", ONE_CLUSTER)},
-    {.name = "comment", NOTED("TEXT")},
     {.name = "consolidate-segments", NOTED(NULL)},
     {.name = "container",
      REFUSED("PATH",

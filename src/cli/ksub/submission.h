@@ -42,6 +42,7 @@ struct submission {
     char *const *arguments;  /* of the script, NULL-terminated */
     const char *job_name;    /* NULL: from the script's file name */
     const char *account;     /* NULL: default */
+    const char *comment;     /* a note; or NULL */
     const char *priority_class;
     const int64_t *priority;
     int64_t priority_value; /* where `priority` points */

@@ -115,9 +115,49 @@ START_TEST(a_deletion_without_grace_kills_at_once)
 }
 END_TEST
 
+START_TEST(another_limit_takes_the_place_of_the_one_before)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    d.warn_us = 10 * S;
+    act(&d, 155 * S, &warned, &done);
+    ck_assert_uint_eq(warned, 1);
+
+    deadline_set_limit(&d, 120 * S, 155 * S);
+    ck_assert_int_eq(act(&d, 170 * S, &warned, &done), 210 * S);
+    ck_assert_uint_eq(done, 0);
+    act(&d, 210 * S, &warned, &done);
+    ck_assert_uint_eq(warned, 2);
+
+    deadline_set_limit(&d, DEADLINE_NEVER, 211 * S);
+    ck_assert_int_eq(act(&d, 10000 * S, &warned, &done), DEADLINE_NEVER);
+}
+END_TEST
+
+START_TEST(a_limit_that_has_passed_gives_its_grace_from_now_on)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 1000 * S;
+    deadline_set_limit(&d, 5 * S, 300 * S);
+    ck_assert_int_eq(act(&d, 300 * S, &warned, &done), 300 * S + d.grace_us);
+    ck_assert_uint_eq(done, 1);
+    ck_assert(deadline_is_exceeded(&d, 300 * S));
+
+    deadline_set_limit(&d, 1000 * S, 301 * S);
+    act(&d, 300 * S + d.grace_us, &warned, &done);
+    ck_assert_uint_eq(done, 3);
+}
+END_TEST
+
 SUITE("deadline",
       a_pod_without_limits_is_left_alone,
       a_limit_warns_terminates_and_kills_in_that_order,
       a_deletion_before_the_limit_is_not_an_exceeded_limit,
       an_agent_that_comes_late_kills_what_is_overdue,
-      a_deletion_without_grace_kills_at_once)
+      a_deletion_without_grace_kills_at_once,
+      another_limit_takes_the_place_of_the_one_before,
+      a_limit_that_has_passed_gives_its_grace_from_now_on)

@@ -93,6 +93,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         .arguments = arguments,
         .job_name = "sim",
         .account = "physics",
+        .comment = "a note",
         .priority_class = "urgent",
         .tasks = 4,
         .cpus_per_task = 2,
@@ -131,6 +132,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         "kind: Job\n"
         "metadata:\n"
         "  annotations:\n"
+        "    kiln.hpc/comment: a note\n"
         "    kiln.hpc/hold: \"true\"\n"
         "    kiln.hpc/job-name: sim\n"
         "  generateName: job-\n"
@@ -148,6 +150,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         "    metadata:\n"
         "      annotations:\n"
         "        kiln.hpc/job-name: sim\n"
+        "        kiln.hpc/tasks: \"4\"\n"
         "    spec:\n"
         "      activeDeadlineSeconds: 5400\n"
         "      affinity:\n"
