@@ -186,6 +186,37 @@ ok "and the pod that waits is as its job" \
     wait_for 30 pod_says "$big" "$asks_for.cpu" 2k
 ok "once, and it is one pod" pod_says "$big" .metadata.name "job-$big-0"
 
+# --- a quota ---------------------------------------------------------------------------
+
+used() { root get resourcequota few -o json | jq -r '.status.used["requests.cpu"]'; }
+uses() { [ "$(used)" = "$1" ]; }
+root create -f - >/dev/null <<'TXT'
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few}
+spec: {hard: {requests.cpu: 2100}}
+TXT
+ok "a quota counts what waits and runs" wait_for 20 uses 2001
+k1 update job "$big" cpus-per-task=2200 >/dev/null
+cause_is() { [ "$(job "$1" .status.cause.code)" = "$2" ]; }
+ok "a job that is made too large waits for it" \
+    wait_for 20 cause_is "$big" AssocGrpCpuLimit
+ok "and takes no more than before" uses 2001
+told=$(as kilntest1 ksub --parsable --comment 'of ksub' -n 3000 -o /dev/null \
+    --wrap "echo \$KILN_NTASKS \$KILN_CPUS_PER_TASK \$KILN_JOB_NAME >$cluster/home/kilntest1/said; exec sleep 1000")
+ok "one that was submitted so, too" wait_for 20 cause_is "$told" AssocGrpCpuLimit
+is "with its comment" \
+    "$(job "$told" '.metadata.annotations["kiln.hpc/comment"]')" 'of ksub'
+k1 update job "$big" cpus-per-task=1 >/dev/null
+ok "small enough it starts" wait_for 30 state_is "$big" Running
+ok "and waits for nothing" wait_for 20 cause_is "$big" null
+k1 update job "$told" ntasks=2 name=small >/dev/null
+ok "so does the other" wait_for 40 state_is "$told" Running
+ok "the quota has them as they are" wait_for 20 uses 4
+ok "and the job finds it in its variables" wait_for 20 \
+    grep -qx '2  *small' "$cluster/home/kilntest1/said"
+root cancel --all --yes >/dev/null
+
 # --- others, ranges, mistakes ----------------------------------------------------------
 
 like "another user's job stays" \
