@@ -205,7 +205,7 @@ like "the other is in use" "$(k1 nodes n1)" 'n1 +10/16 '
 is "nodes are chosen by state" "$(k1 nodes --state drained -o name)" node/n2
 is "by partition" "$(k1 nodes -p long -o name)" node/n2
 is "and grouped" "$(k1 nodes -g --no-headers | awk '{ print $1, $2, $3 }' |
-    paste -sd, -)" "- Mixed 1,long Drained 1"
+    paste -sd, -)" "all Mixed 1,all,long Drained 1"
 like "a state is suggested" "$(k1 nodes --state Dwn 2>&1)" "did you mean 'Down'"
 status_is "a node that is not there is no node" 66 k1 nodes n9
 status=$(k1 status)

@@ -122,7 +122,7 @@ is "a controller that cannot be reached is 69" "$status" 69
 ok "and the message says how to find it" grep -q "KILN_SERVER" err
 
 stop controller KILL
-ksub --parsable --wrap true >late 2>err &
+ksub --parsable -t 10 --wrap true >late 2>err &
 late=$!
 ok "a submission waits for a controller that restarts, and says so" \
     wait_for 10 grep -q '^ksub: no answer yet' err

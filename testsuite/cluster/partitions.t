@@ -9,7 +9,7 @@
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
-need munged munge kiln-controller kiln-agent ksub kctl jq
+need munged munge kiln-controller kiln-agent ksub kctl jq curl
 if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
     skip_all "only root can make users"
 fi
@@ -43,7 +43,7 @@ runs() { # JOB
     [ "$(root get pods -l "batch.kubernetes.io/job-name=job-$1" \
         -o 'jsonpath={.items[0].status.phase}')" = Running ]
 }
-id() { sed 's/.* //'; }
+id() { sed -n 's/^Submitted job //p'; }
 
 # The one over all nodes
 
@@ -87,4 +87,135 @@ like "without an end, too" "$(s1 -p gpu -t unlimited long.sh 2>&1)" \
 like "over its CPUs" "$(s1 -p gpu -c 3 long.sh 2>&1)" \
     "3 CPUs is more than partition gpu's limit of 2"
 
+
+# --- what people read -------------------------------------------------------------
+
+said=$(s1 -p gpu long.sh 2>&1)
+like "ksub tells the time that was given" "$said" \
+    'no time limit is given, partition gpu gives 1:00:00'
+k1 delete job "job-$(echo "$said" | id)" >/dev/null
+like "a test tells it, too" "$(s1 -p gpu --test-only long.sh 2>/dev/null)" \
+    'time limit 1:00:00'
+like "kctl partitions tells nodes, and who may use them" \
+    "$(k1 partitions gpu --no-headers | tr -s ' ')" \
+    '^gpu Up 1:00:00 4:00:00 1 [0-4]/4 everybody$'
+like "the default has a star" "$(k1 partitions)" 'all[*] +Up'
+is "nodes are told by all their partitions" \
+    "$(k1 nodes -o json | jq -r '.[] | select(.name == "n2").partition')" \
+    all,gpu
+is "and chosen by one" "$(k1 nodes -p gpu -o name)" node/n2
+like "a second default is refused" "$(root apply -f - 2>&1 <<'TXT'
+apiVersion: kiln.hpc/v1
+kind: Partition
+metadata: {name: second}
+spec: {isDefault: true}
+TXT
+)" "partition 'all' is the default already"
+like "a mode that is not there yet is refused in words" \
+    "$(root apply -f - 2>&1 <<'TXT'
+apiVersion: kiln.hpc/v1
+kind: Partition
+metadata: {name: second}
+spec: {preemptionMode: Suspend}
+TXT
+)" 'spec.preemptionMode: Unsupported value: "Suspend".*later release'
+
+# --- states -----------------------------------------------------------------------
+
+partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}}, state: Drain,
+  reason: last week}'
+like "Drain takes no new jobs" "$(s1 -p gpu long.sh 2>&1)" \
+    'partition gpu is draining \(last week\) and takes no new jobs'
+partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}}, state: Down,
+  reason: new switch}'
+c=$(s1 -p gpu --parsable long.sh 2>/dev/null)
+ok "Down takes them and starts none" \
+    wait_for 20 cause "$c" 'partition gpu is down (new switch)'
+partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}},
+  maximumTime: 2h}'
+ok "it starts when the partition is up" wait_for 20 runs "$c"
+k1 delete job "job-$c" >/dev/null
+
+# --- changes under waiting jobs ---------------------------------------------------
+
+root cordon n2 >/dev/null
+d=$(s1 -p gpu -t 1:30:00 --parsable long.sh)
+ok "a job waits for a node" wait_for 20 cause "$d" closed
+partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}},
+  maximumTime: 1h}'
+ok "it is told that its partition gives less now" \
+    wait_for 20 cause "$d" "over partition gpu's limit of 1:00:00"
+i=0
+while [ $i -lt 25 ]; do
+    i=$((i + 1))
+    partition gpu '{selector: {matchLabels: {kiln.hpc/partition: none}}}'
+    partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}}}'
+done
+root uncordon n2 >/dev/null
+ok "after many changes the last one counts" wait_for 20 runs "$d"
+k1 delete job "job-$d" >/dev/null
+partition gpu '{selector: {matchLabels: {kiln.hpc/partition: none}}}'
+d=$(s1 -p gpu --parsable long.sh 2>/dev/null)
+ok "a partition without nodes is told" \
+    wait_for 20 cause "$d" 'no node is of partition gpu'
+root delete partition gpu >/dev/null
+ok "so is one that is deleted" wait_for 20 cause "$d" 'no partition gpu'
+k1 delete job "job-$d" >/dev/null
+
+# --- nodes of two partitions, and a choice of two -----------------------------------
+
+partition big '{exclusive: Node, selector: {matchLabels: {size: big}}}'
+root label node n1 size=big >/dev/null
+e=$(s1 -p big --parsable long.sh 2>/dev/null)
+ok "a job has its node for itself where the partition says so" \
+    wait_for 20 runs "$e"
+is "... which is written in the job" \
+    "$(job "$e" .spec.template.spec.placement.wholeNode)" true
+f=$(s1 -p big,all --parsable long.sh 2>/dev/null)
+ok "of several partitions the one with room is taken" wait_for 20 runs "$f" ||
+    note "$(root why "$f" 2>&1)"
+g=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
+ok "a node of two partitions is one node" \
+    wait_for 20 cause "$g" 'waits for'
+k1 delete job "job-$e" "job-$f" "job-$g" >/dev/null
+
+# --- manifests ----------------------------------------------------------------------
+
+cat >"$cluster/home/kilntest1/job.yaml" <<'TXT'
+apiVersion: batch/v1
+kind: Job
+metadata: {name: again}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, command: [/bin/true]}]
+TXT
+k1 apply -f job.yaml >/dev/null
+is "a manifest gets the same" \
+    "$(root get job again -o 'jsonpath={.spec.template.spec.placement.partition}')" \
+    all
+like "and is applied again without a conflict" "$(k1 apply -f job.yaml 2>&1)" \
+    'again (unchanged|configured)'
+sed -i 's/suspend: true/suspend: false/' "$cluster/home/kilntest1/job.yaml"
+like "... by the server, too" "$(curl -s --unix-socket "$cluster/socket" \
+    -X PATCH -H 'Content-Type: application/apply-patch+yaml' \
+    --data-binary @"$cluster/home/kilntest1/job.yaml" \
+    'http://kiln/apis/batch/v1/namespaces/default/jobs/again?fieldManager=me&force=true' |
+    jq -r '.spec.template.spec.activeDeadlineSeconds // .message')" '^86400$'
+is "it keeps what it was given" \
+    "$(root get job again \
+        -o 'jsonpath={.spec.template.spec.activeDeadlineSeconds}')" 86400
+
+# --- a restart ----------------------------------------------------------------------
+
+root delete partition big >/dev/null
+h=$(s1 -p nosuch,all --parsable long.sh 2>&1)
+like "one of several that is not there is refused" "$h" "no partition 'nosuch'"
+stop controller KILL
+cluster_controller --socket "$cluster/socket"
+ok "the controller is back" wait_for 20 root get partition all
+is "a restart makes no partition that was deleted, and no second default" \
+    "$(root get partitions -o name | paste -sd,)" partition/all
 finish

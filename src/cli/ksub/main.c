@@ -14,8 +14,11 @@
 #include "cli/ksub/test_only.h"
 #include "cli/ksub/wait_for_job.h"
 #include "lib/api/job/job.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
+#include "lib/base/duration.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
@@ -51,6 +54,27 @@ print_id(const struct submission *s, const struct object *job)
     fflush(stdout); /* before a long wait */
 }
 
+/* Tells what the partition gave that was not asked for. */
+static void
+print_given(const struct object *job)
+{
+    const char *given =
+        string_map_find(&job->meta->annotations, ANNOTATION_DEFAULTED);
+    const struct pod_spec *spec = job_of(job)->spec.template_.spec;
+    CLEANUP_STRBUF struct strbuf time = STRBUF_INIT;
+
+    if (given == NULL || strstr(given, "time") == NULL || spec == NULL
+        || spec->active_deadline_seconds == NULL
+        || pod_spec_partition(spec) == NULL)
+        return;
+    duration_format(*spec->active_deadline_seconds, &time);
+    fprintf(stderr,
+            "ksub: no time limit is given, partition %s gives %s (-t sets "
+            "one)\n",
+            pod_spec_partition(spec),
+            time.text);
+}
+
 static int
 submit(const struct submission *s,
        const struct json *manifest,
@@ -78,8 +102,15 @@ submit(const struct submission *s,
     r = job_submit_run(&request, &job, err);
     if (r < 0)
         return connection_advise(r, err);
-    if (s->test_only)
-        return test_only_print(s, request.client, manifest, err);
+    print_given(job);
+    if (s->test_only) {
+        struct submission given = *s;
+        const struct pod_spec *spec = job_of(job)->spec.template_.spec;
+
+        if (spec != NULL && spec->active_deadline_seconds != NULL)
+            given.time_limit_s = *spec->active_deadline_seconds;
+        return test_only_print(&given, request.client, manifest, err);
+    }
     print_id(s, job);
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }

@@ -94,6 +94,7 @@ extern const struct command kubeconfig_command;
 extern const struct command label_command;
 extern const struct command logs_command;
 extern const struct command nodes_command;
+extern const struct command partitions_command;
 extern const struct command priority_command;
 extern const struct command proxy_command;
 extern const struct command release_command;

@@ -134,6 +134,20 @@ is_among(const char *list, const char *word)
     }
 }
 
+/* One of "all,gpu" is among those. */
+static bool
+has_partition(const char *wanted, const char *has)
+{
+    CLEANUP_FREE char *copy = xstrdup(has != NULL ? has : "");
+    char *rest = copy;
+    char *name;
+
+    while ((name = strsep(&rest, ",")) != NULL)
+        if (name[0] != '\0' && is_among(wanted, name))
+            return true;
+    return false;
+}
+
 /* Marks the operands that name the node. */
 static bool
 is_named(const char *name, int n_names, char **names, bool *found)
@@ -170,7 +184,7 @@ choose(const struct nodes_options *o,
             || (o->state != NULL
                 && !is_among(o->state, json_get_text(node, "state")))
             || (o->partition != NULL
-                && (partition == NULL || !is_among(o->partition, partition))))
+                && !has_partition(o->partition, partition)))
             continue;
         json_append(arena, chosen, node);
     }

@@ -402,6 +402,18 @@ keep_given(struct giving *g, const struct object *old_object)
         keep(g, old_spec, placement, "wholeNode", "exclusive");
 }
 
+/* A job that names none any more would have every node. */
+static bool
+loses_partition(const struct giving *g, const struct object *old_object)
+{
+    const char *was = json_path_text(
+        request_old_tree(g->q, old_object),
+        g->q->route.kind == &job_kind ? "spec.template.spec.placement.partition"
+                                      : "spec.placement.partition");
+
+    return was != NULL && was[0] != '\0' && named_partition(g)[0] == '\0';
+}
+
 bool
 partition_defaults_admit(struct request *q,
                          struct json *tree,
@@ -418,9 +430,10 @@ partition_defaults_admit(struct request *q,
     if (!principal_is_person(q->principal)
         || q->route.subresource != SUBRESOURCE_NONE || g.spec == NULL)
         return true;
-    if (old_object != NULL)
+    if (old_object != NULL) {
         keep_given(&g, old_object);
-    else if ((goes_on = give_partition(&g))) {
+        goes_on = !loses_partition(&g, old_object) || give_partition(&g);
+    } else if ((goes_on = give_partition(&g))) {
         struct terms terms = read_terms(&g);
 
         give_time(&g, terms.time_s);

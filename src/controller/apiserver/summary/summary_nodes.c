@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* summary_nodes.c - each node in some numbers and words:
  *
- *   {"nodes": [{"name": "n1", "partition": "batch", "state": "Mixed",
+ *   {"nodes": [{"name": "n1", "partition": "all,gpu", "state": "Mixed",
  *     "reason": "new fan", "by": "root", "since": "2026-...",
  *     "cpus": 64, "cpusUsed": 12, "memory": ..., "memoryUsed": ...,
  *     "gpus": 4, "gpusUsed": 1, "pods": 3, "agent": "..."}, ...]}
@@ -20,9 +20,11 @@
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/policy/partition.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
@@ -158,6 +160,43 @@ sum_use(const struct request *q, const struct node *node)
     return use;
 }
 
+struct membership_of_node {
+    const struct node *node;
+    struct strbuf names;
+};
+
+static bool
+add_partition(const struct object *object, void *context)
+{
+    struct membership_of_node *m = context;
+
+    if (partition_has_node(partition_of(object), &m->node->meta.labels))
+        strbuf_printf(&m->names,
+                      "%s%s",
+                      m->names.length > 0 ? "," : "",
+                      object->meta->name);
+    return true;
+}
+
+/* "all,gpu" */
+static const char *
+list_partitions(const struct request *q, const struct node *node)
+{
+    struct membership_of_node m = {.node = node, .names = STRBUF_INIT};
+    const char *text;
+
+    store_list(q->server->store,
+               &partition_kind,
+               NULL,
+               NULL,
+               0,
+               add_partition,
+               &m);
+    text = arena_strdup(q->arena, m.names.text);
+    strbuf_fini(&m.names);
+    return text;
+}
+
 static struct json *
 describe(struct request *q, const struct node *node)
 {
@@ -170,10 +209,7 @@ describe(struct request *q, const struct node *node)
     struct json *tree = json_object(arena);
 
     json_set_string(arena, tree, "name", node->meta.name);
-    set_text(arena,
-             tree,
-             "partition",
-             string_map_find(&node->meta.labels, LABEL_PARTITION));
+    set_text(arena, tree, "partition", list_partitions(q, node));
     json_set_string(arena,
                     tree,
                     "state",

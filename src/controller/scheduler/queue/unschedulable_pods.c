@@ -131,10 +131,11 @@ class_new(const struct profile *profile, plugin_set plugins)
     for (unsigned i = 0; i < profile->n_entries; i++) {
         const struct plugin *plugin = profile->entries[i].plugin;
 
-        if ((plugins & PLUGIN_BIT(i)) == 0)
-            continue;
         for (unsigned w = 0; w < plugin->n_wakes; w++)
-            c->actions[plugin->wakes[w].resource] |= plugin->wakes[w].actions;
+            if ((plugins & PLUGIN_BIT(i)) != 0
+                || plugin->wakes[w].resource == EVENT_PARTITION)
+                c->actions[plugin->wakes[w].resource] |=
+                    plugin->wakes[w].actions;
     }
     return c;
 }
