@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a pod waits: what the queue, the filters and the nodes say of it now. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/explain/shortage.h"
-#include "controller/scheduler/explain/start_estimate.h"
+#include "controller/scheduler/explanation.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -12,7 +10,6 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
-#include "controller/scheduler/framework/taints.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
@@ -21,41 +18,19 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/job/job.h"
-#include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/refusals.h"
 #include "lib/base/arena.h"
-#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
-
-#define NEAREST 3
 
 /* No text of an answer is longer: there are few of them. */
 #define TEXT_MAX 1024
 
-struct explanation {
-    struct scheduler *s;
-    struct arena *arena;
-    struct json *answer;
-    struct pod_view *pod;
-    const struct queued_pod *queued; /* NULL: not in the queue */
-    struct profile *profile;
-    struct cycle cycle;
-    const struct diagnosis *diagnosis;
-    struct shortage shortage;
-    struct closers closers;
-    struct start_estimate estimate;
-    bool is_stripped;        /* of the claims that it brings */
-    bool is_without_scratch; /* it fits, but for scratch */
-    bool is_at_least;        /* more nodes may have room than were counted */
-};
-
-static struct json *
-text_of(struct arena *arena, const char *text, size_t length)
+struct json *
+explanation_text(struct arena *arena, const char *text, size_t length)
 {
     return json_string_n(arena, text, length < TEXT_MAX ? length : TEXT_MAX);
 }
@@ -73,7 +48,10 @@ set_cause_n(struct explanation *e,
         return;
     cause = json_make_object(e->arena, e->answer, "cause");
     json_set_string(e->arena, cause, "code", code);
-    json_set(e->arena, cause, "message", text_of(e->arena, text, length));
+    json_set(e->arena,
+             cause,
+             "message",
+             explanation_text(e->arena, text, length));
 }
 
 static void
@@ -107,7 +85,7 @@ add_reasons(struct explanation *e, const struct refusals *all)
         json_set(e->arena,
                  reason,
                  "message",
-                 text_of(e->arena, r->text, r->length));
+                 explanation_text(e->arena, r->text, r->length));
         json_set_bool(e->arena, reason, "mayPass", r->may_pass);
         json_append(e->arena, reasons, reason);
     }
@@ -133,427 +111,7 @@ add_diagnosis(struct explanation *e)
     add_reasons(e, &all);
 }
 
-/* ---- Nodes ---- */
-
-/* A node that such pods may come to, by selectors and taints, and that has not
- * enough now.
- */
-struct open_node {
-    const struct node_view *view;
-    int64_t free_mcpu, free_bytes;
-};
-
-struct open_nodes {
-    struct open_node *items;
-    unsigned count;
-};
-
-static struct open_nodes
-find_open(const struct explanation *e)
-{
-    const struct snapshot *s = &e->s->snapshot;
-    struct open_nodes open = {
-        .items = arena_new_array(e->arena, struct open_node, s->n_nodes + 1),
-    };
-
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct node_view *v = s->nodes[i];
-
-        if (start_estimate_is_open(&e->closers, &e->shortage, e->diagnosis, v))
-            open.items[open.count++] = (struct open_node){
-                .view = v,
-                .free_mcpu =
-                    v->allocatable.cpu_milli - v->ledger.requested.cpu_milli,
-                .free_bytes = v->allocatable.memory_bytes
-                              - v->ledger.requested.memory_bytes,
-            };
-    }
-    return open;
-}
-
-/* The free share of the scarcer amount, CPUs or memory, of what is asked. */
-static double
-share(const struct explanation *e, const struct open_node *node)
-{
-    int64_t mcpu = e->pod->requests.cpu_milli;
-    int64_t bytes = e->pod->requests.memory_bytes;
-    double cpu = mcpu > 0 ? (double)node->free_mcpu / (double)mcpu : 1;
-    double memory = bytes > 0 ? (double)node->free_bytes / (double)bytes : 1;
-
-    cpu = cpu > 1 ? 1 : cpu;
-    memory = memory > 1 ? 1 : memory;
-    return cpu < memory ? cpu : memory;
-}
-
-static void
-add_node(struct explanation *e,
-         struct json *nodes,
-         const struct open_node *node)
-{
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    struct json *item = json_object(e->arena);
-
-    shortage_format(&e->shortage, node->view, &words);
-    json_set_string(e->arena, item, "node", node->view->name);
-    json_set(e->arena,
-             item,
-             "message",
-             text_of(e->arena, words.text, words.length));
-    json_set_int(e->arena,
-                 item,
-                 "freeMilliCPU",
-                 node->free_mcpu > 0 ? node->free_mcpu : 0);
-    json_set_int(e->arena, item, "milliCPU", node->view->allocatable.cpu_milli);
-    json_set_int(e->arena,
-                 item,
-                 "freeMemory",
-                 node->free_bytes > 0 ? node->free_bytes : 0);
-    json_set_int(e->arena,
-                 item,
-                 "memory",
-                 node->view->allocatable.memory_bytes);
-    json_append(e->arena, nodes, item);
-}
-
-/* The nodes with the most of what is asked for. */
-static void
-add_nearest(struct explanation *e, const struct open_nodes *open)
-{
-    struct json *nodes = json_array(e->arena);
-    const struct open_node *nearest[NEAREST];
-    double shares[NEAREST];
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < open->count; i++) {
-        double has = share(e, &open->items[i]);
-        unsigned at = count;
-
-        while (at > 0 && has > shares[at - 1])
-            at--;
-        if (at == NEAREST)
-            continue;
-        if (count < NEAREST)
-            count++;
-        for (unsigned j = count - 1; j > at; j--) {
-            nearest[j] = nearest[j - 1];
-            shares[j] = shares[j - 1];
-        }
-        nearest[at] = &open->items[i];
-        shares[at] = has;
-    }
-    for (unsigned i = 0; i < count; i++)
-        add_node(e, nodes, nearest[i]);
-    if (count > 0)
-        json_set(e->arena, e->answer, "nearest", nodes);
-}
-
-/* A whole number of what people ask for: never more than there is. */
-static int64_t
-round_bytes(int64_t bytes)
-{
-    const int64_t gib = INT64_C(1) << 30, mib = INT64_C(1) << 20;
-
-    return bytes >= 8 * gib ? bytes / gib * gib : bytes / mib * mib;
-}
-
-/* The most that one node has free of the one amount, where there is enough of
- * the other; and on how many nodes a pod that asks for that would fit.
- */
-static void
-add_fit_with(struct explanation *e,
-             const struct open_nodes *open,
-             struct json *fits,
-             bool of_memory)
-{
-    int64_t mcpu = e->pod->requests.cpu_milli;
-    int64_t bytes = e->pod->requests.memory_bytes;
-    int64_t best = 0;
-    unsigned nodes = 0;
-    struct json *fit;
-
-    for (unsigned i = 0; i < open->count; i++) {
-        const struct open_node *n = &open->items[i];
-        int64_t has =
-            of_memory ? round_bytes(n->free_bytes) : n->free_mcpu / 1000 * 1000;
-
-        if ((of_memory ? n->free_mcpu >= mcpu : n->free_bytes >= bytes)
-            && has > best)
-            best = has;
-    }
-    if (best == 0 || best >= (of_memory ? bytes : mcpu))
-        return;
-    for (unsigned i = 0; i < open->count; i++)
-        nodes += open->items[i].free_mcpu >= (of_memory ? mcpu : best)
-                 && open->items[i].free_bytes >= (of_memory ? best : bytes);
-    fit = json_object(e->arena);
-    json_set_int(e->arena, fit, "nodes", nodes);
-    json_set_int(e->arena, fit, of_memory ? "memory" : "milliCPU", best);
-    json_append(e->arena, fits, fit);
-}
-
-static void
-add_needs(struct explanation *e)
-{
-    CLEANUP_STRBUF struct strbuf needs = STRBUF_INIT;
-
-    shortage_format_needs(&e->shortage, &needs);
-    if (needs.length > 0)
-        json_set(e->arena,
-                 e->answer,
-                 "needs",
-                 text_of(e->arena, needs.text, needs.length));
-}
-
-static void
-add_nodes(struct explanation *e)
-{
-    struct open_nodes open = find_open(e);
-    struct json *fits = json_array(e->arena);
-    bool is_plain = shortage_is_plain(&e->shortage);
-
-    add_needs(e);
-    json_set_bool(e->arena, e->answer, "isPlain", is_plain);
-    add_nearest(e, &open);
-    if (!is_plain)
-        return;
-    add_fit_with(e, &open, fits, true);
-    add_fit_with(e, &open, fits, false);
-    if (json_count(fits) > 0)
-        json_set(e->arena, e->answer, "wouldFit", fits);
-}
-
-/* ---- When ---- */
-
-static void
-tell_closed(const struct explanation *e,
-            const struct node_view *node,
-            struct strbuf *out)
-{
-    const struct taint *taint =
-        taints_find_untolerated(&node->node->spec, &e->pod->pod->spec);
-
-    if (!node_is_ready(node->node))
-        strbuf_add_text(out, "is not ready");
-    else if (node->is_unschedulable)
-        strbuf_add_text(out, "is cordoned");
-    else if (taint != NULL)
-        strbuf_printf(out, "has the taint %.80s", taint->key);
-}
-
-/* The node is none that the pod asks for. */
-static void
-tell_unwanted(const struct explanation *e,
-              const struct node_view *node,
-              struct strbuf *out)
-{
-    const struct pod_spec *spec = &e->pod->pod->spec;
-    uint32_t reason = diagnosis_answer(e->diagnosis, node).reason;
-
-    for (unsigned i = 0; i < spec->node_selector.count; i++) {
-        const char *key = spec->node_selector.items[i].key;
-        const char *wanted = spec->node_selector.items[i].value;
-        const char *has = string_map_find(&node->node->meta.labels, key);
-
-        if (has != NULL && strcmp(has, wanted) == 0)
-            continue;
-        strbuf_printf(out, "is not %.60s=%.60s", key, wanted);
-        return;
-    }
-    if (reason != STRING_ID_NONE) {
-        const char *text = string_ids_text(e->s->reasons, reason);
-
-        strbuf_add_text(out,
-                        strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
-    } else
-        strbuf_add_text(out, "is not one of those that are asked for");
-}
-
-static void
-tell_node(const struct explanation *e,
-          const struct node_view *node,
-          struct strbuf *out)
-{
-    size_t before = out->length;
-
-    if (e->estimate.chance == START_BLOCKED)
-        tell_closed(e, node, out);
-    else if (e->is_without_scratch || shortage_is_of_size(&e->shortage, node)
-             || start_estimate_is_open(&e->closers,
-                                       &e->shortage,
-                                       e->diagnosis,
-                                       node))
-        shortage_format(&e->shortage, node, out);
-    if (out->length == before)
-        tell_unwanted(e, node, out);
-}
-
-/* A sentence in two parts: what is to be hoped for, and what the nearest node
- * lacks. The second is none of the outlook where the answer has it elsewhere.
- */
-struct start_words {
-    struct strbuf head, tail;
-};
-
-static void
-tell_later(const struct explanation *e,
-           const char *words,
-           struct start_words *out)
-{
-    const struct start_estimate *t = &e->estimate;
-    char time[TIME_TEXT_SIZE];
-
-    if (t->from_us > 0) {
-        time_format(t->from_us, false, time);
-        strbuf_printf(&out->head,
-                      "it could start at %s at the earliest, on %s",
-                      time,
-                      t->node->name);
-        strbuf_printf(&out->tail, ", which %s", words);
-        return;
-    }
-    if (t->not_before_us > 0) {
-        time_format(t->not_before_us, false, time);
-        strbuf_printf(&out->head,
-                      "no node has room before %s, and nothing is known "
-                      "beyond",
-                      time);
-    } else
-        strbuf_add_text(&out->head,
-                        "no node has room, and what runs there has no time "
-                        "limit");
-    strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
-}
-
-static void
-tell_start(const struct explanation *e,
-           const char *words,
-           struct start_words *out)
-{
-    const struct start_estimate *t = &e->estimate;
-
-    if (t->node == NULL) {
-        strbuf_add_text(&out->head, "there are no nodes");
-        return;
-    }
-    switch (t->chance) {
-    case START_NOW:
-        strbuf_printf(&out->head,
-                      "it could start now, on %s (%s%u of %u nodes have room)",
-                      t->node->name,
-                      e->is_at_least ? "at least " : "",
-                      t->counts[START_NOW],
-                      e->s->snapshot.n_nodes);
-        break;
-    case START_LATER:
-        tell_later(e, words, out);
-        break;
-    case START_BLOCKED:
-        strbuf_add_text(&out->head, "no node that could run it is open");
-        strbuf_printf(&out->tail, ": %s %s", t->node->name, words);
-        break;
-    case START_NEVER:
-        strbuf_add_text(&out->head, "no node can ever run it");
-        strbuf_printf(&out->tail,
-                      "; the nearest, %s, %s",
-                      t->node->name,
-                      words);
-        break;
-    }
-}
-
-/* The answer has it already: of that node, or of all nodes of one reason. */
-static bool
-is_told(const struct explanation *e, const char *words)
-{
-    const struct json *nearest = json_get(e->answer, "nearest");
-    const struct json *reasons = json_get(e->answer, "reasons");
-
-    if (e->estimate.node == NULL)
-        return false;
-    for (uint32_t i = 0; i < json_count(nearest); i++)
-        if (strcmp(json_get_text(json_at(nearest, i), "node"),
-                   e->estimate.node->name)
-            == 0)
-            return true;
-    for (uint32_t i = 0; i < json_count(reasons); i++)
-        if (strstr(json_get_text(json_at(reasons, i), "message"), words)
-            != NULL)
-            return true;
-    return e->estimate.chance == START_BLOCKED && json_count(reasons) > 0;
-}
-
-static void
-add_time(struct explanation *e,
-         struct json *start,
-         const char *name,
-         int64_t at_us)
-{
-    char time[TIME_TEXT_SIZE];
-
-    if (at_us == 0)
-        return;
-    time_format(at_us, false, time);
-    json_set_string(e->arena, start, name, time);
-}
-
-static void
-set_words(const struct explanation *e,
-          struct json *start,
-          const char *name,
-          const struct start_words *said,
-          const char *tail,
-          const char *behind)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    strbuf_printf(&text, "%s%s%s", said->head.text, tail, behind);
-    json_set(e->arena, start, name, text_of(e->arena, text.text, text.length));
-}
-
-static void
-add_start(struct explanation *e)
-{
-    static const char *const chances[] = {
-        [START_NEVER] = "Never",
-        [START_BLOCKED] = "Blocked",
-        [START_LATER] = "Later",
-        [START_NOW] = "Now",
-    };
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT, behind = STRBUF_INIT;
-    struct start_words said = {STRBUF_INIT, STRBUF_INIT};
-    struct json *start = json_make_object(e->arena, e->answer, "start");
-    struct json *nodes = json_object(e->arena);
-    size_t before = queue_count_before(e->s->queue, e->pod, e->profile);
-
-    json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
-    add_time(e, start, "from", e->estimate.from_us);
-    add_time(e, start, "notBefore", e->estimate.not_before_us);
-    if (e->estimate.node != NULL)
-        json_set_string(e->arena, start, "node", e->estimate.node->name);
-    for (unsigned i = 0; i < ARRAY_SIZE(chances); i++)
-        json_set_int(e->arena, nodes, chances[i], e->estimate.counts[i]);
-    json_set(e->arena, start, "nodes", nodes);
-    json_set_int(e->arena, start, "ends", e->estimate.ends);
-    json_set_int(e->arena, start, "trials", e->estimate.trials);
-    if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
-        tell_node(e, e->estimate.node, &words);
-    tell_start(e, words.text, &said);
-    if (e->estimate.chance > START_BLOCKED && before > 0)
-        strbuf_printf(&behind,
-                      "; %zu pod%s %s before it in the queue",
-                      before,
-                      before == 1 ? "" : "s",
-                      before == 1 ? "is" : "are");
-    set_words(e, start, "message", &said, said.tail.text, behind.text);
-    set_words(e,
-              start,
-              "outlook",
-              &said,
-              is_told(e, words.text) ? "" : said.tail.text,
-              behind.text);
-    strbuf_fini(&said.head);
-    strbuf_fini(&said.tail);
-}
+/* ---- The filters, now ---- */
 
 static void
 add_fit(struct explanation *e, const struct node_view *node)
@@ -572,7 +130,7 @@ add_fit(struct explanation *e, const struct node_view *node)
                            node->name,
                            asks ? ", if the extenders agree" : ""));
     json_set_int(e->arena, e->answer, "nodes", e->s->snapshot.n_nodes);
-    add_start(e);
+    explanation_add_start(e);
 }
 
 /* The pod fits somewhere, but for the scratch that no plugin was asked about:
@@ -638,8 +196,8 @@ explain_now(struct explanation *e)
     if (node != NULL)
         add_fit(e, node);
     else if (e->is_without_scratch) {
-        add_needs(e);
-        add_start(e);
+        explanation_add_needs(e);
+        explanation_add_start(e);
     } else {
         add_diagnosis(e);
         if (e->diagnosis->prefilter_reason == STRING_ID_NONE) {
@@ -648,8 +206,8 @@ explain_now(struct explanation *e)
                                 e->diagnosis,
                                 s->cache,
                                 s->settings.clock);
-            add_nodes(e);
-            add_start(e);
+            explanation_add_nodes(e);
+            explanation_add_start(e);
         }
     }
     cycle_fini(&e->cycle);

@@ -3,8 +3,8 @@
  *
  * Called by:  scheduler.c (the cycle), cycle_result.c (what becomes of it),
  *             setup.c (how it is made), event_handlers.c (what happens in the
- *             cluster), plugin_handle.c (what plugins may use), explain.c and
- *             wait_report.c. Nobody else.
+ *             cluster), plugin_handle.c (what plugins may use), explain.c
+ *             with its parts (explanation.h) and wait_report.c. Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once

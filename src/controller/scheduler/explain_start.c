@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a pod that waits could start, in words. */
+#include <string.h>
+
+#include "controller/scheduler/explanation.h"
+#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/taints.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+static void
+tell_closed(const struct explanation *e,
+            const struct node_view *node,
+            struct strbuf *out)
+{
+    const struct taint *taint =
+        taints_find_untolerated(&node->node->spec, &e->pod->pod->spec);
+
+    if (!node_is_ready(node->node))
+        strbuf_add_text(out, "is not ready");
+    else if (node->is_unschedulable)
+        strbuf_add_text(out, "is cordoned");
+    else if (taint != NULL)
+        strbuf_printf(out, "has the taint %.80s", taint->key);
+}
+
+/* The node is none that the pod asks for. */
+static void
+tell_unwanted(const struct explanation *e,
+              const struct node_view *node,
+              struct strbuf *out)
+{
+    const struct pod_spec *spec = &e->pod->pod->spec;
+    uint32_t reason = diagnosis_answer(e->diagnosis, node).reason;
+
+    for (unsigned i = 0; i < spec->node_selector.count; i++) {
+        const char *key = spec->node_selector.items[i].key;
+        const char *wanted = spec->node_selector.items[i].value;
+        const char *has = string_map_find(&node->node->meta.labels, key);
+
+        if (has != NULL && strcmp(has, wanted) == 0)
+            continue;
+        strbuf_printf(out, "is not %.60s=%.60s", key, wanted);
+        return;
+    }
+    if (reason != STRING_ID_NONE) {
+        const char *text = string_ids_text(e->s->reasons, reason);
+
+        strbuf_add_text(out,
+                        strncmp(text, "node(s) ", 8) == 0 ? text + 8 : text);
+    } else
+        strbuf_add_text(out, "is not one of those that are asked for");
+}
+
+static void
+tell_node(const struct explanation *e,
+          const struct node_view *node,
+          struct strbuf *out)
+{
+    size_t before = out->length;
+
+    if (e->estimate.chance == START_BLOCKED)
+        tell_closed(e, node, out);
+    else if (e->is_without_scratch || shortage_is_of_size(&e->shortage, node)
+             || start_estimate_is_open(&e->closers,
+                                       &e->shortage,
+                                       e->diagnosis,
+                                       node))
+        shortage_format(&e->shortage, node, out);
+    if (out->length == before)
+        tell_unwanted(e, node, out);
+}
+
+/* A sentence in two parts: what is to be hoped for, and what the nearest node
+ * lacks. The second is none of the outlook where the answer has it elsewhere.
+ */
+struct start_words {
+    struct strbuf head, tail;
+};
+
+static void
+tell_later(const struct explanation *e,
+           const char *words,
+           struct start_words *out)
+{
+    const struct start_estimate *t = &e->estimate;
+    char time[TIME_TEXT_SIZE];
+
+    if (t->from_us > 0) {
+        time_format(t->from_us, false, time);
+        strbuf_printf(&out->head,
+                      "it could start at %s at the earliest, on %s",
+                      time,
+                      t->node->name);
+        strbuf_printf(&out->tail, ", which %s", words);
+        return;
+    }
+    if (t->not_before_us > 0) {
+        time_format(t->not_before_us, false, time);
+        strbuf_printf(&out->head,
+                      "no node has room before %s, and nothing is known "
+                      "beyond",
+                      time);
+    } else
+        strbuf_add_text(&out->head,
+                        "no node has room, and what runs there has no time "
+                        "limit");
+    strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
+}
+
+static void
+tell_start(const struct explanation *e,
+           const char *words,
+           struct start_words *out)
+{
+    const struct start_estimate *t = &e->estimate;
+
+    if (t->node == NULL) {
+        strbuf_add_text(&out->head, "there are no nodes");
+        return;
+    }
+    switch (t->chance) {
+    case START_NOW:
+        strbuf_printf(&out->head,
+                      "it could start now, on %s (%s%u of %u nodes have room)",
+                      t->node->name,
+                      e->is_at_least ? "at least " : "",
+                      t->counts[START_NOW],
+                      e->s->snapshot.n_nodes);
+        break;
+    case START_LATER:
+        tell_later(e, words, out);
+        break;
+    case START_BLOCKED:
+        strbuf_add_text(&out->head, "no node that could run it is open");
+        strbuf_printf(&out->tail, ": %s %s", t->node->name, words);
+        break;
+    case START_NEVER:
+        strbuf_add_text(&out->head, "no node can ever run it");
+        strbuf_printf(&out->tail,
+                      "; the nearest, %s, %s",
+                      t->node->name,
+                      words);
+        break;
+    }
+}
+
+/* The answer has it already: of that node, or of all nodes of one reason. */
+static bool
+is_told(const struct explanation *e, const char *words)
+{
+    const struct json *nearest = json_get(e->answer, "nearest");
+    const struct json *reasons = json_get(e->answer, "reasons");
+
+    if (e->estimate.node == NULL)
+        return false;
+    for (uint32_t i = 0; i < json_count(nearest); i++)
+        if (strcmp(json_get_text(json_at(nearest, i), "node"),
+                   e->estimate.node->name)
+            == 0)
+            return true;
+    for (uint32_t i = 0; i < json_count(reasons); i++)
+        if (strstr(json_get_text(json_at(reasons, i), "message"), words)
+            != NULL)
+            return true;
+    return e->estimate.chance == START_BLOCKED && json_count(reasons) > 0;
+}
+
+static void
+add_time(struct explanation *e,
+         struct json *start,
+         const char *name,
+         int64_t at_us)
+{
+    char time[TIME_TEXT_SIZE];
+
+    if (at_us == 0)
+        return;
+    time_format(at_us, false, time);
+    json_set_string(e->arena, start, name, time);
+}
+
+static void
+set_words(const struct explanation *e,
+          struct json *start,
+          const char *name,
+          const struct start_words *said,
+          const char *tail,
+          const char *behind)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    strbuf_printf(&text, "%s%s%s", said->head.text, tail, behind);
+    json_set(e->arena,
+             start,
+             name,
+             explanation_text(e->arena, text.text, text.length));
+}
+
+void
+explanation_add_start(struct explanation *e)
+{
+    static const char *const chances[] = {
+        [START_NEVER] = "Never",
+        [START_BLOCKED] = "Blocked",
+        [START_LATER] = "Later",
+        [START_NOW] = "Now",
+    };
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT, behind = STRBUF_INIT;
+    struct start_words said = {STRBUF_INIT, STRBUF_INIT};
+    struct json *start = json_make_object(e->arena, e->answer, "start");
+    struct json *nodes = json_object(e->arena);
+    size_t before = queue_count_before(e->s->queue, e->pod, e->profile);
+
+    json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
+    add_time(e, start, "from", e->estimate.from_us);
+    add_time(e, start, "notBefore", e->estimate.not_before_us);
+    if (e->estimate.node != NULL)
+        json_set_string(e->arena, start, "node", e->estimate.node->name);
+    for (unsigned i = 0; i < ARRAY_SIZE(chances); i++)
+        json_set_int(e->arena, nodes, chances[i], e->estimate.counts[i]);
+    json_set(e->arena, start, "nodes", nodes);
+    json_set_int(e->arena, start, "ends", e->estimate.ends);
+    json_set_int(e->arena, start, "trials", e->estimate.trials);
+    if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
+        tell_node(e, e->estimate.node, &words);
+    tell_start(e, words.text, &said);
+    if (e->estimate.chance > START_BLOCKED && before > 0)
+        strbuf_printf(&behind,
+                      "; %zu pod%s %s before it in the queue",
+                      before,
+                      before == 1 ? "" : "s",
+                      before == 1 ? "is" : "are");
+    set_words(e, start, "message", &said, said.tail.text, behind.text);
+    set_words(e,
+              start,
+              "outlook",
+              &said,
+              is_told(e, words.text) ? "" : said.tail.text,
+              behind.text);
+    strbuf_fini(&said.head);
+    strbuf_fini(&said.tail);
+}
