@@ -126,6 +126,35 @@ status_is "and states that there are" 64 k1 get jobs --state Runing
 status_is "and nodes that may be" 64 k1 jobs --node 'n1&limit=1'
 status_is "but does not watch a node" 64 k1 get jobs --node n1 -w
 
+as kilntest1 kctl apply -f - >/dev/null <<'TXT'
+apiVersion: batch/v1
+kind: Job
+metadata: {name: two}
+spec:
+  completions: 2
+  parallelism: 2
+  template:
+    metadata: {labels: {two: "yes"}}
+    spec:
+      restartPolicy: Never
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector: {matchLabels: {two: "yes"}}
+      containers:
+      - name: main
+        image: host
+        command: [sleep, "300"]
+        resources: {requests: {cpu: "1"}}
+TXT
+of_both() {
+    for n in n1 n2; do k1 jobs --node $n --name two -o name; done 2>/dev/null |
+        wc -l | grep -qx 2
+}
+ok "a job of several pods is of all their nodes" wait_for 20 of_both
+k1 delete job/two --wait >/dev/null
+
 # --- mistakes -----------------------------------------------------------------------
 
 like "a state is suggested" "$(k1 jobs --state Runing 2>&1)" \
@@ -166,7 +195,8 @@ no_wider() { # COLUMNS COMMAND...
 }
 submit -J "$(printf '長%.0s' $(seq 60))" -H --wrap true >/dev/null
 for columns in 20 40 80 200; do
-    for command in 'jobs --all' nodes 'nodes -g' 'get jobs' 'get nodes'; do
+    for command in 'jobs --all' nodes 'nodes -g' 'get jobs' 'get nodes' \
+        'get pods'; do
         # shellcheck disable=SC2086 # words
         ok "kctl $command fits $columns columns" no_wider "$columns" kctl $command
     done
