@@ -78,6 +78,20 @@ root hold "$id" >/dev/null
 says "an operator's hold" "$id" JobHeldAdmin 'held by operator root'
 end "$id"
 
+# --- when it is to begin --------------------------------------------------------------
+id=$(sub -J later --begin now+2hours --wrap true)
+says "its begin time" "$id" BeginTime 'not to begin before .*[0-9]+:[0-9]+'
+begins() { # ZONE [OPTION]
+    as kilntest1 env TZ="$1" kctl jobs --name later -o reason --no-headers ${2-} |
+        grep -oE '[0-9]+:[0-9]+$'
+}
+is "which is the reader's, wherever the controller is" "$(begins XXX-5:30)" \
+    "$(TZ=XXX-5:30 date -d "$(begins UTC0) UTC" +%H:%M)"
+is "or UTC" "$(begins XXX-5:30 --utc)" "$(begins UTC0)"
+like "of kctl why as well" "$(as kilntest1 env TZ=XXX-5:30 kctl why "$id")" \
+    "not to begin before .*$(begins XXX-5:30) "
+end "$id"
+
 # --- nodes that are closed -----------------------------------------------------------
 for name in v1 v2; do
     cluster_agent "$name" --topology 'package:1 core:8 pu:1'

@@ -9,6 +9,7 @@
 #include "cli/connect/connection.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/spelling.h"
 #include "lib/client/sync_call.h"
@@ -226,6 +227,17 @@ refuse_missing(struct kctl *kctl,
                      request->name);
 }
 
+/* For the times in the words of tables, which the server makes. */
+static long
+find_utc_offset(void)
+{
+    const time_t now = (time_t)(clock_real_us(&clock_system) / 1000000);
+    struct tm local = {0};
+
+    localtime_r(&now, &local);
+    return local.tm_gmtoff;
+}
+
 int
 kctl_call(struct kctl *kctl,
           const struct client_request *request,
@@ -234,8 +246,17 @@ kctl_call(struct kctl *kctl,
           struct error *err)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
-    int r = call(kctl, request, arena, &sync_call, ret_answer, err);
+    struct client_request local = *request;
+    int r;
 
+    if (request->accept != NULL
+        && (request->verb == CLIENT_GET || request->verb == CLIENT_LIST))
+        local.query = arena_printf(arena,
+                                   "%s%skiln.hpc/utcOffset=%ld",
+                                   request->query != NULL ? request->query : "",
+                                   request->query != NULL ? "&" : "",
+                                   find_utc_offset());
+    r = call(kctl, &local, arena, &sync_call, ret_answer, err);
     if (r < 0 && is_missing_name(request, &sync_call))
         return refuse_missing(kctl, request, err);
     return r;

@@ -226,6 +226,7 @@ http_answer_start(struct request *q,
     d->grant = grant;
     d->view = *view;
     d->view.now_us = clock_real_us(q->server->clock);
+    d->view.east_s = q->options.has_east ? &q->options.east_s : NULL;
     if (grant != NULL)
         d->sum = digest_sum_begin();
     render_check(&d->view, &q->reply);

@@ -122,6 +122,7 @@ table_render_row(struct frame *out,
         .object = object,
         .arena = arena,
         .now_us = view->now_us,
+        .east_s = view->east_s,
         .access = &access.access,
         .text = &text,
     };

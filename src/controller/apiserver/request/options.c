@@ -15,6 +15,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+#define MOST_EAST_S 86400
+
 /* The options being parsed, and where mistakes are collected. */
 struct parse {
     struct options *options;
@@ -157,6 +159,22 @@ parse_node(struct parse *p)
     return p->options->node != NULL;
 }
 
+/* An addition: the words of a Table have times, and these are the reader's. */
+static bool
+parse_east(struct parse *p)
+{
+    struct options *o = p->options;
+
+    if (!parse_integer(p, "kiln.hpc/utcOffset", &o->east_s))
+        return false;
+    o->has_east = find(p, "kiln.hpc/utcOffset") != NULL;
+    if (o->east_s >= -MOST_EAST_S && o->east_s <= MOST_EAST_S)
+        return true;
+    reply_bad_request(p->reply,
+                      "kiln.hpc/utcOffset is not within a day, in seconds");
+    return false;
+}
+
 static bool
 parse_version(struct parse *p)
 {
@@ -265,7 +283,8 @@ parse_read(struct parse *p)
 
     if (!parse_integer(p, "timeoutSeconds", &o->timeout_s)
         || !parse_integer(p, "limit", &o->limit) || !parse_version(p)
-        || !parse_selectors(p) || !parse_ended_since(p) || !parse_node(p))
+        || !parse_selectors(p) || !parse_ended_since(p) || !parse_node(p)
+        || !parse_east(p))
         return false;
     if (o->limit < 0)
         o->limit = 0;
@@ -481,7 +500,7 @@ options_parse(struct options *ret_options,
             return false;
         break;
     case VERB_GET:
-        if (!parse_version(&p))
+        if (!parse_version(&p) || !parse_east(&p))
             return false;
         break;
     default:

@@ -45,6 +45,8 @@ struct options {
     int64_t ended_since_us;   /* Jobs: not those that ended before; 0: all */
     const char *node; /* Jobs: that have a pod there, or had the last; NULL: all
                        */
+    bool has_east;    /* of UTC, where the reader is: in Tables */
+    int64_t east_s;
     bool wants_bookmarks;
     bool wants_initial_events;
     int64_t timeout_s;          /* 0: not said */

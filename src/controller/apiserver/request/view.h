@@ -19,4 +19,5 @@ struct view {
     const struct principal *principal;
     struct store *store; /* what the cells of Kiln's columns look up */
     int64_t now_us;
+    const int64_t *east_s; /* of UTC, where the reader is; NULL: not said */
 };

@@ -82,6 +82,8 @@ summarize(struct table_row *row)
             .pod = s->pod,
             .now_us = row->now_us,
             .is_whole = table_reads_whole(row),
+            .is_utc = row->east_s != NULL,
+            .east_s = row->east_s != NULL ? *row->east_s : 0,
         },
         &words);
     if (words.length > 0)

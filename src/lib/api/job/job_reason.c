@@ -125,16 +125,16 @@ job_reason_add_bytes(int64_t bytes, struct strbuf *out)
  * that has passed.
  */
 static void
-add_from(int64_t from_us, int64_t now_us, bool is_utc, struct strbuf *out)
+add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
 {
-    time_t from = (time_t)(from_us / SECOND_US);
-    time_t now = (time_t)(now_us / SECOND_US);
+    time_t from = (time_t)(from_us / SECOND_US + f->east_s);
+    time_t now = (time_t)(f->now_us / SECOND_US + f->east_s);
     struct tm at, today;
     char text[32];
 
-    if (from_us <= now_us)
+    if (from_us <= f->now_us)
         return;
-    if (is_utc) {
+    if (f->is_utc) {
         gmtime_r(&from, &at);
         gmtime_r(&now, &today);
     } else {
@@ -423,7 +423,7 @@ tell_cause(const struct job_reason_facts *f,
            struct strbuf *words)
 {
     strbuf_add_text(words, is_text(cause->message) ? cause->message : "");
-    add_from(cause->from_us, f->now_us, f->is_utc, words);
+    add_from(f, cause->from_us, words);
     return find_reason(cause->code);
 }
 
@@ -463,7 +463,7 @@ tell_begin(const struct job_reason_facts *f, struct strbuf *words)
 {
     CLEANUP_STRBUF struct strbuf from = STRBUF_INIT;
 
-    add_from(f->job->spec.begin_at_us, f->now_us, f->is_utc, &from);
+    add_from(f, f->job->spec.begin_at_us, &from);
     strbuf_printf(words,
                   "not to begin before %s",
                   from.length > strlen(", from about ")

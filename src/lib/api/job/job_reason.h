@@ -81,8 +81,9 @@ struct job_reason_facts {
     const struct job *job; /* NULL: a pod that is no job's */
     const struct pod *pod; /* job_reason_prefer of all; NULL: none is there */
     int64_t now_us;
-    bool is_whole; /* the reader may see what it runs: its owner, operators */
-    bool is_utc;   /* times; false: those of the process */
+    bool is_whole;  /* the reader may see what it runs: its owner, operators */
+    bool is_utc;    /* times; false: those of the process */
+    int64_t east_s; /* of UTC, where the reader is; with is_utc */
 };
 
 /* The cause, in words without an end of line; nothing of a job that runs well

@@ -69,6 +69,7 @@ struct table_row {
     const void *summary; /* what the table's `summarize` has made */
     struct arena *arena; /* lasts as long as the row */
     int64_t now_us;
+    const int64_t *east_s; /* of UTC, where the reader is; NULL: not said */
     const struct table_access *access; /* NULL: there is only the object */
     struct strbuf *text;
     unsigned count;
