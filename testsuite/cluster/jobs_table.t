@@ -149,7 +149,7 @@ spec:
         resources: {requests: {cpu: "1"}}
 TXT
 of_both() {
-    for n in n1 n2; do k1 jobs --node $n --name two -o name; done 2>/dev/null |
+    for n in n1 n2; do k1 jobs --node "$n" --name two -o name; done 2>/dev/null |
         wc -l | grep -qx 2
 }
 ok "a job of several pods is of all their nodes" wait_for 20 of_both

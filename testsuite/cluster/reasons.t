@@ -82,7 +82,9 @@ end "$id"
 id=$(sub -J later --begin now+2hours --wrap true)
 says "its begin time" "$id" BeginTime 'not to begin before .*[0-9]+:[0-9]+'
 begins() { # ZONE [OPTION]
-    as kilntest1 env TZ="$1" kctl jobs --name later -o reason --no-headers ${2-} |
+    zone=$1
+    shift
+    as kilntest1 env TZ="$zone" kctl jobs --name later -o reason --no-headers "$@" |
         grep -oE '[0-9]+:[0-9]+$'
 }
 is "which is the reader's, wherever the controller is" "$(begins XXX-5:30)" \
@@ -171,7 +173,7 @@ ok "another job has all of the node" wait_for 20 state_is "$low" Running
 urgent
 ok "one that may start anew is requeued" wait_for 20 state_is "$low" Requeued
 says "and says both, why it was ended and what it waits for" "$low" Resources \
-    "preempted by job $high \(user kilntest2\); waits for 4 CPUs on real"
+    "preempted by job $high \(user kilntest2\); waits for 4 CPUs on real,?"
 as kilntest2 kctl cancel "$high" >/dev/null
 ok "it runs again" wait_for 20 state_is "$low" Running
 is "and its reason has ended with its cause" "$(row "$low" | grep -c preempted)" 0
