@@ -110,7 +110,11 @@ kctl delete job "$id" >/dev/null
 ok "a job that is deleted while it runs has a row" wait_for 40 has_rows "$id" 1
 is "...and was stopped" \
     "$(field "$id" state)" Cancelled
+job_is_gone() { ! kctl get job "$id"; }
+wait_for 20 job_is_gone
 ok "...which stays when the job is gone" has_rows "$id" 1
+like "kctl why tells of a job that is gone" "$(kctl why "$id")" \
+    "attempt 1  Cancelled: PodDeleted"
 
 id=$(submit --hold --wrap true)
 kctl cancel "$id" >/dev/null

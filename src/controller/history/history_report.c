@@ -25,6 +25,17 @@
     " sum(cpu_used_s), sum(cpu_measured_s), sum(memory_gib_s),"          \
     " sum(device_s), sum(started), sum(wait_s), max(wait_most_s)"
 
+/* Of each day first, in the order of the table: a date is made for each day and
+ * not for each row.
+ */
+#define DAY_SUMS                                                             \
+    "sum(ended) AS ended, sum(completed) AS completed,"                      \
+    " sum(failed) AS failed, sum(stopped) AS stopped, sum(cpu_s) AS cpu_s,"  \
+    " sum(cpu_used_s) AS cpu_used_s, sum(cpu_measured_s) AS cpu_measured_s," \
+    " sum(memory_gib_s) AS memory_gib_s, sum(device_s) AS device_s,"         \
+    " sum(started) AS started, sum(wait_s) AS wait_s,"                       \
+    " max(wait_most_s) AS wait_most_s"
+
 static const struct sum_column {
     const char *name;
     bool is_real;
@@ -99,8 +110,11 @@ write_report(struct history_reader *r,
              struct strbuf *sql)
 {
     strbuf_printf(sql,
-                  "SELECT %s, " SUMS " FROM daily WHERE day >= %" PRId64,
+                  "SELECT %s, " SUMS " FROM %s WHERE day >= %" PRId64,
                   groupings[q->by].columns,
+                  groupings[q->by].is_time ? "(SELECT day, " DAY_SUMS
+                                             " FROM daily"
+                                           : "daily",
                   q->since_s / DAY_S);
     if (q->until_s > 0)
         strbuf_printf(sql,
@@ -110,6 +124,8 @@ write_report(struct history_reader *r,
     add_word(r, sql, "user", q->user);
     add_word(r, sql, "partition", q->partition);
     add_rights(r, sql, &q->rights);
+    if (groupings[q->by].is_time)
+        strbuf_add_text(sql, " GROUP BY day)");
     strbuf_printf(sql,
                   " GROUP BY %s ORDER BY %s LIMIT %d",
                   groupings[q->by].columns,

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/history_columns.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/object_events.h"
 #include "cli/kctl/output/why_answer.h"
@@ -401,6 +403,63 @@ is_kind_word(const char *word)
     return false;
 }
 
+/* ---- Jobs that are gone ---- */
+
+struct gone {
+    const char *id;
+    struct arena *arena;
+    size_t count;
+};
+
+static const char *
+gone_text(const struct json *row, const char *column, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    history_columns_text(column, row, &text);
+    return arena_strdup(arena, text.length > 0 ? text.text : "");
+}
+
+static bool
+explain_row(const struct json *row, void *context)
+{
+    struct gone *g = context;
+    const char *message = json_get_text(row, "message");
+    const char *reason = json_get_text(row, "reason");
+    const char *by = json_get_text(row, "endedBy");
+    CLEANUP_FREE char *words =
+        sanitize_text_dup(message != NULL ? message : "");
+    CLEANUP_FREE char *name =
+        sanitize_text_dup(gone_text(row, "name", g->arena));
+
+    if (g->count++ == 0)
+        printf("Job %s (%s) is gone; history has how it ended.\n", g->id, name);
+    printf("%s  attempt %s  %s%s%s%s%s%s%s\n",
+           gone_text(row, "ended", g->arena),
+           gone_text(row, "attempt", g->arena),
+           gone_text(row, "state", g->arena),
+           by != NULL ? " by " : "",
+           by != NULL ? by : "",
+           reason != NULL ? ": " : "",
+           reason != NULL ? reason : "",
+           words[0] != '\0' ? ", " : "",
+           words);
+    return true;
+}
+
+/* -ENOENT: history does not know it, either; the words stay. */
+static int
+explain_gone(struct kctl *kctl, const char *id, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    struct gone g = {.id = id, .arena = arena};
+
+    if (history_query_add_job(&query, id, NULL) < 0
+        || history_pages_visit(kctl, query.text, explain_row, &g, NULL) < 0)
+        return -ENOENT;
+    return g.count > 0 ? 0 : -ENOENT;
+}
+
 static int
 why_run(struct kctl *kctl,
         const void *options,
@@ -425,6 +484,9 @@ why_run(struct kctl *kctl,
             putchar('\n');
         r = explain_any(kctl, &jobs.items[i], err);
     }
+    if (r == -ENOENT && n_operands == 1
+        && explain_gone(kctl, operands[0], arena) == 0)
+        return 0;
     return r;
 }
 
