@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/admission/update_refusal.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/apiserver/access/principal.h"
@@ -14,12 +15,14 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* Of the pods of a Job that have a node and have not ended. */
+/* Of the pods of a Job that have a node and have not ended: a node of theirs, and
+ * one whose agent keeps the limit that it began with.
+ */
 struct placed {
     const struct apiserver *server;
-    const char *node; /* that of one of them, or NULL */
-    const char
-        *old_agent; /* a node whose agent keeps the limit it began with */
+    bool is_limit; /* so the agents of all are asked for */
+    const char *node;
+    const char *old_agent;
 };
 
 static bool
@@ -33,6 +36,8 @@ visit(const struct object *object, void *context)
     if (name == NULL || name[0] == '\0' || pod_is_finished(pod))
         return true;
     p->node = name;
+    if (!p->is_limit)
+        return false;
     node = store_find(p->server->store, STORE_PENDING, &node_kind, NULL, name);
     if (node != NULL
         && !node_has_feature(node_of(node), NODE_FEATURE_CHANGED_LIMIT))
@@ -61,7 +66,10 @@ update_refusal(const struct apiserver *server,
                const struct json *spec,
                struct arena *arena)
 {
-    struct placed p = {.server = server};
+    struct placed p = {
+        .server = server,
+        .is_limit = what == JOB_UPDATE_LIMIT,
+    };
 
     if (job_is_finished(job_of(job)))
         return "it has ended already";
