@@ -235,6 +235,7 @@ add_queue(struct explanation *e)
 {
     struct queue_counts counts = queue_count(e->s->queue);
     struct json *waiting = json_object(e->arena);
+    size_t before;
 
     if (e->queued != NULL) {
         json_set_string(e->arena, e->answer, "queue", queue_name(e->queued));
@@ -247,12 +248,8 @@ add_queue(struct explanation *e)
                  "unschedulable",
                  (int64_t)counts.unschedulable);
     json_set_int(e->arena, waiting, "gated", (int64_t)counts.gated);
-    if (e->queued == NULL || e->queued->state != QUEUE_GATED)
-        json_set_int(
-            e->arena,
-            waiting,
-            "before",
-            (int64_t)queue_count_before(e->s->queue, e->pod, e->profile));
+    if (queue_count_before(e->s->queue, e->pod, e->profile, &before))
+        json_set_int(e->arena, waiting, "before", (int64_t)before);
     json_set(e->arena, e->answer, "waiting", waiting);
 }
 

@@ -219,7 +219,7 @@ explanation_add_start(struct explanation *e)
     struct start_words said = {STRBUF_INIT, STRBUF_INIT};
     struct json *start = json_make_object(e->arena, e->answer, "start");
     struct json *nodes = json_object(e->arena);
-    size_t before = queue_count_before(e->s->queue, e->pod, e->profile);
+    size_t before = 0;
 
     json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
     add_time(e, start, "from", e->estimate.from_us);
@@ -234,6 +234,7 @@ explanation_add_start(struct explanation *e)
     if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
         tell_node(e, e->estimate.node, &words);
     tell_start(e, words.text, &said);
+    queue_count_before(e->s->queue, e->pod, e->profile, &before);
     if (e->estimate.chance > START_BLOCKED && before > 0)
         strbuf_printf(&behind,
                       "; %zu pod%s %s before it in the queue",

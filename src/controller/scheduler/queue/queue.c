@@ -626,10 +626,11 @@ queue_find_of_job(const struct queue *q, const char *job_uid, size_t *ret_count)
     return waiting_jobs_find(q->jobs, job_uid, ret_count);
 }
 
-size_t
+bool
 queue_count_before(const struct queue *q,
                    struct pod_view *pod,
-                   struct profile *profile)
+                   struct profile *profile,
+                   size_t *ret_before)
 {
     const struct queued_pod *p = find_pod(q, pod);
     struct queued_pod unknown = {
@@ -639,7 +640,10 @@ queue_count_before(const struct queue *q,
         .order = q->arrivals,
     };
 
-    return queue_order_before(q->order, p != NULL ? p : &unknown);
+    if (p == NULL ? profile_is_ranked(profile) : p->state == QUEUE_GATED)
+        return false;
+    *ret_before = queue_order_before(q->order, p != NULL ? p : &unknown);
+    return true;
 }
 
 static bool

@@ -155,14 +155,16 @@ queue_find(const struct queue *q, const char *namespace, const char *name);
 
 /* Of job: the pod of that Job that came first, and how many of it there are;
  * NULL: none. Before: how many are sorted before the pod, which may be unknown
- * here; gated ones do not count. Neither looks at all pods.
+ * here; false: it is gated, or unknown where the order goes by ranks. Neither
+ * looks at all pods.
  */
 const struct queued_pod *queue_find_of_job(const struct queue *q,
                                            const char *job_uid,
                                            size_t *ret_count);
-size_t queue_count_before(const struct queue *q,
-                          struct pod_view *pod,
-                          struct profile *profile);
+bool queue_count_before(const struct queue *q,
+                        struct pod_view *pod,
+                        struct profile *profile,
+                        size_t *ret_before);
 
 /* The first in the order that sleeps because its room is lacking, or NULL;
  * without those that are passed over until something wakes them: it is known

@@ -516,8 +516,10 @@ START_TEST(an_answer_tells_how_many_are_before)
         says(explain(w, arena, "b"), "; 1 pod is before it in the queue"));
     ck_assert(
         says(explain(w, arena, "d"), "; 2 pods are before it in the queue"));
-    ck_assert(says(explain_new(w, arena, "4", ""),
-                   "; 3 pods are before it in the queue"));
+    /* Its rank, which the default order goes by, is not known yet. */
+    ck_assert_ptr_null(
+        strstr(json_path_text(explain_new(w, arena, "4", ""), "start.message"),
+               "before it"));
     ck_assert_ptr_null(
         strstr(json_path_text(explain(w, arena, "c"), "start.message"),
                "before it"));

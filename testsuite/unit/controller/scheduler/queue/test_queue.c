@@ -142,8 +142,11 @@ count_before(const struct bench *b, const char *name)
 {
     const struct queued_pod *p = queue_find(b->queue, "d", name);
 
+    size_t before = 0;
+
     ck_assert_ptr_nonnull(p);
-    return queue_count_before(b->queue, p->pod, b->profile);
+    ck_assert(queue_count_before(b->queue, p->pod, b->profile, &before));
+    return before;
 }
 
 /* Whatever their state. */
