@@ -29,6 +29,7 @@ enum meaning {
     MEANS_CLOSED,
     MEANS_OTHERS, /* pods there keep it away, or do not come near */
     MEANS_ROOM,
+    MEANS_RESERVED, /* it has room, and would delay those before it */
 };
 
 /* By the code of the refusal (refusals.h): what it means, and what is short or
@@ -57,6 +58,10 @@ static const struct {
     {"NodeAffinity", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
     {"NodeName", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
     {"NoSuchDevices", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
+    {"Reserved",
+     MEANS_RESERVED,
+     JOB_REASON_PRIORITY,
+     "would delay jobs before it on every node that has room"},
     {"NodeTooSmall", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
     {"PartitionNodes", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
     {"PartitionMissing", MEANS_WORDS, JOB_REASON_BAD_CONSTRAINTS, NULL},
@@ -542,6 +547,10 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
     s.count = f->counts->count;
     for (unsigned i = 0; i < s.count; i++)
         items[i] = understand(&s, &f->counts->items[i]);
+    if (tell_words(&s, MEANS_RESERVED, words, &cause)) {
+        cause.is_for_room = true;
+        return cause;
+    }
     if (tell_room(&s, words, &cause)
         || tell_words(&s, MEANS_OTHERS, words, &cause)
         || tell_closed(&s, words, &cause)

@@ -267,7 +267,11 @@ timeline_end_us(const struct pod_view *pod, int64_t now_us)
 
     if (end_us == 0)
         return INT64_MAX;
-    return end_us > now_us ? end_us : now_us + TIMELINE_GRACE_US;
+    if (end_us > now_us)
+        return end_us;
+    return now_us
+           + (now_us - end_us < TIMELINE_GRACE_US ? TIMELINE_MOMENT_US
+                                                  : TIMELINE_GRACE_US);
 }
 
 void

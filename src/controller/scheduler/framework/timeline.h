@@ -40,8 +40,11 @@ struct reservation;
 struct snapshot;
 struct timeline;
 
-/* A pod that is past its end is being ended: so long it may take. */
-#define TIMELINE_GRACE_US (INT64_C(30) * 1000000)
+/* A pod that is past its end is being ended: at any moment, as long as nothing
+ * is wrong with it, and so much later when that takes longer.
+ */
+#define TIMELINE_MOMENT_US INT64_C(1000000)
+#define TIMELINE_GRACE_US  (INT64_C(30) * 1000000)
 
 struct reserved_place {
     struct reservation *reservation;

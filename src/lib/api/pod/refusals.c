@@ -48,6 +48,7 @@ static const struct {
     {"node(s) didn't have the requested devices", "NoSuchDevices", true},
     {"node(s) couldn't align", "NotAligned", false},
     {"node(s) were not empty", "NodeNotEmpty", false},
+    {"node(s) are reserved for pods", "Reserved", false},
     {"node(s) were too small", "NodeTooSmall", true},
     {"node(s) had volume node affinity conflict", "VolumeNodeAffinity", false},
     {"node(s) didn't find available persistent volumes", "NoVolume", false},

@@ -41,6 +41,8 @@ backfill_new(const char *args, bool without_sharing)
         arena = arena_new(1024);
     for (unsigned i = 0; i < n_default_profile; i++) {
         plugins[i] = default_profile[i];
+        if (plugins[i].plugin->less != NULL)
+            plugins[i].plugin = plugin_find("SubmissionOrder");
         if (args != NULL
             && strcmp(default_profile[i].plugin->name, "Backfill") == 0)
             plugins[i].args = json_parse(arena, args, strlen(args), NULL, &err);
@@ -211,6 +213,11 @@ START_TEST(a_wide_pod_is_passed_by_those_that_do_not_delay_it)
     check_node(w, "long", "");
     check_node(w, "endless", "");
     check_node(w, "short", "n1");
+    ck_assert_str_eq(world_pod(w, "long")->status.cause->code, "Priority");
+    ck_assert_str_eq(world_pod(w, "long")->status.cause->message,
+                     "would delay jobs before it on every node that has room");
+    ck_assert_int_eq(world_pod(w, "long")->status.cause->from_us,
+                     FAKE_BEGIN + 150 * FAKE_SECOND);
     begin(w, JOB("short", 2, 50));
 
     advance(w, 49);
@@ -272,16 +279,16 @@ START_TEST(a_reservation_that_ends_wakes_those_it_kept_out)
 }
 END_TEST
 
-START_TEST(a_job_past_its_end_is_taken_to_end_within_the_grace)
+START_TEST(a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace)
 {
     struct world *w = world_with_wide();
 
     end(w, "a");
-    PUT(w, "short", 4, 20);
-    PUT(w, "long", 4, 40);
+    PUT(w, "long", 4, 110);
     advance(w, 105);
-    ck_assert_int_eq(reserved_at(w, "default/wide"), 135);
-    check_node(w, "short", "n1");
+    ck_assert_int_eq(reserved_at(w, "default/wide"), 106);
+    advance(w, 25);
+    ck_assert_int_eq(reserved_at(w, "default/wide"), 160);
     check_node(w, "long", "");
     world_free(w);
 }
@@ -428,6 +435,200 @@ START_TEST(shapes_count_not_amounts)
     world_advance(w, 1000);
     check_node(w, "head", "n1");
     world_free(w);
+}
+END_TEST
+
+/* --- A model ---------------------------------------------------------------- */
+
+/* The same jobs, decided by brute force: nodes of so many CPUs, jobs of one pod in
+ * the order of their numbers.
+ */
+#define MODEL_JOBS 48
+#define MODEL_CPUS 4
+
+struct model_job {
+    int64_t cpus, submit, limit, run;
+    int node; /* -1: none yet */
+    int64_t start;
+    bool has_ended;
+};
+
+static uint64_t model_seed;
+static int model_nodes;
+
+static int64_t
+draw(int64_t below)
+{
+    model_seed = model_seed * UINT64_C(6364136223846793005)
+                 + UINT64_C(1442695040888963407);
+    return (int64_t)((model_seed >> 33) % (uint64_t)below);
+}
+
+static int64_t
+used_at(const struct model_job *jobs, int node, int64_t at, int64_t time)
+{
+    int64_t used = 0;
+
+    for (int i = 0; i < MODEL_JOBS; i++) {
+        const struct model_job *j = &jobs[i];
+        int64_t end_at = j->start + j->limit;
+
+        if (j->node == node && !j->has_ended && (time == at || end_at > time))
+            used += j->cpus;
+    }
+    return used;
+}
+
+/* The first job that waits and cannot start could start then at the earliest,
+ * by the limits of what runs; -1: there is none.
+ */
+static int64_t
+shadow_of(const struct model_job *jobs, int head, int64_t at)
+{
+    int64_t best = INT64_MAX;
+
+    for (int node = 0; node < model_nodes; node++)
+        for (int i = -1; i < MODEL_JOBS; i++) {
+            int64_t time = i < 0 ? at : jobs[i].start + jobs[i].limit;
+
+            if ((i >= 0 && (jobs[i].node != node || jobs[i].has_ended))
+                || time < at || time >= best)
+                continue;
+            if (used_at(jobs, node, at, time) + jobs[head].cpus <= MODEL_CPUS)
+                best = time;
+        }
+    return best;
+}
+
+static int
+find_head(const struct model_job *jobs, int64_t at)
+{
+    for (int i = 0; i < MODEL_JOBS; i++)
+        if (jobs[i].node < 0 && jobs[i].submit <= at)
+            return i;
+    return -1;
+}
+
+/* What the scheduler started is taken over. */
+static void
+take_starts(struct world *w, struct model_job *jobs, int64_t at)
+{
+    for (int i = 0; i < MODEL_JOBS; i++) {
+        CLEANUP_FREE char *name = xasprintf("j%02d", i);
+        const char *node;
+
+        if (jobs[i].submit > at || jobs[i].node >= 0)
+            continue;
+        node = world_node_of(w, name);
+        if (*node == '\0')
+            continue;
+        jobs[i].node = node[1] - '1';
+        jobs[i].start = at;
+        begin(w, JOB(name, (unsigned)jobs[i].cpus, jobs[i].limit));
+    }
+}
+
+static void
+step_model(struct world *w, struct model_job *jobs, int64_t at)
+{
+    for (int i = 0; i < MODEL_JOBS; i++) {
+        CLEANUP_FREE char *name = xasprintf("j%02d", i);
+
+        if (jobs[i].node >= 0 && !jobs[i].has_ended
+            && jobs[i].start + jobs[i].run <= at) {
+            jobs[i].has_ended = true;
+            end(w, name);
+        }
+        if (jobs[i].submit == at)
+            PUT(w, name, (unsigned)jobs[i].cpus, jobs[i].limit);
+    }
+}
+
+/* After each second: the head's start, as brute force finds it, is not later
+ * than it was before others started, it is the one that is reserved, and it
+ * keeps what it was promised.
+ */
+static void
+run_model(uint64_t seed, int n_nodes, bool without_sharing, int64_t *starts)
+{
+    struct world *w = backfill_new(NULL, without_sharing);
+    struct model_job jobs[MODEL_JOBS];
+    int64_t promised = INT64_MAX;
+    int head_before = -1, left = MODEL_JOBS;
+
+    model_seed = seed;
+    model_nodes = n_nodes;
+    for (int i = 0; i < model_nodes; i++) {
+        CLEANUP_FREE char *name = xasprintf("n%d", i + 1);
+
+        world_add_node(w, name, MODEL_CPUS);
+    }
+    for (int i = 0; i < MODEL_JOBS; i++) {
+        jobs[i] = (struct model_job){
+            .cpus = 1 + draw(MODEL_CPUS),
+            .submit = i == 0 ? 0 : jobs[i - 1].submit + draw(4),
+            .limit = 2 + draw(30),
+            .node = -1};
+        jobs[i].run = 1 + draw(jobs[i].limit);
+    }
+    for (int64_t at = 0; left > 0; at++) {
+        int64_t before, reserved;
+        int head;
+
+        ck_assert_int_lt(at, 5000);
+        step_model(w, jobs, at);
+        advance(w, 0);
+        head = find_head(jobs, at);
+        before = head >= 0 ? shadow_of(jobs, head, at) : INT64_MAX;
+        take_starts(w, jobs, at);
+        if (head >= 0 && before == at)
+            ck_assert_msg(jobs[head].node >= 0,
+                          "seed %d: job %d has room at %d",
+                          (int)seed,
+                          head,
+                          (int)at);
+        head = find_head(jobs, at);
+        if (head >= 0) {
+            CLEANUP_FREE char *key = xasprintf("default/j%02d", head);
+
+            reserved = reserved_at(w, key);
+            ck_assert_int_eq(reserved, shadow_of(jobs, head, at));
+            if (head == head_before)
+                ck_assert_int_le(reserved, promised);
+            promised = reserved;
+        }
+        head_before = head;
+        left = 0;
+        for (int i = 0; i < MODEL_JOBS; i++)
+            left += !jobs[i].has_ended;
+        fake_clock_advance(&w->time, FAKE_SECOND);
+    }
+    for (int i = 0; i < MODEL_JOBS; i++)
+        starts[i] = jobs[i].start * model_nodes + jobs[i].node;
+    world_free(w);
+}
+
+START_TEST(nobody_who_passes_makes_the_first_start_later)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        int64_t starts[MODEL_JOBS];
+
+        run_model(seed, 3, false, starts);
+    }
+}
+END_TEST
+
+/* On one node, since which of equal nodes is taken is drawn by lot. */
+START_TEST(results_that_are_shared_decide_the_same)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        int64_t shared[MODEL_JOBS], own[MODEL_JOBS];
+
+        run_model(seed, 1, false, shared);
+        run_model(seed, 1, true, own);
+        for (int i = 0; i < MODEL_JOBS; i++)
+            ck_assert_msg(shared[i] == own[i], "seed %d: job %d", (int)seed, i);
+    }
 }
 END_TEST
 
@@ -593,7 +794,7 @@ SUITE("backfill",
       those_who_are_before_it_in_the_order_take_its_room,
       a_job_that_ends_early_moves_the_reservation,
       a_reservation_that_ends_wakes_those_it_kept_out,
-      a_job_past_its_end_is_taken_to_end_within_the_grace,
+      a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace,
       where_nobody_has_an_end_there_is_no_reservation_and_others_go_on,
       the_head_that_can_never_start_leaves_the_reservation_to_the_next,
       a_reserved_node_that_goes_moves_the_reservation,
@@ -601,6 +802,8 @@ SUITE("backfill",
       a_clock_that_jumps_moves_the_reservation_and_starts_nobody,
       a_scheduler_that_starts_anew_reserves_the_same,
       shapes_count_not_amounts,
+      nobody_who_passes_makes_the_first_start_later,
+      results_that_are_shared_decide_the_same,
       a_group_is_reserved_all_its_nodes,
       what_is_free_beyond_a_group_is_taken_by_long_ones,
       a_short_one_exchanges_its_node_with_the_group,
