@@ -82,8 +82,9 @@ is "and never was suspended" \
     "$(root get events -o json | jq -r --arg job "job-$waits" '.items[] |
         select(.involvedObject.name == $job) | .reason' | sort -u |
         tr '\n' ' ')" "SuccessfulCreate "
-is "nor started anew" "$(job "$waits" \
-    '[.status.requeued // 0, .status.attempts] | tojson')" '[0,1]'
+is "nor started anew" "$(job "$waits" '.status.requeued // 0')" 0
+is "so it has the name of the first" "$(pods_of "$waits" .metadata.name)" \
+    "job-$waits-0"
 
 like "a partition that is not there is refused" \
     "$(k1 update job "$waits" partition=three 2>&1)" \
