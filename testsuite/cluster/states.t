@@ -44,7 +44,7 @@ becomes() {
 await() { # OPTIONS...: ksub --wait in the background; its job is $id
     rm -f "$cluster/home/kilntest1/code"
     # shellcheck disable=SC2016 # expanded by the inner shell
-    as kilntest1 sh -c 'ksub --wait "$@" >id 2>said; echo $? >code' sh "$@" &
+    as kilntest1 sh -c 'ksub --wait -t 10 "$@" >id 2>said; echo $? >code' sh "$@" &
     wait_for 20 has_id
     id=$(tr -dc 0-9 <"$cluster/home/kilntest1/id")
 }
