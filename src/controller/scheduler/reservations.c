@@ -104,6 +104,7 @@ drop(struct scheduler *s, struct reservation *r)
     if (r->places != NULL)
         note_moved(s);
     mark_behind(s, r);
+    s->may_lack_reservation = true;
     queue_pass_over(s->queue,
                     r->order.pod->namespace,
                     r->order.pod->name,
@@ -458,11 +459,14 @@ fill(struct scheduler *s)
     struct timeline *t = timeline_of(s);
     const struct queued_pod *first;
 
-    if (timeline_count(t) >= timeline_most(t))
+    if (!s->may_lack_reservation || timeline_count(t) >= timeline_most(t))
         return;
     first = queue_first_unschedulable(s->queue);
-    if (first != NULL)
-        queue_activate(s->queue, first->pod->namespace, first->pod->name);
+    s->may_lack_reservation = first != NULL;
+    if (first == NULL)
+        return;
+    queue_activate(s->queue, first->pod->namespace, first->pod->name);
+    queue_pass_over(s->queue, first->pod->namespace, first->pod->name, true);
 }
 
 static void

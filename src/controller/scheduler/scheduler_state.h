@@ -73,7 +73,8 @@ struct scheduler {
     struct map *objects; /* of further kinds: name of kind to a map by key */
     struct map *changed_partitions; /* by name, since the last tick */
     struct time_share
-        report_share; /* of the thread, for causes and their times */
+        report_share;          /* of the thread, for causes and their times */
+    bool may_lack_reservation; /* a pod that sleeps and may get one */
     bool have_reservations_moved; /* and nobody was told yet */
     int64_t clock_offset_us;      /* of the real clock to the monotonic one */
     int64_t next_leftover_us;
