@@ -57,7 +57,8 @@ exits() { # CODE
     rm -f "$cluster/home/kilntest1/id"
 }
 tells() { # WORDS: ksub --wait does, in one line, or nothing
-    is "and tells ${1:-nothing}" "$(cat "$cluster/home/kilntest1/said")" \
+    is "and tells ${1:-nothing}" \
+        "$(grep -v 'no time limit' "$cluster/home/kilntest1/said")" \
         "${1:+ksub: job $id: $1}"
 }
 
