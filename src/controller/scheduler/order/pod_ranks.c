@@ -26,6 +26,7 @@ struct rank_kind {
     unsigned n_jobs;
     unsigned n_active; /* being tried */
     double key;
+    int64_t guarded_until_us; /* who could first have run until then */
 };
 
 struct ranked_job {
@@ -156,6 +157,7 @@ find_kind(struct pod_ranks *o, const struct order_facts *facts)
         return kind;
     kind = xnew(struct rank_kind);
     kind->text = xstrdup(text);
+    kind->guarded_until_us = INT64_MIN;
     kind->number =
         o->n_free > 0 ? o->free_numbers[--o->n_free] : ++o->last_number;
     map_put(o->kinds, kind->text, kind);
@@ -240,6 +242,9 @@ find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
     return job != NULL && job->job != NULL && job->n_pods == count ? job : NULL;
 }
 
+/* Jobs are asked at different times, and there may be room again by then: of
+ * equal jobs, all that came before a guarded one are guarded with it.
+ */
 struct queue_rank
 pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
 {
@@ -249,12 +254,16 @@ pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
     if (job == NULL)
         job = submit(o, queued);
     rank = start_order_rank(o->order, job->job, now_s(o));
+    if (rank.is_guarded
+        && queued->pod->eligible_at_us > job->kind->guarded_until_us)
+        job->kind->guarded_until_us = queued->pod->eligible_at_us;
     if (job->kind->n_active++ == 0)
         job->kind->key = rank.key;
     return (struct queue_rank){
         .kind = job->kind,
         .number = job->kind->number,
-        .is_guarded = rank.is_guarded,
+        .is_guarded =
+            queued->pod->eligible_at_us <= job->kind->guarded_until_us,
         .key = job->kind->key,
     };
 }

@@ -11,11 +11,12 @@
 
 /* A pod of one CPU that user runs, submitted now. */
 static void
-put_pod(struct world *w,
-        const char *name,
-        int user,
-        int limit_s,
-        const char *more)
+put_urgent_pod(struct world *w,
+               const char *name,
+               int user,
+               int limit_s,
+               int priority,
+               const char *more)
 {
     char now[TIME_TEXT_SIZE];
     CLEANUP_FREE char *text = NULL;
@@ -24,16 +25,27 @@ put_pod(struct world *w,
     text = xasprintf(
         "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\","
         "\"creationTimestamp\":\"%s\"},\"spec\":{"
-        "\"activeDeadlineSeconds\":%d,\"securityContext\":{\"runAsUser\":"
-        "%d},\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+        "\"activeDeadlineSeconds\":%d,\"priority\":%d,"
+        "\"securityContext\":{\"runAsUser\":%d},\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
         "\"cpu\":\"1\"}}}]}%s}",
         name,
         now,
         limit_s,
+        priority,
         user,
         more);
 
     fake_client_put(w->api, &pod_kind, text);
+}
+
+static void
+put_pod(struct world *w,
+        const char *name,
+        int user,
+        int limit_s,
+        const char *more)
+{
+    put_urgent_pod(w, name, user, limit_s, 0, more);
 }
 
 static bool
@@ -115,6 +127,31 @@ START_TEST(a_job_that_has_waited_too_long_goes_first)
     world_settle(w);
 
     ck_assert_str_eq(first_of(w, "blocker", "of-long", "of-short"), "of-long");
+    world_free(w);
+}
+END_TEST
+
+/* The later one is asked when there is no room for long, the first when there is
+ * room again.
+ */
+START_TEST(of_equal_jobs_the_first_is_guarded_with_the_later_one)
+{
+    struct world *w = world_new(NULL);
+
+    world_add_node(w, "n1", 1);
+    put_pod(w, "blocker", 3, 400, "");
+    world_settle(w);
+    put_pod(w, "a", 2, 300, "");
+    world_settle(w);
+    put_urgent_pod(w, "urgent", 3, 30000, 5, "");
+    fake_client_remove(w->api, &pod_kind, "default", "blocker");
+    world_advance(w, 10000);
+    ck_assert(is_placed(w, "urgent"));
+    put_pod(w, "b", 2, 300, "");
+    world_settle(w);
+
+    ck_assert_str_eq(first_of(w, "urgent", "a", "b"), "a");
+    ck_assert(!is_placed(w, "b"));
     world_free(w);
 }
 END_TEST
@@ -250,6 +287,7 @@ SUITE("pod_ranks",
       the_job_of_whom_the_jobs_were_short_goes_first,
       of_equal_jobs_the_first_submitted_goes_first,
       a_job_that_has_waited_too_long_goes_first,
+      of_equal_jobs_the_first_is_guarded_with_the_later_one,
       a_restart_learns_from_what_has_ended,
       why_says_what_the_order_goes_by,
       by_limits_history_does_not_matter,
