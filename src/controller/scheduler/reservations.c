@@ -25,6 +25,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
@@ -186,7 +187,13 @@ find_open_nodes(const struct scheduler *s,
     const struct snapshot *snapshot = &s->snapshot;
     plugin_set room = r->profile->rooms | r->profile->timed;
     struct cycle cycle;
-    struct shortage shortage = {.cycle = &cycle};
+    struct shortage shortage = {
+        .profile = r->profile,
+        .cycle = &cycle,
+        .resources = s->resources,
+        .volumes = s->handle.volumes,
+        .scratch_bytes = shortage_scratch(&r->members[0]->pod->spec),
+    };
     bool is_any = false;
 
     timeline_init_cycle(&cycle, r->profile, r->members[0], snapshot);

@@ -327,6 +327,27 @@ START_TEST(the_head_that_can_never_start_leaves_the_reservation_to_the_next)
 }
 END_TEST
 
+START_TEST(what_no_node_has_is_not_reserved)
+{
+    struct world *w = backfill_new(NULL, false);
+
+    world_add_node(w, "n1", 4);
+    fake_client_put(
+        w->api,
+        &pod_kind,
+        "{\"metadata\":{\"name\":\"gpus\",\"namespace\":\"default\"},"
+        "\"spec\":{\"activeDeadlineSeconds\":60,\"containers\":[{"
+        "\"name\":\"main\",\"image\":\"host\",\"resources\":{"
+        "\"requests\":{\"cpu\":\"1\",\"example.com/gpu\":\"1\"}}}]}}");
+    PUT(w, "waits", 8, 50);
+    advance(w, 0);
+    check_node(w, "gpus", "");
+    ck_assert_int_eq(reserved_at(w, "default/gpus"), -1);
+    ck_assert_int_eq(reserved_at(w, "default/waits"), -1);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_reserved_node_that_goes_moves_the_reservation)
 {
     struct world *w = world_with_wide();
@@ -797,6 +818,7 @@ SUITE("backfill",
       a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace,
       where_nobody_has_an_end_there_is_no_reservation_and_others_go_on,
       the_head_that_can_never_start_leaves_the_reservation_to_the_next,
+      what_no_node_has_is_not_reserved,
       a_reserved_node_that_goes_moves_the_reservation,
       a_node_that_joins_is_the_heads,
       a_clock_that_jumps_moves_the_reservation_and_starts_nobody,
