@@ -102,7 +102,8 @@ submit(const struct submission *s,
     r = job_submit_run(&request, &job, err);
     if (r < 0)
         return connection_advise(r, err);
-    print_given(job);
+    if (!s->parsable)
+        print_given(job);
     if (s->test_only) {
         struct submission given = *s;
         const struct pod_spec *spec = job_of(job)->spec.template_.spec;
