@@ -77,11 +77,13 @@ predicted_order_less(void *self,
         return a->pod->priority > b->pod->priority;
     if (a->pod_group != NULL && a->pod_group == b->pod_group)
         return submission_order_plugin.less(NULL, a, b); /* one rank for all */
+    if (ra->number == rb->number) /* equal, whenever each was ranked */
+        return submission_order_plugin.less(NULL, a, b);
     if (ra->is_guarded != rb->is_guarded)
         return ra->is_guarded;
     if (!ra->is_guarded && order->by_limit && limit_s(a) != limit_s(b))
         return limit_s(a) < limit_s(b);
-    if (!ra->is_guarded && !order->by_limit && ra->number != rb->number
+    if (!ra->is_guarded && !order->by_limit
         && (ra->key < rb->key || ra->key > rb->key))
         return ra->key < rb->key;
     return submission_order_plugin.less(NULL, a, b);
