@@ -110,7 +110,7 @@ add_line(struct strbuf *out, const char *name, const char *text)
 {
     CLEANUP_FREE char *clean = sanitize_text_dup(text);
 
-    strbuf_printf(out, "%-18s%s\n", name, clean);
+    strbuf_printf(out, "%-20s%s\n", name, clean);
 }
 
 /* The text of a column of kctl history. */

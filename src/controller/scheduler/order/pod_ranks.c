@@ -395,7 +395,8 @@ void
 pod_ranks_start(struct pod_ranks *o)
 {
     o->has_started = true;
-    qsort(o->past, o->n_past, sizeof(*o->past), compare_ends);
+    if (o->n_past > 1)
+        qsort(o->past, o->n_past, sizeof(*o->past), compare_ends);
     for (size_t i = 0; i < o->n_past; i++)
         start_order_learn(o->order,
                           &o->past[i].facts,
