@@ -305,7 +305,8 @@ remove_ended(const struct what_if *w,
     CLEANUP_FREE struct pod_view **pods =
         xnew_array(struct pod_view *, count + 1);
 
-    memcpy(pods, node->pods.items, count * sizeof(struct pod_view *));
+    if (count > 0)
+        memcpy(pods, node->pods.items, count * sizeof(struct pod_view *));
     for (uint32_t i = 0; i < count; i++) {
         if (at_us != INT64_MAX && timeline_end_us(pods[i], w->now_us) > at_us)
             continue;
