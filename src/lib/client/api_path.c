@@ -111,4 +111,6 @@ api_path_of_watch(const struct client_watch_request *request,
     add_query(out, &separator, "labelSelector", request->label_selector);
     add_query(out, &separator, "fieldSelector", request->field_selector);
     add_query(out, &separator, "resourceVersion", request->resource_version);
+    if (request->query != NULL)
+        strbuf_printf(out, "%c%s", separator, request->query);
 }

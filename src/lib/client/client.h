@@ -110,6 +110,7 @@ struct client_watch_request {
     const char *field_selector;
     const char *resource_version; /* start behind this one */
     const char *accept; /* another representation (Table), as text; or NULL */
+    const char *query;  /* more of it, as it stands in the URL; or NULL */
 };
 
 /* A question about a pod, or all pods of a Job, that the API cannot answer itself

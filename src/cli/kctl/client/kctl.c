@@ -227,9 +227,8 @@ refuse_missing(struct kctl *kctl,
                      request->name);
 }
 
-/* For the times in the words of tables, which the server makes. */
-static long
-find_utc_offset(void)
+long
+kctl_utc_offset(void)
 {
     const time_t now = (time_t)(clock_real_us(&clock_system) / 1000000);
     struct tm local = {0};
@@ -255,7 +254,7 @@ kctl_call(struct kctl *kctl,
                                    "%s%skiln.hpc/utcOffset=%ld",
                                    request->query != NULL ? request->query : "",
                                    request->query != NULL ? "&" : "",
-                                   find_utc_offset());
+                                   kctl_utc_offset());
     r = call(kctl, &local, arena, &sync_call, ret_answer, err);
     if (r < 0 && is_missing_name(request, &sync_call))
         return refuse_missing(kctl, request, err);

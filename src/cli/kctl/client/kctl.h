@@ -49,6 +49,11 @@ const char *kctl_namespace(const struct kctl *kctl);
 int kctl_open(struct kctl *kctl, struct error *err);
 struct client *kctl_client(struct kctl *kctl); /* after kctl_open */
 
+/* How far east of UTC this process is now, in seconds: "kiln.hpc/utcOffset" in the
+ * queries of tables, whose words have times that the server makes.
+ */
+long kctl_utc_offset(void);
+
 /* One request; the answer's tree in the arena (NULL where it is no JSON), or
  * not wanted. Warnings of the server go to standard error.
  */

@@ -133,6 +133,7 @@ static void
 start(void *context)
 {
     struct watch_state *k = context;
+    char query[48];
     const struct client_watch_request request = {
         .kind = k->v->object->kind,
         .namespace = k->v->object->namespace,
@@ -140,8 +141,10 @@ start(void *context)
         .field_selector = k->selector,
         .resource_version = k->version,
         .accept = k->v->accept,
+        .query = k->v->accept != NULL ? query : NULL,
     };
 
+    snprintf(query, sizeof(query), "kiln.hpc/utcOffset=%ld", kctl_utc_offset());
     k->watch = client_watch(k->client, &request, watch_state_event, k);
 }
 

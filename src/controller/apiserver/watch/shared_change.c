@@ -28,6 +28,8 @@ struct made {
     const struct kind *kind;
     bool is_whole;
     bool with_columns;
+    bool has_east;
+    int64_t east_s;
     struct frame *frame;
 };
 
@@ -123,6 +125,13 @@ is_same_accept(const struct accept *a, const struct accept *b)
            && a->is_kiln == b->is_kiln && a->is_v1beta1 == b->is_v1beta1;
 }
 
+static bool
+is_same_zone(const struct made *made, const struct view *view)
+{
+    return made->has_east == (view->east_s != NULL)
+           && (view->east_s == NULL || made->east_s == *view->east_s);
+}
+
 struct frame *
 shared_change_frame(struct shared_change *shared_change,
                     const struct view *view,
@@ -142,7 +151,8 @@ shared_change_frame(struct shared_change *shared_change,
         made = &shared_change->made[i];
         if (made->type == type && made->is_whole == is_whole
             && made->with_columns == with_columns && made->kind == view->kind
-            && is_same_accept(&made->accept, &view->accept))
+            && is_same_accept(&made->accept, &view->accept)
+            && is_same_zone(made, view))
             return made->frame;
     }
     made = &shared_change->made[shared_change->next];
@@ -156,6 +166,8 @@ shared_change_frame(struct shared_change *shared_change,
     made->kind = view->kind;
     made->is_whole = is_whole;
     made->with_columns = with_columns;
+    made->has_east = view->east_s != NULL;
+    made->east_s = made->has_east ? *view->east_s : 0;
     made->frame = frame_new();
     now = *view;
     now.now_us = clock_real_us(shared_change->clock);

@@ -214,6 +214,7 @@ watch_start(struct request *q TAKES,
 
     w->q = q;
     w->view = *view;
+    w->view.east_s = q->options.has_east ? &q->options.east_s : NULL;
     w->allowed = WAITING_MAX;
     w->bookmark = timer_new(q->server->loop, bookmark, w);
     w->end = timer_new(q->server->loop, end, w);
