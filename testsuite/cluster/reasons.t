@@ -91,14 +91,14 @@ is "which is the reader's, wherever the controller is" "$(begins XXX-5:30)" \
     "$(TZ=XXX-5:30 date -d "$(begins UTC0) UTC" +%H:%M)"
 is "or UTC" "$(begins XXX-5:30 --utc)" "$(begins UTC0)"
 later=$(as kilntest1 kctl jobs --name later -o id --no-headers | tr -d ' ')
-as kilntest1 env TZ=XXX-5:30 kctl get jobs -w --no-headers >"$cluster/watched" &
-watcher=$!
+as kilntest1 env TZ=XXX-5:30 sh -c \
+    'echo $$ >watcher; exec kctl get jobs -w --no-headers' >"$cluster/watched" &
 has_lines() { [ "$(grep -c 'to begin' "$cluster/watched")" -ge "$1" ]; }
 ok "a watch begins with a table" wait_for 20 has_lines 1
 lines=$(grep -c 'to begin' "$cluster/watched")
 as kilntest1 kctl annotate job "job-$later" note=changed >/dev/null
 ok "and goes on with changes" wait_for 20 has_lines $((lines + 1))
-kill "$watcher"
+kill "$(cat "$cluster/home/kilntest1/watcher")"
 is "which have the reader's times, too" \
     "$(grep -oE 'to begin before .*' "$cluster/watched" | grep -oE '[0-9]+:[0-9]+' |
         sort -u)" "$(begins XXX-5:30)"

@@ -2,8 +2,8 @@
 /* daily_usage.h - what an attempt adds to the sums by day, account, user and
  * partition, which reports read
  *
- * What it held counts for each day that it ran on; its end and its wait for the
- * day on which it ended. Days are of UTC.
+ * The amounts that it held count for each day that it ran on; its end and its
+ * wait for the day on which it ended. Days are of UTC.
  *
  * Thread:  any; pure functions.
  */

@@ -2,9 +2,9 @@
 /* summary_history.c - /kiln/v1/history, rows of jobs that ended, and
  * /kiln/v1/history/report, their sums by day
  *
- * Who asks sees rows of their own, whole, and of the accounts that they belong
- * to as they see their jobs: without what is only the owner's. Administrators
- * see all. doc/api.md describes the questions and the answers.
+ * Users see rows of their own, whole, and of the accounts that they belong to
+ * as they see their jobs: without what is only the owner's. Administrators see
+ * all. doc/api.md describes the questions and the answers.
  */
 #include <errno.h>
 #include <inttypes.h>

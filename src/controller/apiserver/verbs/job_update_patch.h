@@ -8,9 +8,9 @@
  *    "priorityClassName": "low", "beginTime": "2026-12-24T18:00:00Z",
  *    "comment": "for the paper"}
  *
- * What is left out stays; a time limit of 0 is none, and an empty comment none.
- * What may not change is refused in words (update_refusal.h), before the patch
- * is tried, whose admission judges again.
+ * Fields that are left out stay; a time limit of 0 is none, and an empty comment
+ * none. Fields that may not change are refused in words (update_refusal.h),
+ * before the patch is tried, whose admission judges again.
  *
  * Thread:  the loop's.
  */

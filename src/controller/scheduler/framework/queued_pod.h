@@ -38,8 +38,8 @@ struct in_flight_mark {
     bool is_event;
 };
 
-/* Where a pod stood in the order when it was last tried (pod_ranks.h): pods of
- * one kind have the same key, and the lowest goes first.
+/* A pod's place in the order when it was last tried (pod_ranks.h): pods of one
+ * kind have the same key, and the lowest goes first.
  */
 struct queue_rank {
     struct rank_kind *kind; /* NULL: it is in no order */
