@@ -125,7 +125,7 @@ is "...without a start" \
 
 # --- kills ------------------------------------------------------------------
 
-# What is unwritten when the controller is killed is written by the next one,
+# Rows that are unwritten when the controller is killed are written by the next one,
 # and nothing twice.
 first=$((id + 1))
 kills=4

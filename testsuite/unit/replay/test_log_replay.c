@@ -59,7 +59,7 @@ find_job(const struct job_log *log, int64_t id)
     ck_abort_msg("no job %lld", (long long)id);
 }
 
-/* What every schedule has to be, whatever the order of its jobs. */
+/* True of every schedule, whatever the order of its jobs. */
 static void
 assert_possible(const struct job_log *log, unsigned processors)
 {

@@ -8,7 +8,7 @@
  * it alone: such a pod may take a node only where the reserved ones still have
  * room when they begin.
  *
- * What a node will have is found by what-if: within a journal the pods that end
+ * The room that a node will have is found by what-if: in a journal the pods that end
  * by then leave, the reserved ones come, and the profile's own filters of room
  * are asked. So cores, NUMA memory and devices count, not amounts alone.
  *

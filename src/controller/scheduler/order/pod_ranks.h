@@ -9,8 +9,8 @@
  * which is made anew only while none of them is being tried, so that it can
  * order a heap.
  *
- * What a user's jobs took is kept in memory alone. When the scheduler starts, it
- * is learned from the pods that ended and are still there.
+ * The run times of a user's jobs are kept in memory alone; when the scheduler starts,
+ * they are learned from the pods that ended and are still there.
  *
  * Owns:       the jobs of the order, by their pods.
  * Called by:  the queue (rank), event_handlers.c (the rest).

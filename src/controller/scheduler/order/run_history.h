@@ -9,7 +9,7 @@
  * with all users' means and goes through the levels, each weighing what it has
  * seen against what came before.
  *
- * What is predicted orders jobs; it plans nothing and ends nothing.
+ * Predictions order jobs; they plan nothing and end nothing.
  *
  * Owns:       its levels: RUN_HISTORY_LEVELS for each user, the ones used
  *             longest ago are forgotten.

@@ -72,7 +72,7 @@ void start_order_learn(struct start_order *o,
                        int64_t begin_s,
                        int64_t run_s);
 
-/* Where it stands now; a waiting job may become guarded by this. */
+/* The job's rank now; a waiting job may become guarded by this. */
 struct order_rank
 start_order_rank(struct start_order *o, struct order_job *job, int64_t now_s);
 

@@ -138,7 +138,7 @@ advance(struct world *w, int64_t seconds)
     fake_clock_advance(&w->time, -20000);
 }
 
-/* What has just been bound runs since now. */
+/* A job that has just been bound runs since now. */
 static void
 begin(struct world *w, struct job job)
 {
@@ -530,7 +530,7 @@ find_head(const struct model_job *jobs, int64_t at)
     return -1;
 }
 
-/* What the scheduler started is taken over. */
+/* Jobs that the scheduler started are taken over. */
 static void
 take_starts(struct world *w, struct model_job *jobs, int64_t at)
 {
