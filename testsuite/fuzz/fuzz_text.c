@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_text.c - any bytes as the small texts of the API: quantities, CPU
- * lists, ids, times, label and field selectors
+ * lists, ids, tasks, times, label and field selectors
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,8 @@
 #include "lib/api/value/id_ranges.h"
 #include "lib/api/value/quantity.h"
 #include "lib/api/value/selector.h"
+#include "lib/api/value/task_list.h"
+#include "lib/api/value/task_sets.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
@@ -74,6 +76,30 @@ try_id_ranges(const char *text)
         abort();
 }
 
+/* The list is what its text says, has each id where its index is, and less
+ * itself nothing.
+ */
+static void
+try_task_list(const char *text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf formatted = STRBUF_INIT;
+    struct task_list list, again, none;
+
+    if (task_list_parse(arena, text, &list, NULL) < 0 || list.total == 0)
+        return;
+    task_list_format(&list, &formatted);
+    if (task_list_parse(arena, formatted.text, &again, NULL) < 0
+        || again.count != list.count || again.total != list.total)
+        abort();
+    for (int64_t i = 0; i < list.total; i += 1 + list.total / 64)
+        if (task_list_index(&list, task_list_at(&list, i)) != i)
+            abort();
+    if (task_sets_subtract(arena, &list, &again, &none, NULL) < 0
+        || none.total != 0)
+        abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -87,6 +113,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     try_quantity(text);
     try_cpuset(text);
     try_id_ranges(text);
+    try_task_list(text);
     (void)wildcard_matches(text, text);
     (void)time_parse(text, &us);
     if (label_query_parse(arena, text, &labels, NULL) == 0)

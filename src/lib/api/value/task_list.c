@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/value/task_list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/value/task_sets.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+/* ----------------------------------------------------------- ranges */
+
+/* A place in sorted ranges: one id of one of them. */
+struct place {
+    const struct task_range *range, *end;
+    int64_t id;
+};
+
+static bool
+go_on(struct place *place)
+{
+    if (place->id < place->range->last) {
+        place->id += place->range->step;
+        return true;
+    }
+    if (place->range + 1 >= place->end)
+        return false;
+    place->range++;
+    place->id = place->range->first;
+    return true;
+}
+
+/* The longest run with that step from the place on, which moves behind it:
+ * false if there is nothing behind it.
+ */
+static bool
+follow(struct place *place, int64_t step, int64_t *ret_last)
+{
+    for (;;) {
+        int64_t last = place->id;
+
+        if (place->range->step == step)
+            last = place->id = place->range->last;
+        *ret_last = last;
+        if (!go_on(place))
+            return false;
+        if (place->id - last != step)
+            return true;
+    }
+}
+
+static void
+append(struct task_range *ranges,
+       struct task_list *list,
+       int64_t first,
+       int64_t last,
+       int64_t step)
+{
+    ranges[list->count++] = (struct task_range){.first = first,
+                                                .last = last,
+                                                .step = step,
+                                                .before = list->total};
+    list->total += (last - first) / step + 1;
+}
+
+/* A range of several ids has at least three of them, or is of neighbours; so
+ * each set has one list. Ranges given may be cut in any way.
+ */
+int
+task_list_of_ranges(struct arena *arena,
+                    const struct task_range *ranges,
+                    size_t count,
+                    struct task_list *ret_list,
+                    struct error *err)
+{
+    struct task_list list = {0};
+    struct task_range *made;
+    struct place at = {ranges, ranges + count, 0};
+    bool more = count > 0;
+
+    /* Two begin in a range given at most, since three of its ids are a run. */
+    made = arena_new_array(arena, struct task_range, 2 * count + 1);
+    at.id = more ? ranges[0].first : 0;
+    while (more) {
+        const int64_t first = at.id;
+        struct place second = at, third;
+        int64_t last = first, step = 1;
+
+        more = go_on(&second);
+        third = second;
+        if (more
+            && (second.id == first + 1
+                || (go_on(&third)
+                    && third.id - second.id == second.id - first))) {
+            step = second.id - first;
+            more = follow(&second, step, &last);
+        }
+        at = second;
+        append(made, &list, first, last, step);
+    }
+    if (list.count > TASK_LIST_RANGES_MOST)
+        return error_set(err,
+                         -EINVAL,
+                         "these are %zu ranges of task ids, and %d are the "
+                         "most; neighbours and equal steps (1-99:2) count as "
+                         "one",
+                         list.count,
+                         TASK_LIST_RANGES_MOST);
+    list.ranges = made;
+    *ret_list = list;
+    return 0;
+}
+
+/* ------------------------------------------------------------- text */
+
+static int
+refuse(const char *text, size_t length, struct error *err)
+{
+    return error_set(err,
+                     -EINVAL,
+                     "'%.*s' is no task id, and no range of them (7, 3-9 or "
+                     "1-1000:7)",
+                     (int)(length < 60 ? length : 60),
+                     text);
+}
+
+/* Reads digits at *text, which moves behind them. */
+static int
+read_number(const char **text, int64_t *ret_number)
+{
+    int64_t number = 0;
+
+    if (**text < '0' || **text > '9')
+        return -EINVAL;
+    for (; **text >= '0' && **text <= '9'; ++*text) {
+        number = number * 10 + (**text - '0');
+        if (number > TASK_ID_MOST)
+            return -ERANGE;
+    }
+    *ret_number = number;
+    return 0;
+}
+
+/* One part between commas: "7", "3-9", "1-1000:7". */
+static int
+read_range(const char *text, size_t length, struct task_range *range)
+{
+    const char *at = text;
+    int r = read_number(&at, &range->first);
+
+    range->last = range->first;
+    range->step = 1;
+    if (r == 0 && *at == '-') {
+        at++;
+        r = read_number(&at, &range->last);
+        if (r == 0 && *at == ':') {
+            at++;
+            r = read_number(&at, &range->step);
+        }
+    }
+    return r == 0 && at != text + length ? -EINVAL : r;
+}
+
+static int
+read_part(const char *text,
+          size_t length,
+          struct task_range *range,
+          struct error *err)
+{
+    const int shown = (int)(length < 60 ? length : 60);
+    const int r = read_range(text, length, range);
+
+    if (r == -ERANGE)
+        return error_set(err,
+                         -EINVAL,
+                         "'%.*s': task ids go up to %" PRId64,
+                         shown,
+                         text,
+                         TASK_ID_MOST);
+    if (r < 0)
+        return refuse(text, length, err);
+    if (range->last < range->first)
+        return error_set(err,
+                         -EINVAL,
+                         "the range '%.*s' ends before it begins",
+                         shown,
+                         text);
+    if (range->step == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "the range '%.*s' has a step of 0; a step of 1 takes "
+                         "each id",
+                         shown,
+                         text);
+    range->last -= (range->last - range->first) % range->step;
+    if (range->first == range->last)
+        range->step = 1;
+    return 0;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    const struct task_range *x = a;
+    const struct task_range *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Sorted ranges that may reach into each other: the halves, and then both. */
+static int
+unite_ranges(struct arena *arena,
+             const struct task_range *ranges,
+             size_t count,
+             struct task_list *ret_list,
+             struct error *err)
+{
+    struct task_list low, high;
+    bool apart = true;
+    int r;
+
+    for (size_t i = 1; i < count && apart; i++)
+        apart = ranges[i].first > ranges[i - 1].last;
+    if (apart)
+        return task_list_of_ranges(arena, ranges, count, ret_list, err);
+    r = unite_ranges(arena, ranges, count / 2, &low, err);
+    if (r == 0)
+        r = unite_ranges(arena,
+                         ranges + count / 2,
+                         count - count / 2,
+                         &high,
+                         err);
+    return r == 0 ? task_sets_unite(arena, &low, &high, ret_list, err) : r;
+}
+
+int
+task_list_parse(struct arena *arena,
+                const char *text,
+                struct task_list *ret_list,
+                struct error *err)
+{
+    struct task_range *ranges;
+    size_t parts = 1, n = 0;
+
+    if (*text == '\0') {
+        *ret_list = (struct task_list){0};
+        return 0;
+    }
+    for (const char *p = text; *p != '\0'; p++)
+        parts += *p == ',';
+    if (parts > TASK_LIST_RANGES_MOST)
+        return error_set(err,
+                         -EINVAL,
+                         "these are %zu ids and ranges of tasks, and %d are "
+                         "the most; ranges (3-9, 1-99:2) say more with fewer",
+                         parts,
+                         TASK_LIST_RANGES_MOST);
+    ranges = arena_new_array(arena, struct task_range, parts);
+    for (const char *at = text; n < parts; n++) {
+        const size_t length = strcspn(at, ",");
+        const int r = read_part(at, length, &ranges[n], err);
+
+        if (r < 0)
+            return r;
+        at += length + 1;
+    }
+    qsort(ranges, n, sizeof(*ranges), compare);
+    return unite_ranges(arena, ranges, n, ret_list, err);
+}
+
+void
+task_list_format(const struct task_list *list, struct strbuf *out)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct task_range *range = &list->ranges[i];
+
+        strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", range->first);
+        if (range->last > range->first)
+            strbuf_printf(out, "-%" PRId64, range->last);
+        if (range->step > 1)
+            strbuf_printf(out, ":%" PRId64, range->step);
+    }
+}
+
+/* ------------------------------------------------------------- look */
+
+int64_t
+task_list_at(const struct task_list *list, int64_t index)
+{
+    size_t low = 0, high = list->count;
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (list->ranges[middle].before <= index)
+            low = middle;
+        else
+            high = middle;
+    }
+    return list->ranges[low].first
+           + (index - list->ranges[low].before) * list->ranges[low].step;
+}
+
+int64_t
+task_list_index(const struct task_list *list, int64_t id)
+{
+    size_t low = 0, high = list->count;
+    const struct task_range *range;
+
+    if (high == 0)
+        return -1;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (list->ranges[middle].first <= id)
+            low = middle;
+        else
+            high = middle;
+    }
+    range = &list->ranges[low];
+    if (id < range->first || id > range->last
+        || (id - range->first) % range->step != 0)
+        return -1;
+    return range->before + (id - range->first) / range->step;
+}
