@@ -60,7 +60,7 @@ ok "a time and its limit, and why it waits" wait_for 10 \
     has_row 'large .*-/1-00:00:00 +64 .*[a-z]'
 table=$(k1 jobs)
 is "in these columns" "$(printf '%s\n' "$table" | sed -n '1s/  */ /gp')" \
-    "ID NAME USER STATE TIME/LIMIT CPUS WHERE/WHY"
+    "ID NAME USER STATE TIME/LIMIT CPUS START WHERE/WHY"
 like "where one has failed, and of what" "$table" 'fails .*n[12]: exit code 3'
 unlike "others' jobs are not mine" "$table" kilntest2
 like "they are all users'" "$(k1 jobs --all)" kilntest2

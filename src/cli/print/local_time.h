@@ -19,3 +19,7 @@ void local_time_format(int64_t us, char out[LOCAL_TIME_SIZE]);
  */
 void
 local_time_format_brief(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);
+
+/* Of what is to come, to the minute: "09:15", "Nov 24 09:15", "2028-01-31". */
+void
+local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);

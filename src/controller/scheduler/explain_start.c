@@ -98,7 +98,10 @@ tell_later(const struct explanation *e,
     if (t->from_us > 0) {
         time_format(t->from_us, false, time);
         strbuf_printf(&out->head,
-                      "it could start at %s at the earliest, on %s",
+                      t->is_assumed
+                          ? "it may start about %s on %s, if what runs there "
+                            "without a time limit ends by then"
+                          : "it could start at %s at the earliest, on %s",
                       time,
                       t->node->name);
         strbuf_printf(&out->tail, ", which %s", words);
@@ -223,6 +226,8 @@ explanation_add_start(struct explanation *e)
 
     json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
     add_time(e, start, "from", e->estimate.from_us);
+    if (e->estimate.is_assumed)
+        json_set_bool(e->arena, start, "assumed", true);
     add_time(e, start, "notBefore", e->estimate.not_before_us);
     if (e->estimate.node != NULL)
         json_set_string(e->arena, start, "node", e->estimate.node->name);

@@ -22,6 +22,7 @@
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
@@ -99,8 +100,20 @@ mark_behind(struct scheduler *s, const struct reservation *r)
     }
 }
 
+/* Its owner reads when and where; from CAUSE_FROM_SAME: it has none any more. */
 static void
-drop(struct scheduler *s, struct reservation *r)
+tell_owner(struct scheduler *s, const struct reservation *r, int64_t from_us)
+{
+    for (unsigned i = 0; i < r->count; i++)
+        recorder_set_plan(s->recorder,
+                          r->members[i],
+                          from_us,
+                          from_us != CAUSE_FROM_SAME ? r->places[i].node->name
+                                                     : NULL);
+}
+
+static void
+take_out(struct scheduler *s, struct reservation *r)
 {
     if (r->places != NULL)
         note_moved(s);
@@ -111,6 +124,13 @@ drop(struct scheduler *s, struct reservation *r)
                     r->order.pod->name,
                     false);
     timeline_remove(timeline_of(s), r);
+}
+
+static void
+drop(struct scheduler *s, struct reservation *r)
+{
+    tell_owner(s, r, CAUSE_FROM_SAME);
+    take_out(s, r);
 }
 
 static void
@@ -170,6 +190,7 @@ plan(struct scheduler *s, struct reservation *r)
             mark_behind(s, r);
         }
         timeline_place(r, a.nodes, a.are_free, a.from_us);
+        tell_owner(s, r, a.from_us);
     }
     is_known = a.from_us > 0;
     start_answer_fini(&a);
@@ -281,6 +302,24 @@ is_behind_all(const struct scheduler *s, const struct queued_pod *queued)
            && timeline_find(t, key_of(queued, key)) == NULL;
 }
 
+const struct reserved_place *
+scheduler_find_place(const struct scheduler *s,
+                     const struct queued_pod *queued,
+                     const struct pod_view *pod)
+{
+    const struct timeline *t = timeline_of(s);
+    const struct reservation *r;
+    char key[KEY_SIZE];
+
+    if (timeline_count(t) == 0)
+        return NULL;
+    r = timeline_find(t, key_of(queued, key));
+    for (unsigned i = 0; r != NULL && r->places != NULL && i < r->count; i++)
+        if (pod_view_is_same(r->places[i].pod, pod))
+            return &r->places[i];
+    return NULL;
+}
+
 bool
 scheduler_may_reserve(const struct scheduler *s,
                       const struct queued_pod *queued)
@@ -374,7 +413,7 @@ scheduler_note_placed(struct scheduler *s,
         return;
     r = timeline_find(t, key_of(members[0]->queued, key));
     if (r != NULL)
-        drop(s, r);
+        take_out(s, r); /* that it was placed is told anyway */
     for (unsigned i = 0; i < count; i++)
         note_taken(s, members[i]->cycle.pod, members[i]->node_name);
 }

@@ -41,6 +41,7 @@ struct string_ids;
 struct queue;
 struct queued_pod;
 struct recorder;
+struct reserved_place;
 struct volume_calls;
 
 struct scheduler {
@@ -96,12 +97,16 @@ struct profile *scheduler_profile_named(const struct scheduler *s,
  * it; all of its group, or itself. Placed: it has a node. Changed: room has come
  * or gone on
  * the node, or on any; nodes came or are others now; a waiting pod is another
- * now. Settle: before the next cycle.
+ * now. Settle: before the next cycle. Find: what is reserved for it, or NULL.
  */
 void scheduler_bind_reservations(struct scheduler *s,
                                  const struct queued_pod *queued);
 bool scheduler_may_reserve(const struct scheduler *s,
                            const struct queued_pod *queued);
+const struct reserved_place *
+scheduler_find_place(const struct scheduler *s,
+                     const struct queued_pod *queued,
+                     const struct pod_view *pod);
 void scheduler_reserve(struct scheduler *s,
                        struct queued_pod *queued,
                        struct pod_view *const *members,

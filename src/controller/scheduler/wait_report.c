@@ -7,7 +7,9 @@
 #include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/api/job/job_reason.h"
@@ -31,6 +33,33 @@ shortage_of(const struct scheduler *s, const struct assignment *a)
     };
 }
 
+/* A reservation knows it, also where there is no time to look. */
+static void
+find_start(struct scheduler *s,
+           const struct assignment *a,
+           const struct diagnosis *d,
+           const struct shortage *shortage,
+           bool has_time,
+           struct pod_cause *ret)
+{
+    const struct reserved_place *place =
+        scheduler_find_place(s, a->queued, a->cycle.pod);
+    struct start_estimate estimate;
+
+    if (place != NULL) {
+        ret->from_us = place->reservation->from_us;
+        ret->node = place->node->name;
+    } else if (has_time) {
+        start_estimate_time(&estimate,
+                            shortage,
+                            d,
+                            s->cache,
+                            s->settings.clock);
+        ret->from_us = estimate.from_us;
+        ret->is_assumed = estimate.is_assumed;
+    }
+}
+
 void
 scheduler_report_wait(struct scheduler *s,
                       const struct assignment *a,
@@ -42,7 +71,7 @@ scheduler_report_wait(struct scheduler *s,
     bool has_time = time_share_is_open(&s->report_share);
     int64_t began_us = time_share_begin(&s->report_share);
     struct shortage shortage = shortage_of(s, a);
-    int64_t from_us = CAUSE_FROM_SAME;
+    struct pod_cause told = {.from_us = CAUSE_FROM_SAME};
     struct wait_cause cause = wait_cause_find(
         &(struct wait_cause_facts){.shortage = &shortage,
                                    .diagnosis = d,
@@ -54,17 +83,14 @@ scheduler_report_wait(struct scheduler *s,
                                        has_time ? UINT32_MAX : FEW_NODES},
         &words);
 
+    told.code = job_reason_name(cause.reason);
+    told.message = words.text;
     if (!cause.is_for_room)
-        from_us = 0;
-    else if (has_time)
-        from_us =
-            start_estimate_time(&shortage, d, s->cache, s->settings.clock);
+        told.from_us = 0;
+    else
+        find_start(s, a, d, &shortage, has_time, &told);
     time_share_end(&s->report_share, began_us);
-    recorder_set_cause(s->recorder,
-                       a->cycle.pod,
-                       &(struct pod_cause){job_reason_name(cause.reason),
-                                           words.text,
-                                           from_us});
+    recorder_set_cause(s->recorder, a->cycle.pod, &told);
 }
 
 static void
@@ -75,10 +101,10 @@ report(struct scheduler *s,
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     enum job_reason reason = job_wait_format(wait, &pod->pod->spec, &words);
 
-    recorder_set_cause(
-        s->recorder,
-        pod,
-        &(struct pod_cause){job_reason_name(reason), words.text, 0});
+    recorder_set_cause(s->recorder,
+                       pod,
+                       &(struct pod_cause){.code = job_reason_name(reason),
+                                           .message = words.text});
 }
 
 void

@@ -13,6 +13,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/spelling.h"
@@ -41,6 +42,7 @@ enum making {
     AS_CODE,
     AS_POINT, /* in time; its cell is RFC 3339 */
     AS_SUBMITTED,
+    AS_START, /* "~": it goes by what is assumed */
 };
 
 static const struct column {
@@ -72,6 +74,7 @@ static const struct column {
     {"time", "TIME", "Time", AS_CELL, true, false, false, 0, 0},
     {"limit", "LIMIT", "Limit", AS_CELL, true, false, false, 0, 0},
     {"cpus", "CPUS", "CPUs", AS_CELL, true, false, true, 0, 1},
+    {"start", "START", "Start", AS_START, false, false, true, 0, 5},
     {"where", "WHERE/WHY", "Node", AS_WHERE, false, false, true, 24, 4},
     {"node", "NODE", "Node", AS_CELL, false, false, false, 0, 0},
     {"reason", "REASON", "Reason", AS_CELL, false, false, false, 0, 0},
@@ -371,6 +374,34 @@ format_time_and_limit(const struct job_list *list,
                                                                        : "-");
 }
 
+/* "15:17", "~Nov 24 08:00"; "-" of a job that waits, and nobody knows until
+ * when. Elsewhere than in a table it is the whole time, or "".
+ */
+static const char *
+format_start(const struct job_list *list,
+             const struct job_row *row,
+             bool is_brief,
+             struct arena *arena)
+{
+    const char *text = text_of(list, row->cells, "start");
+    const enum job_state state = job_state_of_name(row->state);
+    const bool is_assumed = text[0] == '~';
+    const int64_t us = time_of(text + is_assumed);
+    char out[LOCAL_TIME_SIZE];
+
+    if (us == 0)
+        return is_brief && state != JOB_STATE_NONE
+                       && list->cells[column_named("start")] >= 0
+                       && job_state_words(state)->class == JOB_STATE_WAITS
+                   ? "-"
+                   : "";
+    if (is_brief)
+        local_time_format_minute(us, clock_real_us(&clock_system), out);
+    else
+        local_time_format(us, out);
+    return arena_printf(arena, "%s%s", is_assumed ? "~" : "", out);
+}
+
 /* A job that runs shows its node, one that waits why, a failed one both. */
 static const char *
 format_where(const struct job_list *list,
@@ -413,6 +444,8 @@ format_cell(const struct job_list *list,
         return job_state_words(job_state_of_name(row->state))->code;
     case AS_POINT:
         return format_point(text, arena);
+    case AS_START:
+        return format_start(list, row, false, arena);
     case AS_SUBMITTED:
         if (row->submitted_at_us == 0)
             return "";
@@ -435,6 +468,28 @@ job_list_signature(const struct job_list *list, size_t at, struct arena *arena)
                         text_of(list, row->cells, "reason"));
 }
 
+/* START is beside it. */
+static const char *
+without_from(const char *words, struct arena *arena)
+{
+    const char *from = strstr(words, ", from about ");
+
+    return from != NULL
+               ? arena_printf(arena, "%.*s", (int)(from - words), words)
+               : words;
+}
+
+static bool
+has_start(const struct job_list_style *style)
+{
+    const unsigned start = column_named("start");
+
+    for (size_t i = 0; i < style->n_columns; i++)
+        if (style->columns[i] == start)
+            return true;
+    return false;
+}
+
 static void
 add_table_row(const struct job_list *list,
               size_t at,
@@ -442,10 +497,19 @@ add_table_row(const struct job_list *list,
               struct grid *grid)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct job_row *row = &list->rows[at];
     const char *texts[JOB_LIST_MAX_COLUMNS];
 
-    for (size_t i = 0; i < style->n_columns; i++)
-        texts[i] = format_cell(list, &list->rows[at], style->columns[i], arena);
+    for (size_t i = 0; i < style->n_columns; i++) {
+        const enum making making = columns[style->columns[i]].making;
+
+        texts[i] = making == AS_START
+                       ? format_start(list, row, true, arena)
+                       : format_cell(list, row, style->columns[i], arena);
+        if (making == AS_WHERE && has_start(style)
+            && text_of(list, row->cells, "start")[0] != '\0')
+            texts[i] = without_from(texts[i], arena);
+    }
     grid_add_row(grid, texts);
 }
 

@@ -107,7 +107,7 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Columns: id, name, user, account, partition, state, code, "
             "timelimit, time, limit, cpus, where, node, reason, submitted, "
-            "started, ended, exit, priority, attempts, age, object\n"
+            "started, ended, start, exit, priority, attempts, age, object\n"
             "\n"
             "Examples:\n"
             "  kctl jobs\n"

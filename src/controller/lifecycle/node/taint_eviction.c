@@ -184,9 +184,9 @@ end_pod(struct taint_eviction *e,
             .reason = "DeletionByTaintManager",
             .message = "Taint manager: deleting due to "
                        "NoExecute taint",
-            .cause = &(struct pod_cause){job_reason_name(JOB_REASON_EVICTED),
-                                         words,
-                                         0},
+            .cause =
+                &(struct pod_cause){.code = job_reason_name(JOB_REASON_EVICTED),
+                                    .message = words},
         },
         removed,
         ending);

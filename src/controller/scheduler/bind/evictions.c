@@ -171,9 +171,9 @@ evictions_add(struct evictions *e,
             .uid = victim->uid,
             .reason = "PreemptionByScheduler",
             .message = why,
-            .cause = &(struct pod_cause){job_reason_name(JOB_REASON_PREEMPTED),
-                                         words,
-                                         0},
+            .cause = &(
+                struct pod_cause){.code = job_reason_name(JOB_REASON_PREEMPTED),
+                                  .message = words},
         },
         removed,
         v);

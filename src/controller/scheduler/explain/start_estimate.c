@@ -309,6 +309,73 @@ walk_ends(struct walk *w, const struct cache *cache)
     start_answer_fini(&a);
 }
 
+/* ---- Ends that are assumed ---- */
+
+static bool
+is_out_of_time(const struct walk *w)
+{
+    return w->ret->trials >= ESTIMATE_TRIALS
+           || clock_monotonic_us(w->clock) > w->work_until_us;
+}
+
+static int
+compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The first assumed end after which the node has room; INT64_MAX: none. */
+static int64_t
+find_assumed(struct walk *w, const struct what_if *what_if, struct node_view *n)
+{
+    CLEANUP_FREE int64_t *ends = xnew_array(int64_t, n->pods.count + 1);
+
+    for (uint32_t i = 0; i < n->pods.count; i++)
+        ends[i] = timeline_assumed_end_us(n->pods.items[i], w->what_if.now_us);
+    qsort(ends, n->pods.count, sizeof(*ends), compare_times);
+    for (uint32_t i = 0; i < n->pods.count && !is_out_of_time(w); i++) {
+        if (i + 1 < n->pods.count && ends[i + 1] == ends[i])
+            continue;
+        w->ret->trials++;
+        if (timeline_room(what_if, n, ends[i], INT64_MAX, 1) > 0
+            && has_scratch(n, INT64_MAX, w))
+            return ends[i];
+    }
+    return INT64_MAX;
+}
+
+/* Nothing that has a time limit makes room. A few nodes say about when. */
+static void
+assume_ends(struct walk *w)
+{
+    const struct snapshot *s = w->diagnosis->snapshot;
+    struct what_if what_if = w->what_if;
+    int64_t best_us = INT64_MAX;
+    unsigned looked = 0;
+
+    what_if.assumes_ends = true;
+    for (uint32_t i = 0;
+         i < s->n_nodes && looked < EMPTIED && !is_out_of_time(w);
+         i++) {
+        int64_t at_us;
+
+        if (!w->may_come[s->nodes[i]->slot])
+            continue;
+        looked++;
+        at_us = find_assumed(w, &what_if, s->nodes[i]);
+        if (at_us >= best_us)
+            continue;
+        best_us = at_us;
+        w->ret->node = s->nodes[i];
+    }
+    if (best_us == INT64_MAX)
+        return;
+    w->ret->from_us = best_us;
+    w->ret->is_assumed = true;
+}
+
 void
 start_estimate_make(struct start_estimate *ret,
                     const struct shortage *s,
@@ -322,6 +389,8 @@ start_estimate_make(struct start_estimate *ret,
     walk_init(&w, ret, s, d, clock);
     look_at_nodes(&w, d, &nearest);
     walk_ends(&w, cache);
+    if (ret->from_us == 0 && ret->not_before_us == 0)
+        assume_ends(&w);
     if (ret->from_us == 0)
         settle_nearest(&w, &nearest);
     if (ret->node != NULL)
@@ -329,20 +398,19 @@ start_estimate_make(struct start_estimate *ret,
     walk_fini(&w);
 }
 
-int64_t
-start_estimate_time(const struct shortage *s,
+void
+start_estimate_time(struct start_estimate *ret,
+                    const struct shortage *s,
                     const struct diagnosis *d,
                     const struct cache *cache,
                     struct clock *clock)
 {
-    struct start_estimate estimate;
     struct walk w;
 
-    if (!cache_has_ends(cache))
-        return 0;
-    walk_init(&w, &estimate, s, d, clock);
+    walk_init(&w, ret, s, d, clock);
     look_at_nodes(&w, d, NULL);
     walk_ends(&w, cache);
+    if (ret->from_us == 0 && ret->not_before_us == 0)
+        assume_ends(&w);
     walk_fini(&w);
-    return estimate.from_us;
 }

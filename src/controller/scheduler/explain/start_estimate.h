@@ -8,7 +8,9 @@
  *
  * The work is bounded (ESTIMATE_ENDS, ESTIMATE_TRIALS, ESTIMATE_US), however many
  * nodes and pods there are: when it is not enough, the estimate says before when
- * the pod cannot start.
+ * the pod cannot start. Where nothing that ends by a time limit makes room, the
+ * ends of what has none are assumed, on some of the nodes, and the time is
+ * marked (is_assumed).
  *
  * Thread:  the scheduler's.
  */
@@ -41,22 +43,23 @@ struct start_estimate {
     enum start_chance chance;     /* the best of all nodes */
     const struct node_view *node; /* the nearest of these; NULL: no nodes */
     int64_t from_us;       /* later: when enough has ended; 0: nobody knows */
+    bool is_assumed;       /* that: by ends that are assumed */
     int64_t not_before_us; /* later: nothing was found up to then; or 0 */
     uint32_t counts[START_NOW + 1]; /* nodes */
     uint32_t ends, trials;          /* what it took */
 };
 
-/* For a pod that fits nowhere now. Time: `from_us` alone, without the nearest.
- */
+/* For a pod that fits nowhere now. Time: when alone, without the nearest. */
 void start_estimate_make(struct start_estimate *ret,
                          const struct shortage *shortage,
                          const struct diagnosis *diagnosis,
                          const struct cache *cache,
                          struct clock *clock);
-int64_t start_estimate_time(const struct shortage *shortage,
-                            const struct diagnosis *diagnosis,
-                            const struct cache *cache,
-                            struct clock *clock);
+void start_estimate_time(struct start_estimate *ret,
+                         const struct shortage *shortage,
+                         const struct diagnosis *diagnosis,
+                         const struct cache *cache,
+                         struct clock *clock);
 
 /* The plugins by whose answer a node is closed: to all, or to such pods; and the
  * one that knows no time. Looked up once for many nodes.

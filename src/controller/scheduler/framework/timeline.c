@@ -274,6 +274,20 @@ timeline_end_us(const struct pod_view *pod, int64_t now_us)
                                                   : TIMELINE_GRACE_US);
 }
 
+int64_t
+timeline_assumed_end_us(const struct pod_view *pod, int64_t now_us)
+{
+    int64_t end_us = timeline_end_us(pod, now_us);
+    int64_t began_us = pod_view_start_us(pod), ran_us;
+
+    if (end_us != INT64_MAX)
+        return end_us;
+    ran_us = began_us < now_us ? now_us - began_us : 0;
+    return now_us
+           + (2 * ran_us > TIMELINE_ASSUMED_US ? ran_us
+                                               : TIMELINE_ASSUMED_US - ran_us);
+}
+
 void
 timeline_init_cycle(struct cycle *c,
                     const struct profile *profile,
@@ -295,6 +309,13 @@ remove_retained(struct ledger *l)
             ledger_remove(l, l->entries[i].owner, i);
 }
 
+static int64_t
+end_of(const struct what_if *w, const struct pod_view *pod)
+{
+    return w->assumes_ends ? timeline_assumed_end_us(pod, w->now_us)
+                           : timeline_end_us(pod, w->now_us);
+}
+
 static void
 remove_ended(const struct what_if *w,
              struct cycle *cycle,
@@ -308,7 +329,7 @@ remove_ended(const struct what_if *w,
     if (count > 0)
         memcpy(pods, node->pods.items, count * sizeof(struct pod_view *));
     for (uint32_t i = 0; i < count; i++) {
-        if (at_us != INT64_MAX && timeline_end_us(pods[i], w->now_us) > at_us)
+        if (at_us != INT64_MAX && end_of(w, pods[i]) > at_us)
             continue;
         node_view_remove_pod(node, pods[i]);
         profile_remove_pod(w->profile, cycle, pods[i], node);

@@ -46,6 +46,9 @@ struct timeline;
 #define TIMELINE_MOMENT_US INT64_C(1000000)
 #define TIMELINE_GRACE_US  (INT64_C(30) * 1000000)
 
+/* The least that a pod without a time limit is assumed to run. */
+#define TIMELINE_ASSUMED_US (INT64_C(86400) * 1000000)
+
 struct reserved_place {
     struct reservation *reservation;
     struct pod_view *pod;
@@ -109,6 +112,12 @@ unsigned timeline_binding(const struct timeline *t);
 /* When the pod ends; INT64_MAX: nobody knows. */
 int64_t timeline_end_us(const struct pod_view *pod, int64_t now_us);
 
+/* The same where one without a time limit is assumed to run as long again as it
+ * has, and a day at least: for people, who want to know about when, and never for
+ * what is planned.
+ */
+int64_t timeline_assumed_end_us(const struct pod_view *pod, int64_t now_us);
+
 /* How long it may run; INT64_MAX: as long as it likes. */
 int64_t timeline_limit_us(const struct pod_view *pod);
 
@@ -128,6 +137,7 @@ struct what_if {
     const struct cycle *cycle;
     unsigned n_binding;
     int64_t now_us;
+    bool assumes_ends; /* of those without a time limit */
 };
 
 /* How many such pods, at most `most`, have room on the node from then until

@@ -109,6 +109,7 @@ story_free(struct recorder *r, struct story *s)
     shared_text_drop(r->shared_text, s->message);
     shared_text_drop(r->shared_text, s->cause.code);
     shared_text_drop(r->shared_text, s->cause.message);
+    shared_text_drop(r->shared_text, s->cause.node);
     free(s->nominated);
     free(s->event_name);
     free(s);
@@ -180,6 +181,18 @@ static struct pod_view *
 ref(const struct pod_view *pod)
 {
     return pod_view_ref((struct pod_view *)(uintptr_t)pod);
+}
+
+/* NULL: nothing was said of this very pod. */
+static struct story *
+find_story(const struct recorder *r, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct story *s;
+
+    snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
+    s = map_find(r->stories, key);
+    return s != NULL && pod_view_is_same(s->pod, pod) ? s : NULL;
 }
 
 /* The story of this very pod, not of another of its name. */
@@ -257,6 +270,32 @@ is_other_time(const struct recorder *r, int64_t old_us, int64_t new_us)
     return llabs(new_us - old_us) > least_us;
 }
 
+static bool
+is_other_plan(const struct recorder *r,
+              const struct pod_cause *was,
+              const struct pod_cause *now)
+{
+    if (was->is_assumed != now->is_assumed
+        || (was->node == NULL) != (now->node == NULL)
+        || (was->node != NULL && strcmp(was->node, now->node) != 0))
+        return true;
+    return is_other_time(r, was->from_us, now->from_us);
+}
+
+static void
+set_plan(struct recorder *r, struct story *s, const struct pod_cause *now)
+{
+    const char *old = s->cause.node;
+
+    s->cause.node =
+        now->node != NULL ? shared_text_take(r->shared_text, now->node) : NULL;
+    shared_text_drop(r->shared_text, old);
+    s->cause.from_us = now->from_us;
+    s->cause.is_assumed = now->is_assumed;
+    s->has_new_cause = true;
+    mark_dirty(r, s);
+}
+
 void
 recorder_set_cause(struct recorder *r,
                    const struct pod_view *pod,
@@ -266,19 +305,40 @@ recorder_set_cause(struct recorder *r,
     bool is_same = s->cause.code != NULL
                    && strcmp(s->cause.code, cause->code) == 0
                    && strcmp(s->cause.message, cause->message) == 0;
-    int64_t from_us = cause->from_us;
+    struct pod_cause now = *cause;
 
-    if (from_us == CAUSE_FROM_SAME)
-        from_us = is_same ? s->cause.from_us : 0;
-    if (is_same && !is_other_time(r, s->cause.from_us, from_us))
+    if (now.from_us == CAUSE_FROM_SAME) {
+        now.from_us = is_same ? s->cause.from_us : 0;
+        now.is_assumed = is_same && s->cause.is_assumed;
+    }
+    if (is_same && !is_other_plan(r, &s->cause, &now))
         return;
     if (!is_same) {
         say(r, &s->cause.code, cause->code);
         say(r, &s->cause.message, cause->message);
     }
-    s->cause.from_us = from_us;
-    s->has_new_cause = true;
-    mark_dirty(r, s);
+    set_plan(r, s, &now);
+}
+
+void
+recorder_set_plan(struct recorder *r,
+                  const struct pod_view *pod,
+                  int64_t from_us,
+                  const char *node_name)
+{
+    struct story *s = find_story(r, pod);
+    struct pod_cause now;
+
+    if (s == NULL || s->cause.code == NULL)
+        return;
+    now = s->cause;
+    now.node = node_name;
+    if (from_us != CAUSE_FROM_SAME) {
+        now.from_us = from_us;
+        now.is_assumed = false;
+    }
+    if (is_other_plan(r, &s->cause, &now))
+        set_plan(r, s, &now);
 }
 
 void
@@ -311,12 +371,9 @@ recorder_condition(struct recorder *r,
 const char *
 recorder_message(const struct recorder *r, const struct pod_view *pod)
 {
-    char key[OBJECT_KEY_SIZE];
-    const struct story *s;
+    const struct story *s = find_story(r, pod);
 
-    snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
-    s = map_find(r->stories, key);
-    return s != NULL && pod_view_is_same(s->pod, pod) ? s->message : NULL;
+    return s != NULL ? s->message : NULL;
 }
 
 void

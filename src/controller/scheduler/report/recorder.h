@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -67,12 +68,17 @@ void recorder_nominate(struct recorder *r,
 
 /* Why it waits, for people (status.cause): written with the condition that the
  * same failure changes, in one patch. A time that moved by little is not worth
- * one; `from_us` of CAUSE_FROM_SAME: nobody has looked for it.
+ * one; `from_us` of CAUSE_FROM_SAME: nobody has looked for it. Plan: of a pod
+ * whose cause was told, the reservation moved; NULL: it has none any more.
  */
 #define CAUSE_FROM_SAME (-1)
 void recorder_set_cause(struct recorder *r,
                         const struct pod_view *pod,
                         const struct pod_cause *cause);
+void recorder_set_plan(struct recorder *r,
+                       const struct pod_view *pod,
+                       int64_t from_us,
+                       const char *node_name);
 
 /* The pod is bound, or gone: nothing more about its failing. */
 void recorder_forget(struct recorder *r, const struct pod_view *pod);

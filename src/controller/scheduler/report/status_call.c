@@ -52,6 +52,14 @@ set_cause(struct arena *arena, struct json *status, const struct pod_cause *c)
         set_time(arena, cause, "from", c->from_us);
     else
         json_set(arena, cause, "from", json_null(arena));
+    json_set(arena,
+             cause,
+             "assumed",
+             c->is_assumed ? json_bool(arena, true) : json_null(arena));
+    json_set(arena,
+             cause,
+             "node",
+             c->node != NULL ? json_string(arena, c->node) : json_null(arena));
 }
 
 struct client_call *

@@ -687,12 +687,6 @@ is_before(const void *a, const void *b, void *context)
     return x->end_us < y->end_us;
 }
 
-bool
-cache_has_ends(const struct cache *cache)
-{
-    return heap_count(cache->ends) > 0;
-}
-
 void
 cache_visit_ends(const struct cache *cache,
                  size_t most,

@@ -126,6 +126,5 @@ void cache_visit_ends(const struct cache *cache,
                       size_t most,
                       cache_end_fn *visit,
                       void *context);
-bool cache_has_ends(const struct cache *cache);
 struct pod_view *cache_find_pod(const struct cache *cache,
                                 const struct pod_view *like);

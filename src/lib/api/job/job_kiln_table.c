@@ -273,6 +273,31 @@ add_ended(struct table_row *row)
     add_point(row, job_ended_at_us(job_of(row->object)));
 }
 
+/* When it may start, of a job that waits: as it was asked to begin, or by the
+ * cause that is told.
+ */
+static void
+add_start(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+    const struct pod_cause *cause = s->pod != NULL && !pod_is_finished(s->pod)
+                                        ? s->pod->status.cause
+                                        : s->job->status.cause;
+    char text[TIME_TEXT_SIZE + 1] = "~";
+    int64_t at_us = cause != NULL ? cause->from_us : 0;
+    bool is_assumed = cause != NULL && cause->is_assumed;
+
+    if (s->reason == JOB_REASON_BEGIN_TIME)
+        at_us = s->job->spec.begin_at_us;
+    if (job_state_words(find_state(s))->class != JOB_STATE_WAITS
+        || at_us <= row->now_us) {
+        table_cell(row, "");
+        return;
+    }
+    time_format(at_us, false, text + 1);
+    table_cell(row, is_assumed ? text : text + 1);
+}
+
 static void
 add_exit(struct table_row *row)
 {
@@ -317,6 +342,8 @@ static const struct table_column columns[] = {
     COLUMN("Code", add_code, "The reason by a word that stays the same.", WIDE),
     COLUMN("Started", add_started, "When its process began.", WIDE),
     COLUMN("Ended", add_ended, "When the job ended.", WIDE),
+    COLUMN("Start", add_start,
+        "When it may start; ~ where what runs has no time limit.", WIDE),
     COLUMN("Object", table_add_name, "What it is called in the API.",
         FORMAT("name"), WIDE),
 };

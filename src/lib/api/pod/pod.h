@@ -234,6 +234,8 @@ struct pod_cause {
     const char *code;    /* "Resources" */
     const char *message; /* "waits for 2 CPUs on real" */
     int64_t from_us;     /* when it may have what it waits for; 0: not known */
+    bool is_assumed;     /* that: some of what runs has no time limit */
+    const char *node;    /* reserved for it from then on; or NULL */
 };
 
 struct pod_status {

@@ -156,6 +156,11 @@ static const struct field pod_cause_fields[] = {
     TIME("from", pod_cause, from_us, KEPT,
         HELP("When it may have what it waits for, by the time limits of what "
              "runs.")),
+    BOOL("assumed", pod_cause, is_assumed, 0,
+        HELP("Some of what runs has no time limit: that time goes by an end "
+             "that is assumed.")),
+    STRING("node", pod_cause, node, 0,
+        HELP("The node that is reserved for it from then on.")),
 };
 RECORD(pod_cause, pod_cause, "hpc.kiln.v1.Cause",
        HELP("Why it waits, or why it was ended."));

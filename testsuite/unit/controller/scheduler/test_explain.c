@@ -129,7 +129,7 @@ START_TEST(a_full_node_has_room_when_enough_has_ended)
 }
 END_TEST
 
-START_TEST(without_time_limits_nobody_knows)
+START_TEST(without_time_limits_an_end_is_assumed)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct world *w = world_new(NULL);
@@ -141,8 +141,9 @@ START_TEST(without_time_limits_nobody_knows)
     why = explain_new(w, arena, "4", "");
 
     ck_chance(why, "Later");
-    ck_assert_ptr_null(json_path_text(why, "start.from"));
-    ck_assert(says(why, "what runs there has no time limit; the nearest, n1"));
+    ck_assert(json_is_true(json_get_path(why, "start.assumed")));
+    ck_assert_str_eq(json_path_text(why, "start.from"), "2024-01-02T00:00:00Z");
+    ck_assert(says(why, "if what runs there without a time limit ends by"));
     world_free(w);
 }
 END_TEST
@@ -567,7 +568,7 @@ SUITE("scheduler/explain",
       a_pod_that_is_too_large_for_all_never_runs,
       nodes_that_a_pod_does_not_ask_for_never_do,
       a_full_node_has_room_when_enough_has_ended,
-      without_time_limits_nobody_knows,
+      without_time_limits_an_end_is_assumed,
       free_but_scattered_cores_are_no_room,
       nodes_that_are_closed_are_told,
       a_cluster_without_nodes_says_so,

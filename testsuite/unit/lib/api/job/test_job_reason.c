@@ -252,9 +252,9 @@ START_TEST(a_pod_that_waits_says_what_its_scheduler_wrote)
     struct scene s;
 
     scene_init(&s);
-    s.cause = (struct pod_cause){"Resources",
-                                 "waits for 2 CPUs on real",
-                                 NOW_US + 3 * MINUTE};
+    s.cause = (struct pod_cause){.code = "Resources",
+                                 .message = "waits for 2 CPUs on real",
+                                 .from_us = NOW_US + 3 * MINUTE};
     s.pod.status.cause = &s.cause;
     assert_says(&s, "Resources", "waits for 2 CPUs on real, from about 08:06");
     s.cause.from_us = NOW_US + 24 * 60 * MINUTE;

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# When a job that waits may start: in tables and in what is reserved for it.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cat >"$cluster/scheduler.yaml" <<'TXT'
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - plugins:
+      queueSort:
+        disabled: [{name: "*"}]
+        enabled: [{name: SubmissionOrder}]
+TXT
+cluster_controller --scheduler-config "$cluster/scheduler.yaml"
+root() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 300ms
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+sub() { # CPUS TIME [OPTION]...: its number
+    sub_cpus=$1 sub_time=$2
+    shift 2
+    as kilntest1 ksub --parsable -c "$sub_cpus" -t "$sub_time" -o /dev/null \
+        "$@" --wrap 'exec sleep 1000'
+}
+state_is() { [ "$(root get job "job-$1" -o json | jq -r .status.state)" = "$2" ]; }
+cause() { # ID FILTER
+    root get pods -l "batch.kubernetes.io/job-name=job-$1" -o json |
+        jq -r ".items[0].status.cause | $2"
+}
+cause_is() { [ "$(cause "$1" "$2")" = "$3" ]; }
+start_of() { as kilntest1 kctl --utc jobs -o csv=id,start | grep "^$1," | cut -d , -f 2; }
+# A minute more or less than so many minutes after the start of that job.
+starts_after() { # ID MINUTES OTHER
+    starts_at=$(date -u -d "$(start_of "$1")" +%s) || return 1
+    starts_began=$(date -u -d "$(root get job "job-$3" -o json |
+        jq -r .status.startTime)" +%s)
+    starts_late=$((starts_at - starts_began - $2 * 60))
+    [ "$starts_late" -gt -60 ] && [ "$starts_late" -lt 60 ]
+}
+
+# --- START ------------------------------------------------------------------------
+small=$(sub 2 30)
+large=$(sub 2 60)
+ok "two jobs have the node" wait_for 20 state_is "$large" Running
+wide=$(sub 4 10)
+ok "one that waits has a node reserved" wait_for 20 cause_is "$wide" .node n1
+ok "and starts when they end by their limits" \
+    wait_for 20 starts_after "$wide" 60 "$large"
+next=$(sub 4 10)
+ok "the next one starts when that has ended" \
+    wait_for 20 starts_after "$next" 70 "$large"
+like "people read a time, and why beside it" \
+    "$(as kilntest1 kctl jobs | grep "^ *$wide ")" \
+    ' ([A-Z][a-z]+ +[0-9]+ )?[0-9]+:[0-9]+ +waits for 4 CPUs on n1$'
+like "as any table of jobs has it" \
+    "$(as kilntest1 kctl get jobs -o wide | head -n 1)" ' START '
+root update "$large" time=20 >/dev/null
+ok "another limit is another start" wait_for 20 starts_after "$wide" 30 "$small"
+endless=$(sub 1 unlimited --begin now+1hour)
+ok "one that is not to begin yet starts then" \
+    wait_for 10 starts_after "$endless" 60 "$small"
+as kilntest1 kctl cancel "$endless" "$next" "$small" "$large" >/dev/null
+ok "the wide one starts" wait_for 20 state_is "$wide" Running
+as kilntest1 kctl cancel "$wide" >/dev/null
+endless=$(sub 4 unlimited)
+ok "a job without a limit has all of it" wait_for 20 state_is "$endless" Running
+blocked=$(sub 1 10)
+ok "behind it an end is assumed" wait_for 20 cause_is "$blocked" .assumed true
+like "and marked" "$(as kilntest1 kctl jobs | grep "^ *$blocked ")" \
+    ' ~[A-Z][a-z]+ +[0-9]+ [0-9]+:[0-9]+ '
+is "and nothing is reserved by it" "$(cause "$blocked" .node)" null
+as kilntest1 kctl cancel "$blocked" "$endless" >/dev/null
+finish
