@@ -254,6 +254,14 @@ static const struct setting settings[] = {
      .max = 365 * 86400 * SECOND_US,
      .help =
          "The longest that a job may take to end after it was told to; 0: any."},
+    {"limits.maximumArraySize",
+     SETTING_INT,
+     AT(limits.maximum_array_size),
+     .reloads = true,
+     .initial = "1000001",
+     .max = 100000001,
+     .help =
+         "One more than the largest number that an element of a job array may have; 0: any."},
     {"limits.pidsPerPod",
      SETTING_INT,
      AT(limits.pids_per_pod),

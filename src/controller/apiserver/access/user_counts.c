@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -168,6 +169,8 @@ pods_at_once(const struct object *object)
         return 0;
     spec = &job_of(object)->spec;
     most = spec->parallelism != NULL ? *spec->parallelism : 1;
+    if (job_is_array(job_of(object)) && most > JOB_ARRAY_PODS)
+        most = JOB_ARRAY_PODS;
     return spec->completions != NULL && *spec->completions < most
                ? *spec->completions
                : most;

@@ -74,6 +74,7 @@ static const struct admission_rule {
     {"Repelling", &job_kind, ON_CREATE | ON_UPDATE | KILN, repelling_admit},
     {"Tolerations", &pod_kind, ON_CREATE | ON_UPDATE | KILN, tolerations_admit},
     {"Tolerations", &job_kind, ON_CREATE | ON_UPDATE | KILN, tolerations_admit},
+    {"Array", &job_kind, ON_CREATE | ON_UPDATE | KILN, array_admit},
     {"HeldJob", &job_kind, ON_CREATE | ON_UPDATE | KILN, held_job_admit},
     {"Signature", &node_kind, ON_CREATE | ON_UPDATE | KILN, signature_admit},
     {"Signature", &job_kind, ON_CREATE | ON_UPDATE | KILN, signature_admit},

@@ -88,6 +88,7 @@ void signature_delete(struct request *q, struct json *meta);
 admission_rule_fn class_use_admit;
 
 /* admission_limits.c */
+admission_rule_fn array_admit;
 admission_rule_fn user_limits_admit;
 admission_rule_fn maximum_time_admit;
 admission_rule_fn maximum_grace_admit;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_limits.c - what the site's `limits:` say of objects: how many a
  * user may hold, the most that a job may ask for, and what it gets that asks
- * for nothing
+ * for nothing; and that the parallelism of an array follows its throttle
  *
  * Administrators may exceed what is said of jobs. What is there already keeps
  * what it has, until somebody changes it.
@@ -18,6 +18,7 @@
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -101,6 +102,8 @@ pods_at_once(const struct request *q, const struct json *tree)
         return q->route.kind == &pod_kind;
     most = json_get_int(spec, "parallelism", 1);
     completions = json_get_int(spec, "completions", most);
+    if (job_array_is_asked(spec) && most > JOB_ARRAY_PODS)
+        most = JOB_ARRAY_PODS;
     return completions < most ? completions : most;
 }
 
@@ -429,5 +432,61 @@ delete_grace_admit(struct request *q,
                q->options.grace_s,
                most_s);
     q->options.grace_s = most_s;
+    return true;
+}
+
+/* ---- Arrays ---- */
+
+static bool
+check_array_size(struct request *q, const struct json *tree)
+{
+    int64_t most = q->server->policy->limits.maximum_array_size;
+    int64_t last = job_array_last_task(q->arena, json_get(tree, "spec"));
+
+    return most == 0 || last < most
+           || admission_refuse(
+               q,
+               tree,
+               "Array",
+               arena_printf(q->arena,
+                            "task %" PRId64 " is beyond the largest that the "
+                            "site allows, %" PRId64
+                            " (limits.maximumArraySize less one); use smaller "
+                            "numbers, or several jobs",
+                            last,
+                            most - 1));
+}
+
+static int64_t
+throttle_of(const struct json *spec)
+{
+    return json_get_int(json_get(spec, "array"), "throttle", -1);
+}
+
+/* A change of the throttle alone takes along what follows from it. */
+static void
+follow_throttle(struct request *q, struct json *spec, const struct json *old)
+{
+    if (throttle_of(spec) != throttle_of(old)
+        && json_get_int(spec, "parallelism", -1)
+               == json_get_int(old, "parallelism", -1))
+        json_set_int(q->arena,
+                     spec,
+                     "parallelism",
+                     job_array_parallelism(q->arena, spec));
+}
+
+bool
+array_admit(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    struct json *spec = json_get(tree, "spec");
+
+    if (q->route.subresource != SUBRESOURCE_NONE || !job_array_is_asked(spec))
+        return true;
+    if (old_object == NULL)
+        return check_array_size(q, tree);
+    follow_throttle(q, spec, json_get(request_old_tree(q, old_object), "spec"));
     return true;
 }

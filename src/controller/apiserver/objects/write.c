@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/objects/write.h"
 
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/objects/put.h"
@@ -103,11 +104,23 @@ put_of(const struct request *q, struct json *tree, const struct json *old_tree)
     };
 }
 
+/* Upstream has no job arrays, and a spec with one would be completed by it. */
+void
+write_drop_additions(struct request *q, struct json *tree)
+{
+    struct json *spec = json_get(tree, "spec");
+
+    if (q->route.kind == &job_kind && q->server->policy->is_conformance
+        && json_is(spec, JSON_OBJECT))
+        json_remove(spec, "array");
+}
+
 void
 write_set_defaults(struct request *q, struct json *tree)
 {
     struct put put = put_of(q, tree, NULL);
 
+    write_drop_additions(q, tree);
     put_set_defaults(q->arena, &put);
 }
 

@@ -40,6 +40,9 @@ const struct object *write_find(struct request *q);
 const struct object *write_find_named(struct request *q, const char *name);
 struct json *write_tree(struct request *q, const struct object *object);
 
+/* For conformance: takes off what would change what upstream's defaults are. */
+void write_drop_additions(struct request *q, struct json *tree);
+
 /* Fills in what the kind's tables want, beside an old tree (or NULL) that what
  * did not change may be shared with. Parts that the route cannot change were
  * given their defaults when they came. Normalize: false, and the reply is a

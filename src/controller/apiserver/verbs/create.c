@@ -331,6 +331,7 @@ decode(struct request *q, struct json *tree)
     if (!body_normalize(q, tree) || !check_meta(q, tree)
         || !check_submission(q, tree))
         return false;
+    write_drop_additions(q, tree);
     if (q->route.kind->set_defaults != NULL)
         q->route.kind->set_defaults(q->arena, tree);
     apply_note(q, tree, NULL);

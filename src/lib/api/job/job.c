@@ -143,6 +143,35 @@ static const struct field job_run_fields[] = {
 static RECORD(job_run, job_run, "hpc.kiln.v1.JobRun",
        HELP("How the pod of a Job that ended last went."), ATOMIC);
 
+static const struct field job_array_fields[] = {
+    STRING("tasks", job_array, tasks, ALWAYS | REQUIRED,
+        HELP("The numbers of its elements: \"0-99\", \"1-1000:7\", "
+             "\"3,5,9-12\".")),
+    INT("throttle", job_array, throttle, OPTIONAL,
+        HELP("The most elements at once; 0 starts none, and without it there "
+             "is no limit of its own.")),
+    BOOL("failFast", job_array, fail_fast, 0,
+        HELP("The first element that fails cancels the others.")),
+    STRING("held", job_array, held, 0,
+        HELP("Numbers of elements that do not start for now.")),
+    STRING("cancelled", job_array, cancelled, 0,
+        HELP("Numbers of elements that are ended, or never start.")),
+};
+static RECORD(job_array, job_array, "hpc.kiln.v1.JobArray",
+       HELP("A job array: one Job of many elements, of which only those have "
+            "pods that run or can start soon."));
+
+static const struct field job_array_status_fields[] = {
+    STRING("waiting", job_array_status, waiting, 0,
+        HELP("The elements that have no pod yet: \"57-999\"; a long list "
+             "ends in \"...\".")),
+    INT("cancelled", job_array_status, cancelled, 0,
+        HELP("How many elements were cancelled.")),
+};
+static RECORD(job_array_status, job_array_status,
+       "hpc.kiln.v1.JobArrayStatus",
+       HELP("How the elements of an array are getting on."));
+
 static const struct field job_status_fields[] = {
     OBJECTS("conditions", job_status, conditions, job_condition, 0,
         PATCH_BY_KEY("type"), HELP("Complete, Failed, Suspended and when.")),
@@ -182,6 +211,8 @@ static const struct field job_status_fields[] = {
         HELP("Who ended it, if its state is Cancelled.")),
     OBJECT("cause", job_status, cause, pod_cause, OPTIONAL | KILN,
         HELP("Why its pods cannot be made, when they cannot.")),
+    OBJECT("array", job_status, array, job_array_status, OPTIONAL | KILN,
+        HELP("How the elements of an array are getting on.")),
 };
 static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
        MESSAGE("conditions startTime completionTime active succeeded failed "
@@ -248,6 +279,8 @@ static const struct field job_spec_fields[] = {
         HELP("No pods are made before.")),
     BOOL("requeue", job_spec, requeue, KILN,
         HELP("Start again when the node of a pod is lost.")),
+    OBJECT("array", job_spec, array, job_array, OPTIONAL | KILN,
+        HELP("Makes it a job array: which elements, and how many at once.")),
 };
 static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
        MESSAGE("parallelism completions activeDeadlineSeconds selector "
@@ -569,6 +602,10 @@ static const char *const operator_fields[] = {
     "metadata.managedFields", /* which follow from the change */
     "metadata.resourceVersion",
     "metadata.generation",
+    "spec.array.cancelled",
+    "spec.array.held",
+    "spec.array.throttle",
+    "spec.parallelism", /* which follows from the throttle */
     "spec.suspend",
     "spec.template.spec.activeDeadlineSeconds",
     "spec.template.spec.priority",

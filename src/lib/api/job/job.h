@@ -3,7 +3,7 @@
  *
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
- * status.attempts, excused, requeued, exitCode, lastRun, state, cancelledBy and
+ * spec.array, status.array, attempts, excused, requeued, exitCode, lastRun, state, cancelledBy and
  * cause.
  *
  * Thread:  any; plain data.
@@ -56,6 +56,18 @@ struct success_policy {
     LIST_OF(struct success_rule) rules;
 };
 
+/* Kiln: a job array. Its elements are known by their index, 0 to n-1, and to
+ * people by their task id, which is the one of `tasks` at that place. Lists of
+ * task ids are as of lib/api/value/task_list.h.
+ */
+struct job_array {
+    const char *tasks;       /* "1-1000:7" */
+    const int64_t *throttle; /* elements at once; NULL: any number */
+    bool fail_fast;          /* the first failure cancels the others */
+    const char *held;        /* elements that do not start; or NULL */
+    const char *cancelled;   /* elements that end, or never start; or NULL */
+};
+
 struct job_spec {
     const int64_t *parallelism;
     const int64_t *completions;
@@ -76,6 +88,7 @@ struct job_spec {
     const struct job_blob *environment; /* NAME=value, each ended by a NUL */
     int64_t begin_at_us;                /* 0: at once */
     bool requeue;                       /* start again when its node is lost */
+    const struct job_array *array;      /* NULL: it is none */
 };
 
 struct job_condition {
@@ -99,6 +112,12 @@ struct job_run {
     const struct pod_usage *usage;
 };
 
+/* Kiln: how the elements of an array are getting on. */
+struct job_array_status {
+    const char *waiting; /* task ids without a pod; shortened: "7-99,..." */
+    int64_t cancelled;   /* elements */
+};
+
 /* The reason of a run whose pod was deleted before it told of an end. */
 #define REASON_POD_DELETED "PodDeleted"
 
@@ -118,7 +137,8 @@ struct job_status {
     const struct job_run *last_run;
     const char *state; /* NULL: not written yet; see job_find_state */
     const char *cancelled_by;
-    const struct pod_cause *cause; /* why it has no pods; or NULL */
+    const struct pod_cause *cause;        /* why it has no pods; or NULL */
+    const struct job_array_status *array; /* NULL: it is none */
 };
 
 struct job {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/check.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod_strategy.h"
@@ -115,6 +116,8 @@ check_indexed(struct causes *c, const struct json *spec, bool indexed)
                    "completions",
                    NULL,
                    "when completion mode is Indexed");
+    if (job_array_is_asked(spec)) /* upstream's ceilings are not for it */
+        return;
     if (json_get_int(spec, "parallelism", 0) > MAX_INDEXED)
         causes_add(c,
                    CAUSE_INVALID,
@@ -236,6 +239,8 @@ job_spec_check(struct causes *c, const struct json *spec)
                  "completionMode",
                  CHECK_VALUES("NonIndexed", "Indexed"));
     check_indexed(c, spec, indexed);
+    if (job_array_is_asked(spec))
+        job_array_check(c, spec);
     job_failure_policy_check(c, spec);
     job_success_policy_check(c, spec);
     check_replacement(c, spec);

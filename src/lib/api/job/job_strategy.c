@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_rules.h"
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
@@ -65,9 +66,11 @@ job_set_defaults(struct arena *arena, struct json *job)
     struct json *template = json_make_object(arena, spec, "template");
     struct json *labels = json_get_path(template, "metadata.labels");
     struct json *meta = json_make_object(arena, job, "metadata");
-    bool per_index = check_is_set(spec, "backoffLimitPerIndex");
     bool has_policy = check_is_set(spec, "podFailurePolicy");
+    bool per_index;
 
+    job_array_set_defaults(arena, spec);
+    per_index = check_is_set(spec, "backoffLimitPerIndex");
     if (!check_is_set(spec, "completions")
         && !check_is_set(spec, "parallelism")) {
         json_set_int(arena, spec, "completions", 1);
@@ -299,6 +302,8 @@ check_completions_change(struct causes *c,
                          const struct json *spec,
                          const struct json *old)
 {
+    if (job_array_is_asked(old) && job_array_is_asked(spec))
+        return; /* they are what its tasks are */
     if (!is_indexed(old) || !check_is_set(spec, "completions")) {
         check_immutable(c, spec, old, "completions");
         return;
@@ -334,6 +339,7 @@ check_changes(struct causes *c, const struct json *job, const struct json *old)
     check_completions_change(c, spec, was);
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         check_immutable(c, spec, was, kept[i]);
+    job_array_check_change(c, spec, was);
     check_template_change(c, spec, was, freedom_of(old, spec));
     causes_leave(c, at);
 }
@@ -366,7 +372,8 @@ job_warn(struct causes *c, const struct json *job, const struct json *old)
                     why);
     if (strcmp(check_text(spec, "completionMode"), "Indexed") == 0
         && json_get_int(spec, "completions", 0) > 100000
-        && json_get_int(spec, "parallelism", 0) > 10000)
+        && json_get_int(spec, "parallelism", 0) > 10000
+        && !job_array_is_asked(spec))
         causes_warn(c,
                     "spec",
                     "In Indexed Jobs with a number of completions higher than "
