@@ -89,6 +89,16 @@ set_begin(const struct option_spec *option,
 }
 
 static int
+set_dependency(const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err)
+{
+    (void)option;
+    return submission_set_dependency(target, value, err);
+}
+
+static int
 set_job_name(const struct option_spec *option,
              const char *value,
              void *target,
@@ -410,7 +420,14 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = MOST_CPUS,
      PLACE(cpus_per_task)},
-    {.name = "dependency", .letter = 'd', LATER("job dependencies")},
+    {.name = "dependency",
+     .letter = 'd',
+     .argument = "LIST",
+     .help = "start after other jobs: afterok:1041:1042, afterany:5, "
+             "after:7+10 (minutes), singleton; ? between them: any of them",
+     .type = OPTION_CALL,
+     .set = set_dependency,
+     PLACE(dependency)},
     {.name = "distribution",
      .letter = 'm',
      .argument = "HOW",

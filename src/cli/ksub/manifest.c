@@ -15,6 +15,7 @@
 #include "cli/ksub/sbatch_options.h"
 #include "cli/ksub/submission.h"
 #include "cli/values/memory_size.h"
+#include "lib/api/job/job_dependency.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/storage/storage_class.h"
 #include "lib/auth/digest.h"
@@ -428,6 +429,14 @@ fill_job(struct arena *arena,
 
         time_format(s->begin_at_us, false, begin);
         json_set_string(arena, spec, "beginTime", begin);
+    }
+    if (s->dependency != NULL) {
+        struct json *dependencies;
+
+        r = job_dependency_parse(s->dependency, arena, &dependencies, err);
+        if (r < 0)
+            return r;
+        json_set(arena, spec, "dependencies", dependencies);
     }
     json_set(arena, spec, "script", script_blob(arena, script));
     return add_environment(arena, spec, s, err);

@@ -49,6 +49,15 @@ refuse(const struct option_spec *option,
 /* ---- Options that mean something on one node ---- */
 
 static int
+set_dependency(UNUSED const struct option_spec *option,
+               const char *value,
+               void *target,
+               struct error *err)
+{
+    return submission_set_dependency(target, value, err);
+}
+
+static int
 set_begin(UNUSED const struct option_spec *option,
           const char *value,
           void *target,
@@ -318,9 +327,10 @@ static const struct option_spec rows[] = {
     {.name = "delay-boot", NOTED("MINUTES")},
     {.name = "dependency",
      .letter = 'd',
-     REFUSED("LIST",
-             "job dependencies come in a later release; 'ksub --wait' ends "
-             "as the job did: ksub --wait a.sh && ksub b.sh")},
+     .argument = "LIST",
+     .help = "start after other jobs: afterok:1041:1042, afterany:5, "
+             "after:7+10 (minutes), singleton; ? between them: any of them",
+     CALL(set_dependency)},
     {.name = "distribution",
      .letter = 'm',
      .argument = "NODES[:CORES]",

@@ -43,6 +43,7 @@ struct submission {
     const char *job_name;    /* NULL: from the script's file name */
     const char *account;     /* NULL: default */
     const char *comment;     /* a note; or NULL */
+    const char *dependency;  /* "afterok:1041"; or NULL */
     const char *priority_class;
     const int64_t *priority;
     int64_t priority_value; /* where `priority` points */
@@ -109,6 +110,12 @@ struct submission {
 /* -n times -c, each 1 if nothing was said */
 int64_t submission_cpus(const struct submission *submission);
 int64_t submission_memory(const struct submission *submission);
+
+/* "afterok:1041": refused when it is set, so that a script's line can be named. */
+struct error;
+int submission_set_dependency(struct submission *submission,
+                              const char *text,
+                              struct error *err);
 
 /* The name of the job: as said, or the script's, or "wrap". */
 const char *submission_name(const struct submission *submission);

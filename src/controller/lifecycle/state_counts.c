@@ -34,6 +34,7 @@ static const char *const reasons[] = {
     "Cancelled",
     "Completed",
     "DeadlineExceeded",
+    "DependencyNeverSatisfied",
     "Error",
     "Evicted",
     "FailedIndexes",

@@ -3,7 +3,7 @@
 #SBATCH --job-name=sweep
 #SBATCH --array=0-99%10
 #SBATCH --nodes=4 --ntasks=64
-#SBATCH --dependency=afterok:17
+#SBATCH --dependency=expand:17
 #SBATCH --licenses=matlab:1 --get-user-env
 
 module load openmpi

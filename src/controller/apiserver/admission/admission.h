@@ -73,6 +73,9 @@ admission_rule_fn own_name_admit;
 /* admission_hold.c */
 admission_rule_fn held_job_admit;
 
+/* admission_dependency.c */
+admission_rule_fn dependencies_admit;
+
 /* admission_requeue.c */
 admission_rule_fn requeue_admit;
 

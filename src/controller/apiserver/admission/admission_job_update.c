@@ -11,7 +11,7 @@
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/admission/update_refusal.h"
+#include "controller/apiserver/objects/update_refusal.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"

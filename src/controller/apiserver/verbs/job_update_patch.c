@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/admission/update_refusal.h"
+#include "controller/apiserver/objects/update_refusal.h"
 #include "controller/apiserver/verbs/job_change.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_update.h"

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/dependencies.h"
 #include "controller/lifecycle/job/job_log.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
@@ -12,6 +13,7 @@
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -50,6 +52,7 @@ struct job_controller {
     struct event_recorder *event_recorder;
     struct workqueue *queue;
     struct job_sync_settings sync;
+    struct dependencies *dependencies;
     struct map *memories; /* by job key */
     size_t n_put_off;     /* of these, with counts to be written */
     struct timer *overdue;
@@ -319,6 +322,24 @@ has_damaged_pods(const struct job_controller *c, const struct object *job)
     return true;
 }
 
+/* Of a job that has made a pod nothing is left to wait for, though its status does
+ * not say so yet.
+ */
+static void
+judge_dependencies(struct job_controller *c,
+                   struct memory *m,
+                   const struct object *job,
+                   struct arena *arena,
+                   struct dependency_answer *answer)
+{
+    m->counts->waits_for = NULL;
+    if (!job_waits_for_others(job_of(job)) || m->counts->made > 0
+        || m->counts->n_expected > 0)
+        return;
+    dependencies_judge(c->dependencies, job, arena, answer);
+    m->counts->waits_for = answer;
+}
+
 static void
 work_on_job(const char *key, void *context)
 {
@@ -327,6 +348,7 @@ work_on_job(const char *key, void *context)
     struct arena *arena;
     struct memory *m;
     struct job_sync *sync;
+    struct dependency_answer answer;
     struct job_plan plan;
 
     if (job == NULL || job->meta->deleted_at_us != 0
@@ -345,12 +367,14 @@ work_on_job(const char *key, void *context)
     if (job_of(job)->spec.suspend)
         m->counts->began_us = 0; /* it starts anew when it is resumed */
     arena = arena_new(0);
+    judge_dependencies(c, m, job, arena, &answer);
     job_plan(job_of(job),
              m->counts,
              clock_real_us(c->clock),
              PODS_AT_A_TIME,
              arena,
              &plan);
+    m->counts->waits_for = NULL;
     if (puts_off_status(c, key, m, &plan))
         plan.status = NULL;
 
@@ -394,6 +418,7 @@ on_job(const struct object *old_object,
     char key[OBJECT_KEY_SIZE];
 
     object_key(new_object ? new_object : old_object, key);
+    dependencies_see(c->dependencies, old_object, new_object);
     job_log_job(old_object, new_object);
     if (old_object != NULL && new_object != NULL
         && !job_update_is_current(old_object->meta, new_object->meta))
@@ -458,7 +483,22 @@ on_pod(const struct object *old_object,
 static void
 add_job(const struct object *job, void *context)
 {
-    on_job(NULL, job, context);
+    struct job_controller *c = context;
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    job_log_job(NULL, job);
+    workqueue_add(c->queue, key);
+}
+
+/* Something that another job waited for has become so. */
+static void
+on_woken(const char *key, void *context)
+{
+    struct job_controller *c = context;
+
+    if (object_cache_has_synced(c->cache))
+        workqueue_add(c->queue, key);
 }
 
 static void
@@ -466,6 +506,7 @@ on_synced(void *context)
 {
     struct job_controller *c = context;
 
+    dependencies_start(c->dependencies);
     object_cache_visit(c->cache, &job_kind, add_job, c);
 }
 
@@ -490,6 +531,8 @@ job_controller_new(struct loop *loop,
         .done = on_pass_done,
         .context = c,
     };
+    c->dependencies = dependencies_new(
+        &(struct dependencies_settings){client, cache, clock, on_woken, c});
     c->memories = map_new();
     c->overdue = timer_new(loop, look_for_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
@@ -510,6 +553,7 @@ job_controller_free(struct job_controller *c)
     timer_free(c->overdue);
     workqueue_free(c->queue);
     event_recorder_free(c->event_recorder);
+    dependencies_free(c->dependencies);
     while (map_next(c->memories, &at, NULL, &m))
         free_memory(m);
     map_free(c->memories);

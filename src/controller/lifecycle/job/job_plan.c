@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/job_plan.h"
 
+#include "controller/lifecycle/dependencies/dependencies.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
@@ -295,6 +296,34 @@ plan_hold(const struct job *job,
     plan->hold_waiting = t->live - t->n_expected - t->placed > t->held;
 }
 
+/* It waits for other jobs. */
+static bool
+waits_for_others(const struct job_pod_counts *t)
+{
+    return t->waits_for != NULL && t->waits_for->verdict != DEPENDENCY_IS_MET;
+}
+
+/* Nothing but room on a node keeps its pods. */
+static bool
+may_begin(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+{
+    return !job_is_held(job) && job->spec.begin_at_us <= now_us
+           && !waits_for_others(t);
+}
+
+/* Since when it waits for no other job; 0: it does, or it never did. */
+static int64_t
+met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
+{
+    const struct job_dependency_status *s = job->status.dependencies;
+
+    if (job->spec.dependencies == NULL || waits_for_others(t))
+        return 0;
+    if (s != NULL && s->met_at_us != 0)
+        return s->met_at_us;
+    return t->began_us != 0 ? t->began_us : now_us;
+}
+
 /* From its first pod on, though that may have failed by now: the deadline of a
  * Job whose pods fail at once counts through the waits between them.
  */
@@ -334,16 +363,22 @@ job_plan(const struct job *job,
     } else {
         if (job_pod_counts_excuses(job))
             plan_interruption(job, t, &report, &plan);
-        else if (job_is_held(job) || job->spec.begin_at_us > now_us)
+        else if (!may_begin(job, t, now_us))
             plan_hold(job, t, &plan);
         else if (backoff > 0)
             plan.wake_after_us = backoff;
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
-        plan.release_waiting =
-            t->held > 0 && !job_is_held(job) && job->spec.begin_at_us <= now_us;
+        plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
         wake_at_deadline(job, now_us, &plan);
         wake_after(&plan, job->spec.begin_at_us - now_us);
+        if (t->waits_for != NULL)
+            wake_after(&plan, t->waits_for->wake_after_us);
+        job_report_dependencies(&report,
+                                t->waits_for,
+                                met_at_us(job, t, now_us));
+        for (unsigned i = 0; i < plan.n_create; i++)
+            plan.create[i].eligible_at_us = met_at_us(job, t, now_us);
         if (has_started(job, t))
             job_report_start(&report, t->began_us);
     }

@@ -31,6 +31,7 @@ struct job_plan_pod {
     int64_t attempt;
     int64_t failures; /* of the index before, which the pod is told where */
     int64_t ignored;  /* backoffLimitPerIndex is */
+    int64_t eligible_at_us; /* of a Job that waited for others; 0: the Job's */
 };
 
 struct job_plan {

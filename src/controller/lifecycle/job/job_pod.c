@@ -163,6 +163,22 @@ annotate_for_agent(struct arena *arena,
                  job->spec.environment->digest);
 }
 
+/* The end of other jobs does not bring it forward in the queue. */
+static void
+annotate_eligible(struct arena *arena, struct json *meta, int64_t at_us)
+{
+    const char *was =
+        json_get_text(json_get(meta, "annotations"), ANNOTATION_ELIGIBLE_AT);
+    char text[TIME_TEXT_SIZE];
+    int64_t was_us;
+
+    if (at_us == 0
+        || (was != NULL && time_parse(was, &was_us) == 0 && was_us > at_us))
+        return;
+    time_format(at_us, true, text);
+    annotate(arena, meta, ANNOTATION_ELIGIBLE_AT, text);
+}
+
 static void
 number_index(struct arena *arena,
              struct json *meta,
@@ -198,6 +214,7 @@ job_pod_make(struct arena *arena,
 
     json_set_string(arena, pod, "apiVersion", pod_kind.api_version);
     json_set_string(arena, pod, "kind", pod_kind.name);
+    annotate_eligible(arena, meta, plan->eligible_at_us);
     annotate_for_agent(arena, meta, job_of(job), plan->attempt);
     number_index(arena, meta, job_of(job), plan);
     json_set(arena, pod, "metadata", meta);

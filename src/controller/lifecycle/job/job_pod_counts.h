@@ -36,6 +36,7 @@
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
+struct dependency_answer;
 struct job;
 struct map;
 struct pod;
@@ -63,6 +64,9 @@ struct job_pod_counts {
     enum job_state failure; /* how the pod that failed last has */
     int64_t failure_us;
     struct job_last_run run;
+    const struct dependency_answer *waits_for; /* what is known of other jobs in
+                                                * this look; NULL: it waits for
+                                                * none */
 
     struct map *pods; /* those that are there, to how they were */
     struct index_counts indexes;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/dependencies.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
@@ -351,6 +352,50 @@ job_report_refusal(struct job_report *r, const char *refusal)
              cause,
              "message",
              json_string_n(r->arena, words.text, words.length));
+}
+
+/* Of one that waits on though that is in vain, the cause says so. */
+static void
+report_vain_wait(struct job_report *r, const struct dependency_answer *answer)
+{
+    const struct pod_cause *was = r->job->status.cause;
+    struct json *cause;
+
+    if (answer == NULL || answer->verdict != DEPENDENCY_IS_NEVER_MET) {
+        if (was != NULL
+            && is_text(was->code, job_reason_name(JOB_REASON_DEPENDENCY_NEVER)))
+            json_set(r->arena, r->status, "cause", json_null(r->arena));
+        return;
+    }
+    if (was != NULL && is_text(was->message, answer->message))
+        return;
+    cause = json_make_object(r->arena, r->status, "cause");
+    json_set_string(r->arena,
+                    cause,
+                    "code",
+                    job_reason_name(JOB_REASON_DEPENDENCY_NEVER));
+    json_set_string(r->arena, cause, "message", answer->message);
+}
+
+void
+job_report_dependencies(struct job_report *r,
+                        const struct dependency_answer *answer,
+                        int64_t met_at_us)
+{
+    const struct job_dependency_status *was = r->job->status.dependencies;
+    struct json *is;
+
+    if (r->job->spec.dependencies == NULL)
+        return;
+    report_vain_wait(r, answer);
+    if (answer != NULL && answer->ended != NULL) {
+        is = json_make_object(r->arena, r->status, "dependencies");
+        json_set(r->arena, is, "ended", answer->ended);
+    }
+    if (met_at_us != 0 && (was == NULL || was->met_at_us == 0)) {
+        is = json_make_object(r->arena, r->status, "dependencies");
+        set_time(r->arena, is, "metTime", met_at_us);
+    }
 }
 
 void

@@ -14,6 +14,7 @@
 #include "lib/api/job/job_state.h"
 
 struct arena;
+struct dependency_answer;
 struct job;
 struct job_pod_counts;
 struct job_verdict;
@@ -58,6 +59,13 @@ void job_report_state(struct job_report *r, enum job_state state);
 
 /* Why its pods cannot be made, by the API's words; NULL: they can. */
 void job_report_refusal(struct job_report *r, const char *refusal);
+
+/* The news of the jobs that it waits for: when nothing was left of that, 0:
+ * it still waits. The answer may be NULL.
+ */
+void job_report_dependencies(struct job_report *r,
+                             const struct dependency_answer *answer,
+                             int64_t met_at_us);
 
 void job_report_suspended(struct job_report *r, bool is_suspended);
 void job_report_requeued(struct job_report *r, int64_t before);

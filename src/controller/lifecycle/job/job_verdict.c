@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/dependencies.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/success_policy.h"
 #include "lib/api/job/job.h"
@@ -170,6 +171,20 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t)
     return (struct job_verdict){0};
 }
 
+/* A site may rather have it wait, for its user to look. */
+static struct job_verdict
+judge_dependencies(const struct job_pod_counts *t)
+{
+    if (t->waits_for == NULL || t->waits_for->is_held_for_good
+        || t->waits_for->verdict != DEPENDENCY_IS_NEVER_MET)
+        return (struct job_verdict){0};
+    return (struct job_verdict){
+        JOB_FAILED,
+        "DependencyNeverSatisfied",
+        t->waits_for->message,
+    };
+}
+
 /* Pods that end because their Job was cancelled are no failures of their own;
  * but one that was complete before has not been cancelled.
  */
@@ -189,6 +204,8 @@ job_judge(const struct job *job,
         verdict = judge_failures(job, t, now_us);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_indexes(job, t);
+        if (verdict.outcome == JOB_GOES_ON)
+            verdict = judge_dependencies(t);
         if (verdict.outcome != JOB_GOES_ON)
             return verdict;
     }

@@ -213,6 +213,9 @@ static const struct field job_status_fields[] = {
         HELP("Why its pods cannot be made, when they cannot.")),
     OBJECT("array", job_status, array, job_array_status, OPTIONAL | KILN,
         HELP("How the elements of an array are getting on.")),
+    OBJECT("dependencies", job_status, dependencies, job_dependency_status,
+        OPTIONAL | KILN,
+        HELP("What became of spec.dependencies.")),
 };
 static RECORD(job_status, job_status, "io.k8s.api.batch.v1.JobStatus",
        MESSAGE("conditions startTime completionTime active succeeded failed "
@@ -281,6 +284,9 @@ static const struct field job_spec_fields[] = {
         HELP("Start again when the node of a pod is lost.")),
     OBJECT("array", job_spec, array, job_array, OPTIONAL | KILN,
         HELP("Makes it a job array: which elements, and how many at once.")),
+    OBJECT("dependencies", job_spec, dependencies, job_dependencies,
+        OPTIONAL | KILN,
+        HELP("The jobs that it waits for before it has pods.")),
 };
 static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
        MESSAGE("parallelism completions activeDeadlineSeconds selector "

@@ -3,8 +3,8 @@
  *
  * Kiln's additions: status.id (the integer that users type), spec.script and
  * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
- * spec.array, status.array, attempts, excused, requeued, exitCode, lastRun, state, cancelledBy and
- * cause.
+ * spec.array, spec.dependencies, status.array, dependencies, attempts, excused,
+ * requeued, exitCode, lastRun, state, cancelledBy and cause.
  *
  * Thread:  any; plain data.
  */
@@ -68,6 +68,25 @@ struct job_array {
     const char *cancelled;   /* elements that end, or never start; or NULL */
 };
 
+/* Kiln: another job, of which something is waited for (job_dependency.h). All
+ * but type, job and delay is written by admission.
+ */
+struct job_dependency {
+    const char *type; /* "afterok"; "singleton" has no more */
+    int64_t job;      /* its number */
+    int64_t delay_s;  /* after it has started */
+    const char *uid;
+    const char *namespace;
+    const char *name;
+    const char *ended; /* its state, if it was gone when it was named */
+};
+
+struct job_dependencies {
+    const char *require; /* All (NULL), Any */
+    LIST_OF(struct job_dependency) jobs;
+};
+extern const struct record job_dependencies_record;
+
 struct job_spec {
     const int64_t *parallelism;
     const int64_t *completions;
@@ -89,6 +108,7 @@ struct job_spec {
     int64_t begin_at_us;                /* 0: at once */
     bool requeue;                       /* start again when its node is lost */
     const struct job_array *array;      /* NULL: it is none */
+    const struct job_dependencies *dependencies; /* or NULL */
 };
 
 struct job_condition {
@@ -118,6 +138,18 @@ struct job_array_status {
     int64_t cancelled;   /* elements */
 };
 
+/* Kiln: the end of a job that was waited for, and that is gone by now. */
+struct job_dependency_end {
+    const char *uid;
+    const char *state;
+};
+
+struct job_dependency_status {
+    int64_t met_at_us; /* 0: not yet */
+    LIST_OF(struct job_dependency_end) ended;
+};
+extern const struct record job_dependency_status_record;
+
 /* The reason of a run whose pod was deleted before it told of an end. */
 #define REASON_POD_DELETED "PodDeleted"
 
@@ -139,6 +171,7 @@ struct job_status {
     const char *cancelled_by;
     const struct pod_cause *cause;        /* why it has no pods; or NULL */
     const struct job_array_status *array; /* NULL: it is none */
+    const struct job_dependency_status *dependencies; /* or NULL */
 };
 
 struct job {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/macro.h"
@@ -20,6 +21,8 @@ static const char *const names[JOB_REASON_COUNT] = {
     [JOB_REASON_HELD_USER] = "JobHeldUser",
     [JOB_REASON_HELD_ADMIN] = "JobHeldAdmin",
     [JOB_REASON_BEGIN_TIME] = "BeginTime",
+    [JOB_REASON_DEPENDENCY] = "Dependency",
+    [JOB_REASON_DEPENDENCY_NEVER] = "DependencyNeverSatisfied",
     [JOB_REASON_GATED] = "SchedulingGated",
     [JOB_REASON_NOT_AVAILABLE] = "ReqNodeNotAvail",
     [JOB_REASON_PARTITION_DOWN] = "PartitionDown",
@@ -405,6 +408,12 @@ tell_failure(const struct job_reason_facts *f,
             strbuf_add_text(words, "its deadline");
         return JOB_REASON_DEADLINE;
     }
+    if (is(failed->reason, names[JOB_REASON_DEPENDENCY_NEVER])) {
+        strbuf_add_text(words,
+                        is_text(failed->message) ? failed->message
+                                                 : "of other jobs");
+        return JOB_REASON_DEPENDENCY_NEVER;
+    }
     if (counts_failures(failed->reason) && find_end(f, &end)
         && !is_success(&end))
         return tell_end(f, &end, words);
@@ -470,6 +479,19 @@ tell_begin(const struct job_reason_facts *f, struct strbuf *words)
                       ? from.text + strlen(", from about ")
                       : "its time");
     return JOB_REASON_BEGIN_TIME;
+}
+
+/* A site may have it wait although it is in vain. */
+static enum job_reason
+tell_dependency(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const struct pod_cause *cause = f->job->status.cause;
+
+    if (cause != NULL && is(cause->code, names[JOB_REASON_DEPENDENCY_NEVER]))
+        return tell_cause(f, cause, words);
+    strbuf_add_text(words, "waits for ");
+    job_dependencies_format(f->job->spec.dependencies, 60, words);
+    return JOB_REASON_DEPENDENCY;
 }
 
 /* It ran before and was ended by others, so it waits anew. */
@@ -618,6 +640,8 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
         return tell_placed(f, words);
     if (job != NULL && job_is_held(job))
         return tell_hold(f, words);
+    if (job != NULL && job_waits_for_others(job) && f->pod == NULL)
+        return tell_dependency(f, words);
     if (job != NULL && job->spec.begin_at_us > f->now_us)
         return tell_begin(f, words);
     return tell_wait(f, words);

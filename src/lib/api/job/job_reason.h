@@ -36,6 +36,9 @@ enum job_reason {
     JOB_REASON_HELD_USER,
     JOB_REASON_HELD_ADMIN,
     JOB_REASON_BEGIN_TIME,
+    JOB_REASON_DEPENDENCY,       /* other jobs come first */
+    JOB_REASON_DEPENDENCY_NEVER, /* what it waits for can never be; or it has
+                                  * ended by that */
     JOB_REASON_GATED,
     JOB_REASON_NOT_AVAILABLE,   /* the nodes that could run it are closed */
     JOB_REASON_PARTITION_DOWN,  /* the same of its whole partition */

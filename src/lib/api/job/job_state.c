@@ -98,6 +98,7 @@ job_state_of_failure(const char *condition_reason, const char *run_reason)
     static const struct reason of_condition[] = {
         {"Cancelled", JOB_STATE_CANCELLED},
         {"DeadlineExceeded", JOB_STATE_DEADLINE},
+        {"DependencyNeverSatisfied", JOB_STATE_CANCELLED},
     };
     static const struct reason of_run[] = {
         {"DeadlineExceeded", JOB_STATE_TIMED_OUT},

@@ -121,7 +121,7 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         {"--mem-bind=map_mem:0", "--mem-bind: 'map_mem:0'"},
         {"--get-user-env", "bash -l"},
         {"-a 1-3", "for i in"},
-        {"-d afterok:1", "ksub --wait"},
+        {"-d afterburstbuffer:1", "burst buffers"},
         {"--reservation=x", "later release"},
         {"-o %a", "job arrays"},
         {"-o %5Q", "unknown pattern"},

@@ -221,7 +221,7 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB -w n[1-2]\n", "run.sh:2: #KSUB: --nodelist: "},
         {"#!/bin/sh\n#KSUB -p a,,/\n", "run.sh:2: #KSUB: --partition: "},
         {"#!/bin/sh\n#KSUB -a 1-10\n", "job arrays come in a later release"},
-        {"#!/bin/sh\n#KSUB -d afterok:1\n", "dependencies"},
+        {"#!/bin/sh\n#KSUB -d afterok:x\n", "not the number of a job"},
         {"#!/bin/sh\n#KSUB --gres=fpga:1\n", "only gpu"},
         {"#!/bin/sh\n#KSUB -n 0\n", "--ntasks"},
         {"#!/bin/sh\n#KSUB -c -1\n", "--cpus-per-task"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/apiserver/admission/update_refusal.h"
+#include "controller/apiserver/objects/update_refusal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

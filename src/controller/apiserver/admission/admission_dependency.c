@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_dependency.c - the jobs that a job waits for are there, and do not
+ * wait for it
+ *
+ * Each is named by its number; what else spec.dependencies says of it is filled
+ * in here, whatever the request says. One that the principal may not read is
+ * refused in the words of one that never was. A new job has the highest number
+ * of all, so that only an update can close a circle: then the jobs that are
+ * waited for are followed, as far as is bearable.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
+#include "lib/base/arena.h"
+#include "lib/base/decimal.h"
+#include "lib/base/macro.h"
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+
+#define MOST_FOLLOWED 10000 /* jobs, in the search for a circle */
+
+static bool
+refuse(struct request *q, const struct json *tree, const char *why)
+{
+    return admission_refuse(q, tree, "Dependencies", why);
+}
+
+/* ---- The jobs that are named ---- */
+
+static bool
+find_first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+static const struct object *
+find_job(const struct request *q, int64_t id)
+{
+    const struct object *object = NULL;
+    char value[DECIMAL_SIZE];
+
+    store_visit_index(q->server->store,
+                      &job_kind,
+                      JOB_BY_ID,
+                      STORE_PENDING,
+                      decimal_of(id, value),
+                      find_first,
+                      &object);
+    return object;
+}
+
+static bool
+may_read(const struct request *q, const struct object *job)
+{
+    uid_t owner;
+
+    switch (authorization_scope(q->principal->type,
+                                VERB_GET,
+                                &job_kind,
+                                SUBRESOURCE_NONE)) {
+    case SCOPE_ALL:
+        return true;
+    case SCOPE_MEMBERS:
+        return membership_has(q->server->membership,
+                              job->meta->namespace,
+                              q->principal);
+    case SCOPE_OWN:
+        return object_owner(job, &owner) && owner == q->principal->uid;
+    default:
+        return false;
+    }
+}
+
+static bool
+refuse_unknown(struct request *q,
+               const struct json *tree,
+               const char *type,
+               int64_t id)
+{
+    return refuse(q,
+                  tree,
+                  arena_printf(q->arena,
+                               "%s:%" PRId64 ": there is no job %" PRId64
+                               " ('kctl jobs' lists those that wait and run)",
+                               type,
+                               id,
+                               id));
+}
+
+/* The parts that were filled in before stay, also when that job is gone by now. */
+static const struct job_dependency *
+find_before(const struct object *old_object, int64_t id)
+{
+    const struct job_dependencies *all =
+        old_object != NULL ? job_of(old_object)->spec.dependencies : NULL;
+
+    for (unsigned i = 0; all != NULL && i < all->jobs.count; i++)
+        if (all->jobs.items[i].job == id && all->jobs.items[i].uid != NULL)
+            return &all->jobs.items[i];
+    return NULL;
+}
+
+static void
+fill(struct request *q,
+     struct json *one,
+     const char *uid,
+     const char *namespace,
+     const char *name)
+{
+    json_set_string(q->arena, one, "uid", uid);
+    json_set_string(q->arena, one, "namespace", namespace);
+    json_set_string(q->arena, one, "name", name);
+}
+
+static bool
+resolve(struct request *q,
+        const struct json *tree,
+        const struct object *old_object,
+        struct json *one,
+        enum job_dependency_type type)
+{
+    const char *word = json_get_text(one, "type");
+    const int64_t id = json_get_int(one, "job", 0);
+    const struct job_dependency *before = find_before(old_object, id);
+    const struct object *job = find_job(q, id);
+
+    if (json_get_int(one, "delaySeconds", 0) < 0
+        || (json_get(one, "delaySeconds") != NULL && type != DEPENDENCY_AFTER))
+        return refuse(q, tree, "delaySeconds goes with after, and is positive");
+    if (old_object != NULL && id == job_of(old_object)->status.id && id != 0)
+        return refuse(q, tree, "a job cannot wait for itself");
+    if (before != NULL
+        && (job == NULL || strcmp(job->meta->uid, before->uid) != 0)) {
+        fill(q, one, before->uid, before->namespace, before->name);
+        if (before->ended != NULL)
+            json_set_string(q->arena, one, "ended", before->ended);
+        return true;
+    }
+    if (job == NULL || !may_read(q, job))
+        return refuse_unknown(q, tree, word, id);
+    fill(q, one, job->meta->uid, job->meta->namespace, job->meta->name);
+    return true;
+}
+
+static bool
+resolve_all(struct request *q,
+            const struct json *tree,
+            const struct object *old_object,
+            struct json *list)
+{
+    static const char *const ours[] = {"uid", "namespace", "name", "ended"};
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        struct json *one = json_at(list, i);
+        const char *word = json_get_text(one, "type");
+        const enum job_dependency_type type = job_dependency_type_of(word);
+
+        for (size_t k = 0; k < ARRAY_SIZE(ours); k++)
+            json_remove(one, ours[k]);
+        if (type == DEPENDENCY_NONE)
+            return refuse(q,
+                          tree,
+                          arena_printf(q->arena,
+                                       "'%.32s' is no type of dependency",
+                                       word != NULL ? word : ""));
+        if (type == DEPENDENCY_SINGLETON) {
+            json_remove(one, "job");
+            json_remove(one, "delaySeconds");
+        } else if (!resolve(q, tree, old_object, one, type))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Circles ---- */
+
+/* The jobs that are waited for, and those that these wait for in turn. */
+struct search {
+    const struct request *q;
+    const char *uid; /* that is not to be among them */
+    struct map *seen;
+    const struct object **jobs;
+    size_t count;
+    bool is_found;
+};
+
+static void
+follow(struct search *s, const char *uid, int64_t id)
+{
+    const struct object *job;
+
+    if (uid == NULL || s->is_found || s->count == MOST_FOLLOWED
+        || map_find(s->seen, uid) != NULL)
+        return;
+    job = find_job(s->q, id);
+    if (job == NULL || strcmp(job->meta->uid, uid) != 0)
+        return;
+    s->is_found = strcmp(uid, s->uid) == 0;
+    map_put(s->seen, uid, s);
+    s->jobs[s->count++] = job;
+}
+
+static bool
+admit_no_circle(struct request *q,
+                const struct json *tree,
+                const struct object *old_object,
+                const struct json *list)
+{
+    struct search s = {
+        .q = q,
+        .uid = old_object->meta->uid,
+        .seen = map_new(),
+        .jobs = arena_new_array(q->arena, const struct object *, MOST_FOLLOWED),
+    };
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        follow(&s,
+               json_get_text(json_at(list, i), "uid"),
+               json_get_int(json_at(list, i), "job", 0));
+    for (size_t at = 0; at < s.count && !s.is_found; at++) {
+        const struct job *job = job_of(s.jobs[at]);
+        const struct job_dependencies *all = job->spec.dependencies;
+
+        for (unsigned i = 0; job_waits_for_others(job) && i < all->jobs.count;
+             i++)
+            follow(&s, all->jobs.items[i].uid, all->jobs.items[i].job);
+    }
+    map_free(s.seen);
+    if (s.is_found)
+        return refuse(q,
+                      tree,
+                      "a job among these waits for this one, so that neither "
+                      "could ever begin");
+    if (s.count == MOST_FOLLOWED)
+        return refuse(q,
+                      tree,
+                      "more than 10000 jobs come before those, too many to "
+                      "see whether this one is among them; a new job can wait "
+                      "for them");
+    return true;
+}
+
+/* ---- The rule ---- */
+
+static bool
+is_same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* Members that the server has filled in need not be said again. */
+static bool
+is_said_again(const struct json *is, const struct json *was)
+{
+    const struct json *list = json_get(is, "jobs");
+    const struct json *old = json_get(was, "jobs");
+
+    if (!is_same_text(json_get_text(is, "require"),
+                      json_get_text(was, "require"))
+        || json_count(list) != json_count(old) || (is == NULL) != (was == NULL))
+        return false;
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *a = json_at(list, i), *b = json_at(old, i);
+
+        if (!is_same_text(json_get_text(a, "type"), json_get_text(b, "type"))
+            || json_get_int(a, "job", 0) != json_get_int(b, "job", 0)
+            || json_get_int(a, "delaySeconds", 0)
+                   != json_get_int(b, "delaySeconds", 0))
+            return false;
+    }
+    return true;
+}
+
+static bool
+has_begun(const struct request *q, const struct object *job)
+{
+    const struct object *pod = NULL;
+
+    if (job_of(job)->status.attempts > 0 || job_of(job)->status.active > 0)
+        return true;
+    store_visit_index(q->server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      job->meta->uid,
+                      find_first,
+                      &pod);
+    return pod != NULL;
+}
+
+bool
+dependencies_admit(struct request *q,
+                   struct json *tree,
+                   const struct object *old_object)
+{
+    struct json *all = json_get_path(tree, "spec.dependencies");
+    struct json *list = json_get(all, "jobs");
+    const struct json *was = NULL;
+
+    if (q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    if (old_object != NULL)
+        was =
+            json_get_path(request_old_tree(q, old_object), "spec.dependencies");
+    if (is_said_again(all, was)) {
+        if (all != NULL)
+            json_set(q->arena,
+                     json_get(tree, "spec"),
+                     "dependencies",
+                     json_dup(q->arena, was));
+        return true;
+    }
+    if (old_object != NULL && job_is_finished(job_of(old_object)))
+        return refuse(q, tree, "it has ended already");
+    if (old_object != NULL && has_begun(q, old_object))
+        return refuse(q, tree, "it has begun, and waits for nothing any more");
+    if (all == NULL)
+        return true;
+    if (json_count(list) == 0)
+        return refuse(q, tree, "spec.dependencies.jobs names no job");
+    if (json_count(list) > JOB_DEPENDENCIES_MOST)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "a job waits for %u others at the most; a "
+                                   "job in between can wait for more",
+                                   JOB_DEPENDENCIES_MOST));
+    /* Parts of the tree may be shared with the old one. */
+    all = json_dup(q->arena, all);
+    json_set(q->arena, json_get(tree, "spec"), "dependencies", all);
+    list = json_get(all, "jobs");
+    return resolve_all(q, tree, old_object, list)
+           && (old_object == NULL
+               || admit_no_circle(q, tree, old_object, list));
+}

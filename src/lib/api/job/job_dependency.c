@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_dependency.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/value/rows.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define MOST_MINUTES INT64_C(5256000) /* ten years */
+
+static const char *const types[] = {
+    [DEPENDENCY_NONE] = "",
+    [DEPENDENCY_AFTER] = "after",
+    [DEPENDENCY_ANY] = "afterany",
+    [DEPENDENCY_CORR] = "aftercorr",
+    [DEPENDENCY_NOT_OK] = "afternotok",
+    [DEPENDENCY_OK] = "afterok",
+    [DEPENDENCY_SINGLETON] = "singleton",
+};
+
+/* clang-format off */
+static const struct field job_dependency_end_fields[] = {
+    STRING("uid", job_dependency_end, uid, ALWAYS,
+        HELP("The job's uid.")),
+    STRING("state", job_dependency_end, state, ALWAYS,
+        HELP("How it ended: kiln-states(7).")),
+};
+static RECORD(job_dependency_end, job_dependency_end,
+       "hpc.kiln.v1.JobDependencyEnd",
+       HELP("How a job that was waited for has ended."));
+
+static const struct field job_dependency_status_fields[] = {
+    TIME("metTime", job_dependency_status, met_at_us, KEPT,
+        HELP("When nothing was left to wait for.")),
+    OBJECTS("ended", job_dependency_status, ended, job_dependency_end, 0,
+        HELP("Jobs that were waited for and are gone.")),
+};
+RECORD(job_dependency_status, job_dependency_status,
+       "hpc.kiln.v1.JobDependencyStatus",
+       HELP("What is known of the jobs that a Job waits for."), ATOMIC);
+
+static const struct field job_dependency_fields[] = {
+    STRING("type", job_dependency, type, ALWAYS | REQUIRED,
+        ONE_OF("after", "afterany", "aftercorr", "afternotok", "afterok",
+            "singleton"),
+        HELP("What is waited for: that it has started (after), ended "
+             "(afterany), completed (afterok), ended otherwise (afternotok); "
+             "singleton: the older jobs of the same user and name.")),
+    INT64("job", job_dependency, job, 0,
+        HELP("The number of the job.")),
+    INT64("delaySeconds", job_dependency, delay_s, 0,
+        HELP("With after: so long since it has started.")),
+    STRING("uid", job_dependency, uid, 0,
+        HELP("Its uid; set by the server.")),
+    STRING("namespace", job_dependency, namespace, 0,
+        HELP("Its namespace; set by the server.")),
+    STRING("name", job_dependency, name, 0,
+        HELP("Its name; set by the server.")),
+    STRING("ended", job_dependency, ended, 0,
+        HELP("Its state, if it was gone already; set by the server.")),
+};
+static RECORD(job_dependency, job_dependency, "hpc.kiln.v1.JobDependency",
+       HELP("Another job, of which something is waited for."));
+
+static const struct field job_dependencies_fields[] = {
+    STRING("require", job_dependencies, require, 0, ONE_OF("All", "Any"),
+        HELP("All (if nothing is said): each is waited for; Any: for the "
+             "first.")),
+    OBJECTS("jobs", job_dependencies, jobs, job_dependency, 0,
+        HELP("At most 128.")),
+};
+RECORD(job_dependencies, job_dependencies, "hpc.kiln.v1.JobDependencies",
+       HELP("What a Job waits for before it has pods."), ATOMIC);
+/* clang-format on */
+
+enum job_dependency_type
+job_dependency_type_of(const char *word)
+{
+    for (unsigned i = DEPENDENCY_AFTER; word != NULL && i < ARRAY_SIZE(types);
+         i++)
+        if (strcmp(types[i], word) == 0)
+            return (enum job_dependency_type)i;
+    return DEPENDENCY_NONE;
+}
+
+bool
+job_dependencies_any(const struct job_dependencies *d)
+{
+    return d->require != NULL && strcmp(d->require, "Any") == 0;
+}
+
+/* ---- From text ---- */
+
+/* A text that is being read, up to its end. */
+struct reader {
+    struct arena *arena;
+    struct json *list;
+    const char *at;
+    char separator; /* that stood between two, ',' or '?'; 0: none did yet */
+    struct error *err;
+};
+
+static int
+refuse_type(struct reader *r, const char *word)
+{
+    if (strcmp(word, "afterburstbuffer") == 0)
+        return error_set(r->err,
+                         -EOPNOTSUPP,
+                         "afterburstbuffer: there are no burst buffers; "
+                         "scratch of a node (--tmp) goes with its job");
+    if (strcmp(word, "expand") == 0)
+        return error_set(r->err,
+                         -EOPNOTSUPP,
+                         "expand: a job keeps the size that it began with");
+    return error_set(r->err,
+                     -EINVAL,
+                     "'%.32s' is no dependency; these are after, afterany, "
+                     "afterok, afternotok, aftercorr and singleton, such as "
+                     "afterok:1041",
+                     word);
+}
+
+static int
+add(struct reader *r, enum job_dependency_type type, struct json **ret_one)
+{
+    struct json *one = json_object(r->arena);
+
+    if (json_count(r->list) == JOB_DEPENDENCIES_MOST)
+        return error_set(r->err,
+                         -E2BIG,
+                         "a job waits for %u others at the most; a job in "
+                         "between can wait for more",
+                         JOB_DEPENDENCIES_MOST);
+    json_set_string(r->arena, one, "type", types[type]);
+    json_append(r->arena, r->list, one);
+    *ret_one = one;
+    return 0;
+}
+
+/* False: there are no digits, or too many. */
+static bool
+read_number(struct reader *r, int64_t *ret_number)
+{
+    const size_t digits = strspn(r->at, "0123456789");
+
+    if (digits == 0 || digits > 18)
+        return false;
+    *ret_number = strtoll(r->at, NULL, 10);
+    r->at += digits;
+    return true;
+}
+
+static int
+refuse_job(struct reader *r, enum job_dependency_type type, const char *at)
+{
+    return error_set(r->err,
+                     -EINVAL,
+                     "%s: '%.*s' is not the number of a job, such as %s:1041",
+                     types[type],
+                     (int)(strcspn(at, ":,?") < 32 ? strcspn(at, ":,?") : 32),
+                     at,
+                     types[type]);
+}
+
+/* "1041", "1041+10" */
+static int
+read_job(struct reader *r, enum job_dependency_type type)
+{
+    const char *began = r->at;
+    int64_t job, minutes = 0;
+    struct json *one;
+    int result;
+
+    if (!read_number(r, &job) || job == 0)
+        return refuse_job(r, type, began);
+    if (*r->at == '+') {
+        r->at++;
+        if (type != DEPENDENCY_AFTER)
+            return error_set(r->err,
+                             -EINVAL,
+                             "%s: minutes go with after alone, such as "
+                             "after:%" PRId64 "+10",
+                             types[type],
+                             job);
+        if (!read_number(r, &minutes) || minutes > MOST_MINUTES)
+            return error_set(r->err,
+                             -EINVAL,
+                             "after:%" PRId64 "+: minutes are expected, such "
+                             "as after:%" PRId64 "+10",
+                             job,
+                             job);
+    }
+    if (*r->at != '\0' && strchr(":,?", *r->at) == NULL)
+        return refuse_job(r, type, began);
+    result = add(r, type, &one);
+    if (result < 0)
+        return result;
+    json_set_int(r->arena, one, "job", job);
+    if (minutes > 0)
+        json_set_int(r->arena, one, "delaySeconds", minutes * 60);
+    return 0;
+}
+
+/* "afterok:1041:1042", "singleton" */
+static int
+read_one(struct reader *r)
+{
+    const size_t length = strcspn(r->at, ":,?");
+    const char *word = arena_strndup(r->arena, r->at, length);
+    const enum job_dependency_type type = job_dependency_type_of(word);
+    struct json *one;
+    int result = 0;
+
+    if (type == DEPENDENCY_NONE)
+        return refuse_type(r, word);
+    r->at += length;
+    if (type == DEPENDENCY_SINGLETON)
+        return *r->at != ':'
+                   ? add(r, type, &one)
+                   : error_set(r->err,
+                               -EINVAL,
+                               "singleton names no job: it waits for the "
+                               "older ones of the same name");
+    if (*r->at != ':')
+        return error_set(r->err,
+                         -EINVAL,
+                         "%s: a job is missing, such as %s:1041",
+                         word,
+                         word);
+    while (result == 0 && *r->at == ':') {
+        r->at++;
+        result = read_job(r, type);
+    }
+    return result;
+}
+
+static int
+read_separator(struct reader *r)
+{
+    const char separator = *r->at;
+
+    if (r->separator != 0 && r->separator != separator)
+        return error_set(r->err,
+                         -EINVAL,
+                         "a job waits for all (,) or for any (?), not for "
+                         "some of both; a job in between can wait for the one");
+    r->separator = separator;
+    r->at++;
+    return 0;
+}
+
+int
+job_dependency_parse(const char *text,
+                     struct arena *arena,
+                     struct json **ret_dependencies,
+                     struct error *err)
+{
+    struct reader r = {
+        .arena = arena,
+        .list = json_array(arena),
+        .at = text,
+        .err = err,
+    };
+    struct json *all;
+    int result = 0;
+
+    if (text[0] == '\0') {
+        *ret_dependencies = NULL;
+        return 0;
+    }
+    for (;;) {
+        result = read_one(&r);
+        if (result < 0 || *r.at == '\0')
+            break;
+        result = read_separator(&r);
+        if (result < 0)
+            break;
+    }
+    if (result < 0)
+        return result;
+    all = json_object(arena);
+    if (r.separator == '?')
+        json_set_string(arena, all, "require", "Any");
+    json_set(arena, all, "jobs", r.list);
+    *ret_dependencies = all;
+    return 0;
+}
+
+/* ---- To text ---- */
+
+void
+job_dependency_format(const struct job_dependency *d, struct strbuf *out)
+{
+    strbuf_add_text(out, d->type != NULL ? d->type : "");
+    if (d->job != 0)
+        strbuf_printf(out, ":%" PRId64, d->job);
+    if (d->delay_s >= 60)
+        strbuf_printf(out, "+%" PRId64, d->delay_s / 60);
+}
+
+void
+job_dependencies_format(const struct job_dependencies *all,
+                        unsigned most_bytes,
+                        struct strbuf *out)
+{
+    const char separator = job_dependencies_any(all) ? '?' : ',';
+    const size_t before = out->length;
+
+    for (unsigned i = 0; i < all->jobs.count; i++) {
+        const size_t had = out->length;
+
+        if (i > 0)
+            strbuf_add_char(out, separator);
+        job_dependency_format(&all->jobs.items[i], out);
+        if (out->length - before <= most_bytes || i == 0)
+            continue;
+        strbuf_truncate(out, had);
+        strbuf_printf(out, " and %u more", all->jobs.count - i);
+        return;
+    }
+}
+
+/* ---- Verdicts ---- */
+
+enum job_dependency_verdict
+job_dependency_judge_end(enum job_dependency_type type, enum job_state state)
+{
+    const bool is_ok = state == JOB_STATE_COMPLETED;
+
+    switch (type) {
+    case DEPENDENCY_AFTER:
+    case DEPENDENCY_ANY:
+        return DEPENDENCY_IS_MET;
+    case DEPENDENCY_OK:
+    case DEPENDENCY_CORR:
+        return is_ok ? DEPENDENCY_IS_MET : DEPENDENCY_IS_NEVER_MET;
+    case DEPENDENCY_NOT_OK:
+        return is_ok ? DEPENDENCY_IS_NEVER_MET : DEPENDENCY_IS_MET;
+    default:
+        return DEPENDENCY_WAITS;
+    }
+}
+
+enum job_state
+job_dependency_noted(const struct job *job, const struct job_dependency *d)
+{
+    const struct job_dependency_status *s = job->status.dependencies;
+
+    if (d->ended != NULL)
+        return job_state_of_name(d->ended);
+    for (unsigned i = 0; s != NULL && d->uid != NULL && i < s->ended.count; i++)
+        if (strcmp(s->ended.items[i].uid, d->uid) == 0)
+            return job_state_of_name(s->ended.items[i].state);
+    return JOB_STATE_NONE;
+}
+
+bool
+job_waits_for_others(const struct job *job)
+{
+    const struct job_dependency_status *s = job->status.dependencies;
+
+    return job->spec.dependencies != NULL && job->status.attempts == 0
+           && job->status.active == 0 && !job_is_finished(job)
+           && (s == NULL || s->met_at_us == 0);
+}
