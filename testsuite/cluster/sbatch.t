@@ -46,13 +46,13 @@ else
         SLURM_CLUSTER_NAME SLURM_NTASKS; do
         printf '%s ' "$(value $name "$out")"
     done)" "2 32 64 1 n1 test 1 "
-    # Each of the variables that the document has, but for those of GPUs and
+    # Each of the variables that the document has, but for those of GPUs, arrays and
     # restarts, and none that it has not.
     documented=$(sed -n 's/^| `\(SLURMD*_[A-Z_]*\)`.*/\1/p' \
         "$top_srcdir/doc/slurm.md" | sort)
     is "all that the document says is there, and no more" \
         "$(sed -n 's/^\(SLURMD*_[A-Z_]*\)=.*/\1/p' "$out" | sort)" \
-        "$(echo "$documented" | grep -v 'GPU')"
+        "$(echo "$documented" | grep -v 'GPU\|ARRAY')"
     ksub --wait --parsable -o plain --no-sbatch "$scripts/openmp.sh" \
         >/dev/null 2>&1
     is "left alone, it is a script like any" "$(grep -c ^SLURM plain)" 0
@@ -87,7 +87,7 @@ ksub "$scripts/refused.sh" >"$cluster/said" 2>&1 || status=$?
 is "what cannot be done is refused" "$status" 64
 is "all of it at once, each with its line" \
     "$(grep -c "refused.sh:[0-9]*: " "$cluster/said")" "$srun"
-is "an array by saying that there are none yet" \
-    "$(told 'refused.sh:4: #SBATCH: --array: job arrays come in a later')" 1
+is "an array by saying what is wrong" \
+    "$(told 'refused.sh:4: #SBATCH: --array: the range .99-0. ends')" 1
 is "and nothing is submitted" "$(kctl get jobs --no-headers | wc -l)" "$before"
 finish

@@ -64,6 +64,7 @@ try_id_ranges(const char *text)
     id_ranges_format(&ranges, &formatted);
     if (id_ranges_add(&again, formatted.text, arena, NULL) < 0
         || again.count != ranges.count || again.total != ranges.total
+        || again.n_elements != ranges.n_elements
         || ranges.total > ID_RANGES_MOST)
         abort();
     for (size_t i = 0; i < ranges.count; i++) {

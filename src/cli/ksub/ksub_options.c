@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/ksub/accelerators.h"
+#include "cli/ksub/array_request.h"
 #include "cli/ksub/node_constraints.h"
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
@@ -56,6 +57,16 @@ set_memory(const struct option_spec *option,
     s->memory_bytes = per_cpu ? 0 : bytes;
     s->memory_per_cpu_bytes = per_cpu ? bytes : 0;
     return 0;
+}
+
+static int
+set_array(const struct option_spec *option,
+          const char *value,
+          void *target,
+          struct error *err)
+{
+    (void)option;
+    return array_request_parse(value, target, err);
 }
 
 static int
@@ -356,22 +367,7 @@ set_no_requeue(const struct option_spec *option,
     return 0;
 }
 
-static int
-refuse_for_now(const struct option_spec *option,
-               const char *value,
-               void *target,
-               struct error *err)
-{
-    const char *what = option->data;
-
-    (void)value;
-    (void)target;
-    return error_set(err, -EOPNOTSUPP, "%s come in a later release", what);
-}
-
 #define PLACE(member) .offset = offsetof(struct submission, member)
-#define LATER(what) \
-    .argument = "", .type = OPTION_CALL, .set = refuse_for_now, .data = (what)
 
 static const struct option_spec rows[] = {
     {.name = "account",
@@ -380,7 +376,17 @@ static const struct option_spec rows[] = {
      .help = "charge the job to this account (its namespace)",
      .type = OPTION_TEXT,
      PLACE(account)},
-    {.name = "array", .letter = 'a', LATER("job arrays")},
+    {.name = "array",
+     .letter = 'a',
+     .argument = "TASKS[%N]",
+     .help = "a job array, with a task for each number: 0-99, 1-1000:7, "
+             "3,5,9-12; of 0-99%4 no more than 4 run at once",
+     .type = OPTION_CALL,
+     .set = set_array},
+    {.name = "array-fail-fast",
+     .help = "the first task of the array that fails ends the others",
+     .type = OPTION_FLAG,
+     PLACE(array_fail_fast)},
     {.name = "begin",
      .argument = "TIME",
      .help = "do not start before: now+1hour, 16:00, 2026-12-24T18:00",
@@ -580,7 +586,9 @@ static const struct option_spec rows[] = {
      .letter = 'o',
      .argument = "FILE",
      .help = "write the standard output there (kiln-%j.out); %j is the job's "
-             "id, %x its name, %u the user, %N the node, %% a percent sign",
+             "id (of an array's task 1042_7), %A the job's alone and %a the "
+             "task's, %x its name, %u the user, %N the node, %% a percent "
+             "sign",
      .type = OPTION_CALL,
      .set = set_path,
      PLACE(output)},

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ksub/array_request.h"
 #include "cli/ksub/job_environment.h"
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/node_constraints.h"
@@ -210,32 +211,43 @@ warning(struct arena *arena, const struct submission_signal *signal)
     return w;
 }
 
-/* Slurm's patterns for what is one here: the job's id, and the first task of
- * the first node.
+/* The text for a pattern that agents do not know: Slurm's for what is one here
+ * (the first task of the first node), and an array's of what is none. NULL: it
+ * stays.
  */
+static const char *
+meaning_of(char letter, const struct submission *s)
+{
+    static const char theirs[] = SBATCH_PATTERNS;
+    static const char *const ours[] = {"%j", "0", "0", "batch"};
+    const char *found =
+        s->is_slurms && letter != '\0' ? strchr(theirs, letter) : NULL;
+
+    if (letter == 'A' && s->array.text == NULL)
+        return "%j";
+    return found != NULL ? ours[found - theirs] : NULL;
+}
+
 static const char *
 file_pattern(struct arena *arena, const struct submission *s, const char *path)
 {
-    static const char theirs[] = SBATCH_PATTERNS;
-    static const char *const ours[] = {"%j", "%j", "0", "0", "batch"};
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (path == NULL || !s->is_slurms)
+    if (path == NULL)
         return path;
     while (*path != '\0') {
         size_t digits = *path == '%' ? strspn(path + 1, "0123456789") : 0;
-        const char *found = *path == '%' && path[1 + digits] != '\0'
-                                ? strchr(theirs, path[1 + digits])
-                                : NULL;
-        size_t length =
-            *path == '%' && path[1 + digits] != '\0' ? digits + 2 : 1;
+        bool is_pattern = *path == '%' && path[1 + digits] != '\0';
+        const char *meaning =
+            is_pattern ? meaning_of(path[1 + digits], s) : NULL;
+        size_t length = is_pattern ? digits + 2 : 1;
 
-        if (found == NULL)
+        if (meaning == NULL)
             strbuf_add(&text, path, length);
-        else if (ours[found - theirs][0] == '%')
+        else if (meaning[0] == '%')
             strbuf_printf(&text, "%%%.*sj", (int)digits, path + 1);
         else
-            strbuf_add_text(&text, ours[found - theirs]);
+            strbuf_add_text(&text, meaning);
         path += length;
     }
     return arena_strdup(arena, text.text);
@@ -439,6 +451,9 @@ fill_job(struct arena *arena,
         json_set(arena, spec, "dependencies", dependencies);
     }
     json_set(arena, spec, "script", script_blob(arena, script));
+    r = array_request_add(arena, s, spec, err);
+    if (r < 0)
+        return r;
     return add_environment(arena, spec, s, err);
 }
 

@@ -14,18 +14,12 @@ output_path_check(const char *path, struct error *err)
     for (const char *p = strchr(path, '%'); p != NULL; p = strchr(p, '%')) {
         p++;
         p += strspn(p, "0123456789");
-        if (*p == 'a' || *p == 'A')
-            return error_set(err,
-                             -EOPNOTSUPP,
-                             "'%%%c' belongs to job arrays, which come in a "
-                             "later release",
-                             *p);
-        if (*p == '\0' || strchr("jxuN%", *p) == NULL)
+        if (*p == '\0' || strchr("jAaxuN%", *p) == NULL)
             return error_set(err,
                              -EINVAL,
-                             "'%s' holds an unknown pattern (%%j job id, %%x "
-                             "job name, %%u user, %%N node, %%%% a percent "
-                             "sign)",
+                             "'%s' holds an unknown pattern (%%j job id, %%A "
+                             "job id of an array and %%a of its task, %%x job "
+                             "name, %%u user, %%N node, %%%% a percent sign)",
                              path);
         p++;
     }

@@ -10,5 +10,5 @@
 
 struct error;
 
-/* -EINVAL, or -EOPNOTSUPP for a pattern that Kiln does not have yet. */
+/* -EINVAL, in words that name the patterns there are. */
 int output_path_check(const char *path, struct error *err);

@@ -281,11 +281,6 @@ set_path(const struct option_spec *option,
 
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
-    {.name = "array",
-     .letter = 'a',
-     REFUSED("LIST",
-             "job arrays come in a later release; until then one job each: "
-             "for i in 1 2 3; do ksub job.sh $i; done")},
     {.name = "batch",
      REFUSED("LIST", "a job has one node; --constraint says which")},
     {.name = "bb",
@@ -428,8 +423,9 @@ static const struct option_spec rows[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
-     .help = "write the standard output there (slurm-%j.out); %j, %A and %J "
-             "are the job's id, %x its name, %u the user, %N the node, %t and "
+     .help = "write the standard output there (slurm-%j.out); %j and %J "
+             "are the job's id (of an array's task 1042_7), %A the job's alone "
+             "and %a the task's, %x its name, %u the user, %N the node, %t and "
              "%n 0, %s batch",
      CALL(set_path),
      PLACE(output)},

@@ -17,10 +17,10 @@
 
 const struct option_table *sbatch_options(void);
 
-/* In names of files, beside ksub's: the job's id (%A, %J), and the first task
- * (%t) of the first node (%n) of the script (%s).
+/* In names of files, beside ksub's: the job's id (%J), and the first task (%t)
+ * of the first node (%n) of the script (%s).
  */
-#define SBATCH_PATTERNS "AJtns"
+#define SBATCH_PATTERNS "Jtns"
 
 /* Once all options are read: those that speak of each other (per node, per
  * GPU) become tasks, CPUs, GPUs and memory. -EINVAL where they contradict each

@@ -35,6 +35,13 @@ struct submission_sbatch {
     unsigned n_notes;
 };
 
+/* The tasks of a job array, checked: text up to a percent sign. */
+struct submission_array {
+    const char *text; /* NULL: it is none */
+    size_t length;
+    int64_t throttle; /* 0: none */
+};
+
 struct submission {
     /* The program to run, and the account that pays */
     const char *script_path; /* NULL: standard input, or wrapped */
@@ -47,6 +54,10 @@ struct submission {
     const char *priority_class;
     const int64_t *priority;
     int64_t priority_value; /* where `priority` points */
+
+    /* Its tasks, if it is a job array */
+    struct submission_array array;
+    bool array_fail_fast;
 
     /* Resources; 0 where nothing was said */
     int64_t tasks;

@@ -29,6 +29,7 @@ struct job {
     enum outcome outcome;
     int64_t id;
     const char *name;
+    const char *tasks; /* of an array, that are meant; NULL: all */
     const char *message;
 };
 
@@ -81,6 +82,7 @@ job_outcomes_add(struct job_outcomes *o, const struct json *answer)
             .outcome = outcome_of(json_get_text(job, "outcome")),
             .id = json_get_int(job, "id", 0),
             .name = json_get_text(job, "name"),
+            .tasks = json_get_text(job, "tasks"),
             .message = message != NULL ? message : "",
         };
     }
@@ -89,6 +91,14 @@ job_outcomes_add(struct job_outcomes *o, const struct json *answer)
 static const char *
 words_of(const struct job_outcomes *o, const struct job *job)
 {
+    if (job->tasks != NULL)
+        return arena_printf(o->arena,
+                            strspn(job->tasks, "0123456789")
+                                    == strlen(job->tasks)
+                                ? "job/%" PRId64 "_%.60s"
+                                : "job/%" PRId64 "_[%.60s]",
+                            job->id,
+                            job->tasks);
     return job->id > 0 ? arena_printf(o->arena, "job/%" PRId64, job->id)
                        : arena_printf(o->arena,
                                       "job/%s",

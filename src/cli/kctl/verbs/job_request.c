@@ -25,7 +25,8 @@
 
 /* ---- Which jobs ---- */
 
-/* "7", "5,6", "10-20", "job/7", "job-7"; another text is a name. */
+/* "7", "5,6", "10-20", "1042_[3-9]", "job/7", "job-7"; another text is a name.
+ */
 static int
 read_operand(const char *text,
              struct strbuf *ids,
@@ -74,7 +75,7 @@ read_operands(struct kctl *kctl,
         r = id_ranges_add(&ranges, ids.text, arena, err);
     if (r < 0)
         return r;
-    if (ranges.count > 0) {
+    if (ranges.count > 0 || ranges.n_elements > 0) {
         strbuf_truncate(&ids, 0);
         id_ranges_format(&ranges, &ids);
         json_set_string(arena, body, "ids", ids.text);
@@ -195,11 +196,12 @@ job_request_choose(struct kctl *kctl,
                          "not both",
                          c->operands[0]);
     if (!selects && c->n_operands == 0)
-        return error_set(err,
-                         -EINVAL,
-                         "which jobs? Name them (1042, 5,6 or 10-20), or "
-                         "select them by --user, --state, --name, "
-                         "--partition, -l or --all");
+        return error_set(
+            err,
+            -EINVAL,
+            "which jobs? Name them (1042, 5,6, 10-20 or 1042_[3-9]), or "
+            "select them by --user, --state, --name, "
+            "--partition, -l or --all");
     return selects ? read_selection(kctl, c, body, arena, err)
                    : read_operands(kctl,
                                    c->n_operands,

@@ -42,7 +42,7 @@ struct job_choice {
     .offset = offsetof(holder, at.label_selector)}
 /* clang-format on */
 
-/* The body of a request about them: "7", "5,6", "10-20", "job/7", "job-7"; a
+/* The body of a request about them: "7", "5,6", "10-20", "1042_[3-9]", "job/7"; a
  * first operand that is the type is none. -EINVAL: none, or both ways.
  */
 int job_request_choose(struct kctl *kctl,

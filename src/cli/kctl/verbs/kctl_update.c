@@ -54,6 +54,9 @@ static const struct option_table update_table = {
         "now\n"
         "  priority=VALUE     a class, or a number; raised by operators\n"
         "Fields of every job that has not ended:\n"
+        "  throttle=N         of an array: at most N tasks at once; 0 starts "
+        "none,\n"
+        "                     and 'none' is no limit\n"
         "  name=TEXT          its name (JobName)\n"
         "  comment=TEXT       a note, empty for none\n"
         "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
@@ -196,6 +199,35 @@ read_priority(const struct reading *r)
     return job_request_set_priority(r->update, r->text, r->arena, r->err);
 }
 
+/* Slurm's 0 is no limit; here that starts none. */
+static int
+read_throttle(const struct reading *r)
+{
+    const size_t digits = strspn(r->text, "0123456789");
+    int64_t throttle = -1;
+
+    if (strcmp(r->text, "none") != 0) {
+        if (digits == 0 || digits > 9 || r->text[digits] != '\0')
+            return error_set(r->err,
+                             -EINVAL,
+                             "'%s' is neither a number of tasks nor none",
+                             r->text);
+        throttle = strtol(r->text, NULL, 10);
+    }
+    json_set_int(r->arena, r->update, "throttle", throttle);
+    return 0;
+}
+
+static int
+read_slurms_throttle(const struct reading *r)
+{
+    struct reading same = *r;
+
+    if (strcmp(r->text, "0") == 0)
+        same.text = "none";
+    return read_throttle(&same);
+}
+
 static const struct update_field {
     const char *name;
     const char *slurms; /* or NULL */
@@ -211,7 +243,9 @@ static const struct update_field {
     {"ntasks", "NumTasks", read_tasks},
     {"partition", "Partition", read_partition},
     {"priority", "Priority", read_priority},
+    {"throttle", NULL, read_throttle},
     {"time", "TimeLimit", read_time},
+    {"ArrayTaskThrottle", "ArrayTaskThrottle", read_slurms_throttle},
 };
 
 static const struct update_field *

@@ -28,6 +28,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/wildcard.h"
 #include "lib/http/http_request.h"
 #include "lib/json/json.h"
@@ -43,7 +44,8 @@
 struct chosen {
     const char *namespace;
     const char *name;
-    int64_t id; /* 0: it was named, not numbered */
+    int64_t id;                          /* 0: it was named, not numbered */
+    const struct job_elements *elements; /* of an array; NULL: all of it */
 };
 
 struct job_action {
@@ -96,6 +98,12 @@ add_result(struct job_action *a,
 
     if (id > 0)
         json_set_int(arena, result, "id", id);
+    if (which->elements != NULL) {
+        CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
+
+        task_list_format(&which->elements->tasks, &tasks);
+        json_set_string(arena, result, "tasks", tasks.text);
+    }
     if (which->name != NULL) {
         json_set_string(arena, result, "name", which->name);
         json_set_string(arena, result, "namespace", which->namespace);
@@ -189,6 +197,21 @@ is_own(const struct request *q, const struct object *object)
     return object_owner(object, &uid) && uid == q->principal->uid;
 }
 
+static struct json *
+make_patch(const struct job_action *a,
+           const struct chosen *which,
+           struct job_change_call *call)
+{
+    if (which->elements == NULL)
+        return a->change->make(call);
+    call->tasks = &which->elements->tasks;
+    if (a->change->make_of_elements != NULL)
+        return a->change->make_of_elements(call);
+    call->words = a->change->refusal;
+    call->is_refused = true;
+    return NULL;
+}
+
 static void
 patch(struct job_action *a, const struct chosen *which)
 {
@@ -219,7 +242,7 @@ patch(struct job_action *a, const struct chosen *which)
     job = job_of(object);
     inner = request_new(q->server, arena_new(0));
     call.arena = inner->arena;
-    inner->body = a->change->make(&call);
+    inner->body = make_patch(a, which, &call);
     if (inner->body == NULL) {
         add_result(a,
                    which,
@@ -269,7 +292,10 @@ is_ending(const struct object *object)
 
 /* Only those are counted that the change is for. */
 static void
-choose(struct job_action *a, const struct object *object, int64_t id)
+choose(struct job_action *a,
+       const struct object *object,
+       int64_t id,
+       const struct job_elements *elements)
 {
     struct arena *arena = a->q->arena;
     const struct job *job = object != NULL ? job_of(object) : NULL;
@@ -292,11 +318,25 @@ choose(struct job_action *a, const struct object *object, int64_t id)
         a->capacity = capacity;
     }
     c = &a->chosen[a->n_chosen++];
-    *c = (struct chosen){.id = id};
+    *c = (struct chosen){.id = id, .elements = elements};
     if (object == NULL)
         return;
     c->namespace = arena_strdup(arena, object->meta->namespace);
     c->name = arena_strdup(arena, object->meta->name);
+}
+
+/* Elements of some arrays, which are few (ID_RANGES_ARRAYS_MOST). */
+static void
+choose_elements(struct job_action *a)
+{
+    for (size_t i = 0; i < a->ids.n_elements; i++) {
+        const struct job_elements *e = &a->ids.elements[i];
+
+        choose(a,
+               store_find_job_id(a->q->server->store, STORE_PENDING, e->job),
+               e->job,
+               e);
+    }
 }
 
 static void
@@ -304,6 +344,7 @@ choose_ids(struct job_action *a)
 {
     for (unsigned n = 0; n < LOOKED_AT; n++) {
         if (a->at_range == a->ids.count) {
+            choose_elements(a);
             a->is_chosen = true;
             return;
         }
@@ -311,7 +352,8 @@ choose_ids(struct job_action *a)
             a->at_id = a->ids.items[a->at_range].first;
         choose(a,
                store_find_job_id(a->q->server->store, STORE_PENDING, a->at_id),
-               a->at_id);
+               a->at_id,
+               NULL);
         if (a->at_id++ == a->ids.items[a->at_range].last) {
             a->at_range++;
             a->at_id = 0;
@@ -351,7 +393,7 @@ visit(const struct object *object, void *context)
         a->is_more = true;
         return false;
     }
-    choose(a, object, 0);
+    choose(a, object, 0, NULL);
     object_key(object, a->last);
     return true;
 }
@@ -479,7 +521,7 @@ read_names(struct job_action *a, const struct json *names)
                                           : NULL;
 
         if (object != NULL)
-            choose(a, object, 0);
+            choose(a, object, 0, NULL);
         else if (name != NULL)
             add_result(a,
                        &(struct chosen){.name = name,

@@ -7,6 +7,7 @@
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/element_change.h"
 #include "controller/apiserver/verbs/job_update_patch.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
@@ -158,13 +159,21 @@ make_requeue_and_hold(struct job_change_call *c)
     return patch;
 }
 
+#define NOT_REQUEUED                                                       \
+    "elements are not requeued one by one; 'ksub -a' submits them again, " \
+    "and the array's number alone requeues what runs of it"
+
 static const struct job_change changes[] = {
-    {"cancel", make_cancel},
-    {"hold", make_hold},
-    {"release", make_release},
-    {"requeue", make_requeue},
-    {"requeueAndHold", make_requeue_and_hold},
-    {"update", job_update_patch_make},
+    {"cancel", make_cancel, element_change_cancel, NULL},
+    {"hold", make_hold, element_change_hold, NULL},
+    {"release", make_release, element_change_release, NULL},
+    {"requeue", make_requeue, NULL, NOT_REQUEUED},
+    {"requeueAndHold", make_requeue_and_hold, NULL, NOT_REQUEUED},
+    {"update",
+     job_update_patch_make,
+     NULL,
+     "the elements of an array share what they ask for; its number alone "
+     "changes it for all that wait"},
 };
 
 const struct job_change *

@@ -45,6 +45,7 @@ static const struct update_field {
     {"priority", JSON_NUMBER, INT32_MIN, INT32_MAX},
     {"priorityClassName", JSON_STRING, 1, 253},
     {"tasks", JSON_NUMBER, 1, MOST_CPUS},
+    {"throttle", JSON_NUMBER, -1, INT32_MAX},
     {"timeLimitSeconds", JSON_NUMBER, 0, INT32_MAX},
 };
 
@@ -350,6 +351,21 @@ edit_job(const struct edit *e, struct json *job)
                         begin);
 }
 
+/* -1: no limit of its own. */
+static void
+edit_throttle(struct edit *e, struct json *job)
+{
+    const int64_t throttle = json_get_int(e->update, "throttle", -1);
+    struct json *array = json_get_path(job, "spec.array");
+
+    if (!json_is(array, JSON_OBJECT))
+        e->refusal = "it is no job array, and has no throttle";
+    else if (throttle >= 0)
+        json_set_int(e->arena, array, "throttle", throttle);
+    else
+        json_remove(array, "throttle");
+}
+
 /* A warning before the limit that could never be sent is refused. */
 static const char *
 refuse_warning(const struct edit *e)
@@ -432,6 +448,8 @@ job_update_patch_make(struct job_change_call *c)
     if (e.refusal == NULL)
         e.refusal = edit_waiting(c, &e);
     edit_job(&e, job);
+    if (e.refusal == NULL && has(&e, "throttle"))
+        edit_throttle(&e, job);
     if (e.refusal == NULL)
         e.refusal = find_refusal(
             c,

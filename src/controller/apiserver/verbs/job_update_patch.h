@@ -6,10 +6,10 @@
  *    "memoryBytes": 4294967296, "memoryPerCPUBytes": 1073741824, "gpus": 2,
  *    "gpuType": "a100", "partition": "gpu", "name": "next", "priority": -10,
  *    "priorityClassName": "low", "beginTime": "2026-12-24T18:00:00Z",
- *    "comment": "for the paper"}
+ *    "comment": "for the paper", "throttle": 5}
  *
  * Fields that are left out stay; a time limit of 0 is none, and an empty comment
- * none. Fields that may not change are refused in words (update_refusal.h),
+ * none; a throttle, of an array, of -1 none. Fields that may not change are refused in words (update_refusal.h),
  * before the patch is tried, whose admission judges again.
  *
  * Thread:  the loop's.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/array_pod.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
@@ -151,6 +152,7 @@ annotate_for_agent(struct arena *arena,
     if (annotations != NULL) {
         json_remove(annotations, ANNOTATION_SCRIPT);
         json_remove(annotations, ANNOTATION_ENVIRONMENT);
+        json_remove(annotations, ANNOTATION_ARRAY_TASK);
     }
     number(arena, meta, ANNOTATION_JOB_ID, job->status.id);
     number(arena, meta, ANNOTATION_ATTEMPT, attempt);
@@ -217,6 +219,11 @@ job_pod_make(struct arena *arena,
     annotate_eligible(arena, meta, plan->eligible_at_us);
     annotate_for_agent(arena, meta, job_of(job), plan->attempt);
     number_index(arena, meta, job_of(job), plan);
+    array_pod_fill(arena,
+                   job_of(job),
+                   plan->index,
+                   meta,
+                   json_get(template_, "spec"));
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     return pod;

@@ -127,6 +127,7 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */
 #define ANNOTATION_SCRIPT         "kiln.hpc/script"   /* on pods: digest */
 #define ANNOTATION_ENVIRONMENT    "kiln.hpc/environment" /* likewise */
+#define ANNOTATION_ARRAY_TASK     "kiln.hpc/array-task"  /* on pods: its id */
 #define ANNOTATION_INDEX          "batch.kubernetes.io/job-completion-index"
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
 #define ANNOTATION_INDEX_IGNORED \

@@ -17,8 +17,8 @@ refuse(const char *text, size_t length, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
-                     "'%.*s' is no job id, and no range of them (1042, 5,6 or "
-                     "10-20)",
+                     "'%.*s' is no job id, and no range of them (1042, 5,6, "
+                     "10-20 or 1042_[3-9])",
                      (int)(length < 60 ? length : 60),
                      text);
 }
@@ -84,6 +84,18 @@ append(struct id_ranges *ranges, const struct id_range *item, struct arena *a)
     ranges->items[ranges->count++] = *item;
 }
 
+/* Up to a comma that is not within brackets. */
+static size_t
+part_length(const char *text)
+{
+    bool is_inside = false;
+    size_t n = 0;
+
+    for (; text[n] != '\0' && (text[n] != ',' || is_inside); n++)
+        is_inside = text[n] == '[' || (is_inside && text[n] != ']');
+    return n;
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -119,6 +131,150 @@ normalize(struct id_ranges *ranges)
         ranges->total += ranges->items[i].last - ranges->items[i].first + 1;
 }
 
+static void
+append_elements(struct id_ranges *ranges,
+                const struct job_elements *more,
+                struct arena *a)
+{
+    if (ranges->n_elements == ranges->elements_capacity) {
+        const size_t capacity =
+            ranges->n_elements > 0 ? 2 * ranges->n_elements : 4;
+        struct job_elements *items =
+            arena_new_array(a, struct job_elements, capacity);
+
+        if (ranges->n_elements > 0)
+            memcpy(items,
+                   ranges->elements,
+                   ranges->n_elements * sizeof(*items));
+        ranges->elements = items;
+        ranges->elements_capacity = capacity;
+    }
+    ranges->elements[ranges->n_elements++] = *more;
+}
+
+/* Elements of a job that is in the set as a whole say nothing more. */
+static bool
+has_job(const struct id_ranges *ranges, int64_t id)
+{
+    for (size_t i = 0; i < ranges->count; i++)
+        if (id >= ranges->items[i].first && id <= ranges->items[i].last)
+            return true;
+    return false;
+}
+
+static int
+compare_elements(const void *a, const void *b)
+{
+    const struct job_elements *x = a;
+    const struct job_elements *y = b;
+
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+/* Several lists of one job become one, by their texts: together they are sorted
+ * once, whatever their number.
+ */
+static int
+join_elements(struct job_elements *items,
+              size_t count,
+              struct arena *arena,
+              struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (count == 1)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            strbuf_add_char(&text, ',');
+        task_list_format(&items[i].tasks, &text);
+    }
+    return task_list_parse(arena, text.text, &items[0].tasks, err);
+}
+
+static int
+normalize_elements(struct id_ranges *ranges,
+                   struct arena *arena,
+                   struct error *err)
+{
+    struct job_elements *items = ranges->elements;
+    const size_t count = ranges->n_elements;
+    size_t n = 0;
+
+    if (count > 1)
+        qsort(items, count, sizeof(*items), compare_elements);
+    for (size_t i = 0, next; i < count; i = next) {
+        int r;
+
+        for (next = i + 1; next < count && items[next].job == items[i].job;)
+            next++;
+        if (has_job(ranges, items[i].job))
+            continue;
+        r = join_elements(&items[i], next - i, arena, err);
+        if (r < 0)
+            return r;
+        items[n++] = items[i];
+    }
+    ranges->n_elements = n;
+    if (n > ID_RANGES_ARRAYS_MOST)
+        return error_set(err,
+                         -EINVAL,
+                         "these are elements of %zu arrays, and %d are the "
+                         "most for one command",
+                         n,
+                         ID_RANGES_ARRAYS_MOST);
+    return 0;
+}
+
+/* "5", "10-20": too many are refused before they are looked at. */
+static int
+add_range(struct id_ranges *ranges,
+          const char *text,
+          size_t length,
+          struct arena *arena,
+          struct error *err)
+{
+    struct id_range item;
+    int r = read_range(text, length, &item, err);
+
+    if (r < 0)
+        return r;
+    if (item.last - item.first >= ID_RANGES_MOST)
+        return error_set(err,
+                         -EINVAL,
+                         "%" PRId64 "-%" PRId64 " are %" PRId64
+                         " jobs; one command takes %d at most, or selects "
+                         "any number of them by --user, --state, --name "
+                         "or --partition",
+                         item.first,
+                         item.last,
+                         item.last - item.first + 1,
+                         ID_RANGES_MOST);
+    append(ranges, &item, arena);
+    return 0;
+}
+
+static int
+add_part(struct id_ranges *ranges,
+         const char *text,
+         size_t length,
+         struct arena *arena,
+         struct error *err)
+{
+    struct job_elements elements;
+    int r;
+
+    if (!job_elements_looks_like(text))
+        return add_range(ranges, text, length, arena, err);
+    r = job_elements_parse(arena,
+                           arena_strndup(arena, text, length),
+                           &elements,
+                           err);
+    if (r == 0)
+        append_elements(ranges, &elements, arena);
+    return r;
+}
+
 int
 id_ranges_add(struct id_ranges *ranges,
               const char *text,
@@ -126,51 +282,43 @@ id_ranges_add(struct id_ranges *ranges,
               struct error *err)
 {
     struct id_ranges next = {0};
+    int r = 0;
 
     for (size_t i = 0; i < ranges->count; i++)
         append(&next, &ranges->items[i], arena);
-    for (const char *at = text;;) {
-        const size_t length = strcspn(at, ",");
-        struct id_range item;
-        int r = read_range(at, length, &item, err);
+    for (size_t i = 0; i < ranges->n_elements; i++)
+        append_elements(&next, &ranges->elements[i], arena);
+    for (const char *at = text; next.count + next.n_elements <= ID_RANGES_MOST;
+         at++) {
+        const size_t length = part_length(at);
 
+        r = add_part(&next, at, length, arena, err);
         if (r < 0)
             return r;
-        if (item.last - item.first >= ID_RANGES_MOST)
-            return error_set(err,
-                             -EINVAL,
-                             "%" PRId64 "-%" PRId64 " are %" PRId64
-                             " jobs; one command takes %d at most, or selects "
-                             "any number of them by --user, --state, --name "
-                             "or --partition",
-                             item.first,
-                             item.last,
-                             item.last - item.first + 1,
-                             ID_RANGES_MOST);
-        if (next.count > ID_RANGES_MOST)
+        at += length;
+        if (*at == '\0')
             break;
-        append(&next, &item, arena);
-        if (at[length] == '\0')
-            break;
-        at += length + 1;
     }
     normalize(&next);
-    if (next.total > ID_RANGES_MOST || next.count > ID_RANGES_MOST)
+    if (next.total > ID_RANGES_MOST
+        || next.count + next.n_elements > ID_RANGES_MOST)
         return error_set(err,
                          -EINVAL,
                          "these are more than %d jobs, which is the most for "
                          "one command; --user, --state, --name and "
                          "--partition select any number",
                          ID_RANGES_MOST);
-    *ranges = next;
-    return 0;
+    r = normalize_elements(&next, arena, err);
+    if (r == 0)
+        *ranges = next;
+    return r;
 }
 
 bool
 id_ranges_looks_like(const char *text)
 {
     return text[strcspn(text, "0123456789")] != '\0'
-           && text[strspn(text, "0123456789,-")] == '\0';
+           && text[strspn(text, "0123456789,-_[]:")] == '\0';
 }
 
 void
@@ -182,5 +330,10 @@ id_ranges_format(const struct id_ranges *ranges, struct strbuf *out)
         strbuf_printf(out, "%s%" PRId64, i > 0 ? "," : "", item->first);
         if (item->last > item->first)
             strbuf_printf(out, "-%" PRId64, item->last);
+    }
+    for (size_t i = 0; i < ranges->n_elements; i++) {
+        if (i > 0 || ranges->count > 0)
+            strbuf_add_char(out, ',');
+        job_elements_format(&ranges->elements[i], out);
     }
 }

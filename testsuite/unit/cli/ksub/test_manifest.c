@@ -220,6 +220,34 @@ START_TEST(every_option_has_its_place_in_the_job)
 }
 END_TEST
 
+START_TEST(an_array_is_one_job_whose_elements_fail_alone)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf script = STRBUF_INIT;
+    struct submission s = {
+        .array = {.text = "1-9:2%4", .length = 5, .throttle = 4},
+        .array_fail_fast = true,
+        .output = "%A_%3a",
+        .is_slurms = true,
+        .error = "%J",
+    };
+    const struct json *spec;
+
+    strbuf_add_text(&script, "#!/bin/sh\n");
+    spec = json_get(manifest_make(&s, &script, arena, NULL), "spec");
+
+    ck_assert_str_eq(json_path_text(spec, "array.tasks"), "1-9:2");
+    ck_assert_int_eq(json_get_int(json_get(spec, "array"), "throttle", 0), 4);
+    ck_assert(json_is_true(json_get_path(spec, "array.failFast")));
+    ck_assert_int_eq(json_get_int(spec, "backoffLimitPerIndex", -1), 0);
+    ck_assert_ptr_null(json_get(spec, "backoffLimit"));
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stdoutPath"),
+                     "%A_%3a");
+    ck_assert_str_eq(json_path_text(spec, "template.spec.execution.stderrPath"),
+                     "%j");
+}
+END_TEST
+
 static const char *
 refusal_of(const struct submission *s, struct error *err)
 {
@@ -252,6 +280,8 @@ START_TEST(what_cannot_be_a_job_is_refused)
         {{.tasks = 1000000, .memory_per_cpu_bytes = INT64_C(1) << 60},
          "--mem-per-cpu"},
         {{.job_name = "\xff"}, "not valid UTF-8"},
+        {{.output = "out-%4a"}, "-a makes one"},
+        {{.array_fail_fast = true}, "-a makes one"},
         {{.output = "\xc3"}, "not valid UTF-8"},
         {{.has_signal = true, .signal = {.name = "USR1"}}, "--time sets one"},
         {{.time_limit_s = 60,
@@ -331,6 +361,7 @@ END_TEST
 SUITE("manifest",
       a_submission_without_options_is_one_cpu_and_no_limit,
       every_option_has_its_place_in_the_job,
+      an_array_is_one_job_whose_elements_fail_alone,
       what_cannot_be_a_job_is_refused,
       a_script_that_is_no_utf8_travels_as_base64,
       one_of_several_features_is_an_alternative_of_its_own,

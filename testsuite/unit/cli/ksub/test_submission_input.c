@@ -135,11 +135,11 @@ END_TEST
 START_TEST(all_problems_of_a_script_are_told_at_once)
 {
     static const char script[] =
-        "#!/bin/sh\n#SBATCH -a 1-9 -L x --mail-type=END -c 2\n"
+        "#!/bin/sh\n#SBATCH -a 9-1 -L x --mail-type=END -c 2\n"
         "#SBATCH -J 'x\n#SBATCH -N 2\n#KSUB --numa hard --memm 3\n"
         "  exec srun ./a\n";
     static const char *const lines[] = {
-        "run.sh:2: #SBATCH: --array: job arrays come in a later release; until",
+        "run.sh:2: #SBATCH: --array: the range '9-1' ends before",
         "run.sh:2: #SBATCH: --licenses: ",
         "run.sh:3: #SBATCH: a quote",
         "run.sh:4: #SBATCH: --nodes: a job has one node",
@@ -215,12 +215,13 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --help\n", "for the command line"},
         {"#!/bin/sh\n#KSUB --wrap=x\n", "--wrap is for the command line"},
         {"#!/bin/sh\n#KSUB -o a%t\n", "unknown pattern"},
-        {"#!/bin/sh\n#KSUB -o %a\n", "job arrays"},
         {"#!/bin/sh\n#KSUB -N 2\n", "several nodes"},
         {"#!/bin/sh\n#KSUB -N x\n", "not a number of nodes"},
         {"#!/bin/sh\n#KSUB -w n[1-2]\n", "run.sh:2: #KSUB: --nodelist: "},
         {"#!/bin/sh\n#KSUB -p a,,/\n", "run.sh:2: #KSUB: --partition: "},
-        {"#!/bin/sh\n#KSUB -a 1-10\n", "job arrays come in a later release"},
+        {"#!/bin/sh\n#KSUB -a 1-10%x\n",
+         "run at once follows the percent sign"},
+        {"#!/bin/sh\n#KSUB -a 1-\n", "'1-' is no task id"},
         {"#!/bin/sh\n#KSUB -d afterok:x\n", "not the number of a job"},
         {"#!/bin/sh\n#KSUB --gres=fpga:1\n", "only gpu"},
         {"#!/bin/sh\n#KSUB -n 0\n", "--ntasks"},

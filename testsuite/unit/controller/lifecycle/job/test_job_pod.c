@@ -56,4 +56,57 @@ START_TEST(a_template_signs_nothing)
 }
 END_TEST
 
-SUITE("job_pod", names_of_pods_are_read_back, a_template_signs_nothing)
+static const char *
+value_of(const struct json *variables, const char *name)
+{
+    for (uint32_t i = 0; i < json_count(variables); i++)
+        if (strcmp(json_get_text(json_at(variables, i), "name"), name) == 0)
+            return json_get_text(json_at(variables, i), "value");
+    return "";
+}
+
+START_TEST(the_pod_of_an_array_has_its_tasks_id_and_not_the_index)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"d\",\"uid\":\"u\"},"
+        "\"spec\":{\"completionMode\":\"Indexed\",\"completions\":4,\"array\":{"
+        "\"tasks\":\"3,10-20:5\"},\"template\":{\"metadata\":{\"annotations\":{"
+        "\"kiln.hpc/variables\":\"slurm\"}},\"spec\":{\"execution\":{"
+        "\"stdoutPath\":\"%x/%%a-%A_%4a-%6j-%N\",\"stderrPath\":\"e\"},"
+        "\"containers\":[{\"name\":\"c\",\"env\":[{\"name\":"
+        "\"KILN_ARRAY_TASK_ID\",\"value\":\"x\"},{\"name\":\"MINE\",\"value\":"
+        "\"y\"}]}]}}},\"status\":{\"id\":1042}}";
+    CLEANUP(arena_freep) struct arena *a = arena_new(0);
+    CLEANUP(object_unrefp) const struct object *job = NULL;
+    const struct job_plan_pod plan = {.index = 2};
+    const struct json *pod, *variables;
+
+    ck_assert_int_eq(object_parse(&job_kind, text, strlen(text), &job, NULL),
+                     0);
+
+    pod = job_pod_make(a, job, &plan);
+    variables =
+        json_get(json_at(json_get_path(pod, "spec.containers"), 0), "env");
+
+    ck_assert_str_eq(json_get_text(json_get_path(pod, "metadata.annotations"),
+                                   "kiln.hpc/array-task"),
+                     "15");
+    ck_assert_str_eq(json_path_text(pod, "spec.execution.stdoutPath"),
+                     "%x/%%a-1042_0015-001042_15-%N");
+    ck_assert_str_eq(json_path_text(pod, "spec.execution.stderrPath"), "e");
+    ck_assert_str_eq(value_of(variables, "KILN_ARRAY_JOB_ID"), "1042");
+    ck_assert_str_eq(value_of(variables, "KILN_ARRAY_TASK_ID"), "15");
+    ck_assert_str_eq(value_of(variables, "SLURM_ARRAY_TASK_ID"), "15");
+    ck_assert_str_eq(value_of(variables, "KILN_ARRAY_TASK_COUNT"), "4");
+    ck_assert_str_eq(value_of(variables, "KILN_ARRAY_TASK_MIN"), "3");
+    ck_assert_str_eq(value_of(variables, "KILN_ARRAY_TASK_MAX"), "20");
+    ck_assert_str_eq(value_of(variables, "KILN_ARRAY_TASK_STEP"), "7");
+    ck_assert_str_eq(value_of(variables, "MINE"), "y");
+    ck_assert_uint_eq(json_count(variables), 13);
+}
+END_TEST
+
+SUITE("job_pod",
+      names_of_pods_are_read_back,
+      a_template_signs_nothing,
+      the_pod_of_an_array_has_its_tasks_id_and_not_the_index)

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/verbs/element_change.h"
+
+#include <inttypes.h>
+
+#include "controller/apiserver/verbs/job_change.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/task_list.h"
+#include "lib/api/value/task_sets.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+/* The elements that are meant, and a list of the array that they go into. */
+struct edit {
+    struct task_list meant;
+    struct task_list list;
+};
+
+static struct json *
+refuse(struct job_change_call *c, const char *why)
+{
+    c->words = why;
+    c->is_refused = true;
+    return NULL;
+}
+
+static const char *
+format(struct arena *arena, const struct task_list *list)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    task_list_format(list, &text);
+    return text.length > 0 ? arena_strdup(arena, text.text) : "";
+}
+
+/* False: nothing can be changed, and why. */
+static bool
+begin(struct job_change_call *c, const char *list, struct edit *e)
+{
+    const struct job *job = job_of(c->object);
+    struct error err = {0};
+    struct task_list all;
+
+    c->words = "has ended already";
+    if (!job_is_array(job))
+        refuse(c, "is no job array; its number alone names it");
+    else if (job_is_finished(job))
+        ;
+    else if (task_list_parse(c->arena, job->spec.array->tasks, &all, &err) < 0
+             || task_list_parse(c->arena,
+                                list != NULL ? list : "",
+                                &e->list,
+                                &err)
+                    < 0
+             || task_sets_intersect(c->arena, &all, c->tasks, &e->meant, &err)
+                    < 0)
+        refuse(c, arena_strdup(c->arena, err.text));
+    else if (e->meant.total == 0)
+        refuse(c,
+               arena_printf(c->arena,
+                            "the array has no such task; it has %.80s",
+                            job->spec.array->tasks));
+    else
+        return true;
+    return false;
+}
+
+/* With the Job's revision: what was read is what is changed. */
+static struct json *
+finish(struct job_change_call *c,
+       const char *name,
+       const struct edit *e,
+       const struct task_list *now,
+       const char *done,
+       const char *nothing)
+{
+    struct json *patch = json_object(c->arena);
+    int64_t count = now->total > e->list.total ? now->total - e->list.total
+                                               : e->list.total - now->total;
+
+    c->words = nothing;
+    if (count == 0)
+        return NULL;
+    c->words = done;
+    json_set_string(c->arena,
+                    json_make_object(c->arena,
+                                     json_make_object(c->arena, patch, "spec"),
+                                     "array"),
+                    name,
+                    format(c->arena, now));
+    json_set_string(c->arena,
+                    json_make_object(c->arena, patch, "metadata"),
+                    "resourceVersion",
+                    c->object->meta->resource_version);
+    return patch;
+}
+
+struct json *
+element_change_cancel(struct job_change_call *c)
+{
+    const struct job_array *array = job_of(c->object)->spec.array;
+    struct error err = {0};
+    struct edit e;
+    struct task_list now;
+
+    if (!begin(c, array != NULL ? array->cancelled : NULL, &e))
+        return NULL;
+    if (task_sets_unite(c->arena, &e.list, &e.meant, &now, &err) < 0)
+        return refuse(c, arena_strdup(c->arena, err.text));
+    return finish(c, "cancelled", &e, &now, "cancelled", "cancelled already");
+}
+
+struct json *
+element_change_hold(struct job_change_call *c)
+{
+    const struct job_array *array = job_of(c->object)->spec.array;
+    struct error err = {0};
+    struct edit e;
+    struct task_list now;
+
+    if (!begin(c, array != NULL ? array->held : NULL, &e))
+        return NULL;
+    if (task_sets_unite(c->arena, &e.list, &e.meant, &now, &err) < 0)
+        return refuse(c, arena_strdup(c->arena, err.text));
+    return finish(c,
+                  "held",
+                  &e,
+                  &now,
+                  "held; what runs of it goes on",
+                  "held already");
+}
+
+struct json *
+element_change_release(struct job_change_call *c)
+{
+    const struct job *job = job_of(c->object);
+    struct error err = {0};
+    struct edit e;
+    struct task_list now;
+
+    if (!begin(c, job->spec.array != NULL ? job->spec.array->held : NULL, &e))
+        return NULL;
+    if (task_sets_subtract(c->arena, &e.list, &e.meant, &now, &err) < 0)
+        return refuse(c, arena_strdup(c->arena, err.text));
+    return finish(c,
+                  "held",
+                  &e,
+                  &now,
+                  job_is_held(job) ? "released; the whole array is still held"
+                                   : "released",
+                  job_is_held(job)
+                      ? arena_printf(c->arena,
+                                     "not held by itself; 'kctl release "
+                                     "%" PRId64 "' releases the whole array",
+                                     job->status.id)
+                      : "not held");
+}

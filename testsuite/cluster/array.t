@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A job array as its user sees it: files and variables of each task, a task that
+# fails, and a throttle.
+
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+cd "$cluster/home/kilntest1" || bail_out "no home"
+submit() { as kilntest1 ksub --parsable "$@"; }
+user() { as kilntest1 kctl "$@"; }
+job() { # ID FILTER
+    root get job "$1" -o json | jq -r "$2"
+}
+state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
+files() {
+    for file; do
+        printf '%s: %s\n' "$file" "$(cat "$file" 2>&1)"
+    done
+}
+running() { # ID: the tasks that run
+    root get pods -o json | jq -r --arg job "job-$1" '[.items[] |
+        select(.metadata.ownerReferences[0].name == $job and
+            .status.phase == "Running" and
+            .metadata.deletionTimestamp == null) |
+        .metadata.annotations["kiln.hpc/array-task"] | tonumber] | sort |
+        map(tostring) | join(" ")'
+}
+runs() { [ "$(running "$1")" = "$2" ]; }
+
+# --- files and variables ---------------------------------------------------------
+id=$(submit -a 3,10-20:5 --wrap 'echo $KILN_ARRAY_JOB_ID $KILN_ARRAY_TASK_ID \
+    $KILN_ARRAY_TASK_COUNT $KILN_ARRAY_TASK_MIN $KILN_ARRAY_TASK_MAX \
+    $KILN_ARRAY_TASK_STEP $JOB_COMPLETION_INDEX $KILN_JOB_ID')
+ok "an array ends" wait_for 30 state_is "$id" Completed
+is "each task has its file, and its own numbers" \
+    "$(files "kiln-${id}_3.out" "kiln-${id}_10.out" "kiln-${id}_15.out" \
+        "kiln-${id}_20.out")" \
+    "kiln-${id}_3.out: $id 3 4 3 20 7 0 $id
+kiln-${id}_10.out: $id 10 4 3 20 7 1 $id
+kiln-${id}_15.out: $id 15 4 3 20 7 2 $id
+kiln-${id}_20.out: $id 20 4 3 20 7 3 $id"
+cat >theirs.sh <<'END'
+#!/bin/sh
+#SBATCH --array=7-8
+#SBATCH --output=s-%A_%3a.txt
+echo $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT
+END
+id=$(submit theirs.sh 2>/dev/null)
+ok "a script of Slurm's is an array too" wait_for 30 state_is "$id" Completed
+is "with Slurm's names" "$(files "s-${id}_007.txt" "s-${id}_008.txt")" \
+    "s-${id}_007.txt: $id 7 2
+s-${id}_008.txt: $id 8 2"
+
+# --- a task that fails ------------------------------------------------------------
+id=$(submit -a 1-5 -o f-%a --wrap 'echo ran; test $KILN_ARRAY_TASK_ID -ne 4 || exit 3')
+ok "an array of which a task fails has failed" wait_for 30 state_is "$id" Failed
+is "the others have run" "$(files f-1 f-2 f-3 f-4 f-5)" "f-1: ran
+f-2: ran
+f-3: ran
+f-4: ran
+f-5: ran"
+is "and completed" "$(job "$id" '"\(.status.succeeded) \(.status.failed)"')" '4 1'
+
+# --- the throttle, and what is said of ranges ---------------------------------------
+id=$(submit -a 1-4%1 --wrap 'exec sleep 1000')
+ok "as many run as the throttle lets" wait_for 20 runs "$id" '1'
+like "it changes" "$(user update "$id" throttle=3)" "job/$id updated"
+ok "while it runs" wait_for 20 runs "$id" '1 2 3'
+like "a task that it does not have is refused" \
+    "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
+like "and a task of what is no array" \
+    "$(user cancel "$(submit --wrap true)_1" 2>&1)" 'is no job array'
+user cancel "$id" >/dev/null
+ok "the whole of it is cancelled" wait_for 30 state_is "$id" Cancelled
+finish
