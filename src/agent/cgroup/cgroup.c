@@ -319,21 +319,6 @@ cgroup_signal(const struct cgroup *c, int signal_number)
 }
 
 /* Held still while it is read, a cgroup cannot fork away from the list. */
-static void
-freeze(const struct cgroup *c, bool still)
-{
-    const struct cgroup_directory *p = &c->directories[0];
-
-    if (p->version == 2)
-        control_write(p->directory, "cgroup.freeze", still ? "1" : "0", NULL);
-    for (unsigned i = 0; i < c->n_directories; i++)
-        if (c->directories[i].controllers & CONTROLLER_FREEZER)
-            control_write(c->directories[i].directory,
-                          "freezer.state",
-                          still ? "FROZEN" : "THAWED",
-                          NULL);
-}
-
 int
 cgroup_kill(const struct cgroup *c, struct error *err)
 {
@@ -346,9 +331,9 @@ cgroup_kill(const struct cgroup *c, struct error *err)
     }
     if (r == 0)
         return 0;
-    freeze(c, true);
+    (void)cgroup_freeze(c, true);
     r = cgroup_signal(c, SIGKILL);
-    freeze(c, false);
+    (void)cgroup_freeze(c, false);
     if (r < 0)
         return error_set(err,
                          r,

@@ -137,6 +137,13 @@ int cgroup_kill(const struct cgroup *c, struct error *err);
 int cgroup_is_empty(const struct cgroup *c);
 char *cgroup_dup_events_path(const struct cgroup *c);
 
+/* Makes all of its processes stand still, those that are forked and moved into
+ * it too, or go on. That takes a moment: is_frozen answers 1 once it is so, or 0.
+ * -EOPNOTSUPP where neither v2 nor v1 can.
+ */
+int cgroup_freeze(const struct cgroup *c, bool still);
+int cgroup_is_frozen(const struct cgroup *c);
+
 /* Look */
 const char *cgroup_name(const struct cgroup *c);
 bool cgroup_has(const struct cgroup *c, unsigned controller);

@@ -357,6 +357,7 @@ node_status_status(struct arena *arena,
     json_append(arena,
                 features,
                 json_string(arena, NODE_FEATURE_CHANGED_LIMIT));
+    json_append(arena, features, json_string(arena, NODE_FEATURE_FREEZE));
     json_set(arena, s, "agentFeatures", features);
     return s;
 }

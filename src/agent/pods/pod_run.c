@@ -71,6 +71,7 @@ destroy(struct pod_run *s)
         close(s->pidfd);
     timer_free(s->poll_timer);
     timer_free(s->deadline_timer);
+    timer_free(s->freeze_timer);
     timer_free(s->clean_timer);
     timer_free(s->report_timer);
     timer_free(s->observe_timer);
@@ -96,6 +97,7 @@ pod_run_free(struct pod_run *s)
     s->freed = true;
     timer_stop(s->poll_timer);
     timer_stop(s->deadline_timer);
+    timer_stop(s->freeze_timer);
     timer_stop(s->clean_timer);
     timer_stop(s->report_timer);
     timer_stop(s->observe_timer);
@@ -388,15 +390,24 @@ has_same_limit(const struct object *a, const struct object *b)
     return (x == NULL) == (y == NULL) && (x == NULL || *x == *y);
 }
 
+static bool
+is_to_freeze(const struct object *pod)
+{
+    return string_map_find(&pod->meta->annotations, ANNOTATION_FREEZE) != NULL;
+}
+
 void
 pod_run_update(struct pod_run *s, const struct object *pod)
 {
     const bool has_limit_changed = !has_same_limit(s->pod, pod);
+    const bool has_freeze_changed = is_to_freeze(s->pod) != is_to_freeze(pod);
 
     object_unref(s->pod);
     s->pod = object_ref(pod);
     if (has_limit_changed && s->pidfd >= 0)
         shepherd_watch_note_limit(s);
+    if (has_freeze_changed)
+        shepherd_watch_note_freeze(s);
     if (pod_is_finished(pod_of(pod)) && s->phase != POD_RUN_DONE)
         note_given_up(s);
     else if (s->phase == POD_RUN_RUNNING && is_unknown(pod))
@@ -442,6 +453,7 @@ pod_run_new(const struct pod_run_settings *settings, const struct object *pod)
     s->pidfd = -1;
     s->poll_timer = timer_new(loop, shepherd_watch_poll, s);
     s->deadline_timer = timer_new(loop, shepherd_watch_enforce, s);
+    s->freeze_timer = timer_new(loop, shepherd_watch_look_frozen, s);
     s->clean_timer = timer_new(loop, pod_cleanup_on_timer, s);
     s->report_timer = timer_new(loop, status_report_on_timer, s);
     s->observe_timer = timer_new(loop, placement_watch_on_timer, s);

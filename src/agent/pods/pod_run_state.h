@@ -50,6 +50,11 @@ struct pod_run {
     struct live_record *live;
     struct deadline deadline;
     bool is_limit_changed; /* since its shepherd was started */
+    int64_t began_us;      /* monotonic; its deadline's start without freezes */
+    struct timer *freeze_timer;
+    int64_t freeze_look_ms;
+    int64_t told_frozen_at_us, told_frozen_us; /* the API, or is being told */
+    bool is_freeze_refused; /* its shepherd cannot, which was said */
     struct timer *deadline_timer;
     bool deadline_exceeded;
 
@@ -106,13 +111,18 @@ void pod_start_fail(struct pod_run *s, const char *words);
 void pod_start_note(const struct pod_run *s, const char *failure);
 
 /* shepherd_watch.c: until the shepherd ends. Note limit: the pod has another one
- * than its shepherd was started with. Act: does what its deadline and
+ * than its shepherd was started with; freeze: it is to stand still, or to go on,
+ * and look_frozen, of a timer, whether it does; freezer: by whose wish, or NULL.
+ * Act: does what its deadline and
  * its deletion demand; look: for the first sign that the job runs; both of a
  * timer.
  */
 void shepherd_watch_begin(struct pod_run *s);
 void shepherd_watch_note_deletion(struct pod_run *s);
 void shepherd_watch_note_limit(struct pod_run *s);
+void shepherd_watch_note_freeze(struct pod_run *s);
+void shepherd_watch_look_frozen(void *run);
+const char *shepherd_watch_freezer(const struct pod_run *s);
 void shepherd_watch_enforce(void *run);
 void shepherd_watch_poll(void *run);
 

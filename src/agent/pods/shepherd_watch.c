@@ -28,6 +28,8 @@
 #define LOOK_MORE_MS    5 /* for each other that is launched */
 #define LOOK_MOST_MS    250
 #define LOOK_LAST_MS    500
+#define FREEZE_FIRST_MS 10
+#define FREEZE_LAST_MS  1000
 
 /* By itself; one of an agent before this one does not, or keeps none but the one
  * that it was started with.
@@ -159,6 +161,123 @@ shepherd_watch_note_limit(struct pod_run *s)
     shepherd_watch_enforce(s);
 }
 
+/* ---- Frozen ---- */
+
+/* The pod's annotation says what is wanted, the live record what is so. The
+ * shepherd is told whenever the wish changes, and by each agent that finds the
+ * pod running; nobody has to remember what was told. It is the shepherd that
+ * freezes, for it keeps the time limit, and lives on when the agent does not.
+ */
+const char *
+shepherd_watch_freezer(const struct pod_run *s)
+{
+    return string_map_find(&s->pod->meta->annotations, ANNOTATION_FREEZE);
+}
+
+static bool
+is_as_wanted(const struct pod_run *s)
+{
+    return (s->live->frozen_at_us != 0) == (shepherd_watch_freezer(s) != NULL);
+}
+
+/* The time of the freezes before is known by the monotonic clock alone; when this
+ * one began does not matter until it is over.
+ */
+static void
+take_freeze(struct pod_run *s)
+{
+    s->deadline.is_frozen = false;
+    s->deadline.started_us = s->began_us + s->live->frozen_us;
+    if (s->live->frozen_at_us != 0 || shepherd_watch_freezer(s) != NULL)
+        deadline_freeze(&s->deadline, clock_monotonic_us(s->s.agent->clock));
+}
+
+static void
+refuse(struct pod_run *s)
+{
+    if (s->is_freeze_refused || shepherd_watch_freezer(s) == NULL)
+        return;
+    s->is_freeze_refused = true;
+    log_warning("pod '%s/%s' cannot be suspended: it was started by a former "
+                "release",
+                s->pod->meta->namespace,
+                s->pod->meta->name);
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          RECORD_WARNING,
+                          "CannotSuspend",
+                          "it was started by a former release, and runs on");
+}
+
+/* One that is being ended goes on by itself, and stays so. */
+static bool
+is_over(const struct pod_run *s)
+{
+    return s->pidfd < 0 || s->phase != POD_RUN_RUNNING
+           || s->deadline.delete_us != DEADLINE_NEVER || s->deadline.terminated;
+}
+
+void
+shepherd_watch_note_freeze(struct pod_run *s)
+{
+    struct error err = {0};
+
+    timer_stop(s->freeze_timer);
+    if (is_over(s) || s->live == NULL)
+        return;
+    if (s->live->keeps_limit < LIVE_CAN_FREEZE) {
+        refuse(s);
+        return;
+    }
+    take_freeze(s);
+    if (launch_set_frozen(s->pidfd, shepherd_watch_freezer(s) != NULL, &err)
+        < 0)
+        log_debug("pod '%s/%s': %s",
+                  s->pod->meta->namespace,
+                  s->pod->meta->name,
+                  err.text);
+    s->freeze_look_ms = FREEZE_FIRST_MS;
+    timer_start(s->freeze_timer, s->freeze_look_ms);
+}
+
+/* Nothing is to be said to a pod that has just begun, and is to run. */
+static void
+begin_freeze(struct pod_run *s)
+{
+    if (s->resumed || shepherd_watch_freezer(s) != NULL)
+        shepherd_watch_note_freeze(s);
+}
+
+/* A file in /run, asked for with growing pauses. */
+void
+shepherd_watch_look_frozen(void *context)
+{
+    struct pod_run *s = context;
+    struct live_record *live;
+
+    if (is_over(s))
+        return;
+    live = pod_host_read_live(s->s.agent, s->uid);
+    if (live != NULL) {
+        live_record_free(s->live);
+        s->live = live;
+    }
+    if (is_as_wanted(s)) {
+        take_freeze(s);
+        if (s->told_frozen_at_us != s->live->frozen_at_us
+            || s->told_frozen_us != s->live->frozen_us)
+            status_report_repeat(s);
+        shepherd_watch_enforce(s);
+        return;
+    }
+    s->freeze_look_ms = s->freeze_look_ms * 2 > FREEZE_LAST_MS
+                            ? FREEZE_LAST_MS
+                            : s->freeze_look_ms * 2;
+    timer_start(s->freeze_timer, s->freeze_look_ms);
+}
+
+/* ---- The start ---- */
+
 /* The start is known by real time alone (the shepherd's); what has passed
  * since is taken off the monotonic clock now.
  */
@@ -169,7 +288,8 @@ begin_deadline(struct pod_run *s)
     const struct agent_context *g = s->s.agent;
     int64_t ago = clock_real_us(g->clock) - s->live->started_at_us;
 
-    s->deadline.started_us = clock_monotonic_us(g->clock) - (ago > 0 ? ago : 0);
+    s->began_us = clock_monotonic_us(g->clock) - (ago > 0 ? ago : 0);
+    take_freeze(s);
     set_limit(s);
     if (string_map_find(&s->pod->meta->annotations, ANNOTATION_UPDATE) != NULL)
         tell_limit(s);
@@ -232,6 +352,7 @@ shepherd_watch_poll(void *context)
     pod_start_note(s, NULL);
     begin_deadline(s);
     status_report_request(s, REPORT_RUNNING);
+    begin_freeze(s);
     placement_watch_begin(s);
 }
 
@@ -248,6 +369,7 @@ on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
     s->pidfd = -1;
     timer_stop(s->poll_timer);
     timer_stop(s->deadline_timer);
+    timer_stop(s->freeze_timer);
     timer_stop(s->observe_timer);
     pod_run_set_phase(s, POD_RUN_ENDED);
     pod_cleanup_begin(s);

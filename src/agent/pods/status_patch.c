@@ -56,7 +56,8 @@ is_ours(const char *type)
     static const char *const ours[] = {"Initialized",
                                        "ContainersReady",
                                        "Ready",
-                                       CONDITION_BROKEN};
+                                       CONDITION_BROKEN,
+                                       CONDITION_FROZEN};
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
         if (strcmp(type, ours[i]) == 0)
@@ -114,6 +115,37 @@ add_broken(struct arena *arena,
                       CONDITION_BROKEN,
                       false,
                       "AsAllocated",
+                      "",
+                      now_us);
+}
+
+static void
+add_frozen(struct arena *arena,
+           struct json *list,
+           const struct pod *pod,
+           const struct frozen_state *frozen,
+           int64_t now_us)
+{
+    const char *by = frozen->by;
+
+    if (frozen->at_us != 0)
+        add_condition(
+            arena,
+            list,
+            pod,
+            CONDITION_FROZEN,
+            true,
+            "Suspended",
+            by != NULL ? arena_printf(arena, "suspended by %.100s", by) : "",
+            frozen->at_us);
+    else if (frozen->before_us > 0
+             || pod_find_condition(pod, CONDITION_FROZEN) != NULL)
+        add_condition(arena,
+                      list,
+                      pod,
+                      CONDITION_FROZEN,
+                      false,
+                      "Resumed",
                       "",
                       now_us);
 }
@@ -270,6 +302,9 @@ status_patch_make_running(struct arena *arena,
         make_conditions(arena, pod, true, NULL, r->started_at_us);
 
     add_broken(arena, list, pod, &r->broken, r->now_us);
+    add_frozen(arena, list, pod, &r->frozen, r->now_us);
+    if (r->frozen.before_us > 0)
+        json_set_int(arena, status, "frozenMicroseconds", r->frozen.before_us);
     json_set_string(arena, status, "phase", "Running");
     clear_reason(arena, status);
     set_time(arena, status, "startTime", r->started_at_us);

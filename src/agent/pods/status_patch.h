@@ -25,6 +25,15 @@ struct allocation_fault {
     const char *message;
 };
 
+/* Since when it stands still (0: it does not), how long it has before, and by
+ * whose wish, or NULL.
+ */
+struct frozen_state {
+    int64_t at_us;
+    int64_t before_us;
+    const char *by;
+};
+
 /* A job that hangs before its program runs: `for_what`, which may be NULL. */
 #define REASON_START_BLOCKED "StartBlocked"
 struct json *status_patch_make_waiting(struct arena *arena,
@@ -40,6 +49,7 @@ struct status_patch_running {
     const struct observation *seen; /* later, of all its processes; or NULL */
     int64_t seen_at_us;
     struct allocation_fault broken;
+    struct frozen_state frozen;
     int64_t now_us;
 };
 struct json *

@@ -122,7 +122,9 @@ make_patch(struct pod_run *s, struct arena *arena)
     broken.reason = placement_watch_find_fault(s, &broken.message);
     if (s->wanted == REPORT_WAITING)
         return status_patch_make_waiting(arena, s->pod, s->live->waits_for);
-    if (s->wanted == REPORT_RUNNING)
+    if (s->wanted == REPORT_RUNNING) {
+        s->told_frozen_at_us = s->live->frozen_at_us;
+        s->told_frozen_us = s->live->frozen_us;
         return status_patch_make_running(
             arena,
             s->pod,
@@ -135,8 +137,12 @@ make_patch(struct pod_run *s, struct arena *arena)
                 .seen = s->seen,
                 .seen_at_us = s->seen_at_us,
                 .broken = broken,
+                .frozen = {.at_us = s->live->frozen_at_us,
+                           .before_us = s->live->frozen_us,
+                           .by = shepherd_watch_freezer(s)},
                 .now_us = clock_real_us(g->clock),
             });
+    }
     return status_patch_make_end(arena,
                                  s->pod,
                                  &(struct status_patch_end){

@@ -21,7 +21,7 @@ earlier(int64_t a, int64_t b)
 static int64_t
 limit_at(const struct deadline *d)
 {
-    return plus(d->started_us, d->limit_us);
+    return d->is_frozen ? DEADLINE_NEVER : plus(d->started_us, d->limit_us);
 }
 
 enum deadline_action
@@ -60,11 +60,34 @@ deadline_set_limit(struct deadline *d, int64_t limit_us, int64_t now_us)
 {
     if (d->terminated || d->killed)
         return;
+    if (d->is_frozen)
+        now_us = d->frozen_at_us;
     if (plus(d->started_us, limit_us) < now_us)
         limit_us = now_us - d->started_us;
     if (limit_us > d->limit_us)
         d->warned = false;
     d->limit_us = limit_us;
+}
+
+void
+deadline_freeze(struct deadline *d, int64_t now_us)
+{
+    if (d->is_frozen)
+        return;
+    d->is_frozen = true;
+    d->frozen_at_us = now_us;
+}
+
+int64_t
+deadline_thaw(struct deadline *d, int64_t now_us)
+{
+    int64_t lasted = now_us - d->frozen_at_us;
+
+    if (!d->is_frozen)
+        return 0;
+    d->is_frozen = false;
+    d->started_us += lasted;
+    return lasted;
 }
 
 bool

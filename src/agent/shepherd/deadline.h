@@ -25,6 +25,8 @@ struct deadline {
     int64_t delete_us; /* when deletion was asked for; DEADLINE_NEVER */
     int64_t delete_grace_us;
     bool warned, terminated, killed; /* what has been done */
+    bool is_frozen;                  /* it stands still, and its limit waits */
+    int64_t frozen_at_us;            /* since when */
 };
 
 enum deadline_action {
@@ -44,6 +46,12 @@ deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us);
  * with its grace; one that comes after it was told to stop changes nothing.
  */
 void deadline_set_limit(struct deadline *d, int64_t limit_us, int64_t now_us);
+
+/* Frozen it comes no nearer to its limit: what the freeze took is added to the
+ * start. Doing either twice changes nothing. Thaw answers how long it was.
+ */
+void deadline_freeze(struct deadline *d, int64_t now_us);
+int64_t deadline_thaw(struct deadline *d, int64_t now_us);
 
 /* Whether the time limit (and not the deletion) is what ended it. */
 bool deadline_is_exceeded(const struct deadline *d, int64_t now_us);

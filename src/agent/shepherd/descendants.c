@@ -19,6 +19,7 @@
 struct process {
     pid_t pid;
     pid_t parent;
+    char state;
     bool is_ours;
 };
 
@@ -29,7 +30,7 @@ struct process_table {
 };
 
 static int
-read_parent(pid_t pid, pid_t *ret_parent)
+read_process(pid_t pid, struct process *ret_process)
 {
     char path[64];
     char text[512];
@@ -45,8 +46,11 @@ read_parent(pid_t pid, pid_t *ret_parent)
         return -errno;
     text[n] = '\0';
     at = strrchr(text, ')');
-    if (at == NULL || sscanf(at + 1, " %*c %d", ret_parent) != 1)
+    if (at == NULL
+        || sscanf(at + 1, " %c %d", &ret_process->state, &ret_process->parent)
+               != 2)
         return -EBADMSG;
+    ret_process->pid = pid;
     return 0;
 }
 
@@ -63,8 +67,7 @@ read_process_table(struct process_table *c)
 
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        p.pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (read_parent(p.pid, &p.parent) < 0)
+        if (read_process((pid_t)strtol(entry->d_name, NULL, 10), &p) < 0)
             continue;
         xgrow(c->items, c->count, c->capacity);
         c->items[c->count++] = p;
@@ -113,19 +116,60 @@ mark(struct process_table *c)
     return count;
 }
 
+static int
+find_ours(struct process_table *c)
+{
+    int r = read_process_table(c);
+
+    if (r < 0)
+        return r;
+    qsort(c->items, c->count, sizeof(*c->items), compare);
+    return mark(c);
+}
+
 int
 descendants_signal(int signal_number)
 {
     struct process_table c = {0};
-    int r = read_process_table(&c);
+    int r = find_ours(&c);
 
-    if (r < 0)
-        return r;
-    qsort(c.items, c.count, sizeof(*c.items), compare);
-    r = mark(&c);
     for (size_t i = 0; i < c.count; i++)
         if (c.items[i].is_ours)
             kill(c.items[i].pid, signal_number);
     free(c.items);
     return r;
+}
+
+/* One that waits in the kernel stops as it comes out, which may be never: a
+ * parent whose child was stopped in vfork. It runs none of its program meanwhile.
+ */
+static bool
+stop(const struct process *p)
+{
+    if (strchr("TtZX", p->state) != NULL)
+        return false;
+    kill(p->pid, SIGSTOP);
+    return p->state != 'D';
+}
+
+int
+descendants_stop(void)
+{
+    struct process_table c = {0};
+    int r = find_ours(&c);
+    int count = 0;
+
+    for (size_t i = 0; i < c.count; i++)
+        if (c.items[i].is_ours)
+            count += stop(&c.items[i]);
+    free(c.items);
+    return r < 0 ? r : count;
+}
+
+bool
+process_stop(pid_t pid)
+{
+    struct process p = {0};
+
+    return read_process(pid, &p) == 0 && stop(&p);
 }

@@ -9,7 +9,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 /* Sends the signal to each once; returns how many there are, or a negative
  * errno. Those that fork meanwhile may escape: repeat until there are none.
  */
 int descendants_signal(int signal_number);
+
+/* Stops each that runs; returns how many did, so that 0 says that all stand
+ * still, or a negative errno. The same of one process.
+ */
+int descendants_stop(void);
+bool process_stop(pid_t pid);

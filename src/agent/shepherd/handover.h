@@ -41,3 +41,8 @@ struct handover_forked {
     ((uint64_t)(uint32_t)(seconds) << 32 | HANDOVER_IS_LIMIT)
 #define HANDOVER_LIMIT_OF(value) ((int64_t)((value) >> 32))
 #define HANDOVER_IS_LIMIT        (INT64_C(3) << 8) /* no launch_scope */
+
+/* Likewise: the job is to stand still (1 in the upper half), or to go on (0). */
+#define HANDOVER_FREEZE(still)    ((uint64_t)(still) << 32 | HANDOVER_IS_FREEZE)
+#define HANDOVER_FREEZE_OF(value) ((value) >> 32 != 0)
+#define HANDOVER_IS_FREEZE        (INT64_C(4) << 8)

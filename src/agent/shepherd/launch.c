@@ -379,3 +379,14 @@ launch_set_limit(int pidfd, int64_t seconds, struct error *err)
         },
         err);
 }
+
+int
+launch_set_frozen(int pidfd, bool still, struct error *err)
+{
+    return send_value(
+        pidfd,
+        (union sigval){
+            .sival_ptr = (void *)(uintptr_t)HANDOVER_FREEZE(still),
+        },
+        err);
+}

@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct error;
@@ -50,3 +52,10 @@ int launch_signal(int pidfd,
  * the last release keeps the one it has (live_record.h: keeps_limit).
  */
 int launch_set_limit(int pidfd, int64_t seconds, struct error *err);
+
+/* Has the job stand still, its time limit too, or go on; the live record says
+ * when it does. To say so twice changes nothing. A job that does not run yet, or
+ * is being ended, goes on; so does one of a shepherd that knows nothing of
+ * it (live_record.h: LIVE_CAN_FREEZE).
+ */
+int launch_set_frozen(int pidfd, bool still, struct error *err);

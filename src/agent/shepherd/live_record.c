@@ -85,6 +85,8 @@ format(const struct live_record *l, struct strbuf *out)
     key_values_put_text(out, "memory_allowed", l->memory_allowed);
     key_values_put_text(out, "waits_for", l->waits_for);
     key_values_put_number(out, "keeps_limit", l->keeps_limit);
+    key_values_put_number(out, "frozen_at_us", l->frozen_at_us);
+    key_values_put_number(out, "frozen_us", l->frozen_us);
     key_values_end(out);
 }
 
@@ -139,6 +141,10 @@ take(struct live_record *l, const char *name, const char *value)
         take_text(&l->waits_for, value);
     else if (strcmp(name, "keeps_limit") == 0)
         return key_values_parse_number(value, &l->keeps_limit);
+    else if (strcmp(name, "frozen_at_us") == 0)
+        return key_values_parse_number(value, &l->frozen_at_us);
+    else if (strcmp(name, "frozen_us") == 0)
+        return key_values_parse_number(value, &l->frozen_us);
     else if (strcmp(name, "phase") == 0)
         return take_phase(value, &l->phase);
     else if (strcmp(name, "shepherd_pid") == 0)

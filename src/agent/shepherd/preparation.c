@@ -68,7 +68,7 @@ detach(struct shepherd *s, struct error *err)
                               &s->user);
     if (o->prolog == NULL && s->user != NULL)
         s->live.phase = LIVE_STARTING;
-    s->live.keeps_limit = 2;
+    s->live.keeps_limit = LIVE_CAN_FREEZE;
     return live_record_write(&s->live, o->run_dir, err);
 }
 

@@ -188,6 +188,20 @@ write_phase(struct shepherd *s, enum live_phase phase)
         print_error(s, &err);
 }
 
+/* The time that is told is that of the whole machine, the one that counts is the
+ * supervisor's.
+ */
+static void
+write_frozen(void *context)
+{
+    struct shepherd *s = context;
+    const struct supervisor *v = &s->supervisor;
+
+    s->live.frozen_at_us = v->stands_still ? clock_real_us(&clock_system) : 0;
+    s->live.frozen_us = v->frozen_us;
+    write_phase(s, s->live.phase);
+}
+
 static void
 supervise(struct shepherd *s)
 {
@@ -198,6 +212,8 @@ supervise(struct shepherd *s)
                        s->order.state_dir,
                        s->supervisor.job);
     write_phase(s, LIVE_RUNNING);
+    s->supervisor.note_frozen = write_frozen;
+    s->supervisor.context = s;
     supervisor_wait_end(&s->supervisor);
 }
 

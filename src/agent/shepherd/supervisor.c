@@ -27,6 +27,7 @@
 
 #define SLOW_START_MS   2000
 #define LONGEST_WAIT_MS 3600000
+#define FREEZE_LOOK_MS  20
 
 int
 supervisor_begin(struct supervisor *v, struct error *err)
@@ -47,6 +48,81 @@ supervisor_begin(struct supervisor *v, struct error *err)
     return 0;
 }
 
+/* ---- Frozen ---- */
+
+static int
+stop_one(pid_t pid, void *context)
+{
+    unsigned *count = context;
+
+    if (pid > 1 && pid != getpid())
+        *count += process_stop(pid);
+    return 0;
+}
+
+/* By its cgroup's freezer; where there is none, by SIGSTOP to each, again and again
+ * until none runs, and SIGCONT, which also wakes those that the job has stopped
+ * itself. True once all stand still.
+ */
+static bool
+freeze(const struct cgroup *cgroup)
+{
+    unsigned count = 0;
+
+    if (cgroup == NULL)
+        return descendants_stop() == 0;
+    if (cgroup_freeze(cgroup, true) == 0)
+        return cgroup_is_frozen(cgroup) == 1;
+    return cgroup_visit_processes(cgroup, stop_one, &count) == 0 && count == 0;
+}
+
+static void
+thaw(const struct cgroup *cgroup)
+{
+    if (cgroup == NULL)
+        descendants_signal(SIGCONT);
+    else if (cgroup_freeze(cgroup, false) < 0)
+        cgroup_signal(cgroup, SIGCONT);
+}
+
+static void
+hold_still(struct supervisor *v)
+{
+    if (!v->is_frozen || v->stands_still || !freeze(v->cgroup))
+        return;
+    v->stands_still = true;
+    v->note_frozen(v->context);
+}
+
+static void
+go_on(struct supervisor *v)
+{
+    if (!v->is_frozen)
+        return;
+    thaw(v->cgroup);
+    v->frozen_us +=
+        deadline_thaw(&v->deadline, clock_monotonic_us(&clock_system));
+    v->is_frozen = v->stands_still = false;
+    v->note_frozen(v->context);
+}
+
+static void
+set_frozen(struct supervisor *v, bool is_frozen)
+{
+    if (!is_frozen) {
+        go_on(v);
+        return;
+    }
+    if (v->is_frozen || v->note_frozen == NULL || v->is_over
+        || v->is_being_ended || v->deadline.terminated)
+        return;
+    v->is_frozen = true;
+    deadline_freeze(&v->deadline, clock_monotonic_us(&clock_system));
+    hold_still(v);
+}
+
+/* ---- Signals ---- */
+
 static void
 signal_all(const struct supervisor *v, int signo)
 {
@@ -56,6 +132,15 @@ signal_all(const struct supervisor *v, int signo)
         cgroup_signal(v->cgroup, signo);
     else
         descendants_signal(signo);
+}
+
+/* A job that stands still could not obey: it has the signal first, and goes on then. */
+static void
+end_all(struct supervisor *v, int signo)
+{
+    signal_all(v, signo);
+    v->is_being_ended = true;
+    go_on(v);
 }
 
 /* The job's pid is its own until it is reaped here, so this cannot hit a
@@ -79,7 +164,7 @@ forward_signal(struct supervisor *v, int value)
     if (v->is_starting && HANDOVER_SCOPE(value) == LAUNCH_ALL
         && (signo == SIGTERM || signo == SIGKILL)) {
         v->cancelled_by = signo;
-        signal_all(v, SIGKILL);
+        end_all(v, SIGKILL);
         return;
     }
     switch (HANDOVER_SCOPE(value)) {
@@ -92,7 +177,10 @@ forward_signal(struct supervisor *v, int value)
             kill(-v->job, signo);
         break;
     case LAUNCH_ALL:
-        signal_all(v, signo);
+        if (signo == SIGTERM || signo == SIGKILL)
+            end_all(v, signo);
+        else
+            signal_all(v, signo);
         break;
     }
 }
@@ -116,6 +204,12 @@ static bool
 is_limit(const struct signalfd_siginfo *received)
 {
     return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_LIMIT;
+}
+
+static bool
+is_freeze(const struct signalfd_siginfo *received)
+{
+    return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_FREEZE;
 }
 
 static void
@@ -142,6 +236,8 @@ read_signals(struct supervisor *v)
             continue;
         if (is_limit(&received))
             set_limit(v, HANDOVER_LIMIT_OF(received.ssi_ptr));
+        else if (is_freeze(&received))
+            set_frozen(v, HANDOVER_FREEZE_OF(received.ssi_ptr));
         else
             forward_signal(v, received.ssi_int);
     }
@@ -190,11 +286,11 @@ enforce_limit(struct supervisor *v)
             break;
         case DEADLINE_TERMINATE:
             d->terminated = v->is_late = true;
-            signal_all(v, v->is_starting ? SIGKILL : SIGTERM);
+            end_all(v, v->is_starting ? SIGKILL : SIGTERM);
             break;
         case DEADLINE_KILL:
             d->terminated = d->killed = v->is_late = true;
-            signal_all(v, SIGKILL);
+            end_all(v, SIGKILL);
             return -1;
         case DEADLINE_WAIT:
             if (next == DEADLINE_NEVER)
@@ -264,15 +360,18 @@ wait_for_event(struct supervisor *v, int until_ms)
 void
 supervisor_wait_end(struct supervisor *v)
 {
-    read_events(v);
     v->deadline.started_us = clock_monotonic_us(&clock_system);
+    read_events(v);
     while (!v->is_over) {
         int limit_ms = enforce_limit(v);
         int wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
 
+        hold_still(v);
+        if (v->is_frozen && !v->stands_still)
+            limit_ms = earlier_ms(limit_ms, FREEZE_LOOK_MS);
         if (wait_ms == 0) {
             v->is_fenced = true;
-            signal_all(v, SIGKILL);
+            end_all(v, SIGKILL);
         } else
             wait_for_event(v, earlier_ms(wait_ms, limit_ms));
     }
@@ -316,11 +415,13 @@ supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
     int events_fd;
 
     reap(v);
-    if (has_no_processes(v))
+    if (has_no_processes(v)) {
+        go_on(v); /* or its cgroup would be another's, frozen */
         return true;
+    }
     events_fd = open_events(v);
     do {
-        signal_all(v, SIGKILL);
+        end_all(v, SIGKILL);
         if (v->cgroup != NULL)
             descendants_signal(SIGKILL);
         pause_for(v, events_fd, pause_ms);

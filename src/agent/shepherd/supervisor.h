@@ -33,6 +33,12 @@ struct supervisor {
     bool is_starting; /* the job's program does not run yet */
     bool is_late;     /* it was ended at its time limit */
     struct output_index output_index;
+    bool is_frozen;                     /* it is to stand still, */
+    bool stands_still;                  /* and does */
+    bool is_being_ended;                /* so it is not frozen any more */
+    int64_t frozen_us;                  /* how long it has stood still before */
+    void (*note_frozen)(void *context); /* either of them has changed */
+    void *context;
     bool is_over; /* the job was reaped; its status: */
     int status;
     bool is_childless;

@@ -145,13 +145,16 @@ waiting_ended(struct scheduler *s, const struct object *object)
         volume_calls_abandon(s->volume_calls, a);
 }
 
+/* One that stands still comes no nearer to its end. */
 static bool
 has_other_limit(const struct object *a, const struct object *b)
 {
     const int64_t *before = pod_of(a)->spec.active_deadline_seconds;
     const int64_t *now = pod_of(b)->spec.active_deadline_seconds;
 
-    return (before != NULL ? *before : 0) != (now != NULL ? *now : 0);
+    return (before != NULL ? *before : 0) != (now != NULL ? *now : 0)
+           || pod_is_frozen(pod_of(a)) != pod_is_frozen(pod_of(b))
+           || pod_of(a)->status.frozen_us != pod_of(b)->status.frozen_us;
 }
 
 static void

@@ -98,6 +98,8 @@ extern const struct command partitions_command;
 extern const struct command priority_command;
 extern const struct command proxy_command;
 extern const struct command release_command;
+extern const struct command resume_command;
+extern const struct command suspend_command;
 extern const struct command replace_command;
 extern const struct command requeue_command;
 extern const struct command reset_command;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl hold, release, requeue, cancel - change the state of jobs */
+/* kctl hold, release, requeue, suspend, resume, cancel - change the state of
+ * jobs
+ */
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/command.h"
 #include "cli/kctl/verbs/job_request.h"
@@ -29,6 +31,8 @@ struct hold_options {
 
 static const struct option_spec hold_rows[] = {OPTIONS_OF_JOBS};
 #define release_rows hold_rows
+#define suspend_rows hold_rows
+#define resume_rows  hold_rows
 #define cancel_rows  hold_rows
 static const struct option_spec requeue_rows[] = {
     OPTIONS_OF_JOBS,
@@ -63,7 +67,7 @@ change_all(struct kctl *kctl,
     return job_request_send(kctl, &request, &choice, body, arena, err);
 }
 
-/* The four verbs have the same form. */
+/* The verbs have the same form. */
 #define JOB_VERB(verb, does_, asks_, words, examples)                       \
     static const struct option_table verb##_table = {                       \
         .name = "kctl " #verb,                                              \
@@ -114,6 +118,22 @@ JOB_VERB(requeue,
          "Examples:\n"
          "  kctl requeue 1042\n"
          "  kctl requeue --hold 1042 # stops it until it is released");
+JOB_VERB(suspend,
+         "Suspend",
+         true,
+         "Make running jobs stand still, with their memory and cores.",
+         "Operators and administrators do. Time that a job stands still does "
+         "not count\nagainst its limit; 'kctl hold' is for jobs that wait.\n\n"
+         "Examples:\n"
+         "  kctl suspend 1042\n"
+         "  kctl suspend --partition long --state Running");
+JOB_VERB(resume,
+         "Resume",
+         false,
+         "Let suspended jobs go on.",
+         "Examples:\n"
+         "  kctl resume 1042\n"
+         "  kctl resume --state Frozen");
 JOB_VERB(cancel,
          "Cancel",
          true,

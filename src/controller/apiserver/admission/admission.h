@@ -71,6 +71,7 @@ admission_rule_fn node_owner_admit;
 admission_rule_fn own_name_admit;
 
 /* admission_hold.c */
+admission_rule_fn freeze_admit;
 admission_rule_fn held_job_admit;
 
 /* admission_dependency.c */

@@ -23,22 +23,26 @@
 static bool
 is_held(const struct request *q, const struct json *tree)
 {
-    if (json_get(json_get_path(tree, "metadata.annotations"), ANNOTATION_HOLD)
-        != NULL)
+    const struct json *notes = json_get_path(tree, "metadata.annotations");
+
+    if (json_get(notes, ANNOTATION_HOLD) != NULL)
         return true;
     if (q->route.kind == &job_kind)
-        return json_is_true(json_get_path(tree, "spec.suspend"));
+        return json_is_true(json_get_path(tree, "spec.suspend"))
+               || json_get(notes, ANNOTATION_FREEZE) != NULL;
     return json_count(json_get_path(tree, "spec.schedulingGates")) > 0;
 }
 
 static bool
 was_held(const struct object *old_object)
 {
-    if (string_map_find(&old_object->meta->annotations, ANNOTATION_HOLD)
-        != NULL)
+    const struct string_map *notes = &old_object->meta->annotations;
+
+    if (string_map_find(notes, ANNOTATION_HOLD) != NULL)
         return true;
     if (old_object->kind == &job_kind)
-        return job_of(old_object)->spec.suspend;
+        return job_of(old_object)->spec.suspend
+               || string_map_find(notes, ANNOTATION_FREEZE) != NULL;
     return pod_of(old_object)->spec.scheduling_gates.count > 0;
 }
 

@@ -10,6 +10,12 @@
  * kiln.hpc/held-by. That still stands in stores, and is what clients of
  * Kubernetes write: who suspends another user's Job signs it, and its owner does
  * not resume it.
+ *
+ * Suspended while it runs is a job by the annotation kiln.hpc/freeze, which
+ * operators write and remove; users do neither, not of their own jobs either,
+ * since a job that stands still keeps its cores and memory from others for as
+ * long as it likes. Its value is the name of who asked first. The job controller
+ * passes it on to the pods.
  */
 #include <string.h>
 
@@ -17,10 +23,14 @@
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/json/json.h"
@@ -226,4 +236,97 @@ held_job_admit(struct request *q,
                                 "to hold");
     admit_hold(q, tree, old_object);
     return true;
+}
+
+/* ---- Suspended while it runs ---- */
+
+struct placed {
+    const struct apiserver *server;
+    const char *old_agent; /* a node whose agent cannot; or NULL */
+};
+
+static bool
+visit(const struct object *object, void *context)
+{
+    struct placed *p = context;
+    const struct pod *pod = pod_of(object);
+    const char *name = pod->spec.node_name;
+    const struct object *node;
+
+    if (name == NULL || name[0] == '\0' || pod_is_finished(pod))
+        return true;
+    node = store_find(p->server->store, STORE_PENDING, &node_kind, NULL, name);
+    if (node != NULL && !node_has_feature(node_of(node), NODE_FEATURE_FREEZE))
+        p->old_agent = name;
+    return p->old_agent == NULL;
+}
+
+static bool
+check_agents(struct request *q,
+             const struct json *tree,
+             const struct object *job)
+{
+    struct placed p = {.server = q->server};
+
+    store_visit_index(q->server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      job->meta->uid,
+                      visit,
+                      &p);
+    if (p.old_agent == NULL)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "Freeze",
+        arena_printf(q->arena,
+                     "the agent of node %s is of a former release, and cannot "
+                     "suspend a job until it is upgraded",
+                     p.old_agent));
+}
+
+static bool
+sign_freeze(struct request *q,
+            struct json *tree,
+            const struct object *old_object,
+            const char *was)
+{
+    struct json *meta = json_make_object(q->arena, tree, "metadata");
+    struct json *notes = json_make_object(q->arena, meta, "annotations");
+
+    if (old_object != NULL && was == NULL && !check_agents(q, tree, old_object))
+        return false;
+    json_set_string(q->arena,
+                    notes,
+                    ANNOTATION_FREEZE,
+                    was != NULL ? was : q->principal->name);
+    return true;
+}
+
+bool
+freeze_admit(struct request *q,
+             struct json *tree,
+             const struct object *old_object)
+{
+    const struct json *now =
+        json_get(json_get_path(tree, "metadata.annotations"),
+                 ANNOTATION_FREEZE);
+    const char *was =
+        old_object != NULL ? job_find_freezer(job_of(old_object)) : NULL;
+    const char *text = json_text(now);
+
+    if (!principal_is_person(q->principal)
+        || (now == NULL && (was == NULL || job_is_finished(job_of(old_object))))
+        || (text != NULL && was != NULL && strcmp(text, was) == 0))
+        return true;
+    if (q->principal->type == PRINCIPAL_USER)
+        return admission_refuse(q,
+                                tree,
+                                "Freeze",
+                                "jobs are suspended and resumed by operators "
+                                "and administrators; 'kctl hold' keeps what "
+                                "does not run yet from starting");
+    return now == NULL || sign_freeze(q, tree, old_object, was);
 }

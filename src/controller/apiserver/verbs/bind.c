@@ -182,7 +182,8 @@ refuse_for_job(struct member *m,
     struct request *q = m->q;
     const char *name = job->meta->name;
 
-    if (string_map_find(&job->meta->annotations, ANNOTATION_HOLD) != NULL)
+    if (string_map_find(&job->meta->annotations, ANNOTATION_HOLD) != NULL
+        || job_find_freezer(job_of(job)) != NULL)
         return arena_printf(q->arena, "job %s is held", name);
     if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
         return arena_printf(q->arena, "job %s begins later", name);

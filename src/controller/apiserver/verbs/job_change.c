@@ -75,6 +75,11 @@ make_release(struct job_change_call *c)
     c->words = "is not held";
     if (!job_is_held(job))
         return NULL;
+    c->words = "is suspended; an operator resumes it";
+    if (!job->spec.suspend
+        && string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
+               == NULL)
+        return NULL;
     c->words = "released";
     if (string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
         != NULL) {
@@ -159,9 +164,72 @@ make_requeue_and_hold(struct job_change_call *c)
     return patch;
 }
 
+/* ---- Suspended while it runs ---- */
+
+static bool
+find_placed(const struct object *pod, void *context)
+{
+    const char *node = pod_of(pod)->spec.node_name;
+    bool *is_placed = context;
+
+    *is_placed =
+        !pod_is_finished(pod_of(pod)) && node != NULL && node[0] != '\0';
+    return !*is_placed;
+}
+
+static struct json *
+make_suspend(struct job_change_call *c)
+{
+    const struct job *job = job_of(c->object);
+    bool is_placed = false;
+
+    c->words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    c->words = "is suspended already";
+    if (job_find_freezer(job) != NULL)
+        return NULL;
+    store_visit_index(c->server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      c->object->meta->uid,
+                      find_placed,
+                      &is_placed);
+    c->words = "does not run; 'kctl hold' keeps it from starting";
+    if (!is_placed)
+        return NULL;
+    c->words = "suspended";
+    return annotate(c->arena, ANNOTATION_FREEZE, c->principal->name);
+}
+
+static struct json *
+make_resume(struct job_change_call *c)
+{
+    const struct job *job = job_of(c->object);
+    struct json *patch = json_object(c->arena);
+    struct json *at = json_make_object(c->arena, patch, "metadata");
+
+    c->words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    c->words = "is not suspended";
+    if (job_find_freezer(job) == NULL)
+        return NULL;
+    c->words = "resumed";
+    json_set(c->arena,
+             json_make_object(c->arena, at, "annotations"),
+             ANNOTATION_FREEZE,
+             json_null(c->arena));
+    return patch;
+}
+
 #define NOT_REQUEUED                                                       \
     "elements are not requeued one by one; 'ksub -a' submits them again, " \
     "and the array's number alone requeues what runs of it"
+
+#define NOT_SUSPENDED \
+    "an array is suspended and resumed as a whole, by its number alone"
 
 static const struct job_change changes[] = {
     {"cancel", make_cancel, element_change_cancel, NULL},
@@ -169,6 +237,8 @@ static const struct job_change changes[] = {
     {"release", make_release, element_change_release, NULL},
     {"requeue", make_requeue, NULL, NOT_REQUEUED},
     {"requeueAndHold", make_requeue_and_hold, NULL, NOT_REQUEUED},
+    {"resume", make_resume, NULL, NOT_SUSPENDED},
+    {"suspend", make_suspend, NULL, NOT_SUSPENDED},
     {"update",
      job_update_patch_make,
      NULL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_change.h - what it takes to cancel, hold, release, requeue or update a
- * job: a patch of it, and words for people
+/* job_change.h - what it takes to cancel, hold, release, requeue, suspend,
+ * resume or update a job: a patch of it, and words for people
  *
  * Thread:  the loop's.
  */

@@ -268,7 +268,9 @@ explain_job_alone(struct request *q,
                   answer,
                   "Held",
                   "Held",
-                  "it is held; 'kctl release' lets it start");
+                  job_find_freezer(job) != NULL
+                      ? "it is suspended; 'kctl resume' lets it start"
+                      : "it is held; 'kctl release' lets it start");
     else if (job->spec.begin_at_us > clock_real_us(q->server->clock)) {
         time_format(job->spec.begin_at_us, false, time);
         set_cause(q,

@@ -388,6 +388,8 @@ work_on_job(const char *key, void *context)
         job_sync_remove_pods(sync, plan.n_remove);
     if (plan.hold_waiting || plan.release_waiting)
         job_sync_hold_waiting(sync, plan.hold_waiting);
+    if (plan.mark_placed)
+        job_sync_mark_placed(sync);
     if (plan.wake_after_us > 0)
         workqueue_add_after(c->queue, key, plan.wake_after_us / 1000 + 1);
     if (plan.status != NULL)

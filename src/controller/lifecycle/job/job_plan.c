@@ -234,7 +234,7 @@ find_state(const struct job *job,
         return t->active > 0 || t->ending > 0 ? JOB_STATE_ENDING
                                               : find_ending(t, verdict);
     if (t->running > 0)
-        return JOB_STATE_RUNNING;
+        return t->frozen < t->running ? JOB_STATE_RUNNING : JOB_STATE_FROZEN;
     if (t->silent > 0)
         return JOB_STATE_UNKNOWN;
     if (t->ending > 0)
@@ -369,6 +369,8 @@ job_plan(const struct job *job,
             plan.wake_after_us = backoff;
         else
             plan_pods(job, t, now_us, limit, arena, &plan);
+        plan.mark_placed =
+            t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
         plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
         wake_at_deadline(job, now_us, &plan);
         wake_after(&plan, job->spec.begin_at_us - now_us);

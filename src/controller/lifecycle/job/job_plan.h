@@ -41,6 +41,8 @@ struct job_plan {
     int64_t n_remove;       /* so many of the live pods are to go */
     bool hold_waiting;      /* pods without a node are to be marked as held */
     bool release_waiting;   /* or not any more */
+    bool mark_placed;       /* pods with a node are to stand still or to go on,
+                             * as the Job says, and are not marked so */
     int64_t wake_after_us;  /* look again then; 0: when something changes */
     struct json *status;    /* a merge patch's "status", or NULL: no change */
     bool status_is_urgent;  /* more than counts: not to be put off */

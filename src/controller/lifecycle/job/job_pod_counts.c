@@ -538,6 +538,8 @@ enum sight {
     SEEN_RUNNING = 256,
     SEEN_SILENT = 512,
     SEEN_HELD = 1024,
+    SEEN_TO_FREEZE = 2048,
+    SEEN_FROZEN = 4096,
 };
 
 static unsigned
@@ -552,8 +554,11 @@ live_sight_of(const struct pod *pod)
         sight |= SEEN_PLACED;
     else if (string_map_find(&pod->meta.annotations, ANNOTATION_HOLD) != NULL)
         sight |= SEEN_HELD;
+    if (sight & SEEN_PLACED
+        && string_map_find(&pod->meta.annotations, ANNOTATION_FREEZE) != NULL)
+        sight |= SEEN_TO_FREEZE;
     if (strcmp(phase, "Running") == 0)
-        sight |= SEEN_RUNNING;
+        sight |= pod_is_frozen(pod) ? SEEN_RUNNING | SEEN_FROZEN : SEEN_RUNNING;
     if (strcmp(phase, "Unknown") == 0)
         sight |= SEEN_SILENT;
     return sight;
@@ -591,6 +596,8 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
     t->running += change(was, is, SEEN_RUNNING);
     t->silent += change(was, is, SEEN_SILENT);
     t->held += change(was, is, SEEN_HELD);
+    t->to_freeze += change(was, is, SEEN_TO_FREEZE);
+    t->frozen += change(was, is, SEEN_FROZEN);
     t->ending += change(was, is, SEEN_ENDING);
     t->deleting += change(was, is, SEEN_DELETING);
     if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)

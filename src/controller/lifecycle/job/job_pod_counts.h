@@ -58,6 +58,8 @@ struct job_pod_counts {
     int64_t refused_at_us; /* when the pods of the last round were made */
     int64_t began_us;      /* when its first pod was made; 0: not known */
     char *fail_message;    /* of the rule that fails the job; NULL: none has */
+    int64_t to_freeze;     /* running pods that are marked to stand still, */
+    int64_t frozen;        /* and those that do */
     int64_t held;  /* live pods without a node that are marked as held */
     char *refusal; /* the API's words for the create that it refused last; NULL:
                     * none since a pod was made */

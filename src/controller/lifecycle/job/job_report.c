@@ -329,6 +329,26 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
         r->event = (struct job_event){false, "Released", "Released"};
 }
 
+/* One that stands still is to be seen to at once, and when it goes on. */
+static void
+tell_freeze(struct job_report *r, const char *was, enum job_state state)
+{
+    const char *by = job_find_freezer(r->job);
+
+    if (state == JOB_STATE_FROZEN)
+        r->event = (struct job_event){
+            false,
+            "Frozen",
+            by != NULL ? arena_printf(r->arena, "Suspended by %.100s", by)
+                       : "Suspended"};
+    else if (job_state_of_name(was) == JOB_STATE_FROZEN
+             && state == JOB_STATE_RUNNING)
+        r->event = (struct job_event){false, "Thawed", "Resumed"};
+    else
+        return;
+    r->is_urgent = true;
+}
+
 void
 job_report_refusal(struct job_report *r, const char *refusal)
 {
@@ -411,6 +431,8 @@ job_report_state(struct job_report *r, enum job_state state)
     json_set_string(r->arena, r->status, "state", is);
     if (r->event.reason == NULL)
         tell_hold(r, was, state);
+    if (r->event.reason == NULL)
+        tell_freeze(r, was, state);
 }
 
 void

@@ -257,7 +257,7 @@ job_sync_delete_active(struct job_sync *sync)
                              sync);
 }
 
-/* ---- Pods that are held ---- */
+/* ---- Pods that are held, or to stand still ---- */
 
 struct holding {
     struct job_sync *sync;
@@ -265,7 +265,7 @@ struct holding {
 };
 
 static void
-on_held(const struct client_reply *reply, void *context)
+on_marked_pod(const struct client_reply *reply, void *context)
 {
     struct job_sync *sync = context;
 
@@ -273,17 +273,14 @@ on_held(const struct client_reply *reply, void *context)
     end_call(sync);
 }
 
-static bool
-is_marked_as_held(const struct object *pod)
-{
-    return string_map_find(&pod->meta->annotations, ANNOTATION_HOLD) != NULL;
-}
-
+/* The mark is the annotation of that name; value NULL: none. */
 static void
-hold_pod(const struct object *pod, void *context)
+mark_pod(struct job_sync *sync,
+         const struct object *pod,
+         const char *name,
+         const char *value)
 {
-    const struct holding *h = context;
-    const char *node = pod_of(pod)->spec.node_name;
+    const char *is = string_map_find(&pod->meta->annotations, name);
     struct arena *arena;
     struct json *body, *meta;
     struct client_request request = {
@@ -293,8 +290,7 @@ hold_pod(const struct object *pod, void *context)
         .name = pod->meta->name,
     };
 
-    if (!is_live(pod) || (node != NULL && node[0] != '\0')
-        || is_marked_as_held(pod) == h->is_held)
+    if ((is != NULL) == (value != NULL))
         return;
     arena = arena_new(0);
     body = json_object(arena);
@@ -305,11 +301,28 @@ hold_pod(const struct object *pod, void *context)
                     pod->meta->resource_version);
     json_set(arena,
              json_make_object(arena, meta, "annotations"),
-             ANNOTATION_HOLD,
-             h->is_held ? json_string(arena, "true") : json_null(arena));
+             name,
+             value != NULL ? json_string(arena, value) : json_null(arena));
     request.body = body;
-    h->sync->calls++;
-    client_call(h->sync->settings->client, arena, &request, on_held, h->sync);
+    sync->calls++;
+    client_call(sync->settings->client, arena, &request, on_marked_pod, sync);
+}
+
+static bool
+is_placed(const struct object *pod)
+{
+    const char *node = pod_of(pod)->spec.node_name;
+
+    return node != NULL && node[0] != '\0';
+}
+
+static void
+hold_pod(const struct object *pod, void *context)
+{
+    const struct holding *h = context;
+
+    if (is_live(pod) && !is_placed(pod))
+        mark_pod(h->sync, pod, ANNOTATION_HOLD, h->is_held ? "true" : NULL);
 }
 
 void
@@ -321,6 +334,27 @@ job_sync_hold_waiting(struct job_sync *sync, bool is_held)
                              sync->job->meta->uid,
                              hold_pod,
                              &h);
+}
+
+static void
+freeze_pod(const struct object *pod, void *context)
+{
+    struct job_sync *sync = context;
+
+    if (is_live(pod) && is_placed(pod))
+        mark_pod(sync,
+                 pod,
+                 ANNOTATION_FREEZE,
+                 job_find_freezer(job_of(sync->job)));
+}
+
+void
+job_sync_mark_placed(struct job_sync *sync)
+{
+    object_cache_visit_owned(sync->settings->cache,
+                             sync->job->meta->uid,
+                             freeze_pod,
+                             sync);
 }
 
 /* ---- Pods of a Job that was updated ---- */

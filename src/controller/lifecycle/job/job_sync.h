@@ -61,6 +61,11 @@ void job_sync_remove_pods(struct job_sync *sync, int64_t n);
  */
 void job_sync_hold_waiting(struct job_sync *sync, bool is_held);
 
+/* Marks the pods that have a node as to stand still, as the Job is, or takes
+ * that off them.
+ */
+void job_sync_mark_placed(struct job_sync *sync);
+
 /* Makes of the live pods what the Job says by now those that are as it said
  * before; one that changes meanwhile is left for the next look. Returns how many
  * they are, at most `limit`.

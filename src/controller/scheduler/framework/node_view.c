@@ -121,9 +121,12 @@ make_entry(const struct pod_view *pod, enum ledger_state state)
         .nonzero_memory_bytes = pod->nonzero_memory_bytes,
     };
 
-    if (deadline != NULL && e.from_us != INT64_MAX
+    if (deadline != NULL && e.from_us != INT64_MAX && !pod_is_frozen(pod->pod)
         && (__builtin_mul_overflow(*deadline, 1000000, &e.until_us)
-            || __builtin_add_overflow(e.until_us, e.from_us, &e.until_us)))
+            || __builtin_add_overflow(e.until_us, e.from_us, &e.until_us)
+            || __builtin_add_overflow(e.until_us,
+                                      pod->pod->status.frozen_us,
+                                      &e.until_us)))
         e.until_us = INT64_MAX;
     return e;
 }

@@ -258,13 +258,14 @@ pod_view_end_us(const struct pod_view *view, int64_t now_us)
     struct container_state state = {0};
     int64_t began_us = pod->status.start_at_us;
 
-    if (pod->spec.active_deadline_seconds == NULL)
+    if (pod->spec.active_deadline_seconds == NULL || pod_is_frozen(pod))
         return 0;
     if (pod_main_state(pod, &state) && state.started_at_us > 0)
         began_us = state.started_at_us;
     if (began_us == 0)
         began_us = now_us;
-    return began_us + *pod->spec.active_deadline_seconds * 1000000;
+    return began_us + *pod->spec.active_deadline_seconds * 1000000
+           + pod->status.frozen_us;
 }
 
 int64_t

@@ -344,10 +344,17 @@ annotation_of(const struct job *job, const char *name)
     return string_map_find(&job->meta.annotations, name);
 }
 
+const char *
+job_find_freezer(const struct job *job)
+{
+    return annotation_of(job, ANNOTATION_FREEZE);
+}
+
 bool
 job_is_held(const struct job *job)
 {
-    return job->spec.suspend || annotation_of(job, ANNOTATION_HOLD) != NULL;
+    return job->spec.suspend || annotation_of(job, ANNOTATION_HOLD) != NULL
+           || job_find_freezer(job) != NULL;
 }
 
 bool
@@ -356,7 +363,8 @@ job_is_held_by_operator(const struct job *job)
     const char *by = annotation_of(job, ANNOTATION_HOLD);
     const char *owner = annotation_of(job, ANNOTATION_USER);
 
-    if (job->spec.suspend && annotation_of(job, ANNOTATION_HELD_BY) != NULL)
+    if ((job->spec.suspend && annotation_of(job, ANNOTATION_HELD_BY) != NULL)
+        || job_find_freezer(job) != NULL)
         return true;
     return by != NULL && (owner == NULL || strcmp(by, owner) != 0);
 }

@@ -211,10 +211,13 @@ const char *job_recency(const char *of, int64_t hour, char buffer[64]);
 bool job_is_finished(const struct job *job);
 
 /* Held: no new pods are made. Also a Job that is suspended, which is how former
- * releases held it. By an operator: its owner cannot release it.
+ * releases held it, or that is to stand still. By an operator: its owner cannot release it.
  */
 bool job_is_held(const struct job *job);
 bool job_is_held_by_operator(const struct job *job);
+
+/* By whom what runs of it is to stand still (kctl suspend), or NULL. */
+const char *job_find_freezer(const struct job *job);
 
 /* The state, whoever reads it: the one in the status, or, where that is behind
  * what the rest of the Job says (held a moment ago, or written by a former

@@ -26,6 +26,7 @@ struct run {
     const char *node_name;
     int64_t started_at_us; /* 0: its process has not begun */
     int64_t finished_at_us;
+    int64_t frozen_us; /* of that it stood still */
 };
 
 /* The job and the pod that stands for it. */
@@ -47,7 +48,7 @@ visit_pod(const struct object *object, void *context)
 }
 
 static void
-find_run(const struct summary *s, struct run *run)
+find_run(const struct summary *s, int64_t now_us, struct run *run)
 {
     struct container_state state;
 
@@ -57,7 +58,8 @@ find_run(const struct summary *s, struct run *run)
         if (last != NULL)
             *run = (struct run){last->node_name,
                                 last->started_at_us,
-                                last->finished_at_us};
+                                last->finished_at_us,
+                                0};
         return;
     }
     run->node_name = s->pod->spec.node_name;
@@ -65,6 +67,7 @@ find_run(const struct summary *s, struct run *run)
         run->started_at_us = state.started_at_us;
         run->finished_at_us = state.finished_at_us;
     }
+    run->frozen_us = pod_frozen_us(s->pod, now_us);
 }
 
 static const void *
@@ -75,7 +78,7 @@ summarize(struct table_row *row)
 
     s->job = job_of(row->object);
     table_visit(row, &pod_kind, POD_BY_JOB, s->job->meta.uid, visit_pod, s);
-    find_run(s, &s->run);
+    find_run(s, row->now_us, &s->run);
     s->reason = job_reason_find(
         &(struct job_reason_facts){
             .job = s->job,
@@ -124,7 +127,9 @@ add_time(struct table_row *row)
     if (end_us == 0)
         end_us = row->now_us;
     if (s->run.started_at_us != 0)
-        format_time((end_us - s->run.started_at_us) / SECOND_US, text);
+        format_time((end_us - s->run.started_at_us - s->run.frozen_us)
+                        / SECOND_US,
+                    text);
     table_cell(row, text);
 }
 
@@ -207,9 +212,12 @@ find_state(const struct summary *s)
     enum job_state state = job_find_state(s->job);
     const struct pod *pod = s->pod;
 
-    if (job_state_words(state)->class != JOB_STATE_WAITS || pod == NULL
-        || pod->meta.deleted_at_us != 0 || pod_is_finished(pod)
+    if (pod == NULL || pod->meta.deleted_at_us != 0 || pod_is_finished(pod)
         || pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
+        return state;
+    if (state == JOB_STATE_RUNNING || state == JOB_STATE_FROZEN)
+        return pod_is_frozen(pod) ? JOB_STATE_FROZEN : JOB_STATE_RUNNING;
+    if (job_state_words(state)->class != JOB_STATE_WAITS)
         return state;
     return pod->status.phase != NULL
                    && strcmp(pod->status.phase, "Running") == 0

@@ -35,6 +35,7 @@ static const char *const names[JOB_REASON_COUNT] = {
     [JOB_REASON_GROUP_OTHER] = "AssocGrpGRES",
     [JOB_REASON_STORAGE] = "Storage",
     [JOB_REASON_START] = "StartBlocked",
+    [JOB_REASON_SUSPENDED] = "Suspended",
     [JOB_REASON_NODE_DOWN] = "NodeDown",
     [JOB_REASON_PREEMPTED] = "Preempted",
     [JOB_REASON_EVICTED] = "Evicted",
@@ -445,9 +446,10 @@ find_holder(const struct job *job)
     const struct string_map *notes = &job->meta.annotations;
     const char *by = string_map_find(notes, ANNOTATION_HELD_BY);
 
-    return job->spec.suspend && by != NULL
-               ? by
-               : string_map_find(notes, ANNOTATION_HOLD);
+    if (job->spec.suspend && by != NULL)
+        return by;
+    by = string_map_find(notes, ANNOTATION_HOLD);
+    return by != NULL ? by : job_find_freezer(job);
 }
 
 static enum job_reason
@@ -580,7 +582,9 @@ rank_of(const struct pod *pod)
         return 2;
     if (!is_placed(pod))
         return 3;
-    return is(pod->status.phase, "Running") ? 5 : 4;
+    if (!is(pod->status.phase, "Running"))
+        return 4;
+    return pod_is_frozen(pod) ? 5 : 6;
 }
 
 const struct pod *
@@ -592,6 +596,22 @@ job_reason_prefer(const struct pod *a, const struct pod *b)
                    && b->meta.created_at_us > a->meta.created_at_us
                ? b
                : a;
+}
+
+/* Its memory and cores are still its own. */
+static enum job_reason
+tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const char *by =
+        string_map_find(&f->pod->meta.annotations, ANNOTATION_FREEZE);
+
+    if (!pod_is_frozen(f->pod))
+        return JOB_REASON_NONE;
+    strbuf_printf(words,
+                  "suspended by operator%s%.60s",
+                  by != NULL ? " " : "",
+                  by != NULL ? by : "");
+    return JOB_REASON_SUSPENDED;
 }
 
 static enum job_reason
@@ -611,7 +631,7 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
         return JOB_REASON_NODE_DOWN;
     }
     if (is(f->pod->status.phase, "Running"))
-        return JOB_REASON_NONE;
+        return tell_frozen(f, words);
     if (pod_main_state(f->pod, &state) && state.waiting
         && is_text(state.message)) {
         add_brief(f, state.message, "its node waits for it", words);

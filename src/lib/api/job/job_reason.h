@@ -52,6 +52,8 @@ enum job_reason {
     JOB_REASON_STORAGE,     /* a volume or scratch */
     JOB_REASON_START,       /* its node waits for something of it */
 
+    JOB_REASON_SUSPENDED, /* it stands still */
+
     /* It was ended, or has ended. */
     JOB_REASON_NODE_DOWN, /* silent, lost or restarted */
     JOB_REASON_PREEMPTED,

@@ -127,9 +127,10 @@ const struct remnant *node_find_remnant(const struct node *node,
 bool node_is_fenced(const struct node *node);
 
 /* Whether its agent said that it can do that: it takes another time limit for a
- * pod that runs.
+ * pod that runs, or has one stand still.
  */
 #define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
+#define NODE_FEATURE_FREEZE        "Freeze" /* suspends pods */
 bool node_has_feature(const struct node *node, const char *name);
 
 /* Of its scratch directory; 0: it has none. */

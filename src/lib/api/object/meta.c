@@ -179,6 +179,7 @@ static const char *const kept_annotations[] = {
     ANNOTATION_HELD_BY,
     ANNOTATION_HOLD,
     ANNOTATION_HOLD_AT,
+    ANNOTATION_FREEZE,
     "kiln.hpc/suspended-by",
     "kiln.hpc/suspended-at",
     "kiln.hpc/deleted-by",

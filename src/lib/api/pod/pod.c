@@ -99,6 +99,25 @@ pod_find_condition(const struct pod *pod, const char *type)
     return NULL;
 }
 
+bool
+pod_is_frozen(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, CONDITION_FROZEN);
+
+    return c != NULL && strcmp(c->status, "True") == 0 && !pod_is_finished(pod);
+}
+
+int64_t
+pod_frozen_us(const struct pod *pod, int64_t now_us)
+{
+    const struct pod_condition *c = pod_find_condition(pod, CONDITION_FROZEN);
+    int64_t before_us = pod->status.frozen_us > 0 ? pod->status.frozen_us : 0;
+
+    return pod_is_frozen(pod) && now_us > c->last_transition_at_us
+               ? before_us + now_us - c->last_transition_at_us
+               : before_us;
+}
+
 static int64_t
 time_of(const struct json *object, const char *name)
 {

@@ -251,6 +251,7 @@ struct pod_status {
     const struct observed *observed;
     const struct pod_usage *usage;
     const struct pod_cause *cause;
+    int64_t frozen_us; /* how long it stood still, but for now */
 };
 
 struct pod {
@@ -300,6 +301,13 @@ bool pod_is_memory_bound(const struct pod *pod);
  * elsewhere repeats nothing.
  */
 bool pod_was_not_started(const struct pod *pod);
+/* A pod that its agent has made stand still, with its memory and cores: of the
+ * condition Frozen. Frozen_us: how long so far, that before now included.
+ */
+#define CONDITION_FROZEN "Frozen"
+bool pod_is_frozen(const struct pod *pod);
+int64_t pod_frozen_us(const struct pod *pod, int64_t now_us);
+
 const struct pod_condition *pod_find_condition(const struct pod *pod,
                                                const char *type);
 

@@ -246,6 +246,9 @@ static const struct field pod_status_fields[] = {
         HELP("What the process used, so far or in all.")),
     OBJECT("cause", pod_status, cause, pod_cause, OPTIONAL | KILN,
         HELP("Why it waits, or was ended: the one cause that matters.")),
+    INT64("frozenMicroseconds", pod_status, frozen_us, KILN,
+        HELP("How long it stood still before (kctl suspend), which is not "
+             "counted against its time limit.")),
 };
 RECORD(pod_status, pod_status, "io.k8s.api.core.v1.PodStatus",
        MESSAGE("phase conditions message reason hostIP podIP startTime "

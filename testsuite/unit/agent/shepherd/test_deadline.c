@@ -136,6 +136,56 @@ START_TEST(another_limit_takes_the_place_of_the_one_before)
 }
 END_TEST
 
+START_TEST(what_stands_still_comes_no_nearer_to_its_limit)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    d.warn_us = 10 * S;
+    deadline_freeze(&d, 120 * S);
+    deadline_freeze(&d, 130 * S);
+    ck_assert_int_eq(act(&d, 10000 * S, &warned, &done), DEADLINE_NEVER);
+    ck_assert_uint_eq(warned, 0);
+    ck_assert_int_eq(deadline_thaw(&d, 10020 * S), 9900 * S);
+    ck_assert_int_eq(deadline_thaw(&d, 10030 * S), 0);
+    ck_assert_int_eq(act(&d, 10030 * S, &warned, &done), 10050 * S);
+    ck_assert_int_eq(act(&d, 10050 * S, &warned, &done), 10060 * S);
+    ck_assert_int_eq(act(&d, 10060 * S, &warned, &done), 10090 * S);
+    ck_assert_uint_eq(warned, 1);
+    ck_assert_uint_eq(done, 1);
+}
+END_TEST
+
+START_TEST(a_limit_that_is_lowered_meanwhile_is_due_once_it_goes_on)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    deadline_freeze(&d, 120 * S);
+    deadline_set_limit(&d, 10 * S, 500 * S);
+    ck_assert_int_eq(act(&d, 500 * S, &warned, &done), DEADLINE_NEVER);
+    deadline_thaw(&d, 520 * S);
+    act(&d, 520 * S, &warned, &done);
+    ck_assert_uint_eq(done, 1);
+}
+END_TEST
+
+START_TEST(what_stands_still_is_deleted_all_the_same)
+{
+    struct deadline d = running;
+    unsigned warned = 0, done = 0;
+
+    d.limit_us = 60 * S;
+    deadline_freeze(&d, 110 * S);
+    d.delete_us = 120 * S;
+    d.delete_grace_us = 5 * S;
+    act(&d, 125 * S, &warned, &done);
+    ck_assert_uint_eq(done, 2);
+}
+END_TEST
+
 START_TEST(a_limit_that_has_passed_gives_its_grace_from_now_on)
 {
     struct deadline d = running;
@@ -160,4 +210,7 @@ SUITE("deadline",
       an_agent_that_comes_late_kills_what_is_overdue,
       a_deletion_without_grace_kills_at_once,
       another_limit_takes_the_place_of_the_one_before,
+      what_stands_still_comes_no_nearer_to_its_limit,
+      a_limit_that_is_lowered_meanwhile_is_due_once_it_goes_on,
+      what_stands_still_is_deleted_all_the_same,
       a_limit_that_has_passed_gives_its_grace_from_now_on)

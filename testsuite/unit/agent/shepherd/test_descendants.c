@@ -36,4 +36,31 @@ START_TEST(grandchildren_in_other_sessions_are_found)
 }
 END_TEST
 
-SUITE("descendants", grandchildren_in_other_sessions_are_found)
+START_TEST(a_parent_whose_child_is_stopped_in_vfork_counts_as_still)
+{
+    int status;
+    pid_t child;
+
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    child = fork();
+    if (child == 0) {
+        if (vfork() == 0) {
+            raise(SIGSTOP);
+            _exit(0);
+        }
+        _exit(0);
+    }
+    while (descendants_stop() > 0 || descendants_signal(0) < 2)
+        test_pod_pause(10);
+    ck_assert_int_eq(descendants_stop(), 0);
+    ck_assert_int_eq(waitpid(child, &status, WNOHANG), 0);
+
+    ck_assert_int_eq(descendants_signal(SIGCONT), 2);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+}
+END_TEST
+
+SUITE("descendants",
+      grandchildren_in_other_sessions_are_found,
+      a_parent_whose_child_is_stopped_in_vfork_counts_as_still)

@@ -59,6 +59,50 @@ START_TEST(a_running_shepherd_is_recognised_and_can_be_spoken_to)
 }
 END_TEST
 
+/* Without a cgroup, so by SIGSTOP. */
+START_TEST(a_job_stands_still_and_goes_on_and_ends_while_it_stands)
+{
+    struct test_pod p;
+    struct live_record *l = NULL;
+    CLEANUP_FREE char *ready = NULL;
+    struct exit_record *e;
+    int fd;
+
+    test_pod_init(&p);
+    ready = xasprintf("%s/ready", p.work_dir);
+    test_pod_shell(&p, "echo x > ready; while :; do sleep 0.01; done");
+    test_pod_start(&p);
+    test_pod_wait_for(ready);
+    for (int at = 0; at < 3; at++) {
+        bool still = at != 1;
+
+        while (l == NULL || (l->frozen_at_us != 0) != still) {
+            live_record_free(l);
+            l = NULL;
+            ck_assert_int_eq(live_record_read(p.run_dir, &l, NULL), 0);
+            CLEANUP_FREE char *boot = read_boot_id();
+            fd = live_record_open(l, boot);
+            ck_assert_int_ge(fd, 0);
+            ck_assert_int_eq(launch_set_frozen(fd, still, NULL), 0);
+            test_pod_pause(10);
+            close(fd);
+        }
+        ck_assert_int_eq(l->keeps_limit, LIVE_CAN_FREEZE);
+        ck_assert((l->frozen_us > 0) == (at > 0));
+    }
+    CLEANUP_FREE char *boot = read_boot_id();
+    fd = live_record_open(l, boot);
+    ck_assert_int_eq(launch_signal(fd, LAUNCH_ALL, SIGTERM, NULL), 0);
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->signal, SIGTERM);
+    exit_record_free(e);
+    close(fd);
+    live_record_free(l);
+    test_pod_fini(&p);
+}
+END_TEST
+
 START_TEST(a_recycled_pid_is_not_taken_for_a_shepherd)
 {
     CLEANUP_FREE char *boot = read_boot_id();
@@ -139,6 +183,7 @@ END_TEST
 
 SUITE("live_record",
       a_running_shepherd_is_recognised_and_can_be_spoken_to,
+      a_job_stands_still_and_goes_on_and_ends_while_it_stands,
       a_recycled_pid_is_not_taken_for_a_shepherd,
       the_start_time_is_read_past_a_strange_name,
       a_state_that_cannot_be_read_is_refused)
