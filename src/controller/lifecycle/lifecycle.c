@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/lifecycle.h"
 
+#include "controller/lifecycle/cronjob/cron_controller.h"
 #include "controller/lifecycle/disruption/disruption.h"
 #include "controller/lifecycle/gc/garbage_collector.h"
 #include "controller/lifecycle/gc/namespace_controller.h"
@@ -21,6 +22,7 @@ struct lifecycle {
     struct client *client;
     struct object_cache *cache;
     struct job_controller *jobs;
+    struct cron_controller *cron_jobs;
     struct node_health *nodes;
     struct retention *retention;
     struct namespace_controller *namespace_controller;
@@ -43,6 +45,8 @@ lifecycle_new(const struct lifecycle_settings *s)
     l->cache = object_cache_new(s->client);
     object_cache_ask_damaged(l->cache, s->is_damaged, s->damaged_context);
     l->jobs = job_controller_new(s->loop, s->client, l->cache, s->clock);
+    l->cron_jobs =
+        cron_controller_new(s->loop, s->client, l->cache, s->clock);
     l->nodes = node_health_new(&(struct node_health_settings){
         .loop = s->loop,
         .client = s->client,
@@ -100,6 +104,7 @@ lifecycle_free(struct lifecycle *l)
     namespace_controller_free(l->namespace_controller);
     retention_free(l->retention);
     node_health_free(l->nodes);
+    cron_controller_free(l->cron_jobs);
     job_controller_free(l->jobs);
     state_counts_free(l->counts);
     object_cache_free(l->cache);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/api/cron/cron_job.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -27,6 +28,15 @@ parse_uid(const char *text, uid_t *ret_uid)
     return true;
 }
 
+static const struct security_context *
+cron_job_context(const struct cron_job *cron_job)
+{
+    const struct pod_spec *spec =
+        cron_job->spec.job_template.spec.template_.spec;
+
+    return spec != NULL ? spec->security_context : NULL;
+}
+
 bool
 object_owner(const struct object *object, uid_t *ret_uid)
 {
@@ -43,6 +53,8 @@ object_owner(const struct object *object, uid_t *ret_uid)
     else if (object->kind == &job_kind
              && job_of(object)->spec.template_.spec != NULL)
         context = job_of(object)->spec.template_.spec->security_context;
+    else if (object->kind == &cron_job_kind)
+        context = cron_job_context(cron_job_of(object));
     if (context == NULL || context->run_as_user == NULL)
         return false;
     *ret_uid = (uid_t)*context->run_as_user;

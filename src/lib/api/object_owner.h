@@ -11,7 +11,7 @@
 
 struct object;
 
-/* Of pods, jobs, claims, and of the ConfigMaps, Leases and Events that users
+/* Of pods, jobs, CronJobs, claims, and of the ConfigMaps, Leases and Events that users
  * made. False: of no user.
  */
 bool object_owner(const struct object *object, uid_t *ret_uid);

@@ -18,6 +18,7 @@ const struct kind *const kinds[] = {
     &pod_template_kind,
     &resource_quota_kind,
     &events_event_kind,
+    &cron_job_kind,
     &job_kind,
     &pod_disruption_budget_kind,
     &storage_class_kind,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/cron/cron_job.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
@@ -117,11 +118,11 @@ entry_of(struct user_counts *counts, uid_t uid)
 }
 
 static int64_t
-content_bytes(const struct job *job)
+content_bytes(const struct job_spec *spec)
 {
     const struct job_blob *const blobs[] = {
-        job->spec.script,
-        job->spec.environment,
+        spec->script,
+        spec->environment,
     };
     int64_t bytes = 0;
 
@@ -192,7 +193,10 @@ user_counts_measure(const struct object *object,
     ret_count->bytes =
         (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
     if (object->kind == &job_kind)
-        ret_count->bytes += content_bytes(job_of(object));
+        ret_count->bytes += content_bytes(&job_of(object)->spec);
+    else if (object->kind == &cron_job_kind)
+        ret_count->bytes +=
+            content_bytes(&cron_job_of(object)->spec.job_template.spec);
     return true;
 }
 

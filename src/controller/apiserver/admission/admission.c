@@ -34,10 +34,13 @@ static const struct admission_rule {
     {"ListLengths", ANY_KIND, ON_CREATE | ON_UPDATE | KILN, list_lengths_admit},
     {"Owner", &pod_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"Owner", &job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
+    {"Owner", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, owner_admit},
     {"RootJobs", &pod_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
     {"RootJobs", &job_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
+    {"RootJobs", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, root_jobs_admit},
     {"Placing", &pod_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
     {"Placing", &job_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
+    {"Placing", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, placing_admit},
     {"JobName", ANY_KIND, ON_CREATE | KILN, job_name_admit},
     {"JobPod", &pod_kind, ON_CREATE | ON_UPDATE | KILN, job_pod_admit},
     {"MemberObject",
@@ -134,6 +137,7 @@ static const struct admission_rule {
      ON_CREATE | ON_UPDATE | KILN,
      default_partition_admit},
     {"JobContent", &job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
+    {"JobContent", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"SystemPriority",
      &job_kind,
      ON_CREATE | ON_UPDATE | KILN,
@@ -231,6 +235,8 @@ admission_pod_spec(const struct request *q, struct json *tree)
         return json_get(tree, "spec");
     if (q->route.kind == &job_kind)
         return json_get_path(tree, "spec.template.spec");
+    if (q->route.kind == &cron_job_kind)
+        return json_get_path(tree, "spec.jobTemplate.spec.template.spec");
     return NULL;
 }
 

@@ -84,12 +84,37 @@ generated_name(struct request *q, const char *prefix)
     return prefix;
 }
 
+/* Another user's CronJob whose Job of some minute has such a name. */
+static const struct object *
+find_recurring(struct request *q, const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    const struct object *cron_job;
+    uid_t uid;
+
+    if (dash == NULL || dash[1] == '\0'
+        || strspn(dash + 1, "0123456789") != strlen(dash + 1))
+        return NULL;
+    cron_job = store_find(
+        q->server->store,
+        STORE_PENDING,
+        &cron_job_kind,
+        q->route.namespace,
+        arena_printf(q->arena, "%.*s", (int)(dash - name), name));
+    return cron_job != NULL && object_owner(cron_job, &uid)
+                   && uid != q->principal->uid
+               ? cron_job
+               : NULL;
+}
+
 /* Another user's Job whose pod, or a claim of that, has such a name: who takes
  * the name first keeps the Job from ever having it.
  */
 static const struct object *
 find_derived_from(struct request *q, const char *name)
 {
+    if (q->route.kind == &job_kind)
+        return find_recurring(q, name);
     if (q->route.kind != &pod_kind
         && q->route.kind != &persistent_volume_claim_kind)
         return NULL;
@@ -125,8 +150,10 @@ check_derived(struct request *q, const char *name)
                     q->route.kind,
                     name,
                     "JobName: names that begin with '%s-' and a number belong "
-                    "to the pods of job '%s', another user's; choose another",
+                    "to the %s of %s '%s', another user's; choose another",
                     job->meta->name,
+                    job->kind == &job_kind ? "pods" : "jobs",
+                    job->kind->singular,
                     job->meta->name);
     return false;
 }

@@ -4,13 +4,16 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
+#include "lib/api/cron/cron_job.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/object_owner.h"
 #include "lib/auth/digest.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -100,20 +103,94 @@ read_content(struct request *q,
     return true;
 }
 
+/* Where the content stands: a CronJob keeps that of its Jobs. */
+static struct json *
+find_spec(const struct request *q, const struct json *tree)
+{
+    return json_get_path(
+        tree,
+        q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
+}
+
+/* What a CronJob keeps already, for a Job of the same user that it controls:
+ * such a Job names the digest alone.
+ */
+static const struct job_blob *
+find_kept(const struct request *q,
+          const struct json *tree,
+          const struct part *part)
+{
+    const struct json *owners = json_get_path(tree, "metadata.ownerReferences");
+    const struct object *object = NULL;
+    const struct job_spec *spec;
+    uid_t uid;
+
+    for (uint32_t i = 0; i < json_count(owners) && object == NULL; i++) {
+        const struct json *owner = json_at(owners, i);
+        const char *kind = json_get_text(owner, "kind");
+        const char *name = json_get_text(owner, "name");
+        const char *owner_uid = json_get_text(owner, "uid");
+
+        if (kind == NULL || name == NULL || owner_uid == NULL
+            || strcmp(kind, cron_job_kind.name) != 0
+            || !json_is_true(json_get(owner, "controller")))
+            continue;
+        object = store_find(q->server->store,
+                            STORE_PENDING,
+                            &cron_job_kind,
+                            q->route.namespace,
+                            name);
+        if (object != NULL && strcmp(object->meta->uid, owner_uid) != 0)
+            object = NULL;
+    }
+    if (object == NULL || !object_owner(object, &uid)
+        || (uid != q->principal->uid
+            && q->principal->type != PRINCIPAL_ADMINISTRATOR))
+        return NULL;
+    spec = &cron_job_of(object)->spec.job_template.spec;
+    return strcmp(part->field, "script") == 0 ? spec->script
+                                              : spec->environment;
+}
+
+/* True: the blob is one that is kept, and one more keeps it now. */
+static bool
+take_kept(const struct request *q,
+          const struct json *tree,
+          const struct part *part,
+          const struct json *blob,
+          struct content *ret_blob)
+{
+    const char *digest = json_get_text(blob, "digest");
+    const struct job_blob *kept;
+
+    if (q->route.kind != &job_kind || digest == NULL
+        || json_get(blob, "text") != NULL || json_get(blob, "data") != NULL)
+        return false;
+    kept = find_kept(q, tree, part);
+    if (kept == NULL || kept->digest == NULL
+        || strcmp(kept->digest, digest) != 0
+        || json_get_int(blob, "size", -1) != kept->size_bytes)
+        return false;
+    ret_blob->digest = arena_strdup(q->arena, digest);
+    ret_blob->bytes = NULL; /* the store has them */
+    ret_blob->length = (size_t)kept->size_bytes;
+    return true;
+}
+
 static bool
 take_out(struct request *q,
          struct json *tree,
          const struct part *part,
          struct content *ret_blob)
 {
-    struct json *spec = json_get(tree, "spec");
+    struct json *spec = find_spec(q, tree);
     struct json *blob = json_get(spec, part->field);
     struct digest digest;
     char hex[DIGEST_HEX_SIZE];
     const char *bytes;
     size_t length;
 
-    if (blob == NULL)
+    if (blob == NULL || take_kept(q, tree, part, blob, ret_blob))
         return true;
     if (!read_content(q, blob, &bytes, &length))
         return refuse(q,
@@ -149,10 +226,13 @@ keep(struct request *q,
      const struct part *part,
      const struct json *old_spec)
 {
-    struct json *spec = json_make_object(q->arena, tree, "spec");
+    struct json *spec = find_spec(q, tree);
     const struct json *old_blob = json_get(old_spec, part->field);
     const struct json *given = json_get(spec, part->field);
 
+    if (spec == NULL)
+        return old_blob == NULL
+               || refuse(q, tree, part->field, "the template is missing");
     if (given != NULL && (old_blob == NULL || !json_equals(given, old_blob)))
         return refuse(q,
                       tree,
@@ -171,7 +251,7 @@ content_admit(struct request *q,
     const struct json *old_spec = NULL;
 
     if (old_object != NULL)
-        old_spec = json_get(request_old_tree(q, old_object), "spec");
+        old_spec = find_spec(q, request_old_tree(q, old_object));
     for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
         if (old_object != NULL ? !keep(q, tree, &parts[i], old_spec)
                                : !take_out(q, tree, &parts[i], &q->contents[i]))

@@ -20,9 +20,11 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/http/render.h"
 #include "controller/apiserver/local/mailbox.h"
+#include "controller/apiserver/local/on_behalf.h"
 #include "controller/apiserver/request/accept.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/request.h"
@@ -34,6 +36,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/status.h"
+#include "lib/api/object_owner.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -69,6 +72,8 @@ struct call {
     void *context;
     const struct parameter *parameters;
     size_t n_parameters;
+    bool is_on_behalf; /* of the user of that uid */
+    uid_t uid;
     bool is_text; /* wanted as text */
     const char *accept;
     const char *text;
@@ -191,11 +196,22 @@ answered(struct request *q)
 }
 
 static void
+begin_call(struct request *q)
+{
+    struct call *call = q->context;
+
+    verbs_start(q, call->parameters, call->n_parameters);
+}
+
+static void
 start_call(void *arg)
 {
     struct call *call = arg;
 
-    verbs_start(call->q, call->parameters, call->n_parameters);
+    if (call->is_on_behalf && !call->q->server->policy->is_conformance)
+        on_behalf_start(call->q, call->uid, begin_call);
+    else
+        verbs_start(call->q, call->parameters, call->n_parameters);
 }
 
 static enum verb
@@ -301,6 +317,8 @@ copy_request(struct call *call, const struct client_request *request)
         q->route.subresource = subresource_parse(request->subresource);
     q->format = format_of(request->verb);
     q->body = request->body;
+    call->is_on_behalf = request->on_behalf_of != NULL
+                         && object_owner(request->on_behalf_of, &call->uid);
     q->submission_key = copy_text(q->arena, request->submission_key);
     start_query(&query, q->arena, request->query);
     add_parameter(&query, "labelSelector", request->label_selector);

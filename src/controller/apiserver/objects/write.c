@@ -9,6 +9,7 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/history/history.h"
 #include "controller/store/store.h"
+#include "lib/api/cron/cron_job.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
@@ -198,11 +199,11 @@ write_put_other(struct request *q,
 }
 
 static void
-release_content(struct store_txn *txn, const struct job *job)
+release_content(struct store_txn *txn, const struct job_spec *spec)
 {
     const struct job_blob *const blobs[] = {
-        job->spec.script,
-        job->spec.environment,
+        spec->script,
+        spec->environment,
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(blobs); i++)
@@ -220,7 +221,9 @@ write_remove(struct request *q,
     struct error err = {0};
 
     if (old_object->kind == &job_kind)
-        release_content(txn, job_of(old_object));
+        release_content(txn, &job_of(old_object)->spec);
+    if (old_object->kind == &cron_job_kind)
+        release_content(txn, &cron_job_of(old_object)->spec.job_template.spec);
     if (old_object->kind == &node_kind)
         node_record_leave(q, txn, old_object);
     history_note_removal(q->server->history, txn, old_object);

@@ -288,7 +288,7 @@ static const struct field job_spec_fields[] = {
         OPTIONAL | KILN,
         HELP("The jobs that it waits for before it has pods.")),
 };
-static RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
+RECORD(job_spec, job_spec, "io.k8s.api.batch.v1.JobSpec",
        MESSAGE("parallelism completions activeDeadlineSeconds selector "
                "manualSelector template backoffLimit ttlSecondsAfterFinished "
                "completionMode suspend podFailurePolicy backoffLimitPerIndex "

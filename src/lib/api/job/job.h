@@ -181,6 +181,7 @@ struct job {
 };
 
 extern const struct record job_record;
+extern const struct record job_spec_record;
 
 /* spec.managedBy of the jobs that are the job controller's, if it is set. */
 #define MANAGED_BY_KILN "kubernetes.io/job-controller"

@@ -211,7 +211,7 @@ check_selector(struct causes *c, const struct json *spec)
 }
 
 void
-job_spec_check(struct causes *c, const struct json *spec)
+job_template_spec_check(struct causes *c, const struct json *spec)
 {
     static const char *const counts[] = {
         "parallelism",
@@ -246,5 +246,11 @@ job_spec_check(struct causes *c, const struct json *spec)
     check_replacement(c, spec);
     pod_template_check(c, spec, "template");
     check_restart_policy(c, spec);
+}
+
+void
+job_spec_check(struct causes *c, const struct json *spec)
+{
+    job_template_spec_check(c, spec);
     check_selector(c, spec);
 }

@@ -14,6 +14,9 @@ struct json;
 
 void job_spec_check(struct causes *c, const struct json *spec);
 
+/* The same of what Jobs are made from, which has no selector yet. */
+void job_template_spec_check(struct causes *c, const struct json *spec);
+
 /* Parts of the spec that is given. */
 void job_failure_policy_check(struct causes *c, const struct json *spec);
 void job_success_policy_check(struct causes *c, const struct json *spec);

@@ -45,8 +45,8 @@ default_to(struct arena *arena,
         json_set(arena, spec, name, value);
 }
 
-static void
-set_policy_defaults(struct arena *arena, const struct json *spec)
+void
+job_policy_set_defaults(struct arena *arena, const struct json *spec)
 {
     struct json *rules = json_get_path(spec, "podFailurePolicy.rules");
 
@@ -99,7 +99,7 @@ job_set_defaults(struct arena *arena, struct json *job)
         spec,
         "podReplacementPolicy",
         json_string(arena, has_policy ? "Failed" : "TerminatingOrFailed"));
-    set_policy_defaults(arena, spec);
+    job_policy_set_defaults(arena, spec);
     pod_spec_set_defaults(arena, json_make_object(arena, template, "spec"));
 }
 
@@ -395,17 +395,22 @@ job_validate_status(struct causes *c,
 }
 
 void
-job_redact(struct arena *arena, struct json *job)
+job_spec_redact(struct arena *arena, struct json *spec)
 {
-    struct json *spec = json_get(job, "spec");
-    struct json *run = json_get_path(job, "status.lastRun");
-
-    meta_redact(arena, job);
     if (json_is(spec, JSON_OBJECT)) {
         json_remove(spec, "script");
         json_remove(spec, "environment");
     }
     pod_template_redact(arena, json_get(spec, "template"));
+}
+
+void
+job_redact(struct arena *arena, struct json *job)
+{
+    struct json *run = json_get_path(job, "status.lastRun");
+
+    meta_redact(arena, job);
+    job_spec_redact(arena, json_get(job, "spec"));
     /* The agent names the paths in it that it could not open. */
     if (run != NULL)
         json_remove(run, "message");

@@ -14,6 +14,10 @@ void job_prepare(struct arena *arena, struct json *job, const struct json *old);
 void
 job_validate(struct causes *c, const struct json *job, const struct json *old);
 void job_warn(struct causes *c, const struct json *job, const struct json *old);
+/* Parts of a spec, a Job's or its template's. */
+void job_policy_set_defaults(struct arena *arena, const struct json *spec);
+void job_spec_redact(struct arena *arena, struct json *spec);
+
 void job_redact(struct arena *arena, struct json *job);
 void job_validate_status(struct causes *c,
                          const struct json *job,

@@ -154,6 +154,7 @@ extern const unsigned n_measured_kinds;
 
 /* The kinds that Kiln's own code names. */
 extern const struct kind config_map_kind;
+extern const struct kind cron_job_kind;
 extern const struct kind event_kind;
 extern const struct kind events_event_kind;
 extern const struct kind job_kind;

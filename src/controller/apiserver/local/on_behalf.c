@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/local/on_behalf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/auth/identity.h"
+#include "lib/auth/user.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/loop/workers.h"
+
+struct errand {
+    struct request *q;
+    uid_t uid;
+    const struct user *user;
+    void (*begin)(struct request *q);
+};
+
+/* On a worker. */
+static void
+look_up(void *arg)
+{
+    struct errand *errand = arg;
+
+    errand->user = user_lookup(errand->uid, (gid_t)-1);
+}
+
+/* The groups and the name are copied: the request outlives the look-up. */
+static void
+become(struct request *q, const struct user *u)
+{
+    struct principal *principal = arena_alloc(q->arena, sizeof(*principal));
+    const struct identity identity = {
+        .uid = u->uid,
+        .gid = u->gid,
+        .proof = IDENTITY_LOCAL,
+        .user = u,
+    };
+
+    principal_of_identity(&identity, q->server->policy, principal);
+    principal->name = arena_strdup(q->arena, u->name);
+    principal->groups =
+        arena_memdup(q->arena, u->groups, u->n_groups * sizeof(u->groups[0]));
+    q->principal = principal;
+}
+
+static void
+looked_up(void *arg)
+{
+    struct errand *errand = arg;
+    struct request *q = errand->q;
+    const struct user *u = errand->user;
+    void (*begin)(struct request *) = errand->begin;
+    bool is_granted = u->is_known;
+
+    if (is_granted)
+        become(q, u);
+    else
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 403,
+                       .reason = "Forbidden",
+                       .message = arena_printf(
+                           q->arena,
+                           "the owner, uid %u, is not known to this system "
+                           "any more: nothing is made in that name",
+                           (unsigned)errand->uid),
+                   });
+    user_unref(u);
+    free(errand);
+    if (is_granted && user_limits_take_request(q))
+        begin(q);
+    else
+        request_finish(q);
+}
+
+void
+on_behalf_start(struct request *q, uid_t uid, void (*begin)(struct request *q))
+{
+    struct errand *errand = xnew(struct errand);
+
+    errand->q = q;
+    errand->uid = uid;
+    errand->begin = begin;
+    workers_submit(q->server->workers,
+                   q->server->loop,
+                   look_up,
+                   looked_up,
+                   errand);
+}

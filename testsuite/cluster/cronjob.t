@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A CronJob makes one Job for each time that is due, as its owner and by the
+# rules that bind its owner at that moment, whatever is restarted in between.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_user kilntest2 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+
+# make NAME USER [JSON FIELDS]: a CronJob of every minute.
+make() {
+    jq -n --arg name "$1" "{apiVersion: \"batch/v1\", kind: \"CronJob\",
+        metadata: {name: \$name}, spec: ({schedule: \"* * * * *\",
+        jobTemplate: {metadata: {labels: {of: \$name}}, spec: {backoffLimit: 0,
+        template: {spec: {restartPolicy: \"Never\", containers: [{name: \"c\",
+        image: \"host\", command: [\"/bin/sh\", \"-c\", \"id -u\"]}]}}}}}
+        + {${3:-}})}" >"$cluster/$1.json"
+    as "$2" kctl create -f - <"$cluster/$1.json"
+}
+# due NAME: as if the last Job had been made long ago.
+due() {
+    api root PATCH "/apis/batch/v1/namespaces/${2:-default}/cronjobs/$1/status" \
+        '{"status":{"lastScheduleTime":"2026-01-01T00:00:00Z"}}' "$merge" |
+        grep -q '^200'
+}
+jobs_of() { root get jobs -l "of=$1" -o json | jq -r ".items[] | $2"; }
+has_jobs() { [ "$(jobs_of "$1" .metadata.name | wc -l)" -ge "$2" ]; }
+
+ok "a user makes a CronJob" make mine kilntest1
+like "it is shown as kubectl shows it" \
+    "$(as kilntest1 kctl get cronjobs | tr -s ' ')" \
+    '^NAME SCHEDULE TIMEZONE SUSPEND ACTIVE LAST SCHEDULE AGE
+mine \* \* \* \* \* <none> False 0 <none> '
+ok "its last Job was long ago" due mine
+ok "a Job is made that was due" wait_for 20 has_jobs mine 1
+job=$(jobs_of mine .metadata.name | head -n 1)
+like "its name is the CronJob's and minutes" "$job" '^mine-[0-9]{8}$'
+is "it is the owner's" "$(jobs_of mine '.metadata.annotations["kiln.hpc/user"] +
+    " " + (.spec.template.spec.securityContext.runAsUser | tostring)' |
+    head -n 1)" "kilntest1 $(id -u kilntest1)"
+ended() { [ "$(jobs_of mine .status.state | head -n 1)" = Completed ]; }
+ok "it runs" wait_for 20 ended
+in_history() { as kilntest1 kctl history | grep -q Completed; }
+ok "it has a row of history" wait_for 20 in_history
+told() { [ "$(root get cronjob mine -o json |
+    jq -r '.status.lastSuccessfulTime != null')" = true ]; }
+ok "the CronJob tells of its success" wait_for 20 told
+
+# Others.
+one=/apis/batch/v1/namespaces/default/cronjobs/mine
+forbidden "another user cannot change it" \
+    kilntest2 PATCH "$one" '{"spec":{"suspend":true}}' "$merge"
+not_ok "nor delete it" as kilntest2 kctl delete cronjob mine
+not_ok "nor have its Jobs' names" as kilntest2 kctl create -f - <<EOF
+$(jq '.metadata.name = "mine-99999999" | .kind = "Job" |
+    .spec = .spec.jobTemplate.spec' "$cluster/mine.json")
+EOF
+not_ok "nor make one that runs as somebody else" \
+    make other kilntest2 "jobTemplate: {spec: {template: {spec: {
+        securityContext: {runAsUser: $(id -u kilntest1)}, restartPolicy:
+        \"Never\", containers: [{name: \"c\", image: \"host\"}]}}}}"
+like "what it runs is its owner's to read" \
+    "$(as kilntest2 kctl get cronjob mine -o json)" '"schedule"'
+unlike "and nobody else's" \
+    "$(as kilntest2 kctl get cronjob mine -o json)" 'id -u'
+
+# A right that its owner has lost.
+root create -f - >/dev/null <<EOF
+{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"lab",
+ "annotations":{"kiln.hpc/members":"kilntest1"}}}
+EOF
+jq '.metadata.name = "lost" | .spec.suspend = true' "$cluster/mine.json" \
+    >"$cluster/lost.json"
+in_lab() { as kilntest1 kctl -n lab create -f - <"$cluster/lost.json"; }
+ok "a member of a namespace makes one there" wait_for 10 in_lab
+root annotate namespace lab kiln.hpc/members=kilntest2 --overwrite >/dev/null
+due lost lab
+api root PATCH /apis/batch/v1/namespaces/lab/cronjobs/lost \
+    '{"spec":{"suspend":false}}' "$merge" >/dev/null
+refused() { root -n lab get events -o json |
+    jq -r '.items[] | select(.reason == "FailedCreate") | .message' |
+    grep -q 'do not belong to the namespace'; }
+ok "when no member any more, nothing is made, and an event says why" \
+    wait_for 20 refused
+is "no Job is there" "$(root -n lab get jobs -o name)" ""
+
+# The controller dies; nothing is made twice, what was missed is made once.
+due mine
+signal KILL controller
+await_end controller
+cluster_controller --socket "$cluster/socket"
+count=$(jobs_of mine .metadata.name | sort | uniq -d | wc -l)
+is "no minute has two Jobs" "$count" 0
+ok "the user deletes it" as kilntest1 kctl delete cronjob mine
+gone() { [ -z "$(jobs_of mine .metadata.name)" ]; }
+ok "its Jobs go with it" wait_for 20 gone
+finish
