@@ -78,6 +78,26 @@ like "what it runs is its owner's to read" \
 unlike "and nobody else's" \
     "$(as kilntest2 kctl get cronjob mine -o json)" 'id -u'
 
+# ksub --cron: script and environment are kept, and each run is a job.
+cat >"$cluster/home/kilntest1/nightly.sh" <<'EOF'
+#!/bin/sh
+echo "$GREETING from $KILN_JOB_ID"
+EOF
+name=$(as kilntest1 env GREETING=hello ksub --cron '* * * * *' --parsable \
+    -o "$cluster/home/kilntest1/out" nightly.sh)
+like "ksub --cron tells its name" "$name" '^nightly-[a-z]+$'
+like "what is no schedule is told" \
+    "$(as kilntest1 ksub --cron '61 * * * *' nightly.sh 2>&1)" \
+    "above maximum.*|is no schedule"
+like "a job that is refused now is not submitted" \
+    "$(as kilntest1 ksub --cron @daily -p nowhere nightly.sh 2>&1)" nowhere
+is "so there are two" "$(as kilntest1 kctl get cronjobs -o name | wc -l)" 2
+ok "it is due" due "$name"
+greets() { grep -q '^hello from [0-9]' "$cluster/home/kilntest1/out"; }
+ok "it runs its script in its environment" wait_for 20 greets
+like "the job is one of kctl's" "$(as kilntest1 kctl jobs --all 2>&1; as kilntest1 kctl history)" nightly
+ok "it is deleted" as kilntest1 kctl delete cronjob "$name"
+
 # A right that its owner has lost.
 root create -f - >/dev/null <<EOF
 {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"lab",

@@ -14,6 +14,7 @@
 #include "cli/ksub/warning_signal.h"
 #include "cli/values/begin_time.h"
 #include "cli/values/memory_size.h"
+#include "lib/api/cron/cron_schedule.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -107,6 +108,27 @@ set_dependency(const struct option_spec *option,
 {
     (void)option;
     return submission_set_dependency(target, value, err);
+}
+
+static int
+set_cron(const struct option_spec *option,
+         const char *value,
+         void *target,
+         struct error *err)
+{
+    struct submission *s = target;
+    struct cron_schedule schedule;
+    int r = cron_schedule_parse(value, &schedule, err);
+
+    (void)option;
+    if (r < 0)
+        return error_wrap(err,
+                          r,
+                          "'%s' is no schedule such as '0 3 * * *' (minute, "
+                          "hour, day, month, weekday) or @daily",
+                          value);
+    s->cron = value;
+    return 0;
 }
 
 static int
@@ -426,6 +448,12 @@ static const struct option_spec rows[] = {
      .min = 1,
      .max = MOST_CPUS,
      PLACE(cpus_per_task)},
+    {.name = "cron",
+     .argument = "SCHEDULE",
+     .help = "submit it again and again: '0 3 * * *' (minute, hour, day, "
+             "month, weekday), @daily, @hourly",
+     .type = OPTION_CALL,
+     .set = set_cron},
     {.name = "dependency",
      .letter = 'd',
      .argument = "LIST",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/connect/connection.h"
+#include "cli/ksub/cron_submit.h"
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
 #include "cli/ksub/submission.h"
@@ -78,6 +79,7 @@ print_given(const struct object *job)
 static int
 submit(const struct submission *s,
        const struct json *manifest,
+       struct arena *arena,
        int *ret_status,
        struct error *err)
 {
@@ -86,13 +88,14 @@ submit(const struct submission *s,
     struct job_submit request = {
         .namespace = manifest_namespace(s),
         .job = manifest,
-        .dry_run = s->test_only,
+        .dry_run = s->test_only || s->cron != NULL,
         .patience_ms = PATIENCE_MS,
     };
     int r = connection_open(s->server,
                             NULL,
-                            s->wait || s->test_only ? CONNECTION_OFTEN
-                                                    : CONNECTION_ONCE,
+                            s->wait || s->test_only || s->cron != NULL
+                                ? CONNECTION_OFTEN
+                                : CONNECTION_ONCE,
                             &connection,
                             err);
 
@@ -112,6 +115,11 @@ submit(const struct submission *s,
             given.time_limit_s = *spec->active_deadline_seconds;
         return test_only_print(&given, request.client, manifest, err);
     }
+    if (s->cron != NULL)
+        return cron_submit_run(s,
+                               request.client,
+                               cron_submit_manifest(s, manifest, arena),
+                               err);
     print_id(s, job);
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }
@@ -194,10 +202,12 @@ main(int argc, char **argv)
     manifest = manifest_make(&input.submission, &input.script, arena, &err);
     if (manifest == NULL)
         return end_misused(err.code, &err);
+    if (input.submission.dry_run && input.submission.cron != NULL)
+        manifest = cron_submit_manifest(&input.submission, manifest, arena);
     if (input.submission.dry_run)
         r = print_manifest(&input.submission, manifest);
     else
-        r = submit(&input.submission, manifest, &status, &err);
+        r = submit(&input.submission, manifest, arena, &status, &err);
     if (r < 0 || status == 0)
         return (int)program_end("ksub", r, &err);
     return status;

@@ -529,6 +529,20 @@ check_warning(const struct submission *s, struct error *err)
     return 0;
 }
 
+static int
+check_recurrence(const struct submission *s, struct error *err)
+{
+    const char *other = s->wait ? "--wait" : s->hold ? "--hold" : "--begin";
+
+    if (s->cron == NULL || (s->begin_at_us == 0 && !s->wait && !s->hold))
+        return 0;
+    return error_set(err,
+                     -EINVAL,
+                     "%s is for one job, and --cron says when each of many "
+                     "begins: leave one of both out",
+                     other);
+}
+
 struct json *
 manifest_make(const struct submission *s,
               const struct strbuf *script,
@@ -538,7 +552,7 @@ manifest_make(const struct submission *s,
     struct json *job = json_object(arena);
 
     if (check_texts(s, err) < 0 || check_sums(s, err) < 0
-        || check_warning(s, err) < 0)
+        || check_warning(s, err) < 0 || check_recurrence(s, err) < 0)
         return NULL;
     json_set_string(arena, job, "apiVersion", "batch/v1");
     json_set_string(arena, job, "kind", "Job");

@@ -90,6 +90,7 @@ struct submission {
 
     /* When, and what happens then */
     bool hold;
+    const char *cron; /* a schedule: again and again; or NULL */
     int64_t begin_at_us;
     bool requeue;
     int64_t fence_after_s; /* 0: never */

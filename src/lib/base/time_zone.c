@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ struct change_rule {
     int64_t time_s; /* of that day */
 };
 
-/* What holds behind the last change of the file. */
+/* It holds behind the last change of the file. */
 struct zone_rule {
     bool is_there;
     bool has_summer;
@@ -397,8 +398,8 @@ is_part(const char *part, size_t length)
            && !(length == 2 && part[0] == '.' && part[1] == '.');
 }
 
-bool
-time_zone_is_name(const char *name)
+static bool
+is_name(const char *name)
 {
     for (;;) {
         size_t length = strcspn(name, "/");
@@ -427,7 +428,7 @@ is_utc(const char *name)
     return strcmp(name, "UTC") == 0 || strcmp(name, "Etc/UTC") == 0;
 }
 
-/* What TZ names, as the C library reads it, but for rules in it: ":Area/Place"
+/* The file that TZ names, as the C library reads it, but for rules in it: ":Area/Place"
  * and paths.
  */
 static char *
@@ -441,7 +442,7 @@ own_path(void)
         tz++;
     if (tz[0] == '/')
         return xstrdup(tz);
-    return xasprintf(DATABASE "%s", time_zone_is_name(tz) ? tz : "UTC");
+    return xasprintf(DATABASE "%s", is_name(tz) ? tz : "UTC");
 }
 
 int
@@ -453,7 +454,7 @@ time_zone_open(const char *name, struct time_zone **ret_zone, struct error *err)
     size_t length = 0;
     int r;
 
-    if (name != NULL && !time_zone_is_name(name))
+    if (name != NULL && !is_name(name))
         return error_set(err, -ENOENT, "unknown time zone %s", name);
     path = name != NULL ? xasprintf(DATABASE "%s", name) : own_path();
     z = xnew(struct time_zone);

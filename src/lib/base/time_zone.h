@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -18,16 +17,14 @@ struct error;
 struct time_zone;
 
 /* Life. Open reads a file: "Europe/Berlin"; NULL: the machine's own zone, which
- * is UTC where it has none. -ENOENT when there is no such zone.
+ * is UTC where it has none. -ENOENT when there is no such zone, or the name
+ * leads out of the database.
  */
 void time_zone_free(struct time_zone *z);
 int time_zone_open(const char *name,
                    struct time_zone **ret_zone,
                    struct error *err);
 DEFINE_CLEANUP(struct time_zone, time_zone_free)
-
-/* Whether a name is one of the database's form; no path leads out of it. */
-bool time_zone_is_name(const char *name);
 
 /* Seconds east of UTC at that time. A NULL zone is UTC. */
 int64_t time_zone_offset_s(const struct time_zone *z, int64_t at_s);

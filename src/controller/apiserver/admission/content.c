@@ -112,7 +112,7 @@ find_spec(const struct request *q, const struct json *tree)
         q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
 }
 
-/* What a CronJob keeps already, for a Job of the same user that it controls:
+/* The content that a CronJob keeps already, for a Job of the same user that it controls:
  * such a Job names the digest alone.
  */
 static const struct job_blob *

@@ -15,7 +15,7 @@
 #include "lib/base/arena.h"
 #include "lib/loop/workers.h"
 
-struct errand {
+struct look_up {
     struct request *q;
     uid_t uid;
     const struct user *user;
@@ -26,9 +26,9 @@ struct errand {
 static void
 look_up(void *arg)
 {
-    struct errand *errand = arg;
+    struct look_up *l = arg;
 
-    errand->user = user_lookup(errand->uid, (gid_t)-1);
+    l->user = user_lookup(l->uid, (gid_t)-1);
 }
 
 /* The groups and the name are copied: the request outlives the look-up. */
@@ -53,10 +53,10 @@ become(struct request *q, const struct user *u)
 static void
 looked_up(void *arg)
 {
-    struct errand *errand = arg;
-    struct request *q = errand->q;
-    const struct user *u = errand->user;
-    void (*begin)(struct request *) = errand->begin;
+    struct look_up *l = arg;
+    struct request *q = l->q;
+    const struct user *u = l->user;
+    void (*begin)(struct request *) = l->begin;
     bool is_granted = u->is_known;
 
     if (is_granted)
@@ -70,10 +70,10 @@ looked_up(void *arg)
                            q->arena,
                            "the owner, uid %u, is not known to this system "
                            "any more: nothing is made in that name",
-                           (unsigned)errand->uid),
+                           (unsigned)l->uid),
                    });
     user_unref(u);
-    free(errand);
+    free(l);
     if (is_granted && user_limits_take_request(q))
         begin(q);
     else
@@ -83,14 +83,10 @@ looked_up(void *arg)
 void
 on_behalf_start(struct request *q, uid_t uid, void (*begin)(struct request *q))
 {
-    struct errand *errand = xnew(struct errand);
+    struct look_up *l = xnew(struct look_up);
 
-    errand->q = q;
-    errand->uid = uid;
-    errand->begin = begin;
-    workers_submit(q->server->workers,
-                   q->server->loop,
-                   look_up,
-                   looked_up,
-                   errand);
+    l->q = q;
+    l->uid = uid;
+    l->begin = begin;
+    workers_submit(q->server->workers, q->server->loop, look_up, looked_up, l);
 }

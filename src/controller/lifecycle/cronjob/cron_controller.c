@@ -34,7 +34,7 @@
 #define CHECK_CLOCK_MS 5000
 #define CLOCK_JUMP_US  (2 * SECOND_US)
 
-/* What is known of a CronJob beyond its object, by its uid. */
+/* Facts of a CronJob beyond its object, by its uid. */
 struct memory {
     struct object_map *jobs; /* that it controls */
     int64_t last_s;          /* a Job was made for that time */

@@ -38,7 +38,7 @@ struct cron_job {
 
 extern const struct record cron_job_record;
 
-/* What its Jobs say of when they were due, in the schedule's zone. */
+/* Its Jobs tell here when they were due, in the schedule's zone. */
 #define ANNOTATION_SCHEDULED "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 const struct cron_job *cron_job_of(const struct object *object);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/cron_submit.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ksub/manifest.h"
+#include "cli/ksub/submission.h"
+#include "cli/print/local_time.h"
+#include "lib/api/cron/cron_schedule.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/random.h"
+#include "lib/base/time_zone.h"
+#include "lib/client/client.h"
+#include "lib/client/sync_call.h"
+#include "lib/json/json.h"
+
+#define BASE_MAX  40
+#define N_RANDOM  6
+#define SECOND_US INT64_C(1000000)
+
+/* "backup-bxkqtz": the job's name as a DNS label has it. Letters alone, since
+ * "job-7" is the job of that number.
+ */
+static const char *
+make_name(const struct submission *s, struct arena *arena)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz";
+    const char *from = submission_name(s);
+    unsigned char bytes[N_RANDOM];
+    char base[BASE_MAX + 1];
+    char suffix[N_RANDOM + 1] = "";
+    size_t length = 0;
+
+    for (; *from != '\0' && *from != '.' && length < BASE_MAX; from++) {
+        int c = tolower((unsigned char)*from);
+
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9' && length > 0))
+            base[length++] = (char)c;
+        else if (length > 0 && base[length - 1] != '-')
+            base[length++] = '-';
+    }
+    while (length > 0 && base[length - 1] == '-')
+        length--;
+    base[length] = '\0';
+    random_bytes(bytes, sizeof(bytes));
+    for (unsigned i = 0; i < N_RANDOM; i++)
+        suffix[i] = letters[bytes[i] % (sizeof(letters) - 1)];
+    return arena_printf(arena,
+                        "%s%s-%s",
+                        strncmp(base, "job-", 4) == 0 || length == 0 ? "cron-"
+                                                                     : "",
+                        length > 0 ? base : "job",
+                        suffix);
+}
+
+/* The name of this machine's zone, or NULL where it has none: by TZ, or by the
+ * file that /etc/localtime leads to.
+ */
+static const char *
+find_zone(struct arena *arena)
+{
+    static const char folder[] = "/zoneinfo/";
+    const char *name = getenv("TZ");
+    CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
+    char path[512];
+    ssize_t length;
+
+    if (name != NULL && name[0] == ':')
+        name++;
+    if (name == NULL) {
+        length = readlink("/etc/localtime", path, sizeof(path) - 1);
+        if (length < 0)
+            return NULL;
+        path[length] = '\0';
+        name = strstr(path, folder);
+        if (name == NULL)
+            return NULL;
+        name += sizeof(folder) - 1;
+    }
+    return name[0] != '\0' && time_zone_open(name, &zone, NULL) == 0
+               ? arena_strdup(arena, name)
+               : NULL;
+}
+
+struct json *
+cron_submit_manifest(const struct submission *s,
+                     const struct json *job,
+                     struct arena *arena)
+{
+    struct json *cron_job = json_object(arena);
+    struct json *meta = json_make_object(arena, cron_job, "metadata");
+    struct json *spec = json_make_object(arena, cron_job, "spec");
+    struct json *template = json_object(arena);
+    struct json *annotations =
+        json_dup(arena, json_get_path(job, "metadata.annotations"));
+    const char *zone = find_zone(arena);
+
+    json_set_string(arena, cron_job, "apiVersion", cron_job_kind.api_version);
+    json_set_string(arena, cron_job, "kind", cron_job_kind.name);
+    json_set_string(arena, meta, "name", make_name(s, arena));
+    json_set_string(arena, meta, "namespace", manifest_namespace(s));
+    json_set_string(arena,
+                    json_make_object(arena, meta, "annotations"),
+                    ANNOTATION_JOB_NAME,
+                    submission_name(s));
+    json_set_string(arena, spec, "schedule", s->cron);
+    if (zone != NULL)
+        json_set_string(arena, spec, "timeZone", zone);
+    json_set_string(arena, spec, "concurrencyPolicy", "Forbid");
+    json_set(arena,
+             json_make_object(arena, template, "metadata"),
+             "annotations",
+             annotations);
+    json_set(arena, template, "spec", json_dup(arena, json_get(job, "spec")));
+    json_set(arena, spec, "jobTemplate", template);
+    return cron_job;
+}
+
+static void
+print_times(const struct submission *s, const char *name, const char *zone_name)
+{
+    CLEANUP(time_zone_freep) struct time_zone *zone = NULL;
+    struct cron_schedule schedule;
+    char next[LOCAL_TIME_SIZE] = "never";
+    int64_t next_s = 0;
+
+    if (zone_name != NULL && time_zone_open(zone_name, &zone, NULL) == 0
+        && cron_schedule_parse(s->cron, &schedule, NULL) == 0)
+        next_s = cron_schedule_next_s(&schedule,
+                                      zone,
+                                      clock_real_us(&clock_system) / SECOND_US);
+    if (next_s != 0)
+        local_time_format(next_s * SECOND_US, next);
+    if (zone_name != NULL)
+        printf("Submitted recurring job %s, next at %s (%s)\n",
+               name,
+               next,
+               zone_name);
+    else
+        printf("Submitted recurring job %s, by the controller's clock\n", name);
+    printf("'kctl delete cronjob %s' ends it\n", name);
+}
+
+int
+cron_submit_run(const struct submission *s,
+                struct client *client,
+                const struct json *manifest,
+                struct error *err)
+{
+    struct arena *arena = arena_new(0);
+    CLEANUP_SYNC_CALL struct sync_call call = {0};
+    const char *name = json_path_text(manifest, "metadata.name");
+    const struct client_request request = {
+        .verb = CLIENT_CREATE,
+        .kind = &cron_job_kind,
+        .namespace = manifest_namespace(s),
+        .body = json_dup(arena, manifest),
+        .query = "fieldValidation=Strict",
+    };
+    int r = sync_call_run(client, arena, &request, &call, err);
+
+    if (r < 0 && call.code == 0)
+        return error_wrap(err,
+                          r,
+                          "no answer came, and it may have been submitted "
+                          "('kctl get cronjob %s' tells)",
+                          name);
+    if (r < 0)
+        return r;
+    if (s->parsable)
+        printf("%s\n", name);
+    else
+        print_times(s, name, json_path_text(manifest, "spec.timeZone"));
+    fflush(stdout);
+    return 0;
+}
