@@ -298,10 +298,10 @@ check_size(struct http_exchange *v)
 {
     /* A Job brings its script, and the rest of it is measured once it is read.
      */
-    bool brings_content = (v->q->route.kind == &job_kind
-                           || v->q->route.kind == &cron_job_kind)
-                          && v->q->route.verb == VERB_CREATE
-                          && !v->server->policy->is_conformance;
+    bool brings_content =
+        (v->q->route.kind == &job_kind || v->q->route.kind == &cron_job_kind)
+        && v->q->route.verb == VERB_CREATE
+        && !v->server->policy->is_conformance;
 
     if (v->q->length <= BODY_LIMIT || brings_content)
         return true;

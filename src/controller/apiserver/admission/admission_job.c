@@ -95,12 +95,12 @@ find_recurring(struct request *q, const char *name)
     if (dash == NULL || dash[1] == '\0'
         || strspn(dash + 1, "0123456789") != strlen(dash + 1))
         return NULL;
-    cron_job = store_find(
-        q->server->store,
-        STORE_PENDING,
-        &cron_job_kind,
-        q->route.namespace,
-        arena_printf(q->arena, "%.*s", (int)(dash - name), name));
+    cron_job =
+        store_find(q->server->store,
+                   STORE_PENDING,
+                   &cron_job_kind,
+                   q->route.namespace,
+                   arena_printf(q->arena, "%.*s", (int)(dash - name), name));
     return cron_job != NULL && object_owner(cron_job, &uid)
                    && uid != q->principal->uid
                ? cron_job
