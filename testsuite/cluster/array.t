@@ -80,6 +80,18 @@ id=$(submit -a 1-4%1 --wrap 'exec sleep 1000')
 ok "as many run as the throttle lets" wait_for 20 runs "$id" '1'
 like "it changes" "$(user update "$id" throttle=3)" "job/$id updated"
 ok "while it runs" wait_for 20 runs "$id" '1 2 3'
+user hold "${id}_4" >/dev/null
+is "tasks that run have a line each, and those that wait one" \
+    "$(user jobs --state Running,Held,Pending --no-headers \
+        -o id,state,node,reason | sed 's/^ *//; s/ *$//; s/  */ /g')" \
+    "${id}_1 Running n1
+${id}_2 Running n1
+${id}_3 Running n1
+${id}_4 Held held"
+user release "${id}_4" >/dev/null
+like "why they wait is told" "$(user jobs -o id,state,reason)" \
+    "${id}_4 *Pending *throttle of 3 tasks"
+like "an object is one row for others" "$(user get jobs)" "^${id}_4 "
 like "a task that it does not have is refused" \
     "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
 like "and a task of what is no array" \

@@ -252,10 +252,11 @@ time_of(const char *text)
 }
 
 static struct job_row
-read_row(const struct job_list *list, const struct json *row)
+read_row(const struct job_list *list,
+         const struct json *cells,
+         const struct json *object)
 {
-    const struct json *cells = json_get(row, "cells");
-    const struct json *object = json_get(row, "object");
+    const char *id = text_of(list, cells, "id");
     const struct json *annotations =
         json_get_path(object, "metadata.annotations");
     const char *name = json_get_text(annotations, ANNOTATION_JOB_NAME);
@@ -265,7 +266,9 @@ read_row(const struct job_list *list, const struct json *row)
     if (name == NULL)
         name = text_of(list, cells, "name");
     return (struct job_row){
-        .id = strtoll(text_of(list, cells, "id"), NULL, 10),
+        .id = strtoll(id, NULL, 10),
+        .tasks = strchr(id, '_') != NULL ? id : NULL,
+        .first_task = -1,
         .submitted_at_us =
             time_of(json_path_text(object, "metadata.creationTimestamp")),
         .ended_at_us = time_of(text_of(list, cells, "ended")),
@@ -278,9 +281,34 @@ read_row(const struct job_list *list, const struct json *row)
     };
 }
 
+static void
+add_row(struct job_list *list,
+        const struct job_row *row,
+        job_row_fn *is_wanted,
+        void *context)
+{
+    if (!is_wanted(row, context))
+        return;
+    xgrow(list->rows, list->count, list->capacity);
+    list->rows[list->count++] = *row;
+}
+
+/* "1042_7", "1042_[7,9]" */
+static int64_t
+first_task_of(const char *tasks)
+{
+    const char *at = tasks != NULL ? strpbrk(tasks, "_") : NULL;
+
+    if (at == NULL)
+        return 0;
+    at += 1 + (at[1] == '[');
+    return strtoll(at, NULL, 10);
+}
+
 void
 job_list_add(struct job_list *list,
              const struct json *table,
+             bool by_objects,
              job_row_fn *is_wanted,
              void *context)
 {
@@ -292,12 +320,18 @@ job_list_add(struct job_list *list,
          i++)
         list->cells[i] = find_cell(definitions, columns[i].cell);
     for (uint32_t i = 0; i < json_count(rows); i++) {
-        const struct job_row row = read_row(list, json_at(rows, i));
+        const struct json *object = json_get(json_at(rows, i), "object");
+        const struct json *tasks = json_get(json_at(rows, i), "tasks");
+        struct job_row row =
+            read_row(list, json_get(json_at(rows, i), "cells"), object);
 
-        if (!is_wanted(&row, context))
-            continue;
-        xgrow(list->rows, list->count, list->capacity);
-        list->rows[list->count++] = row;
+        if (by_objects || json_count(tasks) == 0 || row.tasks != NULL)
+            add_row(list, &row, is_wanted, context);
+        for (uint32_t t = 0; !by_objects && t < json_count(tasks); t++) {
+            row = read_row(list, json_get(json_at(tasks, t), "cells"), object);
+            row.first_task = first_task_of(row.tasks);
+            add_row(list, &row, is_wanted, context);
+        }
     }
 }
 
@@ -312,6 +346,8 @@ compare(const void *a, const void *b)
         return x->submitted_at_us < y->submitted_at_us ? -1 : 1;
     if (x->id != y->id)
         return x->id < y->id ? -1 : 1;
+    if (x->first_task != y->first_task)
+        return x->first_task < y->first_task ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
@@ -628,7 +664,9 @@ print_names(const struct job_list *list, struct strbuf *out)
         const struct job_row *row = &list->rows[i];
         const char *name = json_path_text(row->object, "metadata.name");
 
-        if (row->id > 0)
+        if (row->tasks != NULL && strstr(row->tasks, "...") == NULL)
+            strbuf_printf(out, "job/%s\n", row->tasks);
+        else if (row->id > 0)
             strbuf_printf(out, "job/%lld\n", (long long)row->id);
         else
             strbuf_printf(out, "job/%s\n", name != NULL ? name : "");

@@ -49,6 +49,8 @@ int job_list_style_parse(const char *text,
 /* A row, for who chooses among them. */
 struct job_row {
     int64_t id;
+    const char *tasks;  /* of an array, "1042_7", "1042_[57-99]"; or NULL */
+    int64_t first_task; /* of them; -1: no array's, or all that wait */
     int64_t submitted_at_us;
     int64_t ended_at_us; /* 0: not ended */
     const char *namespace;
@@ -64,13 +66,15 @@ void job_list_free(struct job_list *list);
 struct job_list *job_list_new(struct arena *arena) OWNED_BY(job_list_free);
 DEFINE_CLEANUP(struct job_list, job_list_free)
 
-/* Change. Add takes a Table and keeps the rows for which `is_wanted`. Sort: by
- * the time of submission, oldest first. Keep: the last `count`; it comes after
+/* Change. Add takes a Table and keeps the rows for which `is_wanted`; an array
+ * has one for all tasks that wait, if any do, and one for each that runs, or one
+ * for all `by_objects`. Sort: by the time of submission, oldest first. Keep: the last `count`; it comes after
  * the sort.
  */
 typedef bool job_row_fn(const struct job_row *row, void *context);
 void job_list_add(struct job_list *list,
                   const struct json *table,
+                  bool by_objects,
                   job_row_fn *is_wanted,
                   void *context);
 void job_list_sort(struct job_list *list);

@@ -179,6 +179,20 @@ is_wanted(const struct job_row *row, void *context)
                              row->state);
 }
 
+/* An array runs as soon as one of its tasks does, and others may wait. */
+static struct job_selection
+widen(const struct job_selection *selection)
+{
+    const uint32_t waits =
+        JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD);
+    struct job_selection s = *selection;
+
+    if ((s.states & waits) != 0)
+        s.states |= JOB_STATE_BIT(JOB_STATE_RUNNING)
+                    | JOB_STATE_BIT(JOB_STATE_STARTING);
+    return s;
+}
+
 static int
 fetch(struct kctl *kctl,
       const struct asking *a,
@@ -188,6 +202,7 @@ fetch(struct kctl *kctl,
       struct error *err)
 {
     const bool is_active = is_of_active(a);
+    const struct job_selection asked = widen(&a->selection);
     char since[TIME_TEXT_SIZE];
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     struct client_request request = {
@@ -196,7 +211,7 @@ fetch(struct kctl *kctl,
         .namespace = job_selection_namespace(&a->selection),
         .label_selector = a->o->label_selector,
         .field_selector =
-            job_selection_fields(&a->selection,
+            job_selection_fields(&asked,
                                  is_active ? "status.finished=false" : NULL,
                                  arena),
         .accept = listing_accept(&(struct listing_style){0}),
@@ -220,7 +235,11 @@ fetch(struct kctl *kctl,
         if (json_get(page, "rows") == NULL
             && json_get(page, "columnDefinitions") == NULL)
             return error_set(err, -EPROTO, "the server's answer is no table");
-        job_list_add(list, page, is_wanted, (void *)(uintptr_t)a);
+        job_list_add(list,
+                     page,
+                     wants_objects,
+                     is_wanted,
+                     (void *)(uintptr_t)a);
         request.continue_token = json_path_text(page, "metadata.continue");
     } while (request.continue_token != NULL
              && request.continue_token[0] != '\0');
@@ -363,10 +382,11 @@ print_changes(const struct job_list *list,
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
         const struct job_row *row = job_list_row(list, i);
         const char *key = arena_printf(texts,
-                                       "%s/%s/%lld",
+                                       "%s/%s/%lld_%lld",
                                        row->namespace,
                                        row->name,
-                                       (long long)row->id);
+                                       (long long)row->id,
+                                       (long long)row->first_task);
         const char *now = job_list_signature(list, i, texts);
         const char *before = map_find(known, key);
 
@@ -430,10 +450,11 @@ look(struct kctl *kctl,
                 map_put(
                     w->known,
                     arena_printf(w->texts,
-                                 "%s/%s/%lld",
+                                 "%s/%s/%lld_%lld",
                                  row->namespace,
                                  row->name,
-                                 (long long)row->id),
+                                 (long long)row->id,
+                                 (long long)row->first_task),
                     (void *)(uintptr_t)job_list_signature(list, i, w->texts));
             }
             fwrite(out.text, 1, out.length, stdout);

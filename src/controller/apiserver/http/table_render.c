@@ -130,6 +130,8 @@ table_render_row(struct frame *out,
     strbuf_add_text(&text, "{\"cells\":[");
     table_add_cells(table, &row);
     strbuf_add_char(&text, ']');
+    if (table->add_tasks != NULL)
+        table->add_tasks(&row);
     if (table->add_conditions != NULL)
         table->add_conditions(&text, object);
     frame_add_bytes(out, text.text, text.length);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
+#include "lib/api/job/job_array_summary.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
@@ -20,6 +22,8 @@
 
 #define SECOND_US 1000000
 #define MAX_NAME  40 /* bytes of one in a row; the object has all of it */
+#define MAX_TASKS 24 /* bytes of a list of them */
+#define MAX_ROWS  64 /* of tasks of one array; the rest have one together */
 
 /* How the pod runs, or has run; the job remembers the last one. */
 struct run {
@@ -36,6 +40,12 @@ struct summary {
     struct run run;
     enum job_reason reason;
     const char *words; /* of the reason; or NULL */
+
+    /* Of an array; the row is of all that wait, or of a part. */
+    const char *id;       /* "1042_[57-999]"; NULL: the job's number */
+    enum job_state state; /* NONE: the job's */
+    struct job_array_summary *tasks;
+    struct table_row *row;
 };
 
 static bool
@@ -43,6 +53,8 @@ visit_pod(const struct object *object, void *context)
 {
     struct summary *s = context;
 
+    if (s->tasks != NULL)
+        job_array_summary_add(s->tasks, s->row->arena, object);
     s->pod = job_reason_prefer(s->pod, pod_of(object));
     return true;
 }
@@ -70,15 +82,11 @@ find_run(const struct summary *s, int64_t now_us, struct run *run)
     run->frozen_us = pod_frozen_us(s->pod, now_us);
 }
 
-static const void *
-summarize(struct table_row *row)
+static void
+find_words(const struct table_row *row, struct summary *s)
 {
-    struct summary *s = arena_alloc(row->arena, sizeof(*s));
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
-    s->job = job_of(row->object);
-    table_visit(row, &pod_kind, POD_BY_JOB, s->job->meta.uid, visit_pod, s);
-    find_run(s, row->now_us, &s->run);
     s->reason = job_reason_find(
         &(struct job_reason_facts){
             .job = s->job,
@@ -91,6 +99,50 @@ summarize(struct table_row *row)
         &words);
     if (words.length > 0)
         s->words = arena_strdup(row->arena, words.text);
+}
+
+/* The row of an array is that of the tasks that wait. */
+static void
+summarize_waiting(const struct table_row *row, struct summary *s)
+{
+    const int64_t *throttle = s->job->spec.array->throttle;
+    struct job_array_summary *tasks = s->tasks;
+    const bool is_held = job_is_held(s->job);
+
+    job_array_summary_finish(tasks, row->arena, s->job);
+    if (tasks->waiting.total == 0)
+        return;
+    s->id = job_array_summary_text(row->arena,
+                                   s->job->status.id,
+                                   &tasks->waiting,
+                                   MAX_TASKS);
+    s->pod = tasks->first_waiting;
+    s->run = (struct run){0};
+    s->state = is_held ? JOB_STATE_HELD : JOB_STATE_PENDING;
+    if (throttle != NULL && s->pod == NULL && !is_held
+        && (int64_t)tasks->n_running >= *throttle)
+        s->words = arena_printf(row->arena,
+                                "throttle of %" PRId64 " tasks",
+                                *throttle);
+    else if (s->pod != NULL || tasks->n_running == 0 || is_held)
+        find_words(row, s);
+}
+
+static const void *
+summarize(struct table_row *row)
+{
+    struct summary *s = arena_alloc(row->arena, sizeof(*s));
+
+    s->job = job_of(row->object);
+    s->row = row;
+    if (job_is_array(s->job) && !job_is_finished(s->job))
+        s->tasks = arena_alloc(row->arena, sizeof(*s->tasks));
+    table_visit(row, &pod_kind, POD_BY_JOB, s->job->meta.uid, visit_pod, s);
+    find_run(s, row->now_us, &s->run);
+    if (s->tasks != NULL)
+        summarize_waiting(row, s);
+    if (s->id == NULL)
+        find_words(row, s);
     return s;
 }
 
@@ -186,7 +238,11 @@ add_name(struct table_row *row)
 static void
 add_id(struct table_row *row)
 {
-    table_cell_int(row, job_of(row->object)->status.id);
+    const struct summary *s = row->summary;
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, s->job->status.id);
+    table_cell(row, s->id != NULL ? s->id : text);
 }
 
 static void
@@ -212,6 +268,8 @@ find_state(const struct summary *s)
     enum job_state state = job_find_state(s->job);
     const struct pod *pod = s->pod;
 
+    if (s->state != JOB_STATE_NONE)
+        return s->state;
     if (pod == NULL || pod->meta.deleted_at_us != 0 || pod_is_finished(pod)
         || pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
         return state;
@@ -309,10 +367,11 @@ add_start(struct table_row *row)
 static void
 add_exit(struct table_row *row)
 {
+    const struct summary *s = row->summary;
     const int64_t *code = job_of(row->object)->status.exit_code;
     char text[24] = "";
 
-    if (code != NULL)
+    if (code != NULL && s->tasks == NULL)
         snprintf(text, sizeof(text), "%" PRId64, *code);
     table_cell(row, text);
 }
@@ -333,7 +392,7 @@ add_attempts(struct table_row *row)
 
 /* clang-format off */
 static const struct table_column columns[] = {
-    COLUMN("ID", add_id, "The number that commands take.", INTEGER),
+    COLUMN("ID", add_id, "The number that commands take."),
     COLUMN("Name", add_name, "The name its user gave it."),
     COLUMN("User", add_user, "Whose it is."),
     COLUMN("Partition", add_partition, "The set of nodes it asked for."),
@@ -357,7 +416,114 @@ static const struct table_column columns[] = {
 };
 /* clang-format on */
 
+/* ---- Rows of an array's tasks ---- */
+
+static void
+add_part(struct table_row *row, const struct summary *part)
+{
+    struct table_row cells = *row;
+
+    strbuf_add_text(row->text, "{\"cells\":[");
+    table_add_cells_of(&job_kiln_table, &cells, part);
+    strbuf_add_text(row->text, "]}");
+}
+
+static enum job_state
+state_of(const struct pod *pod)
+{
+    const char *phase = pod->status.phase;
+
+    if (pod->meta.deleted_at_us != 0)
+        return JOB_STATE_ENDING;
+    if (phase != NULL && strcmp(phase, "Unknown") == 0)
+        return JOB_STATE_UNKNOWN;
+    if (phase == NULL || strcmp(phase, "Running") != 0)
+        return JOB_STATE_STARTING;
+    return pod_is_frozen(pod) ? JOB_STATE_FROZEN : JOB_STATE_RUNNING;
+}
+
+static void
+add_held(struct table_row *row, const struct summary *s)
+{
+    add_part(row,
+             &(struct summary){
+                 .job = s->job,
+                 .tasks = s->tasks,
+                 .id = job_array_summary_text(row->arena,
+                                              s->job->status.id,
+                                              &s->tasks->held,
+                                              MAX_TASKS),
+                 .state = JOB_STATE_HELD,
+                 .reason = JOB_REASON_HELD_USER,
+                 .words = "held",
+             });
+}
+
+static void
+add_running(struct table_row *row,
+            const struct summary *s,
+            const struct job_array_task *task)
+{
+    struct summary part = {
+        .job = s->job,
+        .pod = task->pod,
+        .tasks = s->tasks,
+        .id = arena_printf(row->arena,
+                           "%" PRId64 "_%" PRId64,
+                           s->job->status.id,
+                           task->id),
+        .state = state_of(task->pod),
+    };
+
+    find_run(&part, row->now_us, &part.run);
+    find_words(row, &part);
+    add_part(row, &part);
+}
+
+/* Those that have no row of their own, so that no table has a million. */
+static void
+add_rest(struct table_row *row, const struct summary *s)
+{
+    add_part(
+        row,
+        &(struct summary){
+            .job = s->job,
+            .tasks = s->tasks,
+            .id = arena_printf(row->arena,
+                               "%" PRId64 "_[%" PRId64 ",...]",
+                               s->job->status.id,
+                               s->tasks->running[MAX_ROWS].id),
+            .state = JOB_STATE_RUNNING,
+            .run = {.node_name = arena_printf(row->arena,
+                                              "%zu more tasks",
+                                              s->tasks->n_running - MAX_ROWS)},
+        });
+}
+
+static void
+add_tasks(struct table_row *row)
+{
+    const struct summary *s = row->summary;
+    const struct job_array_summary *tasks = s->tasks;
+
+    if (tasks == NULL || (tasks->held.total == 0 && tasks->n_running == 0))
+        return;
+    strbuf_add_text(row->text, ",\"tasks\":[");
+    if (tasks->held.total > 0)
+        add_held(row, s);
+    for (size_t i = 0; i < tasks->n_running && i <= MAX_ROWS; i++) {
+        if (i > 0 || tasks->held.total > 0)
+            strbuf_add_char(row->text, ',');
+        if (i < MAX_ROWS)
+            add_running(row, s, &tasks->running[i]);
+        else
+            add_rest(row, s);
+    }
+    strbuf_add_char(row->text, ']');
+}
+
 const struct table job_kiln_table = {
     TABLE_COLUMNS(columns),
     .summarize = summarize,
+    .add_tasks = add_tasks,
 };

@@ -16,8 +16,18 @@
 void
 table_add_cells(const struct table *table, struct table_row *row)
 {
-    if (table->summarize != NULL)
-        row->summary = table->summarize(row);
+    table_add_cells_of(table,
+                       row,
+                       table->summarize != NULL ? table->summarize(row) : NULL);
+}
+
+void
+table_add_cells_of(const struct table *table,
+                   struct table_row *row,
+                   const void *summary)
+{
+    row->summary = summary;
+    row->count = 0;
     for (unsigned i = 0; i < table->n_columns; i++)
         table->columns[i].cell(row);
 }

@@ -47,6 +47,11 @@ struct table {
      */
     const void *(*summarize)(struct table_row *row);
 
+    /* Adds `,"tasks":[...]` behind a row's cells, rows of parts of the object,
+     * for clients that ask for the profile "kiln"; or NULL.
+     */
+    void (*add_tasks)(struct table_row *row);
+
     /* Adds `,"conditions":[...]` of a row where it has some; or NULL. */
     void (*add_conditions)(struct strbuf *out, const struct object *object);
 };
@@ -77,6 +82,11 @@ struct table_row {
 
 /* All cells of the row's object, as JSON with commas between. */
 void table_add_cells(const struct table *table, struct table_row *row);
+
+/* The same with a summary that was made already. */
+void table_add_cells_of(const struct table *table,
+                        struct table_row *row,
+                        const void *summary);
 
 /* One cell. A NULL text is "". */
 void table_cell(struct table_row *row, const char *text);
