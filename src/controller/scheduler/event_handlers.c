@@ -67,8 +67,10 @@ nomination_changed(struct scheduler *s, struct pod_view *pod)
 {
     const char *node_name = pod->pod->status.nominated_node_name;
 
-    if (node_name != NULL && node_name[0] != '\0')
-        nominator_add(s->handle.nominator, pod, node_name);
+    if (node_name == NULL || node_name[0] == '\0')
+        return;
+    scheduler_end_nomination(s, pod, node_name);
+    nominator_add(s->handle.nominator, pod, node_name);
 }
 
 static void
@@ -130,7 +132,7 @@ waiting_ended(struct scheduler *s, const struct object *object)
                                               object->meta->name);
 
     queue_remove(s->queue, pod->namespace, pod->name);
-    nominator_remove(s->handle.nominator, pod);
+    scheduler_end_nomination(s, pod, pod->pod->spec.node_name);
     recorder_forget(s->recorder, pod);
     if (a == NULL)
         return;

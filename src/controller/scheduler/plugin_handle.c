@@ -358,7 +358,7 @@ handle_clear_nomination(void *owner, struct pod_view *pod)
 {
     struct scheduler *s = owner;
 
-    nominator_remove(s->handle.nominator, pod);
+    scheduler_end_nomination(s, pod, NULL);
     recorder_nominate(s->recorder, pod, "");
 }
 

@@ -79,10 +79,52 @@ find_owner(const struct scheduler *s, const struct reservation *r)
     return queued;
 }
 
+/* Others may have what was reserved there. */
 static void
-note_moved(struct scheduler *s)
+note_freed(struct scheduler *s, const struct node_view *node)
 {
-    s->have_reservations_moved = true;
+    struct freed_places *f = &s->freed;
+    unsigned at = 0;
+
+    if (node->node == NULL)
+        return;
+    while (at < f->count && strcmp(f->nodes[at], node->name) != 0)
+        at++;
+    if (at < f->count)
+        return;
+    if (f->count < FREED_PLACES_MOST)
+        f->nodes[f->count++] = xstrdup(node->name);
+    else
+        f->is_overfull = true;
+}
+
+static void
+note_moved(struct scheduler *s, const struct reservation *r)
+{
+    for (unsigned i = 0; r->places != NULL && i < r->count; i++)
+        note_freed(s, r->places[i].node);
+}
+
+void
+scheduler_forget_freed(struct scheduler *s)
+{
+    for (unsigned i = 0; i < s->freed.count; i++)
+        free(s->freed.nodes[i]);
+    s->freed = (struct freed_places){0};
+}
+
+static void
+tell_freed(struct scheduler *s)
+{
+    struct freed_places *f = &s->freed;
+
+    if (f->count == 0)
+        return;
+    queue_event_of_rooms(s->queue,
+                         &event_reservation_moved,
+                         (const char *const *)f->nodes,
+                         f->is_overfull ? 0 : f->count);
+    scheduler_forget_freed(s);
 }
 
 /* Those behind it in the order were planned around it. */
@@ -115,14 +157,10 @@ tell_owner(struct scheduler *s, const struct reservation *r, int64_t from_us)
 static void
 take_out(struct scheduler *s, struct reservation *r)
 {
-    if (r->places != NULL)
-        note_moved(s);
+    note_moved(s, r);
     mark_behind(s, r);
     s->may_lack_reservation = true;
-    queue_pass_over(s->queue,
-                    r->order.pod->namespace,
-                    r->order.pod->name,
-                    false);
+    queue_pass_over(s->queue, r->order.pod->namespace, r->order.pod->name, 0);
     timeline_remove(timeline_of(s), r);
 }
 
@@ -185,8 +223,7 @@ plan(struct scheduler *s, struct reservation *r)
     r->is_stale = false;
     if (a.from_us > 0) {
         if (!is_same_place(r, &a)) {
-            if (r->places != NULL)
-                note_moved(s);
+            note_moved(s, r);
             mark_behind(s, r);
         }
         timeline_place(r, a.nodes, a.are_free, a.from_us);
@@ -329,6 +366,16 @@ scheduler_may_reserve(const struct scheduler *s,
                || !is_behind_all(s, queued));
 }
 
+bool
+scheduler_lacks_reservation(const struct scheduler *s,
+                            const struct queued_pod *queued)
+{
+    char key[KEY_SIZE];
+
+    return scheduler_may_reserve(s, queued)
+           && timeline_find(timeline_of(s), key_of(queued, key)) == NULL;
+}
+
 void
 scheduler_reserve(struct scheduler *s,
                   struct queued_pod *queued,
@@ -339,11 +386,14 @@ scheduler_reserve(struct scheduler *s,
     bool is_nominated =
         nominator_node(s->handle.nominator, queued->pod) != NULL;
 
+    queued->passed_over = 0;
     if (!scheduler_may_reserve(s, queued))
         return;
     if (!is_nominated)
         reserve(s, queued, members, count, d);
-    queued->is_passed_over = true;
+    queued->passed_over = scheduler_lacks_reservation(s, queued)
+                              ? queue_next_event(s->queue)
+                              : PASSED_OVER;
 }
 
 /* The pod takes a node that the reserved one need not wait for: that can have
@@ -378,8 +428,10 @@ exchange(struct scheduler *s,
         return;
     timeline_init_cycle(&cycle, r->profile, free_place->pod, &s->snapshot);
     w.cycle = &cycle;
-    if (timeline_room(&w, node, r->from_us, r->until_us, 1) > 0)
+    if (timeline_room(&w, node, r->from_us, r->until_us, 1) > 0) {
+        note_freed(s, free_place->node);
         timeline_move_place(free_place, node);
+    }
     cycle_fini(&cycle);
 }
 
@@ -471,8 +523,8 @@ scheduler_node_leaves(struct scheduler *s, const struct node_view *node)
             has_place |= r->places[p].node == node;
         if (!has_place)
             continue;
+        note_moved(s, r);
         timeline_unplace(r);
-        note_moved(s);
         r->is_stale = true;
     }
 }
@@ -507,12 +559,15 @@ fill(struct scheduler *s)
 
     if (!s->may_lack_reservation || timeline_count(t) >= timeline_most(t))
         return;
-    first = queue_first_unschedulable(s->queue);
+    first = queue_first_unreserved(s->queue);
     s->may_lack_reservation = first != NULL;
     if (first == NULL)
         return;
     queue_activate(s->queue, first->pod->namespace, first->pod->name);
-    queue_pass_over(s->queue, first->pod->namespace, first->pod->name, true);
+    queue_pass_over(s->queue,
+                    first->pod->namespace,
+                    first->pod->name,
+                    queue_next_event(s->queue));
 }
 
 static void
@@ -548,10 +603,7 @@ scheduler_settle_reservations(struct scheduler *s)
         i += i < timeline_count(t) && timeline_at(t, i) == r;
     }
     fill(s);
-    if (s->have_reservations_moved) {
-        s->have_reservations_moved = false;
-        queue_event(s->queue, &event_reservation_moved, NULL, NULL);
-    }
+    tell_freed(s);
 }
 
 /* A reservation whose time has come is planned again, and so are all when the

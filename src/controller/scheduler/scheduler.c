@@ -43,6 +43,9 @@
  */
 #define MAX_ROUNDS 3
 
+/* So many pods whose room was taken go to sleep in the time of a cycle. */
+#define LATE_MOST 32
+
 #define ANSWER_ERROR              \
     ((struct answer){             \
         .verdict = VERDICT_ERROR, \
@@ -141,9 +144,8 @@ note_rejectors(const struct scheduler *s,
 static void
 nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
-    if (*node_name == '\0')
-        nominator_remove(s->handle.nominator, pod);
-    else
+    scheduler_end_nomination(s, pod, node_name);
+    if (*node_name != '\0')
         nominator_add(s->handle.nominator, pod, node_name);
     recorder_nominate(s->recorder, pod, node_name);
 }
@@ -216,7 +218,7 @@ assume(struct scheduler *s, struct assignment *a, struct node_view *node)
     if (cache_assume(s->cache, a->cycle.pod, node->name) < 0)
         return answer_error(a, "the pod is assumed already");
     a->node_name = xstrdup(node->name);
-    nominator_remove(s->handle.nominator, a->cycle.pod);
+    scheduler_end_nomination(s, a->cycle.pod, node->name);
     answer = profile_reserve(a->profile, &a->cycle, node);
     cycle_trace_mark(&s->trace, STEP_RESERVE);
     cycle_trace_set_verdict(&s->trace, STEP_RESERVE, answer.verdict);
@@ -583,7 +585,10 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         }
         if (s->pod_ranks != NULL && pod_ranks_take_stale(s->pod_ranks))
             queue_rerank(s->queue);
+        scheduler_tell_nominations(s);
         scheduler_settle_reservations(s);
+        if (queue_skip_late(s->queue, LATE_MOST))
+            continue;
         queued = queue_pop(s->queue);
         if (queued == NULL)
             return false;
@@ -627,6 +632,7 @@ scheduler_tick(struct scheduler *s)
     if (cache_expire(s->cache) > 0)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     unallocated_pods_retry(s->unallocated_pods);
+    scheduler_tell_nominations(s);
     scheduler_tick_reservations(s);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);

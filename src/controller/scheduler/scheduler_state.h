@@ -44,6 +44,14 @@ struct recorder;
 struct reserved_place;
 struct volume_calls;
 
+/* Nodes on which reservations have left room to others, by name. */
+#define FREED_PLACES_MOST 16u
+struct freed_places {
+    char *nodes[FREED_PLACES_MOST];
+    unsigned count;
+    bool is_overfull; /* there are more */
+};
+
 struct scheduler {
     struct scheduler_settings settings;
     struct random_source random;
@@ -76,8 +84,10 @@ struct scheduler {
     struct time_share
         report_share;          /* of the thread, for causes and their times */
     bool may_lack_reservation; /* a pod that sleeps and may get one */
-    bool have_reservations_moved; /* and nobody was told yet */
-    int64_t clock_offset_us;      /* of the real clock to the monotonic one */
+    struct freed_places freed; /* by reservations; nobody was told yet */
+    bool has_nomination_gone;  /* and nobody was told yet */
+    int64_t next_wake_us;      /* then a pod's end wakes all */
+    int64_t clock_offset_us;   /* of the real clock to the monotonic one */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* pods that were told to make room */
@@ -93,7 +103,7 @@ struct profile *scheduler_profile_named(const struct scheduler *s,
 
 /* Reservations (reservations.c). Bind: those before this pod in the order bind it,
  * and those of its group; NULL: all do. May reserve: it is one of the first, and
- * so needs to be told which nodes have no room. Reserve: no cycle found room for
+ * so needs to be told which nodes have no room. Lacks: and it has none yet. Reserve: no cycle found room for
  * it; all of its group, or itself. Placed: it has a node. Changed: room has come
  * or gone on
  * the node, or on any; nodes came or are others now; a waiting pod is another
@@ -107,6 +117,8 @@ const struct reserved_place *
 scheduler_find_place(const struct scheduler *s,
                      const struct queued_pod *queued,
                      const struct pod_view *pod);
+bool scheduler_lacks_reservation(const struct scheduler *s,
+                                 const struct queued_pod *queued);
 void scheduler_reserve(struct scheduler *s,
                        struct queued_pod *queued,
                        struct pod_view *const *members,
@@ -121,6 +133,22 @@ void scheduler_node_leaves(struct scheduler *s, const struct node_view *node);
 void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
 void scheduler_settle_reservations(struct scheduler *s);
 void scheduler_tick_reservations(struct scheduler *s);
+void scheduler_forget_freed(struct scheduler *s);
+
+/* For the queue, which room may help whom (free_room.c). */
+const char *scheduler_room_of(const struct object *ended, void *scheduler);
+bool scheduler_has_room(const struct queued_pod *queued,
+                        const char *node_name,
+                        void *scheduler);
+bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
+
+/* The pod is nominated no more: it has taken that node, or none (NULL). Tell:
+ * those who may have the room that was kept for it.
+ */
+void scheduler_end_nomination(struct scheduler *s,
+                              const struct pod_view *pod,
+                              const char *taken);
+void scheduler_tell_nominations(struct scheduler *s);
 
 /* The kinds of calls that bind a pod, and a group (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;

@@ -228,6 +228,9 @@ make_components(struct scheduler *s)
         .group_of = set->group_of != NULL ? group_of : NULL,
         .refuse_group = refuse_group,
         .held = member_held,
+        .room_of = scheduler_room_of,
+        .has_room = scheduler_has_room,
+        .must_try = scheduler_must_try,
         .rank = rank_pod,
         .unrank = unrank_pod,
         .context = s,
@@ -378,6 +381,7 @@ scheduler_free(struct scheduler *s)
     timeline_free(s->handle.timeline); /* its entries are in the ledgers */
     s->handle.timeline = NULL;
     queue_free(s->queue);
+    scheduler_forget_freed(s);
     pod_ranks_free(s->pod_ranks);
     node_finder_free(s->node_finder);
     cache_free(s->cache);

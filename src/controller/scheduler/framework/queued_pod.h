@@ -15,6 +15,8 @@
 #include "controller/scheduler/framework/verdict.h"
 #include "lib/base/list.h"
 
+#define PASSED_OVER UINT64_MAX
+
 struct pod_group;
 struct profile;
 struct rank_kind;
@@ -63,9 +65,11 @@ struct queued_pod {
     int64_t first_at_us;      /* when it first became active; 0: not yet */
     plugin_set unschedulable; /* who rejected it */
     plugin_set pending;       /* who waits for something */
-    bool is_passed_over;      /* has a reservation, or is known to get none */
+    uint64_t passed_over;     /* without a reservation, until that event; or
+                               * PASSED_OVER: it has one; 0: it may get one */
     plugin_set counted;       /* in its profile, as having rejected it */
     uint32_t gate_reason;
+    uint64_t woken_for; /* room, by that event (late_rooms.h); 0: by another */
     struct queue_rank rank;
     uint64_t order;     /* of arrival, when all else is equal */
     size_t place;       /* in a heap */

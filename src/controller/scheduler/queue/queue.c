@@ -10,6 +10,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/late_rooms.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queue_state.h"
@@ -64,6 +65,8 @@ queue_new(const struct queue_settings *settings)
     q->backoff = heap_new(backoff_less, q, place);
     q->unschedulable_pods = unschedulable_pods_new(active_less, q);
     q->in_flight = in_flight_new();
+    q->late_rooms = late_rooms_new();
+    q->next_event = 1;
     q->pod_groups = map_new();
     list_init(&q->unschedulable);
     list_init(&q->gated);
@@ -98,6 +101,7 @@ queue_free(struct queue *q)
         pod_group_free(value);
     map_free(q->pod_groups);
     unschedulable_pods_free(q->unschedulable_pods);
+    late_rooms_free(q->late_rooms);
     heap_free(q->active);
     heap_free(q->backoff);
     waiting_jobs_free(q->jobs);
@@ -187,6 +191,9 @@ set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
     pod_view_ref(pod);
     pod_view_unref(p->pod);
     p->pod = pod;
+    p->woken_for = 0;
+    if (p->pod_group != NULL && p->pod_group->leader != NULL)
+        p->pod_group->leader->woken_for = 0;
     if (moves)
         queue_enter_order(q, p);
     if (changes_job)
@@ -318,6 +325,7 @@ queue_begin_flight(struct queue *q, struct queued_pod *p)
     queue_count_rejectors(p, 0);
     p->unschedulable = 0;
     p->pending = 0;
+    p->woken_for = 0;
     in_flight_begin(q->in_flight, p);
 }
 
@@ -464,52 +472,6 @@ queue_return(struct queue *q, struct queued_pod *pod TAKES)
     queue_return_all(q, &pod, 1);
 }
 
-/* One group's turn. */
-struct wake_call {
-    struct queue *q;
-    const struct cluster_event *event;
-    const struct object *old_object;
-    const struct object *new_object;
-};
-
-static bool
-is_ready(const struct queued_pod *pod, void *context)
-{
-    return !queue_is_backing_off(context, pod);
-}
-
-static bool
-wake_group(struct queued_pod *first, void *context)
-{
-    const struct wake_call *call = context;
-    struct queue *q = call->q;
-    enum wake_strategy strategy =
-        wake_strategy(first, call->event, call->old_object, call->new_object);
-    struct queued_pod *p;
-
-    if (strategy == WAKE_SKIP)
-        return false;
-    p = unschedulable_pods_pick(q->unschedulable_pods, first, is_ready, q);
-    if (p != NULL) {
-        queue_take_out(q, p);
-        queue_requeue(q, p, strategy);
-    }
-    return true;
-}
-
-void
-queue_event(struct queue *q,
-            const struct cluster_event *event,
-            const struct object *old_object,
-            const struct object *new_object)
-{
-    struct wake_call call = {q, event, old_object, new_object};
-
-    q->event = event->label;
-    in_flight_add(q->in_flight, event, old_object, new_object);
-    unschedulable_pods_visit(q->unschedulable_pods, event, wake_group, &call);
-}
-
 void
 queue_activate(struct queue *q, const char *namespace, const char *name)
 {
@@ -518,7 +480,10 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
 
     if (p != NULL && p->state == QUEUE_IN_GROUP)
         p = p->pod_group->leader;
-    if (p == NULL || p->state == QUEUE_ACTIVE)
+    if (p == NULL)
+        return;
+    p->woken_for = 0;
+    if (p->state == QUEUE_ACTIVE)
         return;
     if (p->state == QUEUE_IN_FLIGHT) {
         in_flight_add(q->in_flight,
@@ -536,7 +501,7 @@ void
 queue_pass_over(struct queue *q,
                 const char *namespace,
                 const char *name,
-                bool is_passed_over)
+                uint64_t until)
 {
     char key[KEY_SIZE];
     struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
@@ -544,7 +509,7 @@ queue_pass_over(struct queue *q,
     if (p != NULL && p->state == QUEUE_IN_GROUP)
         p = p->pod_group->leader;
     if (p != NULL)
-        p->is_passed_over = is_passed_over;
+        p->passed_over = until;
 }
 
 void
@@ -646,19 +611,39 @@ queue_count_before(const struct queue *q,
     return true;
 }
 
-static bool
-lacks_room(const struct queued_pod *p)
+uint64_t
+queue_next_event(const struct queue *q)
 {
-    return !p->is_passed_over && p->profile->timed != 0
+    return q->next_event;
+}
+
+static bool
+lacks_room(const struct queued_pod *p, void *context)
+{
+    const struct queue *q = context;
+
+    return p->passed_over < q->next_event && p->profile->timed != 0
            && ((p->unschedulable | p->pending)
                & (p->profile->rooms | p->profile->timed))
                   != 0;
 }
 
-const struct queued_pod *
-queue_first_unschedulable(const struct queue *q)
+static bool
+backs_off(const struct queued_pod *p, void *context)
 {
-    return unschedulable_pods_first(q->unschedulable_pods, lacks_room);
+    return p->state == QUEUE_BACKOFF && lacks_room(p, context);
+}
+
+const struct queued_pod *
+queue_first_unreserved(const struct queue *q)
+{
+    void *context = (void *)(uintptr_t)q;
+    struct queued_pod *asleep =
+        unschedulable_pods_first(q->unschedulable_pods, lacks_room, context);
+    struct queued_pod *backing_off =
+        queue_order_first(q->order, asleep, backs_off, context);
+
+    return backing_off != NULL ? backing_off : asleep;
 }
 
 void

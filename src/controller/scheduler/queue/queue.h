@@ -67,6 +67,19 @@ struct queue_settings {
                                 void *context);
     void (*held)(const struct queued_pod *pod, void *context);
 
+    /* Pods that room wakes. Room of: the node on which that pod's end has left
+     * room (valid until the next call); NULL: it may help pods elsewhere, too.
+     * Has room: the node may have enough for the pod now, or for one of its
+     * group, by itself or with what preemption takes there. Must try: the pod
+     * is to be tried, whatever is free. All may be NULL: then every end of a
+     * pod wakes all of which an end may help.
+     */
+    const char *(*room_of)(const struct object *ended, void *context);
+    bool (*has_room)(const struct queued_pod *pod,
+                     const char *node,
+                     void *context);
+    bool (*must_try)(const struct queued_pod *pod, void *context);
+
     /* Rank: where a pod stands that becomes active. Unrank: it is so no more;
      * of a pod with a kind. Both may be NULL.
      */
@@ -95,7 +108,9 @@ void queue_remove(struct queue *q, const char *namespace, const char *name);
 /* The pod left the queue and may be returned, as what it has become. */
 void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
 
-/* The cycle. Pop: the next pod, in flight from now on, or NULL; all pods of its
+/* The cycle. Skip late: of the first active pods, at most so many, those that
+ * were woken for room which others have taken sleep on, as if they had been
+ * tried; true: some did. Pop: the next pod, in flight from now on, or NULL; all pods of its
  * group are with it (pod_group_flying). Fail: it comes back (its sets
  * `unschedulable` and `pending` say who rejected it; both empty: an error,
  * tried again after backoff). Leave: it has a node, and is the caller's from
@@ -103,6 +118,7 @@ void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
  * fails, leaves or is returned; it is tried again when all have come back.
  */
 struct queued_pod *queue_pop(struct queue *q);
+bool queue_skip_late(struct queue *q, unsigned most);
 void queue_fail(struct queue *q, struct queued_pod *pod TAKES);
 void queue_leave(struct queue *q, struct queued_pod *pod);
 void queue_return(struct queue *q, struct queued_pod *pod TAKES);
@@ -119,11 +135,26 @@ void queue_event(struct queue *q,
                  const struct object *old_object,
                  const struct object *new_object);
 
-/* Whether the pod, asleep, is left out of queue_first_unschedulable. */
+/* It was told that on these nodes, and nowhere else, room may have come free;
+ * none: it may be anywhere.
+ */
+void queue_event_of_rooms(struct queue *q,
+                          const struct cluster_event *event,
+                          const char *const *nodes,
+                          unsigned count);
+
+/* The number of the next event that may help who waits for room, reservations
+ * apart.
+ */
+uint64_t queue_next_event(const struct queue *q);
+
+/* The pod is left out of queue_first_unreserved until that event, or with
+ * PASSED_OVER until it is tried; 0: it is not.
+ */
 void queue_pass_over(struct queue *q,
                      const char *namespace,
                      const char *name,
-                     bool is_passed_over);
+                     uint64_t until);
 
 /* Asks anew where the active pods stand, unless there are too many for that. */
 void queue_rerank(struct queue *q);
@@ -166,11 +197,11 @@ bool queue_count_before(const struct queue *q,
                         struct profile *profile,
                         size_t *ret_before);
 
-/* The first in the order that sleeps because its room is lacking, or NULL;
- * without those that are passed over until something wakes them: it is known
- * whether they get a reservation.
+/* The first in the order that sleeps or backs off because its room is lacking,
+ * or NULL; without those that are passed over: it is known whether they get a
+ * reservation.
  */
-const struct queued_pod *queue_first_unschedulable(const struct queue *q);
+const struct queued_pod *queue_first_unreserved(const struct queue *q);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 

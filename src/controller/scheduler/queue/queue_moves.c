@@ -106,6 +106,7 @@ queue_leave_order(struct queue *q, struct queued_pod *p)
 void
 queue_take_out(struct queue *q, struct queued_pod *p)
 {
+    p->woken_for = 0;
     switch (p->state) {
     case QUEUE_ACTIVE:
         heap_remove(q->active, p);
@@ -193,7 +194,7 @@ static void
 put_active(struct queue *q, struct queued_pod *p)
 {
     p->state = QUEUE_ACTIVE;
-    p->is_passed_over = false;
+    p->passed_over = 0;
     entered(q, p, "active");
     if (p->first_at_us == 0)
         p->first_at_us = queue_now_us(q);

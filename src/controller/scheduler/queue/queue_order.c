@@ -7,7 +7,8 @@
 
 #include "lib/base/alloc.h"
 
-#define BLOCK_MAX 256u
+#define BLOCK_MAX   256u
+#define LOOK_BLOCKS 8u
 
 struct block {
     unsigned count;
@@ -202,4 +203,23 @@ queue_order_before(const struct queue_order *o, const struct queued_pod *pod)
         before += o->blocks[i]->count;
     return at < o->n_blocks ? before + find_place(o, o->blocks[at], pod)
                             : before;
+}
+
+struct queued_pod *
+queue_order_first(const struct queue_order *o,
+                  const struct queued_pod *before,
+                  bool (*is_wanted)(const struct queued_pod *pod,
+                                    void *context),
+                  void *context)
+{
+    for (size_t i = 0; i < o->n_blocks && i < LOOK_BLOCKS; i++)
+        for (unsigned j = 0; j < o->blocks[i]->count; j++) {
+            struct queued_pod *pod = o->blocks[i]->pods[j];
+
+            if (pod == before)
+                return NULL;
+            if (is_wanted(pod, context))
+                return pod;
+        }
+    return NULL;
 }

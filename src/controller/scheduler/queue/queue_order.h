@@ -36,3 +36,12 @@ void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
 /* Look. Before: how many are before the pod, be it there or not. */
 size_t queue_order_before(const struct queue_order *o,
                           const struct queued_pod *pod);
+
+/* The first that is wanted of those before the pod (NULL: of all), or NULL. Only
+ * some thousand are looked at.
+ */
+struct queued_pod *queue_order_first(
+    const struct queue_order *o,
+    const struct queued_pod *before,
+    bool (*is_wanted)(const struct queued_pod *pod, void *context),
+    void *context);

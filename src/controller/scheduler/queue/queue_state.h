@@ -14,6 +14,7 @@
 
 struct heap;
 struct in_flight;
+struct late_rooms;
 struct map;
 struct pod_group;
 struct queue_order;
@@ -37,7 +38,9 @@ struct queue {
     size_t n_in_group;      /* pods in that state */
     size_t n_held;          /* of them: their group is held */
     uint64_t arrivals;
-    const char *event; /* what the change under way comes from */
+    struct late_rooms *late_rooms;
+    uint64_t next_event; /* that may free room; of reservations none does */
+    const char *event;   /* what the change under way comes from */
 };
 
 int64_t queue_now_us(const struct queue *q);

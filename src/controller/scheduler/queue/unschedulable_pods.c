@@ -22,6 +22,7 @@ struct class
     struct list groups;                /* those of no hint group */
     struct list hint_groups;
     struct list awake; /* groups of one pod, which is up: no event's business */
+    struct heap *sleeping; /* groups, by the first of those asleep */
 };
 
 /* Families of a class that hints go by the same for. */
@@ -35,7 +36,9 @@ struct hint_group {
 struct signature_group {
     struct list link; /* of its class or hint group */
     struct class *class;
-    struct hint_group *hint_group; /* or NULL */
+    size_t place;                      /* among those of it with one asleep */
+    plugin_set unschedulable, pending; /* of the latest to fail */
+    struct hint_group *hint_group;     /* or NULL */
     uint32_t signature;
     struct heap *members;     /* asleep */
     unsigned n_awake;         /* woken, and neither placed nor failed */
@@ -108,6 +111,7 @@ unschedulable_pods_free(struct unschedulable_pods *s)
         }
         list_foreach_safe(at, &c->awake)
             group_free(s, container_of(at, struct signature_group, link));
+        heap_free(c->sleeping);
         free(c);
     }
     free(s->by_signature);
@@ -115,10 +119,24 @@ unschedulable_pods_free(struct unschedulable_pods *s)
     free(s);
 }
 
+static bool
+group_less(const void *a, const void *b, void *context)
+{
+    const struct signature_group *fa = a, *fb = b;
+    const struct unschedulable_pods *s = context;
+
+    return s->less(heap_top(fa->members), heap_top(fb->members), s->context);
+}
+
 static struct class *
-class_new(const struct profile *profile, plugin_set plugins)
+class_new(struct unschedulable_pods *s,
+          const struct profile *profile,
+          plugin_set plugins)
 {
     struct class *c = xnew(struct class);
+
+    c->sleeping =
+        heap_new(group_less, s, offsetof(struct signature_group, place));
 
     c->profile = profile;
     c->plugins = plugins;
@@ -156,7 +174,7 @@ class_find(struct unschedulable_pods *s,
         if (c->profile == profile && c->plugins == plugins)
             return c;
     }
-    c = class_new(profile, plugins);
+    c = class_new(s, profile, plugins);
     list_add_last(&s->classes, &c->link);
     return c;
 }
@@ -170,6 +188,7 @@ group_new(struct unschedulable_pods *s, uint32_t signature)
     f->members =
         heap_new(s->less, s->context, offsetof(struct queued_pod, place));
     list_init(&f->link);
+    f->place = HEAP_NOWHERE;
     s->n_groups++;
     return f;
 }
@@ -210,11 +229,28 @@ reclass(struct unschedulable_pods *s,
     struct class *c =
         class_find(s, pod->profile, pod->unschedulable | pod->pending);
 
+    f->unschedulable = pod->unschedulable;
+    f->pending = pod->pending;
     if (f->class == c)
         return;
     list_remove(&f->link);
     list_add_last(&c->groups, &f->link);
     f->class = c;
+}
+
+/* Before those asleep in it change. */
+static void
+leave_class(struct signature_group *f)
+{
+    if (f->place != HEAP_NOWHERE)
+        heap_remove(f->class->sleeping, f);
+}
+
+static void
+enter_class(struct signature_group *f)
+{
+    if (heap_count(f->members) > 0)
+        heap_push(f->class->sleeping, f);
 }
 
 static struct hint_group *
@@ -269,10 +305,12 @@ unschedulable_pods_add(struct unschedulable_pods *s,
     struct signature_group *before = pod->group;
     struct signature_group *f = group_find(s, signature);
 
+    leave_class(f);
     heap_push(f->members, pod);
     pod->group = f;
     s->n_pods++;
     reclass(s, f, pod);
+    enter_class(f);
     if (signature == SIGNATURE_NONE && hints != SIGNATURE_NONE)
         join_hint_group(s, f, hints);
     if (before == NULL)
@@ -298,12 +336,29 @@ unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod)
 {
     struct signature_group *f = pod->group;
 
+    leave_class(f);
     heap_remove(f->members, pod);
+    enter_class(f);
     s->n_pods--;
     f->n_awake++;
     f->awake = pod;
     if (f->signature == SIGNATURE_NONE)
         step_aside(s, f);
+}
+
+/* Plugins that rejected one of late would reject its like, too. */
+static void
+take_rejectors(struct queued_pod *pod, const struct signature_group *f)
+{
+    pod->unschedulable = f->unschedulable;
+    pod->pending = f->pending;
+}
+
+void
+unschedulable_pods_update(struct queued_pod *pod)
+{
+    if (pod->group != NULL)
+        take_rejectors(pod, pod->group);
 }
 
 bool
@@ -332,8 +387,12 @@ visit_group(struct list *link,
 {
     struct signature_group *f =
         container_of(link, struct signature_group, link);
+    struct queued_pod *first = heap_top(f->members);
 
-    return heap_count(f->members) == 0 || visit(heap_top(f->members), context);
+    if (first == NULL)
+        return true;
+    take_rejectors(first, f);
+    return visit(first, context);
 }
 
 static void
@@ -400,40 +459,42 @@ unschedulable_pods_pick(const struct unschedulable_pods *s,
 /* A search among all groups. */
 struct first_walk {
     const struct unschedulable_pods *s;
-    bool (*is_wanted)(const struct queued_pod *pod);
+    bool (*is_wanted)(const struct queued_pod *pod, void *context);
+    void *context;
     struct queued_pod *best;
 };
 
+/* Below a place in the heap nobody comes before who is there. */
 static void
-look_at_group(struct first_walk *w, struct list *link)
+look_below(struct first_walk *w, const struct heap *sleeping, size_t at)
 {
-    const struct signature_group *f =
-        container_of(link, struct signature_group, link);
-    struct queued_pod *pod = heap_top(f->members);
+    const struct signature_group *f;
+    struct queued_pod *pod;
 
-    if (pod != NULL && w->is_wanted(pod)
-        && (w->best == NULL || w->s->less(pod, w->best, w->s->context)))
+    if (at >= heap_count(sleeping))
+        return;
+    f = heap_at(sleeping, at);
+    pod = heap_top(f->members);
+    if (w->best != NULL && !w->s->less(pod, w->best, w->s->context))
+        return;
+    if (w->is_wanted(pod, w->context)) {
         w->best = pod;
+        return;
+    }
+    look_below(w, sleeping, 2 * at + 1);
+    look_below(w, sleeping, 2 * at + 2);
 }
 
 struct queued_pod *
 unschedulable_pods_first(const struct unschedulable_pods *s,
-                         bool (*is_wanted)(const struct queued_pod *pod))
+                         bool (*is_wanted)(const struct queued_pod *pod,
+                                           void *context),
+                         void *context)
 {
-    struct first_walk w = {.s = s, .is_wanted = is_wanted};
+    struct first_walk w = {.s = s, .is_wanted = is_wanted, .context = context};
 
     list_foreach(at, &s->classes)
-    {
-        struct class *c = container_of(at, struct class, link);
-
-        list_foreach(link, &c->groups) look_at_group(&w, link);
-        list_foreach(link, &c->hint_groups)
-        {
-            struct hint_group *ch = container_of(link, struct hint_group, link);
-
-            list_foreach(member, &ch->groups) look_at_group(&w, member);
-        }
-    }
+        look_below(&w, container_of(at, struct class, link)->sleeping, 0);
     return w.best;
 }
 

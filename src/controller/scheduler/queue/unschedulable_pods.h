@@ -54,6 +54,9 @@ void unschedulable_pods_add(struct unschedulable_pods *s,
 void unschedulable_pods_remove(struct unschedulable_pods *s,
                                struct queued_pod *pod);
 
+/* A pod that was woken is taken to wait for what its group does. */
+void unschedulable_pods_update(struct queued_pod *pod);
+
 /* A pod that was woken is out of the race: placed, or gone. True when the
  * next of its group should be woken.
  */
@@ -85,9 +88,10 @@ struct queued_pod *unschedulable_pods_pick(
 /* The first in order of those that are the first of their group and wanted, or
  * NULL.
  */
-struct queued_pod *
-unschedulable_pods_first(const struct unschedulable_pods *s,
-                         bool (*is_wanted)(const struct queued_pod *pod));
+struct queued_pod *unschedulable_pods_first(
+    const struct unschedulable_pods *s,
+    bool (*is_wanted)(const struct queued_pod *pod, void *context),
+    void *context);
 
 size_t unschedulable_pods_count(const struct unschedulable_pods *s);
 size_t unschedulable_pods_groups(const struct unschedulable_pods *s);

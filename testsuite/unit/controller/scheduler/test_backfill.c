@@ -653,6 +653,34 @@ START_TEST(results_that_are_shared_decide_the_same)
 }
 END_TEST
 
+/* Others may not have it meanwhile. */
+START_TEST(one_that_backs_off_is_reserved_before_those_behind_it)
+{
+    struct world *w = backfill_new(NULL, false);
+    struct queue *q = w->scheduler->queue;
+
+    world_add_node(w, "n1", 4);
+    PUT(w, "a", 4, 100, .node = "n1");
+    PUT(w, "first", 4, 50);
+    PUT(w, "second", 4, 60);
+    PUT(w, "third", 3, 70);
+    advance(w, 0);
+    ck_assert_int_eq(reserved_at(w, "default/first"), 100);
+    /* All are tried, and those that have failed are to be tried again. */
+    queue_event(q, &event_assigned_pod_delete, NULL, NULL);
+    world_settle(w);
+    queue_activate(q, "default", "third");
+    queue_event(q, &event_assigned_pod_delete, NULL, NULL);
+    ck_assert_int_eq(queue_find(q, "default", "second")->state, QUEUE_BACKOFF);
+    end(w, "first");
+    world_settle(w);
+
+    ck_assert_int_eq(reserved_at(w, "default/second"), 100);
+    ck_assert_int_eq(reserved_at(w, "default/third"), -1);
+    world_free(w);
+}
+END_TEST
+
 /* --- Groups ---------------------------------------------------------------- */
 
 /* Nodes n1 to n4 of one CPU. */
@@ -826,6 +854,7 @@ SUITE("backfill",
       shapes_count_not_amounts,
       nobody_who_passes_makes_the_first_start_later,
       results_that_are_shared_decide_the_same,
+      one_that_backs_off_is_reserved_before_those_behind_it,
       a_group_is_reserved_all_its_nodes,
       what_is_free_beyond_a_group_is_taken_by_long_ones,
       a_short_one_exchanges_its_node_with_the_group,

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of the cluster, and the pods that they wake.
+ *
+ * Most of what happens is the end of a pod. Of the pods that wait for room, and
+ * for nothing that other pods decide, it wakes those alone that the room on its
+ * node may be enough for, and they sleep on, without a cycle, when that has been
+ * taken before their turn. What keeps a pod out of the other nodes has not
+ * changed: had room come there, it would have been woken then.
+ */
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/late_rooms.h"
+#include "controller/scheduler/queue/queue_state.h"
+#include "controller/scheduler/queue/unschedulable_pods.h"
+#include "lib/base/heap.h"
+
+static bool
+is_told_of_pods(const struct plugin *plugin)
+{
+    for (unsigned w = 0; w < plugin->n_wakes; w++)
+        if (plugin->wakes[w].resource == EVENT_POD)
+            return true;
+    return false;
+}
+
+/* Among those that rejected it, only room and what is reserved depend on pods. */
+static bool
+waits_for_room_alone(const struct queued_pod *p)
+{
+    const struct profile *profile = p->profile;
+    plugin_set rejectors = p->unschedulable | p->pending;
+    plugin_set others = rejectors & ~(profile->rooms | profile->timed);
+
+    for (; others != 0; others &= others - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(others);
+
+        if (i >= profile->n_entries
+            || is_told_of_pods(profile->entries[i].plugin))
+            return false;
+    }
+    return (rejectors & (profile->rooms | profile->timed)) != 0;
+}
+
+static bool
+goes_by_room(const struct queue *q, const struct queued_pod *p)
+{
+    return q->settings.is_sharing && q->settings.has_room != NULL
+           && waits_for_room_alone(p)
+           && !q->settings.must_try(p, q->settings.context);
+}
+
+/* ---- Events ---- */
+
+/* One group's turn. */
+struct wake_call {
+    struct queue *q;
+    const struct cluster_event *event;
+    const struct object *old_object;
+    const struct object *new_object;
+    const char *const *nodes; /* whose room it frees, and nothing else */
+    unsigned n_nodes;         /* 0: that is not known */
+    uint64_t number;          /* of the first of them (late_rooms.h) */
+};
+
+static bool
+is_ready(const struct queued_pod *pod, void *context)
+{
+    return !queue_is_backing_off(context, pod);
+}
+
+static bool
+has_room(const struct wake_call *call, const struct queued_pod *p)
+{
+    const struct queue_settings *set = &call->q->settings;
+
+    for (unsigned i = 0; i < call->n_nodes; i++)
+        if (set->has_room(p, call->nodes[i], set->context))
+            return true;
+    return false;
+}
+
+static bool
+wake_group(struct queued_pod *first, void *context)
+{
+    const struct wake_call *call = context;
+    struct queue *q = call->q;
+    bool is_for_room = call->n_nodes > 0 && goes_by_room(q, first);
+    enum wake_strategy strategy;
+    struct queued_pod *p;
+
+    if (is_for_room && !has_room(call, first))
+        return true;
+    strategy =
+        wake_strategy(first, call->event, call->old_object, call->new_object);
+    if (strategy == WAKE_SKIP)
+        return false;
+    p = unschedulable_pods_pick(q->unschedulable_pods, first, is_ready, q);
+    if (p != NULL) {
+        queue_take_out(q, p);
+        p->woken_for = is_for_room ? call->number : 0;
+        queue_requeue(q, p, strategy);
+    }
+    return true;
+}
+
+/* It wakes nobody who waits for room alone. */
+static bool
+is_of_no_room(const struct cluster_event *event)
+{
+    return event->actions == ACTION_UPDATE_OTHER
+           || (event->resource == EVENT_POD && event->actions == ACTION_ADD);
+}
+
+static void
+tell(struct wake_call *call)
+{
+    struct queue *q = call->q;
+
+    q->event = call->event->label;
+    call->number = late_rooms_next(q->late_rooms);
+    for (unsigned i = 0; i < call->n_nodes; i++)
+        late_rooms_add(q->late_rooms, call->nodes[i]);
+    if (call->n_nodes == 0 && !is_of_no_room(call->event))
+        late_rooms_add(q->late_rooms, NULL);
+    q->next_event += call->event->resource != EVENT_RESERVATION
+                     && !is_of_no_room(call->event);
+    in_flight_add(q->in_flight,
+                  call->event,
+                  call->old_object,
+                  call->new_object);
+    unschedulable_pods_visit(q->unschedulable_pods,
+                             call->event,
+                             wake_group,
+                             call);
+}
+
+void
+queue_event(struct queue *q,
+            const struct cluster_event *event,
+            const struct object *old_object,
+            const struct object *new_object)
+{
+    const char *node = NULL;
+    struct wake_call call = {.q = q,
+                             .event = event,
+                             .old_object = old_object,
+                             .new_object = new_object,
+                             .nodes = &node};
+
+    if (q->settings.room_of != NULL && old_object != NULL
+        && event->resource == EVENT_POD && event->actions == ACTION_DELETE)
+        node = q->settings.room_of(old_object, q->settings.context);
+    call.n_nodes = node != NULL;
+    tell(&call);
+}
+
+void
+queue_event_of_rooms(struct queue *q,
+                     const struct cluster_event *event,
+                     const char *const *nodes,
+                     unsigned count)
+{
+    tell(&(struct wake_call){.q = q,
+                             .event = event,
+                             .nodes = nodes,
+                             .n_nodes = count});
+}
+
+/* ---- Pods whose room was taken ---- */
+
+struct room_question {
+    const struct queue *q;
+    const struct queued_pod *pod;
+};
+
+static bool
+has_room_on(const char *node, void *context)
+{
+    const struct room_question *ask = context;
+    const struct queue_settings *set = &ask->q->settings;
+
+    return set->has_room(ask->pod, node, set->context);
+}
+
+static bool
+comes_too_late(const struct queue *q, struct queued_pod *p)
+{
+    if (p->woken_for == 0)
+        return false;
+    unschedulable_pods_update(p);
+    return goes_by_room(q, p)
+           && !late_rooms_may_help(q->late_rooms,
+                                   p->woken_for,
+                                   has_room_on,
+                                   &(struct room_question){q, p});
+}
+
+bool
+queue_skip_late(struct queue *q, unsigned most)
+{
+    struct queued_pod *p;
+    unsigned skipped = 0;
+
+    q->event = "ScheduleAttemptFailure";
+    while (skipped < most && (p = heap_top(q->active)) != NULL
+           && comes_too_late(q, p)) {
+        queue_take_out(q, p);
+        queue_requeue(q, p, WAKE_SKIP);
+        skipped++;
+    }
+    return skipped > 0;
+}
