@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# When a job that waits may start: in tables and in what is reserved for it.
+# When a job that waits may start: in tables, in what is reserved for it, and in
+# the picture of kctl timeline.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -67,6 +68,46 @@ like "people read a time, and why beside it" \
     ' ([A-Z][a-z]+ +[0-9]+ )?[0-9]+:[0-9]+ +waits for 4 CPUs on n1$'
 like "as any table of jobs has it" \
     "$(as kilntest1 kctl get jobs -o wide | head -n 1)" ' START '
+
+# --- the picture --------------------------------------------------------------------
+chart() { # LOCALE [OPTION]...
+    chart_locale=$1
+    shift
+    LC_ALL=$chart_locale kctl --server "http+unix://$cluster/state/socket" \
+        timeline "$@"
+}
+is_drawn() { chart C | grep -qE -e "$1"; }
+ok "the timeline has the node, what runs and what is planned" \
+    wait_for 10 is_drawn "^n1 +4/4 .*\[$small kilntest1 =+\].* \($wide kil"
+like "and each job of its own" "$(chart C)" " \[$large kilntest1 =+\]"
+like "with now, and times" "$(chart C --hours 2 | head -n 1)" \
+    '^NODE +CPUS +now .* [0-9]+:[0-9]+ '
+like "in letters that a terminal of Unicode has" "$(chart C.UTF-8)" \
+    "┣$small kilntest1 ━+┫.*┠$wide kil"
+unlike "and no colour where none is wanted" "$(chart C)" "$(printf '\033')"
+like "and some where they are" "$(CLICOLOR_FORCE=1 chart C)" \
+    "$(printf '\033')\[30;48;5;[0-9]+m"
+like "others see it as they see jobs" "$(as kilntest2 kctl timeline n1)" \
+    "$large kilntest1"
+ok "no line is wider than what it is drawn on" \
+    [ "$(chart C --hours 700 | awk '{ print length($0) }' | sort -n |
+        tail -n 1)" -le 100 ]
+root timeline --svg "$cluster/chart.svg"
+like "as SVG it has both" "$(tr '\n' ' ' <"$cluster/chart.svg")" \
+    ">$large kilntest1<.*stroke-dasharray.*>$wide kil.*</svg> \$"
+root timeline --svg - >"$cluster/again.svg"
+ok "also on the standard output" grep -q '^</svg>' "$cluster/again.svg"
+like "a file that cannot be written is told" \
+    "$(root timeline --svg /nowhere/x 2>&1)" '^kctl: timeline: /nowhere/x: No such'
+like "and a node that is not there" "$(root timeline n99 2>&1)" \
+    'node "n99" not found'
+like "and a name that is none" "$(root timeline 'n1&limit=2' 2>&1)" \
+    "is no name of a node"
+root cordon n1 >/dev/null
+like "and why a node takes no jobs" "$(chart C)" ' (Draining|Drained)'
+root uncordon n1 >/dev/null
+
+# --- it moves -----------------------------------------------------------------------
 root update "$large" time=20 >/dev/null
 ok "another limit is another start" wait_for 20 starts_after "$wide" 30 "$small"
 endless=$(sub 1 unlimited --begin now+1hour)

@@ -298,7 +298,7 @@ def check_absent(tap, server):
                for path, body in ((PODS, pod), (JOBS, job))
                for status, answer in [server.post(path, body)]
                if status != 201])
-    paths = (f"{PODS}/p/why", f"{JOBS}/j/why", "/kiln/v1/nodes",
+    paths = (f"{PODS}/p/why", f"{JOBS}/j/why", "/kiln/v1/nodes", "/kiln/v1/timeline",
              "/kiln/v1/status", "/kiln/v1/whoami", "/apis/metrics.k8s.io",
              "/apis/metrics.k8s.io/v1beta1/nodes")
     tap.point("the paths of Kiln's own are not there",

@@ -5,6 +5,7 @@
 
 #include "cli/print/human.h"
 #include "cli/print/svg_layout.h"
+#include "cli/print/svg_text.h"
 #include "cli/print/topology_text.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/bitset.h"
@@ -35,29 +36,6 @@ struct plan {
 };
 
 static void
-add_escaped(struct strbuf *out, const char *text)
-{
-    for (; *text != '\0'; text++)
-        switch (*text) {
-        case '&':
-            strbuf_add_text(out, "&amp;");
-            break;
-        case '<':
-            strbuf_add_text(out, "&lt;");
-            break;
-        case '>':
-            strbuf_add_text(out, "&gt;");
-            break;
-        case '"':
-            strbuf_add_text(out, "&quot;");
-            break;
-        default:
-            if ((unsigned char)*text >= ' ')
-                strbuf_add_char(out, *text);
-        }
-}
-
-static void
 draw_text(const struct plan *p,
           unsigned x,
           unsigned y,
@@ -67,7 +45,7 @@ draw_text(const struct plan *p,
     if (p->out == NULL)
         return;
     strbuf_printf(p->out, "<text x=\"%u\" y=\"%u\" class=\"%s\">", x, y, style);
-    add_escaped(p->out, text);
+    svg_text_add(p->out, text);
     strbuf_add_text(p->out, "</text>\n");
 }
 
@@ -128,7 +106,7 @@ draw_thread(const struct plan *p,
         strbuf_add_text(p->out, "fill=\"#fff\"");
     }
     strbuf_printf(p->out, "><title>CPU %u: ", pu);
-    add_escaped(p->out, who);
+    svg_text_add(p->out, who);
     strbuf_printf(p->out, "%s</title></rect>\n", is_idle ? " (idle)" : "");
 }
 
@@ -294,7 +272,7 @@ draw_device(const struct plan *p,
     strbuf_printf(p->out,
                   "<g><title>%s: ",
                   tenant < p->n_tenants ? "given" : "free");
-    add_escaped(p->out, d->model != NULL ? d->model : d->type);
+    svg_text_add(p->out, d->model != NULL ? d->model : d->type);
     strbuf_printf(p->out,
                   "</title><rect x=\"%u\" y=\"%u\" width=\"%u\" "
                   "height=\"%u\" rx=\"8\" stroke=\"#555\" ",
@@ -367,8 +345,8 @@ draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
                       BAR_HEIGHT,
                       hue(i),
                       text);
-        add_escaped(p->out,
-                    p->tenants[i].label != NULL ? p->tenants[i].label : "");
+        svg_text_add(p->out,
+                     p->tenants[i].label != NULL ? p->tenants[i].label : "");
         strbuf_add_text(p->out, "</title></rect>\n");
     }
 }

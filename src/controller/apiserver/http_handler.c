@@ -396,6 +396,13 @@ serve(struct http_exchange *v)
         summary_history(q, asked.path, parameters, count);
         return;
     }
+    if (summary_timeline_is_asked(asked.path)) {
+        size_t count;
+        const struct parameter *parameters = copy_parameters(v, &count);
+
+        if (summary_timeline(q, parameters, count))
+            return;
+    }
     if (token_endpoint_serve(q, asked.path)
         || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))

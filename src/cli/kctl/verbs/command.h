@@ -106,6 +106,7 @@ extern const struct command reset_command;
 extern const struct command status_command;
 extern const struct command taint_command;
 extern const struct command top_command;
+extern const struct command timeline_command;
 extern const struct command topology_command;
 extern const struct command uncordon_command;
 extern const struct command unfence_command;

@@ -8,6 +8,7 @@
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/node_summary.h"
+#include "cli/kctl/output/picture_file.h"
 #include "cli/kctl/verbs/command.h"
 #include "cli/print/human.h"
 #include "cli/print/terminal_colour.h"
@@ -233,26 +234,6 @@ label_tenants(struct view *v)
     }
 }
 
-static int
-save(const char *path, const struct strbuf *text, struct error *err)
-{
-    bool is_stdout = strcmp(path, "-") == 0;
-    FILE *f = is_stdout ? stdout : fopen(path, "we");
-    bool is_whole;
-
-    if (f == NULL)
-        return error_set(err, -errno, "%s: %s", path, strerror(errno));
-    is_whole = fwrite(text->text, 1, text->length, f) == text->length
-               && fflush(f) == 0;
-    if (!is_stdout && fclose(f) != 0)
-        is_whole = false;
-    return is_whole ? 0
-                    : error_set(err,
-                                -EIO,
-                                "%s: the picture could not be written",
-                                path);
-}
-
 static void
 add_line(const char *sentence, void *context)
 {
@@ -322,7 +303,7 @@ draw(struct kctl *kctl,
                            &out);
     else
         print(&view, title.text, topology, &out);
-    return save(svg != NULL ? svg : "-", &out, err);
+    return picture_file_write(svg != NULL ? svg : "-", &out, err);
 }
 
 static int

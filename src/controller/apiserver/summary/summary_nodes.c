@@ -197,8 +197,8 @@ list_partitions(const struct request *q, const struct node *node)
     return text;
 }
 
-static struct json *
-describe(struct request *q, const struct node *node)
+struct json *
+summary_describe_node(struct request *q, const struct node *node)
 {
     struct arena *arena = q->arena;
     const struct string_map *total = &node->status.allocatable;
@@ -241,7 +241,9 @@ add_node(const struct object *object, void *context)
 {
     struct making *m = context;
 
-    json_append(m->q->arena, m->nodes, describe(m->q, node_of(object)));
+    json_append(m->q->arena,
+                m->nodes,
+                summary_describe_node(m->q, node_of(object)));
     object_key(object, m->after);
     return --m->left > 0;
 }

@@ -240,9 +240,23 @@ job_uid(const struct object *object, char buffer[64])
     return owner != NULL ? owner->uid : NULL;
 }
 
+static const char *
+planned_node(const struct object *object, char buffer[64])
+{
+    const struct pod *pod = pod_of(object);
+    const struct pod_cause *cause = pod->status.cause;
+
+    (void)buffer;
+    return cause != NULL && text_or_empty(pod->spec.node_name)[0] == '\0'
+                   && cause->from_us > 0
+               ? cause->node
+               : NULL;
+}
+
 static const struct kind_index indexes[] = {
     [POD_BY_NODE] = {"spec.nodeName", select_node_name},
     [POD_BY_JOB] = {NULL, job_uid},
+    [POD_BY_PLAN] = {NULL, planned_node},
 };
 
 /* Users have their own pods, operators release and cancel those of others, and

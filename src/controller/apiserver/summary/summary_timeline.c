@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* summary_timeline.c - nodes with what runs there, until when, and what is
+ * planned there:
+ *
+ *   {"now": "2026-...", "total": 5000, "nodes": [{"name": "n1", "state":
+ *     "Mixed", "cpus": 64, ..., "jobs": [{"id": 12, "name": "run", "user":
+ *     "alice", "pod": "job-12-0", "milliCPU": 4000, "start": "2026-...", "end":
+ *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
+ *
+ * Without an `end` it has no time limit, or stands still (`isFrozen`). `?nodes=n1,n2` names them; else they are
+ * the first `limit` by name. What is said of a job is what tables of jobs say
+ * of it to everybody.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/summary/summary.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_sums.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define PATH "/kiln/v1/timeline"
+
+#define NODES_DEFAULT 40u
+#define NODES_MOST    256u
+#define JOBS_OF_NODE \
+    64u /* pods of one node; of the others the number is told */
+#define PER_GO 4
+
+#define SECOND_US INT64_C(1000000)
+
+struct making {
+    struct time_slice time_slice;
+    struct request *q;
+    struct json *nodes;
+    const char **names; /* in the order of the answer */
+    size_t count, done;
+    size_t most;
+    size_t total;
+    int64_t now_us;
+};
+
+bool
+summary_timeline_is_asked(const char *path)
+{
+    return strcmp(path, PATH) == 0;
+}
+
+/* ---- The nodes ---- */
+
+static bool
+take_limit(struct making *m, const char *text)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end != '\0' || value == 0
+        || value > NODES_MOST) {
+        reply_bad_request(&m->q->reply,
+                          "limit: '%.64s' is not a number from 1 to %u",
+                          text,
+                          NODES_MOST);
+        return false;
+    }
+    m->most = value;
+    return true;
+}
+
+static bool
+take_names(struct making *m, const char *list)
+{
+    for (const char *at = list; *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        const char *name = arena_strndup(m->q->arena, at, length);
+
+        at += length + (at[length] == ',');
+        if (length == 0)
+            continue;
+        if (m->count == NODES_MOST) {
+            reply_bad_request(&m->q->reply,
+                              "nodes: these are more than %u",
+                              NODES_MOST);
+            return false;
+        }
+        if (store_find(m->q->server->store,
+                       STORE_PUBLISHED,
+                       &node_kind,
+                       NULL,
+                       name)
+            == NULL) {
+            reply_fail(&m->q->reply,
+                       &(struct reply_failure){
+                           .code = 404,
+                           .reason = "NotFound",
+                           .message = arena_printf(m->q->arena,
+                                                   "node \"%.253s\" not found",
+                                                   name),
+                       });
+            return false;
+        }
+        m->names[m->count++] = name;
+    }
+    return true;
+}
+
+/* The first by name, where n2 comes before n10: few are kept of many. */
+static bool
+keep_if_first(const struct object *object, void *context)
+{
+    struct making *m = context;
+    const char *name = object->meta->name;
+    size_t at;
+
+    m->total++;
+    if (m->count == m->most) {
+        if (strverscmp(name, m->names[m->count - 1]) > 0)
+            return true;
+        m->count--;
+    }
+    for (at = m->count++; at > 0 && strverscmp(name, m->names[at - 1]) < 0;
+         at--)
+        m->names[at] = m->names[at - 1];
+    m->names[at] = arena_strdup(m->q->arena, name);
+    return true;
+}
+
+/* ---- What is there ---- */
+
+static void
+set_time(struct arena *arena, struct json *tree, const char *name, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    time_format(us, false, text);
+    json_set_string(arena, tree, name, text);
+}
+
+static const struct job *
+find_job(const struct request *q, const struct pod *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(&pod->meta, &job_kind);
+    const struct object *job = owner != NULL ? store_find(q->server->store,
+                                                          STORE_PUBLISHED,
+                                                          &job_kind,
+                                                          pod->meta.namespace,
+                                                          owner->name)
+                                             : NULL;
+
+    return job != NULL ? job_of(job) : NULL;
+}
+
+static void
+add_identity(struct request *q, struct json *tree, const struct pod *pod)
+{
+    const struct job *job = find_job(q, pod);
+    const char *user = string_map_find(&pod->meta.annotations, ANNOTATION_USER);
+    const char *name = job != NULL ? string_map_find(&job->meta.annotations,
+                                                     ANNOTATION_JOB_NAME)
+                                   : NULL;
+
+    if (job != NULL && job->status.id > 0)
+        json_set_int(q->arena, tree, "id", job->status.id);
+    if (name == NULL)
+        name = job != NULL ? job->meta.name : pod->meta.name;
+    json_set_string(q->arena, tree, "name", name);
+    if (user != NULL)
+        json_set_string(q->arena, tree, "user", user);
+    json_set_string(q->arena, tree, "pod", pod->meta.name);
+}
+
+static int64_t
+milli_of(const struct pod *pod)
+{
+    struct pod_sums sums = {0};
+    int64_t milli;
+
+    pod_sums_add_requests(&sums, &pod->spec, NULL);
+    milli = pod_sum_milli(pod_sums_find(&sums, "cpu"));
+    pod_sums_fini(&sums);
+    return milli;
+}
+
+static int64_t
+began_us(const struct making *m, const struct pod *pod)
+{
+    struct container_state state = {0};
+
+    if (pod_main_state(pod, &state) && state.started_at_us > 0)
+        return state.started_at_us;
+    return pod->status.start_at_us > 0 ? pod->status.start_at_us : m->now_us;
+}
+
+struct jobs {
+    struct making *making;
+    struct json *list;
+    size_t more;
+    bool is_planned;
+};
+
+static bool
+add_pod(const struct object *object, void *context)
+{
+    struct jobs *jobs = context;
+    struct request *q = jobs->making->q;
+    const struct pod *pod = pod_of(object);
+    const int64_t *limit_s = pod->spec.active_deadline_seconds;
+    int64_t start_us, limit_us;
+    struct json *tree;
+
+    if (pod_is_finished(pod))
+        return true;
+    if (json_count(jobs->list) == JOBS_OF_NODE) {
+        jobs->more++;
+        return true;
+    }
+    start_us = jobs->is_planned ? pod->status.cause->from_us
+                                : began_us(jobs->making, pod);
+    tree = json_object(q->arena);
+    add_identity(q, tree, pod);
+    json_set_int(q->arena, tree, "milliCPU", milli_of(pod));
+    set_time(q->arena, tree, "start", start_us);
+    if (limit_s != NULL && !pod_is_frozen(pod)
+        && !__builtin_mul_overflow(*limit_s, SECOND_US, &limit_us)
+        && limit_us < INT64_MAX - start_us - pod->status.frozen_us)
+        set_time(q->arena,
+                 tree,
+                 "end",
+                 start_us + limit_us + pod->status.frozen_us);
+    if (pod_is_frozen(pod))
+        json_set_bool(q->arena, tree, "isFrozen", true);
+    if (jobs->is_planned)
+        json_set_bool(q->arena, tree, "isPlanned", true);
+    json_append(q->arena, jobs->list, tree);
+    return true;
+}
+
+static void
+add_node(struct making *m, const char *name)
+{
+    struct request *q = m->q;
+    const struct object *node =
+        store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, name);
+    struct jobs jobs = {.making = m, .list = json_array(q->arena)};
+    struct json *tree;
+
+    if (node == NULL)
+        return;
+    tree = summary_describe_node(q, node_of(node));
+    for (unsigned turn = 0; turn < 2; turn++) {
+        jobs.is_planned = turn == 1;
+        store_visit_index(q->server->store,
+                          &pod_kind,
+                          turn == 0 ? POD_BY_NODE : POD_BY_PLAN,
+                          STORE_PUBLISHED,
+                          name,
+                          add_pod,
+                          &jobs);
+    }
+    json_set(q->arena, tree, "jobs", jobs.list);
+    if (jobs.more > 0)
+        json_set_int(q->arena, tree, "more", (int64_t)jobs.more);
+    json_append(q->arena, m->nodes, tree);
+}
+
+static bool
+go_on(struct time_slice *time_slice)
+{
+    struct making *m = container_of(time_slice, struct making, time_slice);
+    struct request *q = m->q;
+    struct json *tree;
+
+    for (unsigned n = 0; n < PER_GO && m->done < m->count; n++)
+        add_node(m, m->names[m->done++]);
+    if (m->done < m->count)
+        return true;
+    tree = json_object(q->arena);
+    set_time(q->arena, tree, "now", m->now_us);
+    json_set_int(q->arena, tree, "total", (int64_t)m->total);
+    json_set(q->arena, tree, "nodes", m->nodes);
+    reply_tree(&q->reply, 200, tree);
+    request_finish(q);
+    return false;
+}
+
+static bool
+choose_nodes(struct making *m, const struct parameter *all, size_t count)
+{
+    struct store *store = m->q->server->store;
+    const char *nodes = parameter_find(all, count, "nodes");
+    const char *limit = parameter_find(all, count, "limit");
+
+    if (limit != NULL && !take_limit(m, limit))
+        return false;
+    if (nodes == NULL || nodes[0] == '\0') {
+        store_list(store, &node_kind, NULL, NULL, 0, keep_if_first, m);
+        return true;
+    }
+    if (!take_names(m, nodes))
+        return false;
+    m->total = m->count;
+    return true;
+}
+
+bool
+summary_timeline(struct request *q,
+                 const struct parameter *parameters,
+                 size_t count)
+{
+    struct making *m;
+
+    if (q->server->policy->is_conformance)
+        return false;
+    m = arena_alloc(q->arena, sizeof(*m));
+    *m = (struct making){
+        .q = q,
+        .nodes = json_array(q->arena),
+        .names = arena_new_array(q->arena, const char *, NODES_MOST + 1),
+        .most = NODES_DEFAULT,
+        .now_us = clock_real_us(q->server->clock),
+    };
+    if (summary_check(q) && choose_nodes(m, parameters, count))
+        time_slices_add(q->server->time_slices, &m->time_slice, go_on);
+    else
+        request_finish(q);
+    return true;
+}
