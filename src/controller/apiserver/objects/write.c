@@ -3,6 +3,7 @@
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/element_record.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/objects/put.h"
 #include "controller/apiserver/request/request.h"
@@ -226,9 +227,29 @@ write_remove(struct request *q,
         release_content(txn, &cron_job_of(old_object)->spec.job_template.spec);
     if (old_object->kind == &node_kind)
         node_record_leave(q, txn, old_object);
+    element_record_note_removal(q, txn, old_object);
     history_note_removal(q->server->history, txn, old_object);
     if (put_removal(q->arena, txn, &what, &err) == 0)
         return true;
     refuse(q, q->route.kind, &err);
+    return false;
+}
+
+bool
+write_remove_pod(struct request *q,
+                 struct store_txn *txn,
+                 const struct object *pod)
+{
+    struct put what = {
+        .kind = &pod_kind,
+        .tree = object_tree(pod, q->arena),
+        .keeps_spec = true,
+    };
+    struct error err = {0};
+
+    history_note_removal(q->server->history, txn, pod);
+    if (put_removal(q->arena, txn, &what, &err) == 0)
+        return true;
+    refuse(q, &pod_kind, &err);
     return false;
 }

@@ -25,6 +25,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_STATUS] = "status",
     [SUBRESOURCE_APPROVE] = "approve",
     [SUBRESOURCE_BINDING] = "binding",
+    [SUBRESOURCE_ELEMENTS] = "elements",
     [SUBRESOURCE_ENROL] = "enrol",
     [SUBRESOURCE_ENVIRONMENT] = "environment",
     [SUBRESOURCE_EVICTION] = "eviction",

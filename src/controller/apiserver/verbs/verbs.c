@@ -65,6 +65,8 @@ find_verb(const struct route *route)
         return verb_bind;
     case SUBRESOURCE_EVICTION:
         return verb_evict;
+    case SUBRESOURCE_ELEMENTS:
+        return route->verb == VERB_CREATE ? verb_settle : verb_get_elements;
     case SUBRESOURCE_ENROL:
         return verb_enrol;
     case SUBRESOURCE_APPROVE:

@@ -71,6 +71,10 @@ void verb_get_why(struct request *q);
 bool why_is_asked(const struct request *q);
 void why_explain_new(struct request *q, struct json *tree);
 
+/* elements.c, settle.c: jobs/NAME/elements */
+void verb_get_elements(struct request *q);
+void verb_settle(struct request *q);
+
 /* usage.c: nodes/NAME/usage, and what is made of it */
 void verb_report_usage(struct request *q);
 void verb_get_usage(struct request *q);

@@ -13,6 +13,7 @@ index_counts_fini(struct index_counts *l)
 {
     index_set_fini(&l->done);
     index_set_fini(&l->failed);
+    index_set_fini(&l->cancelled);
     index_set_fini(&l->taken);
     free(l->slots);
     *l = (struct index_counts){0};
@@ -95,13 +96,14 @@ drop_stale_slots(struct index_counts *l)
 
 /* ---- Change ---- */
 
-static void
+/* False: it was settled before. */
+static bool
 settle(struct index_counts *l, struct index_set *how, int64_t index)
 {
     size_t at = find_slot(l, index);
 
     if (index_counts_is_settled(l, index))
-        return;
+        return false;
     index_set_add(how, index);
     index_set_add(&l->taken, index);
     if (at < l->n_slots && l->slots[at].index == index) {
@@ -109,18 +111,30 @@ settle(struct index_counts *l, struct index_set *how, int64_t index)
         l->n_stale_slots++;
         drop_stale_slots(l);
     }
+    return true;
 }
 
 void
 index_counts_finish(struct index_counts *l, int64_t index)
 {
-    settle(l, &l->done, index);
+    (void)settle(l, &l->done, index);
 }
 
 void
 index_counts_fail(struct index_counts *l, int64_t index)
 {
-    settle(l, &l->failed, index);
+    if (!l->is_merged)
+        (void)settle(l, &l->failed, index);
+    else if (settle(l, &l->done, index))
+        l->n_failed++;
+}
+
+/* Neither done nor failed: of an array only. */
+void
+index_counts_cancel(struct index_counts *l, int64_t index)
+{
+    if (settle(l, l->is_merged ? &l->done : &l->cancelled, index))
+        l->n_cancelled++;
 }
 
 void
@@ -187,10 +201,25 @@ index_counts_note_failures(struct index_counts *l,
 
 /* ---- Look ---- */
 
+int64_t
+index_counts_count_done(const struct index_counts *l, int64_t end)
+{
+    int64_t count = index_set_count_below(&l->done, end);
+
+    return l->is_merged ? count - l->n_failed - l->n_cancelled : count;
+}
+
+int64_t
+index_counts_count_failed(const struct index_counts *l, int64_t end)
+{
+    return l->is_merged ? l->n_failed : index_set_count_below(&l->failed, end);
+}
+
 bool
 index_counts_is_settled(const struct index_counts *l, int64_t index)
 {
-    return index_set_has(&l->done, index) || index_set_has(&l->failed, index);
+    return index_set_has(&l->done, index) || index_set_has(&l->failed, index)
+           || index_set_has(&l->cancelled, index);
 }
 
 const struct index_slot *

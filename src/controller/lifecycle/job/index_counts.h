@@ -28,7 +28,11 @@ struct index_slot {
 };
 
 struct index_counts {
-    struct index_set done, failed, taken;
+    struct index_set done, failed, cancelled, taken;
+    bool is_merged;   /* `done` has all that are settled, which of a large array
+                     * is a range: how many of them failed is counted alone */
+    int64_t n_failed; /* of these, if it is merged */
+    int64_t n_cancelled;      /* in any case */
     struct index_slot *slots; /* ascending */
     size_t n_slots, n_stale_slots, slot_room;
 };
@@ -38,9 +42,10 @@ void index_counts_fini(struct index_counts *l);
 void
 index_counts_load(struct index_counts *l, const char *done, const char *failed);
 
-/* Change. All but the first two do nothing where the index is settled. */
+/* Change. All but the first three do nothing where the index is settled. */
 void index_counts_finish(struct index_counts *l, int64_t index);
 void index_counts_fail(struct index_counts *l, int64_t index);
+void index_counts_cancel(struct index_counts *l, int64_t index);
 void index_counts_take(struct index_counts *l, int64_t index);
 void index_counts_release(struct index_counts *l, int64_t index);
 
@@ -56,7 +61,9 @@ void index_counts_note_failures(struct index_counts *l,
                                 int64_t ignored,
                                 int64_t last_failure_us);
 
-/* Look. Find: NULL when it never had a pod, or is settled. */
+/* Look. Count: of those below `end`. Find: NULL when it never had a pod, or is settled. */
+int64_t index_counts_count_done(const struct index_counts *l, int64_t end);
+int64_t index_counts_count_failed(const struct index_counts *l, int64_t end);
 bool index_counts_is_settled(const struct index_counts *l, int64_t index);
 const struct index_slot *index_counts_find(const struct index_counts *l,
                                            int64_t index);

@@ -172,6 +172,16 @@ index_set_gap(const struct index_set *s, int64_t from)
     return from;
 }
 
+int64_t
+index_set_next(const struct index_set *s, int64_t from)
+{
+    size_t at = find(s, from);
+
+    if (at == s->count)
+        return INT64_MAX;
+    return s->ranges[at].first > from ? s->ranges[at].first : from;
+}
+
 void
 index_set_format(const struct index_set *s, int64_t end, struct strbuf *out)
 {

@@ -35,7 +35,8 @@ void index_set_add(struct index_set *set, int64_t index);
 void index_set_add_range(struct index_set *set, int64_t first, int64_t last);
 void index_set_remove(struct index_set *set, int64_t index);
 
-/* Look. Gap: the smallest that is >= from and not in the set. Below: how many
+/* Look. Gap: the smallest that is >= from and not in the set; next: and in it,
+ * INT64_MAX if there is none. Below: how many
  * are less than that; what it costs is what is above. Common: in both sets.
  */
 bool index_set_has(const struct index_set *set, int64_t index);
@@ -44,6 +45,7 @@ int64_t index_set_count_below(const struct index_set *set, int64_t end);
 int64_t index_set_count_common(const struct index_set *a,
                                const struct index_set *b);
 int64_t index_set_gap(const struct index_set *set, int64_t from);
+int64_t index_set_next(const struct index_set *set, int64_t from);
 
 /* Text, as upstream's status.completedIndexes: "0-2,5,7,8", of those below
  * `end`. Parse adds, and is false, with what came before added, where the text

@@ -5,14 +5,18 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/job/array_calls.h"
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_log.h"
 #include "controller/lifecycle/job/job_plan.h"
+#include "controller/lifecycle/job/job_pod.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_sync.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/kind.h"
@@ -21,20 +25,29 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/list.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/event_recorder.h"
+#include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define PARALLEL_JOBS  256u
-#define PODS_AT_A_TIME 64u
-#define EXPECT_FOR_US  (60 * INT64_C(1000000))
-#define OVERDUE_MS     1000
+#define PARALLEL_JOBS      256u
+#define PODS_AT_A_TIME     64u
+#define ELEMENTS_AT_A_TIME 256u
+#define EXPECT_FOR_US      (60 * INT64_C(1000000))
+#define OVERDUE_MS         1000
 
 /* How long counts alone wait to be written: a second, and longer while more
  * jobs than that wait for each second, because in a burst of short jobs most
  * end before.
  */
+/* Ended pods of an array stay so long that most have their row of history by
+ * then; of one that goes before, the row waits in the store.
+ */
+#define SETTLE_AFTER_US INT64_C(1000000)
+#define SETTLE_MANY     256
+
 #define COUNTS_DELAY_US   INT64_C(1000000)
 #define COUNTS_A_SECOND   200u
 #define MOST_COUNTS_DELAY 10
@@ -43,7 +56,8 @@
 struct memory {
     struct job_pod_counts *counts;
     int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
-    bool is_updated; /* all its pods are as it says since it was updated */
+    bool is_updated;  /* all its pods are as it says since it was updated */
+    bool is_settling; /* ends of elements are on their way to the store */
 };
 
 struct job_controller {
@@ -135,6 +149,8 @@ memory_of(struct job_controller *c, const char *key, const struct job *job)
 {
     struct memory *m = find_memory(c, key, job);
 
+    if (m == NULL && job_is_array(job)) /* its elements are read first */
+        return remember(c, key, job_pod_counts_new(job));
     return m != NULL ? m : remember(c, key, count_pods(c, job, NULL));
 }
 
@@ -151,8 +167,8 @@ forget_if_quiet(struct job_controller *c,
     const struct memory *m = map_find(c->memories, key);
 
     if (job_completions(job) == 1 && !job_is_work_queue(job)
-        && plan->status == NULL && plan->n_create == 0 && m->counts_due_us == 0
-        && m->is_updated && m->counts->n_expected == 0
+        && !job_is_array(job) && plan->status == NULL && plan->n_create == 0
+        && m->counts_due_us == 0 && m->is_updated && m->counts->n_expected == 0
         && m->counts->refusals == 0 && m->counts->refusal == NULL)
         forget(c, key);
 }
@@ -197,6 +213,194 @@ puts_off_status(struct job_controller *c,
     }
     workqueue_add_after(c->queue, key, (m->counts_due_us - now) / 1000 + 1);
     return true;
+}
+
+/* ---- Arrays ---- */
+
+static struct memory *
+find_array_memory(struct job_controller *c, const struct object *job)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct memory *m;
+
+    object_key(job, key);
+    m = map_find(c->memories, key);
+    return m != NULL && m->counts->array != NULL
+                   && strcmp(m->counts->job_uid, job->meta->uid) == 0
+               ? m
+               : NULL;
+}
+
+static void
+on_elements_read(const struct object *job,
+                 const struct json *elements,
+                 void *context)
+{
+    struct job_controller *c = context;
+    struct memory *m = find_array_memory(c, job);
+    struct recount r = {.job = job_of(job)};
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    if (m == NULL)
+        return;
+    m->counts->array->is_loading = false;
+    if (elements == NULL) {
+        workqueue_add_after(c->queue, key, OVERDUE_MS);
+        return;
+    }
+    if (!job_pod_counts_load(m->counts, job_of(job), elements)) {
+        log_error("job '%s/%s' stays as it is: the record of its elements is "
+                  "of a later release, or damaged",
+                  job->meta->namespace,
+                  job->meta->name);
+        return;
+    }
+    r.counts = m->counts;
+    object_cache_visit_owned(c->cache, job->meta->uid, recount_pod, &r);
+    workqueue_add(c->queue, key);
+}
+
+/* False: it is not known yet how the elements stand. */
+static bool
+knows_elements(struct job_controller *c,
+               struct memory *m,
+               const struct object *job)
+{
+    struct array_state *a = m->counts->array;
+
+    if (a == NULL || a->is_loaded)
+        return true;
+    if (!a->is_loading)
+        array_calls_read(c->sync.client, job, on_elements_read, c);
+    a->is_loading = true;
+    return false;
+}
+
+static bool
+has_index(const struct json *list, int64_t index)
+{
+    int64_t is;
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_to_int(json_at(list, i), &is) == 0 && is == index)
+            return true;
+    return false;
+}
+
+static void
+on_settled(const struct object *job, const struct json *kept, void *context)
+{
+    struct job_controller *c = context;
+    struct memory *m = find_array_memory(c, job);
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    if (m == NULL)
+        return;
+    m->is_settling = false;
+    list_foreach_safe(pos, &m->counts->array->ends)
+    {
+        struct array_end *end = container_of(pos, struct array_end, link);
+
+        if (!end->is_sent)
+            break;
+        end->is_sent = false;
+        if (kept == NULL)
+            continue;
+        if (has_index(kept, end->index))
+            job_pod_counts_keep(m->counts, end->pod);
+        array_state_drop_end(m->counts->array, end);
+    }
+    if (kept == NULL)
+        workqueue_add_after(c->queue, key, OVERDUE_MS);
+    else
+        workqueue_add(c->queue, key);
+}
+
+/* Ended pods wait a little, unless nothing else is left to do. */
+static void
+settle(struct job_controller *c,
+       const char *key,
+       struct memory *m,
+       const struct object *job)
+{
+    struct array_state *a = m->counts->array;
+    int64_t now_us = clock_monotonic_us(c->clock);
+    struct array_end *first;
+    int64_t left;
+
+    if (a == NULL || a->n_ends == 0 || m->is_settling)
+        return;
+    first = container_of(a->ends.next, struct array_end, link);
+    if (first->since_us == 0)
+        first->since_us = now_us;
+    left = first->since_us + SETTLE_AFTER_US - now_us;
+    if (left > 0 && a->n_ends < SETTLE_MANY && m->counts->active > 0
+        && !a->must_settle) {
+        workqueue_add_after(c->queue, key, left / 1000 + 1);
+        return;
+    }
+    a->must_settle = false;
+    m->is_settling = true;
+    array_calls_settle(c->sync.client, job, a, on_settled, c);
+}
+
+struct looking {
+    struct job_sync *sync;
+    struct job_pod_counts *counts;
+    int64_t n_withdraw;
+};
+
+static bool
+is_placed(const struct pod *pod)
+{
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+}
+
+/* Held: it is taken back if it has not started. Cancelled: it ends in any case. */
+static void
+look_at_pod(const struct object *object, void *context)
+{
+    struct looking *l = context;
+    const struct array_state *a = l->counts->array;
+    const struct pod *pod = pod_of(object);
+    int64_t index = -1, attempt;
+
+    if (pod_is_finished(pod) || pod->meta.deleted_at_us != 0
+        || !job_pod_name_parse(job_sync_job(l->sync)->meta->name,
+                               pod->meta.name,
+                               &index,
+                               &attempt))
+        return;
+    if (is_placed(pod)) {
+        if (array_state_is_cancelled(a, index))
+            job_sync_delete_pod(l->sync, object);
+        return;
+    }
+    if (index_set_has(&a->barred, index)) {
+        job_pod_counts_withdraw(l->counts,
+                                pod,
+                                array_state_is_cancelled(a, index));
+    } else if (l->n_withdraw > 0) {
+        l->n_withdraw--;
+        job_pod_counts_withdraw(l->counts, pod, false);
+    }
+}
+
+static void
+look_at_pods(struct job_controller *c,
+             struct job_sync *sync,
+             struct job_pod_counts *counts,
+             int64_t n_withdraw)
+{
+    struct looking l = {sync, counts, n_withdraw};
+
+    if (counts->array == NULL || (!counts->array->must_look && n_withdraw == 0))
+        return;
+    counts->array->must_look = false;
+    object_cache_visit_owned(c->cache, counts->job_uid, look_at_pod, &l);
+    counts->array->must_settle = counts->array->n_ends > 0;
 }
 
 /* ---- A sync ---- */
@@ -363,6 +567,14 @@ work_on_job(const char *key, void *context)
         return;
     }
     m = memory_of(c, key, job_of(job));
+    if (!knows_elements(c, m, job)) {
+        workqueue_done(c->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    if (m->counts->array != NULL) {
+        array_state_follow(m->counts->array, job_of(job));
+        array_state_set_window(m->counts->array, clock_monotonic_us(c->clock));
+    }
     job_pod_counts_expire(m->counts, clock_monotonic_us(c->clock));
     if (job_of(job)->spec.suspend)
         m->counts->began_us = 0; /* it starts anew when it is resumed */
@@ -371,7 +583,7 @@ work_on_job(const char *key, void *context)
     job_plan(job_of(job),
              m->counts,
              clock_real_us(c->clock),
-             PODS_AT_A_TIME,
+             m->counts->array != NULL ? ELEMENTS_AT_A_TIME : PODS_AT_A_TIME,
              arena,
              &plan);
     m->counts->waits_for = NULL;
@@ -386,6 +598,8 @@ work_on_job(const char *key, void *context)
         update_pods(sync, m, job);
     if (plan.n_remove > 0)
         job_sync_remove_pods(sync, plan.n_remove);
+    look_at_pods(c, sync, m->counts, plan.n_withdraw);
+    settle(c, key, m, job);
     if (plan.hold_waiting || plan.release_waiting)
         job_sync_hold_waiting(sync, plan.hold_waiting);
     if (plan.mark_placed)
@@ -452,6 +666,9 @@ note_pod_change(struct job_controller *c,
         || job_is_finished(job_of(job)))
         return;
     m = find_memory(c, key, job_of(job));
+    if (job_is_array(job_of(job))
+        && (m == NULL || !m->counts->array->is_loaded))
+        return;
     if (m == NULL && new_pod == NULL)
         m = remember(c, key, count_pods(c, job_of(job), old_pod));
     if (m != NULL && new_pod != NULL)

@@ -2,10 +2,12 @@
 #include "controller/lifecycle/job/job_plan.h"
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
 #include "lib/json/json.h"
 
 #define FIRST_BACKOFF_S 10 /* upstream's first retry delay */
@@ -13,6 +15,20 @@
 #define MAX_WAITING     1024 /* indexes that are passed over in one look */
 
 /* ---- The pods ---- */
+
+/* Of an array as many as run, and those that are likely to start soon. While
+ * the API refuses one, the others would be refused, too.
+ */
+static int64_t
+count_wanted_of_array(const struct job *job, const struct job_pod_counts *t)
+{
+    const int64_t *throttle = job->spec.array->throttle;
+    int64_t wanted = t->placed + t->ending + t->array->window;
+
+    if (t->refusal != NULL)
+        wanted = t->active + 1;
+    return throttle != NULL && *throttle < wanted ? *throttle : wanted;
+}
 
 /* How many pods there should be. */
 static int64_t
@@ -22,6 +38,8 @@ count_wanted(const struct job *job, const struct job_pod_counts *t)
     int64_t end = job_completions(job);
     int64_t left;
 
+    if (t->array != NULL)
+        return count_wanted_of_array(job, t);
     if (job_is_work_queue(job))
         return t->succeeded > 0 ? t->live : wanted;
     left = end
@@ -55,9 +73,28 @@ count_pods_to_remove(const struct job *job, const struct job_pod_counts *t)
     int64_t unwanted = t->live - count_wanted(job, t);
     int64_t beyond = count_beyond(job, t);
 
+    if (t->array != NULL)
+        return 0;
     if (beyond > t->live)
         beyond = t->live;
     return unwanted > beyond ? unwanted : beyond;
+}
+
+/* A throttle that was lowered takes back pods that have not started; those that
+ * run go on.
+ */
+static int64_t
+count_pods_to_withdraw(const struct job *job, const struct job_pod_counts *t)
+{
+    int64_t over, waiting;
+
+    if (t->array == NULL || job->spec.array->throttle == NULL)
+        return 0;
+    over = t->live - *job->spec.array->throttle;
+    waiting = t->live - t->n_expected - t->placed;
+    if (over > waiting)
+        over = waiting;
+    return over > 0 ? over : 0;
 }
 
 /* After a failure the next pod waits: 10 s, doubled per failure. */
@@ -125,6 +162,18 @@ retry_left_us(const struct job_pod_counts *t, int64_t now_us)
     return left > 0 ? left : 0;
 }
 
+/* The first that may have a pod, from `index` on. */
+static int64_t
+next_index(const struct job_pod_counts *t, int64_t index)
+{
+    int64_t at = index_set_gap(&t->indexes.taken, index);
+
+    while (t->array != NULL && index_set_has(&t->array->barred, at))
+        at = index_set_gap(&t->indexes.taken,
+                           index_set_gap(&t->array->barred, at));
+    return at;
+}
+
 static void
 plan_indexes(const struct job *job,
              const struct job_pod_counts *t,
@@ -132,14 +181,13 @@ plan_indexes(const struct job *job,
              int64_t wanted,
              struct job_plan *plan)
 {
-    const struct index_set *taken = &t->indexes.taken;
     int64_t end = job_completions(job);
     int64_t retry_left = retry_left_us(t, now_us);
     unsigned waiting = 0;
 
-    for (int64_t i = index_set_gap(taken, 0);
+    for (int64_t i = next_index(t, 0);
          i < end && plan->n_create < wanted && waiting < MAX_WAITING;
-         i = index_set_gap(taken, i + 1)) {
+         i = next_index(t, i + 1)) {
         int64_t left = index_backoff_us(job, t, i, now_us);
 
         if (left < retry_left && index_counts_find(&t->indexes, i) != NULL)
@@ -163,6 +211,7 @@ plan_pods(const struct job *job,
     int64_t wanted = count_wanted(job, t) - t->active;
 
     plan->n_remove = count_pods_to_remove(job, t);
+    plan->n_withdraw = count_pods_to_withdraw(job, t);
     if (wanted <= 0 || plan->n_remove > 0)
         return;
     if (!t->is_numbered && retry_left_us(t, now_us) > 0) {
@@ -258,6 +307,8 @@ plan_end(const struct job_pod_counts *t,
     job_report_verdict(report, verdict);
     if (t->active > 0 || t->ending > 0)
         return;
+    if (t->array != NULL && (map_count(t->pods) > 0 || t->array->n_ends > 0))
+        return; /* what became of each element is to be noted first */
     job_report_start(report, t->began_us);
     job_report_end(report, verdict);
 }

@@ -39,6 +39,7 @@ struct job_plan {
     unsigned n_create;
     bool delete_active;     /* the job is over, suspended or requeued */
     int64_t n_remove;       /* so many of the live pods are to go */
+    int64_t n_withdraw;     /* of an array, of those without a node */
     bool hold_waiting;      /* pods without a node are to be marked as held */
     bool release_waiting;   /* or not any more */
     bool mark_placed;       /* pods with a node are to stand still or to go on,

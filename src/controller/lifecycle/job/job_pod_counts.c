@@ -4,17 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/failure_policy.h"
 #include "controller/lifecycle/job/job_pod.h"
+#include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
+#include "lib/json/json.h"
 
 /* The wait before another attempt, doubled for each that is refused as well. */
 #define FIRST_REFUSAL_WAIT_US INT64_C(1000000)
 #define MAX_REFUSAL_WAIT_US   INT64_C(60000000)
+
+/* The most elements of an array whose indexes are listed in the status: lists
+ * of every other index of a million would be megabytes.
+ */
+#define LISTED_INDEXES 1000
 
 struct expected {
     struct list link;
@@ -98,7 +107,10 @@ job_pod_counts_new(const struct job *job)
     list_init(&t->expected);
     job_last_run_load(&t->run, status);
     t->failure = job_state_of_failure(NULL, t->run.reason);
-    if (is_indexed(job))
+    if (job_is_array(job)) {
+        t->array = array_state_new(job);
+        t->indexes.is_merged = t->array->tasks.total > LISTED_INDEXES;
+    } else if (is_indexed(job))
         index_counts_load(&t->indexes,
                           status->completed_indexes,
                           status->failed_indexes);
@@ -115,6 +127,7 @@ job_pod_counts_free(struct job_pod_counts *t)
     list_foreach_safe(pos, &t->expected)
         free(container_of(pos, struct expected, link));
     map_free(t->pods);
+    array_state_free(t->array);
     index_counts_fini(&t->indexes);
     job_last_run_fini(&t->run);
     free(t->refusal);
@@ -155,6 +168,8 @@ job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
     const struct job_status *was = &job->status;
     int64_t gone = was->attempts - t->made;
 
+    if (t->array != NULL)
+        return;
     if (gone > 0)
         t->made = was->attempts;
     else
@@ -293,7 +308,7 @@ is_early(const struct job *job, const struct pod *pod)
     const char *policy = job->spec.pod_replacement_policy;
     const char *phase = pod->status.phase;
 
-    return is_asked_to_end(pod) && policy != NULL
+    return is_asked_to_end(pod) && !job_is_array(job) && policy != NULL
            && strcmp(policy, "TerminatingOrFailed") == 0
            && (phase == NULL || strcmp(phase, "Unknown") != 0);
 }
@@ -468,6 +483,11 @@ note_failure(struct job_pod_counts *t,
     struct failure_ruling ruling = failure_policy_judge(job, pod);
     int64_t end = end_of(pod);
 
+    if (t->array != NULL && array_state_is_cancelled(t->array, index)) {
+        t->excused++;
+        index_counts_cancel(&t->indexes, index);
+        return;
+    }
     if (is_excused(job, pod, ruling)) {
         t->excused++;
         if (is_refused(pod))
@@ -540,6 +560,7 @@ enum sight {
     SEEN_HELD = 1024,
     SEEN_TO_FREEZE = 2048,
     SEEN_FROZEN = 4096,
+    SEEN_WITHDRAWN = 8192,
 };
 
 static unsigned
@@ -606,6 +627,158 @@ recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
         release_index(t, index);
 }
 
+/* ---- Elements of an array ---- */
+
+static void
+load_element(struct job_pod_counts *t,
+             const struct job *job,
+             int64_t index,
+             enum element_state state,
+             const struct element_tries *tries)
+{
+    const int64_t *limit = job->spec.backoff_limit_per_index;
+
+    if (tries != NULL && state == ELEMENT_WAITING) {
+        if (tries->attempt > 0)
+            index_counts_note(&t->indexes, index, tries->attempt - 1);
+        index_counts_note_failures(&t->indexes,
+                                   index,
+                                   tries->failures,
+                                   tries->ignored,
+                                   0);
+        t->failed += tries->failures;
+        t->made += tries->failures;
+    }
+    if (state == ELEMENT_DONE) {
+        index_counts_finish(&t->indexes, index);
+        t->succeeded++;
+    } else if (state == ELEMENT_CANCELLED) {
+        index_counts_cancel(&t->indexes, index);
+        t->excused++;
+    } else if (state == ELEMENT_FAILED) {
+        index_counts_fail(&t->indexes, index);
+        t->failed++;
+    } else if (tries != NULL && limit != NULL && tries->failures > *limit) {
+        /* Its pod went without the controller. */
+        index_counts_fail(&t->indexes, index);
+        array_state_add_end(t->array, NULL, NULL, index, ARRAY_FAILED);
+        return;
+    } else
+        return;
+    t->made++;
+}
+
+bool
+job_pod_counts_load(struct job_pod_counts *t,
+                    const struct job *job,
+                    const struct json *elements)
+{
+    const struct json *chunks = json_get(elements, "chunks");
+    struct element_chunk chunk = {0};
+
+    for (uint32_t i = 0; i < json_count(chunks); i++) {
+        const struct json *item = json_at(chunks, i);
+        const char *text = json_get_text(item, "text");
+        int64_t first = json_get_int(item, "number", 0) * ELEMENTS_A_CHUNK;
+
+        if (text == NULL || !element_chunk_parse(&chunk, first, text))
+            return false;
+        for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
+            load_element(t,
+                         job,
+                         first + at,
+                         (enum element_state)chunk.states[at],
+                         element_chunk_tries(&chunk, first + at));
+        element_chunk_fini(&chunk);
+    }
+    t->array->is_loaded = true;
+    return true;
+}
+
+/* It is to be noted what the element has come to. */
+static void
+add_end(struct job_pod_counts *t,
+        const struct pod *pod,
+        bool is_gone,
+        int64_t index)
+{
+    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    bool is_done = pod->status.phase != NULL
+                   && strcmp(pod->status.phase, "Succeeded") == 0;
+    struct array_end *end;
+
+    if (index < 0)
+        return;
+    end = array_state_add_end(
+        t->array,
+        is_gone ? NULL : pod->meta.name,
+        is_gone ? NULL : pod->meta.uid,
+        index,
+        is_done                                       ? ARRAY_DONE
+        : array_state_is_cancelled(t->array, index)   ? ARRAY_CANCELLED
+        : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
+                                                      : ARRAY_AGAIN);
+    if (end->outcome == ARRAY_AGAIN && slot != NULL) {
+        end->attempt = slot->next_attempt;
+        end->failures = slot->failures;
+        end->ignored = slot->ignored;
+    }
+}
+
+void
+job_pod_counts_withdraw(struct job_pod_counts *t,
+                        const struct pod *pod,
+                        bool is_cancelled)
+{
+    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
+    int64_t index = number_of(pod, ANNOTATION_INDEX);
+    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    struct array_end *end;
+
+    if (was == 0 || (was & SEEN_WITHDRAWN) != 0)
+        return;
+    end = array_state_add_end(t->array,
+                              pod->meta.name,
+                              pod->meta.uid,
+                              index,
+                              is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
+    end->since_us = -1; /* at once */
+    end->attempt = number_of(pod, ANNOTATION_ATTEMPT);
+    if (is_cancelled)
+        end->attempt = 0;
+    else if (slot != NULL) {
+        end->failures = slot->failures;
+        end->ignored = slot->ignored;
+    }
+    map_put(t->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
+}
+
+void
+job_pod_counts_keep(struct job_pod_counts *t, const char *pod_name)
+{
+    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod_name);
+
+    if (was != 0)
+        map_put(t->pods,
+                pod_name,
+                (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
+    if (t->array != NULL)
+        t->array->must_look = true;
+}
+
+/* It was never started: the element waits as if it had had no pod. */
+static void
+forget_withdrawn(struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    t->made--;
+    if (array_state_is_cancelled(t->array, index)) {
+        t->made++;
+        t->excused++;
+        index_counts_cancel(&t->indexes, index);
+    } else
+        index_counts_withdraw(&t->indexes, index, attempt);
+}
+
 void
 job_pod_counts_see(struct job_pod_counts *t,
                    const struct job *job,
@@ -624,6 +797,11 @@ job_pod_counts_see(struct job_pod_counts *t,
     } else if ((was & SEEN_ACTIVE) == 0) {
         is &= ~(unsigned)SEEN_ACTIVE; /* replaced is replaced */
     }
+    is |= was & SEEN_WITHDRAWN;
+    if (t->array != NULL && was != 0 && change(was, is, SEEN_PLACED) > 0)
+        array_state_note_bound(t->array);
+    if (t->array != NULL && was == 0 && index_set_has(&t->array->barred, index))
+        t->array->must_look = true;
     if (change(was, is, SEEN_READY) > 0)
         t->refusals = 0;
     recount(t, was, is, index);
@@ -632,6 +810,8 @@ job_pod_counts_see(struct job_pod_counts *t,
         note_outcome(t, job, pod, index);
     if (change(was, is, SEEN_ENDED) > 0)
         job_last_run_note(&t->run, pod);
+    if (change(was, is, SEEN_ENDED) > 0 && t->array != NULL)
+        add_end(t, pod, false, index);
 }
 
 /* A pod that nobody told the end of has been seen for the last time. */
@@ -647,10 +827,16 @@ job_pod_counts_see_gone(struct job_pod_counts *t,
     was = (unsigned)(uintptr_t)map_remove(t->pods, last->meta.name);
     job_pod_name_parse(job->meta.name, last->meta.name, &index, &attempt);
     recount(t, was, 0, index);
+    if ((was & SEEN_WITHDRAWN) != 0 && (was & SEEN_ENDED) == 0) {
+        forget_withdrawn(t, index, attempt);
+        return;
+    }
     if ((was & SEEN_ACTIVE) != 0 && job_pod_counts_excuses(job))
         t->excused++;
     else if ((was & SEEN_ACTIVE) != 0)
         note_failure(t, job, last, index);
     if ((was & SEEN_ENDED) == 0)
         job_last_run_note_gone(&t->run, last);
+    if ((was & SEEN_ENDED) == 0 && t->array != NULL)
+        add_end(t, last, true, index);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
@@ -272,6 +273,30 @@ set_run(struct job_report *r, const struct job_last_run *is)
     set_or_clear(r, run, "usage", usage_or_null(arena, is));
 }
 
+static void
+set_array(struct job_report *r, const struct job_pod_counts *t)
+{
+    const struct job_array_status *was = r->job->status.array;
+    CLEANUP_STRBUF struct strbuf waiting = STRBUF_INIT;
+    int64_t cancelled = job_verdict_count_cancelled(t);
+    struct json *array;
+
+    array_state_format_waiting(t->array, &t->indexes.taken, &waiting);
+    if (is_text(was != NULL ? was->waiting : NULL, waiting.text)
+        && (was != NULL ? was->cancelled : 0) == cancelled)
+        return;
+    array = json_make_object(r->arena, r->status, "array");
+    if (waiting.length > 0)
+        json_set_string(r->arena,
+                        array,
+                        "waiting",
+                        arena_strdup(r->arena, waiting.text));
+    else
+        json_set(r->arena, array, "waiting", json_null(r->arena));
+    if (cancelled > 0)
+        json_set_int(r->arena, array, "cancelled", cancelled);
+}
+
 void
 job_report_counts(struct job_report *r, const struct job_pod_counts *t)
 {
@@ -289,12 +314,14 @@ job_report_counts(struct job_report *r, const struct job_pod_counts *t)
     set_count(r, "excused", was->excused, t->excused);
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);
-    if (job_is_indexed(r->job))
+    if (t->array != NULL)
+        set_array(r, t);
+    if (job_is_indexed(r->job) && !t->indexes.is_merged)
         set_indexes(r,
                     "completedIndexes",
                     was->completed_indexes,
                     &t->indexes.done);
-    if (r->job->spec.backoff_limit_per_index != NULL)
+    if (r->job->spec.backoff_limit_per_index != NULL && !t->indexes.is_merged)
         set_indexes(r,
                     "failedIndexes",
                     was->failed_indexes,

@@ -58,6 +58,12 @@ job_sync_end(struct job_sync *sync)
     end_call(sync);
 }
 
+const struct object *
+job_sync_job(const struct job_sync *sync)
+{
+    return sync->job;
+}
+
 /* ---- Creates ---- */
 
 struct create {
@@ -239,6 +245,12 @@ static bool
 is_live(const struct object *pod)
 {
     return !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
+}
+
+void
+job_sync_delete_pod(struct job_sync *sync, const struct object *pod)
+{
+    send_delete(remove_pod(sync, pod));
 }
 
 static void

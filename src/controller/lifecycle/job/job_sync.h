@@ -49,12 +49,15 @@ struct job_sync *job_sync_begin(const struct job_sync_settings *settings,
                                 const struct object *job);
 void job_sync_end(struct job_sync *sync);
 
+const struct object *job_sync_job(const struct job_sync *sync);
+
 /* Calls. The status goes with the Job's revision: one that has changed since
  * is looked at again. The arena is that of the status.
  */
 void job_sync_create(struct job_sync *sync, const struct job_plan_pod *pod);
 void job_sync_delete_active(struct job_sync *sync);
 void job_sync_remove_pods(struct job_sync *sync, int64_t n);
+void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 
 /* Marks the pods that have no node as held, or takes that off them. One that is
  * given a node meanwhile is left alone.

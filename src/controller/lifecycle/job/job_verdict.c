@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/job_verdict.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/success_policy.h"
 #include "lib/api/job/job.h"
@@ -56,6 +58,9 @@ is_past_deadline(const struct job *job, int64_t now_us)
 static bool
 is_complete(const struct job *job, const struct job_pod_counts *t)
 {
+    if (t->array != NULL)
+        return index_counts_count_done(&t->indexes, job_completions(job))
+               >= job_completions(job);
     if (t->is_numbered)
         return index_set_gap(&t->indexes.done, 0) >= job_completions(job);
     if (job_is_work_queue(job))
@@ -145,8 +150,57 @@ judge_failures(const struct job *job,
     return (struct job_verdict){0};
 }
 
+int64_t
+job_verdict_count_cancelled(const struct job_pod_counts *t)
+{
+    const struct index_set *cancelled = &t->array->cancelled;
+
+    return t->indexes.n_cancelled + index_set_count(cancelled)
+           - index_set_count_common(cancelled, &t->indexes.taken);
+}
+
+/* An element's failure is its own, unless the array says otherwise. */
 static struct job_verdict
-judge_indexes(const struct job *job, const struct job_pod_counts *t)
+judge_array(const struct job *job,
+            const struct job_pod_counts *t,
+            int64_t failed,
+            int64_t done,
+            struct arena *arena)
+{
+    int64_t cancelled = job_verdict_count_cancelled(t);
+    int64_t end = job_completions(job);
+
+    if (failed > 0 && job->spec.array->fail_fast && failed + done < end)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "FailedIndexes",
+            "An element has failed, and failFast ends the others",
+        };
+    if (failed + done + cancelled < end || failed + cancelled == 0)
+        return (struct job_verdict){0};
+    if (failed > 0)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "FailedIndexes",
+            arena_printf(arena,
+                         "%" PRId64 " of %" PRId64 " elements have failed",
+                         failed,
+                         end),
+        };
+    return (struct job_verdict){
+        JOB_FAILED,
+        "Cancelled",
+        arena_printf(arena,
+                     "%" PRId64 " of %" PRId64 " elements were cancelled",
+                     cancelled,
+                     end),
+    };
+}
+
+static struct job_verdict
+judge_indexes(const struct job *job,
+              const struct job_pod_counts *t,
+              struct arena *arena)
 {
     const int64_t *most = job->spec.max_failed_indexes;
     int64_t end = job_completions(job);
@@ -154,14 +208,16 @@ judge_indexes(const struct job *job, const struct job_pod_counts *t)
 
     if (job->spec.backoff_limit_per_index == NULL)
         return (struct job_verdict){0};
-    failed = index_set_count_below(&t->indexes.failed, end);
-    done = index_set_count_below(&t->indexes.done, end);
+    failed = index_counts_count_failed(&t->indexes, end);
+    done = index_counts_count_done(&t->indexes, end);
     if (most != NULL && failed > *most)
         return (struct job_verdict){
             JOB_FAILED,
             "MaxFailedIndexesExceeded",
             "Job has exceeded the specified maximal number of failed indexes",
         };
+    if (t->array != NULL)
+        return judge_array(job, t, failed, done, arena);
     if (failed > 0 && failed + done >= end)
         return (struct job_verdict){
             JOB_FAILED,
@@ -203,7 +259,7 @@ job_judge(const struct job *job,
     if (cancel.outcome == JOB_GOES_ON) {
         verdict = judge_failures(job, t, now_us);
         if (verdict.outcome == JOB_GOES_ON)
-            verdict = judge_indexes(job, t);
+            verdict = judge_indexes(job, t, arena);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_dependencies(t);
         if (verdict.outcome != JOB_GOES_ON)

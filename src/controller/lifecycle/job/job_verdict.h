@@ -37,3 +37,8 @@ bool job_is_indexed(const struct job *job);
 bool job_is_work_queue(const struct job *job);
 int64_t job_completions(const struct job *job);
 int64_t job_parallelism(const struct job *job);
+
+/* The elements of an array that were cancelled, also those that never had a
+ * pod.
+ */
+int64_t job_verdict_count_cancelled(const struct job_pod_counts *counts);

@@ -207,6 +207,13 @@ job_array_check(struct causes *c, const struct json *spec)
     check_list(c, array, "held", is_right ? &tasks : NULL);
     check_list(c, array, "cancelled", is_right ? &tasks : NULL);
     causes_leave(c, at);
+    if (check_is_set(spec, "successPolicy"))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "successPolicy",
+                   json_get(spec, "successPolicy"),
+                   "is not for a job array; spec.array.failFast ends one "
+                   "early, or leave spec.array out");
     if (!is_right)
         return;
     check_derived(c, spec, "completions", tasks.total, "tasks");

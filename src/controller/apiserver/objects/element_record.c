@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/objects/element_record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+
+static void
+name_chunk(const char *job_uid, int64_t number, char out[128])
+{
+    (void)snprintf(out, 128, "array/%.64s/%" PRId64, job_uid, number);
+}
+
+const char *
+element_record_find(const struct store *store,
+                    const char *job_uid,
+                    int64_t number)
+{
+    char name[128];
+
+    name_chunk(job_uid, number, name);
+    return store_find_secret(store, name);
+}
+
+bool
+element_record_read(const struct store *store,
+                    const char *job_uid,
+                    int64_t number,
+                    struct element_chunk *ret_chunk)
+{
+    const char *text = element_record_find(store, job_uid, number);
+
+    *ret_chunk = (struct element_chunk){0};
+    return text != NULL
+           && element_chunk_parse(ret_chunk, number * ELEMENTS_A_CHUNK, text);
+}
+
+void
+element_record_write(struct store_txn *txn,
+                     const char *job_uid,
+                     int64_t number,
+                     const struct element_chunk *chunk)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    char name[128];
+
+    name_chunk(job_uid, number, name);
+    element_chunk_format(chunk, number * ELEMENTS_A_CHUNK, &text);
+    store_txn_put_secret(txn, name, text.text);
+}
+
+/* ---- Removals ---- */
+
+static int64_t
+number_of(const struct meta *meta, const char *annotation)
+{
+    const char *text = string_map_find(&meta->annotations, annotation);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+static const struct object *
+find_array(const struct request *q, const struct object *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const struct object *job = owner != NULL ? store_find(q->server->store,
+                                                          STORE_PENDING,
+                                                          &job_kind,
+                                                          pod->meta->namespace,
+                                                          owner->name)
+                                             : NULL;
+
+    return job != NULL && job_is_array(job_of(job))
+                   && strcmp(job->meta->uid, owner->uid) == 0
+               ? job
+               : NULL;
+}
+
+/* Ended for its Job's sake, or lost with its node where the Job forgives that. */
+static bool
+is_excused(const struct job *job, const struct pod *pod)
+{
+    const struct pod_condition *lost =
+        pod_find_condition(pod, "DisruptionTarget");
+
+    return job->spec.suspend || pod_was_not_started(pod)
+           || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS)
+                  != NULL
+           || (job->spec.requeue && lost != NULL
+               && strcmp(lost->status, "True") == 0);
+}
+
+/* A pod that somebody else than the job controller removes: had the controller
+ * judged it, it would be settled. It is told by what is noted here, should it
+ * not see the pod go.
+ */
+static void
+note_pod(struct request *q, struct store_txn *txn, const struct object *object)
+{
+    const struct object *job = find_array(q, object);
+    const struct pod *pod = pod_of(object);
+    const char *phase = pod->status.phase;
+    struct element_chunk chunk;
+    struct element_tries tries;
+    int64_t number;
+
+    if (job == NULL
+        || string_map_find(&object->meta->annotations, ANNOTATION_INDEX)
+               == NULL)
+        return;
+    tries.index = number_of(object->meta, ANNOTATION_INDEX);
+    if (tries.index < 0
+        || (job_of(job)->spec.completions != NULL
+            && tries.index >= *job_of(job)->spec.completions))
+        return;
+    number = tries.index / ELEMENTS_A_CHUNK;
+    element_record_read(q->server->store, job->meta->uid, number, &chunk);
+    tries.attempt = number_of(object->meta, ANNOTATION_ATTEMPT) + 1;
+    tries.failures = number_of(object->meta, ANNOTATION_INDEX_FAILURES);
+    tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);
+    if (phase != NULL && strcmp(phase, "Succeeded") == 0)
+        chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_DONE;
+    else if (!is_excused(job_of(job), pod))
+        tries.failures++;
+    element_chunk_set_tries(&chunk, &tries);
+    element_record_write(txn, job->meta->uid, number, &chunk);
+    element_chunk_fini(&chunk);
+}
+
+static void
+forget(struct request *q, struct store_txn *txn, const struct object *job)
+{
+    const int64_t *n = job_of(job)->spec.completions;
+
+    for (int64_t i = 0; n != NULL && i * ELEMENTS_A_CHUNK < *n; i++) {
+        char name[128];
+
+        name_chunk(job->meta->uid, i, name);
+        if (store_find_secret(q->server->store, name) != NULL)
+            store_txn_remove_secret(txn, name);
+    }
+}
+
+void
+element_record_note_removal(struct request *q,
+                            struct store_txn *txn,
+                            const struct object *object)
+{
+    if (object->kind == &pod_kind)
+        note_pod(q, txn, object);
+    else if (object->kind == &job_kind && job_is_array(job_of(object)))
+        forget(q, txn, object);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settle.c - POST jobs/NAME/elements, the job controller's: what elements of an
+ * array have come to is noted, and their pods go, in one transaction
+ *
+ *   {"settle": [{"index": 7, "pod": "job-5-7", "uid": "...", "as": "Done"},
+ *               {"index": 8, "pod": ..., "uid": ..., "as": "Again",
+ *                "attempt": 1, "failures": 1, "ignored": 0}, ...]}
+ *
+ * "as" is Done, Failed or Cancelled; or Again, and then the element waits for its
+ * next pod, of that attempt. A pod that has not ended goes only while it has no
+ * node. Which was there first, the binding or this, is known here alone; so the
+ * answer lists the indexes whose pods stay: {"kept": [8]}.
+ */
+#include <string.h>
+
+#include "controller/apiserver/objects/element_record.h"
+#include "controller/apiserver/objects/retained_on_node.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/json/json.h"
+
+struct settling {
+    struct request *q;
+    const struct object *job;
+    struct store_txn *txn;
+    struct json *kept;
+    struct element_chunk chunk; /* of that number; -1: none is read */
+    int64_t number;
+};
+
+static void
+write_chunk(struct settling *s)
+{
+    if (s->number >= 0)
+        element_record_write(s->txn, s->job->meta->uid, s->number, &s->chunk);
+    element_chunk_fini(&s->chunk);
+    s->number = -1;
+}
+
+static void
+read_chunk(struct settling *s, int64_t number)
+{
+    if (s->number == number)
+        return;
+    write_chunk(s);
+    element_record_read(s->q->server->store,
+                        s->job->meta->uid,
+                        number,
+                        &s->chunk);
+    s->number = number;
+}
+
+static bool
+is_placed(const struct pod *pod)
+{
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+}
+
+static const struct object *
+find_pod(const struct settling *s, const struct json *item)
+{
+    const char *name = json_get_text(item, "pod");
+    const char *uid = json_get_text(item, "uid");
+    const struct object *pod = name != NULL
+                                   ? store_find(s->q->server->store,
+                                                STORE_PENDING,
+                                                &pod_kind,
+                                                s->job->meta->namespace,
+                                                name)
+                                   : NULL;
+
+    return pod != NULL && uid != NULL && strcmp(pod->meta->uid, uid) == 0
+                   && meta_is_controlled_by(pod->meta, s->job)
+               ? pod
+               : NULL;
+}
+
+/* False: the reply is made. */
+static bool
+remove_pod(struct settling *s, const struct object *pod)
+{
+    struct request *q = s->q;
+
+    return (!retained_on_node_expected(q, pod)
+            || retained_on_node_leave(q, s->txn, pod))
+           && write_remove_pod(q, s->txn, pod);
+}
+
+static bool
+is_word(const char *word, const char *wanted)
+{
+    return word != NULL && strcmp(word, wanted) == 0;
+}
+
+static enum element_state
+state_of(const char *word)
+{
+    return is_word(word, "Done")        ? ELEMENT_DONE
+           : is_word(word, "Failed")    ? ELEMENT_FAILED
+           : is_word(word, "Cancelled") ? ELEMENT_CANCELLED
+                                        : ELEMENT_WAITING;
+}
+
+static void
+note(struct settling *s, int64_t index, const struct json *item)
+{
+    const struct element_tries tries = {
+        .index = index,
+        .attempt = json_get_int(item, "attempt", 0),
+        .failures = json_get_int(item, "failures", 0),
+        .ignored = json_get_int(item, "ignored", 0),
+    };
+
+    read_chunk(s, index / ELEMENTS_A_CHUNK);
+    s->chunk.states[index % ELEMENTS_A_CHUNK] =
+        (uint8_t)state_of(json_get_text(item, "as"));
+    element_chunk_set_tries(&s->chunk, &tries);
+}
+
+static bool
+settle_one(struct settling *s, const struct json *item)
+{
+    const int64_t index = json_get_int(item, "index", -1);
+    const struct object *pod = find_pod(s, item);
+
+    if (index < 0 || index >= *job_of(s->job)->spec.completions)
+        return true;
+    if (pod != NULL && !pod_is_finished(pod_of(pod))
+        && is_placed(pod_of(pod))) {
+        json_append(s->q->arena, s->kept, json_int(s->q->arena, index));
+        return true;
+    }
+    note(s, index, item);
+    return pod == NULL || remove_pod(s, pod);
+}
+
+/* False: the reply is made. */
+static bool
+settle(struct settling *s)
+{
+    const struct json *items = json_get(s->q->body, "settle");
+
+    for (uint32_t i = 0; i < json_count(items); i++)
+        if (!settle_one(s, json_at(items, i))) {
+            element_chunk_fini(&s->chunk);
+            return false;
+        }
+    write_chunk(s);
+    return true;
+}
+
+void
+verb_settle(struct request *q)
+{
+    struct settling s = {
+        .q = q,
+        .job = write_find(q),
+        .kept = json_array(q->arena),
+        .number = -1,
+    };
+    struct json *answer = json_object(q->arena);
+
+    if (s.job == NULL || !job_is_array(job_of(s.job))) {
+        if (s.job != NULL)
+            reply_bad_request(&q->reply, "the Job is no array");
+        request_finish_durably(q);
+        return;
+    }
+    s.txn = store_begin(q->server->store);
+    if (!settle(&s)) {
+        request_rollback(q, s.txn);
+        return;
+    }
+    json_set(q->arena, answer, "kept", s.kept);
+    reply_tree(&q->reply, 200, answer);
+    request_commit(q, s.txn);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* array_calls.h - the API calls that are for arrays alone: how the elements
+ * stand is read once, and what they come to is noted, many at a time
+ *
+ * Thread:  the lifecycle loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct array_state;
+struct client;
+struct json;
+struct object;
+
+/* Read: of jobs/NAME/elements; NULL: it failed. Settled: the ends that were sent
+ * are noted, but for those of the indexes in `kept`, whose pods have a node;
+ * NULL: none are.
+ */
+typedef void array_read_fn(const struct object *job,
+                           const struct json *elements,
+                           void *context);
+typedef void array_settled_fn(const struct object *job,
+                              const struct json *kept,
+                              void *context);
+
+void array_calls_read(struct client *client,
+                      const struct object *job,
+                      array_read_fn *done,
+                      void *context);
+
+/* Sends the first ends, and marks them as sent. */
+void array_calls_settle(struct client *client,
+                        const struct object *job,
+                        struct array_state *array,
+                        array_settled_fn *done,
+                        void *context);

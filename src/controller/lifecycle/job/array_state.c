@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/array_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+#define SECOND_US    1000000
+#define LEAST_WINDOW 64
+#define MOST_WINDOW  16384
+#define PIECES       20 /* of the text of those that wait */
+
+struct array_state *
+array_state_new(const struct job *job)
+{
+    struct array_state *a = xnew(struct array_state);
+    struct error err = {0};
+
+    a->arena = arena_new(0);
+    list_init(&a->ends);
+    /* It was checked when it came. */
+    if (task_list_parse(a->arena, job->spec.array->tasks, &a->tasks, &err) < 0)
+        a->tasks = (struct task_list){0};
+    array_state_follow(a, job);
+    return a;
+}
+
+void
+array_state_free(struct array_state *a)
+{
+    if (a == NULL)
+        return;
+    list_foreach_safe(pos, &a->ends)
+        array_state_drop_end(a, container_of(pos, struct array_end, link));
+    index_set_fini(&a->cancelled);
+    index_set_fini(&a->barred);
+    free(a->held_text);
+    free(a->cancelled_text);
+    arena_free(a->arena);
+    free(a);
+}
+
+/* ---- Lists ---- */
+
+static bool
+is_same(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* Of consecutive elements the indexes are consecutive, whatever the step. */
+static void
+add_tasks(struct array_state *a,
+          const struct task_range *r,
+          struct index_set *set)
+{
+    int64_t first = task_list_index(&a->tasks, r->first);
+    int64_t last = task_list_index(&a->tasks, r->last);
+
+    if (first >= 0 && last - first == (r->last - r->first) / r->step) {
+        index_set_add_range(set, first, last);
+        return;
+    }
+    for (int64_t id = r->first; id <= r->last; id += r->step) {
+        int64_t index = task_list_index(&a->tasks, id);
+
+        if (index >= 0)
+            index_set_add(set, index);
+    }
+}
+
+static void
+add_list(struct array_state *a, const char *text, struct index_set *set)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct task_list list;
+    struct error err = {0};
+
+    if (text == NULL || task_list_parse(arena, text, &list, &err) < 0)
+        return;
+    for (size_t i = 0; i < list.count; i++)
+        add_tasks(a, &list.ranges[i], set);
+}
+
+static void
+replace_text(char **text, const char *with)
+{
+    free(*text);
+    *text = with != NULL ? xstrdup(with) : NULL;
+}
+
+void
+array_state_follow(struct array_state *a, const struct job *job)
+{
+    const struct job_array *array = job->spec.array;
+
+    if (is_same(a->held_text, array->held)
+        && is_same(a->cancelled_text, array->cancelled))
+        return;
+    replace_text(&a->held_text, array->held);
+    replace_text(&a->cancelled_text, array->cancelled);
+    index_set_fini(&a->cancelled);
+    index_set_fini(&a->barred);
+    add_list(a, array->cancelled, &a->cancelled);
+    add_list(a, array->cancelled, &a->barred);
+    add_list(a, array->held, &a->barred);
+    a->must_look = true;
+}
+
+bool
+array_state_is_cancelled(const struct array_state *a, int64_t index)
+{
+    return index_set_has(&a->cancelled, index);
+}
+
+/* ---- Ends ---- */
+
+struct array_end *
+array_state_add_end(struct array_state *a,
+                    const char *pod,
+                    const char *uid,
+                    int64_t index,
+                    enum array_outcome outcome)
+{
+    struct array_end *end = xnew(struct array_end);
+
+    end->pod = pod != NULL ? xstrdup(pod) : NULL;
+    end->uid = uid != NULL ? xstrdup(uid) : NULL;
+    end->index = index;
+    end->outcome = outcome;
+    list_add_last(&a->ends, &end->link);
+    a->n_ends++;
+    return end;
+}
+
+void
+array_state_drop_end(struct array_state *a, struct array_end *end)
+{
+    list_remove(&end->link);
+    a->n_ends--;
+    free(end->pod);
+    free(end->uid);
+    free(end);
+}
+
+/* ---- The window ---- */
+
+void
+array_state_note_bound(struct array_state *a)
+{
+    a->bound++;
+}
+
+void
+array_state_set_window(struct array_state *a, int64_t now_us)
+{
+    int64_t most;
+
+    if (now_us - a->second_us >= SECOND_US) {
+        a->bound_before =
+            now_us - a->second_us < 2 * SECOND_US ? a->bound : a->bound / 2;
+        a->bound = 0;
+        a->second_us = now_us;
+    }
+    most = a->bound > a->bound_before ? a->bound : a->bound_before;
+    a->window = 2 * most < MOST_WINDOW ? 2 * most : MOST_WINDOW;
+    if (a->window < LEAST_WINDOW)
+        a->window = LEAST_WINDOW;
+}
+
+/* ---- The elements that wait ---- */
+
+/* The ids of consecutive indexes, piece by piece of the array's ranges. */
+static unsigned
+format_piece(const struct array_state *a,
+             int64_t first,
+             int64_t last,
+             unsigned room,
+             struct strbuf *out)
+{
+    unsigned pieces = 0;
+
+    for (size_t i = 0; i < a->tasks.count && first <= last; i++) {
+        const struct task_range *r = &a->tasks.ranges[i];
+        int64_t n = (r->last - r->first) / r->step + 1;
+        int64_t end = r->before + n - 1 < last ? r->before + n - 1 : last;
+        int64_t from, to;
+
+        if (first >= r->before + n)
+            continue;
+        if (pieces++ == room) {
+            strbuf_add_text(out, ",...");
+            return pieces;
+        }
+        from = r->first + (first - r->before) * r->step;
+        to = r->first + (end - r->before) * r->step;
+        strbuf_printf(out, "%s%" PRId64, out->length > 0 ? "," : "", from);
+        if (to > from)
+            strbuf_printf(out, "-%" PRId64, to);
+        if (to > from && r->step > 1)
+            strbuf_printf(out, ":%" PRId64, r->step);
+        first = end + 1;
+    }
+    return pieces;
+}
+
+void
+array_state_format_waiting(const struct array_state *a,
+                           const struct index_set *taken,
+                           struct strbuf *out)
+{
+    const struct index_set *cancelled = &a->cancelled;
+    unsigned pieces = 0;
+
+    for (int64_t at = 0; at < a->tasks.total && pieces <= PIECES;) {
+        int64_t end;
+
+        at = index_set_gap(taken, at);
+        if (index_set_has(cancelled, at)) {
+            at = index_set_gap(cancelled, at);
+            continue;
+        }
+        end = index_set_next(taken, at);
+        if (index_set_next(cancelled, at) < end)
+            end = index_set_next(cancelled, at);
+        if (end > a->tasks.total)
+            end = a->tasks.total;
+        if (at >= end)
+            break;
+        pieces += format_piece(a, at, end - 1, PIECES - pieces, out);
+        at = end;
+    }
+}

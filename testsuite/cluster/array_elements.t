@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A job array: one Job of many elements, of which few have pods. Each element
+# runs once, what it came to is kept when its pod has gone, and ranges of them
+# are held and cancelled while the rest goes on.
+
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:8 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+
+# array NAME ARRAY COMMAND: its spec.array as JSON
+array() {
+    printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"%s"},
+        "spec":{"array":%s,"template":{"spec":{"restartPolicy":"Never",
+        "containers":[{"name":"main","image":"host","command":["/bin/sh","-c",
+        "%s"],"resources":{"requests":{"cpu":"1"}}}]}}}}' "$1" "$2" "$3" |
+        as kilntest1 kctl create -f - >/dev/null
+}
+job() { root get job "$1" -o json; }
+job_is() { [ "$(job "$1" | jq -r "$2")" = "$3" ]; }
+pods() { root get pods -o json | jq "[.items[] | select(.metadata.name |
+    startswith(\"$1-\"))] | length"; }
+has_pods() { [ "$(pods "$1")" -eq "$2" ]; }
+change() { api kilntest1 PATCH "$jobs/$1" "$2" "$merge" >/dev/null; }
+
+
+array all '{"tasks":"1-199:2"}' 'exit 0'
+ok "every element of an array runs" wait_for 60 job_is all .status.state Completed
+ok "they are counted" job_is all .status.succeeded 100
+ok "the indexes of a small one are listed" job_is all .status.completedIndexes 0-99
+ok "and its pods are gone" has_pods all 0
+
+array half '{"tasks":"0-39"}' \
+    'exit $((JOB_COMPLETION_INDEX % 2))'
+ok "an element's failure is its own" wait_for 60 job_is half .status.failed 20
+ok "and the array has failed at its end" wait_for 30 job_is half .status.state Failed
+ok "the others have succeeded" job_is half .status.succeeded 20
+
+array stop '{"tasks":"0-19","throttle":0}' 'exit 0'
+ok "a throttle of 0 starts nothing" has_pods stop 0
+change stop '{"spec":{"array":{"throttle":3,"held":"5-9"}}}'
+ok "a throttle may be raised, and ranges are held" \
+    wait_for 30 job_is stop .status.succeeded 15
+ok "the held ones wait" job_is stop .status.array.waiting 5-9
+change stop '{"spec":{"array":{"cancelled":"5,6","held":"7-9"}}}'
+change stop '{"spec":{"array":{"held":null}}}'
+ok "those that are cancelled never run" \
+    wait_for 30 job_is stop .status.succeeded 18
+ok "and the array says so" wait_for 30 job_is stop .status.state Cancelled
+
+array long '{"tasks":"0-9"}' 'exec sleep 1000'
+ok "some run" wait_for 30 job_is long .status.ready 8
+change long '{"spec":{"array":{"cancelled":"0-8"}}}'
+ok "a range that runs and waits is cancelled" \
+    wait_for 30 job_is long '[.status.ready,.status.array.cancelled]|tostring' '[1,9]'
+as kilntest1 kctl cancel long >/dev/null 2>&1 ||
+    change long '{"spec":{"array":{"cancelled":"0-9"}}}'
+ok "and the rest" wait_for 30 job_is long .status.state Cancelled
+
+array fast '{"tasks":"0-99","failFast":true}' 'exit 3'
+ok "the first failure may end the others" wait_for 30 job_is fast .status.state Failed
+finish
