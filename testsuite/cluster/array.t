@@ -73,6 +73,20 @@ f-2: ran
 f-3: ran
 f-4: ran
 f-5: ran"
+is "what became of each is in history, by its number" \
+    "$(user history "$id" -o id,state,exit --no-headers | sort |
+        sed 's/  */ /g')" "${id}_1 Completed 0
+${id}_2 Completed 0
+${id}_3 Completed 0
+${id}_4 Failed 3
+${id}_5 Completed 0"
+is "of one alone" "$(user history "${id}_4" -o id,index,task --no-headers |
+    sed 's/  */ /g; s/^ //')" "${id}_4 3 4"
+is "its output is there" "$(user logs "${id}_4")" ran
+like "why it ended is told" "$(user why "${id}_4")" \
+    'attempt 1  Failed: NonZeroExitCode'
+like "of a task that it has not, what it has" "$(user why "${id}_6" 2>&1)" \
+    'has no task 6; it has 1-5'
 is "and completed" "$(job "$id" '"\(.status.succeeded) \(.status.failed)"')" '4 1'
 
 # --- the throttle, and what is said of ranges ---------------------------------------
@@ -88,10 +102,16 @@ is "tasks that run have a line each, and those that wait one" \
 ${id}_2 Running n1
 ${id}_3 Running n1
 ${id}_4 Held held"
+like "why a task is held is told" "$(user why "${id}_4")" \
+    "Held; 'kctl release ${id}_4' lets it start"
+like "one that runs shows where" "$(user why "${id}_2")" \
+    "^Task ${id}_2 .*: Running on n1"
 user release "${id}_4" >/dev/null
 like "why they wait is told" "$(user jobs -o id,state,reason)" \
     "${id}_4 *Pending *throttle of 3 tasks"
 like "an object is one row for others" "$(user get jobs)" "^${id}_4 "
+like "what is for whole jobs refuses a task" \
+    "$(user delete job "${id}_2" 2>&1)" 'this is for whole jobs'
 like "a task that it does not have is refused" \
     "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
 like "and a task of what is no array" \

@@ -32,7 +32,7 @@
     " a.submit_at, a.eligible_at, a.start_at, a.node, a.cpu_milli,"      \
     " a.memory, a.devices, a.time_limit, a.cpu_us, a.peak, a.state,"     \
     " a.exit_code, a.signal, a.ended_by, a.reason, a.message, a.script," \
-    " a.revision, a.lost"
+    " a.revision, a.lost, a.task"
 
 /* Their numbers, in that order. */
 enum column {
@@ -69,6 +69,7 @@ enum column {
     COLUMN_SCRIPT,
     COLUMN_REVISION,
     COLUMN_LOST,
+    COLUMN_TASK,
 };
 
 /* ---- Life ---- */
@@ -284,6 +285,18 @@ is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
     return wanted == 0 || sqlite3_column_int64(s, column) == wanted;
 }
 
+/* Of what is no array the index is the number that people know. */
+static bool
+is_task(sqlite3_stmt *s, int64_t task)
+{
+    const int column = sqlite3_column_type(s, COLUMN_TASK) != SQLITE_NULL
+                           ? COLUMN_TASK
+                           : COLUMN_INDEX;
+
+    return sqlite3_column_type(s, column) != SQLITE_NULL
+           && sqlite3_column_int64(s, column) == task;
+}
+
 static bool
 is_wanted(const struct row_filter *f, sqlite3_stmt *s)
 {
@@ -298,6 +311,7 @@ is_wanted(const struct row_filter *f, sqlite3_stmt *s)
            && (!q->has_index
                || (sqlite3_column_type(s, COLUMN_INDEX) != SQLITE_NULL
                    && sqlite3_column_int64(s, COLUMN_INDEX) == q->index))
+           && (!q->has_task || is_task(s, q->task))
            && (f->n_states == 0
                || is_among(sqlite3_column_int64(s, COLUMN_STATE),
                            f->states,
@@ -369,6 +383,7 @@ read_row(struct history_reader *r,
         .job_id = sqlite3_column_int64(s, COLUMN_JOB),
         .job_uid = history_column_uid(s, COLUMN_JOB_UID, arena),
         .index = history_column_number(s, COLUMN_INDEX, arena),
+        .task = history_column_number(s, COLUMN_TASK, arena),
         .attempt = sqlite3_column_int64(s, COLUMN_ATTEMPT),
         .object = history_column_text(s, COLUMN_OBJECT, arena),
         .name = history_column_text(s, COLUMN_NAME, arena),

@@ -87,6 +87,8 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " wait_s INTEGER NOT NULL,"
     " wait_most_s INTEGER NOT NULL,"
     " PRIMARY KEY (day, account, user, partition)) WITHOUT ROWID;",
+    /* The number of an array's task, which is not the index. */
+    "ALTER TABLE attempts ADD COLUMN task INTEGER;",
 };
 
 static int

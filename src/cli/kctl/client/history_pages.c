@@ -62,11 +62,11 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
         || job[used + tail] != '\0')
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no number of a job, nor of an "
-                         "element (1041_7)",
+                         "'%s' is no number of a job, nor of one of its "
+                         "tasks (1041_7)",
                          job);
     (void)snprintf(number, sizeof(number), "%" PRId64, index);
-    history_query_add(query, "index", number);
+    history_query_add(query, "task", number);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kctl/client/job_pods.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,23 +41,18 @@ compare(const void *a, const void *b)
     return strcmp(left, right);
 }
 
-int
-job_pods(struct kctl *kctl,
-         const struct target_object *job,
-         struct arena *arena,
-         struct json **ret_pods,
-         struct error *err)
+static int
+list(struct kctl *kctl,
+     const struct target_object *job,
+     const char *labels,
+     struct arena *arena,
+     struct json **ret_pods,
+     struct error *err)
 {
     const struct target_object pods = {.kind = &pod_kind,
                                        .namespace = job->namespace};
     struct json *items = NULL;
-    int r = kctl_list(kctl,
-                      &pods,
-                      arena_printf(arena, LABEL_JOB_NAME "=%s", job->name),
-                      NULL,
-                      arena,
-                      &items,
-                      err);
+    int r = kctl_list(kctl, &pods, labels, NULL, arena, &items, err);
 
     if (r < 0)
         return r;
@@ -64,4 +60,38 @@ job_pods(struct kctl *kctl,
         qsort(items->items, items->count, sizeof(*items->items), compare);
     *ret_pods = items;
     return 0;
+}
+
+int
+job_pods(struct kctl *kctl,
+         const struct target_object *job,
+         struct arena *arena,
+         struct json **ret_pods,
+         struct error *err)
+{
+    return list(kctl,
+                job,
+                arena_printf(arena, LABEL_JOB_NAME "=%s", job->name),
+                arena,
+                ret_pods,
+                err);
+}
+
+int
+job_pods_of_index(struct kctl *kctl,
+                  const struct target_object *job,
+                  int64_t index,
+                  struct arena *arena,
+                  struct json **ret_pods,
+                  struct error *err)
+{
+    return list(kctl,
+                job,
+                arena_printf(arena,
+                             LABEL_JOB_NAME "=%s," ANNOTATION_INDEX "=%" PRId64,
+                             job->name,
+                             index),
+                arena,
+                ret_pods,
+                err);
 }

@@ -28,6 +28,7 @@ struct kctl {
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     struct connection *connection;
+    bool takes_tasks;      /* of arrays, where a job or a pod is expected */
     bool has_said_waiting; /* for a server that slows this user down */
 };
 
@@ -38,6 +39,8 @@ struct target_object {
     const struct kind *kind;
     const char *namespace;
     const char *name;
+    const char
+        *task; /* "1042_7", which this pod, or Job, stands for; or NULL */
 };
 
 void kctl_fini(struct kctl *kctl);

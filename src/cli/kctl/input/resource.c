@@ -2,15 +2,20 @@
 #include "cli/kctl/input/resource.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kctl/client/job_pods.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/job_elements.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/spelling.h"
 #include "lib/json/json.h"
+
+#define MOST_TASKS 64 /* that one command shows one by one */
 
 struct parse {
     struct kctl *kctl;
@@ -111,6 +116,87 @@ append(struct parse *p, const struct target_object *object)
     all->items[all->count++] = *object;
 }
 
+/* The pod of a task that is there, the newest; else its job stands for it. */
+static int
+add_task(struct parse *p,
+         const struct target_object *job,
+         int64_t index,
+         const char *task,
+         struct error *err)
+{
+    struct target_object object = *job;
+    struct json *pods = NULL;
+    int r = job_pods_of_index(p->kctl, job, index, p->arena, &pods, err);
+
+    if (r < 0)
+        return r;
+    if (json_count(pods) > 0) {
+        object.kind = &pod_kind;
+        object.name = json_path_text(json_at(pods, json_count(pods) - 1),
+                                     "metadata.name");
+    }
+    object.task = task;
+    append(p, &object);
+    return 0;
+}
+
+/* "1042_7", "1042_[3-9]" */
+static int
+add_tasks(struct parse *p, const char *text, struct error *err)
+{
+    struct target_object object = {.kind = &job_kind,
+                                   .namespace = kctl_namespace(p->kctl)};
+    struct job_elements meant;
+    struct task_list all;
+    struct json *job = NULL;
+    const char *tasks;
+    int r = job_elements_parse(p->arena, text, &meant, err);
+
+    if (r < 0)
+        return r;
+    if (meant.tasks.total > MOST_TASKS)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' are %" PRId64 " tasks; this shows %d at most",
+                         text,
+                         meant.tasks.total,
+                         MOST_TASKS);
+    object.name = arena_printf(p->arena, "%" PRId64, meant.job);
+    r = find_job(p, &object, err);
+    if (r == 0)
+        r = kctl_get(p->kctl, &object, p->arena, &job, err);
+    if (r < 0)
+        return r;
+    tasks = json_path_text(job, "spec.array.tasks");
+    if (tasks == NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s': job %" PRId64 " is no job array",
+                         text,
+                         meant.job);
+    r = task_list_parse(p->arena, tasks, &all, err);
+    for (int64_t i = 0; r == 0 && i < meant.tasks.total; i++) {
+        const int64_t id = task_list_at(&meant.tasks, i);
+        const int64_t index = task_list_index(&all, id);
+
+        if (index < 0)
+            return error_set(err,
+                             -ENOENT,
+                             "job %" PRId64 " has no task %" PRId64
+                             "; it has %.80s",
+                             meant.job,
+                             id,
+                             tasks);
+        r = add_task(
+            p,
+            &object,
+            index,
+            arena_printf(p->arena, "%" PRId64 "_%" PRId64, meant.job, id),
+            err);
+    }
+    return r;
+}
+
 static int
 add(struct parse *p,
     const struct kind *kind,
@@ -122,6 +208,15 @@ add(struct parse *p,
 
     if ((kind->flags & KIND_NAMESPACED) != 0)
         object.namespace = kctl_namespace(p->kctl);
+    if (kind == &job_kind && name != NULL && job_elements_looks_like(name))
+        return p->kctl->takes_tasks
+                   ? add_tasks(p, name, err)
+                   : error_set(err,
+                               -EINVAL,
+                               "'%s' is of a job array, and this is for whole "
+                               "jobs; 'kctl cancel', 'hold' and 'release' are "
+                               "for tasks, too",
+                               name);
     if (kind == &job_kind && name != NULL && is_number(name))
         r = find_job(p, &object, err);
     if (r == 0)
@@ -231,7 +326,8 @@ resource_parse(struct kctl *kctl,
                                               : "a resource type is missing, "
                                                 "such as nodes, pods or jobs",
                          default_kind != NULL ? default_kind->singular : "");
-    if (default_kind == NULL && is_number(operands[0]))
+    if (default_kind == NULL
+        && (is_number(operands[0]) || job_elements_looks_like(operands[0])))
         default_kind = &job_kind;
     if (default_kind != NULL) {
         if (is_needless_type(default_kind, n_operands, operands))

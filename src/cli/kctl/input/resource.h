@@ -3,7 +3,8 @@
  * "pod a b", "job/7", "nodes,pods", "1042"
  *
  * A number where a job is expected is the job's id, whatever the job's name and
- * namespace are.
+ * namespace are. Where kctl takes tasks, "1042_7" is the newest pod of that task
+ * of an array, or the job where it has none.
  *
  * Thread: the main one.
  */

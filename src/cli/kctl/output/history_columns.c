@@ -30,7 +30,7 @@ enum form {
     FORM_MILLI,   /* thousandths */
     FORM_SECONDS, /* a length of time */
     FORM_MICROS,
-    FORM_JOB,     /* number and index */
+    FORM_JOB,     /* number, and of a part its task or index */
     FORM_ELAPSED, /* from start to end */
     FORM_WAITED,  /* from when it could start to its start */
     FORM_EXIT,
@@ -93,6 +93,7 @@ static const struct column {
     {"message", "message", FORM_TEXT, {"Message", false, 20, 0, false}, false},
     {"script", "script", FORM_TEXT, {"Script", false, 0, 0, false}, false},
     {"index", "index", FORM_NUMBER, {"Index", true, 0, 0, false}, false},
+    {"task", "task", FORM_NUMBER, {"Task", true, 0, 0, false}, false},
     {"lost", "lost", FORM_TEXT, {"Lost", false, 0, 0, false}, false},
 };
 
@@ -215,7 +216,9 @@ add_job(const struct json *row, struct strbuf *out)
     if (job == 0)
         return;
     strbuf_printf(out, "%" PRId64, job);
-    if (json_get(row, "index") != NULL)
+    if (json_get(row, "task") != NULL)
+        strbuf_printf(out, "_%" PRId64, json_get_int(row, "task", 0));
+    else if (json_get(row, "index") != NULL)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "index", 0));
 }
 

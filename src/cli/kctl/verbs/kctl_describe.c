@@ -283,15 +283,18 @@ describe_run(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct describe_options *o = options;
     struct resources resources;
-    int r = resource_select(kctl,
-                            NULL,
-                            n_operands,
-                            operands,
-                            o->label_selector,
-                            o->label_selector == NULL && n_operands == 1,
-                            arena,
-                            &resources,
-                            err);
+    int r;
+
+    kctl->takes_tasks = true;
+    r = resource_select(kctl,
+                        NULL,
+                        n_operands,
+                        operands,
+                        o->label_selector,
+                        o->label_selector == NULL && n_operands == 1,
+                        arena,
+                        &resources,
+                        err);
 
     for (size_t i = 0; r == 0 && i < resources.count; i++) {
         CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;

@@ -101,6 +101,7 @@ find_object(struct kctl *kctl,
 {
     char *operand = arena_strdup(arena, o->about);
 
+    kctl->takes_tasks = true;
     return resource_parse_one(kctl,
                               strchr(operand, '/') != NULL ? NULL : &job_kind,
                               1,

@@ -56,8 +56,8 @@ static const struct option_spec rows[] = {
     {.name = "job",
      .letter = 'j',
      .argument = "ID",
-     .help = "of this job, whenever it ended; or of one of its elements, "
-             "ID_INDEX",
+     .help = "of this job, whenever it ended; or of one of its tasks, "
+             "ID_TASK",
      .type = OPTION_TEXT,
      PLACE(job)},
     {.name = "limit",
@@ -98,18 +98,19 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl history",
-    .usage = "[OPTION]...",
+    .usage = "[OPTION]... [JOB|JOB_TASK]",
     .summary = "Show each attempt of jobs that ended, also of jobs that are "
                "deleted: yours of the last day, oldest first.",
     OPTION_ROWS(rows),
     .more = "Columns: id, name, user, account, partition, state, attempt, "
             "ended, elapsed, cpus, node, exit, reason, uid, object, pod, "
             "submitted, eligible, started, waited, limit, memory, peak, "
-            "cputime, devices, signal, by, message, script, index, lost; "
+            "cputime, devices, signal, by, message, script, index, task, lost; "
             "all: all of them\n"
             "\n"
             "Examples:\n"
             "  kctl history --since 7d --state Failed,TimedOut\n"
+            "  kctl history 1041_7\n"
             "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
             "  kctl history --all --since 2026-01-01 -o csv=all",
 };
@@ -320,17 +321,18 @@ history_run(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
-    const struct history_options *o = options;
+    struct history_options with_job = *(const struct history_options *)options;
+    const struct history_options *o = &with_job;
     struct printing p = {0};
     int r;
 
-    if (n_operands > 0)
+    if (n_operands > 1 || (n_operands == 1 && with_job.job != NULL))
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not expected; 'kctl history --job %s' shows "
-                         "one job, and --name those of a name",
-                         operands[0],
-                         operands[0]);
+                         "'%s': one job at a time; --name has those of a name",
+                         operands[n_operands - 1]);
+    if (n_operands == 1)
+        with_job.job = operands[0];
     r = parse_form(o->form, &p, err);
     if (r == 0)
         r = make_query(kctl, o, arena, &query, err);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "cli/kctl/verbs/command.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/job_elements.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -92,11 +94,12 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl logs",
-    .usage = "[OPTION]... JOB\n[OPTION]... pod POD",
+    .usage = "[OPTION]... JOB\n[OPTION]... JOB_TASK\n[OPTION]... pod POD",
     .summary = "Show what a job has written to its standard output.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl logs -f 1042\n"
+            "  kctl logs 1042_7\n"
             "  kctl logs --tail 20 pod job-7-0",
 };
 
@@ -133,7 +136,8 @@ tell_of_others(const struct target_object *job,
     if (others > 0)
         fprintf(stderr,
                 "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
-                "pod NAME' shows another\n",
+                "pod NAME' shows another (of a job array, 'kctl logs "
+                "JOB_TASK')\n",
                 json_path_text(chosen, "metadata.name"),
                 others + 1,
                 job->name);
@@ -382,8 +386,65 @@ stream(struct kctl *kctl,
 }
 
 /* A plain name may be a pod's, as for kubectl, or a job's. */
+/* The pod of a task, or the one before it. */
+static int
+find_task(struct kctl *kctl,
+          const struct logs_options *o,
+          char *operand,
+          struct arena *arena,
+          struct target_object *ret_target,
+          struct error *err)
+{
+    struct json *pod = NULL, *pods = NULL;
+    const char *index;
+    int r = resource_parse_one(kctl,
+                               &job_kind,
+                               1,
+                               &operand,
+                               arena,
+                               ret_target,
+                               err);
+
+    if (r < 0)
+        return r;
+    if (ret_target->kind == &job_kind)
+        return error_set(err,
+                         -EAGAIN,
+                         "task %s has no output that is there: it has not "
+                         "been started, or is gone; 'kctl why %s' says more",
+                         ret_target->task,
+                         ret_target->task);
+    if (!o->previous)
+        return 0;
+    r = kctl_get(kctl, ret_target, arena, &pod, err);
+    if (r < 0)
+        return r;
+    index = json_get_text(json_get_path(pod, "metadata.labels"), INDEX);
+    r = job_pods_of_index(
+        kctl,
+        &(struct target_object){
+            .kind = &job_kind,
+            .namespace = ret_target->namespace,
+            .name = json_get_text(json_get_path(pod, "metadata.labels"),
+                                  LABEL_JOB_NAME)},
+        index != NULL ? strtoll(index, NULL, 10) : 0,
+        arena,
+        &pods,
+        err);
+    if (r == 0 && json_count(pods) < 2)
+        return error_set(err,
+                         -ENOENT,
+                         "task %s has no attempt before",
+                         ret_target->task);
+    if (r == 0)
+        ret_target->name = json_path_text(json_at(pods, json_count(pods) - 2),
+                                          "metadata.name");
+    return r;
+}
+
 static int
 find_target(struct kctl *kctl,
+            const struct logs_options *o,
             int n_operands,
             char **operands,
             struct arena *arena,
@@ -394,6 +455,8 @@ find_target(struct kctl *kctl,
     struct json *pod = NULL;
     int r;
 
+    if (is_plain && job_elements_looks_like(operands[0]))
+        return find_task(kctl, o, operands[0], arena, ret_target, err);
     if (!is_plain)
         return resource_parse_one(kctl,
                                   NULL,
@@ -441,7 +504,8 @@ logs_run(struct kctl *kctl,
     r = check_times(o, err);
     if (r < 0)
         return r;
-    r = find_target(kctl, n_operands, operands, arena, &target, err);
+    kctl->takes_tasks = true;
+    r = find_target(kctl, o, n_operands, operands, arena, &target, err);
     if (r < 0)
         return r;
     if (target.kind != &job_kind && target.kind != &pod_kind)

@@ -2,6 +2,7 @@
 /* kctl why - says why a job or a pod does not run, or how it ended */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/client/history_pages.h"
@@ -18,6 +19,7 @@
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -31,10 +33,12 @@ static const struct option_spec rows[] = {COMMON_OPTIONS};
 
 static const struct option_table table = {
     .name = "kctl why",
-    .usage = "[OPTION]... JOB|pod/NAME|pod NAME...",
+    .usage = "[OPTION]... JOB|JOB_TASK|pod/NAME|pod NAME...",
     .summary = "Say why jobs and pods do not run yet, or how they ended.",
     OPTION_ROWS(rows),
-    .more = "Example: kctl why 1042",
+    .more = "Examples:\n"
+            "  kctl why 1042\n"
+            "  kctl why 1042_7",
 };
 
 /* ---- The one cause ---- */
@@ -124,7 +128,12 @@ add_cause(const struct subject *s, struct strbuf *out)
                       ANNOTATION_JOB_NAME);
     const int64_t id = json_get_int(json_get(s->object, "status"), "id", 0);
 
-    if (is_pod)
+    if (s->target->task != NULL)
+        strbuf_printf(&line,
+                      "Task %s (%s)",
+                      s->target->task,
+                      name != NULL ? name : s->target->name);
+    else if (is_pod)
         strbuf_printf(&line, "Pod %s", s->target->name);
     else
         strbuf_printf(&line,
@@ -207,7 +216,12 @@ add_counts(const struct subject *s,
                           counts[i].words);
     }
     if (text.length > 0)
-        describe_output_add(out, 2, "Pods", "%s", text.text);
+        describe_output_add(
+            out,
+            2,
+            json_get_path(s->object, "spec.array") != NULL ? "Tasks" : "Pods",
+            "%s",
+            text.text);
 }
 
 /* Of a job that runs, too: why the others do not. */
@@ -245,7 +259,9 @@ find_pod(struct kctl *kctl,
          struct error *err)
 {
     const struct target_object *job = s->target;
-    const struct target_object one = {&pod_kind, job->namespace, a->pod};
+    const struct target_object one = {.kind = &pod_kind,
+                                      .namespace = job->namespace,
+                                      .name = a->pod};
     struct json *pods = NULL;
     int r;
 
@@ -354,6 +370,138 @@ explain(struct kctl *kctl,
     return r;
 }
 
+/* ---- Jobs that are gone ---- */
+
+struct gone {
+    const char *id;
+    bool is_task; /* whose job is there */
+    struct arena *arena;
+    size_t count;
+};
+
+static const char *
+gone_text(const struct json *row, const char *column, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    history_columns_text(column, row, &text);
+    return arena_strdup(arena, text.length > 0 ? text.text : "");
+}
+
+static bool
+explain_row(const struct json *row, void *context)
+{
+    struct gone *g = context;
+    const char *message = json_get_text(row, "message");
+    const char *reason = json_get_text(row, "reason");
+    const char *by = json_get_text(row, "endedBy");
+    CLEANUP_FREE char *words =
+        sanitize_text_dup(message != NULL ? message : "");
+    CLEANUP_FREE char *name =
+        sanitize_text_dup(gone_text(row, "name", g->arena));
+
+    if (g->count++ == 0 && g->is_task)
+        printf("Task %s (%s) has ended:\n", g->id, name);
+    else if (g->count == 1)
+        printf("Job %s (%s) is gone; history has how it ended.\n", g->id, name);
+    printf("%s  attempt %s  %s%s%s%s%s%s%s\n",
+           gone_text(row, "ended", g->arena),
+           gone_text(row, "attempt", g->arena),
+           gone_text(row, "state", g->arena),
+           by != NULL ? " by " : "",
+           by != NULL ? by : "",
+           reason != NULL ? ": " : "",
+           reason != NULL ? reason : "",
+           words[0] != '\0' ? ", " : "",
+           words);
+    return true;
+}
+
+/* -ENOENT: history does not know it, either; the words stay. */
+static int
+explain_gone(struct kctl *kctl,
+             const char *id,
+             bool is_task,
+             struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    struct gone g = {.id = id, .is_task = is_task, .arena = arena};
+
+    if (history_query_add_job(&query, id, NULL) < 0
+        || history_pages_visit(kctl, query.text, explain_row, &g, NULL) < 0)
+        return -ENOENT;
+    return g.count > 0 ? 0 : -ENOENT;
+}
+
+/* ---- Tasks without a pod ---- */
+
+static bool
+has_task(struct arena *arena, const char *list, int64_t task)
+{
+    struct task_list tasks;
+
+    return list != NULL && task_list_parse(arena, list, &tasks, NULL) == 0
+           && task_list_index(&tasks, task) >= 0;
+}
+
+/* It waits with its array. */
+static int
+explain_waiting_task(struct kctl *kctl,
+                     const struct target_object *target,
+                     struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const int64_t task = strtoll(strchr(target->task, '_') + 1, NULL, 10);
+    struct target_object whole = *target;
+    struct json *job = NULL;
+    int r = kctl_get(kctl, target, arena, &job, err);
+
+    if (r < 0)
+        return r;
+    if (has_task(arena, json_path_text(job, "spec.array.cancelled"), task)) {
+        printf("Task %s: Cancelled before it began\n", target->task);
+        return 0;
+    }
+    if (has_task(arena, json_path_text(job, "spec.array.held"), task)) {
+        printf("Task %s: Held; 'kctl release %s' lets it start\n",
+               target->task,
+               target->task);
+        return 0;
+    }
+    printf("Task %s waits with the rest of its array:\n", target->task);
+    whole.task = NULL;
+    return explain(kctl, &whole, err);
+}
+
+/* One that has ended is in history; a pod that is there may be of the run after.
+ */
+static int
+explain_task(struct kctl *kctl,
+             const struct target_object *target,
+             struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *pod = NULL;
+    const char *phase = NULL;
+    int r = 0;
+
+    if (target->kind == &pod_kind) {
+        r = kctl_get(kctl, target, arena, &pod, err);
+        phase = json_path_text(pod, "status.phase");
+    }
+    if (r < 0)
+        return r;
+    if (pod != NULL
+        && (phase == NULL
+            || (strcmp(phase, "Succeeded") != 0
+                && strcmp(phase, "Failed") != 0)))
+        return explain(kctl, target, err);
+    if (explain_gone(kctl, target->task, true, arena) == 0)
+        return 0;
+    return pod != NULL ? explain(kctl, target, err)
+                       : explain_waiting_task(kctl, target, err);
+}
+
 static const char *
 job_of(const struct json *pod)
 {
@@ -374,6 +522,8 @@ explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
     struct json *pod = NULL;
     int r;
 
+    if (target->task != NULL)
+        return explain_task(kctl, target, err);
     if (target->kind == &job_kind)
         return explain(kctl, target, err);
     if (target->kind != &pod_kind)
@@ -403,63 +553,6 @@ is_kind_word(const char *word)
     return false;
 }
 
-/* ---- Jobs that are gone ---- */
-
-struct gone {
-    const char *id;
-    struct arena *arena;
-    size_t count;
-};
-
-static const char *
-gone_text(const struct json *row, const char *column, struct arena *arena)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    history_columns_text(column, row, &text);
-    return arena_strdup(arena, text.length > 0 ? text.text : "");
-}
-
-static bool
-explain_row(const struct json *row, void *context)
-{
-    struct gone *g = context;
-    const char *message = json_get_text(row, "message");
-    const char *reason = json_get_text(row, "reason");
-    const char *by = json_get_text(row, "endedBy");
-    CLEANUP_FREE char *words =
-        sanitize_text_dup(message != NULL ? message : "");
-    CLEANUP_FREE char *name =
-        sanitize_text_dup(gone_text(row, "name", g->arena));
-
-    if (g->count++ == 0)
-        printf("Job %s (%s) is gone; history has how it ended.\n", g->id, name);
-    printf("%s  attempt %s  %s%s%s%s%s%s%s\n",
-           gone_text(row, "ended", g->arena),
-           gone_text(row, "attempt", g->arena),
-           gone_text(row, "state", g->arena),
-           by != NULL ? " by " : "",
-           by != NULL ? by : "",
-           reason != NULL ? ": " : "",
-           reason != NULL ? reason : "",
-           words[0] != '\0' ? ", " : "",
-           words);
-    return true;
-}
-
-/* -ENOENT: history does not know it, either; the words stay. */
-static int
-explain_gone(struct kctl *kctl, const char *id, struct arena *arena)
-{
-    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
-    struct gone g = {.id = id, .arena = arena};
-
-    if (history_query_add_job(&query, id, NULL) < 0
-        || history_pages_visit(kctl, query.text, explain_row, &g, NULL) < 0)
-        return -ENOENT;
-    return g.count > 0 ? 0 : -ENOENT;
-}
-
 static int
 why_run(struct kctl *kctl,
         const void *options,
@@ -470,22 +563,24 @@ why_run(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct resources jobs;
     bool has_kind = n_operands > 1 && is_kind_word(operands[0]);
-    int r = resource_parse(kctl,
-                           has_kind ? NULL : &job_kind,
-                           n_operands,
-                           operands,
-                           arena,
-                           &jobs,
-                           err);
+    int r;
 
     (void)options;
+    kctl->takes_tasks = true;
+    r = resource_parse(kctl,
+                       has_kind ? NULL : &job_kind,
+                       n_operands,
+                       operands,
+                       arena,
+                       &jobs,
+                       err);
     for (size_t i = 0; r == 0 && i < jobs.count; i++) {
         if (i > 0)
             putchar('\n');
         r = explain_any(kctl, &jobs.items[i], err);
     }
     if (r == -ENOENT && n_operands == 1
-        && explain_gone(kctl, operands[0], arena) == 0)
+        && explain_gone(kctl, operands[0], false, arena) == 0)
         return 0;
     return r;
 }

@@ -25,6 +25,7 @@
  * makes.
  */
 static const char *const tied_annotations[] = {
+    ANNOTATION_ARRAY_TASK,
     ANNOTATION_ATTEMPT,
     ANNOTATION_ENVIRONMENT,
     ANNOTATION_FREEZE,

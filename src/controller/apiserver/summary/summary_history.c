@@ -181,6 +181,10 @@ take(struct inquiry *i, const struct parameter *p, bool is_report)
             question->has_index = true;
             return take_number(i, p, &question->index);
         }
+        if (strcmp(p->name, "task") == 0) {
+            question->has_task = true;
+            return take_number(i, p, &question->task);
+        }
         if (strcmp(p->name, "uid") == 0) {
             question->has_uid = true;
             return take_number(i, p, &question->uid);

@@ -39,6 +39,8 @@ static const struct field history_row_fields[] = {
     STRING("podUid", history_row, pod_uid, 0, HELP("The pod's uid.")),
     INT("index", history_row, index, OPTIONAL,
         HELP("Its completion index.")),
+    INT("task", history_row, task, OPTIONAL,
+        HELP("The number of an array's task.")),
     INT("attempt", history_row, attempt, 0, HELP("From 1.")),
     TIME("submitTime", history_row, submit_at_us, KEPT,
         HELP("When it was submitted.")),
@@ -367,6 +369,7 @@ history_row_of_pod(struct history_row *row,
     const struct meta *meta = &pod->meta;
     const struct owner_reference *owner = meta_controller_of(meta, &job_kind);
     const char *index = annotation(meta, ANNOTATION_INDEX);
+    const char *task = annotation(meta, ANNOTATION_ARRAY_TASK);
 
     *row = (struct history_row){0};
     take_owner(row, meta);
@@ -383,6 +386,8 @@ history_row_of_pod(struct history_row *row,
         row->script = annotation(meta, ANNOTATION_SCRIPT);
         if (index != NULL)
             row->index = keep_number(arena, number_of(index, 0));
+        if (index != NULL && task != NULL)
+            row->task = keep_number(arena, number_of(task, 0));
     }
     row->attempt = number_of(annotation(meta, ANNOTATION_ATTEMPT), 0) + 1;
     row->submit_at_us = meta->created_at_us;

@@ -352,6 +352,48 @@ START_TEST(a_file_of_a_later_version_is_refused_in_words)
 }
 END_TEST
 
+START_TEST(a_file_of_before_arrays_gets_their_tasks)
+{
+    static const int64_t index = 3, task = 22;
+    struct history_question of_task = everything;
+    struct place p;
+    struct history_row row;
+    const struct json *items;
+    sqlite3 *db = NULL;
+
+    place_init(&p);
+    row = row_of(&p, 7);
+    row.index = &task;
+    ck_assert_int_eq(add(&p, &row, 107), 1);
+    history_file_close(p.file);
+    p.file = NULL;
+    ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
+    ck_assert_int_eq(
+        sql_exec(db, "ALTER TABLE attempts DROP COLUMN task", NULL),
+        0);
+    ck_assert_int_eq(sql_exec(db, "PRAGMA user_version = 1", NULL), 0);
+    sql_close(db);
+
+    ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
+    row = row_of(&p, 8);
+    row.index = &index;
+    row.task = &task;
+    ck_assert_int_eq(add(&p, &row, 108), 1);
+    of_task.has_task = true;
+    of_task.task = 22;
+    items = ask(&p, &of_task, NULL);
+
+    ck_assert_uint_eq(json_count(items), 2);
+    ck_assert_int_eq(json_get_int(json_at(items, 0), "index", -1), 22);
+    ck_assert_ptr_null(json_get(json_at(items, 0), "task"));
+    ck_assert_int_eq(json_get_int(json_at(items, 1), "index", -1), 3);
+    ck_assert_int_eq(json_get_int(json_at(items, 1), "task", -1), 22);
+    of_task.task = 3;
+    ck_assert_uint_eq(json_count(ask(&p, &of_task, NULL)), 0);
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(what_runs_over_midnight_counts_for_both_days)
 {
     struct history_question report = everything;
@@ -501,6 +543,7 @@ SUITE("history_file",
       the_file_of_another_cluster_is_set_aside,
       a_file_that_is_no_database_is_set_aside,
       a_file_of_a_later_version_is_refused_in_words,
+      a_file_of_before_arrays_gets_their_tasks,
       what_runs_over_midnight_counts_for_both_days,
       the_oldest_rows_go_first_and_their_sums_stay,
       pages_have_each_row_once_in_the_order_of_the_end,
