@@ -640,6 +640,11 @@ static const struct option_spec rows[] = {
      .help = "start the job again when its node is lost",
      .type = OPTION_FLAG,
      PLACE(requeue)},
+    {.name = "reservation",
+     .argument = "NAME",
+     .help = "on the nodes of this reservation, while it is active",
+     .type = OPTION_TEXT,
+     PLACE(reservation)},
     {.name = "sbatch",
      .help = "read #SBATCH directives too, before those of #KSUB, and take "
              "sbatch's options; with --help, what becomes of each",

@@ -194,6 +194,7 @@ placement(struct arena *arena, const struct submission *s)
     if (s->exclusive)
         json_set_bool(arena, p, "wholeNode", true);
     set_text(arena, p, "partition", s->partition);
+    set_text(arena, p, "reservation", s->reservation);
     return p;
 }
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cli/ksub/hostlist.h"
 #include "cli/ksub/submission.h"
+#include "cli/values/hostlist.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"

@@ -438,8 +438,6 @@ static const struct option_spec rows[] = {
     {.name = "qos", .letter = 'q', NOTED("NAME")},
     {.name = "quiet", .letter = 'Q', NOTED(NULL)},
     {.name = "reboot", REFUSED(NULL, "nodes are restarted by administrators")},
-    {.name = "reservation",
-     REFUSED("NAME", "reservations come in a later release")},
     {.name = "resv-ports",
      REFUSED("[=N]",
              "ports are not given out; let the program choose a free "

@@ -71,6 +71,7 @@ struct submission {
 
     /* Nodes, and places on them */
     const char *partition;
+    const char *reservation;
     const char *nodes;
     const char *excluded;
     const char *constraint;

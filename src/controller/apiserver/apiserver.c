@@ -71,6 +71,9 @@ apiserver_new(const struct apiserver_settings *settings)
     server->partition_users = membership_new_of_partitions(server->loop,
                                                            server->store,
                                                            server->workers);
+    server->reservation_users = membership_new_of_reservations(server->loop,
+                                                               server->store,
+                                                               server->workers);
     if (settings->counts == NULL)
         server->own_counts = user_counts_new(server->clock);
     server->counts =
@@ -96,6 +99,7 @@ apiserver_stop(struct apiserver *server)
     bootstrap_stop(server);
     membership_stop(server->class_users);
     membership_stop(server->partition_users);
+    membership_stop(server->reservation_users);
 }
 
 void
@@ -107,6 +111,7 @@ apiserver_free(struct apiserver *server)
     membership_free(server->membership);
     membership_free(server->class_users);
     membership_free(server->partition_users);
+    membership_free(server->reservation_users);
     shared_change_free(server->shared_change);
     dispatch_free(server->dispatch);
     time_slices_free(server->time_slices);

@@ -8,6 +8,7 @@
 #include "controller/lifecycle/gc/retention.h"
 #include "controller/lifecycle/job/job_controller.h"
 #include "controller/lifecycle/node/node_health.h"
+#include "controller/lifecycle/node/reservation_controller.h"
 #include "controller/lifecycle/node/taint_eviction.h"
 #include "controller/lifecycle/quota/quota_controller.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
@@ -24,6 +25,7 @@ struct lifecycle {
     struct job_controller *jobs;
     struct cron_controller *cron_jobs;
     struct node_health *nodes;
+    struct reservation_controller *reservations;
     struct retention *retention;
     struct namespace_controller *namespace_controller;
     struct taint_eviction *taints;
@@ -54,6 +56,8 @@ lifecycle_new(const struct lifecycle_settings *s)
         .grace_ms = s->node_grace_ms,
         .check_ms = s->node_check_ms,
     });
+    l->reservations =
+        reservation_controller_new(s->loop, s->client, l->cache, s->clock);
     l->retention = retention_new(&(struct retention_settings){
         .loop = s->loop,
         .client = s->client,
@@ -102,6 +106,7 @@ lifecycle_free(struct lifecycle *l)
     garbage_collector_free(l->garbage_collector);
     namespace_controller_free(l->namespace_controller);
     retention_free(l->retention);
+    reservation_controller_free(l->reservations);
     node_health_free(l->nodes);
     cron_controller_free(l->cron_jobs);
     job_controller_free(l->jobs);

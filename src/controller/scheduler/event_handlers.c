@@ -9,6 +9,7 @@
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
@@ -306,12 +307,18 @@ node_changed(struct scheduler *s,
         scheduler_node_leaves(
             s,
             cache_find_node(s->cache, old_object->meta->name));
+        node_reservations_node_leaves(
+            s->handle.node_reservations,
+            cache_find_node(s->cache, old_object->meta->name));
         cache_remove_node(s->cache, old_object->meta->name);
         queue_event(s->queue, &event_node_delete, old_object, NULL);
         return;
     }
     if (old_object == NULL) {
         cache_set_node(s->cache, new_object);
+        node_reservations_node_comes(
+            s->handle.node_reservations,
+            cache_find_node(s->cache, new_object->meta->name));
         retained_allocations_sync(&s->retained_allocations, NULL, new_object);
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);

@@ -20,6 +20,7 @@ static const struct watched {
 } watched[] = {
     {&node_kind, scheduler_node_changed},
     {&partition_kind, scheduler_partition_changed},
+    {&reservation_kind, scheduler_reservation_changed},
     {&namespace_kind, scheduler_object_changed},
     {&pod_disruption_budget_kind, scheduler_object_changed},
     {&storage_class_kind, scheduler_storage_changed},

@@ -11,6 +11,7 @@
 #include "controller/scheduler/extenders/extender_results.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -423,6 +424,14 @@ hint_took(void *context,
     scheduler_metrics_hint(s->metrics, plugin, event, is_helping, took_us);
 }
 
+static struct node_view *
+find_node(void *context, const char *name)
+{
+    const struct scheduler *s = context;
+
+    return cache_find_node(s->cache, name);
+}
+
 void
 scheduler_make_handle(struct scheduler *s)
 {
@@ -442,6 +451,7 @@ scheduler_make_handle(struct scheduler *s)
         .nominator = nominator_new(),
         .volumes = volume_book_new(),
         .timeline = timeline_new(s->settings.clock),
+        .node_reservations = node_reservations_new(find_node, s),
         .owner = s,
         .find = handle_find,
         .visit = handle_visit,

@@ -212,6 +212,8 @@ plan(struct scheduler *s, struct reservation *r)
                                              .n_binding = at,
                                              .now_us = now_us(s)},
                                  .cache = s->cache,
+                                 .node_reservations =
+                                     s->handle.node_reservations,
                                  .snapshot = &s->snapshot,
                                  .may_come = r->may_come,
                                  .n_slots = r->n_slots,

@@ -619,6 +619,7 @@ scheduler_tick(struct scheduler *s)
     struct scheduler_counts counts;
 
     scheduler_tell_partitions(s);
+    scheduler_tell_node_reservations(s);
     queue_flush_backoff(s->queue);
     queue_tell_held(s->queue);
     if (now_us(s) >= s->next_leftover_us) {

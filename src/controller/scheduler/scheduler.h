@@ -123,6 +123,11 @@ void scheduler_partition_changed(struct scheduler *s,
                                  const struct object *old_object,
                                  const struct object *new_object);
 
+/* Reservations of nodes, likewise. */
+void scheduler_reservation_changed(struct scheduler *s,
+                                   const struct object *old_object,
+                                   const struct object *new_object);
+
 /* Claims, volumes and classes of storage. */
 void scheduler_storage_changed(struct scheduler *s,
                                const struct object *old_object,

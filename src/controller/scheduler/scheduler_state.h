@@ -80,7 +80,8 @@ struct scheduler {
     struct debugger *debugger;
     struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
-    struct map *changed_partitions; /* by name, since the last tick */
+    struct map *changed_partitions;   /* by name, since the last tick */
+    struct map *changed_reservations; /* likewise */
     struct time_share
         report_share;          /* of the thread, for causes and their times */
     bool may_lack_reservation; /* a pod that sleeps and may get one */
@@ -159,6 +160,11 @@ void scheduler_make_handle(struct scheduler *s);
 
 /* Tells those who wait of the partitions that changed (event_handlers.c). */
 void scheduler_tell_partitions(struct scheduler *s);
+
+/* Reservations of nodes (node_reservation_events.c). Tell: those who wait, of what
+ * changed, began and ended.
+ */
+void scheduler_tell_node_reservations(struct scheduler *s);
 
 /* The end of an attempt (cycle_result.c). Return puts the pod back into the
  * queue. Forget takes back what was assumed, so that other pods may have it.

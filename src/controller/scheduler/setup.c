@@ -9,6 +9,7 @@
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/extenders/extender_binder.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
@@ -304,6 +305,7 @@ make_components(struct scheduler *s)
     });
     s->objects = map_new();
     s->changed_partitions = map_new();
+    s->changed_reservations = map_new();
     make_extenders(s);
 }
 
@@ -380,6 +382,8 @@ scheduler_free(struct scheduler *s)
     unallocated_pods_free(s->unallocated_pods);
     timeline_free(s->handle.timeline); /* its entries are in the ledgers */
     s->handle.timeline = NULL;
+    node_reservations_free(s->handle.node_reservations);
+    s->handle.node_reservations = NULL;
     queue_free(s->queue);
     scheduler_forget_freed(s);
     pod_ranks_free(s->pod_ranks);
@@ -393,6 +397,7 @@ scheduler_free(struct scheduler *s)
     scheduler_metrics_free(s->metrics);
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
+    partitions_free(s->changed_reservations);
     string_ids_free(s->resources);
     string_ids_free(s->reasons);
     string_ids_free(s->signatures);

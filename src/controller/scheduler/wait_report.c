@@ -7,6 +7,7 @@
 #include "controller/scheduler/explain/wait_cause.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/timeline.h"
@@ -14,7 +15,9 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
+#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/node_reservation.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 
@@ -60,6 +63,26 @@ find_start(struct scheduler *s,
     }
 }
 
+/* 0: nobody knows. */
+static int64_t
+begin_of_reservation(const struct scheduler *s, const struct pod_view *pod)
+{
+    const char *name = node_reservations_name(pod);
+    const struct object *object =
+        name != NULL ? node_reservations_find(s->handle.node_reservations, name)
+                     : NULL;
+    int64_t now_us = clock_real_us(s->settings.clock);
+    struct reserved_window window;
+
+    return object != NULL
+                   && node_reservation_window(node_reservation_of(object),
+                                              now_us,
+                                              &window)
+                   && window.from_us > now_us
+               ? window.from_us
+               : 0;
+}
+
 void
 scheduler_report_wait(struct scheduler *s,
                       const struct assignment *a,
@@ -86,7 +109,9 @@ scheduler_report_wait(struct scheduler *s,
     told.code = job_reason_name(cause.reason);
     told.message = words.text;
     if (!cause.is_for_room)
-        told.from_us = 0;
+        told.from_us = cause.reason == JOB_REASON_RESERVATION
+                           ? begin_of_reservation(s, a->cycle.pod)
+                           : 0;
     else
         find_start(s, a, d, &shortage, has_time, &told);
     time_share_end(&s->report_share, began_us);

@@ -25,6 +25,7 @@ const struct kind *const kinds[] = {
     &priority_class_kind,
     &lease_kind,
     &partition_kind,
+    &reservation_kind,
 };
 const unsigned n_kinds = ARRAY_SIZE(kinds);
 

@@ -102,6 +102,8 @@ extern const struct command resume_command;
 extern const struct command suspend_command;
 extern const struct command replace_command;
 extern const struct command requeue_command;
+extern const struct command reservations_command;
+extern const struct command reserve_command;
 extern const struct command reset_command;
 extern const struct command status_command;
 extern const struct command taint_command;

@@ -5,16 +5,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/verbs/command.h"
 #include "cli/kctl/verbs/cordon.h"
+#include "cli/kctl/verbs/reservation_request.h"
+#include "cli/values/begin_time.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/timespan.h"
 #include "lib/json/json.h"
 
@@ -23,6 +27,10 @@ struct drain_options {
     const char *label_selector;
     const char *reason;
     const char *timeout;
+    const char *at;
+    const char *deadline;
+    const char *duration;
+    bool is_dry_run;
     bool evicts;
     bool waits;
 };
@@ -31,11 +39,31 @@ struct drain_options {
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
+    {.name = "at",
+     .argument = "TIME",
+     .help = "not now, but then: until then jobs start that end in time",
+     .type = OPTION_TEXT,
+     PLACE(at)},
+    {.name = "deadline",
+     .argument = "TIME",
+     .help = "start nothing from now on, and say what may still run then",
+     .type = OPTION_TEXT,
+     PLACE(deadline)},
+    {.name = "dry-run",
+     .help = "with --at, --deadline or --for: do nothing, and say what may "
+             "still run then",
+     .type = OPTION_FLAG,
+     PLACE(is_dry_run)},
     {.name = "evict",
      .help = "end the jobs that run there; those that ask for it are "
              "requeued",
      .type = OPTION_FLAG,
      PLACE(evicts)},
+    {.name = "for",
+     .argument = "TIME",
+     .help = "the nodes come back by themselves after so long: 90m, 4h",
+     .type = OPTION_TEXT,
+     PLACE(duration)},
     {.name = "reason",
      .argument = "TEXT",
      .help = "why, for the next who looks",
@@ -65,7 +93,8 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl drain --reason 'new kernel' --wait n7\n"
-            "  kctl drain --evict --wait --timeout 10m n7",
+            "  kctl drain --evict --wait --timeout 10m n7\n"
+            "  kctl drain --at 18:00 --for 4h --reason 'new kernel' n[1-4]",
 };
 
 static bool
@@ -198,6 +227,83 @@ empty(struct kctl *kctl,
     return r;
 }
 
+/* ---- A planned one: a maintenance ---- */
+
+/* Nodes may be named in short: "n[1-3]". */
+static const char *
+join(struct arena *arena, int count, char **names)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    for (int i = 0; i < count; i++)
+        strbuf_printf(&out, "%s%s", i > 0 ? "," : "", names[i]);
+    return arena_strdup(arena, out.text);
+}
+
+/* "drain-n7-20261124-1800" */
+static const char *
+make_name(struct arena *arena, const char *node, int64_t at_us)
+{
+    time_t at = (time_t)(at_us / 1000000);
+    char time[32];
+    struct tm tm;
+
+    gmtime_r(&at, &tm);
+    strftime(time, sizeof(time), "%Y%m%d-%H%M%S", &tm);
+    return arena_printf(arena,
+                        "drain-%.*s-%s",
+                        (int)strcspn(node, "[,"),
+                        node,
+                        time);
+}
+
+/* Whether an option that is for drains of now stands beside one for later. */
+static int
+check_planned(const struct drain_options *o, int n_operands, struct error *err)
+{
+    if (o->evicts || o->waits || o->timeout != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--evict, --wait and --timeout do not go with --at, "
+                         "--deadline and --for: a planned drain ends no job");
+    if (o->at != NULL && o->deadline != NULL)
+        return error_set(err, -EINVAL, "give --at or --deadline, not both");
+    if (o->label_selector != NULL || n_operands == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "name the nodes: kctl drain --at 18:00 n[1-4]");
+    return 0;
+}
+
+static int
+plan(struct kctl *kctl,
+     const struct drain_options *o,
+     int n_operands,
+     char **operands,
+     struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    int64_t at_us = clock_real_us(&clock_system);
+    struct reservation_request request = {
+        .start = o->at,
+        .duration = o->duration,
+        .deadline = o->deadline,
+        .reason = o->reason,
+        .is_maintenance = true,
+        .is_flexible = o->deadline != NULL,
+        .is_dry_run = o->is_dry_run,
+    };
+    int r = check_planned(o, n_operands, err);
+
+    if (r == 0 && o->at != NULL)
+        r = begin_time_parse(o->at, at_us, &at_us, err);
+    if (r < 0)
+        return r;
+    request.nodes = join(arena, n_operands, operands);
+    request.name = make_name(arena, operands[0], at_us);
+    return reservation_request_send(kctl, &request, arena, err);
+}
+
 static int
 drain_run(struct kctl *kctl,
           const void *options,
@@ -212,6 +318,12 @@ drain_run(struct kctl *kctl,
     int64_t until_us = 0;
     int r;
 
+    if (o->at != NULL || o->deadline != NULL || o->duration != NULL)
+        return plan(kctl, o, n_operands, operands, err);
+    if (o->is_dry_run)
+        return error_set(err,
+                         -EINVAL,
+                         "--dry-run goes with --at, --deadline or --for");
     if (o->timeout != NULL && timespan_parse(o->timeout, &timeout_us) < 0)
         return error_set(err,
                          -EINVAL,

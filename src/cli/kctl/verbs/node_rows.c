@@ -224,6 +224,26 @@ format_names(const struct json *const *nodes, size_t count, struct strbuf *out)
     }
 }
 
+void
+node_rows_format_names(const struct json *names,
+                       struct arena *arena,
+                       struct strbuf *out)
+{
+    uint32_t count = json_count(names);
+    CLEANUP_FREE const struct json **nodes =
+        xnew_array(const struct json *, count + 1);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct json *node = json_object(arena);
+
+        json_set_string(arena, node, "name", json_text(json_at(names, i)));
+        nodes[i] = node;
+    }
+    if (count > 0)
+        qsort(nodes, count, sizeof(nodes[0]), compare_names);
+    format_names(nodes, count, out);
+}
+
 /* ---- Rows ---- */
 
 /* "new fan (root, Nov 22 23:15)" */

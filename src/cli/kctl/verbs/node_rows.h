@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
 struct json;
 struct strbuf;
 
@@ -33,6 +34,11 @@ struct node_sum {
 };
 
 void node_sum_add(struct node_sum *sum, const struct json *node);
+
+/* "n[1-3],head" of a list of names. */
+void node_rows_format_names(const struct json *names,
+                            struct arena *arena,
+                            struct strbuf *out);
 
 void node_rows_print(const struct json *nodes,
                      const struct node_rows_style *style,

@@ -9,6 +9,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/policy/node_reservation.h"
 #include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
@@ -173,6 +174,20 @@ names_of_partition(const struct object *object)
     return xstrdup(names.length > 0 ? names.text : "*");
 }
 
+static char *
+names_of_reservation(const struct object *object)
+{
+    const struct node_reservation_spec *spec =
+        &node_reservation_of(object)->spec;
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    for (unsigned i = 0; i < spec->users.count; i++)
+        strbuf_printf(&names, "%s,", spec->users.items[i]);
+    for (unsigned i = 0; i < spec->groups.count; i++)
+        strbuf_printf(&names, "@%s,", spec->groups.items[i]);
+    return xstrdup(names.length > 0 ? names.text : "*");
+}
+
 static void
 note(struct membership *m, const struct object *object)
 {
@@ -262,6 +277,18 @@ membership_new_of_partitions(struct loop *loop,
                              struct workers *workers)
 {
     return new_of(&partition_kind, names_of_partition, loop, store, workers);
+}
+
+struct membership *
+membership_new_of_reservations(struct loop *loop,
+                               struct store *store,
+                               struct workers *workers)
+{
+    return new_of(&reservation_kind,
+                  names_of_reservation,
+                  loop,
+                  store,
+                  workers);
 }
 
 void

@@ -8,9 +8,9 @@
  * changes, so a request only looks. Of a PriorityClass there are two:
  * kiln.hpc/allowed-users and kiln.hpc/allowed-groups, user names and group
  * names, or "*"; without them it is the administrators'. Of a Partition the
- * spec has them; without both it is everybody's.
+ * spec has them; without both it is everybody's. Likewise of a Reservation.
  *
- * Owns:    a watch of the namespaces, the classes or the partitions.
+ * Owns:    a watch of one of these kinds.
  * Thread:  the loop's.
  */
 #pragma once
@@ -45,6 +45,11 @@ struct membership *membership_new_of_classes(struct loop *loop,
 struct membership *membership_new_of_partitions(struct loop *loop,
                                                 struct store *store,
                                                 struct workers *workers)
+    OWNED_BY(membership_free);
+
+struct membership *membership_new_of_reservations(struct loop *loop,
+                                                  struct store *store,
+                                                  struct workers *workers)
     OWNED_BY(membership_free);
 
 /* Look, by the name of the namespace, class or partition: false also while the names are

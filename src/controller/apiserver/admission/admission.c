@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "controller/apiserver/access/policy.h"
-#include "controller/apiserver/admission/content.h"
+#include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -136,6 +136,12 @@ static const struct admission_rule {
      &partition_kind,
      ON_CREATE | ON_UPDATE | KILN,
      default_partition_admit},
+    {"Reservation", &pod_kind, ON_CREATE | ON_UPDATE | KILN, reservation_admit},
+    {"Reservation", &job_kind, ON_CREATE | ON_UPDATE | KILN, reservation_admit},
+    {"Reservation",
+     &reservation_kind,
+     ON_CREATE | ON_UPDATE | KILN,
+     node_reservation_admit},
     {"JobContent", &job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"JobContent", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"SystemPriority",

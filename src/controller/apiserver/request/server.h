@@ -59,6 +59,7 @@ struct apiserver {
     struct membership *membership;
     struct membership *class_users; /* of priority classes */
     struct membership *partition_users;
+    struct membership *reservation_users;
     struct store_watch *node_watch; /* bootstrap's: for new partitions */
     struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */

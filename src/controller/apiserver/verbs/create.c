@@ -7,7 +7,7 @@
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
-#include "controller/apiserver/admission/content.h"
+#include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"

@@ -2,7 +2,7 @@
 #include "controller/apiserver/verbs/verbs.h"
 
 #include "controller/apiserver/access/authorization.h"
-#include "controller/apiserver/admission/content.h"
+#include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/verbs/agent_relay.h"

@@ -2,9 +2,11 @@
 #include "controller/scheduler/explain/earliest_start.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/scheduler/framework/amounts.h"
 #include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/snapshot.h"
@@ -14,6 +16,9 @@
 
 /* So many ends are gone through before the clock is asked. */
 #define ENDS_A_LOOK 64u
+
+/* Times that are looked at because of Reservations, the first. */
+#define TURNS 64u
 
 /* All that is known of a node. */
 struct prospect {
@@ -28,6 +33,8 @@ struct walk {
     int64_t at_us;                 /* never goes back */
     unsigned next;                 /* reservation whose end comes next */
     struct reservation **reserved; /* by their ends */
+    int64_t turns[TURNS];          /* when reserved nodes come free, in order */
+    unsigned n_turns, next_turn;
     struct start_answer *ret;
 };
 
@@ -104,7 +111,7 @@ choose_nodes(struct walk *w)
 
             if (p->room == 0 || (p->room_now > 0) != (turn == 1))
                 continue;
-            if (q->what_if.n_binding > 0)
+            if (q->what_if.n_binding > 0 || node->ledger.n_future > 0)
                 try_node(w, node);
             for (unsigned n = 0; n < p->room && count < q->count; n++) {
                 w->ret->are_free[count] = n < p->room_now;
@@ -178,6 +185,25 @@ visit_reserved(struct walk *w, int64_t end_us)
     return true;
 }
 
+/* Withheld nodes may come free, and free ones be withheld by then. */
+static bool
+visit_turns(struct walk *w, int64_t end_us)
+{
+    const struct snapshot *s = w->q->snapshot;
+
+    for (; w->next_turn < w->n_turns && w->turns[w->next_turn] <= end_us;
+         w->next_turn++) {
+        if (!visit_reserved(w, w->turns[w->next_turn])
+            || !go_on(w, w->turns[w->next_turn]))
+            return false;
+        for (uint32_t i = 0; i < s->n_nodes && !is_too_much(w); i++)
+            if (s->nodes[i]->ledger.n_future > 0 && is_candidate(w, s->nodes[i])
+                && may_fit(w, s->nodes[i]))
+                try_node(w, s->nodes[i]);
+    }
+    return true;
+}
+
 static bool
 visit_end(const struct pod_view *pod,
           struct node_view *node,
@@ -199,7 +225,8 @@ visit_end(const struct pod_view *pod,
     /* One that has not begun to run ends the later the longer that takes. */
     if (end_us < moved_us)
         end_us = moved_us;
-    if (!visit_reserved(w, end_us) || !go_on(w, end_us))
+    if (!visit_turns(w, end_us) || !visit_reserved(w, end_us)
+        || !go_on(w, end_us))
         return false;
     w->ret->last_us = w->at_us;
     amounts_add(freed, &pod->requests);
@@ -248,6 +275,38 @@ sort_reserved(struct walk *w)
     qsort(w->reserved, count, sizeof(struct reservation *), compare_ends);
 }
 
+/* Keeps the first of them, in their order and each once. */
+static void
+add_turn(int64_t at_us, void *context)
+{
+    struct walk *w = context;
+    unsigned at = w->n_turns;
+
+    while (at > 0 && w->turns[at - 1] > at_us)
+        at--;
+    if (at == TURNS || (at > 0 && w->turns[at - 1] == at_us))
+        return;
+    w->n_turns -= w->n_turns == TURNS;
+    memmove(w->turns + at + 1,
+            w->turns + at,
+            (w->n_turns - at) * sizeof(w->turns[0]));
+    w->turns[at] = at_us;
+    w->n_turns++;
+}
+
+static void
+find_turns(struct walk *w)
+{
+    const struct start_question *q = w->q;
+
+    if (q->node_reservations != NULL)
+        node_reservations_visit_turns(q->node_reservations,
+                                      q->what_if.cycle->pod,
+                                      q->what_if.now_us,
+                                      add_turn,
+                                      w);
+}
+
 void
 earliest_start_find(const struct start_question *q, struct start_answer *ret)
 {
@@ -261,10 +320,12 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
 
     *ret = (struct start_answer){0};
     sort_reserved(&w);
+    find_turns(&w);
     if (!q->has_none_now)
         look_at_present(&w);
     cache_visit_ends(q->cache, q->most_ends, visit_end, &w);
-    if (ret->from_us == 0 && !ret->is_cut && visit_reserved(&w, INT64_MAX - 1))
+    if (ret->from_us == 0 && !ret->is_cut && visit_turns(&w, INT64_MAX - 1)
+        && visit_reserved(&w, INT64_MAX - 1))
         go_on(&w, INT64_MAX);
     ret->is_cut |= ret->from_us == 0 && ret->ends >= q->most_ends;
     for (uint32_t i = 0; i < n_slots; i++)

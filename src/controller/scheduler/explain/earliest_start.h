@@ -5,7 +5,8 @@
  * The ends are gone through in their order. At each, its node is asked how many
  * such pods it has room for (timeline.h), until all nodes together have room
  * for as many as are wanted. Nodes that have to be waited for are taken first,
- * so that what is free now stays free for those who pass.
+ * so that what is free now stays free for those who pass. Where Reservations
+ * have nodes, the ends of their windows are gone through, too.
  *
  * Called by:  reservations.c (reservations), start_estimate.c (`why`).
  * Thread:     the scheduler's.
@@ -19,6 +20,7 @@
 
 struct cache;
 struct clock;
+struct node_reservations;
 struct node_view;
 struct snapshot;
 
@@ -26,6 +28,7 @@ struct start_question {
     struct what_if what_if;
     const struct cache *cache;
     const struct snapshot *snapshot;
+    const struct node_reservations *node_reservations; /* NULL: none */
     const bool *may_come; /* nodes by slot: those that can do at all */
     uint32_t n_slots;     /* of them */
     unsigned count;       /* pods like the cycle's, together */

@@ -287,6 +287,8 @@ walk_ends(struct walk *w, const struct cache *cache)
     earliest_start_find(
         &(struct start_question){.what_if = w->what_if,
                                  .cache = cache,
+                                 .node_reservations =
+                                     w->profile->handle->node_reservations,
                                  .snapshot = w->diagnosis->snapshot,
                                  .may_come = w->may_come,
                                  .n_slots = w->diagnosis->snapshot->n_slots,

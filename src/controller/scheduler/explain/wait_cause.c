@@ -29,6 +29,7 @@ enum meaning {
     MEANS_CLOSED,
     MEANS_OTHERS, /* pods there keep it away, or do not come near */
     MEANS_ROOM,
+    MEANS_WITHHELD, /* it has room, but a Reservation has it before the end */
     MEANS_RESERVED, /* it has room, and would delay those before it */
 };
 
@@ -68,6 +69,14 @@ static const struct {
     {"PartitionClosed", MEANS_WORDS, JOB_REASON_PARTITION_DOWN, NULL},
     {"PartitionTime", MEANS_WORDS, JOB_REASON_PARTITION_TIME, NULL},
     {"PartitionLimit", MEANS_WORDS, JOB_REASON_PARTITION_LIMIT, NULL},
+    {"ReservedNodes",
+     MEANS_WITHHELD,
+     JOB_REASON_RESERVED,
+     "would still run when a reservation begins on every node that has room"},
+    {"ReservationMissing", MEANS_WORDS, JOB_REASON_RESERVATION_GONE, NULL},
+    {"ReservationPlanned", MEANS_WORDS, JOB_REASON_RESERVATION, NULL},
+    {"ReservationEnded", MEANS_WORDS, JOB_REASON_RESERVATION_GONE, NULL},
+    {"ReservationEmpty", MEANS_WORDS, JOB_REASON_RESERVATION, NULL},
     {"PodAffinity",
      MEANS_OTHERS,
      JOB_REASON_RESOURCES,
@@ -510,8 +519,8 @@ tell_prefilter(struct search *s, struct strbuf *out, struct wait_cause *ret)
     return tell_words(s, MEANS_WORDS, out, ret);
 }
 
-/* A partition that is not there or closed comes before what is asked of its
- * nodes.
+/* A partition or a reservation that is not there or closed comes before what is
+ * asked of its nodes.
  */
 static bool
 is_of_partition(const struct search *s)
@@ -519,11 +528,10 @@ is_of_partition(const struct search *s)
     const char *text =
         string_ids_text(s->f->reasons, s->f->diagnosis->prefilter_reason);
     bool ignored;
+    const char *code = refusals_code(text, strcspn(text, "\n"), &ignored);
 
-    return strncmp(refusals_code(text, strcspn(text, "\n"), &ignored),
-                   "Partition",
-                   strlen("Partition"))
-           == 0;
+    return strncmp(code, "Partition", strlen("Partition")) == 0
+           || strncmp(code, "Reservation", strlen("Reservation")) == 0;
 }
 
 struct wait_cause
@@ -548,6 +556,10 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
     for (unsigned i = 0; i < s.count; i++)
         items[i] = understand(&s, &f->counts->items[i]);
     if (tell_words(&s, MEANS_RESERVED, words, &cause)) {
+        cause.is_for_room = true;
+        return cause;
+    }
+    if (tell_words(&s, MEANS_WITHHELD, words, &cause)) {
         cause.is_for_room = true;
         return cause;
     }

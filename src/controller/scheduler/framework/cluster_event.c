@@ -35,6 +35,12 @@ const struct cluster_event event_storage_capacity = {
 const struct cluster_event event_partition = {EVENT_PARTITION,
                                               ACTION_UPDATE,
                                               "PartitionUpdate"};
+const struct cluster_event event_node_reservation = {EVENT_NODE_RESERVATION,
+                                                     ACTION_UPDATE,
+                                                     "ReservationUpdate"};
+const struct cluster_event event_withheld_nodes = {EVENT_WITHHELD_NODES,
+                                                   ACTION_UPDATE,
+                                                   "ReservedNodesUpdate"};
 const struct cluster_event event_unschedulable_timeout = {
     EVENT_WILDCARD,
     ACTION_ALL,

@@ -28,9 +28,11 @@ enum event_resource {
     EVENT_ANTI_AFFINITY, /* of a bound pod: what keeps others away */
     EVENT_PARTITION,
     EVENT_RESERVATION, /* a waiting pod's room in the future moved or went */
-    EVENT_WILDCARD,    /* anything may have happened: the periodic flush */
+    EVENT_NODE_RESERVATION, /* the object: changed, begins, ends */
+    EVENT_WITHHELD_NODES,   /* by Reservations: they may be others now */
+    EVENT_WILDCARD,         /* anything may have happened: the periodic flush */
 };
-#define EVENT_RESOURCES 11
+#define EVENT_RESOURCES 13
 
 enum event_action {
     ACTION_ADD = 1 << 0,
@@ -63,6 +65,8 @@ extern const struct cluster_event event_anti_affinity_gone;
 extern const struct cluster_event event_reservation_moved;
 extern const struct cluster_event event_storage_capacity;
 extern const struct cluster_event event_partition;
+extern const struct cluster_event event_node_reservation;
+extern const struct cluster_event event_withheld_nodes;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;
 

@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/diagnosis.h"
 #include "controller/scheduler/framework/handle.h"
 #include "controller/scheduler/framework/ledger.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/plugin.h"

@@ -20,6 +20,7 @@ struct grant;
 struct holding;
 struct json;
 struct string_ids;
+struct node_reservations;
 struct node_view;
 struct nominator;
 struct object;
@@ -51,6 +52,7 @@ struct handle {
     uint64_t namespaces_version; /* rises when a Namespace changes */
     struct volume_book *volumes;
     struct timeline *timeline; /* NULL: nothing is ever reserved */
+    struct node_reservations *node_reservations; /* NULL: there are none */
     void *owner;
 
     /* Objects of other kinds (namespaces, budgets, services). */

@@ -33,6 +33,7 @@ enum ledger_state {
     LEDGER_ASSUMED,   /* the scheduler chose, and the API has not said it yet */
     LEDGER_NOMINATED, /* room that is being made, inside a journal only */
     LEDGER_RESERVED,  /* a waiting pod's room in the future */
+    LEDGER_WITHHELD,  /* a Reservation has the node now and then */
     LEDGER_RETAINED,  /* the API has forgotten the pod, the node has not */
 };
 
@@ -55,7 +56,7 @@ struct ledger {
     struct occupancy *occupancy; /* NULL: the node has no topology */
     struct ledger_entry *entries;
     uint32_t count, capacity;
-    struct ledger_entry *future; /* reserved: in none of the sums yet */
+    struct ledger_entry *future; /* reserved, withheld: in none of the sums */
     uint32_t n_future, future_capacity;
 };
 

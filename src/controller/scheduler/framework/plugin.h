@@ -35,7 +35,7 @@ struct strbuf;
 #define SCORE_MAX     100
 #define SCORE_NOWHERE (-1)
 
-/* The points of the pipeline, as a configuration names them (point.c). */
+/* The points of the pipeline, as a configuration names them. */
 enum point {
     POINT_PRE_ENQUEUE,
     POINT_QUEUE_SORT,

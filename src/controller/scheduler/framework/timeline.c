@@ -5,6 +5,7 @@
 
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/ledger.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
@@ -344,6 +345,8 @@ is_binding(const struct what_if *w, const struct ledger_entry *e)
 {
     const struct reserved_place *place = e->owner;
 
+    if (e->state != LEDGER_RESERVED)
+        return false;
     for (unsigned i = 0; i < w->n_binding; i++)
         if (w->timeline->items[i] == place->reservation)
             return true;
@@ -424,8 +427,12 @@ timeline_room(const struct what_if *w,
               int64_t until_us,
               unsigned most)
 {
-    unsigned count = room_at(w, node, from_us, most);
+    unsigned count;
 
+    if (from_us != INT64_MAX && node->ledger.n_future > 0
+        && !node_reservations_admit(node, w->cycle->pod, from_us, until_us))
+        return 0;
+    count = room_at(w, node, from_us, most);
     if (from_us == INT64_MAX || w->n_binding == 0)
         return count;
     for (uint32_t i = 0; i < node->ledger.n_future && count > 0; i++) {

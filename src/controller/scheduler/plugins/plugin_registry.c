@@ -22,6 +22,8 @@
     KNOW(predicted_order)     \
     KNOW(preemption)          \
     KNOW(priority_sort)       \
+    KNOW(reservation)         \
+    KNOW(reserved_nodes)      \
     KNOW(resources_fit)       \
     KNOW(scheduling_gates)    \
     KNOW(submission_order)    \
@@ -59,6 +61,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
     {.plugin = &predicted_order_plugin},
     {.plugin = &node_partition_plugin},
+    {.plugin = &reservation_plugin},
     {.plugin = &node_unschedulable_plugin},
     {.plugin = &node_name_plugin},
     {.plugin = &taint_toleration_plugin, .weight = 3},
@@ -72,6 +75,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &volume_zone_plugin},
     {.plugin = &topology_spread_plugin, .weight = 2},
     {.plugin = &interpod_affinity_plugin, .weight = 2, .args = &interpod_args},
+    {.plugin = &reserved_nodes_plugin},
     {.plugin = &backfill_plugin},
     {.plugin = &preemption_plugin},
     {.plugin = &balanced_allocation_plugin, .weight = 1},

@@ -151,7 +151,8 @@ class_new(struct unschedulable_pods *s,
 
         for (unsigned w = 0; w < plugin->n_wakes; w++)
             if ((plugins & PLUGIN_BIT(i)) != 0
-                || plugin->wakes[w].resource == EVENT_PARTITION)
+                || plugin->wakes[w].resource == EVENT_PARTITION
+                || plugin->wakes[w].resource == EVENT_NODE_RESERVATION)
                 c->actions[plugin->wakes[w].resource] |=
                     plugin->wakes[w].actions;
     }

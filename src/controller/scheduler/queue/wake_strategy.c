@@ -107,10 +107,11 @@ wake_strategy(const struct queued_pod *p,
     if ((rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0
         && event->actions != ACTION_UPDATE_OTHER)
         return WAKE_AFTER_BACKOFF;
-    /* A partition that changes concerns those, too, that wait for something
-     * else in it: they are to be told.
+    /* A partition or a reservation that changes concerns those, too, that wait
+     * for something else in it: they are to be told.
      */
-    if (event->resource == EVENT_PARTITION)
+    if (event->resource == EVENT_PARTITION
+        || event->resource == EVENT_NODE_RESERVATION)
         rejectors = ~(plugin_set)0;
     for (unsigned i = 0; i < p->profile->n_entries; i++) {
         if ((rejectors & PLUGIN_BIT(i)) == 0

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/scheduler/extenders/extender_results.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -16,6 +17,7 @@
 #include "controller/scheduler/select/node_results.h"
 #include "controller/scheduler/select/result_cache.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 
@@ -466,6 +468,41 @@ filter_timed(const struct profile *profile,
     return answer;
 }
 
+struct timed_mask {
+    const struct profile *profile;
+    const struct cycle *cycle;
+    struct node_results *node_results;
+    struct node_results_mask mask;
+};
+
+static void
+mask_timed(struct node_view *node, void *context)
+{
+    struct timed_mask *m = context;
+    struct answer answer;
+
+    if (!node_results_is_feasible(m->node_results, node))
+        return;
+    answer = filter_timed(m->profile, m->cycle, node);
+    if (answer.verdict != VERDICT_OK)
+        node_results_mask(m->node_results, &m->mask, node, answer);
+}
+
+/* Nodes that a Reservation has before the pod would end. */
+static void
+mask_withheld(struct timed_mask *m)
+{
+    const struct handle *handle = m->profile->handle;
+    int64_t now_us = clock_real_us(handle->clock);
+
+    if (handle->node_reservations != NULL)
+        node_reservations_visit(handle->node_reservations,
+                                now_us,
+                                timeline_end_us(m->cycle->pod, now_us),
+                                mask_timed,
+                                m);
+}
+
 /* Of the nodes with room now, those with a reserved entry are asked about time,
  * and left out while one is picked.
  */
@@ -476,23 +513,20 @@ pick_timed(struct node_finder *ch,
            struct node_results *node_results)
 {
     const struct timeline *t = profile->handle->timeline;
-    struct node_results_mask mask = {0};
+    struct timed_mask mask = {
+        .profile = profile,
+        .cycle = c,
+        .node_results = node_results,
+    };
     struct node_view *node;
 
-    for (unsigned i = 0; i < timeline_binding(t); i++) {
+    for (unsigned i = 0; t != NULL && i < timeline_binding(t); i++) {
         const struct reservation *r = timeline_at(t, i);
 
-        for (unsigned p = 0; r->places != NULL && p < r->count; p++) {
-            struct node_view *at = r->places[p].node;
-            struct answer answer;
-
-            if (!node_results_is_feasible(node_results, at))
-                continue;
-            answer = filter_timed(profile, c, at);
-            if (answer.verdict != VERDICT_OK)
-                node_results_mask(node_results, &mask, at, answer);
-        }
+        for (unsigned p = 0; r->places != NULL && p < r->count; p++)
+            mask_timed(r->places[p].node, &mask);
     }
+    mask_withheld(&mask);
     ch->facts.feasible = node_results_feasible(node_results);
     node = node_results_pick(node_results,
                              profile->handle->random,
@@ -505,7 +539,7 @@ pick_timed(struct node_finder *ch,
         ch->diagnosis.answers = ch->answers;
         note_rejectors(ch, c->snapshot);
     }
-    node_results_unmask(node_results, &mask);
+    node_results_unmask(node_results, &mask.mask);
     return node;
 }
 

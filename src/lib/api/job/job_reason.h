@@ -40,12 +40,15 @@ enum job_reason {
     JOB_REASON_DEPENDENCY_NEVER, /* what it waits for can never be; or it has
                                   * ended by that */
     JOB_REASON_GATED,
-    JOB_REASON_NOT_AVAILABLE,   /* the nodes that could run it are closed */
-    JOB_REASON_PARTITION_DOWN,  /* the same of its whole partition */
-    JOB_REASON_PARTITION_TIME,  /* it asks for more than that gives now: */
-    JOB_REASON_PARTITION_LIMIT, /* time, CPUs or memory */
-    JOB_REASON_BAD_CONSTRAINTS, /* no node can ever run it */
-    JOB_REASON_GROUP_CPUS,      /* a quota: CPUs... */
+    JOB_REASON_NOT_AVAILABLE,    /* the nodes that could run it are closed */
+    JOB_REASON_PARTITION_DOWN,   /* the same of its whole partition */
+    JOB_REASON_PARTITION_TIME,   /* it asks for more than that gives now: */
+    JOB_REASON_PARTITION_LIMIT,  /* time, CPUs or memory */
+    JOB_REASON_RESERVATION,      /* its reservation has not begun */
+    JOB_REASON_RESERVATION_GONE, /* it is gone or has ended */
+    JOB_REASON_RESERVED,         /* others have the nodes before it would end */
+    JOB_REASON_BAD_CONSTRAINTS,  /* no node can ever run it */
+    JOB_REASON_GROUP_CPUS,       /* a quota: CPUs... */
     JOB_REASON_GROUP_MEMORY,
     JOB_REASON_GROUP_JOBS,
     JOB_REASON_GROUP_OTHER, /* ...or something else that is counted */

@@ -170,6 +170,7 @@ extern const struct kind pod_disruption_budget_kind;
 extern const struct kind pod_metrics_kind;
 extern const struct kind pod_template_kind;
 extern const struct kind priority_class_kind;
+extern const struct kind reservation_kind;
 extern const struct kind resource_quota_kind;
 extern const struct kind self_subject_access_review_kind;
 extern const struct kind self_subject_review_kind;

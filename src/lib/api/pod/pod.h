@@ -124,6 +124,7 @@ struct placement {
     const char *gpu_type;      /* words of its model */
     bool whole_node;           /* --exclusive */
     const char *partition;     /* or several: "a,b"; -p */
+    const char *reservation;   /* --reservation */
 };
 
 struct rlimit_value {

@@ -38,6 +38,9 @@ static const struct field placement_fields[] = {
     STRING("partition", placement, partition, 0,
         HELP("The partition on whose nodes it runs; of several, as a,b, the "
              "first that has room.")),
+    STRING("reservation", placement, reservation, 0,
+        HELP("The reservation on whose nodes it runs, while that is "
+             "active.")),
 };
 RECORD(placement, placement, "hpc.kiln.v1.Placement",
        HELP("How cores, NUMA memory and devices are chosen."));

@@ -62,6 +62,11 @@ static const struct {
     {"node(s) are not of the pod's partition", "PartitionNodes", true},
     {"partition does not exist", "PartitionMissing", true},
     {"partition starts no jobs", "PartitionClosed", false},
+    {"node(s) are withheld by reservations", "ReservedNodes", false},
+    {"reservation does not exist", "ReservationMissing", true},
+    {"reservation has not begun", "ReservationPlanned", false},
+    {"reservation has ended", "ReservationEnded", true},
+    {"reservation has no nodes", "ReservationEmpty", false},
     {"pod is over its partition's time limit", "PartitionTime", true},
     {"pod is over its partition's limit", "PartitionLimit", true},
 };

@@ -122,7 +122,6 @@ START_TEST(what_cannot_be_done_is_refused_with_what_to_do)
         {"--get-user-env", "bash -l"},
         {"-a 1-3%0", "would start no task"},
         {"-d afterburstbuffer:1", "burst buffers"},
-        {"--reservation=x", "later release"},
         {"-o %5Q", "unknown pattern"},
         {"--mem=0", "--exclusive for the whole node"},
         {"--ntasks-per-node=0", "--ntasks-per-node: '0'"},

@@ -63,6 +63,19 @@ check_partition(struct causes *c, const struct json *placement)
 }
 
 static void
+check_reservation(struct causes *c, const struct json *placement)
+{
+    const char *text = check_text(placement, "reservation");
+
+    if (*text != '\0' && !name_is_valid(NAME_LABEL_VALUE, text))
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "reservation",
+                   json_get(placement, "reservation"),
+                   "must be the name of one reservation");
+}
+
+static void
 check_placement(struct causes *c, const struct json *placement)
 {
     check_one_of(
@@ -83,6 +96,7 @@ check_placement(struct causes *c, const struct json *placement)
     check_one_of(c, placement, "gpuBinding", CHECK_VALUES("closest", "none"));
     check_gpu_type(c, placement);
     check_partition(c, placement);
+    check_reservation(c, placement);
     check_one_of(c,
                  placement,
                  "memoryPolicy",

@@ -126,7 +126,7 @@ START_TEST(what_is_enabled_at_a_point_goes_first_and_has_its_own_weight)
                "TaintToleration NodeAffinity NodeResourcesFit "
                "VolumeRestrictions "
                "NodeVolumeLimits VolumeBinding VolumeZone "
-               "PodTopologySpread InterPodAffinity Backfill");
+               "PodTopologySpread InterPodAffinity ReservedNodes Backfill");
     ck_assert_int_eq(weight_of(p, "InterPodAffinity"), 9);
     ck_assert_int_eq(weight_of(p, "ImageLocality"), 7);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/ksub/hostlist.h"
+#include "cli/values/hostlist.h"
 
 #include <check.h>
 #include <errno.h>

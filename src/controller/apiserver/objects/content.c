@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/apiserver/admission/content.h"
+#include "controller/apiserver/objects/content.h"
 
 #include <string.h>
 

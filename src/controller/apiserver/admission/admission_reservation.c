@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission_reservation.c - Reservations, and the jobs that name one
+ *
+ * A job may name a Reservation that is there, has not ended, and is for its user
+ * and account. An update is asked only when it names another. A Reservation must
+ * have nodes that are there and that no other has at the same time; what may
+ * still run there when it begins is told.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/node_reservation.h"
+#include "lib/api/reservation_nodes.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define MOST_RESERVATIONS 1000u
+#define MOST_TOLD         10u
+#define NAMES_TOLD        200u /* bytes */
+
+static bool
+refuse(struct request *q, const struct json *tree, const char *why)
+{
+    return admission_refuse(q, tree, "Reservation", why);
+}
+
+/* ---- Jobs ---- */
+
+static bool
+add_name(const struct object *object, void *context)
+{
+    struct strbuf *out = context;
+
+    if (out->length > NAMES_TOLD) {
+        strbuf_add_text(out, ", ...");
+        return false;
+    }
+    strbuf_printf(out, "%s%s", out->length > 0 ? ", " : "", object->meta->name);
+    return true;
+}
+
+static const char *
+list_names(struct request *q)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    store_list(q->server->store,
+               &reservation_kind,
+               NULL,
+               NULL,
+               0,
+               add_name,
+               &names);
+    return arena_strdup(q->arena, names.length > 0 ? names.text : "none");
+}
+
+static const char *
+named_by(const struct request *q, const struct json *tree)
+{
+    const struct json *spec = json_get_path(
+        tree,
+        q->route.kind == &job_kind ? "spec.template.spec" : "spec");
+    const char *name =
+        json_get_text(json_get(spec, "placement"), "reservation");
+
+    return name != NULL ? name : "";
+}
+
+static bool
+has_account(const struct node_reservation *r, const char *account)
+{
+    for (unsigned i = 0; i < r->spec.accounts.count; i++)
+        if (account != NULL && strcmp(r->spec.accounts.items[i], account) == 0)
+            return true;
+    return r->spec.accounts.count == 0;
+}
+
+static bool
+check_rights(struct request *q,
+             const struct json *tree,
+             const struct node_reservation *r)
+{
+    if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
+        return true;
+    if ((r->spec.users.count > 0 || r->spec.groups.count > 0)
+        && !membership_has(q->server->reservation_users,
+                           r->meta.name,
+                           q->principal))
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "reservation %s is for other users than %s; "
+                                   "'kctl reservations' says who may use which",
+                                   r->meta.name,
+                                   q->principal->name));
+    if (!has_account(r, q->route.namespace))
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "reservation %s is for other accounts than "
+                                   "%s; 'kctl reservations' says who may use "
+                                   "which",
+                                   r->meta.name,
+                                   q->route.namespace));
+    return true;
+}
+
+bool
+reservation_admit(struct request *q,
+                  struct json *tree,
+                  const struct object *old_object)
+{
+    const char *name, *was = "";
+    const struct object *object;
+    const struct node_reservation *r;
+    struct reserved_window window;
+
+    if (!principal_is_person(q->principal)
+        || q->route.subresource != SUBRESOURCE_NONE
+        || admission_pod_spec(q, tree) == NULL)
+        return true;
+    name = named_by(q, tree);
+    if (old_object != NULL)
+        was = named_by(q, request_old_tree(q, old_object));
+    if (*name == '\0' || strcmp(name, was) == 0)
+        return true;
+    object = store_find(q->server->store,
+                        STORE_PENDING,
+                        &reservation_kind,
+                        NULL,
+                        name);
+    if (object == NULL)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "there is no reservation '%s'; there are: "
+                                   "%s",
+                                   name,
+                                   list_names(q)));
+    r = node_reservation_of(object);
+    if (r->spec.is_maintenance)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "reservation %s is for maintenance: no job "
+                                   "may use it",
+                                   name));
+    if (!node_reservation_window(r, clock_real_us(q->server->clock), &window))
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "reservation %s has ended; 'kctl "
+                                   "reservations' lists the others",
+                                   name));
+    return check_rights(q, tree, r);
+}
+
+/* ---- Reservations ---- */
+
+struct making {
+    struct request *q;
+    const struct node_reservation *r;
+    struct map *taken; /* node to the Reservation that has it then */
+    const struct json *tree;
+    struct reservation_nodes *nodes; /* candidates of nodeCount */
+    int64_t now_us;
+    unsigned count;
+};
+
+static bool
+note_other(const struct object *object, void *context)
+{
+    struct making *m = context;
+    const struct node_reservation *other = node_reservation_of(object);
+    const char *const *names;
+    unsigned count;
+
+    if (strcmp(other->meta.name, m->r->meta.name) == 0)
+        return true;
+    m->count++;
+    if (m->r->spec.may_overlap
+        || !node_reservation_meets_other(m->r, other, m->now_us))
+        return true;
+    count = node_reservation_nodes(other, &names);
+    for (unsigned i = 0; i < count; i++)
+        map_put(m->taken, names[i], (void *)(uintptr_t)other);
+    return true;
+}
+
+static bool
+check_named(struct making *m)
+{
+    struct request *q = m->q;
+
+    for (unsigned i = 0; i < m->r->spec.nodes.count; i++) {
+        const char *name = m->r->spec.nodes.items[i];
+        const struct node_reservation *other = map_find(m->taken, name);
+
+        if (store_find(q->server->store, STORE_PENDING, &node_kind, NULL, name)
+            == NULL)
+            return refuse(
+                q,
+                m->tree,
+                arena_printf(q->arena, "there is no node '%s'", name));
+        if (other != NULL)
+            return refuse(q,
+                          m->tree,
+                          arena_printf(q->arena,
+                                       "reservation %s has node %s at the same "
+                                       "time; say spec.overlap: true "
+                                       "(--overlap) if that is meant",
+                                       other->meta.name,
+                                       name));
+        reservation_nodes_add(m->nodes, name, 0);
+    }
+    return true;
+}
+
+static bool
+add_end(const struct object *object, void *context)
+{
+    int64_t *last_us = context;
+    const struct pod *pod = pod_of(object);
+    int64_t end_us = reservation_nodes_end_us(pod, *last_us);
+
+    if (!pod_is_finished(pod) && end_us > *last_us)
+        *last_us = end_us;
+    return true;
+}
+
+static bool
+add_candidate(const struct object *object, void *context)
+{
+    struct making *m = context;
+    int64_t last_us = m->now_us;
+
+    if (!reservation_nodes_match(m->r, node_of(object))
+        || map_find(m->taken, object->meta->name) != NULL)
+        return true;
+    store_visit_index(m->q->server->store,
+                      &pod_kind,
+                      POD_BY_NODE,
+                      STORE_PUBLISHED,
+                      object->meta->name,
+                      add_end,
+                      &last_us);
+    reservation_nodes_add(m->nodes, object->meta->name, last_us);
+    return true;
+}
+
+static bool
+check_count(struct making *m)
+{
+    struct request *q = m->q;
+    int64_t wanted = m->r->spec.node_count;
+
+    store_list(q->server->store, &node_kind, NULL, NULL, 0, add_candidate, m);
+    if ((int64_t)m->nodes->count < wanted)
+        return refuse(q,
+                      m->tree,
+                      arena_printf(q->arena,
+                                   "%" PRId64 " nodes are asked for, and %u "
+                                   "are there with these labels that no other "
+                                   "reservation has at that time",
+                                   wanted,
+                                   m->nodes->count));
+    reservation_nodes_choose(
+        m->nodes,
+        (unsigned)wanted,
+        m->r->spec.start_us > m->now_us ? m->r->spec.start_us : m->now_us);
+    return true;
+}
+
+/* ---- What runs there then ---- */
+
+struct telling {
+    struct making *m;
+    struct strbuf *out;
+    int64_t from_us;
+    unsigned count;
+};
+
+static bool
+tell_pod(const struct object *object, void *context)
+{
+    struct telling *t = context;
+    const struct pod *pod = pod_of(object);
+    int64_t end_us = reservation_nodes_end_us(pod, t->m->now_us);
+    char time[TIME_TEXT_SIZE] = "";
+
+    if (pod_is_finished(pod) || end_us <= t->from_us)
+        return true;
+    if (t->count++ >= MOST_TOLD)
+        return true;
+    if (end_us < INT64_MAX)
+        time_format(end_us, false, time);
+    strbuf_printf(t->out,
+                  "%s%s/%s on %s (%s%s)",
+                  t->count > 1 ? ", " : "",
+                  object->meta->namespace,
+                  object->meta->name,
+                  pod->spec.node_name,
+                  end_us < INT64_MAX ? "until " : "no time limit",
+                  time);
+    return true;
+}
+
+static void
+tell_running(struct making *m)
+{
+    struct request *q = m->q;
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct reserved_window window;
+    struct telling t = {.m = m, .out = &out};
+    char time[TIME_TEXT_SIZE];
+
+    if (!node_reservation_window(m->r, m->now_us, &window))
+        return;
+    t.from_us = window.from_us > m->now_us ? window.from_us : m->now_us;
+    if (m->r->spec.deadline_us > t.from_us)
+        t.from_us = m->r->spec.deadline_us;
+    for (unsigned i = 0; i < m->nodes->count; i++)
+        store_visit_index(q->server->store,
+                          &pod_kind,
+                          POD_BY_NODE,
+                          STORE_PUBLISHED,
+                          m->nodes->items[i].name,
+                          tell_pod,
+                          &t);
+    if (t.count == 0)
+        return;
+    if (t.count > MOST_TOLD)
+        strbuf_printf(&out, ", and %u more", t.count - MOST_TOLD);
+    time_format(t.from_us, false, time);
+    reply_warn(&q->reply,
+               "%u pod%s may still run %s %s: %s",
+               t.count,
+               t.count == 1 ? "" : "s",
+               !m->r->spec.is_flexible      ? "when it begins at"
+               : m->r->spec.deadline_us > 0 ? "at the deadline,"
+                                            : "and be waited for at",
+               time,
+               out.text);
+}
+
+static bool
+check_made(struct making *m)
+{
+    struct request *q = m->q;
+
+    store_list(q->server->store,
+               &reservation_kind,
+               NULL,
+               NULL,
+               0,
+               note_other,
+               m);
+    if (m->count >= MOST_RESERVATIONS)
+        return refuse(q,
+                      m->tree,
+                      arena_printf(q->arena,
+                                   "there are %u reservations already; delete "
+                                   "some that have ended",
+                                   m->count));
+    if (m->r->spec.node_count > 0 ? !check_count(m) : !check_named(m))
+        return false;
+    tell_running(m);
+    return true;
+}
+
+bool
+node_reservation_admit(struct request *q,
+                       struct json *tree,
+                       const struct object *old_object)
+{
+    struct node_reservation r = {0};
+    struct reservation_nodes nodes = {0};
+    struct making m = {
+        .q = q,
+        .r = &r,
+        .tree = tree,
+        .nodes = &nodes,
+        .now_us = clock_real_us(q->server->clock),
+    };
+    bool is_good;
+
+    if (q->route.subresource != SUBRESOURCE_NONE
+        || (old_object != NULL
+            && json_equals(json_get(tree, "spec"),
+                           json_get(request_old_tree(q, old_object), "spec"))))
+        return true;
+    record_decode(&node_reservation_record, q->arena, tree, &r);
+    if (r.meta.name == NULL)
+        r.meta.name = "";
+    m.taken = map_new();
+    is_good = check_made(&m);
+    map_free(m.taken);
+    reservation_nodes_fini(&nodes);
+    return is_good;
+}

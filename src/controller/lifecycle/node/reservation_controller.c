@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/node/reservation_controller.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "controller/lifecycle/node/reservation_status.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/node_reservation.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define PARALLEL 16u
+
+/* Nodes and pods change in crowds. */
+#define SETTLE_MS 200
+
+/* The real clock may be set: no wait is longer. */
+#define LONGEST_WAIT_MS 5000
+
+#define KEPT_US (INT64_C(24) * 3600 * 1000000)
+
+/* The maintenance that cordoned the node. */
+#define MAINTENANCE_BY "kiln.hpc/maintenance"
+#define DRAIN_REASON   "kiln.hpc/drain-reason"
+
+struct reservation_controller {
+    struct client *client;
+    struct object_cache *cache;
+    struct clock *clock;
+    struct workqueue *queue;
+};
+
+/* One look at a Reservation, until its calls have ended. */
+struct pass {
+    struct reservation_controller *c;
+    char *name;
+    const struct node_reservation *r; /* NULL: gone; while it is looked at */
+    struct map *nodes;                /* of a maintenance that is active */
+    unsigned calls;
+    bool failed;
+};
+
+static void
+end_call(struct pass *pass)
+{
+    if (--pass->calls > 0)
+        return;
+    workqueue_done(pass->c->queue,
+                   pass->name,
+                   pass->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
+    free(pass->name);
+    free(pass);
+}
+
+static void
+on_written(const struct client_reply *reply, void *context)
+{
+    struct pass *pass = context;
+    struct error err = {0};
+
+    if (client_reply_error(reply, &err) < 0 && reply->code != 404) {
+        log_debug("reservation '%s': %s, trying again", pass->name, err.text);
+        pass->failed = true;
+    }
+    end_call(pass);
+}
+
+static void
+patch(struct pass *pass,
+      const struct object *object,
+      const char *subresource,
+      struct arena *arena TAKES,
+      struct json *body)
+{
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "resourceVersion",
+                    object->meta->resource_version);
+    pass->calls++;
+    client_call(pass->c->client,
+                arena,
+                &(struct client_request){
+                    .verb = CLIENT_MERGE_PATCH,
+                    .kind = object->kind,
+                    .name = object->meta->name,
+                    .subresource = subresource,
+                    .body = body,
+                },
+                on_written,
+                pass);
+}
+
+/* ---- Nodes under maintenance ---- */
+
+static void
+write_cordon(struct pass *pass, const struct object *node, bool is_cordoned)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+    struct json *notes = json_make_object(arena, meta, "annotations");
+    const char *reason = pass->r != NULL ? pass->r->spec.reason : NULL;
+
+    json_set(arena,
+             json_make_object(arena, body, "spec"),
+             "unschedulable",
+             is_cordoned ? json_bool(arena, true) : json_null(arena));
+    json_set(arena,
+             notes,
+             MAINTENANCE_BY,
+             is_cordoned ? json_string(arena, pass->name) : json_null(arena));
+    json_set(
+        arena,
+        notes,
+        DRAIN_REASON,
+        !is_cordoned ? json_null(arena)
+        : reason != NULL && reason[0] != '\0'
+            ? json_string(arena, reason)
+            : json_string(arena,
+                          arena_printf(arena, "reservation %s", pass->name)));
+    log_info("node '%s' %s maintenance '%s'",
+             node->meta->name,
+             is_cordoned ? "is cordoned for" : "is back from",
+             pass->name);
+    patch(pass, node, NULL, arena, body);
+}
+
+static void
+look_at_node(const struct object *node, void *context)
+{
+    struct pass *pass = context;
+    const char *by = string_map_find(&node->meta->annotations, MAINTENANCE_BY);
+    bool is_ours = by != NULL && strcmp(by, pass->name) == 0;
+    bool is_wanted = map_find(pass->nodes, node->meta->name) != NULL;
+
+    if (is_wanted && !node_of(node)->spec.unschedulable)
+        write_cordon(pass, node, true);
+    else if (is_ours && !is_wanted)
+        write_cordon(pass, node, false);
+}
+
+static bool
+is_active(const struct reservation_controller *c,
+          const struct node_reservation *r)
+{
+    int64_t now_us = clock_real_us(c->clock);
+    struct reserved_window window;
+
+    return node_reservation_window(r, now_us, &window)
+           && window.from_us <= now_us
+           && (!r->spec.is_flexible || r->status.begun_us > 0);
+}
+
+static void
+keep_cordons(struct pass *pass)
+{
+    const char *const *names;
+    unsigned count = 0;
+
+    if (pass->r != NULL && pass->r->spec.is_maintenance
+        && is_active(pass->c, pass->r))
+        count = node_reservation_nodes(pass->r, &names);
+    pass->nodes = map_new();
+    for (unsigned i = 0; i < count; i++)
+        map_put(pass->nodes, names[i], pass);
+    object_cache_visit(pass->c->cache, &node_kind, look_at_node, pass);
+    map_free(pass->nodes);
+    pass->nodes = NULL;
+}
+
+/* ---- One Reservation ---- */
+
+static void
+remove_old(struct pass *pass, const struct object *object)
+{
+    struct arena *arena = arena_new(0);
+
+    log_info("reservation '%s' ended a day ago, and is deleted", pass->name);
+    pass->calls++;
+    client_call(pass->c->client,
+                arena,
+                &(struct client_request){
+                    .verb = CLIENT_DELETE,
+                    .kind = object->kind,
+                    .name = object->meta->name,
+                },
+                on_written,
+                pass);
+}
+
+static void
+keep_status(struct pass *pass, const struct object *object)
+{
+    struct reservation_controller *c = pass->c;
+    int64_t now_us = clock_real_us(c->clock), wake_us, wait_ms;
+    struct arena *arena = arena_new(0);
+    struct json *body =
+        reservation_status_make(arena, c->cache, object, now_us, &wake_us);
+
+    if (body != NULL)
+        patch(pass, object, "status", arena, body);
+    else
+        arena_free(arena);
+    wait_ms =
+        wake_us == INT64_MAX ? LONGEST_WAIT_MS : (wake_us - now_us) / 1000 + 1;
+    workqueue_add_after(c->queue,
+                        pass->name,
+                        wait_ms < LONGEST_WAIT_MS ? wait_ms : LONGEST_WAIT_MS);
+}
+
+static bool
+is_old(const struct reservation_controller *c, const struct node_reservation *r)
+{
+    return r->status.state != NULL
+           && strcmp(r->status.state, RESERVATION_ENDED) == 0
+           && r->status.end_us > 0
+           && r->status.end_us + KEPT_US < clock_real_us(c->clock)
+           && !is_active(c, r);
+}
+
+static void
+work_on_reservation(const char *key, void *context)
+{
+    struct reservation_controller *c = context;
+    const struct object *object =
+        object_cache_find(c->cache, &reservation_kind, NULL, key);
+    struct pass *pass;
+
+    if (!object_cache_has_synced(c->cache)) {
+        workqueue_done(c->queue, key, WORKQUEUE_OK);
+        return;
+    }
+    pass = xnew(struct pass);
+    pass->c = c;
+    pass->name = xstrdup(key);
+    pass->calls = 1;
+    pass->r = object != NULL ? node_reservation_of(object) : NULL;
+    if (pass->r == NULL || pass->r->spec.is_maintenance)
+        keep_cordons(pass);
+    if (object != NULL && is_old(c, pass->r))
+        remove_old(pass, object);
+    else if (object != NULL)
+        keep_status(pass, object);
+    pass->r = NULL;
+    end_call(pass);
+}
+
+/* ---- Hearing ---- */
+
+static void
+on_reservation(const struct object *old_object,
+               const struct object *new_object,
+               void *context)
+{
+    struct reservation_controller *c = context;
+
+    workqueue_add(c->queue,
+                  (new_object != NULL ? new_object : old_object)->meta->name);
+}
+
+static void
+look_at(const struct object *reservation, void *context)
+{
+    struct reservation_controller *c = context;
+
+    workqueue_add_after(c->queue, reservation->meta->name, SETTLE_MS);
+}
+
+static bool
+is_as_before(const struct object *old_object, const struct object *new_object)
+{
+    return old_object != NULL && new_object != NULL
+           && node_is_ready(node_of(old_object))
+                  == node_is_ready(node_of(new_object))
+           && node_of(old_object)->spec.unschedulable
+                  == node_of(new_object)->spec.unschedulable;
+}
+
+static void
+on_node(const struct object *old_object,
+        const struct object *new_object,
+        void *context)
+{
+    struct reservation_controller *c = context;
+
+    if (!is_as_before(old_object, new_object))
+        object_cache_visit(c->cache, &reservation_kind, look_at, c);
+}
+
+static void
+look_if_waiting(const struct object *reservation, void *context)
+{
+    struct reservation_controller *c = context;
+
+    if (reservation_status_is_waiting(reservation, clock_real_us(c->clock)))
+        look_at(reservation, c);
+}
+
+static void
+on_pod(UNUSED const struct object *old_object,
+       const struct object *new_object,
+       void *context)
+{
+    struct reservation_controller *c = context;
+
+    if (new_object == NULL || pod_is_finished(pod_of(new_object)))
+        object_cache_visit(c->cache, &reservation_kind, look_if_waiting, c);
+}
+
+static void
+look_at_maintenance(const struct object *node, void *context)
+{
+    struct reservation_controller *c = context;
+    const char *by = string_map_find(&node->meta->annotations, MAINTENANCE_BY);
+
+    if (by != NULL)
+        workqueue_add(c->queue, by);
+}
+
+/* Also those that went while nobody looked. */
+static void
+on_synced(void *context)
+{
+    struct reservation_controller *c = context;
+
+    object_cache_visit(c->cache, &reservation_kind, look_at, c);
+    object_cache_visit(c->cache, &node_kind, look_at_maintenance, c);
+}
+
+struct reservation_controller *
+reservation_controller_new(struct loop *loop,
+                           struct client *client,
+                           struct object_cache *cache,
+                           struct clock *clock)
+{
+    struct reservation_controller *c = xnew(struct reservation_controller);
+
+    c->client = client;
+    c->cache = cache;
+    c->clock = clock;
+    c->queue = workqueue_new(loop, PARALLEL, work_on_reservation, c);
+    object_cache_listen(cache, &reservation_kind, on_reservation, c);
+    object_cache_listen(cache, &node_kind, on_node, c);
+    object_cache_listen(cache, &pod_kind, on_pod, c);
+    object_cache_on_synced(cache, on_synced, c);
+    return c;
+}
+
+void
+reservation_controller_free(struct reservation_controller *c)
+{
+    if (c == NULL)
+        return;
+    workqueue_free(c->queue);
+    free(c);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/node/reservation_status.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/node_reservation.h"
+#include "lib/api/reservation_nodes.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define NAMES_TOLD 5u
+
+struct making {
+    const struct object_cache *cache;
+    const struct node_reservation *r;
+    int64_t now_us;
+    const char **names; /* the nodes that it has now */
+    unsigned count, capacity;
+    struct map *taken; /* by it or by others */
+    struct reservation_nodes free_nodes;
+    unsigned strangers; /* pods on its nodes that do not name it */
+};
+
+static const struct object *
+find_node(const struct making *m, const char *name)
+{
+    return object_cache_find(m->cache, &node_kind, NULL, name);
+}
+
+static bool
+is_usable(const struct making *m, const char *name)
+{
+    const struct object *node = find_node(m, name);
+
+    return node != NULL && node_is_ready(node_of(node));
+}
+
+static void
+add_name(struct making *m, const char *name)
+{
+    xgrow(m->names, m->count, m->capacity);
+    m->names[m->count++] = name;
+    map_put(m->taken, name, m);
+}
+
+/* ---- The nodes of a number ---- */
+
+static void
+note_other(const struct object *object, void *context)
+{
+    struct making *m = context;
+    const struct node_reservation *other = node_reservation_of(object);
+    const char *const *names;
+    unsigned count;
+
+    if (other == m->r || m->r->spec.may_overlap
+        || !node_reservation_meets_other(m->r, other, m->now_us))
+        return;
+    count = node_reservation_nodes(other, &names);
+    for (unsigned i = 0; i < count; i++)
+        map_put(m->taken, names[i], m);
+}
+
+static void
+note_end(const struct object *object, void *context)
+{
+    int64_t *last_us = context;
+    const struct pod *pod = pod_of(object);
+    int64_t end_us = reservation_nodes_end_us(pod, *last_us);
+
+    if (!pod_is_finished(pod) && end_us > *last_us)
+        *last_us = end_us;
+}
+
+static void
+note_candidate(const struct object *object, void *context)
+{
+    struct making *m = context;
+    const struct node *node = node_of(object);
+    int64_t last_us = m->now_us;
+
+    if (!node_is_ready(node) || node->spec.unschedulable
+        || !reservation_nodes_match(m->r, node)
+        || map_find(m->taken, object->meta->name) != NULL)
+        return;
+    object_cache_visit_on_node(m->cache,
+                               object->meta->name,
+                               note_end,
+                               &last_us);
+    reservation_nodes_add(&m->free_nodes, object->meta->name, last_us);
+}
+
+static void
+choose_nodes(struct making *m)
+{
+    const struct node_reservation *r = m->r;
+    unsigned wanted = (unsigned)r->spec.node_count;
+
+    for (unsigned i = 0; i < r->status.nodes.count && m->count < wanted; i++)
+        if (is_usable(m, r->status.nodes.items[i]))
+            add_name(m, r->status.nodes.items[i]);
+    if (m->count == wanted)
+        return;
+    object_cache_visit(m->cache, &reservation_kind, note_other, m);
+    object_cache_visit(m->cache, &node_kind, note_candidate, m);
+    reservation_nodes_choose(&m->free_nodes,
+                             wanted - m->count,
+                             r->spec.start_us > m->now_us ? r->spec.start_us
+                                                          : m->now_us);
+    for (unsigned i = 0; i < m->free_nodes.count; i++)
+        add_name(m, m->free_nodes.items[i].name);
+    /* None is free: those that are not ready may come back. */
+    for (unsigned i = 0; i < r->status.nodes.count && m->count < wanted; i++)
+        if (!is_usable(m, r->status.nodes.items[i])
+            && find_node(m, r->status.nodes.items[i]) != NULL)
+            add_name(m, r->status.nodes.items[i]);
+}
+
+static void
+find_nodes(struct making *m)
+{
+    if (m->r->spec.node_count > 0) {
+        choose_nodes(m);
+        return;
+    }
+    for (unsigned i = 0; i < m->r->spec.nodes.count; i++)
+        add_name(m, m->r->spec.nodes.items[i]);
+}
+
+/* ---- Words ---- */
+
+static void
+add_trouble(const struct making *m, struct strbuf *out)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct object *node = find_node(m, m->names[i]);
+
+        if (node != NULL && node_is_ready(node_of(node)))
+            continue;
+        if (count++ < NAMES_TOLD)
+            strbuf_printf(out,
+                          "%snode %s is %s",
+                          out->length > 0 ? ", " : "",
+                          m->names[i],
+                          node == NULL ? "gone" : "not ready");
+    }
+    if (count > NAMES_TOLD)
+        strbuf_printf(out, ", and %u more", count - NAMES_TOLD);
+    if (m->r->spec.node_count > (int64_t)m->count)
+        strbuf_printf(out,
+                      "%sit has %u of %" PRId64 " nodes, and no other is free",
+                      out->length > 0 ? ", " : "",
+                      m->count,
+                      m->r->spec.node_count);
+}
+
+/* ---- The state ---- */
+
+static void
+count_stranger(const struct object *object, void *context)
+{
+    struct making *m = context;
+    const struct pod *pod = pod_of(object);
+    const struct placement *p = pod->spec.placement;
+
+    if (!pod_is_finished(pod)
+        && (p == NULL || p->reservation == NULL
+            || strcmp(p->reservation, m->r->meta.name) != 0))
+        m->strangers++;
+}
+
+bool
+reservation_status_is_waiting(const struct object *reservation, int64_t now_us)
+{
+    const struct node_reservation *r = node_reservation_of(reservation);
+
+    return r->spec.is_flexible && r->status.begun_us == 0
+           && r->spec.start_us <= now_us;
+}
+
+/* Whether it begins now, as nothing else runs on its nodes. */
+static bool
+begins(struct making *m, const struct object *reservation)
+{
+    if (!reservation_status_is_waiting(reservation, m->now_us))
+        return false;
+    for (unsigned i = 0; i < m->count; i++)
+        object_cache_visit_on_node(m->cache, m->names[i], count_stranger, m);
+    return m->strangers == 0 && m->count > 0;
+}
+
+static bool
+is_same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool
+are_same_nodes(const struct making *m)
+{
+    bool are_same = m->count == m->r->status.nodes.count;
+
+    for (unsigned i = 0; are_same && i < m->count; i++)
+        are_same = strcmp(m->names[i], m->r->status.nodes.items[i]) == 0;
+    return are_same;
+}
+
+static void
+set_time(struct arena *arena, struct json *status, const char *name, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (us == 0 || us == INT64_MAX) {
+        json_set(arena, status, name, json_null(arena));
+        return;
+    }
+    time_format(us, false, text);
+    json_set_string(arena, status, name, text);
+}
+
+/* Times are kept in whole seconds. */
+static int64_t
+whole(int64_t us)
+{
+    return us == INT64_MAX ? 0 : us / 1000000 * 1000000;
+}
+
+static struct json *
+make_body(const struct making *m,
+          struct arena *arena,
+          const struct node_reservation_status *now)
+{
+    const struct node_reservation_status *was = &m->r->status;
+    struct json *body, *status, *nodes;
+
+    if (is_same_text(was->state, now->state)
+        && is_same_text(was->message, now->message)
+        && whole(was->start_us) == whole(now->start_us)
+        && whole(was->end_us) == whole(now->end_us)
+        && whole(was->begun_us) == whole(now->begun_us) && are_same_nodes(m))
+        return NULL;
+    body = json_object(arena);
+    status = json_make_object(arena, body, "status");
+    json_set_string(arena, status, "state", now->state);
+    set_time(arena, status, "start", now->start_us);
+    set_time(arena, status, "end", now->end_us);
+    set_time(arena, status, "begun", now->begun_us);
+    nodes = json_array(arena);
+    for (unsigned i = 0; i < m->count; i++)
+        json_append(arena, nodes, json_string(arena, m->names[i]));
+    json_set(arena, status, "nodes", nodes);
+    json_set(arena,
+             status,
+             "message",
+             now->message[0] != '\0' ? json_string(arena, now->message)
+                                     : json_null(arena));
+    return body;
+}
+
+static struct json *
+make(struct making *m,
+     struct arena *arena,
+     const struct object *reservation,
+     int64_t *ret_wake_us)
+{
+    struct node_reservation r = *m->r; /* as it will be */
+    struct node_reservation_status *now = &r.status;
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+    struct reserved_window window;
+
+    *ret_wake_us = INT64_MAX;
+    if (!node_reservation_window(&r, m->now_us, &window)) {
+        now->state = RESERVATION_ENDED;
+        now->message = "";
+        for (unsigned i = 0; i < r.status.nodes.count; i++)
+            add_name(m, r.status.nodes.items[i]);
+        return make_body(m, arena, now);
+    }
+    find_nodes(m);
+    if (!r.spec.is_flexible)
+        now->begun_us = 0;
+    if (begins(m, reservation)) {
+        now->begun_us = m->now_us;
+        (void)node_reservation_window(&r, m->now_us, &window);
+    }
+    now->start_us = window.from_us;
+    now->end_us = window.until_us;
+    now->state =
+        window.from_us <= m->now_us ? RESERVATION_ACTIVE : RESERVATION_PLANNED;
+    add_trouble(m, &message);
+    if (r.spec.is_flexible && now->begun_us == 0)
+        now->state = RESERVATION_PLANNED;
+    if (m->strangers > 0)
+        strbuf_printf(&message,
+                      "%swaits for %u pod%s to end",
+                      message.length > 0 ? ", " : "",
+                      m->strangers,
+                      m->strangers == 1 ? "" : "s");
+    if (now->begun_us == 0 && r.spec.deadline_us > 0
+        && r.spec.deadline_us <= m->now_us)
+        strbuf_printf(&message,
+                      "%sit is past its deadline",
+                      message.length > 0 ? ", " : "");
+    now->message = message.length > 0 ? message.text : "";
+    *ret_wake_us =
+        window.from_us > m->now_us ? window.from_us : window.until_us;
+    return make_body(m, arena, now);
+}
+
+struct json *
+reservation_status_make(struct arena *arena,
+                        const struct object_cache *cache,
+                        const struct object *reservation,
+                        int64_t now_us,
+                        int64_t *ret_wake_us)
+{
+    struct making m = {
+        .cache = cache,
+        .r = node_reservation_of(reservation),
+        .now_us = now_us,
+        .taken = map_new(),
+    };
+    struct json *body = make(&m, arena, reservation, ret_wake_us);
+
+    map_free(m.taken);
+    free(m.names);
+    reservation_nodes_fini(&m.free_nodes);
+    return body;
+}

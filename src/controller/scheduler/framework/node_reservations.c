@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/framework/node_reservations.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/ledger.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/node_reservation.h"
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+/* Windows of one that are looked ahead for. */
+#define WINDOWS_AHEAD 8u
+
+/* Owns the withheld entry of one node. */
+struct withheld_node {
+    const struct reserved_nodes *of;
+    struct node_view *node;
+};
+
+struct reserved_nodes {
+    const struct object *object;
+    struct withheld_node **items;
+    unsigned count, capacity;
+    bool is_active, has_ended; /* as was told last */
+};
+
+struct node_reservations {
+    struct map *by_name; /* struct reserved_nodes */
+    node_reservations_find_fn *find;
+    void *context;
+};
+
+struct node_reservations *
+node_reservations_new(node_reservations_find_fn *find, void *context)
+{
+    struct node_reservations *all = xnew(struct node_reservations);
+
+    all->by_name = map_new();
+    all->find = find;
+    all->context = context;
+    return all;
+}
+
+static const struct node_reservation *
+spec_of(const struct reserved_nodes *r)
+{
+    return node_reservation_of(r->object);
+}
+
+/* ---- Entries ---- */
+
+static bool
+has_node(const struct reserved_nodes *r, const struct node_view *node)
+{
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->items[i]->node == node)
+            return true;
+    return false;
+}
+
+static void
+withhold(struct reserved_nodes *r, struct node_view *node)
+{
+    struct withheld_node *w;
+
+    if (node == NULL)
+        return;
+    w = xnew(struct withheld_node);
+    w->of = r;
+    w->node = node;
+    xgrow(r->items, r->count, r->capacity);
+    r->items[r->count++] = w;
+    ledger_reserve(&node->ledger,
+                   &(struct ledger_entry){
+                       .owner = w,
+                       .state = LEDGER_WITHHELD,
+                       .from_us = 0, /* its windows say when */
+                       .until_us = INT64_MAX,
+                   });
+}
+
+static void
+release(struct reserved_nodes *r, unsigned at)
+{
+    struct withheld_node *w = r->items[at];
+
+    ledger_unreserve(&w->node->ledger, w);
+    r->items[at] = r->items[--r->count];
+    free(w);
+}
+
+static void
+release_all(struct reserved_nodes *r)
+{
+    while (r->count > 0)
+        release(r, r->count - 1);
+}
+
+static void
+reserved_nodes_free(struct reserved_nodes *r)
+{
+    if (r == NULL)
+        return;
+    release_all(r);
+    free(r->items);
+    object_unref(r->object);
+    free(r);
+}
+
+void
+node_reservations_free(struct node_reservations *all)
+{
+    size_t at = 0;
+    void *r;
+
+    if (all == NULL)
+        return;
+    while (map_next(all->by_name, &at, NULL, &r))
+        reserved_nodes_free(r);
+    map_free(all->by_name);
+    free(all);
+}
+
+/* ---- Change ---- */
+
+static bool
+has_ended(const struct node_reservation *spec)
+{
+    return spec->status.state != NULL
+           && strcmp(spec->status.state, RESERVATION_ENDED) == 0;
+}
+
+void
+node_reservations_set(struct node_reservations *all,
+                      const struct object *reservation)
+{
+    const char *name = reservation->meta->name;
+    struct reserved_nodes *r = map_find(all->by_name, name);
+    const struct node_reservation *spec = node_reservation_of(reservation);
+    const char *const *names;
+    unsigned count;
+
+    if (r == NULL) {
+        r = xnew(struct reserved_nodes);
+        map_put(all->by_name, name, r);
+    }
+    release_all(r);
+    object_ref(reservation);
+    object_unref(r->object);
+    r->object = reservation;
+    if (has_ended(spec))
+        return;
+    count = node_reservation_nodes(spec, &names);
+    for (unsigned i = 0; i < count; i++)
+        withhold(r, all->find(all->context, names[i]));
+}
+
+void
+node_reservations_remove(struct node_reservations *all, const char *name)
+{
+    reserved_nodes_free(map_remove(all->by_name, name));
+}
+
+static bool
+names_node(const struct node_reservation *spec, const char *name)
+{
+    const char *const *names;
+    unsigned count = node_reservation_nodes(spec, &names);
+
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+void
+node_reservations_node_comes(struct node_reservations *all,
+                             struct node_view *node)
+{
+    size_t at = 0;
+    void *value;
+
+    while (node != NULL && map_next(all->by_name, &at, NULL, &value)) {
+        struct reserved_nodes *r = value;
+
+        if (!has_ended(spec_of(r)) && names_node(spec_of(r), node->name)
+            && !has_node(r, node))
+            withhold(r, node);
+    }
+}
+
+void
+node_reservations_node_leaves(struct node_reservations *all,
+                              const struct node_view *node)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(all->by_name, &at, NULL, &value)) {
+        struct reserved_nodes *r = value;
+
+        for (unsigned i = r->count; i-- > 0;)
+            if (r->items[i]->node == node)
+                release(r, i);
+    }
+}
+
+void
+node_reservations_turn(struct node_reservations *all,
+                       int64_t now_us,
+                       void (*turned)(const struct object *reservation,
+                                      void *context),
+                       void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(all->by_name, &at, NULL, &value)) {
+        struct reserved_nodes *r = value;
+        struct reserved_window window;
+        bool is_there = node_reservation_window(spec_of(r), now_us, &window);
+        bool is_active = is_there && window.from_us <= now_us;
+
+        if (is_active == r->is_active && is_there != r->has_ended)
+            continue;
+        r->is_active = is_active;
+        r->has_ended = !is_there;
+        turned(r->object, context);
+    }
+}
+
+/* ---- Look ---- */
+
+unsigned
+node_reservations_count(const struct node_reservations *all)
+{
+    return (unsigned)map_count(all->by_name);
+}
+
+const struct object *
+node_reservations_find(const struct node_reservations *all, const char *name)
+{
+    const struct reserved_nodes *r = map_find(all->by_name, name);
+
+    return r != NULL ? r->object : NULL;
+}
+
+const char *
+node_reservations_name(const struct pod_view *pod)
+{
+    const struct placement *p = pod->pod->spec.placement;
+
+    return p != NULL && p->reservation != NULL && p->reservation[0] != '\0'
+               ? p->reservation
+               : NULL;
+}
+
+/* The one that the pod names, among those that have the node. */
+static const struct node_reservation *
+find_own(const struct node_view *node, const struct pod_view *pod)
+{
+    const char *name = node_reservations_name(pod);
+
+    for (uint32_t i = 0; name != NULL && i < node->ledger.n_future; i++) {
+        const struct ledger_entry *e = &node->ledger.future[i];
+        const struct withheld_node *w = e->owner;
+
+        if (e->state == LEDGER_WITHHELD
+            && strcmp(w->of->object->meta->name, name) == 0)
+            return spec_of(w->of);
+    }
+    return NULL;
+}
+
+/* Two that were made to overlap have the nodes both; a maintenance has them
+ * alone.
+ */
+static bool
+shares(const struct node_reservation *own,
+       const struct node_reservation *other,
+       int64_t from_us)
+{
+    struct reserved_window window;
+
+    return own != NULL
+           && (own == other
+               || (!other->spec.is_maintenance
+                   && node_reservation_window(own, from_us, &window)
+                   && node_reservation_meets(other,
+                                             window.from_us,
+                                             window.until_us)));
+}
+
+bool
+node_reservations_admit(const struct node_view *node,
+                        const struct pod_view *pod,
+                        int64_t from_us,
+                        int64_t until_us)
+{
+    const struct node_reservation *own = find_own(node, pod);
+    struct reserved_window window;
+
+    if (node_reservations_name(pod) != NULL
+        && (own == NULL || !node_reservation_window(own, from_us, &window)
+            || window.from_us > from_us))
+        return false;
+    for (uint32_t i = 0; i < node->ledger.n_future; i++) {
+        const struct ledger_entry *e = &node->ledger.future[i];
+        const struct withheld_node *w = e->owner;
+
+        if (e->state == LEDGER_WITHHELD
+            && node_reservation_meets(spec_of(w->of), from_us, until_us)
+            && !shares(own, spec_of(w->of), from_us))
+            return false;
+    }
+    return true;
+}
+
+void
+node_reservations_visit(const struct node_reservations *all,
+                        int64_t from_us,
+                        int64_t until_us,
+                        node_reservations_visit_fn *visit,
+                        void *context)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(all->by_name, &at, NULL, &value)) {
+        const struct reserved_nodes *r = value;
+
+        if (r->count == 0
+            || !node_reservation_meets(spec_of(r), from_us, until_us))
+            continue;
+        for (unsigned i = 0; i < r->count; i++)
+            visit(r->items[i]->node, context);
+    }
+}
+
+void
+node_reservations_visit_turns(const struct node_reservations *all,
+                              const struct pod_view *pod,
+                              int64_t now_us,
+                              void (*visit)(int64_t at_us, void *context),
+                              void *context)
+{
+    const char *own = node_reservations_name(pod);
+    size_t at = 0;
+    void *value;
+
+    while (map_next(all->by_name, &at, NULL, &value)) {
+        const struct reserved_nodes *r = value;
+        bool is_own = own != NULL && strcmp(r->object->meta->name, own) == 0;
+        struct reserved_window window = {.until_us = now_us};
+
+        for (unsigned i = 0; r->count > 0 && i < WINDOWS_AHEAD; i++) {
+            if (!node_reservation_window(spec_of(r), window.until_us, &window))
+                break;
+            if (is_own && window.from_us > now_us)
+                visit(window.from_us, context);
+            if (window.until_us == INT64_MAX)
+                break;
+            visit(window.until_us, context);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reservation - spec.placement.reservation: only its nodes, while it is active
+ *
+ * Kiln's own. Users may name a Reservation that is theirs: the API sees to that
+ * when a pod is created.
+ *
+ * Extension points:  prefilter
+ * Woken by:          its Reservation beginning, ending, changing or going; one
+ *                    of its nodes joining
+ */
+#include <string.h>
+
+#include "controller/scheduler/framework/framework.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/policy/node_reservation.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+
+struct reservation_self {
+    struct handle *handle;
+    uint32_t missing, planned, ended, empty;
+};
+
+static int
+reservation_make(struct handle *handle,
+                 const struct json *args,
+                 void **ret_self,
+                 struct error *err)
+{
+    struct reservation_self *self = xnew(struct reservation_self);
+
+    (void)args;
+    (void)err;
+    self->handle = handle;
+    self->missing = handle_reason(handle, "reservation does not exist");
+    self->planned = handle_reason(handle, "reservation has not begun");
+    self->ended = handle_reason(handle, "reservation has ended");
+    self->empty = handle_reason(handle, "reservation has no nodes");
+    *ret_self = self;
+    return 0;
+}
+
+static bool
+reservation_sign(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    const char *name = node_reservations_name(pod);
+
+    (void)self;
+    strbuf_add_text(out, name != NULL ? name : "");
+    return true;
+}
+
+/* STRING_ID_NONE: it may start now. */
+static uint32_t
+refuse(const struct reservation_self *me,
+       struct cycle *c,
+       const struct object *object,
+       const char *name)
+{
+    int64_t now_us = clock_real_us(me->handle->clock);
+    const struct node_reservation *r;
+    struct reserved_window window;
+
+    if (object == NULL) {
+        cycle_say(c, "reservation %s is gone", name);
+        return me->missing;
+    }
+    r = node_reservation_of(object);
+    if (!node_reservation_window(r, now_us, &window)) {
+        cycle_say(c, "reservation %s has ended", name);
+        return me->ended;
+    }
+    if (r->spec.is_maintenance) {
+        cycle_say(c, "reservation %s is for maintenance", name);
+        return me->ended;
+    }
+    if (window.from_us > now_us) {
+        cycle_say(c, "waits for reservation %s to begin", name);
+        return me->planned;
+    }
+    return STRING_ID_NONE;
+}
+
+static enum verdict
+reservation_prefilter(void *self,
+                      struct cycle *c,
+                      struct prefilter_result *ret_result,
+                      uint32_t *ret_reason)
+{
+    const struct reservation_self *me = self;
+    const char *name = node_reservations_name(c->pod);
+    const struct object *object;
+    const char *const *names;
+
+    if (name == NULL || me->handle->node_reservations == NULL)
+        return VERDICT_SKIP;
+    object = node_reservations_find(me->handle->node_reservations, name);
+    *ret_reason = refuse(me, c, object, name);
+    if (*ret_reason != STRING_ID_NONE)
+        return VERDICT_NEVER;
+    ret_result->count =
+        node_reservation_nodes(node_reservation_of(object), &names);
+    if (ret_result->count == 0) {
+        cycle_say(c, "reservation %s has no nodes", name);
+        *ret_reason = me->empty;
+        return VERDICT_NEVER;
+    }
+    ret_result->has_names = true;
+    ret_result->names = xnew_array(const char *, ret_result->count);
+    memcpy(ret_result->names, names, ret_result->count * sizeof(*names));
+    return VERDICT_OK;
+}
+
+/* ---- Hints ---- */
+
+static bool
+reservation_may_help(void *self,
+                     const struct pod_view *pod,
+                     const struct object *old_object,
+                     const struct object *new_object)
+{
+    const struct object *object = new_object != NULL ? new_object : old_object;
+    const char *name = node_reservations_name(pod);
+
+    (void)self;
+    return name != NULL
+           && (object == NULL || strcmp(object->meta->name, name) == 0);
+}
+
+static bool
+names_one(UNUSED void *self,
+          const struct pod_view *pod,
+          UNUSED const struct object *old_object,
+          UNUSED const struct object *new_object)
+{
+    return node_reservations_name(pod) != NULL;
+}
+
+static const struct wake wakes[] = {
+    {EVENT_NODE_RESERVATION, ACTION_ALL, reservation_may_help},
+    {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_TAINT, names_one},
+};
+
+const struct plugin reservation_plugin = {
+    .name = "Reservation",
+    .make = reservation_make,
+    .drop = free,
+    .sign = reservation_sign,
+    .prefilter = reservation_prefilter,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ReservedNodes - a pod takes no node that a Reservation has before it ends
+ *
+ * Kiln's own. A pod whose time limit reaches into a window of a Reservation does
+ * not get its nodes, unless it names it; one without a limit reaches into all.
+ * Pods that name one are the Reservation plugin's.
+ *
+ * Extension points:  prefilter, filter
+ * Woken by:          a Reservation that begins, ends, changes or goes
+ */
+#include "controller/scheduler/framework/framework.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+
+struct reserved_self {
+    struct handle *handle;
+    uint32_t reason;
+};
+
+static int
+reserved_nodes_make(struct handle *handle,
+                    const struct json *args,
+                    void **ret_self,
+                    struct error *err)
+{
+    struct reserved_self *self = xnew(struct reserved_self);
+
+    (void)args;
+    (void)err;
+    self->handle = handle;
+    self->reason =
+        handle_reason(handle, "node(s) are withheld by reservations");
+    *ret_self = self;
+    return 0;
+}
+
+/* Of pods that sleep together: the longer one runs the more it meets. */
+static bool
+reserved_nodes_sign(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    (void)self;
+    strbuf_printf(out, "%lld", (long long)timeline_limit_us(pod));
+    return true;
+}
+
+static enum verdict
+reserved_nodes_prefilter(void *self,
+                         struct cycle *c,
+                         struct prefilter_result *ret_result,
+                         uint32_t *ret_reason)
+{
+    const struct reserved_self *me = self;
+
+    (void)c;
+    (void)ret_result;
+    (void)ret_reason;
+    return me->handle->node_reservations != NULL
+                   && node_reservations_count(me->handle->node_reservations) > 0
+               ? VERDICT_OK
+               : VERDICT_SKIP;
+}
+
+/* Preemption does not help: the node is for others whoever is on it. */
+static void
+reserved_nodes_filter(void *self,
+                      const struct cycle *c,
+                      const struct node_view *const *nodes,
+                      unsigned count,
+                      struct answer *answers)
+{
+    const struct reserved_self *me = self;
+    int64_t now_us = clock_real_us(me->handle->clock);
+    int64_t end_us = timeline_end_us(c->pod, now_us);
+
+    for (unsigned i = 0; i < count; i++)
+        if (nodes[i]->ledger.n_future > 0
+            && !node_reservations_admit(nodes[i], c->pod, now_us, end_us)) {
+            answers[i].verdict = VERDICT_NEVER;
+            answers[i].reason = me->reason;
+        }
+}
+
+static const struct wake wakes[] = {
+    {EVENT_WITHHELD_NODES, ACTION_ALL, NULL},
+    {EVENT_NODE, ACTION_ADD, NULL},
+    WAKE_NEW_NODES,
+};
+
+const struct plugin reserved_nodes_plugin = {
+    .name = "ReservedNodes",
+    .make = reserved_nodes_make,
+    .drop = free,
+    .depends_on_time = true,
+    .sign = reserved_nodes_sign,
+    .prefilter = reserved_nodes_prefilter,
+    .filter = reserved_nodes_filter,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+};
