@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A job array as its user sees it: files and variables of each task, a task that
-# fails, and a throttle.
+# fails, ranges that are held, released and cancelled, and a throttle.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -73,8 +73,9 @@ f-2: ran
 f-3: ran
 f-4: ran
 f-5: ran"
-is "what became of each is in history, by its number" \
-    "$(user history "$id" -o id,state,exit --no-headers | sort |
+has_rows() { [ "$(user history "$1" --no-headers | wc -l)" -eq "$2" ]; }
+ok "what became of each is in history" wait_for 10 has_rows "$id" 5
+is "by its number" "$(user history "$id" -o id,state,exit --no-headers | sort |
         sed 's/  */ /g')" "${id}_1 Completed 0
 ${id}_2 Completed 0
 ${id}_3 Completed 0
@@ -82,15 +83,34 @@ ${id}_4 Failed 3
 ${id}_5 Completed 0"
 is "of one alone" "$(user history "${id}_4" -o id,index,task --no-headers |
     sed 's/  */ /g; s/^ //')" "${id}_4 3 4"
-is "its output is there" "$(user logs "${id}_4")" ran
+like "where its output is, is told" "$(user logs "${id}_4" 2>&1)" \
+    "its output is the file $PWD/f-4 as node n1 sees it"
 like "why it ended is told" "$(user why "${id}_4")" \
     'attempt 1  Failed: NonZeroExitCode'
 like "of a task that it has not, what it has" "$(user why "${id}_6" 2>&1)" \
     'has no task 6; it has 1-5'
 is "and completed" "$(job "$id" '"\(.status.succeeded) \(.status.failed)"')" '4 1'
 
+# --- ranges and the throttle --------------------------------------------------------
+id=$(submit -H -a 1-9%2 --wrap 'exec sleep 1000')
+is "tasks are held" "$(user hold "${id}_1" "${id}_[3-9]")" \
+    "job/${id}_[1,3-9] held; what runs of it goes on"
+user release "$id" >/dev/null
+ok "then the rest runs alone" wait_for 20 runs "$id" '2'
+is "tasks are released" "$(user release "${id}_[4-8:2]")" \
+    "job/${id}_[4-8:2] released"
+ok "and run, as many as the throttle lets" wait_for 20 runs "$id" '2 4'
+like "it changes" "$(user update "$id" throttle=3)" "job/$id updated"
+ok "while it runs" wait_for 20 runs "$id" '2 4 6'
+is "tasks are cancelled" "$(user cancel "${id}_[3-4]")" \
+    "job/${id}_[3-4] cancelled"
+ok "those that run end, and others begin" wait_for 20 runs "$id" '2 6 8'
+like "twice is once" "$(user cancel "${id}_4")" 'cancelled already'
+user cancel "$id" >/dev/null
+ok "the whole of it is cancelled" wait_for 30 state_is "$id" Cancelled
+
 # --- the throttle, and what is said of ranges ---------------------------------------
-id=$(submit -a 1-4%1 --wrap 'exec sleep 1000')
+id=$(submit -a 1-4%1 --wrap 'echo begun; exec sleep 1000')
 ok "as many run as the throttle lets" wait_for 20 runs "$id" '1'
 like "it changes" "$(user update "$id" throttle=3)" "job/$id updated"
 ok "while it runs" wait_for 20 runs "$id" '1 2 3'
@@ -104,8 +124,12 @@ ${id}_3 Running n1
 ${id}_4 Held held"
 like "why a task is held is told" "$(user why "${id}_4")" \
     "Held; 'kctl release ${id}_4' lets it start"
+like "one that has not begun has no output" "$(user logs "${id}_4" 2>&1)" \
+    'has not been started'
 like "one that runs shows where" "$(user why "${id}_2")" \
     "^Task ${id}_2 .*: Running on n1"
+says() { [ "$(user logs "$1")" = "$2" ]; }
+ok "and what it has written" wait_for 10 says "${id}_2" begun
 user release "${id}_4" >/dev/null
 like "why they wait is told" "$(user jobs -o id,state,reason)" \
     "${id}_4 *Pending *throttle of 3 tasks"

@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include "cli/connect/connection.h"
+#include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/verbs/command.h"
+#include "lib/api/job/job_array_path.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/job_elements.h"
@@ -31,6 +33,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
+#define MAX_NODE      256
 #define ALL_LINES     0 /* no --tail */
 #define RESUME_MS     250
 #define RESUME_FOR_US INT64_C(60000000)
@@ -386,6 +389,63 @@ stream(struct kctl *kctl,
 }
 
 /* A plain name may be a pod's, as for kubectl, or a job's. */
+static bool
+keep_node(const struct json *row, void *context)
+{
+    const char *node = json_get_text(row, "node");
+
+    snprintf(context, MAX_NODE, "%s", node != NULL ? node : "");
+    return true;
+}
+
+/* Pods of tasks that ended are gone; the file is where the task wrote it. */
+static int
+tell_of_gone(struct kctl *kctl,
+             const struct target_object *target,
+             struct arena *arena,
+             struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    const char *task = target->task, *path, *directory;
+    struct json *job = NULL, *spec;
+    char node[MAX_NODE] = "";
+    int r = kctl_get(kctl, target, arena, &job, err);
+
+    if (r < 0)
+        return r;
+    if (history_query_add_job(&query, task, NULL) < 0
+        || history_pages_visit(kctl, query.text, keep_node, node, NULL) < 0
+        || node[0] == '\0')
+        return error_set(err,
+                         -EAGAIN,
+                         "task %s has not been started; 'kctl why %s' says "
+                         "more",
+                         task,
+                         task);
+    spec = json_get_path(job, "spec.template.spec");
+    path = json_path_text(spec, "execution.stdoutPath");
+    directory =
+        json_get_text(json_at(json_get(spec, "containers"), 0), "workingDir");
+    if (path == NULL || directory == NULL)
+        return error_set(err,
+                         -ENOENT,
+                         "task %s has ended, and its pod is gone",
+                         task);
+    path = job_array_path(arena,
+                          path,
+                          strtoll(task, NULL, 10),
+                          strtoll(strchr(task, '_') + 1, NULL, 10));
+    return error_set(err,
+                     -ENOENT,
+                     "task %s has ended, and its pod is gone; its output is "
+                     "the file %s%s%s as node %s sees it",
+                     task,
+                     path[0] == '/' ? "" : directory,
+                     path[0] == '/' ? "" : "/",
+                     path,
+                     node);
+}
+
 /* The pod of a task, or the one before it. */
 static int
 find_task(struct kctl *kctl,
@@ -408,12 +468,7 @@ find_task(struct kctl *kctl,
     if (r < 0)
         return r;
     if (ret_target->kind == &job_kind)
-        return error_set(err,
-                         -EAGAIN,
-                         "task %s has no output that is there: it has not "
-                         "been started, or is gone; 'kctl why %s' says more",
-                         ret_target->task,
-                         ret_target->task);
+        return tell_of_gone(kctl, ret_target, arena, err);
     if (!o->previous)
         return 0;
     r = kctl_get(kctl, ret_target, arena, &pod, err);
