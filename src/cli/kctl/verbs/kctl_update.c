@@ -12,6 +12,7 @@
 #include "cli/values/begin_time.h"
 #include "cli/values/gpu_request.h"
 #include "cli/values/memory_size.h"
+#include "lib/api/job/job_dependency.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/duration.h"
@@ -52,6 +53,8 @@ static const struct option_table update_table = {
         "  partition=NAME     the set of nodes it may go to, or A,B\n"
         "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
         "now\n"
+        "  dependency=LIST    other jobs come first: afterok:1041; empty for "
+        "none\n"
         "  priority=VALUE     a class, or a number; raised by operators\n"
         "Fields of every job that has not ended:\n"
         "  throttle=N         of an array: at most N tasks at once; 0 starts "
@@ -228,6 +231,15 @@ read_slurms_throttle(const struct reading *r)
     return read_throttle(&same);
 }
 
+static int
+read_dependency(const struct reading *r)
+{
+    struct json *parsed;
+    int result = job_dependency_parse(r->text, r->arena, &parsed, r->err);
+
+    return result < 0 ? result : read_text(r, "dependency");
+}
+
 static const struct update_field {
     const char *name;
     const char *slurms; /* or NULL */
@@ -236,6 +248,7 @@ static const struct update_field {
     {"begin", "StartTime", read_begin},
     {"comment", "Comment", read_comment},
     {"cpus-per-task", "CPUsPerTask", read_cpus},
+    {"dependency", "Dependency", read_dependency},
     {"gpus", NULL, read_gpus},
     {"mem", "MinMemoryNode", read_memory},
     {"mem-per-cpu", "MinMemoryCPU", read_memory_per_cpu},
@@ -302,7 +315,8 @@ read_field(const char *operand,
 
     if (f == NULL)
         return refuse_field(name, err);
-    if (equals[1] == '\0' && f->read != read_comment)
+    if (equals[1] == '\0' && f->read != read_comment
+        && f->read != read_dependency)
         return error_set(err, -EINVAL, "%s: a value is missing", name);
     r = f->read(&reading);
     if (r < 0)

@@ -16,6 +16,7 @@
 #include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/ended_job.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -137,6 +138,8 @@ resolve(struct request *q,
     const int64_t id = json_get_int(one, "job", 0);
     const struct job_dependency *before = find_before(old_object, id);
     const struct object *job = find_job(q, id);
+    const struct ended_job *gone = NULL;
+    char value[DECIMAL_SIZE];
 
     if (json_get_int(one, "delaySeconds", 0) < 0
         || (json_get(one, "delaySeconds") != NULL && type != DEPENDENCY_AFTER))
@@ -148,6 +151,16 @@ resolve(struct request *q,
         fill(q, one, before->uid, before->namespace, before->name);
         if (before->ended != NULL)
             json_set_string(q->arena, one, "ended", before->ended);
+        return true;
+    }
+    if (job == NULL && q->gone_jobs != NULL)
+        gone = map_find(q->gone_jobs, decimal_of(id, value));
+    if (gone != NULL) {
+        fill(q, one, gone->uid, gone->namespace, gone->name);
+        json_set_string(q->arena,
+                        one,
+                        "ended",
+                        job_state_words(gone->state)->name);
         return true;
     }
     if (job == NULL || !may_read(q, job))
@@ -328,10 +341,8 @@ dependencies_admit(struct request *q,
         return refuse(q, tree, "it has ended already");
     if (old_object != NULL && has_begun(q, old_object))
         return refuse(q, tree, "it has begun, and waits for nothing any more");
-    if (all == NULL)
-        return true;
     if (json_count(list) == 0)
-        return refuse(q, tree, "spec.dependencies.jobs names no job");
+        return true; /* empty: it waits for nothing, or not any more */
     if (json_count(list) > JOB_DEPENDENCIES_MOST)
         return refuse(q,
                       tree,

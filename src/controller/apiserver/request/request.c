@@ -9,6 +9,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/map.h"
 
 void
 request_free(struct request *q)
@@ -19,6 +20,7 @@ request_free(struct request *q)
         return;
     arena = q->arena;
     reply_fini(&q->reply);
+    map_free(q->gone_jobs);
     free(q);
     arena_free(arena);
 }

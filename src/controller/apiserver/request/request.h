@@ -25,6 +25,7 @@
 
 struct apiserver;
 struct arena;
+struct map;
 struct principal;
 struct quota_change;
 struct request;
@@ -76,8 +77,10 @@ struct request {
     const char *submission_key; /* of the create of a Job, or NULL */
     struct content contents[2]; /* that admission took out */
     int64_t job_id;             /* of a Job being created */
-    const char *group;          /* pods that were bound together, or NULL */
-    bool is_verbose;            /* of /readyz */
+    struct map *gone_jobs; /* that it waits for: struct ended_job by number;
+                                 * NULL: none was looked for */
+    const char *group;     /* pods that were bound together, or NULL */
+    bool is_verbose;       /* of /readyz */
     struct reply reply;
     request_done_fn *done;
     request_done_fn *outer_done; /* of an eviction, around its deletion */

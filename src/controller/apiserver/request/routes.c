@@ -26,6 +26,7 @@ static const char *const subresource_names[N_SUBRESOURCES] = {
     [SUBRESOURCE_APPROVE] = "approve",
     [SUBRESOURCE_BINDING] = "binding",
     [SUBRESOURCE_ELEMENTS] = "elements",
+    [SUBRESOURCE_END] = "end",
     [SUBRESOURCE_ENROL] = "enrol",
     [SUBRESOURCE_ENVIRONMENT] = "environment",
     [SUBRESOURCE_EVICTION] = "eviction",

@@ -11,18 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/apiserver/access/membership.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/history_rights.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/summary/summary.h"
 #include "controller/history/history.h"
 #include "controller/history/history_question.h"
-#include "controller/store/store.h"
 #include "lib/api/job/job_state.h"
-#include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
-#include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -31,14 +28,12 @@
 
 #define LIMIT_DEFAULT 1000
 #define LIMIT_MOST    5000
-#define TEXT_MOST     256  /* bytes of a word or a pattern */
-#define ACCOUNTS_MOST 1000 /* that are looked through for one question */
+#define TEXT_MOST     256 /* bytes of a word or a pattern */
 
 /* A question and who waits for its answer; in the request's arena. */
 struct inquiry {
     struct request *q;
     struct history_question question;
-    const char **accounts;
 };
 
 /* ---- What is asked ---- */
@@ -219,64 +214,19 @@ read_question(struct inquiry *i,
 
 /* ---- Who asks ---- */
 
-static bool
-add_account(const struct object *namespace, void *context)
-{
-    struct inquiry *i = context;
-    struct history_rights *rights = &i->question.rights;
-
-    if (membership_has(i->q->server->membership,
-                       namespace->meta->name,
-                       i->q->principal))
-        i->accounts[rights->n_accounts++] = namespace->meta->name;
-    return rights->n_accounts < ACCOUNTS_MOST;
-}
-
-/* Names of namespaces live as long as the loop's turn, and the answer is made
- * later.
- */
-static void
-find_accounts(struct inquiry *i)
-{
-    struct request *q = i->q;
-    struct history_rights *rights = &i->question.rights;
-    const struct object *one;
-
-    i->accounts = arena_new_array(q->arena, const char *, ACCOUNTS_MOST);
-    if (i->question.account != NULL) {
-        one = store_find(q->server->store,
-                         STORE_PUBLISHED,
-                         &namespace_kind,
-                         NULL,
-                         i->question.account);
-        if (one != NULL)
-            (void)add_account(one, i);
-    } else if (i->question.user == NULL
-               || strcmp(i->question.user, q->principal->name) != 0)
-        (void)store_list(q->server->store,
-                         &namespace_kind,
-                         NULL,
-                         NULL,
-                         0,
-                         add_account,
-                         i);
-    for (size_t k = 0; k < rights->n_accounts; k++)
-        i->accounts[k] = arena_strdup(q->arena, i->accounts[k]);
-    rights->accounts = i->accounts;
-}
-
 static void
 find_rights(struct inquiry *i)
 {
+    const struct history_question *question = &i->question;
     const struct principal *p = i->q->principal;
+    const bool is_own = question->account == NULL && question->user != NULL
+                        && strcmp(question->user, p->name) == 0;
 
-    i->question.rights = (struct history_rights){
-        .is_all = p->type == PRINCIPAL_ADMINISTRATOR,
-        .uid = p->uid,
-        .user = p->name,
-    };
-    if (!i->question.rights.is_all)
-        find_accounts(i);
+    history_rights_find(i->q->server,
+                        p,
+                        is_own ? "" : question->account,
+                        i->q->arena,
+                        &i->question.rights);
 }
 
 /* One's own rows are those of the number, whatever the name was then. */

@@ -8,6 +8,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/content.h"
+#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
@@ -382,8 +383,8 @@ put(struct request *q, struct store_txn *txn TAKES, struct json *tree)
     request_commit(q, txn);
 }
 
-void
-verb_create(struct request *q)
+static void
+create(struct request *q)
 {
     struct json *tree = q->body;
     struct store_txn *txn;
@@ -409,4 +410,10 @@ verb_create(struct request *q)
         }
     } else
         put(q, txn, tree);
+}
+
+void
+verb_create(struct request *q)
+{
+    gone_jobs_find(q, create);
 }

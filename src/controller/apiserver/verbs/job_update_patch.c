@@ -10,6 +10,7 @@
 #include "controller/apiserver/objects/update_refusal.h"
 #include "controller/apiserver/verbs/job_change.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_update.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -25,6 +26,7 @@
 #define MOST_CPUS  1000000
 #define MOST_BYTES (INT64_C(1) << 60)
 #define MOST_TEXT  1024
+#define MOST_LIST  8192
 
 /* ---- The request ---- */
 
@@ -36,6 +38,7 @@ static const struct update_field {
     {"beginTime", JSON_STRING, 1, 64},
     {"comment", JSON_STRING, 0, MOST_TEXT},
     {"cpusPerTask", JSON_NUMBER, 1, MOST_CPUS},
+    {"dependency", JSON_STRING, 0, MOST_LIST},
     {"gpuType", JSON_STRING, 0, 63},
     {"gpus", JSON_NUMBER, 0, 1024},
     {"memoryBytes", JSON_NUMBER, 1, MOST_BYTES},
@@ -90,7 +93,9 @@ check_field(const char *name, const struct json *value, struct error *err)
 int
 job_update_patch_check(const struct json *update, struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const char *begin = json_get_text(update, "beginTime");
+    struct json *dependencies;
     int64_t us;
 
     if (!json_is(update, JSON_OBJECT) || json_count(update) == 0)
@@ -110,6 +115,13 @@ job_update_patch_check(const struct json *update, struct error *err)
                          -EINVAL,
                          "update.beginTime: a time such as "
                          "2026-12-24T18:00:00Z is expected");
+    if (json_get_text(update, "dependency") != NULL
+        && job_dependency_parse(json_get_text(update, "dependency"),
+                                scratch,
+                                &dependencies,
+                                err)
+               < 0)
+        return error_wrap(err, -EINVAL, "update.dependency");
     if (json_get(update, "memoryBytes") != NULL
         && json_get(update, "memoryPerCPUBytes") != NULL)
         return error_set(err,
@@ -324,6 +336,25 @@ edit_template(struct edit *e)
 
 /* ---- The rest of the Job ---- */
 
+/* An empty text: it waits for nothing any more. The member stays, empty, since
+ * one of Kiln's that is not sent would be kept as it was.
+ */
+static void
+edit_dependencies(const struct edit *e, struct json *spec)
+{
+    struct json *all = NULL;
+
+    (void)job_dependency_parse(json_get_text(e->update, "dependency"),
+                               e->arena,
+                               &all,
+                               NULL); /* it was tried */
+    if (all != NULL || json_get(spec, "dependencies") != NULL)
+        json_set(e->arena,
+                 spec,
+                 "dependencies",
+                 all != NULL ? all : json_object(e->arena));
+}
+
 static void
 edit_job(const struct edit *e, struct json *job)
 {
@@ -344,6 +375,8 @@ edit_job(const struct edit *e, struct json *job)
                  job,
                  ANNOTATION_COMMENT,
                  json_get_text(e->update, "comment"));
+    if (has(e, "dependency"))
+        edit_dependencies(e, json_make_object(e->arena, job, "spec"));
     if (begin != NULL)
         json_set_string(e->arena,
                         json_make_object(e->arena, job, "spec"),

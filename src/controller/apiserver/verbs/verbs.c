@@ -67,6 +67,8 @@ find_verb(const struct route *route)
         return verb_evict;
     case SUBRESOURCE_ELEMENTS:
         return route->verb == VERB_CREATE ? verb_settle : verb_get_elements;
+    case SUBRESOURCE_END:
+        return verb_get_end;
     case SUBRESOURCE_ENROL:
         return verb_enrol;
     case SUBRESOURCE_APPROVE:

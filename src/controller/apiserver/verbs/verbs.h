@@ -65,6 +65,9 @@ void verb_reset(struct request *q);
 /* why.c: pods/NAME/why and jobs/NAME/why */
 void verb_get_why(struct request *q);
 
+/* end.c: jobs/NAME/end */
+void verb_get_end(struct request *q);
+
 /* The dry run of a create with ?why=true: why the pod, or a pod of the job,
  * would not start at once. Ends the request. The tree is normalized.
  */

@@ -33,6 +33,7 @@ enum stage {
 /* A job that others wait for. */
 struct target {
     char *uid, *namespace, *name;
+    int64_t id;
     struct list edges;
     enum stage stage;
     enum job_state state; /* of one that has ended */
@@ -274,7 +275,7 @@ on_end(const struct client_reply *reply, void *context)
 static void
 ask(struct dependencies *d, struct target *t)
 {
-    CLEANUP_FREE char *query = xasprintf("uid=%s", t->uid);
+    CLEANUP_FREE char *query = xasprintf("uid=%s&id=%" PRId64, t->uid, t->id);
     const struct client_request request = {
         .verb = CLIENT_GET,
         .kind = &job_kind,
@@ -306,6 +307,7 @@ make_target(struct dependencies *d, const struct job_dependency *dependency)
         return t;
     t = xnew(struct target);
     list_init(&t->edges);
+    t->id = dependency->job;
     t->uid = xstrdup(dependency->uid);
     t->namespace = xstrdup(dependency->namespace);
     t->name = xstrdup(dependency->name);

@@ -368,7 +368,8 @@ met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
     const struct job_dependency_status *s = job->status.dependencies;
 
-    if (job->spec.dependencies == NULL || waits_for_others(t))
+    if (job->spec.dependencies == NULL
+        || job->spec.dependencies->jobs.count == 0 || waits_for_others(t))
         return 0;
     if (s != NULL && s->met_at_us != 0)
         return s->met_at_us;

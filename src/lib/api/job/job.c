@@ -632,6 +632,7 @@ static const char *const operator_fields[] = {
 
 static const struct kind_subresource subresources[] = {
     {SUBRESOURCE_ELEMENTS, MAY_GET | MAY_CREATE},
+    {SUBRESOURCE_END, MAY_GET},
     {SUBRESOURCE_ENVIRONMENT, MAY_GET},
     {SUBRESOURCE_SCRIPT, MAY_GET},
     {SUBRESOURCE_WHY, MAY_GET},

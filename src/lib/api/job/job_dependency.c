@@ -369,7 +369,8 @@ job_waits_for_others(const struct job *job)
 {
     const struct job_dependency_status *s = job->status.dependencies;
 
-    return job->spec.dependencies != NULL && job->status.attempts == 0
-           && job->status.active == 0 && !job_is_finished(job)
-           && (s == NULL || s->met_at_us == 0);
+    return job->spec.dependencies != NULL
+           && job->spec.dependencies->jobs.count > 0
+           && job->status.attempts == 0 && job->status.active == 0
+           && !job_is_finished(job) && (s == NULL || s->met_at_us == 0);
 }

@@ -129,6 +129,24 @@ generate_selector(struct arena *arena, struct json *job)
                         check_text(meta, generated[0].of));
 }
 
+/* The news of the jobs that it waited for is nothing to those that it waits for
+ * now.
+ */
+static struct json *
+forget_dependencies(struct arena *arena,
+                    const struct json *job,
+                    const struct json *old,
+                    struct json *status)
+{
+    if (json_get(status, "dependencies") == NULL
+        || json_equals(json_get_path(job, "spec.dependencies"),
+                       json_get_path(old, "spec.dependencies")))
+        return status;
+    status = json_copy(arena, status);
+    json_remove(status, "dependencies");
+    return status;
+}
+
 void
 job_prepare(struct arena *arena, struct json *job, const struct json *old)
 {
@@ -142,7 +160,8 @@ job_prepare(struct arena *arena, struct json *job, const struct json *old)
     json_set(arena,
              job,
              "status",
-             status != NULL ? status : json_object(arena));
+             status != NULL ? forget_dependencies(arena, job, old, status)
+                            : json_object(arena));
     if (old == NULL && !json_is_true(json_get(spec, "manualSelector")))
         generate_selector(arena, job);
 }

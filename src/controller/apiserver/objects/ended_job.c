@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/objects/ended_job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "controller/apiserver/objects/history_rights.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/history/history.h"
+#include "controller/history/history_question.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/arena.h"
+#include "lib/base/decimal.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+#include "lib/loop/timer.h"
+
+#define ROWS_MOST  5000 /* of one job, to be told of it */
+#define LOOK_MS    50
+#define LOOKS_MOST 100 /* for rows that are not written yet: 5 s */
+
+struct inquiry {
+    struct request *q;
+    struct history_question question;
+    const char *uid; /* or NULL */
+    ended_job_fn *done;
+    void *context;
+    struct timer *timer;
+    unsigned looks;
+};
+
+/* ---- The answer ---- */
+
+static bool
+is_same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* Numbers are used again after a restore: then the newest of those that the
+ * store knows of is meant.
+ */
+static const char *
+find_uid(const struct inquiry *i, const struct json *rows)
+{
+    const char *uid = NULL;
+
+    for (uint32_t at = 0; i->uid == NULL && at < json_count(rows); at++)
+        if (!json_is_true(json_get(json_at(rows, at), "lost")))
+            uid = json_get_text(json_at(rows, at), "jobUid");
+    return i->uid != NULL ? i->uid : uid;
+}
+
+/* Of each index the last attempt counts, and the rows come in the order of their
+ * ends; of several indexes one that is not Completed decides.
+ */
+static enum job_state
+judge(const struct map *states)
+{
+    enum job_state state = JOB_STATE_NONE;
+    size_t at = 0;
+    void *word;
+
+    while (map_next(states, &at, NULL, &word)) {
+        state = job_state_of_name(word);
+        if (state != JOB_STATE_COMPLETED)
+            return state;
+    }
+    return state;
+}
+
+static bool
+read_rows(struct inquiry *i, const struct json *rows, struct ended_job *job)
+{
+    CLEANUP(map_freep) struct map *states = map_new(); /* by index */
+    char index[DECIMAL_SIZE];
+
+    *job = (struct ended_job){.uid = find_uid(i, rows)};
+    for (uint32_t at = 0; job->uid != NULL && at < json_count(rows); at++) {
+        const struct json *row = json_at(rows, at);
+        const char *state = json_get_text(row, "state");
+
+        if (!is_same(json_get_text(row, "jobUid"), job->uid) || state == NULL)
+            continue;
+        job->namespace = json_get_text(row, "account");
+        job->name = json_get_text(row, "object");
+        (void)map_put(states,
+                      decimal_of(json_get_int(row, "index", -1), index),
+                      (char *)(uintptr_t)state);
+    }
+    job->state = judge(states);
+    return job->state != JOB_STATE_NONE && job->namespace != NULL
+           && job->name != NULL;
+}
+
+static void
+answered(const char *text,
+         size_t length,
+         const struct error *err,
+         void *context)
+{
+    struct inquiry *i = context;
+    struct error failure = {0};
+    struct ended_job job;
+    struct json *answer;
+
+    if (err != NULL) {
+        i->done(i->q, NULL, err, i->context);
+        return;
+    }
+    answer = json_parse(i->q->arena,
+                        arena_memdup(i->q->arena, text, length),
+                        length,
+                        NULL,
+                        &failure);
+    if (answer == NULL)
+        i->done(i->q, NULL, &failure, i->context);
+    else
+        i->done(i->q,
+                read_rows(i, json_get(answer, "items"), &job) ? &job : NULL,
+                NULL,
+                i->context);
+}
+
+/* ---- The question ---- */
+
+static void
+ask(struct inquiry *i)
+{
+    struct error err = {0};
+    int r = history_ask(i->q->server->history, &i->question, answered, i, &err);
+
+    if (r < 0)
+        i->done(i->q, NULL, &err, i->context);
+}
+
+static void
+look(void *context)
+{
+    struct inquiry *i = context;
+    struct history_status status;
+
+    history_status(i->q->server->history, &status);
+    if (status.waiting > 0 && ++i->looks < LOOKS_MOST
+        && !i->q->server->is_closing) {
+        if (i->timer == NULL)
+            i->timer = timer_new(i->q->server->loop, look, i);
+        timer_start(i->timer, LOOK_MS);
+        return;
+    }
+    timer_free(i->timer);
+    i->timer = NULL;
+    ask(i);
+}
+
+void
+ended_job_find(struct request *q,
+               int64_t id,
+               const char *uid,
+               ended_job_fn *done,
+               void *context)
+{
+    struct inquiry *i = arena_alloc(q->arena, sizeof(*i));
+
+    *i = (struct inquiry){
+        .q = q,
+        .uid = uid,
+        .question = {.job_id = id, .limit = ROWS_MOST},
+        .done = done,
+        .context = context,
+    };
+    if (q->server->history == NULL || id <= 0) {
+        done(q, NULL, NULL, context);
+        return;
+    }
+    history_rights_find(q->server,
+                        q->principal,
+                        NULL,
+                        q->arena,
+                        &i->question.rights);
+    look(i);
+}

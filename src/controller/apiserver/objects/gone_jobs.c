@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/objects/gone_jobs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/objects/ended_job.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/decimal.h"
+#include "lib/base/error.h"
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+
+struct search {
+    struct request *q;
+    gone_jobs_fn *then;
+    int64_t ids[JOB_DEPENDENCIES_MOST];
+    unsigned count, at;
+};
+
+static bool
+find_first(const struct object *object, void *context)
+{
+    *(const struct object **)context = object;
+    return false;
+}
+
+static bool
+is_there(const struct request *q, int64_t id)
+{
+    const struct object *object = NULL;
+    char value[DECIMAL_SIZE];
+
+    store_visit_index(q->server->store,
+                      &job_kind,
+                      JOB_BY_ID,
+                      STORE_PENDING,
+                      decimal_of(id, value),
+                      find_first,
+                      &object);
+    return object != NULL;
+}
+
+static void
+take(struct search *s, int64_t id)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->ids[i] == id)
+            return;
+    if (id > 0 && s->count < JOB_DEPENDENCIES_MOST && !is_there(s->q, id))
+        s->ids[s->count++] = id;
+}
+
+static void search_next(struct search *s);
+
+static void
+found(struct request *q,
+      const struct ended_job *job,
+      const struct error *err,
+      void *context)
+{
+    struct search *s = context;
+    char id[DECIMAL_SIZE];
+
+    if (err != NULL) {
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 503,
+                       .reason = "ServiceUnavailable",
+                       .message = arena_printf(q->arena,
+                                               "whether there was a job %s: %s",
+                                               decimal_of(s->ids[s->at], id),
+                                               err->text),
+                       .retry_after_s = 1,
+                   });
+        request_finish(q);
+        return;
+    }
+    if (job != NULL)
+        (void)map_put(q->gone_jobs,
+                      decimal_of(s->ids[s->at], id),
+                      arena_memdup(q->arena, job, sizeof(*job)));
+    s->at++;
+    search_next(s);
+}
+
+static void
+search_next(struct search *s)
+{
+    if (s->at < s->count)
+        ended_job_find(s->q, s->ids[s->at], NULL, found, s);
+    else
+        s->then(s->q);
+}
+
+void
+gone_jobs_find(struct request *q, gone_jobs_fn *then)
+{
+    const struct json *list = json_get_path(q->body, "spec.dependencies.jobs");
+    struct search *s;
+
+    if (q->route.kind != &job_kind || q->server->policy->is_conformance
+        || q->server->history == NULL || json_count(list) == 0) {
+        then(q);
+        return;
+    }
+    s = arena_alloc(q->arena, sizeof(*s));
+    *s = (struct search){.q = q, .then = then};
+    for (uint32_t i = 0; i < json_count(list); i++)
+        take(s, json_get_int(json_at(list, i), "job", 0));
+    if (s->count > 0)
+        q->gone_jobs = map_new();
+    search_next(s);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gone_jobs.h - the jobs that a new Job waits for and that are gone: looked up
+ * in history before anything of the request is decided
+ *
+ * Thread: the loop's.
+ */
+#pragma once
+
+struct request;
+
+/* Calls `then` once request->gone_jobs has all of them that the principal may
+ * read; perhaps before it returns. When history cannot tell now, the request is
+ * finished instead, with a 503.
+ */
+typedef void gone_jobs_fn(struct request *q);
+void gone_jobs_find(struct request *q, gone_jobs_fn *then);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* end.c - GET jobs/NAME/end?uid=UID&id=NUMBER: how the Job of that uid has ended,
+ * which need not be there any more
+ *
+ *   {"kind": "JobEnd", "uid": "...", "state": "Completed"}
+ *
+ * Asked by the job controller of what other jobs wait for. A 404: it is not
+ * there, and history has no row of it.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/objects/ended_job.h"
+#include "controller/apiserver/objects/write.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/apiserver/verbs/verbs.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+static void
+reply_state(struct request *q, const char *uid, enum job_state state)
+{
+    struct json *answer = json_object(q->arena);
+
+    json_set_string(q->arena, answer, "apiVersion", "kiln.hpc/v1");
+    json_set_string(q->arena, answer, "kind", "JobEnd");
+    json_set_string(q->arena, answer, "uid", uid);
+    json_set_string(q->arena, answer, "state", job_state_words(state)->name);
+    reply_tree(&q->reply, 200, answer);
+}
+
+static void
+refuse_for_now(struct request *q, const char *words)
+{
+    reply_fail(&q->reply,
+               &(struct reply_failure){
+                   .code = 503,
+                   .reason = "ServiceUnavailable",
+                   .message = words,
+                   .retry_after_s = 1,
+               });
+}
+
+static void
+found(struct request *q,
+      const struct ended_job *job,
+      const struct error *err,
+      void *context)
+{
+    (void)context;
+    if (err != NULL)
+        refuse_for_now(q, arena_strdup(q->arena, err->text));
+    else if (job == NULL)
+        write_not_found(q);
+    else
+        reply_state(q, job->uid, job->state);
+    request_finish(q);
+}
+
+void
+verb_get_end(struct request *q)
+{
+    const struct options *o = &q->options;
+    const char *uid = parameter_find(o->parameters, o->n_parameters, "uid");
+    const char *id = parameter_find(o->parameters, o->n_parameters, "id");
+    const struct object *object = store_find(q->server->store,
+                                             STORE_PUBLISHED,
+                                             &job_kind,
+                                             q->route.namespace,
+                                             q->route.name);
+
+    if (uid == NULL || id == NULL || q->server->policy->is_conformance) {
+        reply_bad_request(&q->reply,
+                          "'uid' and 'id' of the Job are to be given");
+        request_finish(q);
+    } else if (object != NULL && strcmp(object->meta->uid, uid) == 0) {
+        if (job_is_finished(job_of(object)))
+            reply_state(q, uid, job_find_state(job_of(object)));
+        else
+            refuse_for_now(q, "it has not ended yet");
+        request_finish(q);
+    } else {
+        ended_job_find(q, strtoll(id, NULL, 10), uid, found, NULL);
+    }
+}
