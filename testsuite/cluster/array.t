@@ -81,6 +81,8 @@ ${id}_2 Completed 0
 ${id}_3 Completed 0
 ${id}_4 Failed 3
 ${id}_5 Completed 0"
+like "how many, and which, and how" "$(user status "$id" | tr '\n' ' ')" \
+    '1 of 5 tasks failed .*Tasks: *5: 4 succeeded, 1 failed .* 1 by Failed, exit code 3: 4 '
 is "of one alone" "$(user history "${id}_4" -o id,index,task --no-headers |
     sed 's/  */ /g; s/^ //')" "${id}_4 3 4"
 like "where its output is, is told" "$(user logs "${id}_4" 2>&1)" \

@@ -37,11 +37,15 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl status",
-    .usage = "[OPTION]...",
-    .summary = "Show the cluster on one screen: nodes, what is free, jobs of "
-               "all users by state, the controller, and what is amiss.",
+    .usage = "[OPTION]...\n[OPTION]... JOB|JOB_TASK...",
+    .summary =
+        "Show the cluster on one screen: nodes, what is free, jobs of "
+        "all users by state, the controller, and what is amiss. Of jobs, "
+        "what 'kctl why' says.",
     OPTION_ROWS(rows),
-    .more = "Example: kctl status",
+    .more = "Examples:\n"
+            "  kctl status\n"
+            "  kctl status 1042",
 };
 
 static void
@@ -227,12 +231,14 @@ status_run(struct kctl *kctl,
     struct json *status, *nodes;
     int r;
 
-    if (n_operands > 0)
+    if (n_operands > 0 && o->form != NULL)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is not expected; 'kctl why' and 'kctl describe' "
-                         "tell of one job or node",
+                         "-o is for the cluster; 'kctl get job %s -o json' has "
+                         "all of a job",
                          operands[0]);
+    if (n_operands > 0)
+        return why_command.run(kctl, options, n_operands, operands, err);
     if (o->form != NULL && strcmp(o->form, "json") != 0)
         return error_set(err, -EINVAL, "-o: '%s' is not json", o->form);
     r = kctl_open(kctl, err);

@@ -9,6 +9,7 @@
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
+#include "cli/kctl/output/array_report.h"
 #include "cli/kctl/output/describe_output.h"
 #include "cli/kctl/output/history_columns.h"
 #include "cli/kctl/output/listing.h"
@@ -216,12 +217,7 @@ add_counts(const struct subject *s,
                           counts[i].words);
     }
     if (text.length > 0)
-        describe_output_add(
-            out,
-            2,
-            json_get_path(s->object, "spec.array") != NULL ? "Tasks" : "Pods",
-            "%s",
-            text.text);
+        describe_output_add(out, 2, "Pods", "%s", text.text);
 }
 
 /* Of a job that runs, too: why the others do not. */
@@ -347,7 +343,14 @@ explain(struct kctl *kctl,
     if (!is_pod || why_answer_is_waiting(s.object))
         why_answer_get(kctl, target, arena, &answer);
     if (!is_pod) {
-        add_counts(&s, &answer, &out);
+        if (json_get_path(s.object, "spec.array") != NULL)
+            array_report_add(
+                kctl,
+                s.object,
+                json_get_int(json_get(answer.why, "pods"), "placed", 0),
+                &out);
+        else
+            add_counts(&s, &answer, &out);
         r = find_pod(kctl, &s, &answer, arena, &pod, err);
         if (r < 0)
             return r;

@@ -143,6 +143,13 @@ summarize(struct table_row *row)
         summarize_waiting(row, s);
     if (s->id == NULL)
         find_words(row, s);
+    if (job_is_array(s->job) && s->tasks == NULL && s->job->status.failed > 0
+        && job_find_state(s->job) == JOB_STATE_FAILED)
+        s->words = arena_printf(
+            row->arena,
+            "%" PRId64 " of %" PRId64 " tasks failed",
+            s->job->status.failed,
+            s->job->spec.completions != NULL ? *s->job->spec.completions : 0);
     return s;
 }
 
