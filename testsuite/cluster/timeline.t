@@ -124,4 +124,36 @@ like "and marked" "$(as kilntest1 kctl jobs | grep "^ *$blocked ")" \
     ' ~[A-Z][a-z]+ +[0-9]+ [0-9]+:[0-9]+ '
 is "and nothing is reserved by it" "$(cause "$blocked" .node)" null
 as kilntest1 kctl cancel "$blocked" "$endless" >/dev/null
+
+# --- what would start now -------------------------------------------------------------
+large=$(sub 2 60)
+ok "a job has half of the node" wait_for 20 state_is "$large" Running
+wide=$(sub 4 10)
+ok "a wide one has all of it reserved" wait_for 20 cause_is "$wide" .node n1
+late=$(sub 2 90)
+ok "one that would delay it waits" wait_for 20 cause_is "$late" .code Priority
+why=$(as kilntest1 kctl why "$late")
+like "kctl why says with which limit it would start now" "$why" \
+    'Sooner: +with a time limit of 0:5[0-9]:00 it would start now, on n1, 1:[0-9:]+ sooner'
+like "and what its time goes by" "$why" \
+    'By: +the time limits of what runs; order SubmissionOrder$'
+limit=$(echo "$why" | sed -n 's/.*time limit of \([0-9:]*\) it would.*/\1/p')
+short=$(sub 2 "$limit")
+ok "which is true" wait_for 20 state_is "$short" Running
+as kilntest1 kctl cancel "$short" >/dev/null
+tells() { # CPUS WORDS
+    as kilntest1 ksub --test-only -c "$1" -t 10 --wrap true | grep -q "$2"
+}
+ok "ksub --test-only says with how many CPUs" wait_for 10 \
+    tells 3 '^With 2 CPUs instead of 3 it would start now, on n1'
+short=$(sub 2 10)
+ok "which is true" wait_for 20 state_is "$short" Running
+as kilntest1 kctl cancel "$short" "$late" >/dev/null
+would() { as kilntest1 kctl why "$1" | grep -q "$2"; }
+ok "the wide one would start with less, too" wait_for 10 \
+    would "$wide" 'Sooner: *with 2 CPUs instead of 4 it would start now'
+is "nothing is said of one that no node can run" \
+    "$(as kilntest1 ksub --test-only -c 99 -t 10 --wrap true 2>&1 |
+        grep -c 'start now')" 0
+as kilntest1 kctl cancel "$wide" "$large" >/dev/null
 finish

@@ -69,6 +69,17 @@ ask(const struct submission *s,
     return sync_call_run(client, arena, &request, ret_call, err);
 }
 
+static void
+print_smaller(const struct json *all)
+{
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        const char *words = json_get_text(json_at(all, i), "message");
+
+        if (words != NULL && words[0] != '\0')
+            printf("%c%s.\n", toupper((unsigned char)words[0]), words + 1);
+    }
+}
+
 int
 test_only_print(const struct submission *s,
                 struct client *client,
@@ -100,5 +111,6 @@ test_only_print(const struct submission *s,
     if (s->hold)
         strbuf_add_text(&text, "; held, it waits for 'kctl release'");
     printf("%c%s.\n", toupper((unsigned char)text.text[0]), text.text + 1);
+    print_smaller(json_get(why, "smaller"));
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/order/pod_ranks.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
@@ -208,6 +209,7 @@ explain_now(struct explanation *e)
                                 s->settings.clock);
             explanation_add_nodes(e);
             explanation_add_start(e);
+            explanation_add_smaller(e);
         }
     }
     cycle_fini(&e->cycle);
@@ -253,7 +255,9 @@ add_queue(struct explanation *e)
     json_set(e->arena, e->answer, "waiting", waiting);
 }
 
-/* The order of the queue goes by this, where it is not by submission alone. */
+/* The order of the queue, and what it goes by where it is not by submission
+ * alone.
+ */
 static void
 add_order(struct explanation *e)
 {
@@ -262,11 +266,15 @@ add_order(struct explanation *e)
         e->queued != NULL && e->s->pod_ranks != NULL
             ? pod_ranks_predict_s(e->s->pod_ranks, e->queued, &is_guarded)
             : 0;
-    struct json *order;
+    struct json *order = json_make_object(e->arena, e->answer, "order");
 
+    profile_foreach(i, e->profile, POINT_QUEUE_SORT)
+        json_set_string(e->arena,
+                        order,
+                        "policy",
+                        e->profile->entries[i].plugin->name);
     if (predicted_s <= 0)
         return;
-    order = json_make_object(e->arena, e->answer, "order");
     json_set_int(e->arena, order, "predictedSeconds", (int64_t)predicted_s);
     json_set_bool(e->arena, order, "waitedTooLong", is_guarded);
 }
@@ -288,6 +296,7 @@ explain_group(struct explanation *e)
 {
     const struct pod_group *g = e->queued->pod_group;
     const char *said = recorder_message(e->s->recorder, e->queued->pod);
+    const struct reserved_place *place;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
 
     if (pod_group_is_held(g))
@@ -301,6 +310,15 @@ explain_group(struct explanation *e)
                       g->count - 1,
                       g->name);
     set_cause_n(e, "Group", words.text, words.length);
+    place = scheduler_find_place(e->s, e->queued, e->pod);
+    if (place == NULL)
+        return;
+    e->estimate = (struct start_estimate){
+        .chance = START_LATER,
+        .from_us = place->reservation->from_us,
+        .node = place->node,
+    };
+    explanation_add_group_start(e);
 }
 
 static void

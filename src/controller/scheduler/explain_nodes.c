@@ -69,6 +69,8 @@ add_node(struct explanation *e,
     struct json *item = json_object(e->arena);
 
     shortage_format(&e->shortage, node->view, &words);
+    if (words.length == 0) /* it lacks nothing: others have the right to it */
+        strbuf_add_text(&words, "has room that is not for it now");
     json_set_string(e->arena, item, "node", node->view->name);
     json_set(e->arena,
              item,

@@ -256,3 +256,19 @@ explanation_add_start(struct explanation *e)
     strbuf_fini(&said.head);
     strbuf_fini(&said.tail);
 }
+
+void
+explanation_add_group_start(struct explanation *e)
+{
+    struct json *start = json_make_object(e->arena, e->answer, "start");
+    struct start_words said = {STRBUF_INIT, STRBUF_INIT};
+
+    json_set_string(e->arena, start, "chance", "Later");
+    add_time(e, start, "from", e->estimate.from_us);
+    json_set_string(e->arena, start, "node", e->estimate.node->name);
+    tell_later(e, "", &said);
+    set_words(e, start, "message", &said, "", "");
+    set_words(e, start, "outlook", &said, "", "");
+    strbuf_fini(&said.head);
+    strbuf_fini(&said.tail);
+}

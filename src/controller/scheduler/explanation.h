@@ -2,7 +2,8 @@
 /* explanation.h - an answer to why a pod waits, while it is made
  *
  * Called by:  explain.c (the queue and the filters), explain_nodes.c (what the
- *             nodes lack) and explain_start.c (when it could start). Nobody
+ *             nodes lack), explain_start.c (when it could start) and
+ *             explain_smaller.c (what would start now). Nobody
  *             else.
  * Thread:     the scheduler's.
  */
@@ -50,5 +51,13 @@ explanation_text(struct arena *arena, const char *text, size_t length);
 void explanation_add_needs(struct explanation *e);
 void explanation_add_nodes(struct explanation *e);
 
-/* When it could start, by the estimate (explain_start.c). */
+/* With how much less it would start now, each tried; the diagnosis is another
+ * one afterwards (explain_smaller.c).
+ */
+void explanation_add_smaller(struct explanation *e);
+
+/* When it could start, by the estimate; a group by its reservation
+ * (explain_start.c).
+ */
 void explanation_add_start(struct explanation *e);
+void explanation_add_group_start(struct explanation *e);

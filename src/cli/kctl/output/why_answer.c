@@ -10,6 +10,7 @@
 #include "cli/print/local_time.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/pod/refusals.h"
+#include "lib/base/duration.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -217,6 +218,47 @@ add_local_times(const char *text, const struct json *start, struct strbuf *out)
     strbuf_printf(out, "%s%s", local, at + strlen(moment));
 }
 
+/* Smaller requests that would start now. */
+static void
+add_smaller(const struct why_answer *a, struct strbuf *out)
+{
+    const struct json *all = json_get(a->why, "smaller");
+
+    for (uint32_t i = 0; i < json_count(all); i++)
+        describe_output_add(out,
+                            2,
+                            i == 0 ? "Sooner" : "",
+                            "%s",
+                            json_get_text(json_at(all, i), "message"));
+}
+
+/* The grounds of a time. */
+static void
+add_basis(const struct why_answer *a, struct strbuf *out)
+{
+    const struct json *start = json_get(a->why, "start");
+    const struct json *order = json_get(a->why, "order");
+    const char *policy = json_get_text(order, "policy");
+    const int64_t predicted_s = json_get_int(order, "predictedSeconds", 0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (json_get(start, "from") == NULL || policy == NULL)
+        return;
+    strbuf_add_text(&text,
+                    json_is_true(json_get(start, "assumed"))
+                        ? "an end that is assumed, since what runs has no "
+                          "time limit"
+                        : "the time limits of what runs");
+    strbuf_printf(&text, "; order %s", policy);
+    if (predicted_s > 0) {
+        strbuf_add_text(&text, ", which takes this to run ");
+        duration_format(predicted_s, &text);
+    }
+    if (json_is_true(json_get(order, "waitedTooLong")))
+        strbuf_add_text(&text, " and to have waited too long: it goes first");
+    describe_output_add(out, 2, "By", "%s", text.text);
+}
+
 void
 why_answer_add_outlook(const struct why_answer *a, struct strbuf *out)
 {
@@ -232,4 +274,6 @@ why_answer_add_outlook(const struct why_answer *a, struct strbuf *out)
         strbuf_add_text(&text, a->error.text);
     if (text.length > 0)
         describe_output_add(out, 2, "Outlook", "%s", text.text);
+    add_smaller(a, out);
+    add_basis(a, out);
 }
