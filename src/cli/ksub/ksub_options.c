@@ -111,6 +111,21 @@ set_dependency(const struct option_spec *option,
 }
 
 static int
+set_deadline(const struct option_spec *option,
+             const char *value,
+             void *target,
+             struct error *err)
+{
+    struct submission *s = target;
+
+    (void)option;
+    return begin_time_parse(value,
+                            clock_real_us(&clock_system),
+                            &s->deadline_us,
+                            err);
+}
+
+static int
 set_cron(const struct option_spec *option,
          const char *value,
          void *target,
@@ -454,6 +469,12 @@ static const struct option_spec rows[] = {
              "month, weekday), @daily, @hourly",
      .type = OPTION_CALL,
      .set = set_cron},
+    {.name = "deadline",
+     .argument = "TIME",
+     .help = "end it by then, and do not start what cannot end before; times "
+             "as of --begin",
+     .type = OPTION_CALL,
+     .set = set_deadline},
     {.name = "dependency",
      .letter = 'd',
      .argument = "LIST",

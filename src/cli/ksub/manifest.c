@@ -451,6 +451,12 @@ fill_job(struct arena *arena,
             return r;
         json_set(arena, spec, "dependencies", dependencies);
     }
+    if (s->deadline_us > 0) {
+        char deadline[TIME_TEXT_SIZE];
+
+        time_format(s->deadline_us, false, deadline);
+        json_set_string(arena, spec, "deadline", deadline);
+    }
     json_set(arena, spec, "script", script_blob(arena, script));
     r = array_request_add(arena, s, spec, err);
     if (r < 0)
@@ -533,9 +539,13 @@ check_warning(const struct submission *s, struct error *err)
 static int
 check_recurrence(const struct submission *s, struct error *err)
 {
-    const char *other = s->wait ? "--wait" : s->hold ? "--hold" : "--begin";
+    const char *other = s->wait               ? "--wait"
+                        : s->hold             ? "--hold"
+                        : s->begin_at_us != 0 ? "--begin"
+                        : s->deadline_us != 0 ? "--deadline"
+                                              : NULL;
 
-    if (s->cron == NULL || (s->begin_at_us == 0 && !s->wait && !s->hold))
+    if (s->cron == NULL || other == NULL)
         return 0;
     return error_set(err,
                      -EINVAL,

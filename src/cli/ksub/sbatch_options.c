@@ -58,6 +58,20 @@ set_dependency(UNUSED const struct option_spec *option,
 }
 
 static int
+set_deadline(UNUSED const struct option_spec *option,
+             const char *value,
+             void *target,
+             struct error *err)
+{
+    struct submission *s = target;
+
+    return begin_time_parse(value,
+                            clock_real_us(&clock_system),
+                            &s->deadline_us,
+                            err);
+}
+
+static int
 set_begin(UNUSED const struct option_spec *option,
           const char *value,
           void *target,
@@ -318,7 +332,9 @@ static const struct option_spec rows[] = {
      .help = "CPUs for each GPU: -G times so many, for all tasks",
      COUNT(slurm.cpus_per_gpu)},
     {.name = "deadline",
-     REFUSED("TIME", "--time says how long a job runs, --begin from when on")},
+     .argument = "TIME",
+     .help = "end it by then, and do not start what cannot end before",
+     CALL(set_deadline)},
     {.name = "delay-boot", NOTED("MINUTES")},
     {.name = "dependency",
      .letter = 'd',

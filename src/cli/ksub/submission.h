@@ -93,6 +93,7 @@ struct submission {
     bool hold;
     const char *cron; /* a schedule: again and again; or NULL */
     int64_t begin_at_us;
+    int64_t deadline_us; /* 0: none */
     bool requeue;
     int64_t fence_after_s; /* 0: never */
     bool has_signal;

@@ -27,8 +27,8 @@ refuse(const char *text, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
-                     "'%s' is not a time to begin at (such as now+1hour, "
-                     "16:00, tomorrow or 2026-12-24T18:00)",
+                     "'%s' is no time (such as now+1hour, 16:00, 4:30pm, noon, "
+                     "tomorrow, 12/24/26 or 2026-12-24T18:00)",
                      text);
 }
 
@@ -84,8 +84,11 @@ set_date(struct begin_time *m, int year, int month, int day)
 {
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
+    bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
     if (m->has_date || month < 1 || month > 12 || day < 1
-        || day > days[month - 1] || year < 1970 || year > 9999)
+        || day > days[month - 1] || (month == 2 && day == 29 && !is_leap)
+        || year < 1970 || year > 9999)
         return false;
     m->tm.tm_year = year - 1900;
     m->tm.tm_mon = month - 1;
@@ -236,6 +239,19 @@ next_word(char **rest)
     return word;
 }
 
+/* "4:30 pm": the half of the day behind the time. */
+static bool
+read_half(struct begin_time *m, const char *word)
+{
+    int hour = m->tm.tm_hour;
+
+    if (!m->has_time
+        || (strcasecmp(word, "am") != 0 && strcasecmp(word, "pm") != 0))
+        return false;
+    m->has_time = false;
+    return set_half_day(m, hour, m->tm.tm_min, m->tm.tm_sec, word);
+}
+
 static bool
 read_words(struct begin_time *m, char *text)
 {
@@ -244,10 +260,38 @@ read_words(struct begin_time *m, char *text)
 
     while ((word = next_word(&text)) != NULL) {
         any = true;
-        if (!read_time(m, word) && !read_date(m, word))
+        if (!read_time(m, word) && !read_half(m, word) && !read_date(m, word))
             return false;
     }
     return any;
+}
+
+/* A day that the calendar has not, or a time that the clocks leave out when
+ * summer time begins, would become another one.
+ */
+static int
+make_time(const char *text, struct tm tm, time_t *ret_time, struct error *err)
+{
+    struct tm noon = tm, made;
+
+    noon.tm_hour = 12;
+    noon.tm_min = noon.tm_sec = 0;
+    noon.tm_isdst = tm.tm_isdst = -1;
+    (void)mktime(&noon); /* "tomorrow" may be in the next month */
+    made = tm;
+    *ret_time = mktime(&made);
+    if (made.tm_mday == noon.tm_mday && made.tm_hour == tm.tm_hour
+        && made.tm_min == tm.tm_min)
+        return 0;
+    return error_set(err,
+                     -EINVAL,
+                     "'%s': there is no %02d:%02d on that day, when clocks are "
+                     "set forward; %02d:%02d is as late",
+                     text,
+                     tm.tm_hour,
+                     tm.tm_min,
+                     made.tm_hour,
+                     made.tm_min);
 }
 
 static int
@@ -259,6 +303,7 @@ parse_calendar(const char *text,
     struct begin_time m = {0};
     char copy[64];
     time_t at;
+    int r;
 
     if (strlen(text) >= sizeof(copy))
         return refuse(text, err);
@@ -268,14 +313,13 @@ parse_calendar(const char *text,
     m.tm.tm_isdst = -1;
     if (!read_words(&m, copy))
         return refuse(text, err);
-    at = mktime(&m.tm);
-    if (at < now && !m.has_date) {
+    r = make_time(text, m.tm, &at, err);
+    if (!m.has_date && (r < 0 || at < now)) {
         m.tm.tm_mday++;
-        m.tm.tm_isdst = -1;
-        at = mktime(&m.tm);
+        r = make_time(text, m.tm, &at, err);
     }
     *ret_time = at;
-    return 0;
+    return r;
 }
 
 int

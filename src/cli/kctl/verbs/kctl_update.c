@@ -53,6 +53,7 @@ static const struct option_table update_table = {
         "  partition=NAME     the set of nodes it may go to, or A,B\n"
         "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
         "now\n"
+        "  deadline=TIME      has ended by then, as for begin; none\n"
         "  dependency=LIST    other jobs come first: afterok:1041; empty for "
         "none\n"
         "  priority=VALUE     a class, or a number; raised by operators\n"
@@ -172,6 +173,26 @@ read_begin(const struct reading *r)
 }
 
 static int
+read_deadline(const struct reading *r)
+{
+    char text[TIME_TEXT_SIZE] = "";
+    int64_t at_us;
+    int result = 0;
+
+    if (strcmp(r->text, "none") != 0) {
+        result = begin_time_parse(r->text,
+                                  clock_real_us(&clock_system),
+                                  &at_us,
+                                  r->err);
+        if (result == 0)
+            time_format(at_us, false, text);
+    }
+    if (result == 0)
+        json_set_string(r->arena, r->update, "deadline", text);
+    return result;
+}
+
+static int
 read_text(const struct reading *r, const char *member)
 {
     json_set_string(r->arena, r->update, member, r->text);
@@ -248,6 +269,7 @@ static const struct update_field {
     {"begin", "StartTime", read_begin},
     {"comment", "Comment", read_comment},
     {"cpus-per-task", "CPUsPerTask", read_cpus},
+    {"deadline", "Deadline", read_deadline},
     {"dependency", "Dependency", read_dependency},
     {"gpus", NULL, read_gpus},
     {"mem", "MinMemoryNode", read_memory},

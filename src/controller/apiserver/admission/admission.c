@@ -142,6 +142,7 @@ static const struct admission_rule {
      &reservation_kind,
      ON_CREATE | ON_UPDATE | KILN,
      node_reservation_admit},
+    {"Deadline", &job_kind, ON_CREATE | ON_UPDATE | KILN, deadline_admit},
     {"JobContent", &job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"JobContent", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"SystemPriority",

@@ -21,8 +21,11 @@
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
 
-#define GPU        "kiln.hpc/gpu"
-#define LIMIT      "activeDeadlineSeconds"
+#define GPU         "kiln.hpc/gpu"
+#define LIMIT       "activeDeadlineSeconds"
+/* A field of Kiln's stays when it is left out, so that none is a time, too. */
+#define NO_DEADLINE "1970-01-01T00:00:00Z"
+
 #define MOST_CPUS  1000000
 #define MOST_BYTES (INT64_C(1) << 60)
 #define MOST_TEXT  1024
@@ -38,6 +41,7 @@ static const struct update_field {
     {"beginTime", JSON_STRING, 1, 64},
     {"comment", JSON_STRING, 0, MOST_TEXT},
     {"cpusPerTask", JSON_NUMBER, 1, MOST_CPUS},
+    {"deadline", JSON_STRING, 0, 64},
     {"dependency", JSON_STRING, 0, MOST_LIST},
     {"gpuType", JSON_STRING, 0, 63},
     {"gpus", JSON_NUMBER, 0, 1024},
@@ -95,6 +99,7 @@ job_update_patch_check(const struct json *update, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const char *begin = json_get_text(update, "beginTime");
+    const char *deadline = json_get_text(update, "deadline");
     struct json *dependencies;
     int64_t us;
 
@@ -115,6 +120,12 @@ job_update_patch_check(const struct json *update, struct error *err)
                          -EINVAL,
                          "update.beginTime: a time such as "
                          "2026-12-24T18:00:00Z is expected");
+    if (deadline != NULL && deadline[0] != '\0'
+        && time_parse(deadline, &us) < 0)
+        return error_set(err,
+                         -EINVAL,
+                         "update.deadline: a time such as "
+                         "2026-12-24T18:00:00Z is expected, or nothing");
     if (json_get_text(update, "dependency") != NULL
         && job_dependency_parse(json_get_text(update, "dependency"),
                                 scratch,
@@ -359,6 +370,8 @@ static void
 edit_job(const struct edit *e, struct json *job)
 {
     const char *begin = json_get_text(e->update, "beginTime");
+    const char *deadline = json_get_text(e->update, "deadline");
+    struct json *spec = json_make_object(e->arena, job, "spec");
 
     if (has(e, "timeLimitSeconds"))
         annotate(e->arena,
@@ -376,12 +389,14 @@ edit_job(const struct edit *e, struct json *job)
                  ANNOTATION_COMMENT,
                  json_get_text(e->update, "comment"));
     if (has(e, "dependency"))
-        edit_dependencies(e, json_make_object(e->arena, job, "spec"));
+        edit_dependencies(e, spec);
     if (begin != NULL)
+        json_set_string(e->arena, spec, "beginTime", begin);
+    if (deadline != NULL)
         json_set_string(e->arena,
-                        json_make_object(e->arena, job, "spec"),
-                        "beginTime",
-                        begin);
+                        spec,
+                        "deadline",
+                        deadline[0] != '\0' ? deadline : NO_DEADLINE);
 }
 
 /* -1: no limit of its own. */

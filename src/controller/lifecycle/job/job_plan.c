@@ -241,12 +241,19 @@ job_backoff_us(const struct job *job,
 }
 
 static void
-wake_at_deadline(const struct job *job, int64_t now_us, struct job_plan *plan)
+wake_at_deadline(const struct job *job,
+                 const struct job_pod_counts *t,
+                 int64_t now_us,
+                 struct job_plan *plan)
 {
+    int64_t latest_us = job_latest_start_us(job, t);
+
     const int64_t *limit = job->spec.active_deadline_seconds;
 
     if (limit != NULL && job->status.start_at_us > 0 && !job->spec.suspend)
         wake_after(plan, job->status.start_at_us + *limit * 1000000 - now_us);
+    if (latest_us != 0)
+        wake_after(plan, latest_us - now_us + 1);
 }
 
 /* ---- The state ---- */
@@ -424,7 +431,7 @@ job_plan(const struct job *job,
         plan.mark_placed =
             t->to_freeze != (job_find_freezer(job) != NULL ? t->placed : 0);
         plan.release_waiting = t->held > 0 && may_begin(job, t, now_us);
-        wake_at_deadline(job, now_us, &plan);
+        wake_at_deadline(job, t, now_us, &plan);
         wake_after(&plan, job->spec.begin_at_us - now_us);
         if (t->waits_for != NULL)
             wake_after(&plan, t->waits_for->wake_after_us);

@@ -56,6 +56,43 @@ is_past_deadline(const struct job *job, int64_t now_us)
 }
 
 static bool
+has_begun(const struct job_pod_counts *t)
+{
+    return t->placed > 0 || t->running > 0 || t->silent > 0 || t->ending > 0;
+}
+
+int64_t
+job_latest_start_us(const struct job *job, const struct job_pod_counts *t)
+{
+    const struct pod_spec *spec = job->spec.template_.spec;
+    const int64_t *limit = spec != NULL ? spec->active_deadline_seconds : NULL;
+
+    if (job->spec.deadline_us == 0 || limit == NULL || has_begun(t))
+        return job->spec.deadline_us;
+    return job->spec.deadline_us - *limit * 1000000;
+}
+
+/* Its user's deadline, which Slurm has, too: it has come, or nothing that is
+ * started now can end before.
+ */
+static struct job_verdict
+judge_deadline(const struct job *job,
+               const struct job_pod_counts *t,
+               int64_t now_us)
+{
+    int64_t latest_us = job_latest_start_us(job, t);
+
+    if (latest_us == 0 || now_us < latest_us
+        || (now_us == latest_us && now_us < job->spec.deadline_us))
+        return (struct job_verdict){0};
+    return (struct job_verdict){
+        JOB_FAILED,
+        "DeadlineExceeded",
+        now_us >= job->spec.deadline_us ? JOB_AT_DEADLINE : JOB_BEFORE_DEADLINE,
+    };
+}
+
+static bool
 is_complete(const struct job *job, const struct job_pod_counts *t)
 {
     if (t->array != NULL)
@@ -258,6 +295,8 @@ job_judge(const struct job *job,
     cancel = judge_cancel(job, arena);
     if (cancel.outcome == JOB_GOES_ON) {
         verdict = judge_failures(job, t, now_us);
+        if (verdict.outcome == JOB_GOES_ON)
+            verdict = judge_deadline(job, t, now_us);
         if (verdict.outcome == JOB_GOES_ON)
             verdict = judge_indexes(job, t, arena);
         if (verdict.outcome == JOB_GOES_ON)

@@ -32,6 +32,12 @@ struct job_verdict job_judge(const struct job *job,
                              int64_t now_us,
                              struct arena *arena);
 
+/* The latest time at which the Job can go on, by spec.deadline: before that,
+ * less the time limit while nothing has started. 0: it has no deadline.
+ */
+int64_t job_latest_start_us(const struct job *job,
+                            const struct job_pod_counts *counts);
+
 /* How many of the Job's pods must succeed, and how many may run. */
 bool job_is_indexed(const struct job *job);
 bool job_is_work_queue(const struct job *job);

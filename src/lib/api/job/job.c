@@ -280,6 +280,9 @@ static const struct field job_spec_fields[] = {
         HELP("NAME=value entries, each ended by a NUL; kept by its digest.")),
     TIME("beginTime", job_spec, begin_at_us, KEPT | KILN,
         HELP("No pods are made before.")),
+    TIME("deadline", job_spec, deadline_us, KEPT | KILN,
+        HELP("It has ended by then, and is not started when its time limit "
+             "does not fit before; the start of 1970: none.")),
     BOOL("requeue", job_spec, requeue, KILN,
         HELP("Start again when the node of a pod is lost.")),
     OBJECT("array", job_spec, array, job_array, OPTIONAL | KILN,

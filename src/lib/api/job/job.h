@@ -2,7 +2,7 @@
 /* job.h - work to be done by pods of one template
  *
  * Kiln's additions: status.id (the integer that users type), spec.script and
- * spec.environment (content-addressed blobs), spec.beginTime, spec.requeue,
+ * spec.environment (content-addressed blobs), spec.beginTime, spec.deadline, spec.requeue,
  * spec.array, spec.dependencies, status.array, dependencies, attempts, excused,
  * requeued, exitCode, lastRun, state, cancelledBy and cause.
  *
@@ -106,6 +106,7 @@ struct job_spec {
     const struct job_blob *script;
     const struct job_blob *environment; /* NAME=value, each ended by a NUL */
     int64_t begin_at_us;                /* 0: at once */
+    int64_t deadline_us;                /* it has ended by then; 0: none */
     bool requeue;                       /* start again when its node is lost */
     const struct job_array *array;      /* NULL: it is none */
     const struct job_dependencies *dependencies; /* or NULL */
@@ -182,6 +183,10 @@ struct job {
 
 extern const struct record job_record;
 extern const struct record job_spec_record;
+
+/* The words of the condition of a Job that has ended by its deadline. */
+#define JOB_AT_DEADLINE     "Job has reached its deadline"
+#define JOB_BEFORE_DEADLINE "Job cannot end before its deadline any more"
 
 /* spec.managedBy of the jobs that are the job controller's, if it is set. */
 #define MANAGED_BY_KILN "kubernetes.io/job-controller"

@@ -404,6 +404,15 @@ tell_failure(const struct job_reason_facts *f,
             words->text[0] = 'c';
         return JOB_REASON_CANCELLED;
     }
+    if (is(failed->message, JOB_AT_DEADLINE)
+        || is(failed->message, JOB_BEFORE_DEADLINE)) {
+        strbuf_add_text(words,
+                        is(failed->message, JOB_AT_DEADLINE)
+                            ? "not done by its deadline"
+                            : "its time limit no longer fits before its "
+                              "deadline");
+        return JOB_REASON_DEADLINE;
+    }
     if (is(failed->reason, "DeadlineExceeded")) {
         strbuf_add_text(words, "not done within ");
         if (f->job->spec.active_deadline_seconds != NULL)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
@@ -44,6 +45,8 @@ START_TEST(a_moment_is_read_as_slurm_reads_it)
         {"16:00", "2026-11-20T16:00:00Z"},
         {"16:00:05", "2026-11-20T16:00:05Z"},
         {"4:30pm", "2026-11-20T16:30:00Z"},
+        {"4:30 pm", "2026-11-20T16:30:00Z"},
+        {"4:30 PM tomorrow", "2026-11-21T16:30:00Z"},
         {"12:00am", "2026-11-21T00:00:00Z"},
         {"teatime", "2026-11-20T16:00:00Z"},
         {"2026-12-24", "2026-12-24T00:00:00Z"},
@@ -119,8 +122,35 @@ START_TEST(what_is_no_moment_is_refused)
 }
 END_TEST
 
+/* On 2027-03-28 clocks in Berlin go from 02:00 to 03:00. */
+START_TEST(a_time_that_clocks_leave_out_is_refused)
+{
+    struct error err = {0};
+    int64_t us = 0;
+
+    setenv("TZ", "Europe/Berlin", 1);
+    tzset();
+    ck_assert_int_eq(
+        begin_time_parse("2027-03-28T02:30", NOW * 1000000, &us, &err),
+        -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "there is no 02:30 on that day"));
+    ck_assert_int_eq(
+        begin_time_parse("2027-03-28T03:30", NOW * 1000000, &us, &err),
+        0);
+    ck_assert_int_eq(begin_time_parse("2027-02-29", NOW * 1000000, &us, &err),
+                     -EINVAL);
+    ck_assert_int_eq(begin_time_parse("2028-02-29", NOW * 1000000, &us, &err),
+                     0);
+    /* The next one is the day after. */
+    ck_assert_int_eq(
+        begin_time_parse("02:30", INT64_C(1806192000) * 1000000, &us, &err),
+        0);
+}
+END_TEST
+
 SUITE("begin_time",
       a_moment_is_read_as_slurm_reads_it,
       a_time_of_day_that_has_passed_is_tomorrows,
       a_day_of_the_year_that_has_passed_is_next_years,
-      what_is_no_moment_is_refused)
+      what_is_no_moment_is_refused,
+      a_time_that_clocks_leave_out_is_refused)

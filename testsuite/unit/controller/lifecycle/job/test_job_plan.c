@@ -961,6 +961,54 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 }
 END_TEST
 
+#define DEADLINE "\"deadline\":\"2023-11-14T22:23:20Z\"" /* NOW + 600 s */
+/* Its pods have 200 s. */
+static void
+given_limited_job(const char *spec)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+        "\"name\":\"j\",\"namespace\":\"default\",\"uid\":\"u\"},\"spec\":"
+        "{%s,\"completions\":1,\"template\":{\"spec\":{"
+        "\"activeDeadlineSeconds\":200,\"containers\":[{\"name\":\"main\"}]}}}}",
+        spec);
+
+    arena = arena_new(0);
+    job = parse(&job_kind, text);
+    counts = job_pod_counts_new(job_of(job));
+}
+
+START_TEST(a_job_ends_when_its_limit_no_longer_fits_before_its_deadline)
+{
+    given_limited_job(DEADLINE);
+
+    struct job_plan before = plan_at(NOW + 399 * INT64_C(1000000));
+    struct job_plan after = plan_at(NOW + 400 * INT64_C(1000000) + 1);
+
+    ck_assert_uint_eq(before.n_create, 1);
+    ck_assert_uint_eq(after.n_create, 0);
+    ck_assert(has_condition(after.status, "Failed"));
+    ck_assert_str_eq(json_get_text(after.status, "state"), "Deadline");
+    done();
+}
+END_TEST
+
+START_TEST(a_job_that_runs_goes_on_until_its_deadline)
+{
+    given_job("", DEADLINE, "\"attempts\":1");
+    given_pod("j-0", "\"phase\":\"Running\"");
+
+    struct job_plan before = plan_at(NOW + 599 * INT64_C(1000000));
+    struct job_plan after = plan_at(NOW + 600 * INT64_C(1000000));
+
+    ck_assert(!before.delete_active);
+    ck_assert_int_eq(before.wake_after_us, 1000001);
+    ck_assert(after.delete_active);
+    ck_assert(has_condition(after.status, "FailureTarget"));
+    done();
+}
+END_TEST
+
 /* Its first status is written when its pod has failed, and it waits for the
  * next one: the deadline counts all the same.
  */
@@ -1302,6 +1350,8 @@ SUITE("job_plan",
       a_pod_that_was_too_many_has_not_failed,
       a_success_ends_the_row_of_failures,
       a_job_past_its_deadline_fails_and_ends_its_pods,
+      a_job_ends_when_its_limit_no_longer_fits_before_its_deadline,
+      a_job_that_runs_goes_on_until_its_deadline,
       a_new_job_is_pending_by_the_first_write_that_is_made_anyway,
       the_pod_that_is_furthest_says_what_the_job_does,
       one_that_ran_and_waits_again_is_requeued,
