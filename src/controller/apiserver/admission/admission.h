@@ -100,11 +100,9 @@ admission_rule_fn delete_grace_admit;
 admission_rule_fn pids_admit;
 admission_rule_fn default_memory_admit;
 
-/* admission_deadline.c */
-admission_rule_fn deadline_admit;
-
 /* admission_eligible.c */
 admission_rule_fn eligible_time_admit;
+admission_rule_fn deadline_admit;
 
 /* admission_job.c */
 admission_rule_fn job_name_admit;
