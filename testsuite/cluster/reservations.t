@@ -135,4 +135,43 @@ ok "which is drained then" wait_for 20 is_in Drained
 root delete reservation "$drain" >/dev/null
 ok "without it the node comes back" wait_for 20 not_in
 cluster_jobs_gone
+
+# A controller that is killed during one, and one that goes meanwhile
+
+root drain --for 1h n1 >"$cluster/out" 2>&1
+drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
+wait_for 20 is_in Drained
+signal controller KILL
+await_end controller
+cluster_controller --socket "$cluster/socket"
+is_back() { root get nodes n1 >/dev/null 2>&1; }
+wait_for 20 is_back
+ok "a controller that was killed knows it" state "$drain" Active
+is "and its node is drained" "$(root get node n1 \
+    -o 'jsonpath={.spec.unschedulable}')" true
+root delete reservation "$drain" >/dev/null
+ok "it comes back all the same" wait_for 20 not_in
+root cordon n1 >/dev/null
+root drain --for 2s n1 >"$cluster/out" 2>&1
+drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
+ok "it ends" wait_for 20 state "$drain" Ended
+ok "what an administrator cordoned stays so" is_in Drained
+root uncordon n1 >/dev/null
+
+# A number of nodes, one of which fails
+
+root reserve some --count 1 --duration 1h --users kilntest1 >/dev/null
+ok "a number of nodes is chosen" wait_for 10 state some Active
+has() { [ "$(root get reservation some -o 'jsonpath={.status.nodes[0]}')" = "$1" ]; }
+was=$(root get reservation some -o 'jsonpath={.status.nodes[0]}')
+other=n1
+[ "$was" = n2 ] || other=n2
+root reserve named --nodes "$was" --duration 1h --users kilntest1 --overlap >/dev/null
+wait_for 10 state named Active
+stop "$was"
+root delete node "$was" >/dev/null
+ok "another is taken for one that goes" wait_for 20 has "$other"
+ok "by name, that is told" wait_for 20 says named "node $was is gone"
+a=$(s1 --reservation some -t 5:00 -c 1 long.sh | id)
+ok "a job of it runs there" wait_for 20 runs "$a" "$other"
 finish

@@ -15,17 +15,18 @@
 /* Windows of one that are looked ahead for. */
 #define WINDOWS_AHEAD 8u
 
-/* Owns the withheld entry of one node. */
+/* A node by its name; owns its withheld entry. */
 struct withheld_node {
-    const struct reserved_nodes *of;
-    struct node_view *node;
+    struct reserved_nodes *of;
+    struct node_view *node; /* NULL: it is not there */
 };
 
 struct reserved_nodes {
     const struct object *object;
-    struct withheld_node **items;
-    unsigned count, capacity;
-    bool is_active, has_ended; /* as was told last */
+    struct map *nodes;           /* struct withheld_node, by name */
+    bool is_active, has_ended;   /* as was told last */
+    struct reserved_window next; /* the first that ends after: */
+    int64_t next_after_us;       /* INT64_MAX: not known */
 };
 
 struct node_reservations {
@@ -51,29 +52,40 @@ spec_of(const struct reserved_nodes *r)
     return node_reservation_of(r->object);
 }
 
-/* ---- Entries ---- */
-
+/* The first window that ends after that time; it stays the first until it
+ * ends.
+ */
 static bool
-has_node(const struct reserved_nodes *r, const struct node_view *node)
+find_window(struct reserved_nodes *r,
+            int64_t at_us,
+            struct reserved_window *ret)
 {
-    for (unsigned i = 0; i < r->count; i++)
-        if (r->items[i]->node == node)
-            return true;
-    return false;
+    if (at_us < r->next_after_us || at_us >= r->next.until_us) {
+        r->next_after_us = INT64_MAX;
+        if (!node_reservation_window(spec_of(r), at_us, &r->next))
+            return false;
+        r->next_after_us = at_us;
+    }
+    *ret = r->next;
+    return true;
 }
 
-static void
-withhold(struct reserved_nodes *r, struct node_view *node)
+static bool
+meets(struct reserved_nodes *r, int64_t from_us, int64_t until_us)
 {
-    struct withheld_node *w;
+    struct reserved_window window;
 
-    if (node == NULL)
+    return find_window(r, from_us, &window) && window.from_us < until_us;
+}
+
+/* ---- Entries ---- */
+
+static void
+withhold(struct withheld_node *w, struct node_view *node)
+{
+    if (node == NULL || w->node != NULL)
         return;
-    w = xnew(struct withheld_node);
-    w->of = r;
     w->node = node;
-    xgrow(r->items, r->count, r->capacity);
-    r->items[r->count++] = w;
     ledger_reserve(&node->ledger,
                    &(struct ledger_entry){
                        .owner = w,
@@ -84,20 +96,24 @@ withhold(struct reserved_nodes *r, struct node_view *node)
 }
 
 static void
-release(struct reserved_nodes *r, unsigned at)
+release(struct withheld_node *w)
 {
-    struct withheld_node *w = r->items[at];
-
-    ledger_unreserve(&w->node->ledger, w);
-    r->items[at] = r->items[--r->count];
-    free(w);
+    if (w->node != NULL)
+        ledger_unreserve(&w->node->ledger, w);
+    w->node = NULL;
 }
 
 static void
 release_all(struct reserved_nodes *r)
 {
-    while (r->count > 0)
-        release(r, r->count - 1);
+    size_t at = 0;
+    void *w;
+
+    while (map_next(r->nodes, &at, NULL, &w)) {
+        release(w);
+        free(w);
+    }
+    map_clear(r->nodes);
 }
 
 static void
@@ -106,7 +122,7 @@ reserved_nodes_free(struct reserved_nodes *r)
     if (r == NULL)
         return;
     release_all(r);
-    free(r->items);
+    map_free(r->nodes);
     object_unref(r->object);
     free(r);
 }
@@ -146,35 +162,33 @@ node_reservations_set(struct node_reservations *all,
 
     if (r == NULL) {
         r = xnew(struct reserved_nodes);
+        r->nodes = map_new();
         map_put(all->by_name, name, r);
     }
     release_all(r);
     object_ref(reservation);
     object_unref(r->object);
     r->object = reservation;
+    r->next_after_us = INT64_MAX;
     if (has_ended(spec))
         return;
     count = node_reservation_nodes(spec, &names);
-    for (unsigned i = 0; i < count; i++)
-        withhold(r, all->find(all->context, names[i]));
+    for (unsigned i = 0; i < count; i++) {
+        struct withheld_node *w = map_find(r->nodes, names[i]);
+
+        if (w == NULL) {
+            w = xnew(struct withheld_node);
+            w->of = r;
+            map_put(r->nodes, names[i], w);
+        }
+        withhold(w, all->find(all->context, names[i]));
+    }
 }
 
 void
 node_reservations_remove(struct node_reservations *all, const char *name)
 {
     reserved_nodes_free(map_remove(all->by_name, name));
-}
-
-static bool
-names_node(const struct node_reservation *spec, const char *name)
-{
-    const char *const *names;
-    unsigned count = node_reservation_nodes(spec, &names);
-
-    for (unsigned i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
 }
 
 void
@@ -185,11 +199,11 @@ node_reservations_node_comes(struct node_reservations *all,
     void *value;
 
     while (node != NULL && map_next(all->by_name, &at, NULL, &value)) {
-        struct reserved_nodes *r = value;
+        const struct reserved_nodes *r = value;
+        struct withheld_node *w = map_find(r->nodes, node->name);
 
-        if (!has_ended(spec_of(r)) && names_node(spec_of(r), node->name)
-            && !has_node(r, node))
-            withhold(r, node);
+        if (w != NULL)
+            withhold(w, node);
     }
 }
 
@@ -200,12 +214,12 @@ node_reservations_node_leaves(struct node_reservations *all,
     size_t at = 0;
     void *value;
 
-    while (map_next(all->by_name, &at, NULL, &value)) {
-        struct reserved_nodes *r = value;
+    while (node != NULL && map_next(all->by_name, &at, NULL, &value)) {
+        const struct reserved_nodes *r = value;
+        struct withheld_node *w = map_find(r->nodes, node->name);
 
-        for (unsigned i = r->count; i-- > 0;)
-            if (r->items[i]->node == node)
-                release(r, i);
+        if (w != NULL)
+            release(w);
     }
 }
 
@@ -222,7 +236,7 @@ node_reservations_turn(struct node_reservations *all,
     while (map_next(all->by_name, &at, NULL, &value)) {
         struct reserved_nodes *r = value;
         struct reserved_window window;
-        bool is_there = node_reservation_window(spec_of(r), now_us, &window);
+        bool is_there = find_window(r, now_us, &window);
         bool is_active = is_there && window.from_us <= now_us;
 
         if (is_active == r->is_active && is_there != r->has_ended)
@@ -260,7 +274,7 @@ node_reservations_name(const struct pod_view *pod)
 }
 
 /* The one that the pod names, among those that have the node. */
-static const struct node_reservation *
+static struct reserved_nodes *
 find_own(const struct node_view *node, const struct pod_view *pod)
 {
     const char *name = node_reservations_name(pod);
@@ -271,7 +285,7 @@ find_own(const struct node_view *node, const struct pod_view *pod)
 
         if (e->state == LEDGER_WITHHELD
             && strcmp(w->of->object->meta->name, name) == 0)
-            return spec_of(w->of);
+            return w->of;
     }
     return NULL;
 }
@@ -280,17 +294,17 @@ find_own(const struct node_view *node, const struct pod_view *pod)
  * alone.
  */
 static bool
-shares(const struct node_reservation *own,
-       const struct node_reservation *other,
+shares(struct reserved_nodes *own,
+       struct reserved_nodes *other,
        int64_t from_us)
 {
     struct reserved_window window;
 
     return own != NULL
            && (own == other
-               || (!other->spec.is_maintenance
-                   && node_reservation_window(own, from_us, &window)
-                   && node_reservation_meets(other,
+               || (!spec_of(other)->spec.is_maintenance
+                   && find_window(own, from_us, &window)
+                   && node_reservation_meets(spec_of(other),
                                              window.from_us,
                                              window.until_us)));
 }
@@ -301,20 +315,19 @@ node_reservations_admit(const struct node_view *node,
                         int64_t from_us,
                         int64_t until_us)
 {
-    const struct node_reservation *own = find_own(node, pod);
+    struct reserved_nodes *own = find_own(node, pod);
     struct reserved_window window;
 
     if (node_reservations_name(pod) != NULL
-        && (own == NULL || !node_reservation_window(own, from_us, &window)
+        && (own == NULL || !find_window(own, from_us, &window)
             || window.from_us > from_us))
         return false;
     for (uint32_t i = 0; i < node->ledger.n_future; i++) {
         const struct ledger_entry *e = &node->ledger.future[i];
         const struct withheld_node *w = e->owner;
 
-        if (e->state == LEDGER_WITHHELD
-            && node_reservation_meets(spec_of(w->of), from_us, until_us)
-            && !shares(own, spec_of(w->of), from_us))
+        if (e->state == LEDGER_WITHHELD && meets(w->of, from_us, until_us)
+            && !shares(own, w->of, from_us))
             return false;
     }
     return true;
@@ -331,13 +344,15 @@ node_reservations_visit(const struct node_reservations *all,
     void *value;
 
     while (map_next(all->by_name, &at, NULL, &value)) {
-        const struct reserved_nodes *r = value;
+        struct reserved_nodes *r = value;
+        size_t node_at = 0;
+        void *w;
 
-        if (r->count == 0
-            || !node_reservation_meets(spec_of(r), from_us, until_us))
+        if (map_count(r->nodes) == 0 || !meets(r, from_us, until_us))
             continue;
-        for (unsigned i = 0; i < r->count; i++)
-            visit(r->items[i]->node, context);
+        while (map_next(r->nodes, &node_at, NULL, &w))
+            if (((const struct withheld_node *)w)->node != NULL)
+                visit(((const struct withheld_node *)w)->node, context);
     }
 }
 
@@ -357,7 +372,8 @@ node_reservations_visit_turns(const struct node_reservations *all,
         bool is_own = own != NULL && strcmp(r->object->meta->name, own) == 0;
         struct reserved_window window = {.until_us = now_us};
 
-        for (unsigned i = 0; r->count > 0 && i < WINDOWS_AHEAD; i++) {
+        for (unsigned i = 0; map_count(r->nodes) > 0 && i < WINDOWS_AHEAD;
+             i++) {
             if (!node_reservation_window(spec_of(r), window.until_us, &window))
                 break;
             if (is_own && window.from_us > now_us)

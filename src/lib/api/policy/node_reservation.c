@@ -19,6 +19,7 @@
 #define SECOND_US    INT64_C(1000000)
 #define DAY_S        INT64_C(86400)
 #define YEAR_S       (366 * DAY_S)
+#define LONGEST_S    (100 * YEAR_S)
 #define REASON_MAX   200u
 #define MOST_NAMES   10000u
 #define MOST_WINDOWS 1500u
@@ -137,7 +138,8 @@ duration_of(const struct node_reservation *r)
 
     if (r->spec.end_us > 0)
         return r->spec.end_us - r->spec.start_us;
-    return seconds > 0 ? seconds * SECOND_US : INT64_MAX;
+    return seconds > 0 && seconds <= LONGEST_S ? seconds * SECOND_US
+                                               : INT64_MAX;
 }
 
 static int64_t
@@ -339,7 +341,7 @@ check_duration(struct causes *c, const struct json *spec)
                    "must not be there beside duration");
         return -1;
     }
-    if (seconds < 0 || seconds > 100 * YEAR_S) {
+    if (seconds < 0 || seconds > LONGEST_S) {
         causes_add(c,
                    CAUSE_INVALID,
                    "duration",
