@@ -49,8 +49,10 @@ struct pod_run {
     int64_t poll_ms;
     struct live_record *live;
     struct deadline deadline;
-    bool is_limit_changed; /* since its shepherd was started */
-    int64_t began_us;      /* monotonic; its deadline's start without freezes */
+    bool is_preemption_warned; /* by its user's signal, */
+    int64_t delete_grace_us;   /* and so long the grace is from then on */
+    bool is_limit_changed;     /* since its shepherd was started */
+    int64_t began_us; /* monotonic; its deadline's start without freezes */
     struct timer *freeze_timer;
     int64_t freeze_look_ms;
     int64_t told_frozen_at_us, told_frozen_us; /* the API, or is being told */

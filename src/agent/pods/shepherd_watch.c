@@ -3,6 +3,7 @@
  * its deletion
  */
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "lib/loop/timer.h"
 
 #define DEFAULT_GRACE_S 30
+#define LAST_GRACE_US   5000000
 #define LOOK_FIRST_MS   10
 #define LOOK_MORE_MS    5 /* for each other that is launched */
 #define LOOK_MOST_MS    250
@@ -92,6 +94,55 @@ grace_us(const struct object *pod)
     return (s != NULL ? *s : DEFAULT_GRACE_S) * 1000000;
 }
 
+/* It is to make room for another, which its user wants to be warned of. */
+static bool
+is_warned_of_preemption(const struct pod_run *s)
+{
+    const struct pod *pod = pod_of(s->pod);
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    return c != NULL && c->reason != NULL
+           && strcmp(c->reason, "PreemptionByScheduler") == 0
+           && pod->spec.execution != NULL
+           && pod->spec.execution->signal != NULL;
+}
+
+/* The grace begins with the signal that its user asked for, and ends as it does
+ * without, shortly before it is over.
+ */
+static void
+warn_of_preemption(struct pod_run *s)
+{
+    const struct execution *e = pod_of(s->pod)->spec.execution;
+    struct deadline *d = &s->deadline;
+    int64_t last_us = d->delete_grace_us / 2;
+
+    if (s->is_preemption_warned || s->phase != POD_RUN_RUNNING || s->pidfd < 0
+        || d->is_frozen || d->terminated || d->delete_grace_us <= 0
+        || !is_warned_of_preemption(s))
+        return;
+    s->is_preemption_warned = true;
+    if (last_us > LAST_GRACE_US)
+        last_us = LAST_GRACE_US;
+    d->delete_us += d->delete_grace_us - last_us;
+    d->delete_grace_us = last_us;
+    launch_signal(s->pidfd,
+                  e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
+                  pod_host_parse_signal(e->signal->name),
+                  NULL);
+}
+
+/* Somebody else has less patience. */
+static void
+end_sooner(struct pod_run *s, int64_t grace_us)
+{
+    if (grace_us >= s->delete_grace_us)
+        return;
+    s->delete_grace_us = grace_us;
+    s->deadline.delete_us = clock_monotonic_us(s->s.agent->clock);
+    s->deadline.delete_grace_us = grace_us;
+}
+
 void
 shepherd_watch_note_deletion(struct pod_run *s)
 {
@@ -104,10 +155,16 @@ shepherd_watch_note_deletion(struct pod_run *s)
         return;
     if (s->forgotten || s->given_up)
         grace = 0;
+    if (s->is_preemption_warned) {
+        end_sooner(s, grace);
+        return;
+    }
     if (s->deadline.delete_us == DEADLINE_NEVER)
         s->deadline.delete_us = clock_monotonic_us(s->s.agent->clock);
     if (grace < s->deadline.delete_grace_us)
         s->deadline.delete_grace_us = grace;
+    s->delete_grace_us = s->deadline.delete_grace_us;
+    warn_of_preemption(s);
 }
 
 static int64_t

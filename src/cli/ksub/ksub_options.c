@@ -658,7 +658,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = set_priority},
     {.name = "requeue",
-     .help = "start the job again when its node is lost",
+     .help = "start the job again when its node is lost, or it was "
+             "preempted",
      .type = OPTION_FLAG,
      PLACE(requeue)},
     {.name = "reservation",

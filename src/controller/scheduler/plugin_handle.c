@@ -24,9 +24,12 @@
 #include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
+#include "lib/api/node/node.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/status.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -326,6 +329,21 @@ handle_visit(void *owner,
     }
 }
 
+static const struct partition *
+find_partition(struct scheduler *s,
+               const struct pod_view *pod,
+               const char *node_name)
+{
+    const struct node_view *node = cache_find_node(s->cache, node_name);
+
+    return node != NULL && node->node != NULL
+               ? partition_find_of_node(pod_spec_partition(&pod->pod->spec),
+                                        &node->node->meta.labels,
+                                        handle_find,
+                                        s)
+               : NULL;
+}
+
 /* One that only waits to be permitted is sent back at once. */
 static void
 handle_evict(void *owner,
@@ -343,7 +361,11 @@ handle_evict(void *owner,
                              assignment_waits_for(a),
                              string_ids_add(s->reasons, "preempted"));
     else if (!pod_view_is_terminating(victim))
-        evictions_add(s->evictions, victim, preemptor, node_name);
+        evictions_add(s->evictions,
+                      victim,
+                      preemptor,
+                      node_name,
+                      find_partition(s, victim, node_name));
 }
 
 static bool

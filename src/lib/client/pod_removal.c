@@ -20,6 +20,7 @@ struct pod_removal {
     char *namespace;
     char *name;
     char *uid; /* or NULL */
+    int64_t grace_s;
 };
 
 static void
@@ -80,6 +81,8 @@ delete_pod(struct pod_removal *removal)
 
     json_set_string(arena, body, "apiVersion", "v1");
     json_set_string(arena, body, "kind", "DeleteOptions");
+    if (removal->grace_s > 0)
+        json_set_int(arena, body, "gracePeriodSeconds", removal->grace_s);
     if (removal->uid != NULL)
         json_set_string(arena,
                         json_make_object(arena, body, "preconditions"),
@@ -128,6 +131,8 @@ tell_pod(struct pod_removal *removal,
         cause = json_make_object(arena, status, "cause");
         json_set_string(arena, cause, "code", order->cause->code);
         json_set_string(arena, cause, "message", order->cause->message);
+        if (order->cause->is_final)
+            json_set_bool(arena, cause, "final", true);
     }
     call(removal,
          arena,
@@ -154,6 +159,7 @@ pod_removal_begin(struct client *client,
     removal->namespace = xstrdup(order->namespace);
     removal->name = xstrdup(order->name);
     removal->uid = order->uid != NULL ? xstrdup(order->uid) : NULL;
+    removal->grace_s = order->grace_s;
     tell_pod(removal, clock, order);
     return removal;
 }

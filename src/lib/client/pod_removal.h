@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/base/macro.h"
 #include "lib/client/client.h"
 
@@ -24,6 +26,7 @@ struct pod_removal_order {
     const char *reason;  /* of the condition: "PreemptionByScheduler" */
     const char *message; /* of the condition, for people */
     const struct pod_cause *cause; /* Kiln's own words for its owner; or NULL */
+    int64_t grace_s;               /* 0: the pod's own */
 };
 
 /* `done` runs once, later, with the answer that ended it; the removal is gone

@@ -101,7 +101,8 @@ is_excused(const struct job *job, const struct pod *pod)
            || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS)
                   != NULL
            || (job->spec.requeue && lost != NULL
-               && strcmp(lost->status, "True") == 0);
+               && strcmp(lost->status, "True") == 0
+               && !pod_is_ended_by_preemption(pod));
 }
 
 /* A pod that somebody else than the job controller removes: had the controller

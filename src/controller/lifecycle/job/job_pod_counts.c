@@ -7,6 +7,7 @@
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/failure_policy.h"
 #include "controller/lifecycle/job/job_pod.h"
+#include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
@@ -325,7 +326,8 @@ is_excused(const struct job *job,
         || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job)))
         return true;
     return ruling.rule < 0
-           && ((job->spec.requeue && is_condition(pod, "DisruptionTarget"))
+           && ((job->spec.requeue && is_condition(pod, "DisruptionTarget")
+                && !pod_is_ended_by_preemption(pod))
                || pod_was_not_started(pod));
 }
 
@@ -501,6 +503,11 @@ note_failure(struct job_pod_counts *t,
         t->failed++;
     note_cause(t, pod, end);
     note_ruling(t, job, pod, ruling);
+    if (pod_is_ended_by_preemption(pod) && !job_is_array(job)
+        && job_completions(job) <= 1 && t->fail_message == NULL)
+        t->fail_message = xstrdup(pod->status.cause->message != NULL
+                                      ? pod->status.cause->message
+                                      : "preempted");
     note_index_failure(t, job, pod, index, ruling.action, end);
     note_backoff(t, end);
 }

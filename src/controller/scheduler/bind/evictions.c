@@ -9,6 +9,7 @@
 #include "lib/api/job/job_reason.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -137,7 +138,8 @@ void
 evictions_add(struct evictions *e,
               struct pod_view *victim,
               struct pod_view *preemptor,
-              const char *node_name)
+              const char *node_name,
+              const struct partition *partition)
 {
     char key[OBJECT_KEY_SIZE];
     CLEANUP_FREE char *message = NULL, *why = NULL, *words = NULL;
@@ -173,7 +175,13 @@ evictions_add(struct evictions *e,
             .message = why,
             .cause = &(
                 struct pod_cause){.code = job_reason_name(JOB_REASON_PREEMPTED),
-                                  .message = words},
+                                  .message = words,
+                                  .is_final = partition != NULL
+                                              && partition_preemption(partition)
+                                                     == PREEMPTION_CANCELS},
+            .grace_s = partition != NULL
+                           ? partition_time_s(partition->spec.grace_time)
+                           : 0,
         },
         removed,
         v);

@@ -17,6 +17,7 @@
 struct client;
 struct clock;
 struct evictions;
+struct partition;
 struct pod_view;
 
 struct evictions_settings {
@@ -38,11 +39,14 @@ struct evictions *evictions_new(const struct evictions_settings *settings)
     OWNED_BY(evictions_free);
 DEFINE_CLEANUP(struct evictions, evictions_free)
 
-/* One that is under way already is left alone. */
+/* One that is under way already is left alone. By the terms of the victim's
+ * partition, which may be NULL.
+ */
 void evictions_add(struct evictions *e,
                    struct pod_view *victim,
                    struct pod_view *preemptor,
-                   const char *node_name);
+                   const char *node_name,
+                   const struct partition *partition);
 
 /* Some of the pod's victims have not been told yet: until then they look as if
  * they stayed.

@@ -6,6 +6,9 @@
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/proposal.h"
 #include "controller/scheduler/plugins/disruption_budget.h"
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 
 /* A node and a cycle to try things on. Between begin and end the journal is
@@ -87,15 +90,42 @@ has_potential(const struct cycle *c, const struct node_view *node)
     return node->lowest_priority < c->pod->priority;
 }
 
+/* Kiln's own: a partition may keep its pods from it. */
+static bool
+is_protected(const struct profile *p,
+             const struct node_view *node,
+             const struct pod_view *pod)
+{
+    const struct partition *of;
+
+    if (p->handle->find == NULL)
+        return false;
+    of = partition_find_of_node(pod_spec_partition(&pod->pod->spec),
+                                &node->node->meta.labels,
+                                p->handle->find,
+                                p->handle->owner);
+    return of != NULL && partition_preemption(of) == PREEMPTION_IS_OFF;
+}
+
+static bool
+may_be_victim(const struct profile *p,
+              const struct cycle *c,
+              const struct node_view *node,
+              const struct pod_view *pod)
+{
+    return pod->priority < c->pod->priority && !is_protected(p, node, pod);
+}
+
 static unsigned
-find_potential(const struct cycle *c,
+find_potential(const struct profile *p,
+               const struct cycle *c,
                const struct node_view *node,
                struct pod_view **pods)
 {
     unsigned count = 0;
 
     for (uint32_t i = 0; i < node->pods.count; i++)
-        if (node->pods.items[i]->priority < c->pod->priority)
+        if (may_be_victim(p, c, node, node->pods.items[i]))
             pods[count++] = node->pods.items[i];
     return count;
 }
@@ -185,7 +215,13 @@ victims_find(const struct profile *p,
             .reason = nobody,
         };
     pods = xnew_array(struct pod_view *, node->pods.count + 1);
-    count = find_potential(c, node, pods);
+    count = find_potential(p, c, node, pods);
+    if (count == 0)
+        return (struct answer){
+            .verdict = VERDICT_NEVER,
+            .plugin = PLUGIN_NONE,
+            .reason = nobody,
+        };
     trial_begin(&t, p, c, node);
     answer = find_on(&t, pods, count, budgets, &v);
     trial_end(&t);
@@ -228,7 +264,7 @@ victims_choose(const struct profile *p,
     for (unsigned i = 0; i < proposal->count && is_good; i++) {
         struct pod_view *pod = find_same(node, proposal->pods[i]);
 
-        is_good = pod != NULL && pod->priority < c->pod->priority;
+        is_good = pod != NULL && may_be_victim(p, c, node, pod);
         v.pods[v.count++] = pod;
     }
     if (is_good) {

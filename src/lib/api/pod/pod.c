@@ -100,6 +100,15 @@ pod_find_condition(const struct pod *pod, const char *type)
 }
 
 bool
+pod_is_ended_by_preemption(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    return pod->status.cause != NULL && pod->status.cause->is_final && c != NULL
+           && strcmp(c->status, "True") == 0;
+}
+
+bool
 pod_is_frozen(const struct pod *pod)
 {
     const struct pod_condition *c = pod_find_condition(pod, CONDITION_FROZEN);

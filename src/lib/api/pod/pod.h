@@ -237,6 +237,7 @@ struct pod_cause {
     int64_t from_us;     /* when it may have what it waits for; 0: not known */
     bool is_assumed;     /* that: some of what runs has no time limit */
     const char *node;    /* reserved for it from then on; or NULL */
+    bool is_final;       /* it was preempted, and its Job ends with that */
 };
 
 struct pod_status {
@@ -303,6 +304,8 @@ bool pod_is_memory_bound(const struct pod *pod);
  * elsewhere repeats nothing.
  */
 bool pod_was_not_started(const struct pod *pod);
+/* Preempted where that is the end of its job. */
+bool pod_is_ended_by_preemption(const struct pod *pod);
 /* A pod that its agent has made stand still, with its memory and cores: of the
  * condition Frozen. Frozen_us: how long so far, that before now included.
  */

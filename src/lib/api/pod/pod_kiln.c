@@ -164,6 +164,9 @@ static const struct field pod_cause_fields[] = {
              "that is assumed.")),
     STRING("node", pod_cause, node, 0,
         HELP("The node that is reserved for it from then on.")),
+    BOOL("final", pod_cause, is_final, 0,
+        HELP("It was preempted on a partition that cancels such jobs: they "
+             "do not start anew.")),
 };
 RECORD(pod_cause, pod_cause, "hpc.kiln.v1.Cause",
        HELP("Why it waits, or why it was ended."));

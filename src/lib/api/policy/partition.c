@@ -16,7 +16,9 @@
 
 #define SECOND_US    INT64_C(1000000)
 #define REASON_MAX   200u
+#define NAME_SIZE    64u /* of a label's value */
 #define MOST_ALLOWED 256u
+#define MOST_GRACE_S 86400
 
 /* clang-format off */
 static const struct field partition_spec_fields[] = {
@@ -46,9 +48,13 @@ static const struct field partition_spec_fields[] = {
     INT("priorityTier", partition_spec, priority_tier, 0,
         HELP("Its place among partitions that share nodes: none yet.")),
     STRING("preemptionMode", partition_spec, preemption_mode, 0,
-        ONE_OF("Requeue"),
+        ONE_OF("Cancel", "Off", "Requeue"),
         HELP("What happens to its jobs when others of a higher priority need "
-             "their nodes.")),
+             "their nodes: Requeue, they start anew; Cancel, they end; Off, "
+             "they stay.")),
+    STRING("graceTime", partition_spec, grace_time, 0,
+        HELP("How long its jobs have to end when they are preempted: 2m; "
+             "without it, their own.")),
     STRING("exclusive", partition_spec, exclusive, 0,
         ONE_OF("Node"),
         HELP("Node: each pod has its node for itself.")),
@@ -104,6 +110,40 @@ bool
 partition_starts_jobs(const struct partition *p)
 {
     return !is(p->spec.state, "Down") && !is(p->spec.state, "Inactive");
+}
+
+enum partition_preemption
+partition_preemption(const struct partition *p)
+{
+    if (is(p->spec.preemption_mode, "Off"))
+        return PREEMPTION_IS_OFF;
+    return is(p->spec.preemption_mode, "Cancel") ? PREEMPTION_CANCELS
+                                                 : PREEMPTION_REQUEUES;
+}
+
+const struct partition *
+partition_find_of_node(const char *names,
+                       const struct string_map *labels,
+                       partition_find_fn *find,
+                       void *owner)
+{
+    char name[NAME_SIZE];
+    size_t n;
+
+    for (const char *at = names != NULL ? names : "";
+         (n = partition_next_name(&at)) > 0;
+         at += n) {
+        const struct object *object;
+
+        if (n >= sizeof(name))
+            continue;
+        memcpy(name, at, n);
+        name[n] = '\0';
+        object = find(owner, partition_kind.name, name);
+        if (object != NULL && partition_has_node(partition_of(object), labels))
+            return partition_of(object);
+    }
+    return NULL;
 }
 
 void
@@ -193,6 +233,13 @@ check_times(struct causes *c, const struct json *spec)
 
     check_time(c, spec, "defaultTime");
     check_time(c, spec, "maximumTime");
+    check_time(c, spec, "graceTime");
+    if (partition_time_s(check_text(spec, "graceTime")) > MOST_GRACE_S)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "graceTime",
+                   json_get(spec, "graceTime"),
+                   "must be at most a day");
     if (most > 0 && usual > most)
         causes_add(c,
                    CAUSE_INVALID,
@@ -265,13 +312,14 @@ check_later(struct causes *c, const struct json *spec)
     const char *mode = check_text(spec, "preemptionMode");
     const char *exclusive = check_text(spec, "exclusive");
 
-    if (*mode != '\0' && strcmp(mode, "Requeue") != 0)
+    if (*mode != '\0' && strcmp(mode, "Requeue") != 0
+        && strcmp(mode, "Off") != 0 && strcmp(mode, "Cancel") != 0)
         causes_add(c,
                    CAUSE_NOT_SUPPORTED,
                    "preemptionMode",
                    json_get(spec, "preemptionMode"),
-                   "supported values: \"Requeue\": a preempted job starts anew "
-                   "elsewhere; others come in a later release");
+                   "supported values: \"Cancel\", \"Off\", \"Requeue\"; that "
+                   "jobs are suspended for others comes in a later release");
     if (*exclusive != '\0' && strcmp(exclusive, "Node") != 0)
         causes_add(c,
                    CAUSE_NOT_SUPPORTED,

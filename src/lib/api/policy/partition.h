@@ -33,7 +33,8 @@ struct partition_spec {
     LIST_OF(const char *) allowed_groups;
     LIST_OF(const char *) allowed_accounts; /* namespaces */
     int64_t priority_tier;
-    const char *preemption_mode; /* Off, Requeue */
+    const char *preemption_mode; /* Off, Requeue, Cancel; "": Requeue */
+    const char *grace_time;      /* of what is preempted; "": its own */
     const char *exclusive;       /* "", Node */
     const char *state;           /* Up, Drain, Down, Inactive; "": Up */
     const char *reason;
@@ -56,6 +57,24 @@ enum partition_index {
 /* Whether it takes new jobs, and whether jobs that wait in it may start. */
 bool partition_takes_jobs(const struct partition *p);
 bool partition_starts_jobs(const struct partition *p);
+
+/* The fate of its pods when others of a higher priority need their room. */
+enum partition_preemption {
+    PREEMPTION_REQUEUES, /* they start anew, where their Job may */
+    PREEMPTION_IS_OFF,   /* they stay */
+    PREEMPTION_CANCELS,  /* their Job has ended with that */
+};
+enum partition_preemption partition_preemption(const struct partition *p);
+
+/* Of the names "a,b" the first with a node of these labels, or NULL. `find` has
+ * the object of a kind and name.
+ */
+typedef const struct object *
+partition_find_fn(void *owner, const char *kind, const char *name);
+const struct partition *partition_find_of_node(const char *names,
+                                               const struct string_map *labels,
+                                               partition_find_fn *find,
+                                               void *owner);
 
 /* "is down (new switch)", "is draining" */
 void partition_format_state(const struct partition *p, struct strbuf *out);
