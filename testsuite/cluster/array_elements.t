@@ -12,6 +12,7 @@
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
 need munged kiln-controller kiln-agent ksub kctl jq curl
+cluster_user kilntest2 || skip_all "only root can make users"
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
 cluster_controller --socket "$cluster/socket"
@@ -49,11 +50,32 @@ ok "an element's failure is its own" wait_for 60 job_is half .status.failed 20
 ok "and the array has failed at its end" wait_for 30 job_is half .status.state Failed
 ok "the others have succeeded" job_is half .status.succeeded 20
 
+elements() { # NAME QUERY FILTER
+    as kilntest1 curl -s --unix-socket "$cluster/socket" \
+        "http://kiln$jobs/$1/elements?$2" | jq -r "$3"
+}
+row='"\(.task) \(.index) \(.state) \(.attempt) \(.node) \(.exitCode)"'
+told() { [ "$(elements "$@")" = "$wanted" ]; }
+wanted='4 4 Completed 1 n1 0
+7 7 Failed 1 n1 1'
+ok "each tells how it went, when its pod has gone" \
+    wait_for 20 told half 'tasks=4,7' ".items[] | $row"
+is "they are told page by page" \
+    "$(elements half 'limit=3' '"\([.items[].task]) \(.continue)"')" '[0,1,2] 3'
+is "from where a page ended" \
+    "$(elements half 'limit=3&continue=38' '"\([.items[].task]) \(.continue)"')" \
+    '[38,39] null'
+like "a mistake is told" "$(elements half 'tasks=x' .message)" 'tasks: '
+like "nobody else is told" "$(api kilntest2 GET "$jobs/half/elements")" '^403'
+
 array stop '{"tasks":"0-19","throttle":0}' 'exit 0'
 ok "a throttle of 0 starts nothing" has_pods stop 0
 change stop '{"spec":{"array":{"throttle":3,"held":"5-9"}}}'
 ok "a throttle may be raised, and ranges are held" \
     wait_for 30 job_is stop .status.succeeded 15
+is "some are held and some are done" \
+    "$(elements stop 'tasks=4-6' '[.items[].state]|join(" ")')" \
+    'Completed Held Held'
 ok "the held ones wait" job_is stop .status.array.waiting 5-9
 change stop '{"spec":{"array":{"cancelled":"5,6","held":"7-9"}}}'
 change stop '{"spec":{"array":{"held":null}}}'

@@ -44,8 +44,8 @@ struct history_question {
     const char *name; /* a pattern, as the shell's: "sweep*" */
     int64_t job_id;   /* 0: any */
     bool has_index;
-    int64_t index;
-    bool has_task; /* of an array; of others it is the index */
+    int64_t index, last_index; /* the last may be 0: the one alone */
+    bool has_task;             /* of an array; of others it is the index */
     int64_t task;
     uint32_t states;               /* bits of job_state.h; 0: any */
     int64_t since_s;               /* ended then or later; 0: any */

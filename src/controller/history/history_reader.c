@@ -298,6 +298,12 @@ is_task(sqlite3_stmt *s, int64_t task)
 }
 
 static bool
+is_between(int64_t index, int64_t first, int64_t last)
+{
+    return index == first || (index > first && index <= last);
+}
+
+static bool
 is_wanted(const struct row_filter *f, sqlite3_stmt *s)
 {
     const struct history_question *q = f->question;
@@ -310,7 +316,9 @@ is_wanted(const struct row_filter *f, sqlite3_stmt *s)
            && is_or_any(q->job_id, s, COLUMN_JOB)
            && (!q->has_index
                || (sqlite3_column_type(s, COLUMN_INDEX) != SQLITE_NULL
-                   && sqlite3_column_int64(s, COLUMN_INDEX) == q->index))
+                   && is_between(sqlite3_column_int64(s, COLUMN_INDEX),
+                                 q->index,
+                                 q->last_index)))
            && (!q->has_task || is_task(s, q->task))
            && (f->n_states == 0
                || is_among(sqlite3_column_int64(s, COLUMN_STATE),
