@@ -224,8 +224,8 @@ make_resume(struct job_change_call *c)
     return patch;
 }
 
-#define NOT_REQUEUED                                                       \
-    "elements are not requeued one by one; 'ksub -a' submits them again, " \
+#define NOT_REQUEUED                                                    \
+    "tasks are not requeued one by one; 'ksub -a' submits them again, " \
     "and the array's number alone requeues what runs of it"
 
 #define NOT_SUSPENDED \
@@ -242,7 +242,7 @@ static const struct job_change changes[] = {
     {"update",
      job_update_patch_make,
      NULL,
-     "the elements of an array share what they ask for; its number alone "
+     "the tasks of an array share what they ask for; its number alone "
      "changes it for all that wait"},
 };
 
