@@ -174,6 +174,13 @@ is "... which is written in the job" \
 f=$(s1 -p big,all --parsable long.sh 2>/dev/null)
 ok "of several partitions the one with room is taken" wait_for 20 runs "$f" ||
     note "$(root why "$f" 2>&1)"
+one_of() { root get pods -l "batch.kubernetes.io/job-name=job-$1" \
+    -o 'jsonpath={.items[0].spec.placement.partition}'; }
+is "and is the pod's" "$(one_of "$f")" all
+is "and the table's" "$(k1 jobs --no-headers -o id,partition |
+    awk -v "id=$f" '$1 == id { print $2 }')" all
+is "while the job keeps its list" \
+    "$(job "$f" .spec.template.spec.placement.partition)" big,all
 g=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
 ok "a node of two partitions is one node" \
     wait_for 20 cause "$g" 'waits for'

@@ -103,6 +103,18 @@ like "and a node that is not there" "$(root timeline n99 2>&1)" \
     'node "n99" not found'
 like "and a name that is none" "$(root timeline 'n1&limit=2' 2>&1)" \
     "is no name of a node"
+root apply -f - >/dev/null <<TXT
+apiVersion: kiln.hpc/v1
+kind: Reservation
+metadata: {name: firmware}
+spec: {nodes: [n1], start: "$(date -u -d '+5 hours' +%Y-%m-%dT%H:%M:%SZ)",
+  duration: 2h, maintenance: true}
+TXT
+like "a reservation is hatched" "$(chart C --hours 9)" ' /firmware/+ '
+root timeline --hours 9 --svg "$cluster/chart.svg"
+like "in the picture, too" "$(tr '\n' ' ' <"$cluster/chart.svg")" \
+    '<title>maintenance firmware</title><rect [^>]* fill="url\(#reserved\)"'
+root delete reservation firmware >/dev/null
 root cordon n1 >/dev/null
 like "and why a node takes no jobs" "$(chart C)" ' (Draining|Drained)'
 root uncordon n1 >/dev/null

@@ -316,8 +316,11 @@ add_row(const struct drawing *d, size_t at)
                  top + d->row / 2 + 4,
                  "state",
                  row->state);
-    for (size_t i = 0; i < row->n_bars; i++)
-        add_bar(d, row, &row->bars[i], top);
+    /* Reservations are behind the jobs that are there meanwhile. */
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < row->n_bars; i++)
+            if ((row->bars[i].kind == CHART_RESERVED) == (turn == 0))
+                add_bar(d, row, &row->bars[i], top);
     if (row->n_more > 0) {
         snprintf(more, sizeof(more), "and %zu more", row->n_more);
         add_text(d, d->left + PICTURE - 6, top + d->row - 4, "state", more);

@@ -223,8 +223,6 @@ read_jobs(struct node_chart_row *row,
           int64_t now_us,
           struct arena *arena)
 {
-    row->bars =
-        arena_new_array(arena, struct node_chart_bar, json_count(jobs) + 1);
     for (uint32_t i = 0; i < json_count(jobs); i++) {
         const struct node_chart_bar bar =
             read_bar(json_at(jobs, i), now_us, arena);
@@ -239,6 +237,33 @@ read_jobs(struct node_chart_row *row,
     }
     for (size_t i = 0; i < row->n_bars; i++)
         describe(&row->bars[i], arena);
+}
+
+/* A reservation has the whole node. */
+static void
+read_reservations(struct node_chart_row *row,
+                  const struct json *list,
+                  int64_t now_us,
+                  struct arena *arena)
+{
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const struct json *r = json_at(list, i);
+        const char *name = clean_text(r, "name", arena);
+
+        row->bars[row->n_bars++] = (struct node_chart_bar){
+            .kind = CHART_RESERVED,
+            .label = name,
+            .detail = arena_printf(arena,
+                                   "%s %s",
+                                   json_is_true(json_get(r, "isMaintenance"))
+                                       ? "maintenance"
+                                       : "reservation",
+                                   name),
+            .user = "",
+            .from_us = time_of(r, "start", now_us),
+            .until_us = time_of(r, "end", INT64_MAX),
+        };
+    }
 }
 
 /* NULL: it takes jobs. */
@@ -274,7 +299,16 @@ read_rows(struct node_chart *chart,
             .cpu_milli = json_get_int(node, "cpus", 0) * 1000,
             .n_more = (size_t)json_get_int(node, "more", 0),
         };
+        row->bars = arena_new_array(
+            arena,
+            struct node_chart_bar,
+            json_count(json_get(node, "jobs"))
+                + json_count(json_get(node, "reservations")) + 1);
         read_jobs(row, json_get(node, "jobs"), chart->now_us, arena);
+        read_reservations(row,
+                          json_get(node, "reservations"),
+                          chart->now_us,
+                          arena);
     }
 }
 
@@ -290,7 +324,8 @@ choose_hours(const struct node_chart *chart, int64_t asked)
         for (size_t b = 0; b < chart->rows[i].n_bars; b++) {
             const struct node_chart_bar *bar = &chart->rows[i].bars[b];
 
-            if (bar->until_us != INT64_MAX && bar->until_us > last_us)
+            if (bar->kind != CHART_RESERVED && bar->until_us != INT64_MAX
+                && bar->until_us > last_us)
                 last_us = bar->until_us;
         }
     if (last_us == 0)

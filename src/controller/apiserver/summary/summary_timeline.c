@@ -7,6 +7,7 @@
  *     "alice", "pod": "job-12-0", "milliCPU": 4000, "start": "2026-...", "end":
  *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
  *
+ * Beside `jobs` a node has `reservations[]` {name, start, end, isMaintenance}.
  * Without an `end` it has no time limit, or stands still (`isFrozen`). `?nodes=n1,n2` names them; else they are
  * the first `limit` by name. What is said of a job is what tables of jobs say
  * of it to everybody.
@@ -26,6 +27,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_sums.h"
+#include "lib/api/policy/node_reservation.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
@@ -40,12 +42,26 @@
     64u /* pods of one node; of the others the number is told */
 #define PER_GO 4
 
-#define SECOND_US INT64_C(1000000)
+#define WINDOWS_OF_NODE 16u
+#define WINDOWS_MOST    8u /* of one reservation that recurs */
+
+#define SECOND_US  INT64_C(1000000)
+#define HORIZON_US (60 * 86400 * SECOND_US)
+
+/* A node of the answer, for who looks it up by its name. */
+struct made {
+    const char *name;
+    struct json *tree;
+};
 
 struct making {
     struct time_slice time_slice;
     struct request *q;
     struct json *nodes;
+    struct made *made; /* sorted once all are there */
+    size_t n_made;
+    char after[OBJECT_KEY_SIZE]; /* the reservation that was looked at last */
+    bool is_over;
     const char **names; /* in the order of the answer */
     size_t count, done;
     size_t most;
@@ -274,6 +290,98 @@ add_node(struct making *m, const char *name)
     if (jobs.more > 0)
         json_set_int(q->arena, tree, "more", (int64_t)jobs.more);
     json_append(q->arena, m->nodes, tree);
+    m->made[m->n_made++] = (struct made){name, tree};
+}
+
+/* ---- Reservations ---- */
+
+static int
+compare_made(const void *a, const void *b)
+{
+    return strcmp(((const struct made *)a)->name,
+                  ((const struct made *)b)->name);
+}
+
+static void
+add_window(struct making *m,
+           const char *node_name,
+           const struct node_reservation *r,
+           const struct reserved_window *w)
+{
+    struct arena *arena = m->q->arena;
+    const struct made wanted = {.name = node_name};
+    const struct made *made =
+        bsearch(&wanted, m->made, m->n_made, sizeof(*m->made), compare_made);
+    struct json *list, *tree;
+
+    if (made == NULL)
+        return;
+    list = json_get(made->tree, "reservations");
+    if (list == NULL) {
+        list = json_array(arena);
+        json_set(arena, made->tree, "reservations", list);
+    }
+    if (json_count(list) == WINDOWS_OF_NODE)
+        return;
+    tree = json_object(arena);
+    json_set_string(arena, tree, "name", r->meta.name);
+    set_time(arena, tree, "start", w->from_us);
+    if (w->until_us != INT64_MAX)
+        set_time(arena, tree, "end", w->until_us);
+    if (r->spec.is_maintenance)
+        json_set_bool(arena, tree, "isMaintenance", true);
+    json_append(arena, list, tree);
+}
+
+static void
+add_reservation(struct making *m, const struct node_reservation *r)
+{
+    const char *const *names;
+    unsigned count = node_reservation_nodes(r, &names);
+    struct reserved_window w;
+    int64_t at_us = m->now_us;
+
+    for (unsigned turn = 0; turn < WINDOWS_MOST; turn++) {
+        if (!node_reservation_window(r, at_us, &w)
+            || w.from_us > m->now_us + HORIZON_US)
+            return;
+        for (unsigned i = 0; i < count; i++)
+            add_window(m, names[i], r, &w);
+        if (w.until_us == INT64_MAX)
+            return;
+        at_us = w.until_us;
+    }
+}
+
+static bool
+visit_reservation(const struct object *object, void *context)
+{
+    struct making *m = context;
+
+    add_reservation(m, node_reservation_of(object));
+    object_key(object, m->after);
+    m->is_over = false;
+    return false;
+}
+
+/* One a turn: it may have all nodes. False: that was the last. */
+static bool
+add_next_reservation(struct making *m)
+{
+    char after[OBJECT_KEY_SIZE];
+
+    if (m->after[0] == '\0')
+        qsort(m->made, m->n_made, sizeof(*m->made), compare_made);
+    memcpy(after, m->after, sizeof(after));
+    m->is_over = true;
+    store_list(m->q->server->store,
+               &reservation_kind,
+               NULL,
+               after[0] != '\0' ? after : NULL,
+               0,
+               visit_reservation,
+               m);
+    return !m->is_over;
 }
 
 static bool
@@ -285,7 +393,7 @@ go_on(struct time_slice *time_slice)
 
     for (unsigned n = 0; n < PER_GO && m->done < m->count; n++)
         add_node(m, m->names[m->done++]);
-    if (m->done < m->count)
+    if (m->done < m->count || add_next_reservation(m))
         return true;
     tree = json_object(q->arena);
     set_time(q->arena, tree, "now", m->now_us);
@@ -329,6 +437,7 @@ summary_timeline(struct request *q,
         .q = q,
         .nodes = json_array(q->arena),
         .names = arena_new_array(q->arena, const char *, NODES_MOST + 1),
+        .made = arena_new_array(q->arena, struct made, NODES_MOST + 1),
         .most = NODES_DEFAULT,
         .now_us = clock_real_us(q->server->clock),
     };

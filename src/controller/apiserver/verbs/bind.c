@@ -14,6 +14,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/partition_choice.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -392,7 +393,9 @@ take_part(struct request *q, struct json *tree, const char *name)
 
 /* The spec's own parts are those of the old tree. */
 static struct json *
-bound_tree(struct member *m, const struct json *old_tree)
+bound_tree(struct member *m,
+           const struct object *pod,
+           const struct json *old_tree)
 {
     struct request *q = m->q;
     struct json *tree = json_copy(q->arena, old_tree);
@@ -404,6 +407,7 @@ bound_tree(struct member *m, const struct json *old_tree)
     copy_map(m, meta, "annotations");
     copy_map(m, meta, "labels");
     json_set_string(q->arena, spec, "nodeName", m->binding.target.name);
+    partition_choice_write(q, pod, spec, m->binding.target.name);
     if (m->binding.allocation != NULL)
         json_set(q->arena,
                  status,
@@ -428,7 +432,7 @@ put(struct member *m, struct store_txn *txn, const struct object *pod)
 {
     const struct json *old_tree = object_tree(pod, m->q->arena);
 
-    return write_put(m->q, txn, bound_tree(m, old_tree), old_tree) != NULL;
+    return write_put(m->q, txn, bound_tree(m, pod, old_tree), old_tree) != NULL;
 }
 
 /* The audit log reads the names after the commit, and they stand in the

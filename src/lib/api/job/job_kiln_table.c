@@ -263,9 +263,15 @@ add_user(struct table_row *row)
 static void
 add_partition(struct table_row *row)
 {
-    const struct pod_spec *spec = job_of(row->object)->spec.template_.spec;
+    const struct summary *s = row->summary;
+    const struct pod *pod = s->pod;
 
-    table_cell(row, pod_spec_partition(spec));
+    /* Of several the pod that has a node knows which one it is. */
+    table_cell(
+        row,
+        pod_spec_partition(pod != NULL && pod->spec.node_name != NULL
+                               ? &pod->spec
+                               : job_of(row->object)->spec.template_.spec));
 }
 
 /* The Job's status may be some seconds behind its first pod. */
@@ -402,7 +408,7 @@ static const struct table_column columns[] = {
     COLUMN("ID", add_id, "The number that commands take."),
     COLUMN("Name", add_name, "The name its user gave it."),
     COLUMN("User", add_user, "Whose it is."),
-    COLUMN("Partition", add_partition, "The set of nodes it asked for."),
+    COLUMN("Partition", add_partition, "The set of nodes it asked for, or got."),
     COLUMN("State", add_state, "What it is doing."),
     COLUMN("Time", add_time, "How long its process has run."),
     COLUMN("Limit", add_limit, "How long it may run."),

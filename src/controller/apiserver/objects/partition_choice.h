@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* partition_choice.h - of several partitions that a job names, the one that it got
+ *
+ * Thread:  the loop's.
+ */
+#pragma once
+
+struct json;
+struct object;
+struct request;
+
+/* Writes into the spec of a Job's pod which is bound to that node the first
+ * of its partitions that has the node and is up. The Job keeps its list, for
+ * the next start; so does a pod of no Job, whose manifest its user may apply
+ * again.
+ */
+void partition_choice_write(struct request *q,
+                            const struct object *pod,
+                            struct json *spec,
+                            const char *node_name);
