@@ -124,6 +124,14 @@ ok "its node is draining" wait_for 20 is_in Draining
 ok "the drain ends no job" runs "$b"
 not_in() { ! is_in Drain; }
 ok "at its end the node comes back" wait_for 20 not_in
+root drain --for 1h n2 >"$cluster/out" 2>&1
+drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
+wait_for 20 is_in Drained
+root uncordon n2 2>"$cluster/err"
+ok "one under maintenance is not simply uncordoned" \
+    grep -q "kctl delete reservation $drain" "$cluster/err"
+root delete reservation "$drain" >/dev/null
+wait_for 20 not_in
 root drain --deadline now+1hour n1 >"$cluster/out" 2>"$cluster/err"
 drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
 ok "one with a deadline waits for what runs" wait_for 20 says "$drain" 'waits for 1 pod to end'

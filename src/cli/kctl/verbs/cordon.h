@@ -13,7 +13,8 @@ struct error;
 struct kctl;
 struct target_object;
 
-#define CORDON_REASON "kiln.hpc/drain-reason"
+#define CORDON_REASON      "kiln.hpc/drain-reason"
+#define CORDON_MAINTENANCE "kiln.hpc/maintenance" /* the Reservation of it */
 
 /* Sets it and says so; `reason` may be NULL. */
 int cordon_set(struct kctl *kctl,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl cordon, kctl uncordon - keep new jobs off nodes, or admit them again */
+#include <errno.h>
 #include <stdio.h>
 
 #include "cli/kctl/client/kctl.h"
@@ -8,6 +9,7 @@
 #include "cli/kctl/verbs/cordon.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/json/json.h"
 
 struct cordon_options {
@@ -61,11 +63,22 @@ cordon_set(struct kctl *kctl,
     struct json *current = NULL;
     struct json *patch = json_object(arena);
     struct json *annotations;
+    const char *maintenance;
     bool was_cordoned;
     int r = kctl_get(kctl, node, arena, &current, err);
 
     if (r < 0)
         return r;
+    maintenance = json_get_text(json_get_path(current, "metadata.annotations"),
+                                CORDON_MAINTENANCE);
+    if (!cordoned && maintenance != NULL)
+        return error_set(err,
+                         -EPERM,
+                         "%s is under maintenance until reservation %s ends; "
+                         "'kctl delete reservation %s' ends it now",
+                         kctl_label(node, arena),
+                         maintenance,
+                         maintenance);
     was_cordoned = json_is_true(json_get_path(current, "spec.unschedulable"));
     json_set(arena,
              json_make_object(arena, patch, "spec"),

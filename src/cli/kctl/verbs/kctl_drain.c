@@ -31,6 +31,7 @@ struct drain_options {
     const char *deadline;
     const char *duration;
     bool is_dry_run;
+    bool may_overlap;
     bool evicts;
     bool waits;
 };
@@ -64,6 +65,11 @@ static const struct option_spec rows[] = {
      .help = "the nodes come back by themselves after so long: 90m, 4h",
      .type = OPTION_TEXT,
      PLACE(duration)},
+    {.name = "overlap",
+     .help = "with --at, --deadline or --for: nodes may be in a reservation at "
+             "the same time",
+     .type = OPTION_FLAG,
+     PLACE(may_overlap)},
     {.name = "reason",
      .argument = "TEXT",
      .help = "why, for the next who looks",
@@ -292,6 +298,7 @@ plan(struct kctl *kctl,
         .is_maintenance = true,
         .is_flexible = o->deadline != NULL,
         .is_dry_run = o->is_dry_run,
+        .may_overlap = o->may_overlap,
     };
     int r = check_planned(o, n_operands, err);
 
@@ -320,10 +327,11 @@ drain_run(struct kctl *kctl,
 
     if (o->at != NULL || o->deadline != NULL || o->duration != NULL)
         return plan(kctl, o, n_operands, operands, err);
-    if (o->is_dry_run)
-        return error_set(err,
-                         -EINVAL,
-                         "--dry-run goes with --at, --deadline or --for");
+    if (o->is_dry_run || o->may_overlap)
+        return error_set(
+            err,
+            -EINVAL,
+            "--dry-run and --overlap go with --at, --deadline or --for");
     if (o->timeout != NULL && timespan_parse(o->timeout, &timeout_us) < 0)
         return error_set(err,
                          -EINVAL,

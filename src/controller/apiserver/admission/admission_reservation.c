@@ -17,6 +17,7 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/node/node.h"
+#include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -275,10 +276,11 @@ check_count(struct making *m)
         return refuse(q,
                       m->tree,
                       arena_printf(q->arena,
-                                   "%" PRId64 " nodes are asked for, and %u "
+                                   "%" PRId64 " node%s asked for, and %u "
                                    "are there with these labels that no other "
                                    "reservation has at that time",
                                    wanted,
+                                   wanted == 1 ? " is" : "s are",
                                    m->nodes->count));
     reservation_nodes_choose(
         m->nodes,
@@ -398,12 +400,21 @@ node_reservation_admit(struct request *q,
         .nodes = &nodes,
         .now_us = clock_real_us(q->server->clock),
     };
+    struct causes causes;
     bool is_good;
 
     if (q->route.subresource != SUBRESOURCE_NONE
         || (old_object != NULL
             && json_equals(json_get(tree, "spec"),
                            json_get(request_old_tree(q, old_object), "spec"))))
+        return true;
+    /* Validation comes later, and answers for what is wrong in itself. */
+    causes_init(&causes, q->arena);
+    reservation_kind.validate(
+        &causes,
+        tree,
+        old_object != NULL ? request_old_tree(q, old_object) : NULL);
+    if (causes.count > 0)
         return true;
     record_decode(&node_reservation_record, q->arena, tree, &r);
     if (r.meta.name == NULL)

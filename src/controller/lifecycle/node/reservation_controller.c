@@ -30,6 +30,7 @@
 /* The real clock may be set: no wait is longer. */
 #define LONGEST_WAIT_MS 5000
 
+#define JUMP_US (INT64_C(60) * 1000000)
 #define KEPT_US (INT64_C(24) * 3600 * 1000000)
 
 /* The maintenance that cordoned the node. */
@@ -41,6 +42,7 @@ struct reservation_controller {
     struct object_cache *cache;
     struct clock *clock;
     struct workqueue *queue;
+    int64_t offset_us; /* of the real clock to the monotonic one, at first */
 };
 
 /* One look at a Reservation, until its calls have ended. */
@@ -221,10 +223,20 @@ keep_status(struct pass *pass, const struct object *object)
                         wait_ms < LONGEST_WAIT_MS ? wait_ms : LONGEST_WAIT_MS);
 }
 
+/* One that was set may be wrong: nothing is deleted by it. */
+static bool
+is_clock_steady(const struct reservation_controller *c)
+{
+    int64_t moved_us =
+        clock_real_us(c->clock) - clock_monotonic_us(c->clock) - c->offset_us;
+
+    return moved_us < JUMP_US && moved_us > -JUMP_US;
+}
+
 static bool
 is_old(const struct reservation_controller *c, const struct node_reservation *r)
 {
-    return r->status.state != NULL
+    return is_clock_steady(c) && r->status.state != NULL
            && strcmp(r->status.state, RESERVATION_ENDED) == 0
            && r->status.end_us > 0
            && r->status.end_us + KEPT_US < clock_real_us(c->clock)
@@ -351,6 +363,7 @@ reservation_controller_new(struct loop *loop,
     c->client = client;
     c->cache = cache;
     c->clock = clock;
+    c->offset_us = clock_real_us(clock) - clock_monotonic_us(clock);
     c->queue = workqueue_new(loop, PARALLEL, work_on_reservation, c);
     object_cache_listen(cache, &reservation_kind, on_reservation, c);
     object_cache_listen(cache, &node_kind, on_node, c);

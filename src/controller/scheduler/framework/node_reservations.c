@@ -309,6 +309,13 @@ shares(struct reserved_nodes *own,
                                              window.until_us)));
 }
 
+/* A flexible one that has not begun. */
+static bool
+waits_for_nodes(const struct node_reservation *r)
+{
+    return r->spec.is_flexible && r->status.begun_us == 0;
+}
+
 bool
 node_reservations_admit(const struct node_view *node,
                         const struct pod_view *pod,
@@ -320,7 +327,7 @@ node_reservations_admit(const struct node_view *node,
 
     if (node_reservations_name(pod) != NULL
         && (own == NULL || !find_window(own, from_us, &window)
-            || window.from_us > from_us))
+            || window.from_us > from_us || waits_for_nodes(spec_of(own))))
         return false;
     for (uint32_t i = 0; i < node->ledger.n_future; i++) {
         const struct ledger_entry *e = &node->ledger.future[i];

@@ -76,7 +76,8 @@ refuse(const struct reservation_self *me,
         cycle_say(c, "reservation %s is for maintenance", name);
         return me->ended;
     }
-    if (window.from_us > now_us) {
+    if (window.from_us > now_us
+        || (r->spec.is_flexible && r->status.begun_us == 0)) {
         cycle_say(c, "waits for reservation %s to begin", name);
         return me->planned;
     }

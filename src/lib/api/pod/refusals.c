@@ -67,6 +67,8 @@ static const struct {
     {"reservation has not begun", "ReservationPlanned", false},
     {"reservation has ended", "ReservationEnded", true},
     {"reservation has no nodes", "ReservationEmpty", false},
+    {"waits for reservation ", "ReservationPlanned", false},
+    {"reservation ", "ReservationEnded", true}, /* named, in words */
     {"pod is over its partition's time limit", "PartitionTime", true},
     {"pod is over its partition's limit", "PartitionLimit", true},
 };
