@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(TOP, "testsuite/data/conformance/api/discovery")
 # Kinds that the recording leaves out.
-EXTRA_RESOURCES = {"podtemplates"}
+EXTRA_RESOURCES = {"cronjobs", "podtemplates"}
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;" \
     "as=APIGroupDiscoveryList"
 
