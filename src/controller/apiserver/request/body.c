@@ -120,18 +120,21 @@ static bool
 check_rest(struct request *q)
 {
     static const char *const parts[] = {
-        "spec.script.text",
-        "spec.script.data",
-        "spec.environment.text",
-        "spec.environment.data",
+        "script.text",
+        "script.data",
+        "environment.text",
+        "environment.data",
     };
+    const struct json *spec = json_get_path(
+        q->body,
+        q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
     size_t rest;
 
     if (q->length <= BODY_LIMIT)
         return true;
     rest = json_size(q->body);
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        const struct json *part = json_get_path(q->body, parts[i]);
+        const struct json *part = json_get_path(spec, parts[i]);
 
         rest -= json_is(part, JSON_STRING) ? json_size(part) : 0;
     }

@@ -429,6 +429,17 @@ on_cron_job(const struct object *old_object,
         workqueue_add(c->queue, key);
 }
 
+/* The CronJob that controls it, as far as it is named in full; or NULL. */
+static const struct owner_reference *
+find_owner(const struct object *job)
+{
+    const struct owner_reference *owner =
+        job != NULL ? meta_controller_of(job->meta, &cron_job_kind) : NULL;
+
+    return owner != NULL && owner->uid != NULL && owner->name != NULL ? owner
+                                                                      : NULL;
+}
+
 static void
 on_job(const struct object *old_object,
        const struct object *new_object,
@@ -436,14 +447,8 @@ on_job(const struct object *old_object,
 {
     struct cron_controller *c = context;
     const struct object *job = new_object ? new_object : old_object;
-    const struct owner_reference *was =
-        old_object != NULL
-            ? meta_controller_of(old_object->meta, &cron_job_kind)
-            : NULL;
-    const struct owner_reference *is =
-        new_object != NULL
-            ? meta_controller_of(new_object->meta, &cron_job_kind)
-            : NULL;
+    const struct owner_reference *was = find_owner(old_object);
+    const struct owner_reference *is = find_owner(new_object);
     const struct owner_reference *owner = is != NULL ? is : was;
     CLEANUP_FREE char *key = NULL;
 
