@@ -112,6 +112,10 @@ like "nor by the API" "$(api kilntest1 PATCH "$jobs/job-$one" \
     '{"metadata":{"annotations":{"kiln.hpc/freeze":null}}}' $merge)" \
     '^403 .*Freeze'
 
+pkill -CONT -u kilntest1
+ok "woken by its user where there is no freezer, it is stopped again" \
+    wait_for 10 stands_still "$two"
+
 # --- the agent and the controller are killed ---------------------------------------
 stop n1 KILL
 stop n2 KILL

@@ -245,7 +245,9 @@ take_freeze(struct pod_run *s)
 {
     s->deadline.is_frozen = false;
     s->deadline.started_us = s->began_us + s->live->frozen_us;
-    if (s->live->frozen_at_us != 0 || shepherd_watch_freezer(s) != NULL)
+    if (s->live->frozen_at_us != 0
+        || (s->live->keeps_limit >= LIVE_CAN_FREEZE
+            && shepherd_watch_freezer(s) != NULL))
         deadline_freeze(&s->deadline, clock_monotonic_us(s->s.agent->clock));
 }
 

@@ -28,6 +28,7 @@
 #define SLOW_START_MS   2000
 #define LONGEST_WAIT_MS 3600000
 #define FREEZE_LOOK_MS  20
+#define FREEZE_AGAIN_MS 1000
 
 int
 supervisor_begin(struct supervisor *v, struct error *err)
@@ -85,10 +86,13 @@ thaw(const struct cgroup *cgroup)
         cgroup_signal(cgroup, SIGCONT);
 }
 
+/* Again and again: its user could wake what only a signal has stopped, and run
+ * on while the limit waits.
+ */
 static void
 hold_still(struct supervisor *v)
 {
-    if (!v->is_frozen || v->stands_still || !freeze(v->cgroup))
+    if (!v->is_frozen || !freeze(v->cgroup) || v->stands_still)
         return;
     v->stands_still = true;
     v->note_frozen(v->context);
@@ -367,8 +371,10 @@ supervisor_wait_end(struct supervisor *v)
         int wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
 
         hold_still(v);
-        if (v->is_frozen && !v->stands_still)
-            limit_ms = earlier_ms(limit_ms, FREEZE_LOOK_MS);
+        if (v->is_frozen)
+            limit_ms =
+                earlier_ms(limit_ms,
+                           v->stands_still ? FREEZE_AGAIN_MS : FREEZE_LOOK_MS);
         if (wait_ms == 0) {
             v->is_fenced = true;
             end_all(v, SIGKILL);

@@ -74,8 +74,9 @@ reservation_nodes_end_us(const struct pod *pod, int64_t now_us)
     struct container_state state = {0};
     int64_t begun_us = pod->status.start_at_us, limit_us, end_us;
 
-    if (limit_s == NULL
-        || __builtin_mul_overflow(*limit_s, INT64_C(1000000), &limit_us))
+    if (limit_s == NULL || pod_is_frozen(pod)
+        || __builtin_mul_overflow(*limit_s, INT64_C(1000000), &limit_us)
+        || __builtin_add_overflow(limit_us, pod->status.frozen_us, &limit_us))
         return INT64_MAX;
     if (pod_main_state(pod, &state) && state.started_at_us > 0)
         begun_us = state.started_at_us;
