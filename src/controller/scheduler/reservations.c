@@ -433,6 +433,7 @@ exchange(struct scheduler *s,
     if (timeline_room(&w, node, r->from_us, r->until_us, 1) > 0) {
         note_freed(s, free_place->node);
         timeline_move_place(free_place, node);
+        tell_owner(s, r, r->from_us);
     }
     cycle_fini(&cycle);
 }

@@ -40,7 +40,6 @@
 #define NODES_MOST    256u
 #define JOBS_OF_NODE \
     64u /* pods of one node; of the others the number is told */
-#define PER_GO 4
 
 #define WINDOWS_OF_NODE 16u
 #define WINDOWS_MOST    8u /* of one reservation that recurs */
@@ -391,7 +390,7 @@ go_on(struct time_slice *time_slice)
     struct request *q = m->q;
     struct json *tree;
 
-    for (unsigned n = 0; n < PER_GO && m->done < m->count; n++)
+    if (m->done < m->count)
         add_node(m, m->names[m->done++]);
     if (m->done < m->count || add_next_reservation(m))
         return true;
