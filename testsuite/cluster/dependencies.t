@@ -67,6 +67,10 @@ ok "afterok of that ends as what can never be" wait_for 20 ended_never "$b"
 ok "and what waits for that in turn" wait_for 20 ended_never "$g"
 ok "afterany and afterok, both: when both are" wait_for 20 has_state "$d" Completed
 ok "one of two: when the other can be" wait_for 20 has_state "$f" Completed
+m=$(submit -d "afterok:$l" --wrap true)
+as kilntest1 kctl why "$m" >"$cluster/said"
+like "why has the chain" "$(tr -s ' ' <"$cluster/said" | tr '\n' ' ')" \
+    "afterok:$l \(Pending\) after:$a\+10 \(Cancelled\), for job $l"
 ok "ten minutes after: not yet" waits "$l" "after:$a+10"
 
 # --- who and what is named ------------------------------------------------------
@@ -74,7 +78,7 @@ ok "ten minutes after: not yet" waits "$l" "after:$a+10"
 ok "a job that never was is refused" \
     says "there is no job 999999" submit -d afterok:999999 --wrap true
 ok "so is what the next one would be" \
-    says "there is no job" submit -d "afterok:$((l + 1))" --wrap true
+    says "there is no job" submit -d "afterok:$((m + 1))" --wrap true
 ok "so is what is not there, with the reason" \
     says "burst buffers" submit -d afterburstbuffer:1 --wrap true
 other=$(as kilntest2 ksub --parsable --wrap true)
@@ -151,5 +155,4 @@ wait_for 20 has_state "$sb" Cancelled
 ok "the third waits, too" waits "$sc" singleton
 as kilntest1 kctl cancel "$sa" >/dev/null
 ok "and runs when nobody is before it" wait_for 20 has_state "$sc" Running
-as kilntest1 kctl jobs --all | sed 's/^/# /'
 finish

@@ -2,6 +2,7 @@
 #include "cli/kctl/output/why_answer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/kctl/client/kctl.h"
@@ -194,6 +195,31 @@ why_answer_add_wait(const struct why_answer *a,
     add_nomination(out, pod);
     if (json_count(json_get(a->why, "reasons")) > 0)
         nearest_nodes_describe(a->why, out);
+}
+
+void
+why_answer_add_dependencies(const struct why_answer *a, struct strbuf *out)
+{
+    const struct json *all = json_get(a->why, "dependencies");
+
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        const struct json *one = json_at(all, i);
+        const char *state = json_get_text(one, "state");
+        const int64_t job = json_get_int(one, "job", 0);
+        CLEANUP_STRBUF struct strbuf of = STRBUF_INIT;
+
+        if (job != json_get_int(json_at(all, 0), "job", 0))
+            strbuf_printf(&of, ", for job %" PRId64, job);
+        describe_output_add(out,
+                            2,
+                            i == 0 ? "Waits for" : "",
+                            "%s%s%s%s%s",
+                            json_get_text(one, "dependency"),
+                            state != NULL ? " (" : "",
+                            state != NULL ? state : "",
+                            state != NULL ? ")" : "",
+                            of.text);
+    }
 }
 
 /* The moment as people have it: the answer has that of the API. */

@@ -47,5 +47,7 @@ bool why_answer_is_waiting(const struct json *pod);
 void why_answer_add_wait(const struct why_answer *answer,
                          const struct json *pod,
                          struct strbuf *out);
+void why_answer_add_dependencies(const struct why_answer *answer,
+                                 struct strbuf *out);
 void why_answer_add_outlook(const struct why_answer *answer,
                             struct strbuf *out);

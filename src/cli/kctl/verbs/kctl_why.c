@@ -366,6 +366,7 @@ explain(struct kctl *kctl,
                    &out);
     if (is_pod || pod != NULL)
         why_answer_add_wait(&answer, is_pod ? s.object : pod, &out);
+    why_answer_add_dependencies(&answer, &out);
     why_answer_add_outlook(&answer, &out);
     r = add_events(kctl, &s, arena, &out, err);
     if (r == 0)

@@ -11,6 +11,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/user_limits.h"
+#include "controller/apiserver/objects/dependency_chain.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/responder.h"
@@ -18,6 +19,7 @@
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_dependency.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
@@ -244,6 +246,26 @@ add_status(struct request *q, struct json *answer, const struct object *object)
              json_string_n(q->arena, words.text, words.length));
 }
 
+/* With the whole chain: what keeps the others is what keeps this one. */
+static void
+explain_dependencies(struct request *q,
+                     struct json *answer,
+                     const struct object *object)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    struct json *chain = dependency_chain(q->server, object, q->arena);
+
+    strbuf_add_text(&words, "it waits for ");
+    job_dependencies_format(job_of(object)->spec.dependencies, 1000, &words);
+    set_cause(q,
+              answer,
+              "Held",
+              job_reason_name(JOB_REASON_DEPENDENCY),
+              arena_strdup(q->arena, words.text));
+    if (chain != NULL)
+        json_set(q->arena, answer, "dependencies", chain);
+}
+
 /* A job none of whose pods waits: the job itself says why. */
 static void
 explain_job_alone(struct request *q,
@@ -271,6 +293,8 @@ explain_job_alone(struct request *q,
                   job_find_freezer(job) != NULL
                       ? "it is suspended; 'kctl resume' lets it start"
                       : "it is held; 'kctl release' lets it start");
+    else if (job_waits_for_others(job) && pods->placed == 0)
+        explain_dependencies(q, answer, object);
     else if (job->spec.begin_at_us > clock_real_us(q->server->clock)) {
         time_format(job->spec.begin_at_us, false, time);
         set_cause(q,

@@ -200,6 +200,15 @@ read_job(struct reader *r, enum job_dependency_type type)
                              job,
                              job);
     }
+    if (*r->at == '_')
+        return error_set(r->err,
+                         -EOPNOTSUPP,
+                         "%s:%" PRId64 "_: a job waits for all tasks of an "
+                         "array, %s:%" PRId64 ", not for some of them",
+                         types[type],
+                         job,
+                         types[type],
+                         job);
     if (*r->at != '\0' && strchr(":,?", *r->at) == NULL)
         return refuse_job(r, type, began);
     result = add(r, type, &one);

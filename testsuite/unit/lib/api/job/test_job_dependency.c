@@ -63,6 +63,7 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"afterok:1,afterok:2?afterok:3",
          "for all (,) or for any (?)",
          -EINVAL},
+        {"afterok:1_3", "for all tasks of an array", -EOPNOTSUPP},
         {"afterburstbuffer:1", "there are no burst buffers", -EOPNOTSUPP},
         {"expand:1", "keeps the size", -EOPNOTSUPP},
     };
