@@ -266,6 +266,7 @@ start_loops(void *context)
         .node_grace_ms = s->node_grace_us / 1000,
         .finished_max_age_s = s->finished_max_age_us / SECOND_US,
         .finished_max_count = s->finished_max_count,
+        .holds_never_satisfied = s->hold_never_satisfied,
         .is_damaged = is_damaged,
         .damaged_context = c,
     });

@@ -306,6 +306,12 @@ static const struct setting settings[] = {
      .option = "finished-max-count",
      .argument = "N",
      .help = "How many finished jobs are kept."},
+    {"holdNeverSatisfied",
+     SETTING_BOOL,
+     AT(hold_never_satisfied),
+     .option = "hold-never-satisfied",
+     .help = "Let jobs wait on whose dependencies can never be met any more, "
+             "instead of ending them."},
     {"history.maxAge",
      SETTING_TIMESPAN,
      AT(history_max_age_us),

@@ -45,6 +45,7 @@ struct controller_settings {
     int64_t node_grace_us;
     int64_t finished_max_age_us;
     int64_t finished_max_count;
+    bool hold_never_satisfied;
     int64_t history_max_age_us;
     int64_t history_max_bytes;
     int64_t watch_log_bytes;

@@ -155,4 +155,14 @@ wait_for 20 has_state "$sb" Cancelled
 ok "the third waits, too" waits "$sc" singleton
 as kilntest1 kctl cancel "$sa" >/dev/null
 ok "and runs when nobody is before it" wait_for 20 has_state "$sc" Running
+
+# --- a site that would rather have them wait ------------------------------------
+
+stop controller
+cluster_controller --socket "$cluster/socket" --hold-never-satisfied
+ab=$(submit -d "afternotok:$sd" --wrap true)
+kept() { why "$1" | grep -q "Pending.*can never be met"; }
+ok "what can never be met waits on where the site says so" wait_for 20 kept "$ab"
+ok "until it need not" as kilntest1 kctl update "$ab" dependency=
+ok "and runs" wait_for 20 has_state "$ab" Completed
 finish

@@ -48,6 +48,7 @@ lifecycle_new(const struct lifecycle_settings *s)
     object_cache_ask_damaged(l->cache, s->is_damaged, s->damaged_context);
     l->jobs = job_controller_new(s->loop, s->client, l->cache, s->clock);
     l->cron_jobs = cron_controller_new(s->loop, s->client, l->cache, s->clock);
+    job_controller_hold_never_satisfied(l->jobs, s->holds_never_satisfied);
     l->nodes = node_health_new(&(struct node_health_settings){
         .loop = s->loop,
         .client = s->client,

@@ -67,6 +67,7 @@ struct job_controller {
     struct workqueue *queue;
     struct job_sync_settings sync;
     struct dependencies *dependencies;
+    bool holds_never_satisfied;
     struct map *memories; /* by job key */
     size_t n_put_off;     /* of these, with counts to be written */
     struct timer *overdue;
@@ -541,6 +542,7 @@ judge_dependencies(struct job_controller *c,
         || m->counts->n_expected > 0)
         return;
     dependencies_judge(c->dependencies, job, arena, answer);
+    answer->is_held_for_good = c->holds_never_satisfied;
     m->counts->waits_for = answer;
 }
 
@@ -759,6 +761,12 @@ job_controller_new(struct loop *loop,
     object_cache_listen(cache, &pod_kind, on_pod, c);
     object_cache_on_synced(cache, on_synced, c);
     return c;
+}
+
+void
+job_controller_hold_never_satisfied(struct job_controller *c, bool holds)
+{
+    c->holds_never_satisfied = holds;
 }
 
 void

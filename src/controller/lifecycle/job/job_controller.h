@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/macro.h"
 
 struct client;
@@ -26,3 +28,7 @@ struct job_controller *job_controller_new(struct loop *loop,
                                           struct clock *clock)
     OWNED_BY(job_controller_free);
 DEFINE_CLEANUP(struct job_controller, job_controller_free)
+
+/* Whether jobs wait on whose dependencies can never be met; else they end. */
+void job_controller_hold_never_satisfied(struct job_controller *control,
+                                         bool holds);

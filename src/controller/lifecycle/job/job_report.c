@@ -434,7 +434,8 @@ job_report_dependencies(struct job_report *r,
 
     if (r->job->spec.dependencies == NULL)
         return;
-    report_vain_wait(r, answer);
+    if (!r->job->spec.suspend) /* then it has no cause */
+        report_vain_wait(r, answer);
     if (answer != NULL && answer->ended != NULL) {
         is = json_make_object(r->arena, r->status, "dependencies");
         json_set(r->arena, is, "ended", answer->ended);
