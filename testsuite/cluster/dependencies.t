@@ -70,7 +70,7 @@ ok "one of two: when the other can be" wait_for 20 has_state "$f" Completed
 m=$(submit -d "afterok:$l" --wrap true)
 as kilntest1 kctl why "$m" >"$cluster/said"
 like "why has the chain" "$(tr -s ' ' <"$cluster/said" | tr '\n' ' ')" \
-    "afterok:$l \(Pending\) after:$a\+10 \(Cancelled\), for job $l"
+    "afterok:$l \(Pending\) +after:$a\+10 \(Cancelled\), for job $l"
 ok "ten minutes after: not yet" waits "$l" "after:$a+10"
 
 # --- who and what is named ------------------------------------------------------
