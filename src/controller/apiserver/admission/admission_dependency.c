@@ -31,7 +31,8 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-#define MOST_FOLLOWED 10000 /* jobs, in the search for a circle */
+#define MOST_FOLLOWED 10000 /* jobs, in the search for a circle; */
+#define MOST_EDGES    20000 /* and what these wait for, all in all */
 
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)
@@ -207,7 +208,7 @@ struct search {
     const char *uid; /* that is not to be among them */
     struct map *seen;
     const struct object **jobs;
-    size_t count;
+    size_t count, edges;
     bool is_found;
 };
 
@@ -217,7 +218,7 @@ follow(struct search *s, const char *uid, int64_t id)
     const struct object *job;
 
     if (uid == NULL || s->is_found || s->count == MOST_FOLLOWED
-        || map_find(s->seen, uid) != NULL)
+        || s->edges++ >= MOST_EDGES || map_find(s->seen, uid) != NULL)
         return;
     job = find_job(s->q, id);
     if (job == NULL || strcmp(job->meta->uid, uid) != 0)
@@ -244,7 +245,8 @@ admit_no_circle(struct request *q,
         follow(&s,
                json_get_text(json_at(list, i), "uid"),
                json_get_int(json_at(list, i), "job", 0));
-    for (size_t at = 0; at < s.count && !s.is_found; at++) {
+    for (size_t at = 0; at < s.count && !s.is_found && s.edges <= MOST_EDGES;
+         at++) {
         const struct job *job = job_of(s.jobs[at]);
         const struct job_dependencies *all = job->spec.dependencies;
 
@@ -258,10 +260,10 @@ admit_no_circle(struct request *q,
                       tree,
                       "a job among these waits for this one, so that neither "
                       "could ever begin");
-    if (s.count == MOST_FOLLOWED)
+    if (s.count == MOST_FOLLOWED || s.edges > MOST_EDGES)
         return refuse(q,
                       tree,
-                      "more than 10000 jobs come before those, too many to "
+                      "too many jobs come before those to "
                       "see whether this one is among them; a new job can wait "
                       "for them");
     return true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/objects/ended_job.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -117,6 +119,15 @@ answered(const char *text,
                         length,
                         NULL,
                         &failure);
+    if (answer != NULL && json_path_text(answer, "metadata.continue") != NULL) {
+        answer = NULL;
+        error_set(&failure,
+                  -E2BIG,
+                  "history has more than %d rows of job %" PRId64
+                  ", too many to say how all of it ended",
+                  ROWS_MOST,
+                  i->question.job_id);
+    }
     if (answer == NULL)
         i->done(i->q, NULL, &failure, i->context);
     else
@@ -145,7 +156,7 @@ look(void *context)
     struct history_status status;
 
     history_status(i->q->server->history, &status);
-    if (status.waiting > 0 && ++i->looks < LOOKS_MOST
+    if (status.waiting > 0 && i->looks++ < LOOKS_MOST
         && !i->q->server->is_closing) {
         if (i->timer == NULL)
             i->timer = timer_new(i->q->server->loop, look, i);
@@ -161,6 +172,7 @@ void
 ended_job_find(struct request *q,
                int64_t id,
                const char *uid,
+               bool waits,
                ended_job_fn *done,
                void *context)
 {
@@ -172,6 +184,7 @@ ended_job_find(struct request *q,
         .question = {.job_id = id, .limit = ROWS_MOST},
         .done = done,
         .context = context,
+        .looks = waits ? 0 : LOOKS_MOST,
     };
     if (q->server->history == NULL || id <= 0) {
         done(q, NULL, NULL, context);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/api/job/job_state.h"
@@ -29,10 +30,11 @@ typedef void ended_job_fn(struct request *q,
                           void *context);
 
 /* The job of that number, and, if it is not NULL, that uid. Done is called once,
- * perhaps before this returns.
+ * perhaps before this returns. Waits: for rows that are not written yet.
  */
 void ended_job_find(struct request *q,
                     int64_t id,
                     const char *uid,
+                    bool waits,
                     ended_job_fn *done,
                     void *context);

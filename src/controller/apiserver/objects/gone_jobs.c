@@ -95,7 +95,7 @@ static void
 search_next(struct search *s)
 {
     if (s->at < s->count)
-        ended_job_find(s->q, s->ids[s->at], NULL, found, s);
+        ended_job_find(s->q, s->ids[s->at], NULL, s->at == 0, found, s);
     else
         s->then(s->q);
 }

@@ -88,6 +88,6 @@ verb_get_end(struct request *q)
             refuse_for_now(q, "it has not ended yet");
         request_finish(q);
     } else {
-        ended_job_find(q, strtoll(id, NULL, 10), uid, found, NULL);
+        ended_job_find(q, strtoll(id, NULL, 10), uid, true, found, NULL);
     }
 }
