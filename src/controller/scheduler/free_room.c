@@ -24,7 +24,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-#define WAKE_ALL_EVERY_US (INT64_C(30) * 1000000)
+#define WAKE_ALL_EVERY_US (INT64_C(5) * 1000000)
 
 /* While pods are nominated, an end on one node may help on another: they may go
  * there instead. And now and then an end wakes all: where a pod stands in the
@@ -149,12 +149,15 @@ scheduler_has_room(const struct queued_pod *queued,
     return false;
 }
 
-/* A cycle alone finds out when one of the first may start at the earliest. */
+/* A cycle alone finds out when one of the first may start at the earliest; once
+ * it has, the first of those who got no reservation is asked again.
+ */
 bool
 scheduler_must_try(const struct queued_pod *queued, void *context)
 {
     const struct scheduler *s = context;
 
     return nominator_count(s->handle.nominator) > 0
-           || scheduler_lacks_reservation(s, queued);
+           || (queued->passed_over == 0
+               && scheduler_lacks_reservation(s, queued));
 }

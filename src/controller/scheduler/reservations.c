@@ -368,14 +368,20 @@ scheduler_may_reserve(const struct scheduler *s,
                || !is_behind_all(s, queued));
 }
 
+/* One behind all has none, or has the last. */
 bool
 scheduler_lacks_reservation(const struct scheduler *s,
                             const struct queued_pod *queued)
 {
+    const struct timeline *t = timeline_of(s);
     char key[KEY_SIZE];
 
+    if (timeline_count(t) >= timeline_most(t)
+        && timeline_rank(t, queued) >= timeline_most(t)
+        && nominator_count(s->handle.nominator) == 0)
+        return false;
     return scheduler_may_reserve(s, queued)
-           && timeline_find(timeline_of(s), key_of(queued, key)) == NULL;
+           && timeline_find(t, key_of(queued, key)) == NULL;
 }
 
 void
@@ -492,6 +498,7 @@ scheduler_room_changed(struct scheduler *s, const struct node_view *node)
 {
     struct timeline *t = timeline_of(s);
 
+    s->has_room_come = true;
     for (unsigned i = 0; i < timeline_count(t); i++) {
         struct reservation *r = timeline_at(t, i);
 
@@ -553,18 +560,32 @@ scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod)
 
 /* ---- Between two cycles ---- */
 
-/* The first that waits for room has the right to a reservation. */
+static bool
+is_trying(const struct scheduler *s)
+{
+    struct queue_counts counts = queue_count(s->queue);
+
+    return counts.active > 0 || counts.backoff > 0;
+}
+
+/* The first that waits for room has the right to a reservation. One that could
+ * get none is asked again when room has come and those woken by it were tried, one
+ * pod each time.
+ */
 static void
 fill(struct scheduler *s)
 {
     struct timeline *t = timeline_of(s);
     const struct queued_pod *first;
 
-    if (!s->may_lack_reservation || timeline_count(t) >= timeline_most(t))
+    if ((!s->may_lack_reservation || timeline_count(t) >= timeline_most(t))
+        && (!s->has_room_come || is_trying(s)))
         return;
+    s->has_room_come = false;
     first = queue_first_unreserved(s->queue);
-    s->may_lack_reservation = first != NULL;
     if (first == NULL)
+        s->may_lack_reservation = false;
+    if (first == NULL || is_behind_all(s, first))
         return;
     queue_activate(s->queue, first->pod->namespace, first->pod->name);
     queue_pass_over(s->queue,

@@ -85,6 +85,7 @@ struct scheduler {
     struct time_share
         report_share;          /* of the thread, for causes and their times */
     bool may_lack_reservation; /* a pod that sleeps and may get one */
+    bool has_room_come;        /* since one was last looked for */
     struct freed_places freed; /* by reservations; nobody was told yet */
     bool has_nomination_gone;  /* and nobody was told yet */
     int64_t next_wake_us;      /* then a pod's end wakes all */

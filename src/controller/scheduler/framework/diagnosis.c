@@ -74,16 +74,14 @@ diagnosis_counts_fini(struct diagnosis_counts *counts)
 }
 
 /* Ten thousand nodes give few reasons: count by number first. */
-struct diagnosis_counts
-diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
+static struct diagnosis_counts
+count_nodes(const struct diagnosis *d, const struct string_ids *reasons)
 {
     size_t n = string_ids_count(reasons);
     struct diagnosis_counts counts = {
         .items = xnew_array(struct reason_nodes, n + 1),
     };
 
-    if (d->prefilter_reason != STRING_ID_NONE)
-        return counts;
     for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
         const struct node_view *node = d->snapshot->nodes[i];
         struct answer a = diagnosis_answer(d, node);
@@ -99,6 +97,40 @@ diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
             counts.items[counts.count++].reason = (uint32_t)i;
         }
     return counts;
+}
+
+struct diagnosis_counts
+diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
+{
+    struct diagnosis_counts counts = {0};
+
+    if (d->prefilter_reason != STRING_ID_NONE)
+        return counts;
+    if (d->totals == NULL)
+        return count_nodes(d, reasons);
+    counts.count = d->totals->counts.count;
+    counts.items = xnew_array(struct reason_nodes, counts.count + 1);
+    memcpy(counts.items,
+           d->totals->counts.items,
+           counts.count * sizeof(*counts.items));
+    return counts;
+}
+
+void
+diagnosis_add_up(const struct diagnosis *d,
+                 const struct string_ids *reasons,
+                 struct diagnosis_totals *ret_totals)
+{
+    *ret_totals = (struct diagnosis_totals){.counts = count_nodes(d, reasons)};
+    for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
+        struct answer a = diagnosis_answer(d, d->snapshot->nodes[i]);
+
+        ret_totals->n_rejected += a.verdict == VERDICT_REJECT;
+        if (a.verdict == VERDICT_PENDING)
+            ret_totals->pending |= PLUGIN_BIT(a.plugin);
+        else if (a.verdict != VERDICT_OK && a.plugin != PLUGIN_NONE)
+            ret_totals->unschedulable |= PLUGIN_BIT(a.plugin);
+    }
 }
 
 static void

@@ -18,21 +18,6 @@ struct node_view;
 struct snapshot;
 struct strbuf;
 
-struct diagnosis {
-    const struct snapshot *snapshot;
-    const struct answer *answers; /* by slot; verdict OK: was not looked at */
-    struct answer absent;         /* of the nodes that were not */
-    uint32_t
-        prefilter_reason; /* STRING_ID_NONE, or why no node was looked at */
-    const char *prefilter_words; /* the same of this pod alone, or NULL */
-    plugin_set unschedulable;
-    plugin_set pending;
-};
-
-/* The answer for that node. */
-struct answer diagnosis_answer(const struct diagnosis *d,
-                               const struct node_view *node);
-
 /* How many nodes gave each reason, and the first of them: few reasons, however
  * many nodes there are.
  */
@@ -47,9 +32,38 @@ struct diagnosis_counts {
     unsigned count;
 };
 
+/* All answers added up. Rejected: nodes where preemption may help. */
+struct diagnosis_totals {
+    struct diagnosis_counts counts;
+    unsigned n_rejected;
+    plugin_set unschedulable, pending;
+};
+
+struct diagnosis {
+    const struct snapshot *snapshot;
+    const struct answer *answers; /* by slot; verdict OK: was not looked at */
+    struct answer absent;         /* of the nodes that were not */
+    uint32_t
+        prefilter_reason; /* STRING_ID_NONE, or why no node was looked at */
+    const char *prefilter_words; /* the same of this pod alone, or NULL */
+    plugin_set unschedulable;
+    plugin_set pending;
+    const struct diagnosis_totals *totals; /* NULL: nobody has added them up */
+};
+
+/* The answer for that node. */
+struct answer diagnosis_answer(const struct diagnosis *d,
+                               const struct node_view *node);
+
+/* The counts are the caller's. */
 void diagnosis_counts_fini(struct diagnosis_counts *counts);
 struct diagnosis_counts diagnosis_count(const struct diagnosis *d,
                                         const struct string_ids *reasons);
+
+/* Of the nodes alone; the counts are the caller's. */
+void diagnosis_add_up(const struct diagnosis *d,
+                      const struct string_ids *reasons,
+                      struct diagnosis_totals *ret_totals);
 
 /* "0/5 nodes are available: 3 Insufficient cpu, ...", without what postfilter
  * adds.

@@ -23,9 +23,14 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
+#define NO_VICTIMS  "No preemption victims found for incoming pod"
+#define NOT_HELPFUL "Preemption is not helpful for scheduling"
+
 struct preemption {
     struct handle *handle;
     unsigned percentage, absolute;
+    uint64_t generation; /* of the nodes whose lowest priority it was */
+    int64_t lowest_priority;
 };
 
 static const struct field preemption_args_fields[] = {
@@ -128,9 +133,7 @@ try_nodes(struct candidates *found,
 {
     CLEANUP(budgets_freep) struct budgets *budgets = budgets_new(p->handle);
     unsigned first = (unsigned)random_below(p->handle->random, count);
-    uint32_t nobody =
-        handle_reason(p->handle,
-                      "No preemption victims found for incoming pod");
+    uint32_t nobody = handle_reason(p->handle, NO_VICTIMS);
     bool has_harmless = false;
 
     for (unsigned i = 0; i < count; i++) {
@@ -231,22 +234,65 @@ act(const struct preemption *me, struct cycle *c, const struct victims *best)
 static void
 say_why_not(const struct preemption *me,
             const struct cycle *c,
-            const struct candidates *tried,
+            const struct answer *answers,
+            const struct diagnosis_totals *totals,
             struct strbuf *message)
 {
     const struct diagnosis d = {
         .snapshot = c->snapshot,
-        .answers = tried->answers,
+        .answers = answers,
+        .totals = totals,
         .absent = {.verdict = VERDICT_NEVER,
                    .plugin = PLUGIN_NONE,
-                   .reason = handle_reason(
-                       me->handle,
-                       "Preemption is not helpful for scheduling")},
+                   .reason = handle_reason(me->handle, NOT_HELPFUL)},
         .prefilter_reason = STRING_ID_NONE,
     };
 
     strbuf_add_text(message, "preemption: ");
     diagnosis_format(&d, me->handle->reasons, message);
+}
+
+/* No pod on any node is of less priority. */
+static bool
+ranks_lowest(struct preemption *me, const struct cycle *c)
+{
+    const struct snapshot *s = c->snapshot;
+
+    if (me->generation != s->generation) {
+        me->generation = s->generation;
+        me->lowest_priority = INT64_MAX;
+        for (uint32_t i = 0; i < s->n_nodes; i++)
+            if (s->nodes[i]->lowest_priority < me->lowest_priority)
+                me->lowest_priority = s->nodes[i]->lowest_priority;
+    }
+    return me->lowest_priority >= c->pod->priority;
+}
+
+/* As if each node had been tried, lot drawn and all. */
+static void
+say_nobody(const struct preemption *me,
+           const struct cycle *c,
+           const struct diagnosis_totals *refused,
+           struct strbuf *message)
+{
+    unsigned n_rejected = refused->n_rejected;
+    unsigned n_others = c->snapshot->n_nodes - n_rejected;
+    struct reason_nodes items[2];
+    struct diagnosis_totals totals = {.counts = {.items = items}};
+
+    if (n_rejected > 0) {
+        random_below(me->handle->random, n_rejected);
+        items[totals.counts.count++] = (struct reason_nodes){
+            .reason = handle_reason(me->handle, NO_VICTIMS),
+            .nodes = n_rejected,
+        };
+    }
+    if (n_others > 0)
+        items[totals.counts.count++] = (struct reason_nodes){
+            .reason = handle_reason(me->handle, NOT_HELPFUL),
+            .nodes = n_others,
+        };
+    say_why_not(me, c, NULL, &totals, message);
 }
 
 /* Keeps the candidates that the extenders left, as the nodes are now. */
@@ -310,7 +356,7 @@ preemption_postfilter(void *self,
                       const char **ret_nominated_node,
                       struct strbuf *message)
 {
-    const struct preemption *me = self;
+    struct preemption *me = self;
     const char *nominated = nominator_node(me->handle->nominator, c->pod);
     const char *refusal = preemption_refusal(c, diagnosis, nominated);
     const struct profile *p = me->handle->profile(me->handle->owner, c->pod);
@@ -322,6 +368,11 @@ preemption_postfilter(void *self,
         refusal = "waiting for the preemption for this pod to be finished.";
     if (refusal != NULL) {
         strbuf_printf(message, "preemption: %s", refusal);
+        return VERDICT_REJECT;
+    }
+    if (diagnosis->totals != NULL && ranks_lowest(me, c)) {
+        *ret_nominated_node = "";
+        say_nobody(me, c, diagnosis->totals, message);
         return VERDICT_REJECT;
     }
     candidates_find(&found, p, c, diagnosis, me->percentage, me->absolute);
@@ -340,7 +391,7 @@ preemption_postfilter(void *self,
                         "extenders");
     } else {
         *ret_nominated_node = "";
-        say_why_not(me, c, &found, message);
+        say_why_not(me, c, found.answers, NULL, message);
     }
     candidates_fini(&found);
     return best != NULL ? VERDICT_OK : VERDICT_REJECT;

@@ -13,6 +13,7 @@
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/report/cycle_trace.h"
 #include "controller/scheduler/select/bounded_search.h"
+#include "controller/scheduler/select/kept_refusals.h"
 #include "controller/scheduler/select/linear_search.h"
 #include "controller/scheduler/select/node_results.h"
 #include "controller/scheduler/select/result_cache.h"
@@ -32,6 +33,7 @@ struct node_finder {
     struct node_finder_settings settings;
     struct result_cache *result_cache;
     struct bounded_search *bounded_search;
+    struct kept_refusals *refusals;
     uint32_t next_start;
     struct answer *answers; /* by slot */
     uint32_t n_answers;
@@ -53,6 +55,7 @@ node_finder_new(const struct node_finder_settings *settings)
         ch->settings.bounded_search_nodes = BOUNDED_SEARCH_NODES;
     ch->result_cache = result_cache_new(settings->result_bytes);
     ch->bounded_search = bounded_search_new();
+    ch->refusals = kept_refusals_new(0);
     return ch;
 }
 
@@ -70,6 +73,7 @@ node_finder_free(struct node_finder *ch)
         return;
     result_cache_free(ch->result_cache);
     bounded_search_free(ch->bounded_search);
+    kept_refusals_free(ch->refusals);
     free(ch->answers);
     free(ch->feasible);
     free(ch->totals);
@@ -82,6 +86,8 @@ node_finder_forget(struct node_finder *ch)
 {
     result_cache_free(ch->result_cache);
     ch->result_cache = result_cache_new(ch->settings.result_bytes);
+    kept_refusals_free(ch->refusals);
+    ch->refusals = kept_refusals_new(0);
 }
 
 uint32_t
@@ -598,6 +604,61 @@ choose_by_bounded_search(struct node_finder *ch,
            || filter_timed(profile, c, *ret_node).verdict == VERDICT_OK;
 }
 
+/* Nodes with room that are all reserved. */
+static bool
+are_reserved(struct node_finder *ch,
+             const struct profile *profile,
+             const struct cycle *c,
+             const struct refusal *r)
+{
+    if (find_timed(profile, c) == 0)
+        return false;
+    for (unsigned i = 0; i < r->n_feasible; i++)
+        if (filter_timed(profile, c, r->feasible[i]).verdict == VERDICT_OK)
+            return false;
+    clear_answers(ch, c->snapshot);
+    memcpy(ch->answers,
+           r->answers,
+           c->snapshot->n_slots * sizeof(*ch->answers));
+    for (unsigned i = 0; i < r->n_feasible; i++)
+        ch->answers[r->feasible[i]->slot] =
+            filter_timed(profile, c, r->feasible[i]);
+    ch->diagnosis.answers = ch->answers;
+    note_rejectors(ch, c->snapshot);
+    return true;
+}
+
+/* By what nodes answered to its like. False: it may fit somewhere by now. */
+static bool
+refuse_again(struct node_finder *ch,
+             const struct profile *profile,
+             const struct cycle *c,
+             uint32_t signature)
+{
+    struct refusal r;
+
+    if (!kept_refusals_find(ch->refusals,
+                            profile,
+                            c,
+                            signature,
+                            profile->handle->reasons,
+                            &r))
+        return false;
+    if (r.n_feasible > 0) {
+        if (!are_reserved(ch, profile, c, &r))
+            return false;
+    } else {
+        ch->diagnosis.answers = r.answers;
+        ch->diagnosis.totals = r.totals;
+        ch->diagnosis.unschedulable = r.totals->unschedulable;
+        ch->diagnosis.pending = r.totals->pending;
+    }
+    mark(ch, STEP_FILTER);
+    ch->facts.by_cache = true;
+    ch->facts.evaluated = r.evaluated;
+    return true;
+}
+
 static bool
 choose_by_cache(struct node_finder *ch,
                 const struct profile *profile,
@@ -621,6 +682,8 @@ choose_by_cache(struct node_finder *ch,
     if (signature == SIGNATURE_NONE)
         return false;
     is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
+    if (is_alone && refuse_again(ch, profile, c, signature))
+        return true;
     if (is_alone
         && choose_by_bounded_search(ch, profile, c, signature, ret_node))
         return true;
@@ -629,9 +692,15 @@ choose_by_cache(struct node_finder *ch,
         return false;
     mark(ch, STEP_FILTER);
     result_cache_trim(ch->result_cache, node_results);
-    if (is_alone)
+    if (is_alone) {
         *ret_node = pick_from_results(ch, profile, c, node_results);
-    else
+        if (*ret_node == NULL
+            && node_results_feasible(node_results) <= REFUSAL_FEASIBLE_MOST)
+            kept_refusals_keep(ch->refusals,
+                               c,
+                               signature,
+                               node_results_answers(node_results));
+    } else
         *ret_node = choose_with_others(ch, profile, c, node_results);
     return true;
 }
