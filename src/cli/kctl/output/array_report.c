@@ -47,8 +47,25 @@ count_held(const struct json *job)
                : 0;
 }
 
+static bool
+is_finished(const struct json *status)
+{
+    const struct json *conditions = json_get(status, "conditions");
+
+    for (uint32_t i = 0; i < json_count(conditions); i++) {
+        const struct json *c = json_at(conditions, i);
+        const char *type = json_get_text(c, "type");
+        const char *is = json_get_text(c, "status");
+
+        if (type != NULL && is != NULL && strcmp(is, "True") == 0
+            && (strcmp(type, "Complete") == 0 || strcmp(type, "Failed") == 0))
+            return true;
+    }
+    return false;
+}
+
 static void
-add_counts(const struct json *job, int64_t placed, struct strbuf *out)
+add_counts(const struct json *job, struct strbuf *out)
 {
     const struct json *status = json_get(job, "status");
     const int64_t all = json_get_int(json_get(job, "spec"), "completions", 0);
@@ -57,16 +74,16 @@ add_counts(const struct json *job, int64_t placed, struct strbuf *out)
         json_get_int(json_get(status, "array"), "cancelled", 0);
     const int64_t failed = json_get_int(status, "failed", 0);
     const int64_t held = count_held(job);
-    const bool has_ended = json_get_text(status, "completionTime") != NULL
-                           || json_get_int(status, "active", 0) + placed == 0;
-    int64_t waiting = all - succeeded - failed - cancelled - placed;
+    const int64_t running = json_get_int(status, "ready", 0);
+    const bool has_ended = is_finished(status);
+    const int64_t waiting = all - succeeded - failed - cancelled - running;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct {
         int64_t count;
         const char *words;
     } parts[] = {
         {waiting, has_ended ? "never ran" : "waiting"},
-        {placed, "on a node"},
+        {running, "running"},
         {succeeded, "succeeded"},
         {failed, "failed"},
         {cancelled, "cancelled"},
@@ -212,12 +229,9 @@ add_failures(struct kctl *kctl, const struct json *job, struct strbuf *out)
 }
 
 void
-array_report_add(struct kctl *kctl,
-                 const struct json *job,
-                 int64_t placed,
-                 struct strbuf *out)
+array_report_add(struct kctl *kctl, const struct json *job, struct strbuf *out)
 {
-    add_counts(job, placed, out);
+    add_counts(job, out);
     if (json_get_int(json_get(job, "status"), "failed", 0) > 0)
         add_failures(kctl, job, out);
 }

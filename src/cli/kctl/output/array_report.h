@@ -6,16 +6,12 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 struct json;
 struct kctl;
 struct strbuf;
 
-/* Lines for a Job's tree with spec.array; `placed` tasks have a node. Failures
- * are asked of history, which may be silent.
+/* Lines for a Job's tree with spec.array. Failures are asked of history, which
+ * may be silent.
  */
-void array_report_add(struct kctl *kctl,
-                      const struct json *job,
-                      int64_t placed,
-                      struct strbuf *out);
+void
+array_report_add(struct kctl *kctl, const struct json *job, struct strbuf *out);

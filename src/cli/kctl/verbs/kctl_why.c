@@ -344,11 +344,7 @@ explain(struct kctl *kctl,
         why_answer_get(kctl, target, arena, &answer);
     if (!is_pod) {
         if (json_get_path(s.object, "spec.array") != NULL)
-            array_report_add(
-                kctl,
-                s.object,
-                json_get_int(json_get(answer.why, "pods"), "placed", 0),
-                &out);
+            array_report_add(kctl, s.object, &out);
         else
             add_counts(&s, &answer, &out);
         r = find_pod(kctl, &s, &answer, arena, &pod, err);

@@ -15,8 +15,11 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The elements that are meant, and a list of the array that they go into. */
+/* The elements that are meant, and a list of the array that they go into. What
+ * is worked with goes at the end, and the patch stays.
+ */
 struct edit {
+    struct arena *scratch;
     struct task_list meant;
     struct task_list list;
 };
@@ -51,13 +54,13 @@ begin(struct job_change_call *c, const char *list, struct edit *e)
         refuse(c, "is no job array; its number alone names it");
     else if (job_is_finished(job))
         ;
-    else if (task_list_parse(c->arena, job->spec.array->tasks, &all, &err) < 0
-             || task_list_parse(c->arena,
+    else if (task_list_parse(e->scratch, job->spec.array->tasks, &all, &err) < 0
+             || task_list_parse(e->scratch,
                                 list != NULL ? list : "",
                                 &e->list,
                                 &err)
                     < 0
-             || task_sets_intersect(c->arena, &all, c->tasks, &e->meant, &err)
+             || task_sets_intersect(e->scratch, &all, c->tasks, &e->meant, &err)
                     < 0)
         refuse(c, arena_strdup(c->arena, err.text));
     else if (e->meant.total == 0)
@@ -103,14 +106,15 @@ finish(struct job_change_call *c,
 struct json *
 element_change_cancel(struct job_change_call *c)
 {
+    CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const struct job_array *array = job_of(c->object)->spec.array;
     struct error err = {0};
-    struct edit e;
+    struct edit e = {.scratch = scratch};
     struct task_list now;
 
     if (!begin(c, array != NULL ? array->cancelled : NULL, &e))
         return NULL;
-    if (task_sets_unite(c->arena, &e.list, &e.meant, &now, &err) < 0)
+    if (task_sets_unite(scratch, &e.list, &e.meant, &now, &err) < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
     return finish(c, "cancelled", &e, &now, "cancelled", "cancelled already");
 }
@@ -118,14 +122,15 @@ element_change_cancel(struct job_change_call *c)
 struct json *
 element_change_hold(struct job_change_call *c)
 {
+    CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const struct job_array *array = job_of(c->object)->spec.array;
     struct error err = {0};
-    struct edit e;
+    struct edit e = {.scratch = scratch};
     struct task_list now;
 
     if (!begin(c, array != NULL ? array->held : NULL, &e))
         return NULL;
-    if (task_sets_unite(c->arena, &e.list, &e.meant, &now, &err) < 0)
+    if (task_sets_unite(scratch, &e.list, &e.meant, &now, &err) < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
     return finish(c,
                   "held",
@@ -138,14 +143,15 @@ element_change_hold(struct job_change_call *c)
 struct json *
 element_change_release(struct job_change_call *c)
 {
+    CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const struct job *job = job_of(c->object);
     struct error err = {0};
-    struct edit e;
+    struct edit e = {.scratch = scratch};
     struct task_list now;
 
     if (!begin(c, job->spec.array != NULL ? job->spec.array->held : NULL, &e))
         return NULL;
-    if (task_sets_subtract(c->arena, &e.list, &e.meant, &now, &err) < 0)
+    if (task_sets_subtract(scratch, &e.list, &e.meant, &now, &err) < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
     return finish(c,
                   "held",

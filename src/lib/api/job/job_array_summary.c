@@ -12,6 +12,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 
+#define MOST_TEXT 2048 /* of a list, of which a table shows the beginning */
+
 /* -1: it has none. */
 static int64_t
 task_of(const struct object *pod)
@@ -92,6 +94,11 @@ parse(struct arena *arena, const char *text)
 
     if (text == NULL)
         return list;
+    if (strlen(text) > MOST_TEXT) {
+        cut = text + MOST_TEXT;
+        while (cut > text && *cut != ',')
+            cut--;
+    }
     if (cut != NULL)
         text = arena_strndup(arena, text, (size_t)(cut - text));
     if (task_list_parse(arena, text, &list, NULL) < 0)

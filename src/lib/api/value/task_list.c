@@ -11,6 +11,11 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
+/* Ranges that cross each other again and again would make work without end:
+ * bytes for all that they make on the way.
+ */
+#define MOST_SCRATCH ((size_t)16 << 20)
+
 /* ----------------------------------------------------------- ranges */
 
 /* A place in sorted ranges: one id of one of them. */
@@ -226,6 +231,11 @@ unite_ranges(struct arena *arena,
         apart = ranges[i].first > ranges[i - 1].last;
     if (apart)
         return task_list_of_ranges(arena, ranges, count, ret_list, err);
+    if (arena_bytes(arena) > MOST_SCRATCH)
+        return error_set(err,
+                         -EINVAL,
+                         "these ranges of task ids cross each other too often; "
+                         "ranges that lie apart, or have equal steps, do not");
     r = unite_ranges(arena, ranges, count / 2, &low, err);
     if (r == 0)
         r = unite_ranges(arena,
@@ -242,8 +252,10 @@ task_list_parse(struct arena *arena,
                 struct task_list *ret_list,
                 struct error *err)
 {
+    CLEANUP(arena_freep) struct arena *scratch = NULL;
     struct task_range *ranges;
     size_t parts = 1, n = 0;
+    int r;
 
     if (*text == '\0') {
         *ret_list = (struct task_list){0};
@@ -258,17 +270,24 @@ task_list_parse(struct arena *arena,
                          "the most; ranges (3-9, 1-99:2) say more with fewer",
                          parts,
                          TASK_LIST_RANGES_MOST);
-    ranges = arena_new_array(arena, struct task_range, parts);
+    scratch = arena_new(0);
+    ranges = arena_new_array(scratch, struct task_range, parts);
     for (const char *at = text; n < parts; n++) {
         const size_t length = strcspn(at, ",");
-        const int r = read_part(at, length, &ranges[n], err);
 
+        r = read_part(at, length, &ranges[n], err);
         if (r < 0)
             return r;
         at += length + 1;
     }
     qsort(ranges, n, sizeof(*ranges), compare);
-    return unite_ranges(arena, ranges, n, ret_list, err);
+    r = unite_ranges(scratch, ranges, n, ret_list, err);
+    if (r == 0)
+        ret_list->ranges =
+            arena_memdup(arena,
+                         ret_list->ranges,
+                         ret_list->count * sizeof(*ret_list->ranges));
+    return r;
 }
 
 void

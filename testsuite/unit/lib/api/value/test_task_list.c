@@ -117,6 +117,26 @@ START_TEST(indexes_and_ids_find_each_other)
 }
 END_TEST
 
+START_TEST(ranges_that_cross_again_and_again_are_refused)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct task_list list;
+    struct error err = {0};
+
+    for (int i = 0; i < 2000; i++)
+        strbuf_printf(&text,
+                      "%s%d-15000:3,%d-15000:7",
+                      i > 0 ? "," : "",
+                      3 * (i % 5),
+                      7 * (i % 5) + 1);
+
+    ck_assert_int_eq(task_list_parse(arena, text.text, &list, &err), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "cross each other"));
+    ck_assert_uint_lt(arena_bytes(arena), 1 << 20);
+}
+END_TEST
+
 START_TEST(a_list_of_too_many_ranges_is_refused)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -142,4 +162,5 @@ SUITE("task_list",
       ids_and_ranges_become_one_sorted_list,
       what_is_no_list_is_refused_in_words,
       indexes_and_ids_find_each_other,
+      ranges_that_cross_again_and_again_are_refused,
       a_list_of_too_many_ranges_is_refused)
