@@ -129,7 +129,15 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
             && tries.index >= *job_of(job)->spec.completions))
         return;
     number = tries.index / ELEMENTS_A_CHUNK;
-    element_record_read(q->server->store, job->meta->uid, number, &chunk);
+    if (!element_record_read(q->server->store, job->meta->uid, number, &chunk)
+        && element_record_find(q->server->store, job->meta->uid, number)
+               != NULL) {
+        log_error("the record of elements of job '%s/%s' cannot be read, and "
+                  "is left as it is",
+                  job->meta->namespace,
+                  job->meta->name);
+        return;
+    }
     tries.attempt = number_of(object->meta, ANNOTATION_ATTEMPT) + 1;
     tries.failures = number_of(object->meta, ANNOTATION_INDEX_FAILURES);
     tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);

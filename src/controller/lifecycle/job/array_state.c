@@ -39,7 +39,7 @@ array_state_free(struct array_state *a)
     list_foreach_safe(pos, &a->ends)
         array_state_drop_end(a, container_of(pos, struct array_end, link));
     index_set_fini(&a->cancelled);
-    index_set_fini(&a->barred);
+    index_set_fini(&a->held);
     free(a->held_text);
     free(a->cancelled_text);
     arena_free(a->arena);
@@ -106,10 +106,10 @@ array_state_follow(struct array_state *a, const struct job *job)
     replace_text(&a->held_text, array->held);
     replace_text(&a->cancelled_text, array->cancelled);
     index_set_fini(&a->cancelled);
-    index_set_fini(&a->barred);
+    index_set_fini(&a->held);
     add_list(a, array->cancelled, &a->cancelled);
-    add_list(a, array->cancelled, &a->barred);
-    add_list(a, array->held, &a->barred);
+    add_list(a, array->held, &a->held);
+    a->frontier = 0;
     a->must_look = true;
 }
 
@@ -117,6 +117,49 @@ bool
 array_state_is_cancelled(const struct array_state *a, int64_t index)
 {
     return index_set_has(&a->cancelled, index);
+}
+
+bool
+array_state_is_barred(const struct array_state *a, int64_t index)
+{
+    return index_set_has(&a->cancelled, index)
+           || index_set_has(&a->held, index);
+}
+
+void
+array_state_note_free(struct array_state *a, int64_t index)
+{
+    if (index < a->frontier)
+        a->frontier = index;
+}
+
+void
+array_state_note_settled(struct array_state *a, const struct index_set *settled)
+{
+    int64_t at = a->ended_below, before;
+
+    do {
+        before = at;
+        at = index_set_gap(settled, at);
+        at = index_set_gap(&a->cancelled, at);
+    } while (at > before);
+    a->ended_below = at;
+}
+
+int64_t
+array_state_next(const struct array_state *a,
+                 const struct index_set *taken,
+                 int64_t index)
+{
+    int64_t at = index, before;
+
+    do {
+        before = at;
+        at = index_set_gap(taken, at);
+        at = index_set_gap(&a->cancelled, at);
+        at = index_set_gap(&a->held, at);
+    } while (at > before);
+    return at;
 }
 
 /* ---- Ends ---- */
@@ -218,7 +261,8 @@ array_state_format_waiting(const struct array_state *a,
     const struct index_set *cancelled = &a->cancelled;
     unsigned pieces = 0;
 
-    for (int64_t at = 0; at < a->tasks.total && pieces <= PIECES;) {
+    for (int64_t at = a->ended_below;
+         at < a->tasks.total && pieces <= PIECES;) {
         int64_t end;
 
         at = index_set_gap(taken, at);

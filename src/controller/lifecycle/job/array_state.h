@@ -48,7 +48,9 @@ struct array_state {
     struct task_list tasks;
     char *held_text, *cancelled_text;
     struct index_set cancelled;
-    struct index_set barred; /* held or cancelled */
+    struct index_set held;
+    int64_t frontier;    /* none below it may have a new pod */
+    int64_t ended_below; /* all below it are settled or cancelled */
 
     int64_t second_us; /* monotonic, the second in which `bound` were */
     int64_t bound, bound_before;
@@ -78,10 +80,21 @@ void array_state_drop_end(struct array_state *a, struct array_end *end);
 void array_state_note_bound(struct array_state *a);
 void array_state_set_window(struct array_state *a, int64_t monotonic_us);
 
-/* Look. Format: the task ids of the elements that have no pod and are not
+/* An element may have a pod again; and those in `settled` never will. So no look
+ * begins at the first element.
+ */
+void array_state_note_free(struct array_state *a, int64_t index);
+void array_state_note_settled(struct array_state *a,
+                              const struct index_set *settled);
+
+/* Look. Next: the first from `index` on that is neither taken nor barred. Format: the task ids of the elements that have no pod and are not
  * settled (`taken` are those that are), shortened.
  */
 bool array_state_is_cancelled(const struct array_state *a, int64_t index);
+bool array_state_is_barred(const struct array_state *a, int64_t index);
+int64_t array_state_next(const struct array_state *a,
+                         const struct index_set *taken,
+                         int64_t index);
 void array_state_format_waiting(const struct array_state *a,
                                 const struct index_set *taken,
                                 struct strbuf *out);

@@ -251,6 +251,7 @@ on_elements_read(const struct object *job,
         return;
     }
     if (!job_pod_counts_load(m->counts, job_of(job), elements)) {
+        m->counts->array->is_loading = true; /* not again and again */
         log_error("job '%s/%s' stays as it is: the record of its elements is "
                   "of a later release, or damaged",
                   job->meta->namespace,
@@ -379,7 +380,7 @@ look_at_pod(const struct object *object, void *context)
             job_sync_delete_pod(l->sync, object);
         return;
     }
-    if (index_set_has(&a->barred, index)) {
+    if (array_state_is_barred(a, index)) {
         job_pod_counts_withdraw(l->counts,
                                 pod,
                                 array_state_is_cancelled(a, index));
@@ -575,6 +576,7 @@ work_on_job(const char *key, void *context)
     }
     if (m->counts->array != NULL) {
         array_state_follow(m->counts->array, job_of(job));
+        array_state_note_settled(m->counts->array, &m->counts->indexes.done);
         array_state_set_window(m->counts->array, clock_monotonic_us(c->clock));
     }
     job_pod_counts_expire(m->counts, clock_monotonic_us(c->clock));

@@ -166,12 +166,9 @@ retry_left_us(const struct job_pod_counts *t, int64_t now_us)
 static int64_t
 next_index(const struct job_pod_counts *t, int64_t index)
 {
-    int64_t at = index_set_gap(&t->indexes.taken, index);
-
-    while (t->array != NULL && index_set_has(&t->array->barred, at))
-        at = index_set_gap(&t->indexes.taken,
-                           index_set_gap(&t->array->barred, at));
-    return at;
+    return t->array != NULL
+               ? array_state_next(t->array, &t->indexes.taken, index)
+               : index_set_gap(&t->indexes.taken, index);
 }
 
 static void
@@ -185,7 +182,11 @@ plan_indexes(const struct job *job,
     int64_t retry_left = retry_left_us(t, now_us);
     unsigned waiting = 0;
 
-    for (int64_t i = next_index(t, 0);
+    int64_t first = next_index(t, t->array != NULL ? t->array->frontier : 0);
+
+    if (t->array != NULL)
+        t->array->frontier = first;
+    for (int64_t i = first;
          i < end && plan->n_create < wanted && waiting < MAX_WAITING;
          i = next_index(t, i + 1)) {
         int64_t left = index_backoff_us(job, t, i, now_us);

@@ -90,6 +90,8 @@ release_index(struct job_pod_counts *t, int64_t index)
 {
     if (t->is_numbered)
         index_counts_release(&t->indexes, index);
+    if (t->array != NULL)
+        array_state_note_free(t->array, index);
 }
 
 /* ---- Life ---- */
@@ -807,7 +809,7 @@ job_pod_counts_see(struct job_pod_counts *t,
     is |= was & SEEN_WITHDRAWN;
     if (t->array != NULL && was != 0 && change(was, is, SEEN_PLACED) > 0)
         array_state_note_bound(t->array);
-    if (t->array != NULL && was == 0 && index_set_has(&t->array->barred, index))
+    if (t->array != NULL && was == 0 && array_state_is_barred(t->array, index))
         t->array->must_look = true;
     if (change(was, is, SEEN_READY) > 0)
         t->refusals = 0;

@@ -24,10 +24,11 @@ START_TEST(lists_of_tasks_become_sets_of_indexes)
 {
     struct array_state *a = state_of("1-1000:7", "8-29:7", "1,995");
 
-    ck_assert_int_eq(index_set_count(&a->barred), 6);
-    ck_assert(index_set_has(&a->barred, 1));
-    ck_assert(index_set_has(&a->barred, 4));
-    ck_assert(!index_set_has(&a->barred, 5));
+    ck_assert_int_eq(index_set_count(&a->held), 4);
+    ck_assert(array_state_is_barred(a, 0));
+    ck_assert(array_state_is_barred(a, 1));
+    ck_assert(array_state_is_barred(a, 4));
+    ck_assert(!array_state_is_barred(a, 5));
     ck_assert(array_state_is_cancelled(a, 0));
     ck_assert(!array_state_is_cancelled(a, 1));
     ck_assert(a->must_look);
@@ -39,9 +40,9 @@ START_TEST(a_list_may_go_across_the_ranges_of_the_array)
 {
     struct array_state *a = state_of("0-9,20-29:3", "8-9,20-23:3", NULL);
 
-    ck_assert_int_eq(index_set_count(&a->barred), 4);
-    ck_assert(index_set_has(&a->barred, 8));
-    ck_assert(index_set_has(&a->barred, 11));
+    ck_assert_int_eq(index_set_count(&a->held), 4);
+    ck_assert(array_state_is_barred(a, 8));
+    ck_assert(array_state_is_barred(a, 11));
     array_state_free(a);
 }
 END_TEST
