@@ -91,7 +91,9 @@ like "what is no schedule is told" \
     "above maximum.*|is no schedule"
 like "a job that is refused now is not submitted" \
     "$(as kilntest1 ksub --cron @daily -p nowhere nightly.sh 2>&1)" nowhere
-is "so there are two" "$(as kilntest1 kctl get cronjobs -o name | wc -l)" 2
+like "an array may recur" "$(as kilntest1 ksub --cron @yearly --parsable \
+    -a 1-5%2 -J five nightly.sh)" '^five-[a-z]+$'
+is "so there are three" "$(as kilntest1 kctl get cronjobs -o name | wc -l)" 3
 ok "it is due" due "$name"
 greets() { grep -q '^hello from [0-9]' "$cluster/home/kilntest1/out"; }
 ok "it runs its script in its environment" wait_for 20 greets

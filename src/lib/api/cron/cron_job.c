@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "lib/api/cron/cron_schedule.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_rules.h"
 #include "lib/api/job/job_strategy.h"
 #include "lib/api/object/check.h"
@@ -144,6 +145,8 @@ set_defaults(struct arena *arena, struct json *object)
     default_to(arena, spec, "suspend", json_bool(arena, false));
     default_to(arena, spec, "successfulJobsHistoryLimit", json_int(arena, 3));
     default_to(arena, spec, "failedJobsHistoryLimit", json_int(arena, 1));
+    if (job_array_is_asked(job))
+        job_array_set_defaults(arena, job);
     job_policy_set_defaults(arena, job);
     pod_spec_set_defaults(arena, json_make_object(arena, pods, "spec"));
 }
