@@ -78,8 +78,8 @@ chart() { # LOCALE [OPTION]...
 }
 is_drawn() { chart C | grep -qE -e "$1"; }
 ok "the timeline has the node, what runs and what is planned" \
-    wait_for 10 is_drawn "^n1 +4/4 .*\[$small kilntest1 =+\].* \($wide kil"
-like "and each job of its own" "$(chart C)" " \[$large kilntest1 =+\]"
+    wait_for 10 is_drawn "^n1 +4/4 .*\[$small kilntest1 =+\].*\($wide kil"
+like "and each job of its own" "$(chart C)" "\[$large kilntest1 =+\]"
 like "with now, and times" "$(chart C --hours 2 | head -n 1)" \
     '^NODE +CPUS +now .* [0-9]+:[0-9]+ '
 like "in letters that a terminal of Unicode has" "$(chart C.UTF-8)" \
@@ -110,13 +110,13 @@ metadata: {name: firmware}
 spec: {nodes: [n1], start: "$(date -u -d '+5 hours' +%Y-%m-%dT%H:%M:%SZ)",
   duration: 2h, maintenance: true}
 TXT
-like "a reservation is hatched" "$(chart C --hours 9)" ' /firmware/+ '
+like "a reservation is hatched" "$(chart C --hours 9)" '[ .]/firmware/+'
 root timeline --hours 9 --svg "$cluster/chart.svg"
 like "in the picture, too" "$(tr '\n' ' ' <"$cluster/chart.svg")" \
     '<title>maintenance firmware</title><rect [^>]* fill="url\(#reserved\)"'
 root delete reservation firmware >/dev/null
 root cordon n1 >/dev/null
-like "and why a node takes no jobs" "$(chart C)" ' (Draining|Drained)'
+like "and why a node takes no jobs" "$(chart C)" '[ .|](Draining|Drained)'
 root uncordon n1 >/dev/null
 
 # --- it moves -----------------------------------------------------------------------
