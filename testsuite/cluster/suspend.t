@@ -57,6 +57,12 @@ grows() { # ID
     wait_for 10 has_grown "$1"
 }
 has_grown() { [ "$(count "$1")" -gt "$grown_from" ]; }
+# It stood still for seven seconds and more, and its limit was six.
+history_is_right() { # ID
+    root history --all --job "$1" -o json | jq -e \
+        '.items[0].frozenMicroseconds > 6500000' >/dev/null \
+        && root history --all --job "$1" -o elapsed | grep -q '00:00:0[0-9]'
+}
 # A loop of two processes, so that one alone that stands still shows.
 submit() {
     as kilntest1 ksub --parsable -o /dev/null "$@" --wrap '
@@ -168,6 +174,7 @@ for id in $one $two; do
     k1 cancel "$id" >/dev/null
     ok "and ends when it is cancelled" wait_for 20 state_is "$id" Cancelled
 done
+ok "history leaves out what it stood still" wait_for 20 history_is_right "$late"
 is "what has ended is not suspended" "$(operator suspend "$one")" \
     "job/$one has ended already"
 held=$(submit -H)

@@ -9,6 +9,7 @@
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/stray_processes.h"
 #include "agent/shepherd/exit_record.h"
+#include "agent/shepherd/live_record.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -29,6 +30,7 @@ struct pod_cleanup {
     char *tmp_dir;         /* NULL: not known to this agent */
     struct cgroup *cgroup; /* lent */
     struct exit_record *exit_record;
+    struct live_record *live; /* as its shepherd left it */
     bool read_ending;
     bool is_clean;
     bool tmp_left; /* of its TMPDIR, put away */
@@ -54,8 +56,10 @@ clean_work(void *arg)
     struct error err = {0};
     int r;
 
-    if (c->read_ending)
+    if (c->read_ending) {
         c->exit_record = pod_host_read_ending(c->agent, c->uid);
+        c->live = pod_host_read_live(c->agent, c->uid);
+    }
     if (c->cgroup != NULL) {
         r = cgroup_is_empty(c->cgroup);
         if (r == 0) {
@@ -193,6 +197,12 @@ clean_done(void *arg)
         c->exit_record = NULL;
     }
     exit_record_free(c->exit_record);
+    if (c->live != NULL && s->live != NULL) {
+        live_record_free(s->live);
+        s->live = c->live;
+        c->live = NULL;
+    }
+    live_record_free(c->live);
     bool had_trouble = c->trouble != NULL;
     free(c->trouble);
     free(c->uid);

@@ -412,6 +412,15 @@ has_succeeded(const struct status_patch_end *end)
            && !end->exit_record->was_oom;
 }
 
+/* Its last stop is over with it. */
+static int64_t
+count_frozen(const struct frozen_state *frozen, int64_t ended_us)
+{
+    return frozen->at_us != 0 && ended_us > frozen->at_us
+               ? frozen->before_us + ended_us - frozen->at_us
+               : frozen->before_us;
+}
+
 struct json *
 status_patch_make_end(struct arena *arena,
                       const struct object *object,
@@ -424,6 +433,7 @@ status_patch_make_end(struct arena *arena,
     bool succeeded = has_succeeded(end);
     int64_t ended_us =
         e != NULL && e->ended_at_us != 0 ? e->ended_at_us : end->now_us;
+    int64_t frozen_us = count_frozen(&end->frozen, ended_us);
     struct json *list =
         make_conditions(arena,
                         pod,
@@ -475,6 +485,8 @@ status_patch_make_end(struct arena *arena,
                      e->boot_id);
         if (end->seen != NULL)
             set_seen(arena, status, end->seen, end->seen_at_us);
+        if (frozen_us > 0)
+            json_set_int(arena, status, "frozenMicroseconds", frozen_us);
         set_usage(arena, status, e);
     }
     return body;

@@ -68,6 +68,7 @@ struct status_patch_end {
     const struct observation *seen; /* last, while it ran; or NULL */
     int64_t seen_at_us;
     struct allocation_fault broken;
+    struct frozen_state frozen;
     int64_t now_us;
     const char *host_address;
     const char *boot_id;

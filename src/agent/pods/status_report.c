@@ -117,6 +117,7 @@ static struct json *
 make_patch(struct pod_run *s, struct arena *arena)
 {
     const struct agent_context *g = s->s.agent;
+    const struct live_record *live = s->live;
     struct allocation_fault broken = {0};
 
     broken.reason = placement_watch_find_fault(s, &broken.message);
@@ -143,20 +144,23 @@ make_patch(struct pod_run *s, struct arena *arena)
                 .now_us = clock_real_us(g->clock),
             });
     }
-    return status_patch_make_end(arena,
-                                 s->pod,
-                                 &(struct status_patch_end){
-                                     .exit_record = s->exit_record,
-                                     .reason = s->end_reason,
-                                     .message = s->end_message,
-                                     .is_disruption = s->is_disruption,
-                                     .seen = s->seen,
-                                     .seen_at_us = s->seen_at_us,
-                                     .broken = broken,
-                                     .now_us = clock_real_us(g->clock),
-                                     .host_address = g->address,
-                                     .boot_id = g->boot_id,
-                                 });
+    return status_patch_make_end(
+        arena,
+        s->pod,
+        &(struct status_patch_end){
+            .exit_record = s->exit_record,
+            .reason = s->end_reason,
+            .message = s->end_message,
+            .is_disruption = s->is_disruption,
+            .seen = s->seen,
+            .seen_at_us = s->seen_at_us,
+            .broken = broken,
+            .frozen = {.at_us = live != NULL ? live->frozen_at_us : 0,
+                       .before_us = live != NULL ? live->frozen_us : 0},
+            .now_us = clock_real_us(g->clock),
+            .host_address = g->address,
+            .boot_id = g->boot_id,
+        });
 }
 
 void

@@ -74,10 +74,10 @@ prepare(struct history_file *f, struct error *err)
          " job_uid, idx, attempt, object, name, pod, key, submit_at,"
          " eligible_at, start_at, node, cpu_milli, memory, devices,"
          " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
-         " reason, message, script, revision, lost, task) VALUES (?1, ?2, ?3, ?4,"
-         " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
-         " ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0,"
-         " ?32)"
+         " reason, message, script, revision, lost, task,"
+         " frozen_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+         " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
+         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33)"
          " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm,
          "UPDATE attempts SET lost = 0, revision = ?2"
@@ -472,6 +472,7 @@ bind_row(sqlite3_stmt *s,
     history_bind_digest(s, 30, row->script);
     (void)sqlite3_bind_int64(s, 31, row->revision);
     history_bind_number(s, 32, row->task);
+    history_bind_number(s, 33, row->frozen_us > 0 ? &row->frozen_us : NULL);
 }
 
 /* It ended in a timeline that was lost, and has ended again in this one. */

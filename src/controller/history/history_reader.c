@@ -32,7 +32,7 @@
     " a.submit_at, a.eligible_at, a.start_at, a.node, a.cpu_milli,"      \
     " a.memory, a.devices, a.time_limit, a.cpu_us, a.peak, a.state,"     \
     " a.exit_code, a.signal, a.ended_by, a.reason, a.message, a.script," \
-    " a.revision, a.lost, a.task"
+    " a.revision, a.lost, a.task, a.frozen_us"
 
 /* Their numbers, in that order. */
 enum column {
@@ -70,6 +70,7 @@ enum column {
     COLUMN_REVISION,
     COLUMN_LOST,
     COLUMN_TASK,
+    COLUMN_FROZEN,
 };
 
 /* ---- Life ---- */
@@ -393,6 +394,7 @@ read_row(struct history_reader *r,
         .index = history_column_number(s, COLUMN_INDEX, arena),
         .task = history_column_number(s, COLUMN_TASK, arena),
         .attempt = sqlite3_column_int64(s, COLUMN_ATTEMPT),
+        .frozen_us = sqlite3_column_int64(s, COLUMN_FROZEN),
         .object = history_column_text(s, COLUMN_OBJECT, arena),
         .name = history_column_text(s, COLUMN_NAME, arena),
         .pod = history_column_text(s, COLUMN_POD, arena),

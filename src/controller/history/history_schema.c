@@ -89,6 +89,8 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " PRIMARY KEY (day, account, user, partition)) WITHOUT ROWID;",
     /* The number of an array's task, which is not the index. */
     "ALTER TABLE attempts ADD COLUMN task INTEGER;",
+    /* Microseconds that it stood still; NULL: it never did. */
+    "ALTER TABLE attempts ADD COLUMN frozen_us INTEGER;",
 };
 
 static int

@@ -168,7 +168,13 @@ history_columns_elapsed_us(const struct json *row)
 {
     const int64_t start = time_of(row, "startTime");
 
-    return start > 0 ? time_of(row, "endTime") - start : -1;
+    int64_t elapsed;
+
+    if (start <= 0)
+        return -1;
+    elapsed = time_of(row, "endTime") - start
+              - json_get_int(row, "frozenMicroseconds", 0);
+    return elapsed > 0 ? elapsed : 0; /* times are whole seconds there */
 }
 
 static int64_t

@@ -39,6 +39,7 @@ struct ranked_job {
 struct past_run {
     struct order_facts facts;
     int64_t begin_us, ended_us;
+    int64_t still_us; /* of that it stood still */
 };
 
 struct pod_ranks {
@@ -191,11 +192,11 @@ find_job(const struct pod_ranks *o, const struct pod_view *pod)
 
 /* It waits no longer; of a group, no member does as one of that group. */
 static void
-withdraw(struct pod_ranks *o, struct ranked_job *job)
+withdraw(struct pod_ranks *o, struct ranked_job *job, int64_t still_us)
 {
     if (job->job == NULL)
         return;
-    start_order_end(o->order, job->job, now_s(o));
+    start_order_end(o->order, job->job, still_us / SECOND_US, now_s(o));
     job->job = NULL;
     o->is_stale = true;
 }
@@ -206,7 +207,7 @@ add_pod(struct pod_ranks *o, const char *key, struct ranked_job *job)
     struct ranked_job *before = map_find(o->jobs, key);
 
     if (before != NULL) {
-        withdraw(o, before);
+        withdraw(o, before, 0);
         drop_pod(o, key, before);
     }
     map_put(o->jobs, key, job);
@@ -359,10 +360,11 @@ pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
     struct ranked_job *job = map_find(o->jobs, key_of(pod, key));
+    const int64_t still_us = pod_frozen_us(pod->pod, clock_real_us(o->clock));
 
     if (job == NULL)
         return;
-    withdraw(o, job); /* a group ends with the first of its pods */
+    withdraw(o, job, still_us); /* a group ends with the first of its pods */
     drop_pod(o, key, job);
 }
 
@@ -379,6 +381,7 @@ pod_ranks_pod_ended(struct pod_ranks *o, const struct pod_view *pod)
         .facts = facts_of(pod),
         .begin_us = state.started_at_us,
         .ended_us = state.finished_at_us,
+        .still_us = pod_frozen_us(pod->pod, state.finished_at_us),
     };
 }
 
@@ -397,12 +400,15 @@ pod_ranks_start(struct pod_ranks *o)
     o->has_started = true;
     if (o->n_past > 1)
         qsort(o->past, o->n_past, sizeof(*o->past), compare_ends);
-    for (size_t i = 0; i < o->n_past; i++)
+    for (size_t i = 0; i < o->n_past; i++) {
+        const struct past_run *past = &o->past[i];
+        int64_t run_us = past->ended_us - past->begin_us - past->still_us;
+
         start_order_learn(o->order,
-                          &o->past[i].facts,
-                          o->past[i].begin_us / SECOND_US,
-                          (o->past[i].ended_us - o->past[i].begin_us)
-                              / SECOND_US);
+                          &past->facts,
+                          past->begin_us / SECOND_US,
+                          run_us > 0 ? run_us / SECOND_US : 0);
+    }
     free(o->past);
     o->past = NULL;
     o->n_past = o->past_capacity = 0;

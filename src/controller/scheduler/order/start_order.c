@@ -158,9 +158,11 @@ start_order_learn(struct start_order *o,
 void
 start_order_end(struct start_order *o,
                 struct order_job *job TAKES,
+                int64_t still_s,
                 int64_t now_s)
 {
-    int64_t run_s = now_s - job->begin_s;
+    int64_t lasted_s = now_s - job->begin_s;
+    int64_t run_s = still_s < lasted_s ? lasted_s - still_s : 0;
     struct run_kind kind;
 
     shadow_schedule_advance(o->shadow, now_s - 1);

@@ -52,9 +52,9 @@ DEFINE_CLEANUP(struct start_order, start_order_free)
 
 /* Change, in the order of time. Set machine: all its CPUs. Submit, adopt: a job
  * that waits; one that runs already. Begin: it runs. End: it has ended, or goes
- * without having begun, and is no more. Learn: of a run that ended before, and
- * had begun then; what it waited stands for what it would have in the order of
- * submission, which nobody remembers.
+ * without having begun, and is no more; so long of its run it stood still. Learn:
+ * of a run that ended before, and had begun then; what it waited stands for what
+ * it would have in the order of submission, which nobody remembers.
  */
 void start_order_set_machine(struct start_order *o, int64_t mcpu);
 struct order_job *start_order_submit(struct start_order *o,
@@ -66,6 +66,7 @@ void
 start_order_begin(struct start_order *o, struct order_job *job, int64_t now_s);
 void start_order_end(struct start_order *o,
                      struct order_job *job TAKES,
+                     int64_t still_s,
                      int64_t now_s);
 void start_order_learn(struct start_order *o,
                        const struct order_facts *facts,

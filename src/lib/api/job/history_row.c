@@ -49,6 +49,8 @@ static const struct field history_row_fields[] = {
     TIME("startTime", history_row, start_at_us, KEPT,
         HELP("When its process began.")),
     TIME("endTime", history_row, end_at_us, KEPT, HELP("When it ended.")),
+    INT64("frozenMicroseconds", history_row, frozen_us, 0,
+        HELP("How long it stood still meanwhile.")),
     STRING("node", history_row, node, 0, HELP("Where it ran.")),
     INT64("cpuMillis", history_row, cpu_milli, 0,
         HELP("Thousandths of CPUs that it held.")),
@@ -334,6 +336,7 @@ take_run(struct history_row *row,
 
     row->start_at_us = s.started_at_us;
     row->end_at_us = find_end(pod, &s, now_us);
+    row->frozen_us = pod_frozen_us(pod, row->end_at_us);
     if (has_state && s.terminated && s.started_at_us > 0) {
         row->exit_code = keep_number(arena, s.exit_code);
         row->signal = s.signal;

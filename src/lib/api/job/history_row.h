@@ -37,6 +37,7 @@ struct history_row {
     int64_t eligible_at_us;
     int64_t start_at_us; /* 0: never */
     int64_t end_at_us;
+    int64_t frozen_us; /* of that it stood still */
     const char *node;
     int64_t cpu_milli; /* held, or asked for while it held none */
     int64_t memory_bytes;

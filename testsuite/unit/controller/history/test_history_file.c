@@ -352,6 +352,28 @@ START_TEST(a_file_of_a_later_version_is_refused_in_words)
 }
 END_TEST
 
+START_TEST(how_long_it_stood_still_is_kept)
+{
+    struct place p;
+    struct history_row row;
+    const struct json *items;
+
+    place_init(&p);
+    row = row_of(&p, 7);
+    row.frozen_us = 1500000;
+    ck_assert_int_eq(add(&p, &row, 107), 1);
+    row = row_of(&p, 8);
+    ck_assert_int_eq(add(&p, &row, 108), 1);
+
+    items = ask(&p, &everything, NULL);
+
+    ck_assert_int_eq(json_get_int(json_at(items, 0), "frozenMicroseconds", 0),
+                     1500000);
+    ck_assert_ptr_null(json_get(json_at(items, 1), "frozenMicroseconds"));
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(a_file_of_before_arrays_gets_their_tasks)
 {
     static const int64_t index = 3, task = 22;
@@ -368,9 +390,11 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     history_file_close(p.file);
     p.file = NULL;
     ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
-    ck_assert_int_eq(
-        sql_exec(db, "ALTER TABLE attempts DROP COLUMN task", NULL),
-        0);
+    ck_assert_int_eq(sql_exec(db,
+                              "ALTER TABLE attempts DROP COLUMN task;"
+                              "ALTER TABLE attempts DROP COLUMN frozen_us",
+                              NULL),
+                     0);
     ck_assert_int_eq(sql_exec(db, "PRAGMA user_version = 1", NULL), 0);
     sql_close(db);
 
@@ -543,6 +567,7 @@ SUITE("history_file",
       the_file_of_another_cluster_is_set_aside,
       a_file_that_is_no_database_is_set_aside,
       a_file_of_a_later_version_is_refused_in_words,
+      how_long_it_stood_still_is_kept,
       a_file_of_before_arrays_gets_their_tasks,
       what_runs_over_midnight_counts_for_both_days,
       the_oldest_rows_go_first_and_their_sums_stay,

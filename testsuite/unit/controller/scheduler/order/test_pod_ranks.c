@@ -190,6 +190,82 @@ START_TEST(a_restart_learns_from_what_has_ended)
 }
 END_TEST
 
+START_TEST(a_restart_does_not_count_what_stood_still)
+{
+    struct world *w = world_new(NULL);
+
+    put_pod(w,
+            "past-still",
+            1,
+            300,
+            ",\"status\":{\"phase\":\"Succeeded\",\"frozenMicroseconds\":"
+            "298000000,\"containerStatuses\":[{"
+            "\"name\":\"c\",\"state\":{\"terminated\":{\"exitCode\":0,"
+            "\"startedAt\":\"2023-12-31T00:00:00Z\",\"finishedAt\":"
+            "\"2023-12-31T00:05:00Z\"}}}]}");
+    put_pod(w,
+            "past-longer",
+            2,
+            300,
+            ",\"status\":{\"phase\":\"Succeeded\",\"containerStatuses\":[{"
+            "\"name\":\"c\",\"state\":{\"terminated\":{\"exitCode\":0,"
+            "\"startedAt\":\"2023-12-31T00:00:00Z\",\"finishedAt\":"
+            "\"2023-12-31T00:01:40Z\"}}}]}");
+    world_restart(w);
+    world_add_node(w, "n1", 1);
+    put_pod(w, "blocker", 3, 400, "");
+    world_settle(w);
+    put_pod(w, "of-longer", 2, 300, "");
+    world_settle(w);
+    put_pod(w, "of-still", 1, 300, "");
+    world_settle(w);
+
+    ck_assert_str_eq(first_of(w, "blocker", "of-longer", "of-still"),
+                     "of-still");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(what_stood_still_is_not_taken_for_time_it_ran)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *w = world_new(NULL);
+    const struct json *answer;
+    CLEANUP_FREE char *text = NULL;
+
+    world_add_node(w, "n1", 1);
+    put_pod(w, "still", 2, 300, "");
+    world_settle(w);
+    ck_assert(is_placed(w, "still"));
+    world_advance(w, 100000);
+    text = xasprintf(
+        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"still\","
+        "\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"n1\","
+        "\"activeDeadlineSeconds\":300,\"securityContext\":{\"runAsUser\":2},"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+        "\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Succeeded\","
+        "\"frozenMicroseconds\":80000000}}",
+        fake_client_find(w->api, &pod_kind, "default", "still")->meta->uid);
+    fake_client_put(w->api, &pod_kind, text);
+    world_settle(w);
+    put_pod(w, "blocker", 3, 400, "");
+    world_settle(w);
+    put_pod(w, "waits", 2, 300, "");
+    world_settle(w);
+
+    answer = scheduler_explain(
+        w->scheduler,
+        fake_client_find(w->api, &pod_kind, "default", "waits"),
+        false,
+        arena);
+
+    ck_assert_int_eq(
+        json_get_int(json_get(answer, "order"), "predictedSeconds", -1),
+        20);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(why_says_what_the_order_goes_by)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -289,6 +365,8 @@ SUITE("pod_ranks",
       a_job_that_has_waited_too_long_goes_first,
       of_equal_jobs_the_first_is_guarded_with_the_later_one,
       a_restart_learns_from_what_has_ended,
+      a_restart_does_not_count_what_stood_still,
+      what_stood_still_is_not_taken_for_time_it_ran,
       why_says_what_the_order_goes_by,
       by_limits_history_does_not_matter,
       by_submission_nothing_else_matters)

@@ -87,7 +87,7 @@ START_TEST(the_end_of_a_job_teaches)
     struct order_job *second = submit(o, 1, 1, 3600, 0);
 
     start_order_begin(o, first, 0);
-    start_order_end(o, first, 60);
+    start_order_end(o, first, 0, 60);
 
     ck_assert_double_eq_tol(predict(o, second), 60, 1e-6);
 }
@@ -134,7 +134,7 @@ START_TEST(nobody_is_guarded_sooner_than_easy_would_start_others)
     start_order_begin(o, runs, 0);
     waits = submit(o, 1, 1, 600, 0);
     ck_assert(start_order_rank(o, waits, 80000).is_guarded);
-    start_order_end(o, runs, 86400);
+    start_order_end(o, runs, 0, 86400);
     waits = submit(o, 2, 1, 600, 86400);
 
     ck_assert(!start_order_rank(o, waits, 86400 + 40000).is_guarded);
@@ -169,8 +169,8 @@ START_TEST(jobs_come_and_go_in_any_state)
     struct order_job *gone = submit(o, 1, 1, 600, 100);
     struct order_job *left = submit(o, 1, 1, 600, 100);
 
-    start_order_end(o, gone, 110);
-    start_order_end(o, adopted, 160);
+    start_order_end(o, gone, 0, 110);
+    start_order_end(o, adopted, 0, 160);
 
     ck_assert_double_eq_tol(predict(o, left), 60, 1e-6);
 }
