@@ -181,7 +181,7 @@ static void
 explain_now(struct explanation *e)
 {
     struct scheduler *s = e->s;
-    uint32_t start = node_finder_next_start(s->node_finder);
+    struct node_finder_place place = node_finder_place(s->node_finder);
     struct node_view *node;
 
     s->probe.is_on = false;
@@ -190,7 +190,7 @@ explain_now(struct explanation *e)
     cycle_init(&e->cycle, e->pod, &s->snapshot);
     scheduler_bind_reservations(s, e->queued);
     node = node_finder_find(s->node_finder, e->profile, &e->cycle, NULL);
-    node_finder_set_next_start(s->node_finder, start);
+    node_finder_set_place(s->node_finder, place);
     e->diagnosis = node_finder_diagnosis(s->node_finder);
     if (node != NULL && e->is_stripped)
         node = find_with_scratch(e);

@@ -104,7 +104,7 @@ try_less(struct search *s, const struct less *less)
     CLEANUP(pod_view_unrefp) struct pod_view *pod = NULL;
     const struct node_view *node;
     struct cycle cycle;
-    uint32_t start;
+    struct node_finder_place place;
 
     if (s->trials == SMALLER_TRIALS
         || clock_monotonic_us(scheduler->settings.clock) >= s->work_until_us)
@@ -114,10 +114,10 @@ try_less(struct search *s, const struct less *less)
     pod = pod_view_new(object, scheduler->resources);
     pod_view_disable_sharing(pod);
     cycle_init(&cycle, pod, &scheduler->snapshot);
-    start = node_finder_next_start(scheduler->node_finder);
+    place = node_finder_place(scheduler->node_finder);
     node =
         node_finder_find(scheduler->node_finder, s->e->profile, &cycle, NULL);
-    node_finder_set_next_start(scheduler->node_finder, start);
+    node_finder_set_place(scheduler->node_finder, place);
     cycle_fini(&cycle);
     return node;
 }

@@ -758,14 +758,18 @@ node_finder_facts(const struct node_finder *ch)
     return ch->facts;
 }
 
-uint32_t
-node_finder_next_start(const struct node_finder *ch)
+struct node_finder_place
+node_finder_place(const struct node_finder *ch)
 {
-    return ch->next_start;
+    return (struct node_finder_place){
+        ch->next_start,
+        *ch->settings.handle->random,
+    };
 }
 
 void
-node_finder_set_next_start(struct node_finder *ch, uint32_t start)
+node_finder_set_place(struct node_finder *ch, struct node_finder_place place)
 {
-    ch->next_start = start;
+    ch->next_start = place.next_start;
+    *ch->settings.handle->random = place.random;
 }

@@ -21,6 +21,7 @@
 
 #include "controller/scheduler/framework/diagnosis.h"
 #include "lib/base/macro.h"
+#include "lib/base/random.h"
 
 struct extender_results;
 struct node_finder;
@@ -80,9 +81,18 @@ struct node_finder_facts node_finder_facts(const struct node_finder *ch);
  */
 void node_finder_forget(struct node_finder *ch);
 
-/* Where the next sampled search begins. */
-uint32_t node_finder_next_start(const struct node_finder *ch);
-void node_finder_set_next_start(struct node_finder *ch, uint32_t start);
+/* What one search leaves for the next: where a sample of the nodes begins, and
+ * the dice for ties. A search that is a question only puts back what it found,
+ * so that asking changes no decision.
+ */
+struct node_finder_place {
+    uint32_t next_start;
+    struct random_source random;
+};
+
+struct node_finder_place node_finder_place(const struct node_finder *ch);
+void node_finder_set_place(struct node_finder *ch,
+                           struct node_finder_place place);
 
 /* How many feasible nodes end a search; percentage 0: adaptive. */
 uint32_t feasible_wanted(unsigned percentage, uint32_t n_nodes);

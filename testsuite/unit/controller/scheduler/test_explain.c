@@ -250,6 +250,37 @@ START_TEST(nothing_changes_by_a_question)
 }
 END_TEST
 
+/* Ties are broken by dice, and a question throws none that a decision would
+ * have had.
+ */
+START_TEST(questions_leave_the_dice_alone)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct world *asked = world_new(NULL);
+    struct world *quiet = world_new(NULL);
+
+    for (unsigned i = 0; i < 16; i++) {
+        CLEANUP_FREE char *node = xasprintf("n%u", i);
+
+        world_add_numa_node(asked, node, 2, 4);
+        world_add_numa_node(quiet, node, 2, 4);
+    }
+    for (unsigned i = 0; i < 12; i++) {
+        CLEANUP_FREE char *pod = xasprintf("p%u", i);
+
+        for (unsigned n = 0; n < i % 4; n++)
+            (void)explain_new(asked, arena, "2", LIMIT_300);
+        world_add_pod(asked, pod, "8", "1Gi", LIMIT_300);
+        world_add_pod(quiet, pod, "8", "1Gi", LIMIT_300);
+        world_settle(asked);
+        world_settle(quiet);
+        ck_assert_str_eq(world_node_of(asked, pod), world_node_of(quiet, pod));
+    }
+    world_free(asked);
+    world_free(quiet);
+}
+END_TEST
+
 /* Two packages of two NUMA nodes of two cores each; a GPU on the first. */
 #define FOUR_NUMA                                                      \
     ",\"topology\":{\"cpus\":\"0-7\",\"packages\":[\"0-3\",\"4-7\"],"  \
@@ -574,6 +605,7 @@ SUITE("scheduler/explain",
       a_cluster_without_nodes_says_so,
       gated_pods_name_their_gates,
       nothing_changes_by_a_question,
+      questions_leave_the_dice_alone,
       whole_cores_cost_their_threads,
       cores_of_each_socket_are_counted,
       a_device_that_is_taken_is_not_there,
