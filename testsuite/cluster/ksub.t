@@ -105,7 +105,7 @@ not_ok "an empty script is refused" sh -c 'ksub </dev/null'
 not_ok "a binary is refused" ksub /bin/true
 not_ok "a priority class that is not there is refused" \
     ksub --priority nosuch job.sh
-not_ok "an array is refused for now" ksub --array 1-10 job.sh
+not_ok "an array that counts down is refused" ksub --array 10-1 job.sh
 is "and no job came of any of them" "$(kctl get jobs -o name | wc -l)" "$before"
 status=0
 ksub --no-such-option job.sh 2>/dev/null || status=$?

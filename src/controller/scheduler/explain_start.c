@@ -97,13 +97,14 @@ tell_later(const struct explanation *e,
 
     if (t->from_us > 0) {
         time_format(t->from_us, false, time);
-        strbuf_printf(&out->head,
-                      t->is_assumed
-                          ? "it may start about %s on %s, if what runs there "
-                            "without a time limit ends by then"
-                          : "it could start at %s at the earliest, on %s",
-                      time,
-                      t->node->name);
+        strbuf_printf(
+            &out->head,
+            t->is_assumed
+                ? "it may start about %s, if what runs without a time "
+                  "limit ends by then, on %s"
+                : "it could start at %s at the earliest, on %s",
+            time,
+            t->node->name);
         strbuf_printf(&out->tail, ", which %s", words);
         return;
     }

@@ -78,7 +78,7 @@ run_round(struct trial *t,
     want_number(t,
                 "start",
                 json_get_int(round, "start", -1),
-                node_finder_next_start(s->node_finder));
+                node_finder_place(s->node_finder).next_start);
     cycle_init(&c, pod, &s->snapshot);
     node_finder_find(s->node_finder, s->profile, &c, NULL);
     facts = node_finder_facts(s->node_finder);
@@ -99,7 +99,7 @@ run_round(struct trial *t,
     want_number(t,
                 "nextStart",
                 json_get_int(round, "nextStart", -1),
-                node_finder_next_start(s->node_finder));
+                node_finder_place(s->node_finder).next_start);
     cycle_fini(&c);
 }
 

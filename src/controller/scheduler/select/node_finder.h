@@ -81,7 +81,7 @@ struct node_finder_facts node_finder_facts(const struct node_finder *ch);
  */
 void node_finder_forget(struct node_finder *ch);
 
-/* What one search leaves for the next: where a sample of the nodes begins, and
+/* A search leaves this for the next: where a sample of the nodes begins, and
  * the dice for ties. A search that is a question only puts back what it found,
  * so that asking changes no decision.
  */

@@ -143,7 +143,7 @@ START_TEST(without_time_limits_an_end_is_assumed)
     ck_chance(why, "Later");
     ck_assert(json_is_true(json_get_path(why, "start.assumed")));
     ck_assert_str_eq(json_path_text(why, "start.from"), "2024-01-02T00:00:00Z");
-    ck_assert(says(why, "if what runs there without a time limit ends by"));
+    ck_assert(says(why, "if what runs without a time limit ends by"));
     world_free(w);
 }
 END_TEST
