@@ -36,7 +36,7 @@ enum history_sum {
 struct history_question {
     struct history_rights rights;
     const char *user; /* NULL: any, here and below */
-    bool has_uid;
+    bool has_uid;     /* of sums: beside the user, for the names before it */
     int64_t uid;
     const char *account;
     const char *partition;

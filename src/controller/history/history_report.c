@@ -86,7 +86,24 @@ add_word(struct history_reader *r,
                       history_reader_find_word(r, word));
 }
 
-/* Sums know names, not numbers: one's own are those of the present name. */
+/* Sums know names, not numbers: those of a number are the present name's, and
+ * those of the names that nobody else ever had.
+ */
+static void
+add_names(struct history_reader *r,
+          struct strbuf *sql,
+          const char *user,
+          int64_t uid)
+{
+    strbuf_printf(sql,
+                  "(user = %" PRId64
+                  " OR user IN (SELECT u.user FROM users AS u WHERE u.uid = "
+                  "%" PRId64 " AND NOT EXISTS (SELECT 1 FROM users AS o"
+                  " WHERE o.user = u.user AND o.uid <> u.uid)))",
+                  history_reader_find_word(r, user),
+                  uid);
+}
+
 static void
 add_rights(struct history_reader *r,
            struct strbuf *sql,
@@ -94,9 +111,9 @@ add_rights(struct history_reader *r,
 {
     if (rights->is_all)
         return;
-    strbuf_printf(sql,
-                  " AND (user = %" PRId64 " OR account IN (-1",
-                  history_reader_find_word(r, rights->user));
+    strbuf_add_text(sql, " AND (");
+    add_names(r, sql, rights->user, rights->uid);
+    strbuf_add_text(sql, " OR account IN (-1");
     for (size_t i = 0; i < rights->n_accounts; i++)
         strbuf_printf(sql,
                       ",%" PRId64,
@@ -121,7 +138,11 @@ write_report(struct history_reader *r,
                       " AND day < %" PRId64,
                       (q->until_s + DAY_S - 1) / DAY_S);
     add_word(r, sql, "account", q->account);
-    add_word(r, sql, "user", q->user);
+    if (q->user != NULL && q->has_uid) {
+        strbuf_add_text(sql, " AND ");
+        add_names(r, sql, q->user, q->uid);
+    } else
+        add_word(r, sql, "user", q->user);
     add_word(r, sql, "partition", q->partition);
     add_rights(r, sql, &q->rights);
     if (groupings[q->by].is_time)

@@ -229,7 +229,8 @@ find_rights(struct inquiry *i)
                         &i->question.rights);
 }
 
-/* One's own rows are those of the number, whatever the name was then. */
+/* One's own rows and sums are those of the number, whatever the name was then.
+ */
 static void
 ask_by_number(struct inquiry *i)
 {
@@ -238,7 +239,8 @@ ask_by_number(struct inquiry *i)
 
     if (question->user == NULL || strcmp(question->user, p->name) != 0)
         return;
-    question->user = NULL;
+    if (question->by == HISTORY_BY_NOTHING)
+        question->user = NULL;
     question->has_uid = true;
     question->uid = p->uid;
 }
@@ -302,8 +304,7 @@ summary_history(struct request *q,
         return;
     }
     find_rights(i);
-    if (!is_report)
-        ask_by_number(i);
+    ask_by_number(i);
     r = history_ask(q->server->history, &i->question, answered, i, &err);
     if (r < 0)
         fail(q, r, &err);

@@ -8,138 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/history/history_question.h"
-#include "controller/history/history_reader.h"
 #include "controller/history/history_schema.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
-#include "lib/base/arena.h"
 #include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
-#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
-
-#define DAY_US INT64_C(86400000000)
-#define NOON   (20000 * DAY_US + DAY_US / 2)
-
-struct place {
-    char *directory, *path;
-    struct history_file *file;
-    struct strbuf notice;
-    struct arena *arena;
-};
-
-static int
-open_as(struct place *p,
-        const char *cluster,
-        int64_t revision,
-        const char *lost)
-{
-    const struct history_origin origin = {cluster, revision, lost};
-
-    history_file_close(p->file);
-    p->file = NULL;
-    return history_file_open(p->path, &origin, &p->file, &p->notice, NULL);
-}
-
-static void
-place_init(struct place *p)
-{
-    *p = (struct place){.directory = scratch_new(), .arena = arena_new(0)};
-    p->path = xasprintf("%s/history.db", p->directory);
-    strbuf_init(&p->notice);
-    ck_assert_int_eq(open_as(p, "us", 1000, ""), 0);
-}
-
-static void
-place_fini(struct place *p)
-{
-    history_file_close(p->file);
-    strbuf_fini(&p->notice);
-    free(p->path);
-    arena_free(p->arena);
-    scratch_freep(&p->directory);
-}
-
-/* Half an hour on two CPUs, of which it used one. */
-static struct history_row
-row_of(struct place *p, int64_t n)
-{
-    static const int64_t half_hour = INT64_C(1800000000);
-    static const int64_t zero;
-
-    return (struct history_row){
-        .user = "alice",
-        .uid = 1000,
-        .account = "chem",
-        .job_id = n,
-        .job_uid = arena_printf(p->arena,
-                                "00000000-0000-4000-8000-%012lld",
-                                (long long)n),
-        .object = arena_printf(p->arena, "job-%lld", (long long)n),
-        .name = "sweep",
-        .pod = arena_printf(p->arena, "job-%lld-0", (long long)n),
-        .pod_uid = arena_printf(p->arena,
-                                "11111111-0000-4000-8000-%012lld",
-                                (long long)n),
-        .attempt = 1,
-        .submit_at_us = NOON - 2 * half_hour,
-        .eligible_at_us = NOON - 2 * half_hour,
-        .start_at_us = NOON - half_hour,
-        .end_at_us = NOON + n * 1000000,
-        .node = "n1",
-        .cpu_milli = 2000,
-        .cpu_time_us = &half_hour,
-        .exit_code = &zero,
-        .state = "Completed",
-        .script = "sha256:"
-                  "f59357c9c1fd7e42f3b17df33455f24a9a435c768894b51ccd977a9c18f0"
-                  "c38b",
-        .message = "words",
-        .revision = 100 + n,
-    };
-}
-
-static int
-add(struct place *p, const struct history_row *row, int64_t revision)
-{
-    int r;
-
-    ck_assert_int_eq(history_file_begin(p->file, NULL), 0);
-    r = history_file_add(p->file, row, NULL);
-    ck_assert_int_eq(history_file_commit(p->file, revision, NULL), 0);
-    return r;
-}
-
-/* The answer's items. */
-static struct json *
-ask(struct place *p, const struct history_question *q, const char **ret_next)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    struct history_reader *reader = NULL;
-    struct json *tree;
-
-    ck_assert_int_eq(history_reader_open(p->path, &reader, NULL), 0);
-    if (q->by == HISTORY_BY_NOTHING)
-        ck_assert_int_eq(history_reader_list(reader, q, 10000000, &text, NULL),
-                         0);
-    else
-        ck_assert_int_eq(
-            history_reader_report(reader, q, 10000000, &text, NULL),
-            0);
-    history_reader_close(reader);
-    tree = json_parse(p->arena, text.text, text.length, NULL, NULL);
-    ck_assert_ptr_nonnull(tree);
-    if (ret_next != NULL)
-        *ret_next = json_path_text(tree, "metadata.continue");
-    return json_get(tree, "items");
-}
-
-static const struct history_question everything = {
-    .rights = {.is_all = true},
-    .limit = 100,
-};
+#include "testsuite/unit/controller/history/history_place.h"
 
 START_TEST(a_row_comes_back_as_it_was)
 {
@@ -471,6 +346,87 @@ START_TEST(the_oldest_rows_go_first_and_their_sums_stay)
 }
 END_TEST
 
+START_TEST(a_clock_that_was_set_back_makes_no_usage_less)
+{
+    struct history_question report = everything;
+    struct place p;
+    struct history_row row;
+    const struct json *sum, *items;
+
+    place_init(&p);
+    row = row_of(&p, 1);
+    row.start_at_us = row.end_at_us + DAY_US;
+    row.eligible_at_us = row.start_at_us + DAY_US;
+    row.submit_at_us = row.eligible_at_us + DAY_US;
+    ck_assert_int_eq(add(&p, &row, 101), 1);
+    row = row_of(&p, 2); /* ended, by the clock, before the one above began */
+    ck_assert_int_eq(add(&p, &row, 102), 1);
+
+    items = ask(&p, &everything, NULL);
+    report.by = HISTORY_BY_ALL;
+    sum = json_at(ask(&p, &report, NULL), 0);
+
+    ck_assert_uint_eq(json_count(items), 2);
+    ck_assert_int_eq(json_get_int(sum, "ended", 0), 2);
+    ck_assert_str_eq(json_get(sum, "cpuSeconds")->text, "3604.0");
+    ck_assert_str_eq(json_get(sum, "cpuUsedSeconds")->text, "1800.0");
+    ck_assert_int_eq(json_get_int(sum, "waitSeconds", -1), 1800);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most)
+{
+    struct history_question report = everything;
+    struct place p;
+    struct history_row row;
+
+    place_init(&p);
+    row = row_of(&p, 1);
+    row.start_at_us = 1; /* 1970: a node without a clock of its own */
+    ck_assert_int_eq(add(&p, &row, 101), 1);
+
+    report.by = HISTORY_BY_DAY;
+
+    ck_assert_uint_eq(json_count(ask(&p, &report, NULL)), 400);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_file_that_is_too_large_loses_its_oldest_rows_and_no_more)
+{
+    struct history_question q = everything;
+    const struct json *items;
+    struct place p;
+    int64_t most, gone = 0, n;
+    uint32_t left;
+
+    place_init(&p);
+    ck_assert_int_eq(history_file_begin(p.file, NULL), 0);
+    for (n = 1; n <= 4000; n++) {
+        const struct history_row row = row_of(&p, n);
+
+        ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
+    }
+    ck_assert_int_eq(history_file_commit(p.file, 4100, NULL), 0);
+    most = history_file_bytes(p.file) / 2;
+
+    while ((n = history_file_drop(p.file, 0, most, 100, NULL)) > 0)
+        gone += n;
+
+    ck_assert_int_eq(n, 0);
+    ck_assert_int_le(history_file_bytes(p.file), most);
+    q.limit = 5000;
+    items = ask(&p, &q, NULL);
+    left = json_count(items);
+    ck_assert_int_eq(left, 4000 - gone);
+    ck_assert_int_gt(left, 1000);
+    ck_assert_int_eq(json_get_int(json_at(items, 0), "job", 0), gone + 1);
+    ck_assert_int_eq(json_get_int(json_at(items, left - 1), "job", 0), 4000);
+    place_fini(&p);
+}
+END_TEST
+
 START_TEST(pages_have_each_row_once_in_the_order_of_the_end)
 {
     struct history_question q = everything;
@@ -556,6 +512,66 @@ START_TEST(a_user_who_was_renamed_has_both_names_rows_by_the_number)
 }
 END_TEST
 
+/* 6,000 rows of one user under three names, of which `bob` was another user's
+ * too.
+ */
+START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
+{
+    static const char *const names[] = {"alice", "alice.smith", "bob"};
+    struct history_question q = {
+        .rights = {.uid = 1000, .user = "alice.smith"},
+        .limit = 700,
+        .has_uid = true,
+        .uid = 1000,
+    };
+    const char *next = NULL;
+    struct history_row row;
+    struct place p;
+    uint32_t seen = 0;
+
+    place_init(&p);
+    ck_assert_int_eq(history_file_begin(p.file, NULL), 0);
+    for (int64_t n = 1; n <= 6000; n++) {
+        row = row_of(&p, n);
+        row.user = names[n / 2000 % 3];
+        ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
+    }
+    row = row_of(&p, 6001);
+    row.user = "bob";
+    row.uid = 2000;
+    ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
+    ck_assert_int_eq(history_file_commit(p.file, 7000, NULL), 0);
+
+    do {
+        const struct json *items = ask(&p, &q, &next);
+
+        seen += json_count(items);
+        if (next != NULL)
+            ck_assert_int_eq(sscanf(next,
+                                    "%" SCNd64 ".%" SCNd64,
+                                    &q.after_end_s,
+                                    &q.after_id),
+                             2);
+    } while (next != NULL);
+    ck_assert_uint_eq(seen, 6000);
+
+    q = (struct history_question){.rights = q.rights, .by = HISTORY_BY_ALL};
+    ck_assert_int_eq(json_get_int(json_at(ask(&p, &q, NULL), 0), "ended", 0),
+                     4000);
+    q.rights = everything.rights;
+    q.has_uid = true;
+    q.uid = 1000;
+    q.user = "alice.smith";
+    ck_assert_int_eq(json_get_int(json_at(ask(&p, &q, NULL), 0), "ended", 0),
+                     4000);
+    q.uid = 2000;
+    q.user = "bob";
+    ck_assert_int_eq(json_get_int(json_at(ask(&p, &q, NULL), 0), "ended", 0),
+                     2001);
+    place_fini(&p);
+}
+END_TEST
+
 SUITE("history_file",
       a_row_comes_back_as_it_was,
       an_attempt_that_comes_twice_is_there_and_counted_once,
@@ -571,6 +587,10 @@ SUITE("history_file",
       a_file_of_before_arrays_gets_their_tasks,
       what_runs_over_midnight_counts_for_both_days,
       the_oldest_rows_go_first_and_their_sums_stay,
+      a_clock_that_was_set_back_makes_no_usage_less,
+      a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most,
+      a_file_that_is_too_large_loses_its_oldest_rows_and_no_more,
       pages_have_each_row_once_in_the_order_of_the_end,
       a_user_sees_own_rows_whole_and_the_accounts_in_part,
-      a_user_who_was_renamed_has_both_names_rows_by_the_number)
+      a_user_who_was_renamed_has_both_names_rows_by_the_number,
+      who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
