@@ -35,8 +35,10 @@ job_is() { [ "$(job "$1" | jq -r "$2")" = "$3" ]; }
 pods() { root get pods -o json | jq "[.items[] | select(.metadata.name |
     startswith(\"$1-\"))] | length"; }
 has_pods() { [ "$(pods "$1")" -eq "$2" ]; }
-change() { api kilntest1 PATCH "$jobs/$1" "$2" "$merge" >/dev/null; }
-
+change() {
+    answer=$(api kilntest1 PATCH "$jobs/$1" "$2" "$merge")
+    [ "${answer%% *}" = 200 ] || bail_out "$1 cannot be changed: $answer"
+}
 
 array all '{"tasks":"1-199:2"}' 'exit 0'
 ok "every element of an array runs" wait_for 60 job_is all .status.state Completed
