@@ -15,24 +15,57 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
 #include "lib/base/log.h"
+#include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
+#define SINCE "/since" /* what was noted beside a record that cannot be read */
+
 static void
-name_chunk(const char *job_uid, int64_t number, char out[128])
+name_chunk(const char *job_uid, int64_t number, const char *end, char out[128])
 {
-    (void)snprintf(out, 128, "array/%.64s/%" PRId64, job_uid, number);
+    (void)snprintf(out, 128, "array/%.64s/%" PRId64 "%s", job_uid, number, end);
 }
 
-const char *
-element_record_find(const struct store *store,
-                    const char *job_uid,
-                    int64_t number)
+static const char *
+find(const struct store *store,
+     const char *job_uid,
+     int64_t number,
+     const char *end)
 {
     char name[128];
 
-    name_chunk(job_uid, number, name);
+    name_chunk(job_uid, number, end, name);
     return store_find_secret(store, name);
+}
+
+/* True, and all wait: there is none. */
+static bool
+parse(const char *text, int64_t number, struct element_chunk *ret_chunk)
+{
+    *ret_chunk = (struct element_chunk){0};
+    return text == NULL
+           || element_chunk_parse(ret_chunk, number * ELEMENTS_A_CHUNK, text);
+}
+
+/* The later one counts. */
+static void
+add_later(struct element_chunk *chunk,
+          const struct element_chunk *later,
+          int64_t number)
+{
+    for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++) {
+        if (later->states[at] == ELEMENT_WAITING)
+            continue;
+        chunk->states[at] = later->states[at];
+        element_chunk_set_tries(chunk,
+                                &(struct element_tries){
+                                    .index = number * ELEMENTS_A_CHUNK + at,
+                                });
+    }
+    for (size_t i = 0; i < later->n_tries; i++)
+        element_chunk_set_tries(chunk, &later->tries[i]);
 }
 
 bool
@@ -41,23 +74,78 @@ element_record_read(const struct store *store,
                     int64_t number,
                     struct element_chunk *ret_chunk)
 {
-    const char *text = element_record_find(store, job_uid, number);
+    const char *text = find(store, job_uid, number, "");
+    const char *since = find(store, job_uid, number, SINCE);
+    struct element_chunk later;
+    bool is_whole = parse(text, number, ret_chunk);
 
-    *ret_chunk = (struct element_chunk){0};
-    return text != NULL
-           && element_chunk_parse(ret_chunk, number * ELEMENTS_A_CHUNK, text);
+    if (since == NULL)
+        return is_whole;
+    if (parse(since, number, &later))
+        add_later(ret_chunk, &later, number);
+    else
+        is_whole = false;
+    element_chunk_fini(&later);
+    return is_whole;
+}
+
+const char *
+element_record_text(const struct store *store,
+                    const char *job_uid,
+                    int64_t number,
+                    struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf both = STRBUF_INIT;
+    const char *text = find(store, job_uid, number, "");
+    const char *since = find(store, job_uid, number, SINCE);
+    struct element_chunk chunk;
+
+    if (since == NULL)
+        return text;
+    if (element_record_read(store, job_uid, number, &chunk))
+        element_chunk_format(&chunk, number * ELEMENTS_A_CHUNK, &both);
+    element_chunk_fini(&chunk);
+    return both.length > 0 ? arena_strdup(arena, both.text)
+           : text != NULL  ? text
+                           : since;
+}
+
+/* Where it is to be written: beside one that cannot be read. */
+static const char *
+choose_end(const struct store *store, const struct object *job, int64_t number)
+{
+    const char *uid = job->meta->uid;
+    struct element_chunk chunk;
+    bool is_whole = parse(find(store, uid, number, ""), number, &chunk);
+
+    element_chunk_fini(&chunk);
+    if (!is_whole && find(store, uid, number, SINCE) == NULL)
+        log_error("the record of elements %" PRId64 " to %" PRId64 " of job "
+                  "'%s/%s' is damaged, or of a later release: it is left as it "
+                  "is, and what they come to from now on is noted beside it",
+                  number * ELEMENTS_A_CHUNK,
+                  (number + 1) * ELEMENTS_A_CHUNK - 1,
+                  job->meta->namespace,
+                  job->meta->name);
+    return is_whole ? "" : SINCE;
 }
 
 void
-element_record_write(struct store_txn *txn,
-                     const char *job_uid,
+element_record_write(const struct store *store,
+                     struct store_txn *txn,
+                     const struct object *job,
                      int64_t number,
                      const struct element_chunk *chunk)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const char *end = choose_end(store, job, number);
     char name[128];
 
-    name_chunk(job_uid, number, name);
+    if (end[0] == '\0' && find(store, job->meta->uid, number, SINCE) != NULL) {
+        name_chunk(job->meta->uid, number, SINCE, name);
+        store_txn_remove_secret(txn, name); /* it is in the chunk by now */
+    }
+    name_chunk(job->meta->uid, number, end, name);
     element_chunk_format(chunk, number * ELEMENTS_A_CHUNK, &text);
     store_txn_put_secret(txn, name, text.text);
 }
@@ -129,15 +217,7 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
             && tries.index >= *job_of(job)->spec.completions))
         return;
     number = tries.index / ELEMENTS_A_CHUNK;
-    if (!element_record_read(q->server->store, job->meta->uid, number, &chunk)
-        && element_record_find(q->server->store, job->meta->uid, number)
-               != NULL) {
-        log_error("the record of elements of job '%s/%s' cannot be read, and "
-                  "is left as it is",
-                  job->meta->namespace,
-                  job->meta->name);
-        return;
-    }
+    (void)element_record_read(q->server->store, job->meta->uid, number, &chunk);
     tries.attempt = number_of(object->meta, ANNOTATION_ATTEMPT) + 1;
     tries.failures = number_of(object->meta, ANNOTATION_INDEX_FAILURES);
     tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);
@@ -146,22 +226,24 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     else if (!is_excused(job_of(job), pod))
         tries.failures++;
     element_chunk_set_tries(&chunk, &tries);
-    element_record_write(txn, job->meta->uid, number, &chunk);
+    element_record_write(q->server->store, txn, job, number, &chunk);
     element_chunk_fini(&chunk);
 }
 
 static void
 forget(struct request *q, struct store_txn *txn, const struct object *job)
 {
+    static const char *const ends[] = {"", SINCE};
     const int64_t *n = job_of(job)->spec.completions;
 
-    for (int64_t i = 0; n != NULL && i * ELEMENTS_A_CHUNK < *n; i++) {
-        char name[128];
+    for (int64_t i = 0; n != NULL && i * ELEMENTS_A_CHUNK < *n; i++)
+        for (size_t e = 0; e < ARRAY_SIZE(ends); e++) {
+            char name[128];
 
-        name_chunk(job->meta->uid, i, name);
-        if (store_find_secret(q->server->store, name) != NULL)
-            store_txn_remove_secret(txn, name);
-    }
+            name_chunk(job->meta->uid, i, ends[e], name);
+            if (store_find_secret(q->server->store, name) != NULL)
+                store_txn_remove_secret(txn, name);
+        }
 }
 
 void

@@ -8,6 +8,10 @@
  * process is killed; and what a write costs does not depend on how many
  * elements there are.
  *
+ * A record that cannot be read, damaged or of a later release, is never written
+ * over: what comes after it stands beside it, "array/UID/N/since", in the same
+ * form. As soon as it can be read the two are one again, and the later counts.
+ *
  * Thread: the loop's.
  */
 #pragma once
@@ -17,23 +21,27 @@
 
 #include "lib/api/job/element_states.h"
 
+struct arena;
 struct object;
 struct request;
 struct store;
 struct store_txn;
 
-/* As pending. Find: its text, borrowed, or NULL. Read: false: the store has none, or one that cannot be read; the chunk
- * is empty then.
+/* As pending. Read: false: something there cannot be read, and the chunk is of
+ * the rest; where there is nothing all elements wait. Text: the same as text, or
+ * NULL: nothing is there; of what cannot be read, that.
  */
-const char *element_record_find(const struct store *store,
-                                const char *job_uid,
-                                int64_t number);
 bool element_record_read(const struct store *store,
                          const char *job_uid,
                          int64_t number,
                          struct element_chunk *ret_chunk);
-void element_record_write(struct store_txn *txn,
-                          const char *job_uid,
+const char *element_record_text(const struct store *store,
+                                const char *job_uid,
+                                int64_t number,
+                                struct arena *arena);
+void element_record_write(const struct store *store,
+                          struct store_txn *txn,
+                          const struct object *job,
                           int64_t number,
                           const struct element_chunk *chunk);
 

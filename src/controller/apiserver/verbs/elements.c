@@ -63,7 +63,7 @@ list_chunks(struct request *q, const struct object *job)
 
     for (int64_t i = 0; i * ELEMENTS_A_CHUNK < n; i++) {
         const char *text =
-            element_record_find(q->server->store, job->meta->uid, i);
+            element_record_text(q->server->store, job->meta->uid, i, q->arena);
         struct json *chunk;
 
         if (text == NULL)
@@ -85,10 +85,10 @@ read_chunk(struct listing *l, int64_t index)
     if (l->number != index / ELEMENTS_A_CHUNK) {
         element_chunk_fini(&l->chunk);
         l->number = index / ELEMENTS_A_CHUNK;
-        element_record_read(l->q->server->store,
-                            l->job->meta->uid,
-                            l->number,
-                            &l->chunk);
+        (void)element_record_read(l->q->server->store,
+                                  l->job->meta->uid,
+                                  l->number,
+                                  &l->chunk);
     }
     return &l->chunk;
 }

@@ -40,7 +40,11 @@ static void
 write_chunk(struct settling *s)
 {
     if (s->number >= 0)
-        element_record_write(s->txn, s->job->meta->uid, s->number, &s->chunk);
+        element_record_write(s->q->server->store,
+                             s->txn,
+                             s->job,
+                             s->number,
+                             &s->chunk);
     element_chunk_fini(&s->chunk);
     s->number = -1;
 }
@@ -51,10 +55,10 @@ read_chunk(struct settling *s, int64_t number)
     if (s->number == number)
         return;
     write_chunk(s);
-    element_record_read(s->q->server->store,
-                        s->job->meta->uid,
-                        number,
-                        &s->chunk);
+    (void)element_record_read(s->q->server->store,
+                              s->job->meta->uid,
+                              number,
+                              &s->chunk);
     s->number = number;
 }
 
