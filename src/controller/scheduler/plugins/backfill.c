@@ -30,7 +30,7 @@ struct backfill {
 
 /* clang-format off */
 static const struct field backfill_args_fields[] = {
-    OPAQUE(INT, "reservations", 0),
+    OPAQUE(INT, "reservations", KEPT),
 };
 static OPAQUE_RECORD(backfill_args, "BackfillArgs");
 /* clang-format on */

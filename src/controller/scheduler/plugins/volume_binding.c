@@ -47,7 +47,7 @@ static const char *const lack_texts[] = {
 };
 
 static const struct field volume_binding_args_fields[] = {
-    OPAQUE(INT64, "bindTimeoutSeconds", 0),
+    OPAQUE(INT64, "bindTimeoutSeconds", KEPT),
 };
 static OPAQUE_RECORD(volume_binding_args, "VolumeBindingArgs");
 

@@ -297,6 +297,10 @@ static const struct {
           "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}}]}]"
           "\n",
      "one of them is not 0"},
+    {HEAD "profiles: [{pluginConfig: [{name: Backfill, args: "
+          "{reservations: 0}}]}]\n",
+     "profiles[0].pluginConfig[Backfill].args.reservations: 0 is not between "
+     "1 and 1000"},
     {HEAD "profiles: [{schedulerName: ''}]\n",
      "f: profiles[0].schedulerName: is empty"},
     {HEAD "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, "
@@ -408,6 +412,22 @@ static const struct {
      true},
 };
 
+START_TEST(a_zero_is_not_taken_for_what_is_left_out)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct kube_configuration *c =
+        read_good(HEAD "profiles: [{pluginConfig: [{name: VolumeBinding, args: "
+                       "{bindTimeoutSeconds: 0}}]}]\n");
+
+    kube_configuration_print(c, &text);
+    kube_configuration_free(c);
+
+    ck_assert_msg(strstr(text.text, "bindTimeoutSeconds: 0\n") != NULL,
+                  "%s",
+                  text.text);
+}
+END_TEST
+
 START_TEST(an_extender_that_anybody_could_be_is_warned_of)
 {
     for (size_t i = 0; i < ARRAY_SIZE(secure); i++) {
@@ -493,4 +513,5 @@ SUITE("kube_configuration",
       what_is_written_reads_back_as_the_same,
       what_has_no_effect_is_said,
       a_shape_may_have_a_point_for_each_utilization,
-      a_mistake_is_refused_with_its_place_and_what_is_wrong)
+      a_mistake_is_refused_with_its_place_and_what_is_wrong,
+      a_zero_is_not_taken_for_what_is_left_out)
