@@ -81,7 +81,7 @@ ok "a job that ends before it starts" wait_for 20 runs "$b"
 ok "one that would not waits, and says so" wait_for 20 cause "$a" ReservedNodes
 ok "its start is after the maintenance" \
     root why "$a"
-ok "the table has it" sh -c "kctl --server 'http+unix://$cluster/socket' reservations | grep -q 'n\[1-2\].*nobody.*new kernel'"
+ok "the table has it" sh -c "kctl --server 'http+unix://$cluster/socket' reservations | grep -q 'n\[1-2\].*none.*new kernel'"
 root delete reservation "$drain" >/dev/null
 ok "without it, it starts" wait_for 20 runs "$a"
 cluster_jobs_gone

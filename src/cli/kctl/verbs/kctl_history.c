@@ -304,6 +304,21 @@ finish(struct printing *p, const struct history_options *o)
     (void)write_out(p);
 }
 
+/* Nothing was found: the usual bounds are said, with how to widen them. */
+static void
+tell_none(const struct history_options *o)
+{
+    bool is_own = o->selection.user == NULL && !o->all && o->job == NULL;
+    bool is_of_a_day = o->since == NULL && o->job == NULL;
+
+    fprintf(stderr,
+            "No such attempts of jobs%s in history%s%s%s\n",
+            is_own ? " of yours" : "",
+            is_of_a_day ? " of the last day" : "",
+            is_of_a_day ? "; --since goes further back" : "",
+            is_own ? "; --all shows those of all users" : "");
+}
+
 static void
 clean_up(struct printing *p)
 {
@@ -343,7 +358,7 @@ history_run(struct kctl *kctl,
     if (r == 0)
         finish(&p, o);
     if (r == 0 && p.count == 0 && p.form == AS_TABLE)
-        fprintf(stderr, "No such attempts of jobs in history\n");
+        tell_none(o);
     clean_up(&p);
     return r;
 }

@@ -69,14 +69,14 @@ add_names(const struct json *spec,
                       json_text(json_at(list, i)));
 }
 
-/* "ann,@chem", "everybody in physics", "nobody" */
+/* "ann,@chem", "everybody in physics"; "none" of a maintenance. */
 static void
 add_users(const struct json *spec, struct strbuf *out)
 {
     CLEANUP_STRBUF struct strbuf accounts = STRBUF_INIT;
 
     if (json_is_true(json_get(spec, "maintenance"))) {
-        strbuf_add_text(out, "nobody");
+        strbuf_add_text(out, "none");
         return;
     }
     add_names(spec, "users", "", out);
