@@ -340,7 +340,8 @@ static const struct option_spec rows[] = {
      .letter = 'd',
      .argument = "LIST",
      .help = "start after other jobs: afterok:1041:1042, afterany:5, "
-             "after:7+10 (minutes), singleton; ? between them: any of them",
+             "after:7+10 (minutes), aftercorr:9 (task by task), singleton; ? "
+             "between them: any of them",
      CALL(set_dependency)},
     {.name = "distribution",
      .letter = 'm',

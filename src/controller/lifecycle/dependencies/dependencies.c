@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/dependencies/singletons.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -40,6 +42,9 @@ struct target {
     int64_t began_us; /* real: of its first process, or its end without one */
     bool is_gone;     /* its end is noted by those who wait for it */
     bool is_asked;
+    bool is_read; /* or on its way */
+    unsigned n_reading;
+    struct element_ends *elements; /* NULL: nobody waits for one of them */
 };
 
 struct waiter;
@@ -51,6 +56,7 @@ struct edge {
     enum job_dependency_type type;
     enum job_dependency_verdict
         verdict; /* but for what time or others decide */
+    bool is_by_element;
     int64_t delay_us;
     int64_t due_us; /* monotonic; 0: not known yet */
 };
@@ -59,6 +65,7 @@ struct waiter {
     char *key;
     char *uid;
     bool is_any;
+    struct element_gate *gate; /* NULL: it waits as a whole */
     unsigned n_edges;
     int n_met, n_never;
     struct edge *edges;
@@ -95,7 +102,7 @@ judge_target(const struct edge *e)
 {
     const struct target *t = e->target;
 
-    if (t == NULL || e->delay_us > 0)
+    if (t == NULL || e->delay_us > 0 || e->is_by_element)
         return DEPENDENCY_WAITS; /* asked for in each look */
     if (t->stage == STAGE_ENDED)
         return job_dependency_judge_end(e->type, t->state);
@@ -139,9 +146,60 @@ tell_waiters(struct dependencies *d, struct target *t)
         struct edge *e = (struct edge *)link;
 
         set_verdict(e);
-        if (t->is_gone || e->delay_us > 0 || is_decided(e->waiter))
+        if (t->is_gone || e->delay_us > 0 || e->is_by_element
+            || is_decided(e->waiter))
             wake(e->waiter->key, d);
     }
+}
+
+/* ---- Elements ---- */
+
+/* Much of what is known of them is another now. */
+static void
+look_at_gates(struct dependencies *d, struct target *t)
+{
+    list_foreach_safe(link, &t->edges)
+    {
+        struct edge *e = (struct edge *)link;
+
+        if (!e->is_by_element)
+            continue;
+        element_gate_look_at_all(e->waiter->gate);
+        wake(e->waiter->key, d);
+    }
+}
+
+void
+dependencies_see_element(struct dependencies *d,
+                         const char *job_uid,
+                         int64_t index,
+                         bool is_ok)
+{
+    struct target *t = map_find(d->targets, job_uid);
+
+    if (t == NULL || t->elements == NULL)
+        return;
+    element_ends_see(t->elements, index, is_ok);
+    list_foreach_safe(link, &t->edges)
+    {
+        struct edge *e = (struct edge *)link;
+
+        if (e->is_by_element
+            && element_gate_hear(e->waiter->gate, t->elements, index))
+            wake(e->waiter->key, d);
+    }
+}
+
+static void
+close_elements(struct dependencies *d, struct target *t)
+{
+    if (t->elements == NULL)
+        return;
+    t->is_read = false; /* once more, when nothing changes any more */
+    element_ends_close(t->elements,
+                       t->state == JOB_STATE_COMPLETED,
+                       t->is_gone);
+    look_at_gates(d, t);
 }
 
 /* ---- Targets ---- */
@@ -197,12 +255,16 @@ see_target(struct dependencies *d,
                        : has_started(job)   ? STAGE_STARTED
                                             : STAGE_WAITS;
 
+    if (t->elements != NULL)
+        element_ends_follow(t->elements, job);
     if (stage <= t->stage)
         return; /* started is for good, though it may wait again */
     if (t->stage < STAGE_STARTED && stage >= STAGE_STARTED)
         t->began_us = find_began(d, job);
     t->stage = stage;
     t->state = stage == STAGE_ENDED ? job_find_state(job) : JOB_STATE_NONE;
+    if (stage == STAGE_ENDED)
+        close_elements(d, t);
     tell_waiters(d, t);
 }
 
@@ -217,6 +279,7 @@ settle(struct dependencies *d, struct target *t, enum job_state state)
         t->state = state != JOB_STATE_NONE ? state : JOB_STATE_CANCELLED;
     }
     t->is_gone = true;
+    close_elements(d, t);
     tell_waiters(d, t);
 }
 
@@ -226,6 +289,7 @@ free_target(struct target *t)
     free(t->uid);
     free(t->namespace);
     free(t->name);
+    element_ends_free(t->elements);
     free(t);
 }
 
@@ -297,6 +361,72 @@ ask(struct dependencies *d, struct target *t)
     client_call(d->settings.client, NULL, &request, on_end, question);
 }
 
+/* ---- What is noted of elements ---- */
+
+static void
+on_elements(const struct client_reply *reply, void *context)
+{
+    struct question *question = context;
+    struct dependencies *d = question->asker;
+    struct target *t = d != NULL ? map_find(d->targets, question->uid) : NULL;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    list_remove(&question->link);
+    if (t != NULL && t->elements != NULL && --t->n_reading == 0) {
+        t->is_read =
+            reply->code == 200 && reply->text != NULL
+            && element_ends_load(
+                t->elements,
+                json_parse(arena, reply->text, reply->length, NULL, NULL));
+        if (t->is_read)
+            look_at_gates(d, t);
+    }
+    free(question->uid);
+    free(question);
+}
+
+static void
+read_elements(struct dependencies *d, struct target *t)
+{
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = &job_kind,
+        .namespace = t->namespace,
+        .name = t->name,
+        .subresource = "elements",
+        .query = "view=record",
+        .raw = true,
+    };
+    struct question *question;
+
+    if (t->is_read || t->is_gone || !d->has_started
+        || !element_ends_needs_load(t->elements))
+        return;
+    t->is_read = true;
+    t->n_reading++;
+    question = xnew(struct question);
+    question->asker = d;
+    question->uid = xstrdup(t->uid);
+    list_add_last(&d->asking, &question->link);
+    client_call(d->settings.client, NULL, &request, on_elements, question);
+}
+
+/* Somebody waits for one of them, from now on. */
+static void
+add_elements(struct dependencies *d, struct target *t)
+{
+    const struct object *object =
+        object_cache_find(d->settings.cache, &job_kind, t->namespace, t->name);
+
+    if (t->elements != NULL)
+        return;
+    t->elements = element_ends_new();
+    if (object != NULL && strcmp(object->meta->uid, t->uid) == 0)
+        element_ends_follow(t->elements, job_of(object));
+    if (t->stage == STAGE_ENDED)
+        close_elements(d, t);
+}
+
 static struct target *
 make_target(struct dependencies *d, const struct job_dependency *dependency)
 {
@@ -322,6 +452,16 @@ make_target(struct dependencies *d, const struct job_dependency *dependency)
 /* ---- Waiters ---- */
 
 static void
+free_waiter(struct waiter *w)
+{
+    element_gate_free(w->gate);
+    free(w->edges);
+    free(w->key);
+    free(w->uid);
+    free(w);
+}
+
+static void
 forget_waiter(struct dependencies *d, struct waiter *w)
 {
     map_remove(d->waiters, w->key);
@@ -334,10 +474,7 @@ forget_waiter(struct dependencies *d, struct waiter *w)
         if (list_is_empty(&t->edges))
             forget_target(d, t);
     }
-    free(w->edges);
-    free(w->key);
-    free(w->uid);
-    free(w);
+    free_waiter(w);
 }
 
 static bool
@@ -370,11 +507,32 @@ add_edge(struct dependencies *d,
     }
     e->target = make_target(d, dependency);
     list_add_last(&e->target->edges, &e->link);
+    if (w->gate != NULL && e->type == DEPENDENCY_CORR) {
+        e->is_by_element = true;
+        add_elements(d, e->target);
+        element_gate_add(w->gate, e->target->elements);
+    }
     if (noted != JOB_STATE_NONE && e->target->stage != STAGE_ENDED)
         settle(d, e->target, noted);
     set_verdict(e);
     if (e->target->stage == STAGE_UNKNOWN)
         ask(d, e->target);
+}
+
+/* Any of several is waited for as a whole. */
+static bool
+waits_by_element(const struct job *job)
+{
+    const struct job_dependencies *all = job->spec.dependencies;
+
+    if (all == NULL || !job_is_array(job) || job_is_finished(job)
+        || job_dependencies_any(all))
+        return false;
+    for (unsigned i = 0; i < all->jobs.count; i++)
+        if (job_dependency_type_of(all->jobs.items[i].type) == DEPENDENCY_CORR
+            && is_target(&all->jobs.items[i]))
+            return true;
+    return false;
 }
 
 static bool
@@ -414,8 +572,12 @@ add_waiter(struct dependencies *d, const char *key, const struct job *job)
     w->is_any = job_dependencies_any(all);
     w->edges = xnew_array(struct edge, all->jobs.count + 1);
     map_put(d->waiters, w->key, w);
+    if (waits_by_element(job))
+        w->gate = element_gate_new(job);
     for (unsigned i = 0; i < all->jobs.count; i++)
         add_edge(d, w, job, &all->jobs.items[i]);
+    if (w->gate != NULL)
+        element_gate_look_at_all(w->gate);
     return w;
 }
 
@@ -424,7 +586,8 @@ see_waiter(struct dependencies *d, const char *key, const struct object *object)
 {
     struct waiter *w = map_find(d->waiters, key);
     const struct job *job = object != NULL ? job_of(object) : NULL;
-    const bool waits = job != NULL && job_waits_for_others(job);
+    const bool waits =
+        job != NULL && (job_waits_for_others(job) || waits_by_element(job));
 
     if (w != NULL && waits && is_current(w, job))
         return;
@@ -498,8 +661,13 @@ judge_edge(struct dependencies *d,
     if (e->target == NULL)
         return e->verdict;
     ask(d, e->target);
-    if (e->target->stage == STAGE_UNKNOWN)
+    if (e->is_by_element)
+        read_elements(d, e->target);
+    if (e->target->stage == STAGE_UNKNOWN
+        || (e->is_by_element && element_ends_needs_load(e->target->elements)))
         wake_after(answer, ASK_AGAIN_US);
+    if (e->is_by_element)
+        return element_gate_judge(e->waiter->gate);
     return e->delay_us > 0 ? judge_delay(d, e, answer) : e->verdict;
 }
 
@@ -514,6 +682,13 @@ format_never(struct arena *arena,
     if (e->target != NULL)
         state = e->target->state;
     job_dependency_format(dependency, &text);
+    if (!job_state_is_ended(state))
+        return arena_printf(arena,
+                            "%s can never be met: no task of job %" PRId64
+                            " has the number of one that waits, and may "
+                            "complete",
+                            text.text,
+                            dependency->job);
     return arena_printf(arena,
                         "%s can never be met: job %" PRId64 " has ended as %s",
                         text.text,
@@ -584,6 +759,28 @@ dependencies_judge(struct dependencies *d,
     *ret_answer = answer;
 }
 
+struct element_gate *
+dependencies_gate(struct dependencies *d,
+                  const struct object *object,
+                  int64_t *ret_wake_after_us)
+{
+    struct dependency_answer answer = {0};
+    char key[OBJECT_KEY_SIZE];
+    struct waiter *w;
+
+    *ret_wake_after_us = 0;
+    if (!waits_by_element(job_of(object)))
+        return NULL;
+    object_key(object, key);
+    see_waiter(d, key, object);
+    w = map_find(d->waiters, key);
+    for (unsigned i = 0; w != NULL && i < w->n_edges; i++)
+        if (w->edges[i].is_by_element)
+            judge_edge(d, &w->edges[i], object, &answer);
+    *ret_wake_after_us = answer.wake_after_us;
+    return w != NULL ? w->gate : NULL;
+}
+
 /* ---- Life ---- */
 
 /* A job that is not in the cache now has gone before. */
@@ -612,12 +809,7 @@ dependencies_free(struct dependencies *d)
         list_remove(link);
     }
     while (map_next(d->waiters, &at, NULL, &value)) {
-        struct waiter *w = value;
-
-        free(w->edges);
-        free(w->key);
-        free(w->uid);
-        free(w);
+        free_waiter(value);
     }
     at = 0;
     while (map_next(d->targets, &at, NULL, &value))

@@ -24,6 +24,7 @@ struct arena;
 struct client;
 struct clock;
 struct dependencies;
+struct element_gate;
 struct json;
 struct object;
 struct object_cache;
@@ -53,6 +54,19 @@ void dependencies_start(struct dependencies *dependencies);
 void dependencies_see(struct dependencies *dependencies,
                       const struct object *old_job,
                       const struct object *new_job);
+
+/* Change: an element of an array is settled, and the store has noted it. */
+void dependencies_see_element(struct dependencies *dependencies,
+                              const char *job_uid,
+                              int64_t index,
+                              bool is_ok);
+
+/* Look: of an array that waits element by element; NULL: it does not. Valid
+ * until the next change.
+ */
+struct element_gate *dependencies_gate(struct dependencies *dependencies,
+                                       const struct object *job,
+                                       int64_t *ret_wake_after_us);
 
 /* Look: of a Job that waits (job_waits_for_others). */
 struct dependency_answer {

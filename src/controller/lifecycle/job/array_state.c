@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/element_gate.h"
 #include "lib/api/job/job.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
@@ -158,6 +159,8 @@ array_state_next(const struct array_state *a,
         at = index_set_gap(taken, at);
         at = index_set_gap(&a->cancelled, at);
         at = index_set_gap(&a->held, at);
+        if (a->gate != NULL)
+            at = index_set_gap(&a->gate->waiting, at);
     } while (at > before);
     return at;
 }

@@ -15,12 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/lifecycle/job/index_set.h"
+#include "lib/api/value/index_set.h"
 #include "lib/api/value/task_list.h"
 #include "lib/base/list.h"
 #include "lib/base/macro.h"
 
 struct arena;
+struct element_gate;
 struct job;
 struct strbuf;
 
@@ -49,8 +50,11 @@ struct array_state {
     char *held_text, *cancelled_text;
     struct index_set cancelled;
     struct index_set held;
-    int64_t frontier;    /* none below it may have a new pod */
-    int64_t ended_below; /* all below it are settled or cancelled */
+    struct element_gate *gate; /* in this look; NULL: none waits for an element
+                                * of another array */
+    int64_t n_vain;            /* cancelled, since they waited in vain */
+    int64_t frontier;          /* none below it may have a new pod */
+    int64_t ended_below;       /* all below it are settled or cancelled */
 
     int64_t second_us; /* monotonic, the second in which `bound` were */
     int64_t bound, bound_before;

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/lifecycle/job/index_set.h"
+#include "lib/api/value/index_set.h"
 
 struct index_slot {
     int64_t index;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/job/array_calls.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_log.h"
@@ -312,6 +313,11 @@ on_settled(const struct object *job, const struct json *kept, void *context)
             continue;
         if (has_index(kept, end->index))
             job_pod_counts_keep(m->counts, end->pod);
+        else if (end->outcome != ARRAY_AGAIN)
+            dependencies_see_element(c->dependencies,
+                                     job->meta->uid,
+                                     end->index,
+                                     end->outcome == ARRAY_DONE);
         array_state_drop_end(m->counts->array, end);
     }
     if (kept == NULL)
@@ -547,6 +553,30 @@ judge_dependencies(struct job_controller *c,
     m->counts->waits_for = answer;
 }
 
+/* Elements that wait in vain for those of others end before the plan; none does
+ * while the array waits as a whole.
+ */
+static int64_t
+see_gate(struct job_controller *c, struct memory *m, const struct object *job)
+{
+    struct array_state *a = m->counts->array;
+    int64_t wake_after_us;
+
+    if (a == NULL)
+        return 0;
+    a->gate = dependencies_gate(c->dependencies, job, &wake_after_us);
+    if (a->gate == NULL)
+        return 0;
+    array_state_note_free(a, a->gate->freed_from);
+    a->gate->freed_from = INT64_MAX;
+    if (m->counts->waits_for != NULL
+        && m->counts->waits_for->verdict != DEPENDENCY_IS_MET)
+        return wake_after_us;
+    if (!c->holds_never_satisfied && a->n_ends < SETTLE_MANY)
+        job_pod_counts_give_up(m->counts, SETTLE_MANY);
+    return wake_after_us;
+}
+
 static void
 work_on_job(const char *key, void *context)
 {
@@ -556,6 +586,7 @@ work_on_job(const char *key, void *context)
     struct memory *m;
     struct job_sync *sync;
     struct dependency_answer answer;
+    int64_t wake_after_us;
     struct job_plan plan;
 
     if (job == NULL || job->meta->deleted_at_us != 0
@@ -584,6 +615,7 @@ work_on_job(const char *key, void *context)
         m->counts->began_us = 0; /* it starts anew when it is resumed */
     arena = arena_new(0);
     judge_dependencies(c, m, job, arena, &answer);
+    wake_after_us = see_gate(c, m, job);
     job_plan(job_of(job),
              m->counts,
              clock_real_us(c->clock),
@@ -591,6 +623,10 @@ work_on_job(const char *key, void *context)
              arena,
              &plan);
     m->counts->waits_for = NULL;
+    if (m->counts->array != NULL)
+        m->counts->array->gate = NULL;
+    if (wake_after_us > 0)
+        workqueue_add_after(c->queue, key, wake_after_us / 1000 + 1);
     if (puts_off_status(c, key, m, &plan))
         plan.status = NULL;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/failure_policy.h"
 #include "controller/lifecycle/job/job_pod.h"
@@ -663,6 +664,7 @@ load_element(struct job_pod_counts *t,
         t->succeeded++;
     } else if (state == ELEMENT_CANCELLED) {
         index_counts_cancel(&t->indexes, index);
+        t->array->n_vain += !array_state_is_cancelled(t->array, index);
         t->excused++;
     } else if (state == ELEMENT_FAILED) {
         index_counts_fail(&t->indexes, index);
@@ -760,6 +762,27 @@ job_pod_counts_withdraw(struct job_pod_counts *t,
         end->ignored = slot->ignored;
     }
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
+}
+
+void
+job_pod_counts_give_up(struct job_pod_counts *t, unsigned most)
+{
+    struct element_gate *gate = t->array->gate;
+    int64_t index;
+
+    while (most-- > 0 && index_set_count(&gate->never) > 0) {
+        index = index_set_next(&gate->never, 0);
+        element_gate_drop(gate, index);
+        if (index_set_has(&t->indexes.taken, index)
+            || array_state_is_cancelled(t->array, index))
+            continue;
+        index_counts_cancel(&t->indexes, index);
+        t->made++;
+        t->excused++;
+        t->array->n_vain++;
+        t->array->must_settle = true;
+        array_state_add_end(t->array, NULL, NULL, index, ARRAY_CANCELLED);
+    }
 }
 
 void

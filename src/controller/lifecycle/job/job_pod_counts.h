@@ -103,6 +103,11 @@ bool job_pod_counts_load(struct job_pod_counts *counts,
 void job_pod_counts_withdraw(struct job_pod_counts *counts,
                              const struct pod *pod,
                              bool is_cancelled);
+
+/* Of an array: so many of the elements that wait in vain for those of others end
+ * as cancelled.
+ */
+void job_pod_counts_give_up(struct job_pod_counts *counts, unsigned most);
 void job_pod_counts_keep(struct job_pod_counts *counts, const char *pod_name);
 
 /* Change: a pod as it is now; or as it was last, when it is gone. */

@@ -224,6 +224,19 @@ judge_array(const struct job *job,
                          failed,
                          end),
         };
+    if (t->array->n_vain > 0)
+        return (struct job_verdict){
+            JOB_FAILED,
+            "Cancelled",
+            arena_printf(arena,
+                         "%" PRId64 " of %" PRId64
+                         " elements were cancelled, %" PRId64
+                         " since the elements that they waited for (aftercorr) "
+                         "have not completed",
+                         cancelled,
+                         end,
+                         t->array->n_vain),
+        };
     return (struct job_verdict){
         JOB_FAILED,
         "Cancelled",

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
-#include "controller/lifecycle/job/index_set.h"
 #include "lib/api/job/job.h"
+#include "lib/api/value/index_set.h"
 
 static bool
 has_enough(const struct success_rule *rule, const struct index_set *done)

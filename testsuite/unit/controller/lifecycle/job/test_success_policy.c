@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/lifecycle/job/index_set.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/value/index_set.h"
 #include "lib/base/error.h"
 #include "testsuite/lib/suite.h"
 

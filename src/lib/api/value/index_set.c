@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/lifecycle/job/index_set.h"
+#include "lib/api/value/index_set.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

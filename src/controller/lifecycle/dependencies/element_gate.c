@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/dependencies/element_gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/job/element_states.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
+#include "lib/api/value/task_list.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+struct element_ends {
+    struct arena *arena;
+    struct task_list tasks; /* empty: no array, or not known yet */
+    struct index_set ok, bad;
+    bool is_known, is_loaded;
+    bool is_over;     /* what is not ok never will be */
+    bool is_whole_ok; /* all of it is */
+};
+
+struct gate_parts {
+    struct arena *arena;
+    struct task_list tasks;
+    size_t n_ends;
+    const struct element_ends *ends[JOB_DEPENDENCIES_MOST];
+};
+
+static void
+read_tasks(struct arena *arena,
+           const struct job *job,
+           struct task_list *ret_tasks)
+{
+    struct error err = {0};
+
+    /* It was checked when it came. */
+    if (!job_is_array(job)
+        || task_list_parse(arena, job->spec.array->tasks, ret_tasks, &err) < 0)
+        *ret_tasks = (struct task_list){0};
+}
+
+/* ---- Ends ---- */
+
+struct element_ends *
+element_ends_new(void)
+{
+    struct element_ends *ends = xnew(struct element_ends);
+
+    ends->arena = arena_new(0);
+    return ends;
+}
+
+void
+element_ends_free(struct element_ends *ends)
+{
+    if (ends == NULL)
+        return;
+    index_set_fini(&ends->ok);
+    index_set_fini(&ends->bad);
+    arena_free(ends->arena);
+    free(ends);
+}
+
+void
+element_ends_follow(struct element_ends *ends, const struct job *job)
+{
+    if (ends->is_known)
+        return;
+    read_tasks(ends->arena, job, &ends->tasks);
+    ends->is_known = true;
+    ends->is_loaded = ends->is_loaded || ends->tasks.total == 0;
+}
+
+bool
+element_ends_needs_load(const struct element_ends *ends)
+{
+    return ends->is_known && !ends->is_loaded;
+}
+
+void
+element_ends_see(struct element_ends *ends, int64_t index, bool is_ok)
+{
+    index_set_add(is_ok ? &ends->ok : &ends->bad, index);
+}
+
+bool
+element_ends_load(struct element_ends *ends, const struct json *elements)
+{
+    const struct json *chunks = json_get(elements, "chunks");
+    struct element_chunk chunk = {0};
+
+    if (chunks == NULL)
+        return false;
+    for (uint32_t i = 0; i < json_count(chunks); i++) {
+        const struct json *item = json_at(chunks, i);
+        const char *text = json_get_text(item, "text");
+        int64_t first = json_get_int(item, "number", 0) * ELEMENTS_A_CHUNK;
+
+        if (text == NULL || !element_chunk_parse(&chunk, first, text))
+            return false;
+        for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
+            if (chunk.states[at] != ELEMENT_WAITING)
+                element_ends_see(ends,
+                                 first + at,
+                                 chunk.states[at] == ELEMENT_DONE);
+        element_chunk_fini(&chunk);
+    }
+    ends->is_loaded = true;
+    return true;
+}
+
+void
+element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone)
+{
+    ends->is_over = true;
+    ends->is_whole_ok = ends->is_whole_ok || is_ok;
+    ends->is_loaded = is_ok || is_gone || ends->tasks.total == 0;
+}
+
+static enum job_dependency_verdict
+judge_task(const struct element_ends *ends, int64_t id)
+{
+    const int64_t index =
+        ends->tasks.total > 0 ? task_list_index(&ends->tasks, id) : -1;
+
+    if (ends->tasks.total > 0 && index < 0)
+        return DEPENDENCY_IS_NEVER_MET; /* there is no such task */
+    if (ends->is_whole_ok || (index >= 0 && index_set_has(&ends->ok, index)))
+        return DEPENDENCY_IS_MET;
+    if ((ends->is_over && ends->is_loaded)
+        || (index >= 0 && index_set_has(&ends->bad, index)))
+        return DEPENDENCY_IS_NEVER_MET;
+    return DEPENDENCY_WAITS;
+}
+
+/* ---- Gates ---- */
+
+struct element_gate *
+element_gate_new(const struct job *job)
+{
+    struct element_gate *gate = xnew(struct element_gate);
+
+    gate->parts = xnew(struct gate_parts);
+    gate->parts->arena = arena_new(0);
+    read_tasks(gate->parts->arena, job, &gate->parts->tasks);
+    if (gate->parts->tasks.total > 0)
+        index_set_add_range(&gate->waiting, 0, gate->parts->tasks.total - 1);
+    return gate;
+}
+
+void
+element_gate_free(struct element_gate *gate)
+{
+    if (gate == NULL)
+        return;
+    index_set_fini(&gate->waiting);
+    index_set_fini(&gate->never);
+    arena_free(gate->parts->arena);
+    free(gate->parts);
+    free(gate);
+}
+
+static enum job_dependency_verdict
+judge_element(const struct gate_parts *p, int64_t index)
+{
+    const int64_t id = task_list_at(&p->tasks, index);
+    enum job_dependency_verdict all = DEPENDENCY_IS_MET;
+
+    for (size_t i = 0; i < p->n_ends; i++) {
+        const enum job_dependency_verdict one = judge_task(p->ends[i], id);
+
+        if (one == DEPENDENCY_IS_NEVER_MET)
+            return one;
+        if (one == DEPENDENCY_WAITS)
+            all = one;
+    }
+    return all;
+}
+
+static bool
+look_at(struct element_gate *gate, int64_t index)
+{
+    if (!index_set_has(&gate->waiting, index)
+        || index_set_has(&gate->never, index))
+        return false;
+    switch (judge_element(gate->parts, index)) {
+    case DEPENDENCY_IS_MET:
+        index_set_remove(&gate->waiting, index);
+        if (index < gate->freed_from)
+            gate->freed_from = index;
+        return true;
+    case DEPENDENCY_IS_NEVER_MET:
+        index_set_add(&gate->never, index);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+is_same_list(const struct task_list *a, const struct task_list *b)
+{
+    return a->total == b->total && a->count == b->count
+           && memcmp(a->ranges, b->ranges, a->count * sizeof(*a->ranges)) == 0;
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The first index behind this one of which something else may be known. Of most
+ * arrays it is far away, for both have the same tasks.
+ */
+static int64_t
+find_run_end(const struct gate_parts *p, int64_t index)
+{
+    int64_t run_end = p->tasks.total;
+
+    for (size_t i = 0; i < p->n_ends; i++) {
+        const struct element_ends *ends = p->ends[i];
+        const struct index_set *sets[] = {&ends->ok, &ends->bad};
+
+        if (ends->tasks.total == 0)
+            continue;
+        if (!is_same_list(&ends->tasks, &p->tasks))
+            return index + 1;
+        for (size_t k = 0; k < ARRAY_SIZE(sets); k++)
+            run_end = least(run_end,
+                            index_set_has(sets[k], index)
+                                ? index_set_gap(sets[k], index)
+                                : index_set_next(sets[k], index));
+    }
+    return run_end;
+}
+
+void
+element_gate_look_at_all(struct element_gate *gate)
+{
+    const int64_t total = gate->parts->tasks.total;
+    int64_t run_end, until;
+
+    for (int64_t i = index_set_next(&gate->waiting, 0); i < total;
+         i = index_set_next(&gate->waiting, until)) {
+        run_end = find_run_end(gate->parts, i);
+        until = least(run_end, index_set_gap(&gate->waiting, i));
+        switch (judge_element(gate->parts, i)) {
+        case DEPENDENCY_IS_MET:
+            for (int64_t k = i; k < until; k++)
+                look_at(gate, k);
+            break;
+        case DEPENDENCY_IS_NEVER_MET:
+            index_set_add_range(&gate->never, i, until - 1);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+void
+element_gate_add(struct element_gate *gate, const struct element_ends *ends)
+{
+    struct gate_parts *p = gate->parts;
+
+    if (p->n_ends < JOB_DEPENDENCIES_MOST)
+        p->ends[p->n_ends++] = ends;
+}
+
+bool
+element_gate_hear(struct element_gate *gate,
+                  const struct element_ends *ends,
+                  int64_t index)
+{
+    int64_t id, own;
+
+    if (index < 0 || index >= ends->tasks.total)
+        return false;
+    id = task_list_at(&ends->tasks, index);
+    own = task_list_index(&gate->parts->tasks, id);
+    return own >= 0 && look_at(gate, own);
+}
+
+void
+element_gate_drop(struct element_gate *gate, int64_t index)
+{
+    index_set_remove(&gate->never, index);
+    index_set_remove(&gate->waiting, index);
+}
+
+enum job_dependency_verdict
+element_gate_judge(const struct element_gate *gate)
+{
+    const int64_t total = gate->parts->tasks.total;
+
+    if (index_set_count(&gate->never) == total && total > 0)
+        return DEPENDENCY_IS_NEVER_MET;
+    return index_set_count(&gate->waiting) == total ? DEPENDENCY_WAITS
+                                                    : DEPENDENCY_IS_MET;
+}

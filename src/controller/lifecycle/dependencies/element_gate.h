@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* element_gate.h - elements of an array that wait for those of other arrays with
+ * the same task ids (aftercorr)
+ *
+ * The ends of one array's elements are kept as sets; a gate has the elements of
+ * an array that still wait, or do so in vain. An end moves one element of each
+ * gate, whatever the number of elements; only when all is read at the start are
+ * those looked at that wait.
+ *
+ * Owns:       copies of all that it knows; a gate has pointers to the ends that
+ *             it hears of, which outlive it.
+ * Thread:     the lifecycle loop's.
+ * Invariant:  never is in waiting.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/api/job/job_dependency.h"
+#include "lib/api/value/index_set.h"
+#include "lib/base/macro.h"
+
+struct element_ends;
+struct job;
+struct json;
+
+/* Ends. Follow: the Job is known now. Load: what the store has noted of its
+ * elements, as jobs/NAME/elements has it; false: it cannot be read. Close: it
+ * has ended; gone: nothing more can be read of it.
+ */
+void element_ends_free(struct element_ends *ends);
+struct element_ends *element_ends_new(void) OWNED_BY(element_ends_free);
+void element_ends_follow(struct element_ends *ends, const struct job *job);
+bool element_ends_needs_load(const struct element_ends *ends);
+bool element_ends_load(struct element_ends *ends, const struct json *elements);
+void element_ends_see(struct element_ends *ends, int64_t index, bool is_ok);
+void element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone);
+
+struct element_gate {
+    struct index_set waiting;
+    struct index_set never; /* of these, those that wait in vain */
+    int64_t freed_from; /* the first that waits no more since it was looked at;
+                         * INT64_MAX: none */
+    struct gate_parts *parts;
+};
+
+/* Gate. Add: it waits for these, too. Hear: of the end of an element of them;
+ * false: that changes nothing. Look at all: more than one may be another now.
+ * Drop: what waited in vain is settled as that.
+ */
+void element_gate_free(struct element_gate *gate);
+struct element_gate *element_gate_new(const struct job *job)
+    OWNED_BY(element_gate_free);
+void element_gate_add(struct element_gate *gate,
+                      const struct element_ends *ends);
+bool element_gate_hear(struct element_gate *gate,
+                       const struct element_ends *ends,
+                       int64_t index);
+void element_gate_look_at_all(struct element_gate *gate);
+void element_gate_drop(struct element_gate *gate, int64_t index);
+
+/* Of the array as a whole: met as soon as one element need not wait, never when
+ * all wait in vain.
+ */
+enum job_dependency_verdict element_gate_judge(const struct element_gate *gate);
