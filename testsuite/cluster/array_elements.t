@@ -94,6 +94,16 @@ as kilntest1 kctl cancel long >/dev/null 2>&1 ||
     change long '{"spec":{"array":{"cancelled":"0-9"}}}'
 ok "and the rest" wait_for 30 job_is long .status.state Cancelled
 
+array whole '{"tasks":"0-99"}' 'exec sleep 1000'
+ok "some of many run" wait_for 30 job_is whole .status.ready 8
+change whole '{"metadata":{"annotations":{"kiln.hpc/cancel":"x"}}}'
+ok "the whole is cancelled" wait_for 30 job_is whole .status.state Cancelled
+is "and so is each, of which none has failed" \
+    "$(job whole | jq -c '[.status.failed//0,.status.array.cancelled]')" \
+    '[0,100]'
+is "and each says so" "$(elements whole 'tasks=0,20,99' \
+    '[.items[].state]|join(" ")')" 'Cancelled Cancelled Cancelled'
+
 array fast '{"tasks":"0-99","failFast":true}' 'exit 3'
 ok "the first failure may end the others" wait_for 30 job_is fast .status.state Failed
 finish

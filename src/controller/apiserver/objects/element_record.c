@@ -193,6 +193,14 @@ is_excused(const struct job *job, const struct pod *pod)
                && !pod_is_ended_by_preemption(pod));
 }
 
+/* With the whole array, before it came to an end of its own. */
+static bool
+is_cancelled(const struct job *job, const struct pod *pod)
+{
+    return job_is_cancelled(job)
+           && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod));
+}
+
 /* A pod that somebody else than the job controller removes: had the controller
  * judged it, it would be settled. It is told by what is noted here, should it
  * not see the pod go.
@@ -223,6 +231,8 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);
     if (phase != NULL && strcmp(phase, "Succeeded") == 0)
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_DONE;
+    else if (is_cancelled(job_of(job), pod))
+        chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_CANCELLED;
     else if (!is_excused(job_of(job), pod))
         tries.failures++;
     element_chunk_set_tries(&chunk, &tries);

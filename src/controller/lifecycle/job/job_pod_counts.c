@@ -478,6 +478,22 @@ note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
     t->failure_us = ended_us;
 }
 
+/* Alone, or with the whole array, of which it is no end of its own what the pod
+ * did not come to before it was asked to end.
+ */
+static bool
+is_cancelled(const struct job_pod_counts *t,
+             const struct job *job,
+             const struct pod *pod,
+             int64_t index)
+{
+    if (t->array == NULL)
+        return false;
+    return array_state_is_cancelled(t->array, index)
+           || (job_is_cancelled(job)
+               && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
+}
+
 /* A rule that matches comes before what the Job forgives. */
 static void
 note_failure(struct job_pod_counts *t,
@@ -488,7 +504,7 @@ note_failure(struct job_pod_counts *t,
     struct failure_ruling ruling = failure_policy_judge(job, pod);
     int64_t end = end_of(pod);
 
-    if (t->array != NULL && array_state_is_cancelled(t->array, index)) {
+    if (is_cancelled(t, job, pod, index)) {
         t->excused++;
         index_counts_cancel(&t->indexes, index);
         return;
@@ -709,6 +725,7 @@ job_pod_counts_load(struct job_pod_counts *t,
 /* It is to be noted what the element has come to. */
 static void
 add_end(struct job_pod_counts *t,
+        const struct job *job,
         const struct pod *pod,
         bool is_gone,
         int64_t index)
@@ -726,7 +743,7 @@ add_end(struct job_pod_counts *t,
         is_gone ? NULL : pod->meta.uid,
         index,
         is_done                                       ? ARRAY_DONE
-        : array_state_is_cancelled(t->array, index)   ? ARRAY_CANCELLED
+        : is_cancelled(t, job, pod, index)            ? ARRAY_CANCELLED
         : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
                                                       : ARRAY_AGAIN);
     if (end->outcome == ARRAY_AGAIN && slot != NULL) {
@@ -843,7 +860,7 @@ job_pod_counts_see(struct job_pod_counts *t,
     if (change(was, is, SEEN_ENDED) > 0)
         job_last_run_note(&t->run, pod);
     if (change(was, is, SEEN_ENDED) > 0 && t->array != NULL)
-        add_end(t, pod, false, index);
+        add_end(t, job, pod, false, index);
 }
 
 /* A pod that nobody told the end of has been seen for the last time. */
@@ -870,5 +887,5 @@ job_pod_counts_see_gone(struct job_pod_counts *t,
     if ((was & SEEN_ENDED) == 0)
         job_last_run_note_gone(&t->run, last);
     if ((was & SEEN_ENDED) == 0 && t->array != NULL)
-        add_end(t, last, true, index);
+        add_end(t, job, last, true, index);
 }

@@ -278,10 +278,11 @@ set_array(struct job_report *r, const struct job_pod_counts *t)
 {
     const struct job_array_status *was = r->job->status.array;
     CLEANUP_STRBUF struct strbuf waiting = STRBUF_INIT;
-    int64_t cancelled = job_verdict_count_cancelled(t);
+    int64_t cancelled = job_verdict_count_cancelled(r->job, t);
     struct json *array;
 
-    array_state_format_waiting(t->array, &t->indexes.taken, &waiting);
+    if (!job_is_cancelled(r->job))
+        array_state_format_waiting(t->array, &t->indexes.taken, &waiting);
     if (is_text(was != NULL ? was->waiting : NULL, waiting.text)
         && (was != NULL ? was->cancelled : 0) == cancelled)
         return;

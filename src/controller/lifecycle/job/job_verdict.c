@@ -188,10 +188,14 @@ judge_failures(const struct job *job,
 }
 
 int64_t
-job_verdict_count_cancelled(const struct job_pod_counts *t)
+job_verdict_count_cancelled(const struct job *job,
+                            const struct job_pod_counts *t)
 {
     const struct index_set *cancelled = &t->array->cancelled;
 
+    if (job_is_cancelled(job)) /* all that had no pod are, too */
+        return job_completions(job) - index_set_count(&t->indexes.taken)
+               + t->indexes.n_cancelled;
     return t->indexes.n_cancelled + index_set_count(cancelled)
            - index_set_count_common(cancelled, &t->indexes.taken);
 }
@@ -204,7 +208,7 @@ judge_array(const struct job *job,
             int64_t done,
             struct arena *arena)
 {
-    int64_t cancelled = job_verdict_count_cancelled(t);
+    int64_t cancelled = job_verdict_count_cancelled(job, t);
     int64_t end = job_completions(job);
 
     if (failed > 0 && job->spec.array->fail_fast && failed + done < end)

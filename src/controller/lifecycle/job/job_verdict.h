@@ -47,4 +47,5 @@ int64_t job_parallelism(const struct job *job);
 /* The elements of an array that were cancelled, also those that never had a
  * pod.
  */
-int64_t job_verdict_count_cancelled(const struct job_pod_counts *counts);
+int64_t job_verdict_count_cancelled(const struct job *job,
+                                    const struct job_pod_counts *counts);

@@ -361,6 +361,12 @@ job_is_held(const struct job *job)
 }
 
 bool
+job_is_cancelled(const struct job *job)
+{
+    return annotation_of(job, ANNOTATION_CANCEL) != NULL;
+}
+
+bool
 job_is_held_by_operator(const struct job *job)
 {
     const char *by = annotation_of(job, ANNOTATION_HOLD);

@@ -222,6 +222,9 @@ bool job_is_finished(const struct job *job);
 bool job_is_held(const struct job *job);
 bool job_is_held_by_operator(const struct job *job);
 
+/* All of it: it ends, or has ended, for that. */
+bool job_is_cancelled(const struct job *job);
+
 /* By whom what runs of it is to stand still (kctl suspend), or NULL. */
 const char *job_find_freezer(const struct job *job);
 

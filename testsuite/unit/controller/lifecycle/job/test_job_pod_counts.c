@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod.h"
+#include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -406,6 +408,73 @@ START_TEST(a_million_indexes_done_in_order_cost_little)
 }
 END_TEST
 
+static void
+cancel(struct life *l)
+{
+    struct json *meta = json_object(l->arena);
+
+    json_set_string(l->arena,
+                    json_make_object(l->arena, meta, "annotations"),
+                    ANNOTATION_CANCEL,
+                    "alice");
+    change_job(l, "metadata", meta);
+}
+
+/* The pods j-0, j-1, ..., as they were and are; where they end in nothing they
+ * are gone.
+ */
+static void
+see_pod(struct life *l, int index, const char *phase, bool deleting, bool gone)
+{
+    const char *name = job_pod_name(l->arena, "j", index, 0);
+    const struct object *pod = make_pod(l, name, phase, deleting);
+
+    if (gone)
+        job_pod_counts_see_gone(l->counts, job_of(l->job), pod_of(pod));
+    else
+        job_pod_counts_see(l->counts, job_of(l->job), pod_of(pod));
+    object_unref(pod);
+}
+
+static const char *
+list_ends(const struct life *l)
+{
+    static char letters[8];
+    size_t n = 0;
+
+    list_foreach(pos, &l->counts->array->ends) letters[n++] =
+        "dfca"[container_of(pos, struct array_end, link)->outcome];
+    letters[n] = '\0';
+    return letters;
+}
+
+START_TEST(with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
+{
+    struct life *l = begin("\"completionMode\":\"Indexed\","
+                           "\"completions\":100,\"parallelism\":100,"
+                           "\"backoffLimitPerIndex\":0,"
+                           "\"array\":{\"tasks\":\"0-99\"}");
+
+    see_pod(l, 0, "Running", false, false);
+    see_pod(l, 1, "Pending", false, false);
+    see_pod(l, 2, "Running", false, false);
+    see_pod(l, 3, "Running", false, false);
+    see_pod(l, 0, "Failed", false, false);
+    cancel(l);
+    see_pod(l, 1, "Pending", false, true);
+    see_pod(l, 2, "Failed", true, false);
+    see_pod(l, 3, "Succeeded", true, false);
+
+    ck_assert_int_eq(l->counts->failed, 1);
+    ck_assert_int_eq(l->counts->excused, 2);
+    ck_assert_int_eq(l->counts->succeeded, 1);
+    ck_assert_int_eq(job_verdict_count_cancelled(job_of(l->job), l->counts),
+                     98);
+    ck_assert_str_eq(list_ends(l), "fccd");
+    end(l);
+}
+END_TEST
+
 SUITE("job_tally",
       an_indexed_job_is_counted_right_change_by_change,
       so_is_one_that_only_counts,
@@ -414,4 +483,5 @@ SUITE("job_tally",
       and_one_whose_indexes_fail_by_themselves,
       and_one_with_rules_on_failure_and_success,
       and_those_that_replace_pods_early,
-      a_million_indexes_done_in_order_cost_little)
+      a_million_indexes_done_in_order_cost_little,
+      with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
