@@ -85,8 +85,7 @@ like "how many, and which, and how" "$(user status "$id" | tr '\n' ' ')" \
     '1 of 5 tasks failed .*Tasks: *5: 4 succeeded, 1 failed .* 1 by Failed, exit code 3: 4 '
 is "of one alone" "$(user history "${id}_4" -o id,index,task --no-headers |
     sed 's/  */ /g; s/^ //')" "${id}_4 3 4"
-like "where its output is, is told" "$(user logs "${id}_4" 2>&1)" \
-    "its output is the file $PWD/f-4 as node n1 sees it"
+is "its output is shown" "$(user logs "${id}_4" 2>&1)" ran
 like "why it ended is told" "$(user why "${id}_4")" \
     'attempt 1  Failed: NonZeroExitCode'
 like "of a task that it has not, what it has" "$(user why "${id}_6" 2>&1)" \

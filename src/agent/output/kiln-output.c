@@ -2,7 +2,8 @@
 /* kiln-output - read a job's output file as the user it belongs to
  *
  * Started by the agent for one reader. Becomes the user for good before it
- * looks at the path, so that what the user may not read is not read. Ends at
+ * looks at the path, so that what the user may not read is not read. Of a pod
+ * that is gone, user and path are those that the agent has noted. Ends at
  * the end of the file, or, following, after the end once its standard input is
  * closed: the job is over. One line on standard error says what is wrong.
  */
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "agent/output/line_times.h"
+#include "agent/records/output_record.h"
 #include "lib/base/fd.h"
 
 #define PIECE       65536
@@ -297,6 +299,18 @@ show(struct request *w)
         show_bytes(w, fd);
 }
 
+/* Of a pod that is gone: from the record, which root reads. */
+static void
+find_gone(struct request *w, const char *state_dir, const char *pod_uid)
+{
+    char *path = NULL;
+
+    if (output_record_find(state_dir, pod_uid, &w->uid, &w->gid, &path) < 0)
+        fail(NOT_FOUND,
+             "the agent of the node does not know any more where it wrote");
+    w->path = path;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -305,7 +319,7 @@ main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         puts(
             "usage: kiln-output UID GID FOLLOW TAIL LIMIT TIMESTAMPS SINCE STARTED "
-            "STATE PATH\n\n"
+            "STATE PATH|POD\n\n"
             "Started by kiln-agent; not for use by hand.\n\n"
             "Options:\n"
             "      --help                say what it is for");
@@ -326,6 +340,8 @@ main(int argc, char **argv)
     w.since_us = strtoll(argv[7], NULL, 10);
     line_times_begin(&w.times, argv[9], strtoll(argv[8], NULL, 10));
     w.path = argv[10];
+    if (strcmp(argv[1], "-") == 0)
+        find_gone(&w, argv[9], argv[10]);
     become_user(&w);
     show(&w);
     return 0;

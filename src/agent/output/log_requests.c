@@ -115,6 +115,16 @@ find_since(const struct log_requests *r, const struct json *request_json)
     return now_us - seconds * 1000000;
 }
 
+/* Of a pod that is gone its uid is told, and a name that none can have: agents
+ * of the release before find no such pod, and say so.
+ */
+static bool
+is_gone(const struct json *request_json)
+{
+    return json_is_true(json_get(request_json, "gone"))
+           && json_get_text(request_json, "uid") != NULL;
+}
+
 static void
 find_output(struct log_requests *r,
             struct arena *arena,
@@ -127,6 +137,12 @@ find_output(struct log_requests *r,
                   json_get_text(request_json, "pod"));
     const struct security_context *who;
 
+    if (is_gone(request_json)) {
+        request->gone = json_get_text(request_json, "uid");
+        request->state_dir = r->agent->state_dir;
+        request->follow = false;
+        return;
+    }
     request->status = 404;
     request->refusal = "the pod is not on this node any more";
     if (pod == NULL)

@@ -198,11 +198,12 @@ start_child(struct log_stream *p,
             const struct log_stream_wish *w,
             struct error *err)
 {
-    CLEANUP_FREE char *uid = xasprintf("%u", w->uid);
+    CLEANUP_FREE char *uid =
+        w->gone != NULL ? xstrdup("-") : xasprintf("%u", w->uid);
     CLEANUP_FREE char *gid = xasprintf("%u", w->gid);
     CLEANUP_FREE char *tail = xasprintf("%" PRId64, w->tail);
     CLEANUP_FREE char *limit = xasprintf("%" PRId64, w->limit);
-    CLEANUP_FREE char *path = xstrdup(w->path);
+    CLEANUP_FREE char *path = xstrdup(w->gone != NULL ? w->gone : w->path);
     CLEANUP_FREE char *program = xstrdup(p->s.program);
     CLEANUP_FREE char *since = xasprintf("%" PRId64, w->since_us);
     CLEANUP_FREE char *started = xasprintf("%" PRId64, w->started_us);
@@ -253,7 +254,7 @@ log_stream_new(const struct log_stream_settings *settings,
     p->s = *settings;
     p->id = xstrdup(request->id);
     p->in_fd = p->out_fd = p->err_fd = -1;
-    if (request->path == NULL)
+    if (request->path == NULL && request->gone == NULL)
         send_failure(p, request->status, request->refusal);
     else if (start_child(p, request, &err) < 0)
         send_failure(p, 500, err.text);

@@ -22,6 +22,7 @@ struct loop;
 struct log_stream_wish {
     const char *id;   /* the controller's, for this reader */
     const char *path; /* NULL: `refusal` says why there is none */
+    const char *gone; /* or its uid, of a pod that is gone: it is looked up */
     int status;       /* of the refusal, in HTTP's numbers */
     const char *refusal;
     uid_t uid;
@@ -32,7 +33,8 @@ struct log_stream_wish {
     bool timestamps;
     int64_t since_us;      /* real time; 0: all */
     int64_t started_us;    /* of the job; 0: not known */
-    const char *state_dir; /* of the pod, where its output index is */
+    const char *state_dir; /* of the pod, where its output index is; of one
+                            * that is gone, the agent's */
 };
 
 typedef void log_stream_over_fn(struct log_stream *stream, void *context);

@@ -6,8 +6,10 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_host.h"
+#include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/stray_processes.h"
+#include "agent/records/output_record.h"
 #include "agent/shepherd/exit_record.h"
 #include "agent/shepherd/live_record.h"
 #include "agent/volumes/tmp_dirs.h"
@@ -15,6 +17,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/loop/timer.h"
@@ -27,7 +30,10 @@ struct pod_cleanup {
     struct pod_run *run;
     const struct agent_context *agent;
     char *uid;
-    char *tmp_dir;         /* NULL: not known to this agent */
+    char *tmp_dir; /* NULL: not known to this agent */
+    char *output;  /* of an array's pod: to be noted; or NULL */
+    uid_t output_uid;
+    gid_t output_gid;
     struct cgroup *cgroup; /* lent */
     struct exit_record *exit_record;
     struct live_record *live; /* as its shepherd left it */
@@ -47,6 +53,26 @@ note_left(pid_t pid, void *context)
     c->n_left++;
     c->left = pid;
     return 0;
+}
+
+/* Before its end is told, so that who learns of that finds it. */
+static void
+note_output(const struct pod_cleanup *c)
+{
+    const struct output_record record = {
+        .pod_uid = c->uid,
+        .uid = c->output_uid,
+        .gid = c->output_gid,
+        .path = c->output,
+    };
+    int r = c->output != NULL ? output_record_note(c->agent->state_dir, &record)
+                              : 0;
+
+    if (r < 0)
+        log_warning("where pod '%s' wrote is not noted, and logs will not "
+                    "show it: %s",
+                    c->uid,
+                    strerror(-r));
 }
 
 static void
@@ -74,6 +100,7 @@ clean_work(void *arg)
     r = pod_host_clean_up(c->agent, c->uid, c->tmp_dir, &c->tmp_left, &err);
     if (r < 0)
         c->trouble = xstrdup(err.text);
+    note_output(c);
     c->is_clean = true;
 }
 
@@ -207,6 +234,7 @@ clean_done(void *arg)
     free(c->trouble);
     free(c->uid);
     free(c->tmp_dir);
+    free(c->output);
     bool is_clean = c->is_clean;
     unsigned n_left = c->n_left;
     pid_t left = c->left;
@@ -254,6 +282,24 @@ clean_done(void *arg)
         pod_run_finish(s);
 }
 
+/* The pod of an array's task is gone soon after its end; the file stays. */
+static void
+find_output(struct pod_cleanup *c, const struct object *pod)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct execution *e = pod_of(pod)->spec.execution;
+    const struct security_context *who = pod_of(pod)->spec.security_context;
+
+    if (string_map_find(&pod->meta->annotations, ANNOTATION_ARRAY_TASK) == NULL
+        || e == NULL || e->stdout_path == NULL || who == NULL
+        || who->run_as_user == NULL)
+        return;
+    c->output = xstrdup(pod_order_output_path(c->agent, pod, arena));
+    c->output_uid = (uid_t)*who->run_as_user;
+    c->output_gid =
+        (gid_t)(who->run_as_group ? *who->run_as_group : *who->run_as_user);
+}
+
 void
 pod_cleanup_begin(struct pod_run *s)
 {
@@ -264,6 +310,7 @@ pod_cleanup_begin(struct pod_run *s)
     c->uid = xstrdup(s->uid);
     c->tmp_dir = s->tmp_dir != NULL ? xstrdup(s->tmp_dir) : NULL;
     c->cgroup = s->cgroup;
+    find_output(c, s->pod);
     c->read_ending = s->exit_record == NULL;
     s->busy++;
     workers_submit(s->s.agent->workers,

@@ -336,7 +336,10 @@ serve_api(struct http_exchange *v)
                    options_wants_watch(parameters, n_parameters),
                    &q->route);
 
-    if (result == ROUTE_FOUND && q->route.kind->flags & KIND_KILN
+    if (result == ROUTE_FOUND
+        && (q->route.kind->flags & KIND_KILN
+            || (q->route.kind == &job_kind
+                && q->route.subresource == SUBRESOURCE_LOG))
         && v->server->policy->is_conformance)
         result = ROUTE_NO_PATH;
     if (comes_later(http_request_path(v->http))) {

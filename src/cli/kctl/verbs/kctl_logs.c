@@ -12,13 +12,12 @@
 #include <unistd.h>
 
 #include "cli/connect/connection.h"
-#include "cli/kctl/client/history_pages.h"
+#include "cli/kctl/client/gone_task.h"
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/verbs/command.h"
-#include "lib/api/job/job_array_path.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/value/job_elements.h"
@@ -33,7 +32,6 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define MAX_NODE      256
 #define ALL_LINES     0 /* no --tail */
 #define RESUME_MS     250
 #define RESUME_FOR_US INT64_C(60000000)
@@ -236,7 +234,9 @@ check_times(const struct logs_options *o, struct error *err)
 }
 
 static const char *
-query_of(const struct logs_options *o, struct arena *arena)
+query_of(const struct logs_options *o,
+         const struct target_object *pod,
+         struct arena *arena)
 {
     int64_t since_us = 0;
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
@@ -256,6 +256,11 @@ query_of(const struct logs_options *o, struct arena *arena)
     }
     if (o->timestamps)
         strbuf_add_text(&query, "&timestamps=true");
+    if (pod->kind == &job_kind)
+        strbuf_printf(&query,
+                      "&task=%s%s",
+                      strchr(pod->task, '_') + 1,
+                      o->previous ? "&previous=true" : "");
     return arena_strdup(arena, query.text);
 }
 
@@ -341,11 +346,11 @@ stream_once(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct client_request request = {
         .verb = CLIENT_GET,
-        .kind = &pod_kind,
+        .kind = pod->kind,
         .namespace = pod->namespace,
         .name = pod->name,
         .subresource = "log",
-        .query = query_of(o, arena),
+        .query = query_of(o, pod, arena),
         .raw = true,
         .data = take_piece,
         .data_context = sink,
@@ -358,12 +363,14 @@ static int
 stream(struct kctl *kctl,
        const struct logs_options *o,
        const struct target_object *pod,
+       int *ret_code, /* of an answer without output; else 0 */
        struct error *err)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
     struct sink sink = {0};
     int r = kctl_open(kctl, err);
 
+    *ret_code = 0;
     if (r < 0)
         return r;
     for (;;) {
@@ -378,6 +385,7 @@ stream(struct kctl *kctl,
                          r,
                          "the output broke off before its end: the agent of "
                          "its node or the controller went away; ask again");
+    *ret_code = sync_call.code;
     if (r < 0)
         return sync_call.code == 0 ? connection_advise(r, err) : r;
     if (sink.result < 0)
@@ -388,65 +396,7 @@ stream(struct kctl *kctl,
     return 0;
 }
 
-/* A plain name may be a pod's, as for kubectl, or a job's. */
-static bool
-keep_node(const struct json *row, void *context)
-{
-    const char *node = json_get_text(row, "node");
-
-    snprintf(context, MAX_NODE, "%s", node != NULL ? node : "");
-    return true;
-}
-
-/* Pods of tasks that ended are gone; the file is where the task wrote it. */
-static int
-tell_of_gone(struct kctl *kctl,
-             const struct target_object *target,
-             struct arena *arena,
-             struct error *err)
-{
-    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
-    const char *task = target->task, *path, *directory;
-    struct json *job = NULL, *spec;
-    char node[MAX_NODE] = "";
-    int r = kctl_get(kctl, target, arena, &job, err);
-
-    if (r < 0)
-        return r;
-    if (history_query_add_job(&query, task, NULL) < 0
-        || history_pages_visit(kctl, query.text, keep_node, node, NULL) < 0
-        || node[0] == '\0')
-        return error_set(err,
-                         -EAGAIN,
-                         "task %s has not been started; 'kctl why %s' says "
-                         "more",
-                         task,
-                         task);
-    spec = json_get_path(job, "spec.template.spec");
-    path = json_path_text(spec, "execution.stdoutPath");
-    directory =
-        json_get_text(json_at(json_get(spec, "containers"), 0), "workingDir");
-    if (path == NULL || directory == NULL)
-        return error_set(err,
-                         -ENOENT,
-                         "task %s has ended, and its pod is gone",
-                         task);
-    path = job_array_path(arena,
-                          path,
-                          strtoll(task, NULL, 10),
-                          strtoll(strchr(task, '_') + 1, NULL, 10));
-    return error_set(err,
-                     -ENOENT,
-                     "task %s has ended, and its pod is gone; its output is "
-                     "the file %s%s%s as node %s sees it",
-                     task,
-                     path[0] == '/' ? "" : directory,
-                     path[0] == '/' ? "" : "/",
-                     path,
-                     node);
-}
-
-/* The pod of a task, or the one before it. */
+/* The pod of a task, or the one before it; or the Job where that is gone. */
 static int
 find_task(struct kctl *kctl,
           const struct logs_options *o,
@@ -467,9 +417,7 @@ find_task(struct kctl *kctl,
 
     if (r < 0)
         return r;
-    if (ret_target->kind == &job_kind)
-        return tell_of_gone(kctl, ret_target, arena, err);
-    if (!o->previous)
+    if (ret_target->kind == &job_kind || !o->previous)
         return 0;
     r = kctl_get(kctl, ret_target, arena, &pod, err);
     if (r < 0)
@@ -486,17 +434,38 @@ find_task(struct kctl *kctl,
         arena,
         &pods,
         err);
-    if (r == 0 && json_count(pods) < 2)
-        return error_set(err,
-                         -ENOENT,
-                         "task %s has no attempt before",
-                         ret_target->task);
+    if (r == 0 && json_count(pods) < 2) {
+        ret_target->kind = &job_kind;
+        ret_target->name = json_get_text(json_get_path(pod, "metadata.labels"),
+                                         LABEL_JOB_NAME);
+        return 0;
+    }
     if (r == 0)
         ret_target->name = json_path_text(json_at(pods, json_count(pods) - 2),
                                           "metadata.name");
     return r;
 }
 
+/* Of a task whose pod is gone, from the file that it wrote. */
+static int
+stream_task(struct kctl *kctl,
+            const struct logs_options *o,
+            const struct target_object *job,
+            struct arena *arena,
+            struct error *err)
+{
+    struct error why = {0};
+    int code = 0;
+    int r = stream(kctl, o, job, &code, &why);
+
+    if (r < 0 && !o->previous && (code == 404 || code >= 500))
+        return gone_task_explain(kctl, job, why.text, arena, err);
+    if (r < 0)
+        *err = why;
+    return r;
+}
+
+/* A plain name may be a pod's, as for kubectl, or a job's. */
 static int
 find_target(struct kctl *kctl,
             const struct logs_options *o,
@@ -552,7 +521,7 @@ logs_run(struct kctl *kctl,
     struct target_object target;
     struct target_object pod;
     struct json *job = NULL;
-    int r;
+    int r, code;
 
     if (n_operands == 0)
         return error_set(err, -EINVAL, "which job?");
@@ -568,6 +537,8 @@ logs_run(struct kctl *kctl,
                          -EINVAL,
                          "%s has no output; jobs and pods do",
                          kctl_label(&target, arena));
+    if (target.kind == &job_kind && target.task != NULL)
+        return stream_task(kctl, o, &target, arena, err);
     pod = target;
     if (target.kind == &job_kind) {
         r = kctl_get(kctl, &target, arena, &job, err);
@@ -579,7 +550,7 @@ logs_run(struct kctl *kctl,
                 ? wait_for_condition(kctl, &pod, 0, has_started, NULL, err)
                 : check_started(kctl, &pod, err);
     if (r == 0)
-        r = stream(kctl, o, &pod, err);
+        r = stream(kctl, o, &pod, &code, err);
     return r;
 }
 

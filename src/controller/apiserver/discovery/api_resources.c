@@ -74,15 +74,16 @@ api_resources_kinds(const char *group,
 }
 
 static bool
-is_upstream(enum subresource part)
+is_upstream(const struct kind *kind, enum subresource part)
 {
     switch (part) {
     case SUBRESOURCE_STATUS:
     case SUBRESOURCE_BINDING:
     case SUBRESOURCE_EVICTION:
     case SUBRESOURCE_FINALIZE:
-    case SUBRESOURCE_LOG:
         return true;
+    case SUBRESOURCE_LOG:
+        return kind == &pod_kind;
     default:
         return false;
     }
@@ -107,7 +108,8 @@ api_resources_parts(const struct kind *kind,
     for (unsigned part = SUBRESOURCE_NONE + 1; part < N_SUBRESOURCES; part++) {
         unsigned at = n;
 
-        if (!has_part(kind, part) || (upstream_alone && !is_upstream(part)))
+        if (!has_part(kind, part)
+            || (upstream_alone && !is_upstream(kind, part)))
             continue;
         for (; at > 0
                && strcmp(subresource_name(ret_parts[at - 1]),

@@ -7,12 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/http/channel.h"
+#include "controller/apiserver/objects/task_log.h"
 #include "controller/apiserver/request/frame.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/log_options.h"
+#include "controller/history/history.h"
+#include "controller/history/history_question.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -49,10 +53,13 @@ struct agent {
     unsigned n_readers;
 };
 
-/* One who reads: waiting for the first word, or being served. */
+/* One who reads: waiting for history, for the first word, or being served. */
 struct reader {
-    struct list link; /* of its agent */
-    struct agent *agent;
+    struct list link;    /* of its agent */
+    struct agent *agent; /* NULL while history is asked which */
+    struct task_log log; /* of a task whose pod is gone */
+    struct history_question question;
+    struct json *words; /* to the agent */
     char id[ID_SIZE];
     struct request *q;
     struct http_request *http; /* NULL once it was answered */
@@ -101,9 +108,11 @@ stop_agent(struct reader *reader)
 static void
 reader_free(struct reader *reader)
 {
-    map_remove(reader->agent->agent_relay->readers, reader->id);
-    list_remove(&reader->link);
-    reader->agent->n_readers--;
+    if (reader->agent != NULL) {
+        map_remove(reader->agent->agent_relay->readers, reader->id);
+        list_remove(&reader->link);
+        reader->agent->n_readers--;
+    }
     user_limits_end_stream(reader->q, USER_LOG_READER);
     timer_free(reader->timer);
     acknowledge(reader);
@@ -145,16 +154,25 @@ answer_reader(struct reader *reader, int code, const struct strbuf *text)
     reader->http = NULL;
 }
 
-/* A failure in words, before anything was read. */
+/* With the request's reply, before anything was read. */
 static void
-fail_reader(struct reader *reader, int code, const char *message)
+refuse_reader(struct reader *reader)
 {
     struct reply *reply = &reader->q->reply;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
+    json_print(reply->tree, &text);
+    http_request_on_close(reader->http, NULL, NULL);
+    answer_reader(reader, reply->code, &text);
+}
+
+/* A failure in words. */
+static void
+fail_reader(struct reader *reader, int code, const char *message)
+{
     if (reader->http == NULL)
         return;
-    reply_fail(reply,
+    reply_fail(&reader->q->reply,
                &(struct reply_failure){
                    .code = code,
                    .reason = code == 404   ? "NotFound"
@@ -164,9 +182,7 @@ fail_reader(struct reader *reader, int code, const char *message)
                                            : "InternalError",
                    .message = message,
                });
-    json_print(reply->tree, &text);
-    http_request_on_close(reader->http, NULL, NULL);
-    answer_reader(reader, code, &text);
+    refuse_reader(reader);
 }
 
 static void
@@ -330,31 +346,127 @@ find_agent(struct request *q, const char *node)
     return q->reply.form == REPLY_NONE ? agent : NULL;
 }
 
-static void
-start_reader(struct agent *agent,
-             struct request *q,
-             struct json *words,
-             struct http_request *http,
-             struct auth_grant *grant)
+static struct reader *
+reader_new(struct request *q,
+           struct http_request *http,
+           struct auth_grant *grant,
+           struct json *words)
 {
     struct reader *reader = xnew(struct reader);
+
+    reader->q = q;
+    reader->http = http;
+    reader->grant = grant;
+    reader->words = words;
+    reader->timer = timer_new(q->server->loop, reader_late, reader);
+    return reader;
+}
+
+static void
+ask_agent(struct reader *reader, struct agent *agent)
+{
     unsigned char bytes[(ID_SIZE - 1) / 2];
 
     random_bytes(bytes, sizeof(bytes));
     for (unsigned i = 0; i < sizeof(bytes); i++)
         snprintf(reader->id + 2 * i, 3, "%02x", bytes[i]);
     reader->agent = agent;
-    reader->q = q;
-    reader->http = http;
-    reader->grant = grant;
-    reader->timer = timer_new(q->server->loop, reader_late, reader);
     list_add_last(&agent->readers, &reader->link);
     agent->n_readers++;
     map_put(agent->agent_relay->readers, reader->id, reader);
     timer_start(reader->timer, FIRST_MS);
-    http_request_on_close(http, reader_gone, reader);
-    json_set_string(q->arena, words, "id", reader->id);
-    tell_agent(agent, words);
+    http_request_on_close(reader->http, reader_gone, reader);
+    json_set_string(reader->q->arena, reader->words, "id", reader->id);
+    tell_agent(agent, reader->words);
+}
+
+/* ---- A task whose pod is gone ---- */
+
+/* The reader stays until history has answered. */
+static void
+asker_gone(struct http_request *http, void *arg)
+{
+    struct reader *reader = arg;
+
+    http_request_reply(http, 499, NULL, NULL, 0);
+    reader->http = NULL;
+}
+
+static void
+take_history(const char *text,
+             size_t length,
+             const struct error *err,
+             void *context)
+{
+    struct reader *reader = context;
+    struct request *q = reader->q;
+    struct agent *agent = NULL;
+    const char *node;
+
+    if (reader->http == NULL) {
+        reader_free(reader);
+        return;
+    }
+    if (q->server->agent_relay == NULL)
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 503,
+                       .reason = "ServiceUnavailable",
+                       .message = "the controller is stopping; try again",
+                       .retry_after_s = 1,
+                   });
+    else if (err != NULL)
+        reply_fail(&q->reply,
+                   &(struct reply_failure){
+                       .code = 503,
+                       .reason = "ServiceUnavailable",
+                       .message = arena_printf(q->arena,
+                                               "on which node the task ran is "
+                                               "not known: history: %s",
+                                               err->text),
+                       .retry_after_s = 1,
+                   });
+    else if (task_log_take(q,
+                           &reader->log,
+                           json_parse(q->arena, text, length, NULL, NULL),
+                           reader->words,
+                           &node))
+        agent = find_agent(q, node);
+    if (agent != NULL) {
+        ask_agent(reader, agent);
+        return;
+    }
+    refuse_reader(reader);
+    reader_free(reader);
+}
+
+static bool
+ask_for_gone(struct request *q,
+             struct http_request *http,
+             struct auth_grant *grant,
+             const struct task_log *log)
+{
+    struct json *words = json_object(q->arena);
+    struct error err = {.text = "there is none"};
+    struct reader *reader;
+
+    if (!log_options_add(q, words)
+        || !user_limits_begin_stream(q, USER_LOG_READER))
+        return false;
+    reader = reader_new(q, http, grant, words);
+    reader->log = *log;
+    reader->log.job = NULL;
+    task_log_ask(log, &reader->question);
+    http_request_on_close(http, asker_gone, reader);
+    if (q->server->history == NULL
+        || history_ask(q->server->history,
+                       &reader->question,
+                       take_history,
+                       reader,
+                       &err)
+               < 0)
+        take_history(NULL, 0, &err, reader);
+    return true;
 }
 
 static bool
@@ -375,8 +487,27 @@ ask_for_log(struct request *q,
     agent = find_agent(q, pod->spec.node_name);
     if (agent == NULL || !user_limits_begin_stream(q, USER_LOG_READER))
         return false;
-    start_reader(agent, q, words, http, grant);
+    ask_agent(reader_new(q, http, grant, words), agent);
     return true;
+}
+
+/* A pod that is there has rights of its own. */
+static bool
+ask_for_task(struct request *q,
+             struct http_request *http,
+             struct auth_grant *grant)
+{
+    struct task_log log;
+    const char *pod;
+
+    if (!task_log_read(q, &log))
+        return false;
+    pod = task_log_find_pod(q, &log);
+    if (pod == NULL)
+        return ask_for_gone(q, http, grant, &log);
+    q->route.kind = &pod_kind;
+    q->route.name = pod;
+    return authorization_check(q) && ask_for_log(q, http, grant);
 }
 
 bool
@@ -384,6 +515,8 @@ agent_relay_start(struct request *q,
                   struct http_request *http,
                   struct auth_grant *grant)
 {
+    if (q->route.subresource == SUBRESOURCE_LOG && q->route.kind == &job_kind)
+        return ask_for_task(q, http, grant);
     if (q->route.subresource == SUBRESOURCE_LOG)
         return ask_for_log(q, http, grant);
     start_agent(q, http, grant);

@@ -63,8 +63,8 @@ is_true(const struct request *q, const char *name)
            && (strcmp(flag, "true") == 0 || strcmp(flag, "1") == 0);
 }
 
-static bool
-add_options(struct request *q, struct json *words)
+bool
+log_options_add(struct request *q, struct json *words)
 {
     static const char *const flags[] = {"follow", "timestamps"};
     const char *since = find_option(q, "sinceTime");
@@ -200,7 +200,7 @@ log_options_read(struct request *q, struct json *words)
         write_not_found(q);
         return NULL;
     }
-    if (!authorization_covers(q, object) || !add_options(q, words)
+    if (!authorization_covers(q, object) || !log_options_add(q, words)
         || !check_container(q, pod_of(object), words))
         return NULL;
     if (is_true(q, "previous")) {

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct json;
 struct pod;
 struct request;
@@ -17,3 +19,6 @@ struct request;
  * reply is made. With `previous` it is the pod of the attempt before.
  */
 const struct pod *log_options_read(struct request *q, struct json *words);
+
+/* The options alone: false, and the reply is made. */
+bool log_options_add(struct request *q, struct json *words);

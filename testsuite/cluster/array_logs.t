@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The output of an array's tasks whose pods are gone: for its user alone, after
+# restarts, and only what that user may read.
+
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_user kilntest2 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+cd "$cluster/home/kilntest1" || bail_out "no home"
+user() { as kilntest1 kctl "$@"; }
+is_over() { # ID: the Job, and its pods are gone
+    [ "$(root get job "$1" -o json | jq -r .status.state)" = Completed ] &&
+        [ "$(root get pods -o json | jq '.items | length')" -eq 0 ]
+}
+
+id=$(as kilntest1 ksub --parsable -a 1-9:2 -o 'f %a' \
+    --wrap 'echo one; echo task $KILN_ARRAY_TASK_ID')
+ok "an array ends, and its pods are gone" wait_for 30 is_over "$id"
+shows() { [ "$(user logs "$@" 2>&1)" = "$wanted" ]; }
+wanted='one
+task 7'
+ok "the output of one is shown" wait_for 10 shows "${id}_7"
+is "with a follower's end" "$(user logs -f "${id}_7" 2>&1)" "$wanted"
+is "its last line" "$(user logs --tail 1 "${id}_3" 2>&1)" 'task 3'
+like "of another's index nothing" "$(user logs "${id}_2" 2>&1)" 'no task 2'
+log="$jobs/job-$id/log"
+like "by the API" "$(api kilntest1 GET "$log?task=7")" '^200 .*task 7'
+like "of an attempt" "$(api kilntest1 GET "$log?task=7&attempt=1")" \
+    '^200 .*task 7'
+like "that there was" "$(api kilntest1 GET "$log?task=7&attempt=2")" \
+    '^404 .*no such attempt'
+like "nor one before it" "$(user logs -p "${id}_7" 2>&1)" 'no attempt before'
+like "a task that is none is told" "$(api kilntest1 GET "$log?task=2")" \
+    '^400 .*has no task 2; it has 1-9:2'
+like "and what is no number" "$(api kilntest1 GET "$log?task=x")" '^400 '
+like "and none at all" "$(api kilntest1 GET "$log")" '^400 .*which task'
+
+# --- what one user can do to another ---------------------------------------------------
+forbidden "another does not read it" kilntest2 GET "$log?task=7"
+like "nor by kctl" "$(as kilntest2 kctl logs "${id}_7" 2>&1)" \
+    'cannot|Forbidden|forbidden'
+printf 'secret\n' >"$cluster/secret"
+chmod 600 "$cluster/secret"
+as kilntest1 ln -sf "$cluster/secret" 'f 3'
+like "a link to what the user may not read is not read" \
+    "$(user logs "${id}_3" 2>&1)" "the output file '.*f 3': Permission denied"
+uid=$(grep -o '^[^ ]* 0 0 /' "$cluster/n1/state/outputs")
+is "nobody's output is root's" "$uid" ''
+evil=$(jq -n --arg path "$(printf 'x\n%s 0 0 %s' "$id" "$cluster/secret")" '
+    {apiVersion: "batch/v1", kind: "Job", metadata: {name: "evil"},
+     spec: {array: {tasks: "0"}, template: {spec: {restartPolicy: "Never",
+        execution: {stdoutPath: $path},
+        containers: [{name: "main", image: "host", command: ["/bin/true"],
+            workingDir: "/tmp",
+            resources: {requests: {cpu: "1"}}}]}}}}')
+like "a path may have the end of a line in it" \
+    "$(api kilntest1 POST "$jobs" "$evil")" '^201 '
+api_gone() { root get pods -o json | jq -e '.items | length == 0' >/dev/null; }
+wait_for 20 api_gone
+is "a path writes no line of its own" \
+    "$(grep -c ' 0 0 /' "$cluster/n1/state/outputs")" 0
+
+# --- kills, and what is forgotten ---------------------------------------------------------
+wanted='one
+task 7'
+stop n1 KILL
+like "without the agent, it is said where the file is" \
+    "$(user logs "${id}_7" 2>&1)" \
+    "its output is the file $PWD/f 7 as node n1 sees it \(the agent"
+stop controller KILL
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+ok "it is shown again after kills" wait_for 30 shows "${id}_7"
+rm -f "$cluster/n1/state/outputs"
+like "what the agent has forgotten is named" "$(user logs "${id}_7" 2>&1)" \
+    "its output is the file $PWD/f 7 as node n1 sees it"
+finish
