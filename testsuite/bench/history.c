@@ -16,6 +16,7 @@
  * uids (by about 10 bytes a row).
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "controller/history/history_file.h"
+#include "controller/history/history_index.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader.h"
 #include "lib/api/job/history_row.h"
@@ -157,6 +159,19 @@ seconds_since(int64_t began_us)
     return (double)(clock_monotonic_us(&clock_system) - began_us) / SECOND_US;
 }
 
+/* Of a file that is there, as one of an earlier Kiln. */
+static void
+add_indexes(const char *path)
+{
+    const int64_t began_us = clock_monotonic_us(&clock_system);
+    atomic_bool stops = false;
+    struct error err = {0};
+
+    if (history_index_build(path, &stops, &err) < 0)
+        give_up("indexes", &err);
+    printf("indexes that were missing: %.1f s\n", seconds_since(began_us));
+}
+
 /* Rows from *n to `until`; returns the seconds that it took. */
 static double
 write_rows(struct history_file *file,
@@ -204,6 +219,7 @@ fill(const char *path, int64_t rows)
 
     if (history_file_open(path, &origin, &file, &notice, &err) < 0)
         give_up("opening", &err);
+    add_indexes(path);
     if (bulk > 0) {
         took = write_rows(file, &n, bulk, BULK, rows);
         printf("filled: %" PRId64 " rows, %.0f rows/s\n",
@@ -295,8 +311,10 @@ main(int argc, char **argv)
 
     if (access(path, F_OK) < 0)
         fill(path, rows);
-    else
+    else {
         printf("asking '%s', which was there\n", path);
+        add_indexes(path);
+    }
     if (history_reader_open(path, &reader, &err) < 0)
         give_up("reading", &err);
 

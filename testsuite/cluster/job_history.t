@@ -42,6 +42,11 @@ is "...where it ran, its name and its account" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.node) \(.name) \(.account)"')" "n1 well default"
 is "...and the CPU time it used" \
     "$(ask "job=$id" | jq ".items[0].cpuTimeMicros > 0")" true
+ok "...behind the indexes that a new file gets first" grep -qs \
+    "INDEX by_partition" "$cluster/state/history.db" \
+    "$cluster/state/history.db-wal"
+is "...by which a state is found" \
+    "$(ask "state=Completed&limit=1" | jq '.items[0].job')" "$id"
 like "kctl history shows it" \
     "$(kctl history --job "$id" -o id,state,exit)" "$id +Completed +0"
 

@@ -232,6 +232,28 @@ say_trouble(struct history *h, const struct error *err)
         metric_count(h->failures_total, 1);
 }
 
+/* Ends gather meanwhile, and those that find the queue full are taken from the
+ * store later.
+ */
+static void
+make_indexes(struct history *h)
+{
+    if (!h->is_stopping)
+        history_writer_submit(h->writer, make_order(HISTORY_INDEX));
+}
+
+static void
+made_indexes(struct history *h, const struct history_order *order)
+{
+    if (order->result < 0 && order->result != -ECANCELED)
+        log_warning("History has no index by state and partition, questions "
+                    "for these alone are slow; it is tried again at the next "
+                    "start: %s",
+                    order->err.text);
+    if (h->queue.count > 0)
+        flush_soon(h);
+}
+
 static void
 opened(struct history *h, struct history_order *order)
 {
@@ -248,6 +270,7 @@ opened(struct history *h, struct history_order *order)
     history_questions_open(h->questions);
     if (h->s.max_age_s > 0 || h->s.max_bytes > 0)
         timer_start(h->drop, 1000);
+    make_indexes(h);
     flush_soon(h);
 }
 
@@ -287,6 +310,7 @@ wrote(struct history *h, struct history_order *order)
     if (order->is_new) {
         want_rescan(h, 0);
         history_questions_open(h->questions);
+        make_indexes(h);
     }
     if (h->queue.count > 0)
         flush_soon(h);
@@ -320,6 +344,8 @@ order_done(struct history_order *order, void *context)
         opened(h, order);
     else if (order->what == HISTORY_WRITE)
         wrote(h, order);
+    else if (order->what == HISTORY_INDEX)
+        made_indexes(h, order);
     else
         dropped(h, order);
     history_order_free(order);
@@ -469,6 +495,7 @@ history_stop(struct history *h)
     h->is_stopping = true;
     store_unwatch(h->pods);
     store_unwatch(h->jobs);
+    history_writer_stop_indexing(h->writer);
     history_writer_drain(h->writer);
     flush(h);
     history_writer_drain(h->writer);

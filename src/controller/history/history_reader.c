@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/history/history_index.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader_state.h"
 #include "controller/history/history_values.h"
@@ -331,7 +332,9 @@ is_wanted(const struct row_filter *f, sqlite3_stmt *s)
 
 /* Numbers alone stand in the text. */
 static void
-write_list(const struct row_filter *f, struct strbuf *sql)
+write_list(struct history_reader *r,
+           const struct row_filter *f,
+           struct strbuf *sql)
 {
     const struct history_question *q = f->question;
     const int64_t from =
@@ -347,6 +350,13 @@ write_list(const struct row_filter *f, struct strbuf *sql)
         index = "by_node", column = "node", value = f->node;
     else if (f->account != 0)
         index = "by_account", column = "account", value = f->account;
+    else if (f->n_states == 1
+             && history_index_is_there(r->db, HISTORY_INDEX_STATE))
+        index = HISTORY_INDEX_STATE, column = "state", value = f->states[0];
+    else if (f->partition != 0
+             && history_index_is_there(r->db, HISTORY_INDEX_PARTITION))
+        index = HISTORY_INDEX_PARTITION, column = "partition",
+        value = f->partition;
     strbuf_printf(sql,
                   "SELECT " COLUMNS " FROM attempts AS a INDEXED BY %s"
                   " WHERE a.end_at >= %" PRId64,
@@ -508,7 +518,7 @@ history_reader_list(struct history_reader *r,
 
     r->ends_us = clock_monotonic_us(&clock_system) + most_us;
     make_filter(r, q, arena, &filter);
-    write_list(&filter, &sql);
+    write_list(r, &filter, &sql);
     add_head(out, "HistoryList");
     strbuf_add_text(out, "\"items\":[");
     result = sql_prepare(r->db, sql.text, &s, err);

@@ -2,10 +2,12 @@
 #include "controller/history/history_writer.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/history/history_file.h"
+#include "controller/history/history_index.h"
 #include "controller/store/write/serial_worker.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
@@ -22,6 +24,7 @@ struct history_writer {
     struct history_order *order; /* under way */
     history_done_fn *done;
     void *context;
+    atomic_bool stops_indexing;
 
     /* The thread's. */
     char *path;
@@ -177,7 +180,10 @@ work(struct serial_worker_task *task)
         order->result = write_queue(w, order);
         if (order->result == -EUCLEAN)
             order->result = begin_anew(w, order);
-    } else
+    } else if (order->what == HISTORY_INDEX)
+        order->result =
+            history_index_build(w->path, &w->stops_indexing, &order->err);
+    else
         order->result = drop_old(w, order);
     if (w->file != NULL) {
         order->watermark = history_file_watermark(w->file);
@@ -238,6 +244,12 @@ void
 history_writer_drain(struct history_writer *w)
 {
     serial_worker_drain(w->worker);
+}
+
+void
+history_writer_stop_indexing(struct history_writer *w)
+{
+    atomic_store(&w->stops_indexing, true);
 }
 
 bool

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history_writer.h - the thread that writes history
  *
- * One order at a time: open the file, write what is queued, drop what is old.
+ * One order at a time: open the file, write what is queued, drop what is old,
+ * make indexes that are missing.
  *
  * Thread:  the loop's, but for its own.
  */
@@ -20,7 +21,7 @@ struct loop;
 
 /* An order, and what came of it. */
 struct history_order {
-    enum { HISTORY_OPEN, HISTORY_WRITE, HISTORY_DROP } what;
+    enum { HISTORY_OPEN, HISTORY_WRITE, HISTORY_DROP, HISTORY_INDEX } what;
 
     /* Open */
     char *cluster, *lost;
@@ -58,6 +59,9 @@ struct history_writer *history_writer_new(struct loop *loop,
 void history_writer_submit(struct history_writer *writer,
                            struct history_order *order TAKES);
 void history_writer_drain(struct history_writer *writer);
+
+/* No index is made any more, the one under way included. */
+void history_writer_stop_indexing(struct history_writer *writer);
 void history_order_free(struct history_order *order);
 
 /* Look */

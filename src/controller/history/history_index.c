@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_index.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/store/engine/sql.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/macro.h"
+
+#define STEPS_BETWEEN 10000 /* of SQLite's machine, looks whether to stop */
+
+static const struct {
+    const char *name, *text;
+} indexes[] = {
+    {HISTORY_INDEX_STATE,
+     "CREATE INDEX " HISTORY_INDEX_STATE " ON attempts (state, end_at)"},
+    {HISTORY_INDEX_PARTITION,
+     "CREATE INDEX " HISTORY_INDEX_PARTITION
+     " ON attempts (partition, end_at)"},
+};
+
+bool
+history_index_is_there(sqlite3 *db, const char *name)
+{
+    sqlite3_stmt *s = NULL;
+    bool is_there;
+
+    if (sql_prepare(db,
+                    "SELECT 1 FROM sqlite_schema"
+                    " WHERE type = 'index' AND name = ?1",
+                    &s,
+                    NULL)
+        < 0)
+        return false;
+    (void)sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    is_there = sqlite3_step(s) == SQLITE_ROW;
+    (void)sqlite3_finalize(s);
+    return is_there;
+}
+
+static void
+say_begin(sqlite3 *db, const char *name)
+{
+    int64_t has_rows = 0;
+
+    if (sql_number(db,
+                   "SELECT EXISTS (SELECT 1 FROM attempts)",
+                   &has_rows,
+                   NULL)
+            == 0
+        && has_rows != 0)
+        log_info("History gets the index %s; what ends meanwhile is written "
+                 "after it",
+                 name);
+}
+
+static int
+has_to_stop(void *context)
+{
+    return atomic_load((atomic_bool *)context);
+}
+
+/* The rows that are sorted lie on the disk, not in memory. */
+static int
+build_missing(sqlite3 *db, atomic_bool *stops, struct error *err)
+{
+    int r = sql_exec(db,
+                     "PRAGMA busy_timeout = 5000;"
+                     "PRAGMA trusted_schema = OFF;"
+                     "PRAGMA temp_store = FILE;"
+                     "PRAGMA journal_size_limit = 67108864;",
+                     err);
+
+    sqlite3_progress_handler(db, STEPS_BETWEEN, has_to_stop, stops);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexes); i++)
+        if (atomic_load(stops))
+            r = error_set(err, -ECANCELED, "it is being stopped");
+        else if (!history_index_is_there(db, indexes[i].name)) {
+            say_begin(db, indexes[i].name);
+            r = sql_exec(db, indexes[i].text, err);
+        }
+    if (r < 0 && atomic_load(stops))
+        r = error_set(err, -ECANCELED, "it is being stopped");
+    return r;
+}
+
+int
+history_index_build(const char *path, atomic_bool *stops, struct error *err)
+{
+    sqlite3 *db = NULL;
+    int r = sql_open(path, &db, err);
+
+    if (r == 0)
+        r = build_missing(db, stops, err);
+    sql_close(db);
+    return r;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_index.h"
+
+#include <check.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "controller/store/engine/sql.h"
+#include "lib/api/job/job_state.h"
+#include "lib/base/error.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/history/history_place.h"
+
+#define ROWS 30
+
+static atomic_bool never;
+
+/* Every third failed, every fifth ran in another partition; several ended in one
+ * second.
+ */
+static void
+fill(struct place *p)
+{
+    place_init(p);
+    for (int64_t n = 1; n <= ROWS; n++) {
+        struct history_row row = row_of(p, n);
+
+        row.state = n % 3 == 0 ? "Failed" : "Completed";
+        row.partition = n % 5 == 0 ? "debug" : "batch";
+        row.end_at_us = NOON + n / 4 * 1000000;
+        ck_assert_int_eq(add(p, &row, 100 + n), 1);
+    }
+}
+
+static bool
+has_index(struct place *p, const char *name)
+{
+    sqlite3 *db = NULL;
+    bool is_there;
+
+    ck_assert_int_eq(sql_open(p->path, &db, NULL), 0);
+    is_there = history_index_is_there(db, name);
+    sql_close(db);
+    return is_there;
+}
+
+/* The sum of the jobs' numbers; the index is made behind the first page. */
+static int64_t
+sum_pages(struct place *p, const struct history_question *question, bool makes)
+{
+    struct history_question q = *question;
+    const char *next = NULL;
+    int64_t sum = 0, last = 0;
+
+    q.limit = 2;
+    do {
+        const struct json *items = ask(p, &q, &next);
+
+        for (uint32_t i = 0; i < json_count(items); i++) {
+            const int64_t job = json_get_int(json_at(items, i), "job", 0);
+
+            ck_assert_int_gt(job, last);
+            sum += last = job;
+        }
+        if (next != NULL)
+            ck_assert_int_eq(sscanf(next,
+                                    "%" SCNd64 ".%" SCNd64,
+                                    &q.after_end_s,
+                                    &q.after_id),
+                             2);
+        if (makes)
+            ck_assert_int_eq(history_index_build(p->path, &never, NULL), 0);
+    } while (next != NULL);
+    return sum;
+}
+
+START_TEST(an_answer_is_the_same_before_while_and_after_an_index_is_made)
+{
+    struct history_question state = everything, partition = everything;
+    struct place p;
+
+    state.states = JOB_STATE_BIT(JOB_STATE_FAILED);
+    partition.partition = "debug";
+    fill(&p);
+    ck_assert_int_eq(sum_pages(&p, &state, false), 165);
+    ck_assert_int_eq(sum_pages(&p, &partition, false), 105);
+    ck_assert(!has_index(&p, HISTORY_INDEX_STATE));
+
+    ck_assert_int_eq(sum_pages(&p, &state, true), 165);
+
+    ck_assert(has_index(&p, HISTORY_INDEX_STATE));
+    ck_assert(has_index(&p, HISTORY_INDEX_PARTITION));
+    ck_assert_int_eq(sum_pages(&p, &state, false), 165);
+    ck_assert_int_eq(sum_pages(&p, &partition, false), 105);
+    partition.states = state.states;
+    ck_assert_int_eq(sum_pages(&p, &partition, false), 45);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(the_writer_goes_on_with_an_index_that_was_made_beside_it)
+{
+    struct history_question q = everything;
+    struct history_row row;
+    struct place p;
+
+    q.states = JOB_STATE_BIT(JOB_STATE_FAILED);
+    fill(&p);
+    ck_assert_int_eq(history_index_build(p.path, &never, NULL), 0);
+
+    row = row_of(&p, 33);
+    row.state = "Failed";
+    ck_assert_int_eq(add(&p, &row, 140), 1);
+    ck_assert_int_eq(history_file_drop(p.file, NOON / 1000000 + 1, 0, 9, NULL),
+                     3);
+
+    ck_assert_int_eq(sum_pages(&p, &q, false), 165 - 3 + 33);
+    ck_assert_int_eq(open_as(&p, "us", 1000, ""), 0);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(making_stops_when_it_has_to_and_leaves_nothing_half_done)
+{
+    atomic_bool stops = true;
+    struct error err = {0};
+    struct place p;
+
+    fill(&p);
+
+    ck_assert_int_eq(history_index_build(p.path, &stops, &err), -ECANCELED);
+
+    ck_assert(!has_index(&p, HISTORY_INDEX_STATE));
+    ck_assert_int_eq(history_index_build(p.path, &never, NULL), 0);
+    ck_assert(has_index(&p, HISTORY_INDEX_STATE));
+    place_fini(&p);
+}
+END_TEST
+
+SUITE("history_index",
+      an_answer_is_the_same_before_while_and_after_an_index_is_made,
+      the_writer_goes_on_with_an_index_that_was_made_beside_it,
+      making_stops_when_it_has_to_and_leaves_nothing_half_done)
