@@ -8,6 +8,7 @@
 #include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/job/array_calls.h"
 #include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/element_counts.h"
 #include "controller/lifecycle/job/job_log.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod.h"
@@ -244,14 +245,14 @@ on_elements_read(const struct object *job,
     char key[OBJECT_KEY_SIZE];
 
     object_key(job, key);
-    if (m == NULL)
-        return;
+    if (m == NULL || m->counts->array->is_loaded)
+        return; /* it was asked twice, where the job was forgotten meanwhile */
     m->counts->array->is_loading = false;
     if (elements == NULL) {
         workqueue_add_after(c->queue, key, OVERDUE_MS);
         return;
     }
-    if (!job_pod_counts_load(m->counts, job_of(job), elements)) {
+    if (!element_counts_load(m->counts, job_of(job), elements)) {
         m->counts->array->is_loading = true; /* not again and again */
         log_error("job '%s/%s' stays as it is: the record of its elements is "
                   "of a later release, or damaged",
@@ -312,7 +313,7 @@ on_settled(const struct object *job, const struct json *kept, void *context)
         if (kept == NULL)
             continue;
         if (has_index(kept, end->index))
-            job_pod_counts_keep(m->counts, end->pod);
+            element_counts_keep(m->counts, end->pod);
         else if (end->outcome != ARRAY_AGAIN)
             dependencies_see_element(c->dependencies,
                                      job->meta->uid,
@@ -387,12 +388,12 @@ look_at_pod(const struct object *object, void *context)
         return;
     }
     if (array_state_is_barred(a, index)) {
-        job_pod_counts_withdraw(l->counts,
+        element_counts_withdraw(l->counts,
                                 pod,
                                 array_state_is_cancelled(a, index));
     } else if (l->n_withdraw > 0) {
         l->n_withdraw--;
-        job_pod_counts_withdraw(l->counts, pod, false);
+        element_counts_withdraw(l->counts, pod, false);
     }
 }
 
@@ -573,7 +574,7 @@ see_gate(struct job_controller *c, struct memory *m, const struct object *job)
         && m->counts->waits_for->verdict != DEPENDENCY_IS_MET)
         return wake_after_us;
     if (!c->holds_never_satisfied && a->n_ends < SETTLE_MANY)
-        job_pod_counts_give_up(m->counts, SETTLE_MANY);
+        element_counts_give_up(m->counts, SETTLE_MANY);
     return wake_after_us;
 }
 

@@ -228,3 +228,11 @@ job_pod_make(struct arena *arena,
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     return pod;
 }
+
+int64_t
+job_pod_number(const struct pod *pod, const char *annotation)
+{
+    const char *text = string_map_find(&pod->meta.annotations, annotation);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}

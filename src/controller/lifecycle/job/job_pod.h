@@ -13,6 +13,7 @@ struct arena;
 struct job_plan_pod;
 struct json;
 struct object;
+struct pod;
 
 /* The body of the create, in the arena. */
 struct json *job_pod_make(struct arena *arena,
@@ -28,3 +29,6 @@ bool job_pod_name_parse(const char *job,
                         const char *pod,
                         int64_t *ret_index,
                         int64_t *ret_attempt);
+
+/* An annotation that is a number; 0: it has none. */
+int64_t job_pod_number(const struct pod *pod, const char *annotation);

@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/element_counts.h"
 #include "controller/lifecycle/job/failure_policy.h"
 #include "controller/lifecycle/job/job_pod.h"
 #include "controller/lifecycle/job/job_verdict.h"
-#include "lib/api/job/element_states.h"
+#include "controller/lifecycle/job/pod_end.h"
+#include "controller/lifecycle/job/pod_sight.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
-#include "lib/json/json.h"
 
 /* The wait before another attempt, doubled for each that is refused as well. */
 #define FIRST_REFUSAL_WAIT_US INT64_C(1000000)
@@ -292,78 +292,6 @@ job_pod_counts_is_overdue(const struct job_pod_counts *t, int64_t now_us)
 
 /* ---- Pods ---- */
 
-static bool
-is_condition(const struct pod *pod, const char *type)
-{
-    const struct pod_condition *c = pod_find_condition(pod, type);
-
-    return c != NULL && strcmp(c->status, "True") == 0;
-}
-
-static bool
-is_asked_to_end(const struct pod *pod)
-{
-    return pod->meta.deleted_at_us != 0 && !pod_is_finished(pod);
-}
-
-static bool
-is_early(const struct job *job, const struct pod *pod)
-{
-    const char *policy = job->spec.pod_replacement_policy;
-    const char *phase = pod->status.phase;
-
-    return is_asked_to_end(pod) && !job_is_array(job) && policy != NULL
-           && strcmp(policy, "TerminatingOrFailed") == 0
-           && (phase == NULL || strcmp(phase, "Unknown") != 0);
-}
-
-/* Ended for its Job's sake; or lost with its node, or pushed out by others,
- * and the Job forgives that.
- */
-static bool
-is_excused(const struct job *job,
-           const struct pod *pod,
-           struct failure_ruling ruling)
-{
-    if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
-        || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job)))
-        return true;
-    return ruling.rule < 0
-           && ((job->spec.requeue && is_condition(pod, "DisruptionTarget")
-                && !pod_is_ended_by_preemption(pod))
-               || pod_was_not_started(pod));
-}
-
-/* When its process did; else when it was asked to, or its conditions last
- * changed.
- */
-static int64_t
-end_of(const struct pod *pod)
-{
-    struct container_state state = {0};
-    int64_t end = 0;
-
-    if (pod_main_state(pod, &state) && state.terminated)
-        return state.finished_at_us;
-    if (pod->meta.deleted_at_us != 0)
-        return pod->meta.deleted_at_us
-               - (pod->meta.deletion_grace_s != NULL
-                      ? *pod->meta.deletion_grace_s * 1000000
-                      : 0);
-    for (unsigned i = 0; i < pod->status.conditions.count; i++)
-        if (pod->status.conditions.items[i].last_transition_at_us > end)
-            end = pod->status.conditions.items[i].last_transition_at_us;
-    return end;
-}
-
-static int64_t
-number_of(const struct pod *pod, const char *annotation)
-{
-    const char *text = string_map_find(&pod->meta.annotations, annotation);
-
-    return text != NULL ? strtoll(text, NULL, 10) : 0;
-}
-
 /* The failures of the pod's index before it, and with it. */
 static void
 note_index_failure(struct job_pod_counts *t,
@@ -374,8 +302,8 @@ note_index_failure(struct job_pod_counts *t,
                    int64_t ended_us)
 {
     const int64_t *limit = job->spec.backoff_limit_per_index;
-    int64_t failures = number_of(pod, ANNOTATION_INDEX_FAILURES);
-    int64_t ignored = number_of(pod, ANNOTATION_INDEX_IGNORED);
+    int64_t failures = job_pod_number(pod, ANNOTATION_INDEX_FAILURES);
+    int64_t ignored = job_pod_number(pod, ANNOTATION_INDEX_IGNORED);
 
     if (limit == NULL || index < 0)
         return;
@@ -430,7 +358,7 @@ note_refusal(struct job_pod_counts *t, const struct pod *pod)
 static void
 note_success(struct job_pod_counts *t, const struct pod *pod, int64_t index)
 {
-    int64_t end = end_of(pod);
+    int64_t end = pod_end_us(pod);
 
     t->succeeded++;
     t->refusals = 0;
@@ -457,17 +385,6 @@ note_ruling(struct job_pod_counts *t,
         xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
 }
 
-/* Whether the next attempt may end as fast as this one did: on a node whose
- * shepherds die at their start, a thousand would in a minute.
- */
-static bool
-is_refused(const struct pod *pod)
-{
-    return pod_was_not_started(pod)
-           || (pod->status.reason != NULL
-               && strcmp(pod->status.reason, "ShepherdLost") == 0);
-}
-
 /* The latest failure, whatever order they are seen in. */
 static void
 note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
@@ -478,22 +395,6 @@ note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
     t->failure_us = ended_us;
 }
 
-/* Alone, or with the whole array, of which it is no end of its own what the pod
- * did not come to before it was asked to end.
- */
-static bool
-is_cancelled(const struct job_pod_counts *t,
-             const struct job *job,
-             const struct pod *pod,
-             int64_t index)
-{
-    if (t->array == NULL)
-        return false;
-    return array_state_is_cancelled(t->array, index)
-           || (job_is_cancelled(job)
-               && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
-}
-
 /* A rule that matches comes before what the Job forgives. */
 static void
 note_failure(struct job_pod_counts *t,
@@ -502,16 +403,16 @@ note_failure(struct job_pod_counts *t,
              int64_t index)
 {
     struct failure_ruling ruling = failure_policy_judge(job, pod);
-    int64_t end = end_of(pod);
+    int64_t end = pod_end_us(pod);
 
-    if (is_cancelled(t, job, pod, index)) {
+    if (pod_end_is_cancelled(t->array, job, pod, index)) {
         t->excused++;
         index_counts_cancel(&t->indexes, index);
         return;
     }
-    if (is_excused(job, pod, ruling)) {
+    if (pod_end_is_excused(job, pod, ruling)) {
         t->excused++;
-        if (is_refused(pod))
+        if (pod_end_is_refused(pod))
             note_refusal(t, pod);
         return;
     }
@@ -564,268 +465,32 @@ note_past(struct job_pod_counts *t,
           int64_t index)
 {
     if (job->spec.backoff_limit_per_index != NULL && index >= 0)
-        index_counts_note_failures(&t->indexes,
-                                   index,
-                                   number_of(pod, ANNOTATION_INDEX_FAILURES),
-                                   number_of(pod, ANNOTATION_INDEX_IGNORED),
-                                   0);
-}
-
-/* A pod as it was seen last, in the place of a pointer of the map. */
-enum sight {
-    SEEN = 1,
-    SEEN_ACTIVE = 2,
-    SEEN_LIVE = 4,
-    SEEN_READY = 8,
-    SEEN_ENDING = 16,
-    SEEN_ENDED = 32,
-    SEEN_DELETING = 64,
-    SEEN_PLACED = 128,
-    SEEN_RUNNING = 256,
-    SEEN_SILENT = 512,
-    SEEN_HELD = 1024,
-    SEEN_TO_FREEZE = 2048,
-    SEEN_FROZEN = 4096,
-    SEEN_WITHDRAWN = 8192,
-};
-
-static unsigned
-live_sight_of(const struct pod *pod)
-{
-    const char *phase = pod->status.phase != NULL ? pod->status.phase : "";
-    unsigned sight = SEEN_LIVE;
-
-    if (is_condition(pod, "Ready"))
-        sight |= SEEN_READY;
-    if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0')
-        sight |= SEEN_PLACED;
-    else if (string_map_find(&pod->meta.annotations, ANNOTATION_HOLD) != NULL)
-        sight |= SEEN_HELD;
-    if (sight & SEEN_PLACED
-        && string_map_find(&pod->meta.annotations, ANNOTATION_FREEZE) != NULL)
-        sight |= SEEN_TO_FREEZE;
-    if (strcmp(phase, "Running") == 0)
-        sight |= pod_is_frozen(pod) ? SEEN_RUNNING | SEEN_FROZEN : SEEN_RUNNING;
-    if (strcmp(phase, "Unknown") == 0)
-        sight |= SEEN_SILENT;
-    return sight;
-}
-
-static unsigned
-sight_of(const struct job *job, const struct pod *pod)
-{
-    unsigned sight = SEEN;
-
-    if (pod->meta.deleted_at_us != 0)
-        sight |= SEEN_DELETING;
-    if (pod_is_finished(pod))
-        return sight | SEEN_ENDED;
-    if (!is_early(job, pod))
-        sight |= SEEN_ACTIVE;
-    if (is_asked_to_end(pod))
-        return sight | SEEN_ENDING;
-    return sight | live_sight_of(pod);
-}
-
-static int
-change(unsigned was, unsigned is, unsigned what)
-{
-    return ((is & what) != 0) - ((was & what) != 0);
+        index_counts_note_failures(
+            &t->indexes,
+            index,
+            job_pod_number(pod, ANNOTATION_INDEX_FAILURES),
+            job_pod_number(pod, ANNOTATION_INDEX_IGNORED),
+            0);
 }
 
 static void
 recount(struct job_pod_counts *t, unsigned was, unsigned is, int64_t index)
 {
-    t->active += change(was, is, SEEN_ACTIVE);
-    t->live += change(was, is, SEEN_LIVE);
-    t->ready += change(was, is, SEEN_READY);
-    t->placed += change(was, is, SEEN_PLACED);
-    t->running += change(was, is, SEEN_RUNNING);
-    t->silent += change(was, is, SEEN_SILENT);
-    t->held += change(was, is, SEEN_HELD);
-    t->to_freeze += change(was, is, SEEN_TO_FREEZE);
-    t->frozen += change(was, is, SEEN_FROZEN);
-    t->ending += change(was, is, SEEN_ENDING);
-    t->deleting += change(was, is, SEEN_DELETING);
-    if (index >= 0 && change(was, is, SEEN_ACTIVE) > 0)
+    t->active += pod_sight_change(was, is, SEEN_ACTIVE);
+    t->live += pod_sight_change(was, is, SEEN_LIVE);
+    t->ready += pod_sight_change(was, is, SEEN_READY);
+    t->placed += pod_sight_change(was, is, SEEN_PLACED);
+    t->running += pod_sight_change(was, is, SEEN_RUNNING);
+    t->silent += pod_sight_change(was, is, SEEN_SILENT);
+    t->held += pod_sight_change(was, is, SEEN_HELD);
+    t->to_freeze += pod_sight_change(was, is, SEEN_TO_FREEZE);
+    t->frozen += pod_sight_change(was, is, SEEN_FROZEN);
+    t->ending += pod_sight_change(was, is, SEEN_ENDING);
+    t->deleting += pod_sight_change(was, is, SEEN_DELETING);
+    if (index >= 0 && pod_sight_change(was, is, SEEN_ACTIVE) > 0)
         take_index(t, index);
-    else if (index >= 0 && change(was, is, SEEN_ACTIVE) < 0)
+    else if (index >= 0 && pod_sight_change(was, is, SEEN_ACTIVE) < 0)
         release_index(t, index);
-}
-
-/* ---- Elements of an array ---- */
-
-static void
-load_element(struct job_pod_counts *t,
-             const struct job *job,
-             int64_t index,
-             enum element_state state,
-             const struct element_tries *tries)
-{
-    const int64_t *limit = job->spec.backoff_limit_per_index;
-
-    if (tries != NULL && state == ELEMENT_WAITING) {
-        if (tries->attempt > 0)
-            index_counts_note(&t->indexes, index, tries->attempt - 1);
-        index_counts_note_failures(&t->indexes,
-                                   index,
-                                   tries->failures,
-                                   tries->ignored,
-                                   0);
-        t->failed += tries->failures;
-        t->made += tries->failures;
-    }
-    if (state == ELEMENT_DONE) {
-        index_counts_finish(&t->indexes, index);
-        t->succeeded++;
-    } else if (state == ELEMENT_CANCELLED) {
-        index_counts_cancel(&t->indexes, index);
-        t->array->n_vain += !array_state_is_cancelled(t->array, index);
-        t->excused++;
-    } else if (state == ELEMENT_FAILED) {
-        index_counts_fail(&t->indexes, index);
-        t->failed++;
-    } else if (tries != NULL && limit != NULL && tries->failures > *limit) {
-        /* Its pod went without the controller. */
-        index_counts_fail(&t->indexes, index);
-        array_state_add_end(t->array, NULL, NULL, index, ARRAY_FAILED);
-        return;
-    } else
-        return;
-    t->made++;
-}
-
-bool
-job_pod_counts_load(struct job_pod_counts *t,
-                    const struct job *job,
-                    const struct json *elements)
-{
-    const struct json *chunks = json_get(elements, "chunks");
-    struct element_chunk chunk = {0};
-
-    for (uint32_t i = 0; i < json_count(chunks); i++) {
-        const struct json *item = json_at(chunks, i);
-        const char *text = json_get_text(item, "text");
-        int64_t first = json_get_int(item, "number", 0) * ELEMENTS_A_CHUNK;
-
-        if (text == NULL || !element_chunk_parse(&chunk, first, text))
-            return false;
-        for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
-            load_element(t,
-                         job,
-                         first + at,
-                         (enum element_state)chunk.states[at],
-                         element_chunk_tries(&chunk, first + at));
-        element_chunk_fini(&chunk);
-    }
-    t->array->is_loaded = true;
-    return true;
-}
-
-/* It is to be noted what the element has come to. */
-static void
-add_end(struct job_pod_counts *t,
-        const struct job *job,
-        const struct pod *pod,
-        bool is_gone,
-        int64_t index)
-{
-    const struct index_slot *slot = index_counts_find(&t->indexes, index);
-    bool is_done = pod->status.phase != NULL
-                   && strcmp(pod->status.phase, "Succeeded") == 0;
-    struct array_end *end;
-
-    if (index < 0)
-        return;
-    end = array_state_add_end(
-        t->array,
-        is_gone ? NULL : pod->meta.name,
-        is_gone ? NULL : pod->meta.uid,
-        index,
-        is_done                                       ? ARRAY_DONE
-        : is_cancelled(t, job, pod, index)            ? ARRAY_CANCELLED
-        : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
-                                                      : ARRAY_AGAIN);
-    if (end->outcome == ARRAY_AGAIN && slot != NULL) {
-        end->attempt = slot->next_attempt;
-        end->failures = slot->failures;
-        end->ignored = slot->ignored;
-    }
-}
-
-void
-job_pod_counts_withdraw(struct job_pod_counts *t,
-                        const struct pod *pod,
-                        bool is_cancelled)
-{
-    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
-    int64_t index = number_of(pod, ANNOTATION_INDEX);
-    const struct index_slot *slot = index_counts_find(&t->indexes, index);
-    struct array_end *end;
-
-    if (was == 0 || (was & SEEN_WITHDRAWN) != 0)
-        return;
-    end = array_state_add_end(t->array,
-                              pod->meta.name,
-                              pod->meta.uid,
-                              index,
-                              is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
-    end->since_us = -1; /* at once */
-    end->attempt = number_of(pod, ANNOTATION_ATTEMPT);
-    if (is_cancelled)
-        end->attempt = 0;
-    else if (slot != NULL) {
-        end->failures = slot->failures;
-        end->ignored = slot->ignored;
-    }
-    map_put(t->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
-}
-
-void
-job_pod_counts_give_up(struct job_pod_counts *t, unsigned most)
-{
-    struct element_gate *gate = t->array->gate;
-    int64_t index;
-
-    while (most-- > 0 && index_set_count(&gate->never) > 0) {
-        index = index_set_next(&gate->never, 0);
-        element_gate_drop(gate, index);
-        if (index_set_has(&t->indexes.taken, index)
-            || array_state_is_cancelled(t->array, index))
-            continue;
-        index_counts_cancel(&t->indexes, index);
-        t->made++;
-        t->excused++;
-        t->array->n_vain++;
-        t->array->must_settle = true;
-        array_state_add_end(t->array, NULL, NULL, index, ARRAY_CANCELLED);
-    }
-}
-
-void
-job_pod_counts_keep(struct job_pod_counts *t, const char *pod_name)
-{
-    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod_name);
-
-    if (was != 0)
-        map_put(t->pods,
-                pod_name,
-                (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
-    if (t->array != NULL)
-        t->array->must_look = true;
-}
-
-/* It was never started: the element waits as if it had had no pod. */
-static void
-forget_withdrawn(struct job_pod_counts *t, int64_t index, int64_t attempt)
-{
-    t->made--;
-    if (array_state_is_cancelled(t->array, index)) {
-        t->made++;
-        t->excused++;
-        index_counts_cancel(&t->indexes, index);
-    } else
-        index_counts_withdraw(&t->indexes, index, attempt);
 }
 
 void
@@ -834,7 +499,7 @@ job_pod_counts_see(struct job_pod_counts *t,
                    const struct pod *pod)
 {
     unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
-    unsigned is = sight_of(job, pod);
+    unsigned is = pod_sight_of(job, pod);
     int64_t index = -1, attempt = 0;
 
     job_pod_name_parse(job->meta.name, pod->meta.name, &index, &attempt);
@@ -847,20 +512,21 @@ job_pod_counts_see(struct job_pod_counts *t,
         is &= ~(unsigned)SEEN_ACTIVE; /* replaced is replaced */
     }
     is |= was & SEEN_WITHDRAWN;
-    if (t->array != NULL && was != 0 && change(was, is, SEEN_PLACED) > 0)
+    if (t->array != NULL && was != 0
+        && pod_sight_change(was, is, SEEN_PLACED) > 0)
         array_state_note_bound(t->array);
     if (t->array != NULL && was == 0 && array_state_is_barred(t->array, index))
         t->array->must_look = true;
-    if (change(was, is, SEEN_READY) > 0)
+    if (pod_sight_change(was, is, SEEN_READY) > 0)
         t->refusals = 0;
     recount(t, was, is, index);
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
     if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))
         note_outcome(t, job, pod, index);
-    if (change(was, is, SEEN_ENDED) > 0)
+    if (pod_sight_change(was, is, SEEN_ENDED) > 0)
         job_last_run_note(&t->run, pod);
-    if (change(was, is, SEEN_ENDED) > 0 && t->array != NULL)
-        add_end(t, job, pod, false, index);
+    if (pod_sight_change(was, is, SEEN_ENDED) > 0 && t->array != NULL)
+        element_counts_add_end(t, job, pod, false, index);
 }
 
 /* A pod that nobody told the end of has been seen for the last time. */
@@ -877,7 +543,7 @@ job_pod_counts_see_gone(struct job_pod_counts *t,
     job_pod_name_parse(job->meta.name, last->meta.name, &index, &attempt);
     recount(t, was, 0, index);
     if ((was & SEEN_WITHDRAWN) != 0 && (was & SEEN_ENDED) == 0) {
-        forget_withdrawn(t, index, attempt);
+        element_counts_forget(t, index, attempt);
         return;
     }
     if ((was & SEEN_ACTIVE) != 0 && job_pod_counts_excuses(job))
@@ -887,5 +553,5 @@ job_pod_counts_see_gone(struct job_pod_counts *t,
     if ((was & SEEN_ENDED) == 0)
         job_last_run_note_gone(&t->run, last);
     if ((was & SEEN_ENDED) == 0 && t->array != NULL)
-        add_end(t, job, last, true, index);
+        element_counts_add_end(t, job, last, true, index);
 }

@@ -39,7 +39,6 @@
 struct dependency_answer;
 struct array_state;
 struct job;
-struct json;
 struct map;
 struct pod;
 
@@ -89,26 +88,6 @@ struct job_pod_counts *job_pod_counts_new(const struct job *job)
 DEFINE_CLEANUP(struct job_pod_counts, job_pod_counts_free)
 void job_pod_counts_settle(struct job_pod_counts *counts,
                            const struct job *job);
-
-/* Of an array, before any pod is seen: how the elements stand in the store, as
- * jobs/NAME/elements has it. False: it cannot be read.
- */
-bool job_pod_counts_load(struct job_pod_counts *counts,
-                         const struct job *job,
-                         const struct json *elements);
-
-/* Of an array: the pod is taken back, which was not started, or is cancelled. It
- * is kept where it has a node by now.
- */
-void job_pod_counts_withdraw(struct job_pod_counts *counts,
-                             const struct pod *pod,
-                             bool is_cancelled);
-
-/* Of an array: so many of the elements that wait in vain for those of others end
- * as cancelled.
- */
-void job_pod_counts_give_up(struct job_pod_counts *counts, unsigned most);
-void job_pod_counts_keep(struct job_pod_counts *counts, const char *pod_name);
 
 /* Change: a pod as it is now; or as it was last, when it is gone. */
 void job_pod_counts_see(struct job_pod_counts *counts,

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/element_counts.h"
+
+#include <string.h>
+
+#include "controller/lifecycle/dependencies/element_gate.h"
+#include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/job_pod.h"
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/pod_end.h"
+#include "controller/lifecycle/job/pod_sight.h"
+#include "lib/api/job/element_states.h"
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+
+static void
+load_element(struct job_pod_counts *t,
+             const struct job *job,
+             int64_t index,
+             enum element_state state,
+             const struct element_tries *tries)
+{
+    const int64_t *limit = job->spec.backoff_limit_per_index;
+
+    if (tries != NULL && state == ELEMENT_WAITING) {
+        if (tries->attempt > 0)
+            index_counts_note(&t->indexes, index, tries->attempt - 1);
+        index_counts_note_failures(&t->indexes,
+                                   index,
+                                   tries->failures,
+                                   tries->ignored,
+                                   0);
+        t->failed += tries->failures;
+        t->made += tries->failures;
+    }
+    if (state == ELEMENT_DONE) {
+        index_counts_finish(&t->indexes, index);
+        t->succeeded++;
+    } else if (state == ELEMENT_CANCELLED) {
+        index_counts_cancel(&t->indexes, index);
+        t->array->n_vain += !array_state_is_cancelled(t->array, index);
+        t->excused++;
+    } else if (state == ELEMENT_FAILED) {
+        index_counts_fail(&t->indexes, index);
+        t->failed++;
+    } else if (tries != NULL && limit != NULL && tries->failures > *limit) {
+        /* Its pod went without the controller. */
+        index_counts_fail(&t->indexes, index);
+        array_state_add_end(t->array, NULL, NULL, index, ARRAY_FAILED);
+        return;
+    } else
+        return;
+    t->made++;
+}
+
+bool
+element_counts_load(struct job_pod_counts *t,
+                    const struct job *job,
+                    const struct json *elements)
+{
+    const struct json *chunks = json_get(elements, "chunks");
+    struct element_chunk chunk = {0};
+
+    for (uint32_t i = 0; i < json_count(chunks); i++) {
+        const struct json *item = json_at(chunks, i);
+        const char *text = json_get_text(item, "text");
+        int64_t first = json_get_int(item, "number", 0) * ELEMENTS_A_CHUNK;
+
+        if (text == NULL || !element_chunk_parse(&chunk, first, text))
+            return false;
+        for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
+            load_element(t,
+                         job,
+                         first + at,
+                         (enum element_state)chunk.states[at],
+                         element_chunk_tries(&chunk, first + at));
+        element_chunk_fini(&chunk);
+    }
+    t->array->is_loaded = true;
+    return true;
+}
+
+void
+element_counts_add_end(struct job_pod_counts *t,
+                       const struct job *job,
+                       const struct pod *pod,
+                       bool is_gone,
+                       int64_t index)
+{
+    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    bool is_done = pod->status.phase != NULL
+                   && strcmp(pod->status.phase, "Succeeded") == 0;
+    struct array_end *end;
+
+    if (index < 0)
+        return;
+    end = array_state_add_end(
+        t->array,
+        is_gone ? NULL : pod->meta.name,
+        is_gone ? NULL : pod->meta.uid,
+        index,
+        is_done                                           ? ARRAY_DONE
+        : pod_end_is_cancelled(t->array, job, pod, index) ? ARRAY_CANCELLED
+        : index_counts_is_settled(&t->indexes, index)     ? ARRAY_FAILED
+                                                          : ARRAY_AGAIN);
+    if (end->outcome == ARRAY_AGAIN && slot != NULL) {
+        end->attempt = slot->next_attempt;
+        end->failures = slot->failures;
+        end->ignored = slot->ignored;
+    }
+}
+
+void
+element_counts_withdraw(struct job_pod_counts *t,
+                        const struct pod *pod,
+                        bool is_cancelled)
+{
+    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod->meta.name);
+    int64_t index = job_pod_number(pod, ANNOTATION_INDEX);
+    const struct index_slot *slot = index_counts_find(&t->indexes, index);
+    struct array_end *end;
+
+    if (was == 0 || (was & SEEN_WITHDRAWN) != 0)
+        return;
+    end = array_state_add_end(t->array,
+                              pod->meta.name,
+                              pod->meta.uid,
+                              index,
+                              is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
+    end->since_us = -1; /* at once */
+    end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
+    if (is_cancelled)
+        end->attempt = 0;
+    else if (slot != NULL) {
+        end->failures = slot->failures;
+        end->ignored = slot->ignored;
+    }
+    map_put(t->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
+}
+
+void
+element_counts_give_up(struct job_pod_counts *t, unsigned most)
+{
+    struct element_gate *gate = t->array->gate;
+    int64_t index;
+
+    while (most-- > 0 && index_set_count(&gate->never) > 0) {
+        index = index_set_next(&gate->never, 0);
+        element_gate_drop(gate, index);
+        if (index_set_has(&t->indexes.taken, index)
+            || array_state_is_cancelled(t->array, index))
+            continue;
+        index_counts_cancel(&t->indexes, index);
+        t->made++;
+        t->excused++;
+        t->array->n_vain++;
+        t->array->must_settle = true;
+        array_state_add_end(t->array, NULL, NULL, index, ARRAY_CANCELLED);
+    }
+}
+
+void
+element_counts_keep(struct job_pod_counts *t, const char *pod_name)
+{
+    unsigned was = (unsigned)(uintptr_t)map_find(t->pods, pod_name);
+
+    if (was != 0)
+        map_put(t->pods,
+                pod_name,
+                (void *)(uintptr_t)(was & ~(unsigned)SEEN_WITHDRAWN));
+    if (t->array != NULL)
+        t->array->must_look = true;
+}
+
+void
+element_counts_forget(struct job_pod_counts *t, int64_t index, int64_t attempt)
+{
+    t->made--;
+    if (array_state_is_cancelled(t->array, index)) {
+        t->made++;
+        t->excused++;
+        index_counts_cancel(&t->indexes, index);
+    } else
+        index_counts_withdraw(&t->indexes, index, attempt);
+}

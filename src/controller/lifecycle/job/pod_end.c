@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/pod_end.h"
+
+#include <string.h>
+
+#include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/failure_policy.h"
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "lib/api/job/job.h"
+#include "lib/api/pod/pod.h"
+
+int64_t
+pod_end_us(const struct pod *pod)
+{
+    struct container_state state = {0};
+    int64_t end = 0;
+
+    if (pod_main_state(pod, &state) && state.terminated)
+        return state.finished_at_us;
+    if (pod->meta.deleted_at_us != 0)
+        return pod->meta.deleted_at_us
+               - (pod->meta.deletion_grace_s != NULL
+                      ? *pod->meta.deletion_grace_s * 1000000
+                      : 0);
+    for (unsigned i = 0; i < pod->status.conditions.count; i++)
+        if (pod->status.conditions.items[i].last_transition_at_us > end)
+            end = pod->status.conditions.items[i].last_transition_at_us;
+    return end;
+}
+
+bool
+pod_end_is_excused(const struct job *job,
+                   const struct pod *pod,
+                   struct failure_ruling ruling)
+{
+    const struct pod_condition *lost =
+        pod_find_condition(pod, "DisruptionTarget");
+
+    if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
+        || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job)))
+        return true;
+    return ruling.rule < 0
+           && ((job->spec.requeue && lost != NULL
+                && strcmp(lost->status, "True") == 0
+                && !pod_is_ended_by_preemption(pod))
+               || pod_was_not_started(pod));
+}
+
+bool
+pod_end_is_refused(const struct pod *pod)
+{
+    return pod_was_not_started(pod)
+           || (pod->status.reason != NULL
+               && strcmp(pod->status.reason, "ShepherdLost") == 0);
+}
+
+bool
+pod_end_is_cancelled(const struct array_state *array,
+                     const struct job *job,
+                     const struct pod *pod,
+                     int64_t index)
+{
+    if (array == NULL)
+        return false;
+    return array_state_is_cancelled(array, index)
+           || (job_is_cancelled(job)
+               && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
+}
