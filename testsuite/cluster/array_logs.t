@@ -74,6 +74,29 @@ wait_for 20 api_gone
 is "a path writes no line of its own" \
     "$(grep -c ' 0 0 /' "$cluster/n1/state/outputs")" 0
 
+for i in $(seq 30); do
+    as kilntest1 curl -s --max-time "0.00$((i % 9 + 1))" \
+        --unix-socket "$cluster/socket" "http://kiln$log?task=7" >/dev/null
+done
+wanted='one
+task 7'
+ok "readers that go away harm nobody" wait_for 10 shows "${id}_7"
+like "one attempt is asked for" \
+    "$(api kilntest1 GET "$log?task=7&attempt=2&previous=true")" '^400 '
+
+# an attempt that runs, after one whose pod was removed
+again=$(as kilntest1 ksub --parsable -a 5 -o again --open-mode=append \
+    --wrap 'echo here; exec sleep 1000')
+runs() { root get pods -o json | jq -e --arg name "$1" '[.items[] |
+    select(.metadata.name == $name and .status.phase == "Running")] |
+    length == 1' >/dev/null; }
+wait_for 20 runs "job-$again-0"
+user requeue "$again" >/dev/null
+wait_for 20 runs "job-$again-0-r1"
+before() { user logs -p "${again}_5" 2>&1 | grep -q '^here$'; }
+ok "the one before one that runs is shown" wait_for 10 before
+user cancel "$again" >/dev/null
+
 # --- kills, and what is forgotten ---------------------------------------------------------
 wanted='one
 task 7'

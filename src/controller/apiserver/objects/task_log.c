@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/objects/element_record.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -77,6 +78,10 @@ task_log_read(struct request *q, struct task_log *log)
     log->is_previous =
         previous != NULL
         && (strcmp(previous, "true") == 0 || strcmp(previous, "1") == 0);
+    if (log->is_previous && log->attempt > 0) {
+        reply_bad_request(&q->reply, "attempt or previous, not both");
+        return false;
+    }
     if (task_list_parse(q->arena,
                         job_of(log->job)->spec.array->tasks,
                         &tasks,
@@ -98,63 +103,75 @@ task_log_read(struct request *q, struct task_log *log)
 
 /* ---- Its pod ---- */
 
-struct search {
-    const struct task_log *log;
-    const struct object *last, *before;
-};
-
-static int64_t
-number_of(const struct object *pod, const char *annotation)
-{
-    const char *text = string_map_find(&pod->meta->annotations, annotation);
-
-    return text != NULL ? strtoll(text, NULL, 10) : -1;
-}
-
 static int64_t
 attempt_of(const struct object *pod)
 {
-    int64_t attempt = number_of(pod, ANNOTATION_ATTEMPT);
+    const char *text =
+        string_map_find(&pod->meta->annotations, ANNOTATION_ATTEMPT);
 
-    return pod == NULL || attempt < 0 ? 1 : attempt + 1;
+    return text != NULL ? strtoll(text, NULL, 10) + 1 : 1;
 }
 
-/* Pods of an array are few, whatever its size: those that are about to start,
- * run, or have just ended.
- */
-static bool
-visit_pod(const struct object *pod, void *context)
+/* Found by its name, however many pods the array has. */
+static const struct object *
+find_attempt(struct request *q, const struct task_log *log, int64_t attempt)
 {
-    struct search *s = context;
+    const char *name = log->job->meta->name;
+    const struct object *pod;
 
-    if (number_of(pod, ANNOTATION_INDEX) != s->log->index
-        || !meta_is_controlled_by(pod->meta, s->log->job))
-        return true;
-    if (s->log->attempt > 0 && attempt_of(pod) != s->log->attempt)
-        return true;
-    if (s->last == NULL || attempt_of(pod) > attempt_of(s->last)) {
-        s->before = s->last;
-        s->last = pod;
-    } else if (s->before == NULL || attempt_of(pod) > attempt_of(s->before))
-        s->before = pod;
-    return true;
+    if (attempt < 1)
+        return NULL;
+    name = attempt == 1
+               ? arena_printf(q->arena, "%s-%" PRId64, name, log->index)
+               : arena_printf(q->arena,
+                              "%s-%" PRId64 "-r%" PRId64,
+                              name,
+                              log->index,
+                              attempt - 1);
+    pod = store_find(q->server->store,
+                     STORE_PUBLISHED,
+                     &pod_kind,
+                     log->job->meta->namespace,
+                     name);
+    return pod != NULL && meta_is_controlled_by(pod->meta, log->job) ? pod
+                                                                     : NULL;
+}
+
+/* The next attempt may be there before the end of the last one is noted. */
+static const struct object *
+find_last(struct request *q, const struct task_log *log)
+{
+    struct element_chunk chunk;
+    const struct element_tries *tries;
+    const struct object *pod;
+    int64_t before;
+
+    element_record_read(q->server->store,
+                        log->job->meta->uid,
+                        log->index / ELEMENTS_A_CHUNK,
+                        &chunk);
+    tries = element_chunk_tries(&chunk, log->index);
+    before = tries != NULL ? tries->attempt : 0;
+    element_chunk_fini(&chunk);
+    pod = find_attempt(q, log, before + 2);
+    return pod != NULL ? pod : find_attempt(q, log, before + 1);
 }
 
 const char *
-task_log_find_pod(struct request *q, const struct task_log *log)
+task_log_find_pod(struct request *q, struct task_log *log)
 {
-    struct search s = {.log = log};
-    const struct object *found;
+    const struct object *pod = log->attempt > 0
+                                   ? find_attempt(q, log, log->attempt)
+                                   : find_last(q, log);
 
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PUBLISHED,
-                      log->job->meta->uid,
-                      visit_pod,
-                      &s);
-    found = log->is_previous ? s.before : s.last;
-    return found != NULL ? found->meta->name : NULL;
+    /* History may have no row of this one yet, so the number is asked for. */
+    if (pod != NULL && log->is_previous && attempt_of(pod) > 1) {
+        log->attempt = attempt_of(pod) - 1;
+        log->is_previous = false;
+        pod = find_attempt(q, log, log->attempt);
+    } else if (log->is_previous)
+        pod = NULL;
+    return pod != NULL ? pod->meta->name : NULL;
 }
 
 /* ---- History ---- */

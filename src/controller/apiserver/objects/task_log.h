@@ -30,8 +30,9 @@ struct task_log {
  */
 bool task_log_read(struct request *q, struct task_log *ret_log);
 
-/* The name of its pod, if that is still there; or NULL. */
-const char *task_log_find_pod(struct request *q, const struct task_log *log);
+/* The name of its pod, if that is still there; or NULL, and history is asked.
+ */
+const char *task_log_find_pod(struct request *q, struct task_log *log);
 
 /* The question to history, and its answer: false, and the reply is made, or
  * the node, and the words to its agent.
