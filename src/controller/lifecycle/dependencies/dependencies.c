@@ -577,7 +577,7 @@ add_waiter(struct dependencies *d, const char *key, const struct job *job)
     for (unsigned i = 0; i < all->jobs.count; i++)
         add_edge(d, w, job, &all->jobs.items[i]);
     if (w->gate != NULL)
-        element_gate_look_at_all(w->gate);
+        element_gate_complete(w->gate);
     return w;
 }
 

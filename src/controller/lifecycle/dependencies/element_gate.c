@@ -25,6 +25,7 @@ struct element_ends {
 struct gate_parts {
     struct arena *arena;
     struct task_list tasks;
+    bool is_complete; /* it waits for no more than these */
     size_t n_ends;
     const struct element_ends *ends[JOB_DEPENDENCIES_MOST];
 };
@@ -183,7 +184,7 @@ judge_element(const struct gate_parts *p, int64_t index)
 static bool
 look_at(struct element_gate *gate, int64_t index)
 {
-    if (!index_set_has(&gate->waiting, index)
+    if (!gate->parts->is_complete || !index_set_has(&gate->waiting, index)
         || index_set_has(&gate->never, index))
         return false;
     switch (judge_element(gate->parts, index)) {
@@ -244,6 +245,8 @@ element_gate_look_at_all(struct element_gate *gate)
     const int64_t total = gate->parts->tasks.total;
     int64_t run_end, until;
 
+    if (!gate->parts->is_complete)
+        return;
     for (int64_t i = index_set_next(&gate->waiting, 0); i < total;
          i = index_set_next(&gate->waiting, until)) {
         run_end = find_run_end(gate->parts, i);
@@ -260,6 +263,13 @@ element_gate_look_at_all(struct element_gate *gate)
             break;
         }
     }
+}
+
+void
+element_gate_complete(struct element_gate *gate)
+{
+    gate->parts->is_complete = true;
+    element_gate_look_at_all(gate);
 }
 
 void

@@ -46,7 +46,8 @@ struct element_gate {
     struct gate_parts *parts;
 };
 
-/* Gate. Add: it waits for these, too. Hear: of the end of an element of them;
+/* Gate. Add: it waits for these, too. Complete: these are all, and before that
+ * nothing is decided. Hear: of the end of an element of them;
  * false: that changes nothing. Look at all: more than one may be another now.
  * Drop: what waited in vain is settled as that.
  */
@@ -55,6 +56,7 @@ struct element_gate *element_gate_new(const struct job *job)
     OWNED_BY(element_gate_free);
 void element_gate_add(struct element_gate *gate,
                       const struct element_ends *ends);
+void element_gate_complete(struct element_gate *gate);
 bool element_gate_hear(struct element_gate *gate,
                        const struct element_ends *ends,
                        int64_t index);

@@ -286,7 +286,28 @@ START_TEST(singletons_go_by_their_number)
 }
 END_TEST
 
+#define ARRAY "\"array\":{\"tasks\":\"0-3\"},\"completions\":4"
+
+START_TEST(an_array_that_ended_badly_before_frees_no_task)
+{
+    int64_t wake_after_us;
+
+    begin();
+    put(1, ARRAY, FAILED);
+    put(2, ARRAY, FAILED);
+    put(3, ARRAY "," AFTER(ON("aftercorr", 1) "," ON("aftercorr", 2)), "");
+    fake_client_run(api);
+    ck_assert_int_ne(judge("job-3").verdict, DEPENDENCY_IS_MET);
+    ck_assert_ptr_nonnull(
+        dependencies_gate(dependencies,
+                          fake_client_find(api, &job_kind, "default", "job-3"),
+                          &wake_after_us));
+    end();
+}
+END_TEST
+
 SUITE("dependencies",
+      an_array_that_ended_badly_before_frees_no_task,
       an_end_decides_once_for_all_that_wait,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,
       minutes_pass_though_the_clock_is_set,

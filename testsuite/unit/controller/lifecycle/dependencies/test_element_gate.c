@@ -30,7 +30,7 @@ begin(const char *waiting, const char *other)
     element_ends_follow(ends, &other_job);
     gate = element_gate_new(&waiting_job);
     element_gate_add(gate, ends);
-    element_gate_look_at_all(gate);
+    element_gate_complete(gate);
 }
 
 static void
