@@ -63,4 +63,7 @@ ok "a job that is no array waits for all" has_state "$e" Pending
 : >"$cluster/go/3"
 : >"$cluster/go/9"
 ok "and in vain, for one has failed" wait_for 30 has_state "$e" Cancelled
+f=$(submit -a 3,5,7 -d "aftercorr:$a" --wrap true)
+ok "of an array that has ended each task is known" \
+    wait_for 30 are "$f" '3:Completed 5:Completed 7:Cancelled'
 finish
