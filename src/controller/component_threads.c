@@ -267,6 +267,7 @@ start_loops(void *context)
         .finished_max_age_s = s->finished_max_age_us / SECOND_US,
         .finished_max_count = s->finished_max_count,
         .holds_never_satisfied = s->hold_never_satisfied,
+        .maximum_requeues = s->limits.maximum_requeues,
         .is_damaged = is_damaged,
         .damaged_context = c,
     });

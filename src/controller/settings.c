@@ -262,6 +262,13 @@ static const struct setting settings[] = {
      .max = 100000001,
      .help =
          "One more than the largest number that an element of a job array may have; 0: any."},
+    {"limits.maximumRequeues",
+     SETTING_INT,
+     AT(limits.maximum_requeues),
+     .initial = "0",
+     .max = 1000000,
+     .help =
+         "How often a job that is interrupted, as by preemption, starts anew before it is held; 0: any number."},
     {"limits.pidsPerPod",
      SETTING_INT,
      AT(limits.pids_per_pod),

@@ -49,6 +49,7 @@ lifecycle_new(const struct lifecycle_settings *s)
     l->jobs = job_controller_new(s->loop, s->client, l->cache, s->clock);
     l->cron_jobs = cron_controller_new(s->loop, s->client, l->cache, s->clock);
     job_controller_hold_never_satisfied(l->jobs, s->holds_never_satisfied);
+    job_controller_limit_requeues(l->jobs, s->maximum_requeues);
     l->nodes = node_health_new(&(struct node_health_settings){
         .loop = s->loop,
         .client = s->client,

@@ -32,6 +32,7 @@ struct lifecycle_settings {
     int64_t node_check_ms;           /* 0: by the grace */
     int64_t finished_max_age_s;      /* 0: 7 days */
     int64_t finished_max_count;      /* 0: 100,000 */
+    int64_t maximum_requeues;        /* of a job by the system; 0: any number */
     bool holds_never_satisfied;      /* jobs whose dependencies can never be */
 
     /* As object_cache_ask_damaged has it, or NULL. */

@@ -25,6 +25,7 @@ struct limits {
     int64_t maximum_time_us;    /* a pod's activeDeadlineSeconds */
     int64_t maximum_grace_us;   /* its terminationGracePeriodSeconds */
     int64_t maximum_array_size; /* one more than the largest task id */
+    int64_t maximum_requeues;   /* of a job by the system; 0: any number */
     int64_t pids_per_pod;       /* of a pod that asks for no number */
     int64_t default_memory;     /* bytes: of a pod that asks for no memory */
 };

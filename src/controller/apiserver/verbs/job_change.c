@@ -62,41 +62,6 @@ make_hold(struct job_change_call *c)
     return annotate(c->arena, ANNOTATION_HOLD, c->principal->name);
 }
 
-/* Also of a Job that is suspended: a former release held it so. */
-static struct json *
-make_release(struct job_change_call *c)
-{
-    const struct job *job = job_of(c->object);
-    struct json *patch = json_object(c->arena), *at;
-
-    c->words = "has ended already";
-    if (job_is_finished(job))
-        return NULL;
-    c->words = "is not held";
-    if (!job_is_held(job))
-        return NULL;
-    c->words = "is suspended; an operator resumes it";
-    if (!job->spec.suspend
-        && string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
-               == NULL)
-        return NULL;
-    c->words = "released";
-    if (string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
-        != NULL) {
-        at = json_make_object(c->arena, patch, "metadata");
-        json_set(c->arena,
-                 json_make_object(c->arena, at, "annotations"),
-                 ANNOTATION_HOLD,
-                 json_null(c->arena));
-    }
-    if (job->spec.suspend)
-        json_set_bool(c->arena,
-                      json_make_object(c->arena, patch, "spec"),
-                      "suspend",
-                      false);
-    return patch;
-}
-
 /* The number of pods made so far. The pods are counted as well, because the
  * Job's status is written a little later.
  */
@@ -114,16 +79,13 @@ count_attempt(const struct object *pod, void *context)
     return true;
 }
 
-static struct json *
-make_requeue(struct job_change_call *c)
+/* The REQUEUE_BEFORE by which the Job begins anew; 0: it has not begun. */
+static int64_t
+find_requeue_mark(struct job_change_call *c)
 {
     const struct job *job = job_of(c->object);
     int64_t attempts = job->status.attempts;
-    int64_t before;
 
-    c->words = "has ended already";
-    if (job_is_finished(job))
-        return NULL;
     store_visit_index(c->server->store,
                       &pod_kind,
                       POD_BY_JOB,
@@ -131,12 +93,71 @@ make_requeue(struct job_change_call *c)
                       c->object->meta->uid,
                       count_attempt,
                       &attempts);
-    c->words = "has not started yet";
     if (attempts == 0)
+        return 0;
+    return attempts > job->status.requeued ? attempts
+                                           : job->status.requeued + 1;
+}
+
+/* Also of a Job that is suspended: a former release held it so. One that the
+ * system holds, because it was interrupted too often, is counted anew.
+ */
+static struct json *
+make_release(struct job_change_call *c)
+{
+    const struct job *job = job_of(c->object);
+    struct json *patch = json_object(c->arena), *at;
+
+    c->words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    c->words = "is not held";
+    if (!job_is_held(job))
+        return NULL;
+    c->words = "is suspended; an operator resumes it";
+    if (!job->spec.suspend && !job_is_held_for_requeues(job)
+        && string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
+               == NULL)
+        return NULL;
+    c->words = "released";
+    if (string_map_find(&c->object->meta->annotations, ANNOTATION_HOLD)
+        != NULL) {
+        at = json_make_object(c->arena, patch, "metadata");
+        json_set(c->arena,
+                 json_make_object(c->arena, at, "annotations"),
+                 ANNOTATION_HOLD,
+                 json_null(c->arena));
+    }
+    if (job_is_held_for_requeues(job)) {
+        at = json_make_object(c->arena, patch, "metadata");
+        json_set_string(
+            c->arena,
+            json_make_object(c->arena, at, "annotations"),
+            ANNOTATION_REQUEUE_BEFORE,
+            arena_printf(c->arena, "%" PRId64, find_requeue_mark(c)));
+    }
+    if (job->spec.suspend)
+        json_set_bool(c->arena,
+                      json_make_object(c->arena, patch, "spec"),
+                      "suspend",
+                      false);
+    return patch;
+}
+
+static struct json *
+make_requeue(struct job_change_call *c)
+{
+    const struct job *job = job_of(c->object);
+    int64_t before;
+
+    c->words = "has ended already";
+    if (job_is_finished(job))
+        return NULL;
+    c->words = "has not started yet";
+    before = find_requeue_mark(c);
+    if (before == 0)
         return NULL;
     c->words = "requeued";
-    before =
-        attempts > job->status.requeued ? attempts : job->status.requeued + 1;
     return annotate(c->arena,
                     ANNOTATION_REQUEUE_BEFORE,
                     arena_printf(c->arena, "%" PRId64, before));

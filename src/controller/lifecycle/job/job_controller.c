@@ -70,6 +70,7 @@ struct job_controller {
     struct job_sync_settings sync;
     struct dependencies *dependencies;
     bool holds_never_satisfied;
+    int64_t maximum_requeues;
     struct map *memories; /* by job key */
     size_t n_put_off;     /* of these, with counts to be written */
     struct timer *overdue;
@@ -617,6 +618,7 @@ work_on_job(const char *key, void *context)
     arena = arena_new(0);
     judge_dependencies(c, m, job, arena, &answer);
     wake_after_us = see_gate(c, m, job);
+    m->counts->maximum_requeues = c->maximum_requeues;
     job_plan(job_of(job),
              m->counts,
              clock_real_us(c->clock),
@@ -806,6 +808,12 @@ void
 job_controller_hold_never_satisfied(struct job_controller *c, bool holds)
 {
     c->holds_never_satisfied = holds;
+}
+
+void
+job_controller_limit_requeues(struct job_controller *c, int64_t maximum)
+{
+    c->maximum_requeues = maximum;
 }
 
 void

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -32,3 +33,9 @@ DEFINE_CLEANUP(struct job_controller, job_controller_free)
 /* Whether jobs wait on whose dependencies can never be met; else they end. */
 void job_controller_hold_never_satisfied(struct job_controller *control,
                                          bool holds);
+
+/* How often a job that was interrupted starts anew before it is held; 0: any
+ * number of times.
+ */
+void job_controller_limit_requeues(struct job_controller *control,
+                                   int64_t maximum);

@@ -257,6 +257,36 @@ wake_at_deadline(const struct job *job,
         wake_after(plan, latest_us - now_us + 1);
 }
 
+/* ---- How often it starts anew ---- */
+
+/* The pods that ended for no fault of the job's since it was submitted, requeued
+ * or released; 0 where they are no more than they may be. Out of what is counted
+ * in any case: so a restart neither forgets one nor counts it twice.
+ */
+static int64_t
+count_excess(const struct job *job, const struct job_pod_counts *t)
+{
+    int64_t pods = job_parallelism(job);
+    int64_t before, interrupted;
+
+    if (t->maximum_requeues == 0 || t->array != NULL)
+        return 0;
+    (void)job_pod_counts_is_requeued(job, &before);
+    if (before < job->status.requeued)
+        before = job->status.requeued;
+    interrupted =
+        t->made + t->n_expected - t->active - t->succeeded - t->failed - before;
+    return interrupted > t->maximum_requeues * (pods > 1 ? pods : 1)
+               ? interrupted
+               : 0;
+}
+
+static bool
+is_held(const struct job *job, const struct job_pod_counts *t)
+{
+    return job_is_held_on_request(job) || count_excess(job, t) > 0;
+}
+
 /* ---- The state ---- */
 
 static enum job_state
@@ -298,7 +328,7 @@ find_state(const struct job *job,
         return JOB_STATE_ENDING;
     if (t->placed > 0)
         return JOB_STATE_STARTING;
-    if (job_is_held(job))
+    if (is_held(job, t))
         return JOB_STATE_HELD;
     return waits_again(t) ? JOB_STATE_REQUEUED : JOB_STATE_PENDING;
 }
@@ -366,7 +396,7 @@ waits_for_others(const struct job_pod_counts *t)
 static bool
 may_begin(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
-    return !job_is_held(job) && job->spec.begin_at_us <= now_us
+    return !is_held(job, t) && job->spec.begin_at_us <= now_us
            && !waits_for_others(t);
 }
 
@@ -402,6 +432,25 @@ find_refusal(const struct job *job,
 {
     return job->spec.suspend || verdict->outcome != JOB_GOES_ON ? NULL
                                                                 : t->refusal;
+}
+
+static void
+report_cause(const struct job *job,
+             const struct job_pod_counts *t,
+             const struct job_verdict *verdict,
+             struct job_report *report)
+{
+    int64_t excess = verdict->outcome == JOB_GOES_ON ? count_excess(job, t) : 0;
+
+    if (excess > 0) {
+        job_report_excess(report, excess, t->maximum_requeues);
+        return;
+    }
+    if (t->refusal != NULL || t->active > 0 || job->spec.suspend
+        || verdict->outcome != JOB_GOES_ON)
+        job_report_refusal(report, find_refusal(job, t, verdict));
+    else if (job_is_held_for_requeues(job))
+        job_report_refusal(report, NULL);
 }
 
 void
@@ -444,9 +493,7 @@ job_plan(const struct job *job,
         if (has_started(job, t))
             job_report_start(&report, t->began_us);
     }
-    if (t->refusal != NULL || t->active > 0 || job->spec.suspend
-        || verdict.outcome != JOB_GOES_ON)
-        job_report_refusal(&report, find_refusal(job, t, &verdict));
+    report_cause(job, t, &verdict, &report);
     job_report_state(&report, find_state(job, t, &verdict));
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;

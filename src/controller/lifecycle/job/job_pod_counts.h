@@ -56,12 +56,13 @@ struct job_pod_counts {
     int64_t failures_in_a_row; /* since the last success */
     int64_t last_failure_us, last_success_us;
     int64_t refusals; /* rounds of pods that no node started, since one ran */
-    int64_t refused_at_us; /* when the pods of the last round were made */
-    int64_t began_us;      /* when its first pod was made; 0: not known */
-    char *fail_message;    /* of the rule that fails the job; NULL: none has */
-    int64_t to_freeze;     /* running pods that are marked to stand still, */
-    int64_t frozen;        /* and those that do */
-    int64_t held;  /* live pods without a node that are marked as held */
+    int64_t refused_at_us;    /* when the pods of the last round were made */
+    int64_t maximum_requeues; /* how often it may start anew; 0: any number */
+    int64_t began_us;         /* when its first pod was made; 0: not known */
+    char *fail_message; /* of the rule that fails the job; NULL: none has */
+    int64_t to_freeze;  /* running pods that are marked to stand still, */
+    int64_t frozen;     /* and those that do */
+    int64_t held;       /* live pods without a node that are marked as held */
     char *refusal; /* the API's words for the create that it refused last; NULL:
                     * none since a pod was made */
     enum job_state failure; /* how the pod that failed last has */

@@ -471,3 +471,27 @@ job_report_requeued(struct job_report *r, int64_t before)
     r->event = (struct job_event){false, "Requeued", "Job starts anew"};
     json_set_int(r->arena, r->status, "requeued", before);
 }
+
+void
+job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum)
+{
+    const struct pod_cause *was = r->job->status.cause;
+    const char *code = job_reason_name(JOB_REASON_HELD_REQUEUES);
+    struct json *cause;
+    const char *words =
+        arena_printf(r->arena,
+                     "held: interrupted %" PRId64
+                     " times, started anew %" PRId64 " time%s at most",
+                     interrupted,
+                     maximum,
+                     maximum == 1 ? "" : "s");
+
+    if (was != NULL && is_text(was->code, code) && is_text(was->message, words))
+        return;
+    cause = json_object(r->arena);
+    json_set_string(r->arena, cause, "code", code);
+    json_set_string(r->arena, cause, "message", words);
+    json_set(r->arena, r->status, "cause", cause);
+    r->is_urgent = true;
+    r->event = (struct job_event){true, "Held", words};
+}

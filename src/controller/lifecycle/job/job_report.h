@@ -68,4 +68,7 @@ void job_report_dependencies(struct job_report *r,
                              int64_t met_at_us);
 
 void job_report_suspended(struct job_report *r, bool is_suspended);
+/* It is held: it was interrupted so often, and may start anew less often. */
+void
+job_report_excess(struct job_report *r, int64_t interrupted, int64_t maximum);
 void job_report_requeued(struct job_report *r, int64_t before);

@@ -242,7 +242,7 @@ state_of_deleted(const struct pod *pod,
         return JOB_STATE_DEADLINE;
     }
     if (job != NULL && job->meta.deleted_at_us == 0) {
-        if (job_is_held(job)) {
+        if (job_is_held_on_request(job)) {
             *reason = job_is_held_by_operator(job) ? JOB_REASON_HELD_ADMIN
                                                    : JOB_REASON_HELD_USER;
             return JOB_STATE_REQUEUED;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_strategy.h"
 #include "lib/api/job/job_tables.h"
 #include "lib/api/object/kind.h"
@@ -354,7 +355,7 @@ job_find_freezer(const struct job *job)
 }
 
 bool
-job_is_held(const struct job *job)
+job_is_held_on_request(const struct job *job)
 {
     return job->spec.suspend || annotation_of(job, ANNOTATION_HOLD) != NULL
            || job_find_freezer(job) != NULL;
@@ -364,6 +365,22 @@ bool
 job_is_cancelled(const struct job *job)
 {
     return annotation_of(job, ANNOTATION_CANCEL) != NULL;
+}
+
+bool
+job_is_held_for_requeues(const struct job *job)
+{
+    const struct pod_cause *cause = job->status.cause;
+
+    return cause != NULL && cause->code != NULL
+           && strcmp(cause->code, job_reason_name(JOB_REASON_HELD_REQUEUES))
+                  == 0;
+}
+
+bool
+job_is_held(const struct job *job)
+{
+    return job_is_held_on_request(job) || job_is_held_for_requeues(job);
 }
 
 bool

@@ -220,6 +220,8 @@ bool job_is_finished(const struct job *job);
  * releases held it, or that is to stand still. By an operator: its owner cannot release it.
  */
 bool job_is_held(const struct job *job);
+bool job_is_held_on_request(const struct job *job);
+bool job_is_held_for_requeues(const struct job *job); /* by the system */
 bool job_is_held_by_operator(const struct job *job);
 
 /* All of it: it ends, or has ended, for that. */

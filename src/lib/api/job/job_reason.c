@@ -20,6 +20,7 @@ static const char *const names[JOB_REASON_COUNT] = {
     [JOB_REASON_PRIORITY] = "Priority",
     [JOB_REASON_HELD_USER] = "JobHeldUser",
     [JOB_REASON_HELD_ADMIN] = "JobHeldAdmin",
+    [JOB_REASON_HELD_REQUEUES] = "JobHoldMaxRequeue",
     [JOB_REASON_BEGIN_TIME] = "BeginTime",
     [JOB_REASON_DEPENDENCY] = "Dependency",
     [JOB_REASON_DEPENDENCY_NEVER] = "DependencyNeverSatisfied",
@@ -469,6 +470,9 @@ tell_hold(const struct job_reason_facts *f, struct strbuf *words)
 {
     bool is_admin = job_is_held_by_operator(f->job);
     const char *by = find_holder(f->job);
+
+    if (!job_is_held_on_request(f->job))
+        return tell_cause(f, f->job->status.cause, words);
 
     if (f->is_whole && is_text(by))
         strbuf_printf(words,

@@ -35,6 +35,7 @@ enum job_reason {
     JOB_REASON_PRIORITY,  /* others are tried before it */
     JOB_REASON_HELD_USER,
     JOB_REASON_HELD_ADMIN,
+    JOB_REASON_HELD_REQUEUES, /* it was interrupted too often */
     JOB_REASON_BEGIN_TIME,
     JOB_REASON_DEPENDENCY,       /* other jobs come first */
     JOB_REASON_DEPENDENCY_NEVER, /* what it waits for can never be; or it has
