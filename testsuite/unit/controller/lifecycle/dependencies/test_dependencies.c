@@ -302,6 +302,7 @@ START_TEST(an_array_that_ended_badly_before_frees_no_task)
         dependencies_gate(dependencies,
                           fake_client_find(api, &job_kind, "default", "job-3"),
                           &wake_after_us));
+    fake_client_run(api);
     end();
 }
 END_TEST
