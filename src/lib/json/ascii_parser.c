@@ -401,7 +401,7 @@ json_parse_ascii(struct arena *arena,
 
     q.arena = arena;
     q.at = text;
-    q.end = text + length;
+    q.end = length > 0 ? text + length : text; /* which may be NULL then */
     q.depth = 0;
     q.left = most;
     q.stack = q.usual;

@@ -83,7 +83,7 @@ task_list_of_ranges(struct arena *arena,
 {
     struct task_list list = {0};
     struct task_range *made;
-    struct place at = {ranges, ranges + count, 0};
+    struct place at = {ranges, count > 0 ? ranges + count : NULL, 0};
     bool more = count > 0;
 
     /* Two begin in a range given at most, since three of its ids are a run. */
