@@ -166,16 +166,33 @@ restore_failures(struct job_pod_counts *t, const struct job_status *was)
     t->excused -= n;
 }
 
+/* The number of the latest pod says how many there were before it, also where the
+ * status was not written since that pod was made.
+ */
+static int64_t
+count_attempts(const struct job_pod_counts *t, const struct job *job)
+{
+    const struct index_slot *slot;
+    int64_t attempts = job->status.attempts;
+
+    if (is_indexed(job) || !t->is_numbered)
+        return attempts;
+    slot = index_counts_find(&t->indexes, 0);
+    return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt
+                                                         : attempts;
+}
+
 void
 job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
 {
     const struct job_status *was = &job->status;
-    int64_t gone = was->attempts - t->made;
+    int64_t attempts = count_attempts(t, job);
+    int64_t gone = attempts - t->made;
 
     if (t->array != NULL)
         return;
     if (gone > 0)
-        t->made = was->attempts;
+        t->made = attempts;
     else
         gone = 0;
     restore_count(was->succeeded, &t->succeeded, &gone);
