@@ -107,6 +107,7 @@ job_pod_counts_new(const struct job *job)
     t->job_uid = xstrdup(job->meta.uid);
     t->is_numbered =
         is_indexed(job) || (completions != NULL && *completions == 1);
+    t->n_written = status->succeeded + status->failed + status->excused;
     t->pods = map_new();
     list_init(&t->expected);
     job_last_run_load(&t->run, status);
@@ -140,11 +141,14 @@ job_pod_counts_free(struct job_pod_counts *t)
     free(t);
 }
 
-/* The part of what is gone that the status has counted already. */
+/* The part of what is gone that the status has counted already; of those seen it
+ * has not counted the unwritten ones.
+ */
 static void
-restore_count(int64_t counted, int64_t *seen, int64_t *gone)
+restore_count(int64_t counted, int64_t unwritten, int64_t *seen, int64_t *gone)
 {
-    int64_t n = counted > *seen ? counted - *seen : 0;
+    int64_t known = *seen - unwritten;
+    int64_t n = counted > known ? counted - known : 0;
 
     if (n > *gone)
         n = *gone;
@@ -166,6 +170,13 @@ restore_failures(struct job_pod_counts *t, const struct job_status *was)
     t->excused -= n;
 }
 
+/* One pod after another, so that a pod's number says how many have ended. */
+static bool
+is_one_by_one(const struct job_pod_counts *t, const struct job *job)
+{
+    return t->is_numbered && !is_indexed(job);
+}
+
 /* The number of the latest pod says how many there were before it, also where the
  * status was not written since that pod was made.
  */
@@ -175,7 +186,7 @@ count_attempts(const struct job_pod_counts *t, const struct job *job)
     const struct index_slot *slot;
     int64_t attempts = job->status.attempts;
 
-    if (is_indexed(job) || !t->is_numbered)
+    if (!is_one_by_one(t, job))
         return attempts;
     slot = index_counts_find(&t->indexes, 0);
     return slot != NULL && slot->next_attempt > attempts ? slot->next_attempt
@@ -195,9 +206,9 @@ job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
         t->made = attempts;
     else
         gone = 0;
-    restore_count(was->succeeded, &t->succeeded, &gone);
-    restore_count(was->failed, &t->failed, &gone);
-    restore_count(was->excused, &t->excused, &gone);
+    restore_count(was->succeeded, t->unwritten.succeeded, &t->succeeded, &gone);
+    restore_count(was->failed, t->unwritten.failed, &t->failed, &gone);
+    restore_count(was->excused, t->unwritten.excused, &t->excused, &gone);
     if (job_pod_counts_excuses(job))
         t->excused += gone;
     else
@@ -463,6 +474,14 @@ note_outcome(struct job_pod_counts *t,
 }
 
 static void
+note_unwritten(struct job_pod_counts *t, const struct job_pod_ends *before)
+{
+    t->unwritten.succeeded += t->succeeded - before->succeeded;
+    t->unwritten.failed += t->failed - before->failed;
+    t->unwritten.excused += t->excused - before->excused;
+}
+
+static void
 note_made(struct job_pod_counts *t, int64_t index, int64_t attempt)
 {
     struct expected *e = find_expected(t, index, attempt);
@@ -538,8 +557,13 @@ job_pod_counts_see(struct job_pod_counts *t,
         t->refusals = 0;
     recount(t, was, is, index);
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
-    if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0))
+    if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0)) {
+        struct job_pod_ends before = {t->succeeded, t->failed, t->excused};
+
         note_outcome(t, job, pod, index);
+        if (is_one_by_one(t, job) && attempt >= t->n_written)
+            note_unwritten(t, &before);
+    }
     if (pod_sight_change(was, is, SEEN_ENDED) > 0)
         job_last_run_note(&t->run, pod);
     if (pod_sight_change(was, is, SEEN_ENDED) > 0 && t->array != NULL)

@@ -42,11 +42,18 @@ struct job;
 struct map;
 struct pod;
 
+/* How many pods have ended, and how. */
+struct job_pod_ends {
+    int64_t succeeded, failed, excused;
+};
+
 struct job_pod_counts {
     char *job_uid;
     bool is_numbered; /* pods are of indexes; else they are only counted */
 
     int64_t made, active, succeeded, failed, excused;
+    int64_t n_written; /* ends that the status had when this was begun */
+    struct job_pod_ends unwritten; /* of those seen: the ones behind them */
     int64_t live, ready; /* pods that have not ended, nor are asked to */
     int64_t placed, running, silent; /* of these: those that have a node, run
                                       * there, or whose node is not heard of */

@@ -475,6 +475,38 @@ START_TEST(with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
 }
 END_TEST
 
+/* A controller that was killed begins with the status that it last wrote, and may
+ * see an end behind it at once: it adds to those that are written.
+ */
+START_TEST(an_end_that_the_status_has_not_is_added_to_those_it_has)
+{
+    static const int attempts[] = {2, 3};
+    struct life *l = begin("\"requeue\":true,\"completions\":1");
+
+    l->pods[l->n_pods++] =
+        parse(&pod_kind,
+              "{\"metadata\":{\"name\":\"j-0-r2\",\"namespace\":\"default\","
+              "\"uid\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+              "\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
+              "\"DisruptionTarget\",\"status\":\"True\","
+              "\"reason\":\"PreemptionByScheduler\"}]}}");
+    for (unsigned i = 0; i < ARRAY_SIZE(attempts); i++) {
+        struct json *status = json_object(l->arena);
+        struct job_pod_counts *t;
+
+        json_set_int(l->arena, status, "attempts", attempts[i]);
+        json_set_int(l->arena, status, "excused", 2);
+        change_job(l, "status", status);
+        t = count_anew(l);
+        ck_assert_int_eq(t->excused, 3);
+        ck_assert_int_eq(t->failed, 0);
+        ck_assert_int_eq(t->made, 3);
+        job_pod_counts_free(t);
+    }
+    end(l);
+}
+END_TEST
+
 SUITE("job_tally",
       an_indexed_job_is_counted_right_change_by_change,
       so_is_one_that_only_counts,
@@ -484,4 +516,5 @@ SUITE("job_tally",
       and_one_with_rules_on_failure_and_success,
       and_those_that_replace_pods_early,
       a_million_indexes_done_in_order_cost_little,
+      an_end_that_the_status_has_not_is_added_to_those_it_has,
       with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
