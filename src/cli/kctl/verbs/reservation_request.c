@@ -109,7 +109,7 @@ set_time(struct arena *arena,
     return 0;
 }
 
-/* Where this user is; "UTC" where nobody knows. */
+/* The time zone of this user; "UTC" where nobody knows. */
 static const char *
 own_zone(struct arena *arena)
 {

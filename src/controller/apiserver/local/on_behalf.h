@@ -2,7 +2,7 @@
 /* on_behalf.h - a component's request that is made as a user: what a CronJob
  * makes has to pass every rule that its owner has to pass at that moment
  *
- * Who that user is, and in which groups, is asked of the system each time, so
+ * The user and the groups are looked up in the system each time, so
  * that whoever has lost a right, or is gone, has nothing more made in his name.
  *
  * Called by:  local_client.c.

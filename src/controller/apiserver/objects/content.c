@@ -103,7 +103,7 @@ read_content(struct request *q,
     return true;
 }
 
-/* Where the content stands: a CronJob keeps that of its Jobs. */
+/* The place of the content: a CronJob keeps that of its Jobs. */
 static struct json *
 find_spec(const struct request *q, const struct json *tree)
 {

@@ -110,7 +110,7 @@ element_record_text(const struct store *store,
                            : since;
 }
 
-/* Where it is to be written: beside one that cannot be read. */
+/* The name to write it under: beside one that cannot be read. */
 static const char *
 choose_end(const struct store *store, const struct object *job, int64_t number)
 {

@@ -2,8 +2,8 @@
 /* task_log.h - jobs/NAME/log?task=7[&attempt=2][&previous=true]: the output of a
  * task of a job array, whose pod may be gone
  *
- * Where there is the pod it is pods/NAME/log, with that right. Else the row of
- * history says on which node it ran, and by which uid its agent knows it.
+ * As long as the pod is there it is pods/NAME/log, with that right. Else the
+ * row of history says on which node it ran, and by which uid its agent knows it.
  *
  * Thread:  the loop's.
  */

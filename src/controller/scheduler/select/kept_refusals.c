@@ -11,7 +11,7 @@
 
 #define BATCH 64u
 
-/* Where more nodes have changed, all are asked anew. */
+/* If more than this part of the nodes has changed, all are asked anew. */
 #define CHANGED_PART 4u
 
 struct kept_refusal {
