@@ -2,7 +2,7 @@
 /* Cases of preemption: victims on each node, and the best node. */
 #include <string.h>
 
-#include "controller/scheduler/plugins/preemption.h"
+#include "controller/scheduler/plugins/preemption/preemption.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"

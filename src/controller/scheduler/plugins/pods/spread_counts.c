@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counts of pods that a pod's own rules select, kept between cycles. */
+#include "controller/scheduler/plugins/pods/topology_spread.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/strbuf.h"
+
+/* The rules and the pod that the counting is for. */
+struct spread_query {
+    const struct spread_rules *rules;
+    const struct pod_view *pod;
+    bool is_for_score;
+};
+
+static void
+count_into(struct domain_counts *h, const struct node_view *node, void *context)
+{
+    const struct spread_query *query = context;
+    const struct spread_rules *rules = query->rules;
+    bool is_covered = spread_rules_cover(rules, &node->node->meta.labels);
+
+    for (unsigned i = 0; i < rules->count; i++) {
+        const struct spread_rule *rule = &rules->items[i];
+        unsigned column = domain_counts_column(h, (int)i, rule->topology_key);
+
+        /* Nodes themselves count as they are when they are scored. */
+        if (!is_covered
+            || (!(query->is_for_score && rule->is_hostname)
+                && !spread_rule_includes(rule, query->pod, node)))
+            continue;
+        domain_counts_include(h, column, node);
+        domain_counts_add(h,
+                          column,
+                          node,
+                          spread_rule_count(rule, node, query->pod->namespace));
+    }
+}
+
+struct domain_counts *
+spread_domain_counts(const struct spread *me,
+                     const struct cycle *c,
+                     const struct spread_rules *rules,
+                     bool is_for_score)
+{
+    CLEANUP_STRBUF struct strbuf key = STRBUF_INIT;
+    struct spread_query query = {rules, c->pod, is_for_score};
+    struct domain_counts *h;
+
+    if (c->pod->pod->spec.topology_spread.count == 0
+        || c->snapshot->n_nodes == 0)
+        return NULL;
+    strbuf_add_text(&key, is_for_score ? "score " : "filter ");
+    spread_rules_sign(rules, c->pod, &key);
+    h = domain_counts_cache_get(me->domain_counts, key.text);
+    domain_counts_update(h, c->snapshot, 0, count_into, &query);
+    return h;
+}

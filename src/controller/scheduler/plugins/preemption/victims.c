@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/plugins/preemption/victims.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/framework/proposal.h"
+#include "controller/scheduler/plugins/preemption/disruption_budget.h"
+#include "lib/api/node/node.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
+#include "lib/base/alloc.h"
+
+/* A node and a cycle to try things on. Between begin and end the journal is
+ * open; the end undoes what was tried.
+ */
+struct trial_run {
+    const struct profile *profile;
+    struct cycle cycle;
+    struct node_view *node;
+    size_t mark;
+};
+
+static void
+trial_begin(struct trial_run *t,
+            const struct profile *p,
+            const struct cycle *c,
+            struct node_view *node)
+{
+    t->profile = p;
+    t->node = node;
+    cycle_copy(&t->cycle, c);
+    t->mark = journal_begin(node->ledger.journal);
+}
+
+static void
+trial_end(struct trial_run *t)
+{
+    journal_roll_back(t->node->ledger.journal, t->mark);
+    cycle_fini(&t->cycle);
+}
+
+static void
+remove_pod(struct trial_run *t, struct pod_view *pod)
+{
+    node_view_remove_pod(t->node, pod);
+    profile_remove_pod(t->profile, &t->cycle, pod, t->node);
+}
+
+static void
+add_pod(struct trial_run *t, struct pod_view *pod)
+{
+    node_view_add_pod(t->node, pod, LEDGER_RUNNING);
+    profile_add_pod(t->profile, &t->cycle, pod, t->node);
+}
+
+static struct answer
+try_filters(const struct trial_run *t)
+{
+    return profile_filter_nominated(t->profile, &t->cycle, t->node);
+}
+
+static bool
+is_more_important(const struct pod_view *a, const struct pod_view *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority;
+    return pod_view_start_us(a) < pod_view_start_us(b);
+}
+
+/* Stable, as few pods are on a node and equals keep their order. */
+static void
+sort_by_importance(struct pod_view **pods, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++) {
+        struct pod_view *pod = pods[i];
+        unsigned at = i;
+
+        while (at > 0 && is_more_important(pod, pods[at - 1])) {
+            pods[at] = pods[at - 1];
+            at--;
+        }
+        pods[at] = pod;
+    }
+}
+
+static bool
+has_potential(const struct cycle *c, const struct node_view *node)
+{
+    return node->lowest_priority < c->pod->priority;
+}
+
+/* Kiln's own: a partition may keep its pods from it. */
+static bool
+is_protected(const struct profile *p,
+             const struct node_view *node,
+             const struct pod_view *pod)
+{
+    const struct partition *of;
+
+    if (p->handle->find == NULL)
+        return false;
+    of = partition_find_of_node(pod_spec_partition(&pod->pod->spec),
+                                &node->node->meta.labels,
+                                p->handle->find,
+                                p->handle->owner);
+    return of != NULL && partition_preemption(of) == PREEMPTION_IS_OFF;
+}
+
+static bool
+may_be_victim(const struct profile *p,
+              const struct cycle *c,
+              const struct node_view *node,
+              const struct pod_view *pod)
+{
+    return pod->priority < c->pod->priority && !is_protected(p, node, pod);
+}
+
+static unsigned
+find_potential(const struct profile *p,
+               const struct cycle *c,
+               const struct node_view *node,
+               struct pod_view **pods)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (may_be_victim(p, c, node, node->pods.items[i]))
+            pods[count++] = node->pods.items[i];
+    return count;
+}
+
+/* Puts back those of one kind that leave room for the preemptor. */
+static void
+reprieve(struct trial_run *t,
+         struct pod_view *const *pods,
+         const bool *violates,
+         unsigned count,
+         bool kind,
+         struct victims *v)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (violates[i] != kind)
+            continue;
+        add_pod(t, pods[i]);
+        if (try_filters(t).verdict == VERDICT_OK)
+            continue;
+        remove_pod(t, pods[i]);
+        v->pods[v->count++] = pods[i];
+        v->violations += kind;
+    }
+}
+
+static void
+weigh(struct victims *v)
+{
+    v->highest_priority = v->pods[0]->priority;
+    v->earliest_start_us = INT64_MAX;
+    for (unsigned i = 0; i < v->count; i++) {
+        const struct pod_view *pod = v->pods[i];
+
+        v->sum_of_priorities += (double)pod->priority + 2147483648.0;
+        if (pod->priority == v->highest_priority
+            && pod_view_start_us(pod) < v->earliest_start_us)
+            v->earliest_start_us = pod_view_start_us(pod);
+    }
+}
+
+static struct answer
+find_on(struct trial_run *t,
+        struct pod_view **pods,
+        unsigned count,
+        struct budgets *budgets,
+        struct victims *v)
+{
+    CLEANUP_FREE bool *violates = xnew_array(bool, count + 1);
+    struct answer answer;
+
+    for (unsigned i = 0; i < count; i++)
+        remove_pod(t, pods[i]);
+    answer = try_filters(t);
+    if (answer.verdict != VERDICT_OK)
+        return answer;
+    sort_by_importance(pods, count);
+    budgets_reset(budgets);
+    for (unsigned i = 0; i < count; i++)
+        violates[i] = budgets_violate(budgets, pods[i]);
+    v->pods = xnew_array(struct pod_view *, count);
+    reprieve(t, pods, violates, count, true, v);
+    reprieve(t, pods, violates, count, false, v);
+    sort_by_importance(v->pods, v->count);
+    if (v->count > 0)
+        weigh(v);
+    return ANSWER_OK;
+}
+
+struct answer
+victims_find(const struct profile *p,
+             const struct cycle *c,
+             struct node_view *node,
+             struct budgets *budgets,
+             uint32_t nobody,
+             struct victims *ret_victims)
+{
+    CLEANUP_FREE struct pod_view **pods = NULL;
+    struct victims v = {.node = node};
+    struct trial_run t;
+    struct answer answer;
+    unsigned count;
+
+    if (!has_potential(c, node))
+        return (struct answer){
+            .verdict = VERDICT_NEVER,
+            .plugin = PLUGIN_NONE,
+            .reason = nobody,
+        };
+    pods = xnew_array(struct pod_view *, node->pods.count + 1);
+    count = find_potential(p, c, node, pods);
+    if (count == 0)
+        return (struct answer){
+            .verdict = VERDICT_NEVER,
+            .plugin = PLUGIN_NONE,
+            .reason = nobody,
+        };
+    trial_begin(&t, p, c, node);
+    answer = find_on(&t, pods, count, budgets, &v);
+    trial_end(&t);
+    if (answer.verdict == VERDICT_OK)
+        *ret_victims = v;
+    else
+        victims_fini(&v);
+    return answer;
+}
+
+static struct pod_view *
+find_same(const struct node_view *node, const struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (pod_view_is_same(node->pods.items[i], pod))
+            return node->pods.items[i];
+    return NULL;
+}
+
+static bool
+fits_without(struct trial_run *t, const struct victims *v)
+{
+    for (unsigned i = 0; i < v->count; i++)
+        remove_pod(t, v->pods[i]);
+    return try_filters(t).verdict == VERDICT_OK;
+}
+
+bool
+victims_choose(const struct profile *p,
+               const struct cycle *c,
+               struct node_view *node,
+               const struct proposal *proposal,
+               struct victims *ret_victims)
+{
+    struct victims v = {.node = node, .violations = proposal->violations};
+    struct trial_run t;
+    bool is_good = proposal->count > 0;
+
+    v.pods = xnew_array(struct pod_view *, proposal->count + 1);
+    for (unsigned i = 0; i < proposal->count && is_good; i++) {
+        struct pod_view *pod = find_same(node, proposal->pods[i]);
+
+        is_good = pod != NULL && may_be_victim(p, c, node, pod);
+        v.pods[v.count++] = pod;
+    }
+    if (is_good) {
+        trial_begin(&t, p, c, node);
+        is_good = fits_without(&t, &v);
+        trial_end(&t);
+    }
+    if (!is_good) {
+        victims_fini(&v);
+        return false;
+    }
+    sort_by_importance(v.pods, v.count);
+    weigh(&v);
+    *ret_victims = v;
+    return true;
+}
+
+void
+victims_fini(struct victims *v)
+{
+    free(v->pods);
+    v->pods = NULL;
+    v->count = 0;
+}
+
+static int
+order(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+int
+victims_compare(const struct victims *a, const struct victims *b)
+{
+    int by = order(a->violations, b->violations);
+
+    if (by == 0)
+        by = order((double)a->highest_priority, (double)b->highest_priority);
+    if (by == 0)
+        by = order(a->sum_of_priorities, b->sum_of_priorities);
+    if (by == 0)
+        by = order(a->count, b->count);
+    if (by == 0)
+        by = (a->earliest_start_us < b->earliest_start_us)
+             - (a->earliest_start_us > b->earliest_start_us);
+    return by;
+}
