@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
-#include "cli/kctl/verbs/command.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"

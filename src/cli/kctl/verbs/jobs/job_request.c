@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/verbs/jobs/job_request.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/connect/inquiry.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/output/job_outcomes.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/value/id_ranges.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define FEW 5 /* jobs that are ended without a question */
+
+/* ---- Which jobs ---- */
+
+/* "7", "5,6", "10-20", "1042_[3-9]", "job/7", "job-7"; another text is a name.
+ */
+static int
+read_operand(const char *text,
+             struct strbuf *ids,
+             struct json *names,
+             struct arena *arena,
+             struct error *err)
+{
+    const char *slash = strchr(text, '/');
+
+    if (slash != NULL) {
+        const char *type = arena_strndup(arena, text, (size_t)(slash - text));
+
+        if (kind_find_any_name(type) != &job_kind)
+            return error_set(err, -EINVAL, "%s is not a job", text);
+        text = slash + 1;
+    }
+    if (text[0] == '\0')
+        return error_set(err, -EINVAL, "a job is empty");
+    if (id_ranges_looks_like(text))
+        strbuf_printf(ids, "%s%s", ids->length > 0 ? "," : "", text);
+    else
+        json_append(arena, names, json_string(arena, text));
+    return 0;
+}
+
+static int
+read_operands(struct kctl *kctl,
+              int n_operands,
+              char **operands,
+              struct json *body,
+              struct arena *arena,
+              struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf ids = STRBUF_INIT;
+    struct json *names = json_array(arena);
+    struct id_ranges ranges = {0};
+    int r = 0;
+    int i = 0;
+
+    /* "kctl cancel job 7" names the type, which is allowed but not needed. */
+    if (n_operands > 1 && kind_find_any_name(operands[0]) == &job_kind)
+        i = 1;
+    for (; i < n_operands && r == 0; i++)
+        r = read_operand(operands[i], &ids, names, arena, err);
+    if (r == 0 && ids.length > 0)
+        r = id_ranges_add(&ranges, ids.text, arena, err);
+    if (r < 0)
+        return r;
+    if (ranges.count > 0 || ranges.n_elements > 0) {
+        strbuf_truncate(&ids, 0);
+        id_ranges_format(&ranges, &ids);
+        json_set_string(arena, body, "ids", ids.text);
+    }
+    if (json_count(names) > 0) {
+        json_set(arena, body, "names", names);
+        json_set_string(arena, body, "namespace", kctl_namespace(kctl));
+    }
+    return 0;
+}
+
+static int
+read_selection(struct kctl *kctl,
+               const struct job_choice *c,
+               struct json *body,
+               struct arena *arena,
+               struct error *err)
+{
+    struct job_selection s = c->selection;
+    const char *fields;
+    int r = job_selection_check(&s, err);
+
+    if (r < 0)
+        return r;
+    if (s.account == NULL)
+        s.account = kctl->namespace;
+    if (s.account != NULL && strchr(s.account, ',') != NULL)
+        return error_set(err, -EINVAL, "--account: one at a time");
+    fields = job_selection_fields(&s, "status.finished=false", arena);
+    json_set_string(arena, body, "fieldSelector", fields);
+    if (c->label_selector != NULL)
+        json_set_string(arena, body, "labelSelector", c->label_selector);
+    if (s.account != NULL)
+        json_set_string(arena, body, "namespace", s.account);
+    if (s.name != NULL)
+        json_set_string(arena, body, "name", s.name);
+    if (s.states != 0) {
+        struct json *states = json_array(arena);
+
+        for (enum job_state state = JOB_STATE_PENDING; state < JOB_STATE_COUNT;
+             state++)
+            if (s.states & JOB_STATE_BIT(state))
+                json_append(arena,
+                            states,
+                            json_string(arena, job_state_words(state)->name));
+        json_set(arena, body, "states", states);
+    }
+    return 0;
+}
+
+/* ---- The requests ---- */
+
+static int
+ask(struct kctl *kctl,
+    const char *action,
+    const struct json *body,
+    struct arena *arena,
+    struct json **ret_answer,
+    struct error *err)
+{
+    int r = kctl_open(kctl, err);
+
+    if (r < 0)
+        return r;
+    return inquiry_run(kctl->connection,
+                       HTTP_POST,
+                       arena_printf(arena, "/kiln/v1/jobs/%s", action),
+                       body,
+                       arena,
+                       ret_answer,
+                       err);
+}
+
+/* Asks before more than a few are ended. 1: go on; 0: better not. */
+static int
+confirm(const struct job_request *request,
+        const struct json *answer,
+        struct error *err)
+{
+    const int64_t count = json_get_int(answer, "count", 0);
+    const int64_t running = json_get_int(answer, "running", 0);
+    char line[16];
+
+    if (!isatty(STDIN_FILENO))
+        return error_set(err,
+                         -EPERM,
+                         "%" PRId64 " jobs are meant, of which %" PRId64
+                         " run; say --yes if that is right (nobody can be "
+                         "asked here)",
+                         count,
+                         running);
+    fprintf(stderr,
+            "%s %" PRId64 " jobs, of which %" PRId64 " run? [y/N] ",
+            request->does,
+            count,
+            running);
+    if (fgets(line, sizeof(line), stdin) != NULL
+        && (line[0] == 'y' || line[0] == 'Y'))
+        return 1;
+    fprintf(stderr, "Nothing was done\n");
+    return 0;
+}
+
+int
+job_request_choose(struct kctl *kctl,
+                   const struct job_choice *c,
+                   struct json *body,
+                   struct arena *arena,
+                   struct error *err)
+{
+    const bool selects = !job_selection_is_empty(&c->selection)
+                         || c->label_selector != NULL || c->all;
+
+    if (selects && c->n_operands > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s': jobs are named, or selected by options, and "
+                         "not both",
+                         c->operands[0]);
+    if (!selects && c->n_operands == 0)
+        return error_set(
+            err,
+            -EINVAL,
+            "which jobs? Name them (1042, 5,6, 10-20 or 1042_[3-9]), or "
+            "select them by --user, --state, --name, "
+            "--partition, -l or --all");
+    return selects ? read_selection(kctl, c, body, arena, err)
+                   : read_operands(kctl,
+                                   c->n_operands,
+                                   c->operands,
+                                   body,
+                                   arena,
+                                   err);
+}
+
+int
+job_request_set_priority(struct json *update,
+                         const char *value,
+                         struct arena *arena,
+                         struct error *err)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    if (value[0] == '\0' || (end != value && *end != '\0'))
+        return error_set(err,
+                         -EINVAL,
+                         "priority: '%s' is neither a whole number nor the "
+                         "name of a class",
+                         value);
+    if (end == value)
+        json_set_string(arena, update, "priorityClassName", value);
+    else if (errno != 0 || number < INT32_MIN || number > INT32_MAX)
+        return error_set(err,
+                         -ERANGE,
+                         "priority: '%s' is more than there is",
+                         value);
+    else
+        json_set_int(arena, update, "priority", number);
+    return 0;
+}
+
+/* Of a range some may be gone, of those that were named one by one none. */
+static bool
+has_range(const struct job_choice *c)
+{
+    for (int i = 0; i < c->n_operands; i++)
+        if (id_ranges_looks_like(c->operands[i])
+            && strchr(c->operands[i], '-') != NULL)
+            return true;
+    return false;
+}
+
+int
+job_request_send(struct kctl *kctl,
+                 const struct job_request *request,
+                 const struct job_choice *choice,
+                 struct json *body,
+                 struct arena *arena,
+                 struct error *err)
+{
+    CLEANUP(job_outcomes_freep)
+    struct job_outcomes *outcomes = job_outcomes_new(arena);
+    struct json *answer;
+    int r = 0;
+
+    if (request->asks)
+        json_set_int(arena, body, "atMost", FEW);
+    for (const char *next = ""; r == 0 && next != NULL;) {
+        if (next[0] != '\0')
+            json_set_string(arena, body, "continue", next);
+        r = ask(kctl, request->action, body, arena, &answer, err);
+        if (r == 0 && json_is_true(json_get(answer, "isTooMany"))) {
+            r = confirm(request, answer, err);
+            if (r == 0)
+                return 0;
+            json_remove(body, "atMost");
+            r = r > 0 ? 0 : r;
+        } else if (r == 0) {
+            job_outcomes_add(outcomes, answer);
+            next = json_get_text(answer, "continue");
+        }
+    }
+    if (r < 0)
+        return r;
+    return job_outcomes_print(outcomes, has_range(choice), err);
+}

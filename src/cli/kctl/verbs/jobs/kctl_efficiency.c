@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl efficiency - how much a job used of the CPUs and the memory that it held
+ *
+ * From history, so a job has to have ended. An attempt is a line; of a job with
+ * one there is a paragraph, as seff prints it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/history_pages.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/output/history_columns.h"
+#include "cli/print/grid.h"
+#include "cli/print/human.h"
+#include "cli/print/sanitize_text.h"
+#include "cli/print/terminal.h"
+#include "cli/print/terminal_colour.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+struct efficiency_options {
+    struct common_options common;
+    const char *form;
+};
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FORM",
+     .help = "json",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct efficiency_options, form)},
+};
+
+static const struct option_table table = {
+    .name = "kctl efficiency",
+    .usage = "[OPTION]... JOB",
+    .summary = "Show how much a job that ended used of the CPUs and the "
+               "memory that it held.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl efficiency 1042\n"
+            "  kctl efficiency 1042_7",
+};
+
+struct usage {
+    struct arena *arena;
+    struct json *attempts; /* with their efficiencies */
+};
+
+/* In hundredths of a percent; -1: not known. */
+static int64_t
+part_of(int64_t used, double held)
+{
+    return held > 0 ? (int64_t)((double)used * 10000 / held + 0.5) : -1;
+}
+
+static void
+set_percent(struct arena *arena,
+            struct json *row,
+            const char *name,
+            int64_t hundredths)
+{
+    if (hundredths >= 0)
+        json_set(arena,
+                 row,
+                 name,
+                 json_number(arena,
+                             arena_printf(arena,
+                                          "%" PRId64 ".%02" PRId64,
+                                          hundredths / 100,
+                                          hundredths % 100)));
+}
+
+static bool
+add_attempt(const struct json *source, void *context)
+{
+    struct usage *u = context;
+    struct json *row = json_dup(u->arena, source);
+    const int64_t elapsed_us = history_columns_elapsed_us(row);
+    const int64_t milli = json_get_int(row, "cpuMillis", 0);
+
+    if (elapsed_us > 0 && json_get(row, "cpuTimeMicros") != NULL)
+        set_percent(u->arena,
+                    row,
+                    "cpuEfficiencyPercent",
+                    part_of(json_get_int(row, "cpuTimeMicros", 0),
+                            (double)elapsed_us * (double)milli / 1000));
+    if (json_get(row, "peakMemoryBytes") != NULL)
+        set_percent(u->arena,
+                    row,
+                    "memoryEfficiencyPercent",
+                    part_of(json_get_int(row, "peakMemoryBytes", 0),
+                            (double)json_get_int(row, "memoryBytes", 0)));
+    json_append(u->arena, u->attempts, row);
+    return true;
+}
+
+static void
+add_line(struct strbuf *out, const char *name, const char *text)
+{
+    CLEANUP_FREE char *clean = sanitize_text_dup(text);
+
+    strbuf_printf(out, "%-20s%s\n", name, clean);
+}
+
+/* The text of a column of kctl history. */
+static const char *
+column(const struct json *row, const char *name, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    history_columns_text(name, row, &text);
+    return text.length > 0 ? arena_strdup(arena, text.text) : "unknown";
+}
+
+static const char *
+percent(const struct json *row, const char *name, struct arena *arena)
+{
+    const struct json *value = json_get(row, name);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (value == NULL)
+        return NULL;
+    json_print(value, &text);
+    return arena_printf(arena, "%s%%", text.text);
+}
+
+static void
+describe(const struct json *row, struct arena *arena, struct strbuf *out)
+{
+    const char *cpu = percent(row, "cpuEfficiencyPercent", arena);
+    const char *memory = percent(row, "memoryEfficiencyPercent", arena);
+    const char *exit_code = column(row, "exit", arena);
+
+    add_line(out,
+             "Job:",
+             arena_printf(arena,
+                          "%s (%s)",
+                          column(row, "id", arena),
+                          column(row, "name", arena)));
+    add_line(out,
+             "User/account:",
+             arena_printf(arena,
+                          "%s/%s",
+                          column(row, "user", arena),
+                          column(row, "account", arena)));
+    add_line(out,
+             "State:",
+             arena_printf(arena,
+                          "%s (exit code %s)",
+                          column(row, "state", arena),
+                          exit_code));
+    add_line(out, "Node:", column(row, "node", arena));
+    add_line(out, "CPUs:", column(row, "cpus", arena));
+    add_line(out, "Elapsed:", column(row, "elapsed", arena));
+    add_line(out, "CPU time:", column(row, "cputime", arena));
+    add_line(out,
+             "CPU efficiency:",
+             cpu != NULL ? arena_printf(arena,
+                                        "%s of %s CPUs for %s",
+                                        cpu,
+                                        column(row, "cpus", arena),
+                                        column(row, "elapsed", arena))
+                         : "unknown: it ran for less than a second");
+    add_line(out, "Memory used:", column(row, "peak", arena));
+    add_line(out,
+             "Memory efficiency:",
+             memory != NULL ? arena_printf(arena,
+                                           "%s of %s",
+                                           memory,
+                                           column(row, "memory", arena))
+                            : "unknown: it asked for no memory");
+}
+
+static void
+print_table(const struct json *attempts,
+            struct arena *arena,
+            struct strbuf *out)
+{
+    static const struct grid_column columns[] = {
+        {"Job", false, 0, 0, false},
+        {"Attempt", true, 0, 0, false},
+        {"State", false, 0, 0, false},
+        {"CPUs", true, 0, 0, false},
+        {"Elapsed", true, 0, 0, false},
+        {"CPU time", true, 0, 0, false},
+        {"CPU%", true, 0, 0, false},
+        {"Memory", true, 0, 0, false},
+        {"Peak", true, 0, 0, false},
+        {"Mem%", true, 0, 0, false},
+    };
+    CLEANUP(grid_freep)
+    struct grid *grid = grid_new(terminal_colour_is_wanted());
+
+    grid_set_gap(grid, 2);
+    for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+        grid_add_styled(grid, &columns[i]);
+    for (uint32_t i = 0; i < json_count(attempts); i++) {
+        const struct json *row = json_at(attempts, i);
+        const char *const cells[] = {
+            column(row, "id", arena),
+            column(row, "attempt", arena),
+            column(row, "state", arena),
+            column(row, "cpus", arena),
+            column(row, "elapsed", arena),
+            column(row, "cputime", arena),
+            percent(row, "cpuEfficiencyPercent", arena),
+            column(row, "memory", arena),
+            column(row, "peak", arena),
+            percent(row, "memoryEfficiencyPercent", arena),
+        };
+
+        grid_add_row(grid, cells);
+    }
+    grid_print(grid, true, out);
+}
+
+static int
+efficiency_run(struct kctl *kctl,
+               const void *options,
+               int n_operands,
+               char **operands,
+               struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct efficiency_options *o = options;
+    struct usage u = {.arena = arena, .attempts = json_array(arena)};
+    int r;
+
+    if (n_operands != 1)
+        return error_set(err, -EINVAL, "which job? (kctl efficiency 1042)");
+    if (o->form != NULL && strcmp(o->form, "json") != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "-o: '%s' is no form; there is json",
+                         o->form);
+    r = history_query_add_job(&query, operands[0], err);
+    if (r == 0)
+        r = history_pages_visit(kctl, query.text, add_attempt, &u, err);
+    if (r < 0)
+        return r;
+    if (json_count(u.attempts) == 0)
+        return error_set(err,
+                         -ENOENT,
+                         "job %s has not ended, or is none that you may see "
+                         "the history of (kctl jobs shows those that run)",
+                         operands[0]);
+    if (o->form != NULL) {
+        json_print_indented(u.attempts, &out);
+        strbuf_add_char(&out, '\n');
+    } else if (json_count(u.attempts) == 1)
+        describe(json_at(u.attempts, 0), arena, &out);
+    else
+        print_table(u.attempts, arena, &out);
+    fwrite(out.text, 1, out.length, stdout);
+    return 0;
+}
+
+const struct command efficiency_command = {
+    .name = "efficiency",
+    .options = &table,
+    .options_size = sizeof(struct efficiency_options),
+    .run = efficiency_run,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl hold, release, requeue, suspend, resume, cancel - change the state of
+ * jobs
+ */
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/verbs/jobs/job_request.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+struct hold_options {
+    struct common_options common;
+    struct job_choice choice;
+    bool yes;
+    bool hold; /* of requeue alone */
+};
+
+#define PLACE(member) .offset = offsetof(struct hold_options, member)
+
+/* clang-format off */
+#define OPTIONS_OF_JOBS \
+    COMMON_OPTIONS, \
+    JOB_CHOICE_OPTIONS(struct hold_options, choice), \
+    {.name = "yes", \
+    .letter = 'y', \
+    .help = "ask nothing, however many they are", \
+    .type = OPTION_FLAG, \
+    PLACE(yes)}
+/* clang-format on */
+
+static const struct option_spec hold_rows[] = {OPTIONS_OF_JOBS};
+#define release_rows hold_rows
+#define suspend_rows hold_rows
+#define resume_rows  hold_rows
+#define cancel_rows  hold_rows
+static const struct option_spec requeue_rows[] = {
+    OPTIONS_OF_JOBS,
+    {.name = "hold",
+     .help = "and hold them, so that they start when they are released",
+     .type = OPTION_FLAG,
+     PLACE(hold)},
+};
+
+static int
+change_all(struct kctl *kctl,
+           const struct hold_options *o,
+           int n_operands,
+           char **operands,
+           const struct job_request *verb,
+           struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct job_request request = *verb;
+    struct job_choice choice = o->choice;
+    int r;
+
+    choice.n_operands = n_operands;
+    choice.operands = operands;
+    r = job_request_choose(kctl, &choice, body, arena, err);
+    if (r < 0)
+        return r;
+    if (o->hold)
+        request.action = "requeueAndHold";
+    request.asks = request.asks && !o->yes;
+    return job_request_send(kctl, &request, &choice, body, arena, err);
+}
+
+/* The verbs have the same form. */
+#define JOB_VERB(verb, does_, asks_, words, examples)                       \
+    static const struct option_table verb##_table = {                       \
+        .name = "kctl " #verb,                                              \
+        .usage = "[OPTION]... JOB...\n"                                     \
+                 "[OPTION]... (--user NAME | --state STATE | ...)",         \
+        .summary = words,                                                   \
+        OPTION_ROWS(verb##_rows),                                           \
+        .more = examples,                                                   \
+    };                                                                      \
+    static int verb##_run(struct kctl *kctl,                                \
+                          const void *options,                              \
+                          int n_operands,                                   \
+                          char **operands,                                  \
+                          struct error *err)                                \
+    {                                                                       \
+        static const struct job_request this = {                            \
+            .action = #verb,                                                \
+            .does = does_,                                                  \
+            .asks = asks_,                                                  \
+        };                                                                  \
+        return change_all(kctl, options, n_operands, operands, &this, err); \
+    }                                                                       \
+    const struct command verb##_command = {                                 \
+        .name = #verb,                                                      \
+        .options = &verb##_table,                                           \
+        .options_size = sizeof(struct hold_options),                        \
+        .run = verb##_run,                                                  \
+    }
+
+JOB_VERB(hold,
+         "Hold",
+         false,
+         "Keep jobs from starting; what runs of them goes on.",
+         "Examples:\n"
+         "  kctl hold 1042\n"
+         "  kctl hold --state Pending --partition gpu");
+JOB_VERB(release,
+         "Release",
+         false,
+         "Let held jobs start.",
+         "Examples:\n"
+         "  kctl release 1042\n"
+         "  kctl release --state Held");
+JOB_VERB(requeue,
+         "Requeue",
+         true,
+         "Stop jobs and start them anew, from the beginning.",
+         "Examples:\n"
+         "  kctl requeue 1042\n"
+         "  kctl requeue --hold 1042 # stops it until it is released");
+JOB_VERB(suspend,
+         "Suspend",
+         true,
+         "Make running jobs stand still, with their memory and cores.",
+         "Operators and administrators do. Time that a job stands still does "
+         "not count\nagainst its limit; 'kctl hold' is for jobs that wait.\n\n"
+         "Examples:\n"
+         "  kctl suspend 1042\n"
+         "  kctl suspend --partition long --state Running");
+JOB_VERB(resume,
+         "Resume",
+         false,
+         "Let suspended jobs go on.",
+         "Examples:\n"
+         "  kctl resume 1042\n"
+         "  kctl resume --state Frozen");
+JOB_VERB(cancel,
+         "Cancel",
+         true,
+         "End jobs for good; what is known of them stays.",
+         "Examples:\n"
+         "  kctl cancel 1042 1043\n"
+         "  kctl cancel 10-20\n"
+         "  kctl cancel --name 'sweep*' --state Pending\n"
+         "  kctl cancel --all --yes");

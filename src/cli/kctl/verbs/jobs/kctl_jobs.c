@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl jobs - what a user asks fifty times a day: what do my jobs do?
+ *
+ * One request: the server selects by user and time from an index, and makes the
+ * rows with the reasons of the pods. A watch asks again, the less often the
+ * longer an answer takes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/job_selection.h"
+#include "cli/kctl/input/since_time.h"
+#include "cli/kctl/output/job_list.h"
+#include "cli/kctl/output/listing.h"
+#include "cli/print/local_time.h"
+#include "cli/print/terminal.h"
+#include "cli/print/terminal_colour.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/map.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define SECOND_US INT64_C(1000000)
+#define RECENT_US (3600 * SECOND_US)
+#define PAGE      5000
+#define REDRAW_US (2 * SECOND_US)
+#define PATIENCE  10 /* a watch waits so many times as long as it asks */
+
+struct jobs_options {
+    struct common_options common;
+    struct job_selection selection;
+    const char *form;
+    const char *label_selector;
+    const char *since;
+    int64_t limit;
+    bool all;
+    bool no_headings;
+    bool watches;
+};
+
+#define PLACE(member) .offset = offsetof(struct jobs_options, member)
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    JOB_SELECTION_OPTIONS(struct jobs_options, selection),
+    {.name = "all",
+     .letter = 'a',
+     .help = "of all users",
+     .type = OPTION_FLAG,
+     PLACE(all)},
+    {.name = "limit",
+     .argument = "N",
+     .help = "the last N of what would be shown",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     PLACE(limit)},
+    {.name = "no-headers",
+     .help = "leave the headings out",
+     .type = OPTION_FLAG,
+     PLACE(no_headings)},
+    {.name = "node",
+     .argument = "NAME",
+     .help = "that run or ran on this node",
+     .type = OPTION_TEXT,
+     PLACE(selection.node)},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FORM",
+     .help = "wide, json, yaml, name, csv, or columns: id,name,state (or "
+             "csv=id,name,state)",
+     .type = OPTION_TEXT,
+     PLACE(form)},
+    {.name = "selector",
+     .letter = 'l',
+     .argument = "LIST",
+     .help = "only with these labels",
+     .type = OPTION_TEXT,
+     PLACE(label_selector)},
+    {.name = "since",
+     .argument = "TIME",
+     .help = "and what ended since then: 3d, yesterday, 08:30, 2026-01-31 "
+             "(1h)",
+     .type = OPTION_TEXT,
+     PLACE(since)},
+    {.name = "watch",
+     .letter = 'w',
+     .help = "show it again as it changes, until interrupted",
+     .type = OPTION_FLAG,
+     PLACE(watches)},
+};
+
+static const struct option_table table = {
+    .name = "kctl jobs",
+    .usage = "[OPTION]...",
+    .summary = "Show your jobs in all accounts: those that wait or run, and "
+               "those that ended in the last hour; oldest first.",
+    OPTION_ROWS(rows),
+    .more = "Columns: id, name, user, account, partition, state, code, "
+            "timelimit, time, limit, cpus, where, node, reason, submitted, "
+            "started, ended, start, exit, priority, attempts, age, object\n"
+            "\n"
+            "Examples:\n"
+            "  kctl jobs\n"
+            "  kctl jobs --state Failed,TimedOut --since yesterday\n"
+            "  kctl jobs --all --partition gpu --watch\n"
+            "  kctl jobs -o id,state,ended --name 'sweep*'",
+};
+
+/* The question, with defaults for all that was left unsaid. */
+struct asking {
+    const struct jobs_options *o;
+    struct job_selection selection;
+    int64_t ended_since_us; /* 0: all that is known */
+    bool is_mine;
+};
+
+static int
+prepare(struct kctl *kctl,
+        const struct jobs_options *o,
+        struct arena *arena,
+        struct asking *a,
+        struct error *err)
+{
+    const int64_t now_us = clock_real_us(&clock_system);
+    int r;
+
+    *a = (struct asking){.o = o, .selection = o->selection};
+    r = job_selection_check(&a->selection, err);
+    if (r == 0 && o->all && o->selection.user != NULL)
+        r = error_set(err, -EINVAL, "--all does not go with --user");
+    if (r == 0 && o->selection.account != NULL && kctl->namespace != NULL)
+        r = error_set(err,
+                      -EINVAL,
+                      "-n and --account are the same; give one of them");
+    if (r < 0)
+        return r;
+    if (kctl->namespace != NULL)
+        a->selection.account = kctl->namespace;
+    if (!o->all && o->selection.user == NULL) {
+        a->is_mine = true;
+        r = job_selection_find_own_user(kctl, arena, &a->selection.user, err);
+    }
+    if (r == 0 && o->since != NULL) {
+        r = since_time_parse(o->since, now_us, &a->ended_since_us, err);
+        if (r < 0)
+            error_wrap(err, r, "--since");
+    } else if ((a->selection.states & JOB_STATES_ENDED) == 0
+               || a->selection.states == 0)
+        a->ended_since_us = now_us - RECENT_US;
+    return r;
+}
+
+/* Only of states that are no endings. */
+static bool
+is_of_active(const struct asking *a)
+{
+    return a->selection.states != 0
+           && (a->selection.states & JOB_STATES_ENDED) == 0;
+}
+
+static bool
+is_wanted(const struct job_row *row, void *context)
+{
+    const struct asking *a = context;
+
+    return job_selection_has(&a->selection,
+                             row->namespace,
+                             row->name,
+                             row->state);
+}
+
+/* An array runs as soon as one of its tasks does, and others may wait. */
+static struct job_selection
+widen(const struct job_selection *selection)
+{
+    const uint32_t waits =
+        JOB_STATE_BIT(JOB_STATE_PENDING) | JOB_STATE_BIT(JOB_STATE_HELD);
+    struct job_selection s = *selection;
+
+    if ((s.states & waits) != 0)
+        s.states |= JOB_STATE_BIT(JOB_STATE_RUNNING)
+                    | JOB_STATE_BIT(JOB_STATE_STARTING);
+    return s;
+}
+
+static int
+fetch(struct kctl *kctl,
+      const struct asking *a,
+      bool wants_objects,
+      struct arena *arena,
+      struct job_list *list,
+      struct error *err)
+{
+    const bool is_active = is_of_active(a);
+    const struct job_selection asked = widen(&a->selection);
+    char since[TIME_TEXT_SIZE];
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    struct client_request request = {
+        .verb = CLIENT_LIST,
+        .kind = &job_kind,
+        .namespace = job_selection_namespace(&a->selection),
+        .label_selector = a->o->label_selector,
+        .field_selector =
+            job_selection_fields(&asked,
+                                 is_active ? "status.finished=false" : NULL,
+                                 arena),
+        .accept = listing_accept(&(struct listing_style){0}),
+        .limit = PAGE,
+    };
+
+    strbuf_printf(&query,
+                  "includeObject=%s",
+                  wants_objects ? "Object" : "Metadata");
+    if (a->ended_since_us != 0 && !is_active) {
+        time_format(a->ended_since_us, false, since);
+        strbuf_printf(&query, "&kiln.hpc/endedSince=%s", since);
+    }
+    request.query = job_selection_query(&a->selection, query.text, arena);
+    do {
+        struct json *page = NULL;
+        int r = kctl_call(kctl, &request, arena, &page, err);
+
+        if (r < 0)
+            return r;
+        if (json_get(page, "rows") == NULL
+            && json_get(page, "columnDefinitions") == NULL)
+            return error_set(err, -EPROTO, "the server's answer is no table");
+        job_list_add(list,
+                     page,
+                     wants_objects,
+                     is_wanted,
+                     (void *)(uintptr_t)a);
+        request.continue_token = json_path_text(page, "metadata.continue");
+    } while (request.continue_token != NULL
+             && request.continue_token[0] != '\0');
+    job_list_sort(list);
+    if (a->o->limit > 0)
+        job_list_keep_last(list, (size_t)a->o->limit);
+    return 0;
+}
+
+static void
+say_nothing_found(const struct asking *a)
+{
+    char since[LOCAL_TIME_SIZE] = "";
+
+    if (a->ended_since_us != 0 && !is_of_active(a))
+        local_time_format_brief(a->ended_since_us,
+                                clock_real_us(&clock_system),
+                                since);
+    if (!job_selection_is_empty(&a->o->selection)
+        || a->o->label_selector != NULL)
+        fprintf(stderr,
+                "No such jobs%s%s\n",
+                since[0] != '\0' ? " that are active or ended since " : "",
+                since);
+    else
+        fprintf(stderr,
+                "No jobs%s that are active or ended since %s%s\n",
+                a->is_mine ? " of yours" : "",
+                since,
+                a->is_mine ? "; --all shows those of all users" : "");
+}
+
+static struct job_list_style
+style_of(const struct asking *a, const struct job_list_style *parsed)
+{
+    struct job_list_style style = *parsed;
+
+    style.no_headings = a->o->no_headings;
+    style.is_of_one = a->selection.user != NULL;
+    style.has_colours = terminal_colour_is_wanted();
+    style.width = terminal_width();
+    return style;
+}
+
+static int
+show_once(struct kctl *kctl,
+          const struct asking *a,
+          const struct job_list_style *parsed,
+          struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct job_list_style style = style_of(a, parsed);
+    const bool is_tree =
+        style.form == JOB_LIST_JSON || style.form == JOB_LIST_YAML;
+    int r = fetch(kctl, a, is_tree, arena, list, err);
+
+    if (r < 0)
+        return r;
+    if (job_list_count(list) == 0 && !is_tree) {
+        say_nothing_found(a);
+        return 0;
+    }
+    job_list_print(list, &style, &out);
+    fwrite(out.text, 1, out.length, stdout);
+    return 0;
+}
+
+/* ---- --watch ---- */
+
+static bool
+means_away(int r)
+{
+    return r == -ECONNREFUSED || r == -ECONNRESET || r == -ENOENT
+           || r == -EHOSTUNREACH || r == -ETIMEDOUT || r == -EPIPE
+           || r == -EAGAIN || r == -EIO;
+}
+
+static size_t
+count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text != '\0'; text++)
+        n += *text == '\n';
+    return n;
+}
+
+/* Draws over what was drawn the last time; lines that fit no more are left out
+ * from the top, because the newest jobs are at the bottom.
+ */
+static void
+redraw(const char *text, const char *notice, size_t *drawn)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const size_t height = terminal_height();
+    const size_t room = height > 3 ? height - 2 : 1;
+    size_t lines = count_lines(text);
+    const char *heading = text;
+    size_t n = 0;
+
+    if (*drawn > 0)
+        strbuf_printf(&out, "\033[%zuF", *drawn);
+    if (lines > room) {
+        const size_t length = strcspn(text, "\n") + 1;
+
+        strbuf_add(&out, heading, length - 1);
+        strbuf_add_text(&out, "\033[K\n");
+        n++;
+        for (size_t skipped = lines - room; skipped > 0; skipped--)
+            text += strcspn(text, "\n") + 1;
+        text += strcspn(text, "\n") + 1;
+    }
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+
+        strbuf_add(&out, text, length);
+        strbuf_add_text(&out, "\033[K\n");
+        text += length + 1;
+        n++;
+    }
+    if (notice[0] != '\0') {
+        strbuf_printf(&out, "%s\033[K\n", notice);
+        n++;
+    }
+    strbuf_add_text(&out, "\033[J");
+    fwrite(out.text, 1, out.length, stdout);
+    *drawn = n;
+}
+
+/* Rows whose job does something else than before; the heading once. */
+static void
+print_changes(const struct job_list *list,
+              struct job_list_style *style,
+              struct map *known,
+              struct arena *texts)
+{
+    for (size_t i = 0; i < job_list_count(list); i++) {
+        CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+        const struct job_row *row = job_list_row(list, i);
+        const char *key = arena_printf(texts,
+                                       "%s/%s/%lld_%lld",
+                                       row->namespace,
+                                       row->name,
+                                       (long long)row->id,
+                                       (long long)row->first_task);
+        const char *now = job_list_signature(list, i, texts);
+        const char *before = map_find(known, key);
+
+        if (before != NULL && strcmp(before, now) == 0)
+            continue;
+        map_put(known, key, (void *)(uintptr_t)now);
+        job_list_print_row(list, i, style, &out);
+        fwrite(out.text, 1, out.length, stdout);
+    }
+}
+
+static void
+pause_for(int64_t us)
+{
+    const struct timespec length = {
+        .tv_sec = (time_t)(us / SECOND_US),
+        .tv_nsec = (long)(us % SECOND_US * 1000),
+    };
+
+    nanosleep(&length, NULL);
+}
+
+struct watching {
+    struct map *known;   /* where there is no terminal */
+    struct arena *texts; /* of it */
+    struct strbuf shown; /* the table that was drawn last */
+    size_t drawn;        /* lines */
+    bool is_away;        /* the controller */
+    bool has_begun;
+};
+
+/* One look, and what it changed on the screen. */
+static int
+look(struct kctl *kctl,
+     struct asking *a,
+     const struct job_list_style *parsed,
+     struct watching *w,
+     struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
+    struct job_list_style style = style_of(a, parsed);
+    int r = fetch(kctl, a, false, arena, list, err);
+
+    if (r < 0 && !(w->has_begun && means_away(r)))
+        return r;
+    if (r < 0 && !w->is_away && !terminal_is_output())
+        fprintf(stderr,
+                "kctl: the controller does not answer; waiting until it "
+                "does\n");
+    w->is_away = r < 0;
+    if (!terminal_is_output()) {
+        if (r == 0 && !w->has_begun) {
+            CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+            /* Widths are those of the first rows. */
+            job_list_print(list, &style, &out);
+            for (size_t i = 0; i < job_list_count(list); i++) {
+                const struct job_row *row = job_list_row(list, i);
+
+                map_put(
+                    w->known,
+                    arena_printf(w->texts,
+                                 "%s/%s/%lld_%lld",
+                                 row->namespace,
+                                 row->name,
+                                 (long long)row->id,
+                                 (long long)row->first_task),
+                    (void *)(uintptr_t)job_list_signature(list, i, w->texts));
+            }
+            fwrite(out.text, 1, out.length, stdout);
+        } else if (r == 0)
+            print_changes(list, &style, w->known, w->texts);
+    } else {
+        if (r == 0) {
+            strbuf_truncate(&w->shown, 0);
+            job_list_print(list, &style, &w->shown);
+        }
+        redraw(w->shown.length > 0 ? w->shown.text : "",
+               w->is_away ? "The controller does not answer; waiting until it "
+                            "does."
+                          : "",
+               &w->drawn);
+    }
+    w->has_begun = true;
+    return fflush(stdout) == 0 ? 0 : -EPIPE;
+}
+
+static int
+watch(struct kctl *kctl,
+      struct asking *a,
+      const struct job_list_style *style,
+      struct error *err)
+{
+    struct watching w = {.known = map_new(), .texts = arena_new(0)};
+    const int64_t window_us =
+        a->ended_since_us != 0 && a->o->since == NULL ? RECENT_US : 0;
+    int r = 0;
+
+    strbuf_init(&w.shown);
+    while (r == 0) {
+        const int64_t began_us = clock_monotonic_us(&clock_system);
+        int64_t took_us;
+
+        if (window_us != 0)
+            a->ended_since_us = clock_real_us(&clock_system) - window_us;
+        r = look(kctl, a, style, &w, err);
+        took_us = clock_monotonic_us(&clock_system) - began_us;
+        if (r == 0)
+            pause_for(took_us * PATIENCE > REDRAW_US && !w.is_away
+                          ? took_us * PATIENCE
+                          : REDRAW_US);
+    }
+    strbuf_fini(&w.shown);
+    map_free(w.known);
+    arena_free(w.texts);
+    return r;
+}
+
+static int
+jobs_run(struct kctl *kctl,
+         const void *options,
+         int n_operands,
+         char **operands,
+         struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct jobs_options *o = options;
+    struct job_list_style style = {0};
+    struct asking a;
+    int r = 0;
+
+    if (n_operands > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is not expected; 'kctl get job %s' shows one "
+                         "job, and --name those of a name",
+                         operands[0],
+                         operands[0]);
+    r = job_list_style_parse(o->form, &style, err);
+    if (r == 0)
+        r = prepare(kctl, o, arena, &a, err);
+    if (r == 0 && o->watches && style.form != JOB_LIST_TABLE)
+        r = error_set(err, -EINVAL, "--watch shows a table, and no other form");
+    if (r < 0)
+        return r;
+    if (o->watches)
+        return watch(kctl, &a, &style, err);
+    return show_once(kctl, &a, &style, err);
+}
+
+const struct command jobs_command = {
+    .name = "jobs",
+    .options = &table,
+    .options_size = sizeof(struct jobs_options),
+    .run = jobs_run,
+};

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl logs - shows the output of a job
+ *
+ * A job stands for its newest pod. With --follow, kctl waits for a pod that
+ * has not started, and ends when the pod ends.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/connect/connection.h"
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/gone_task.h"
+#include "cli/kctl/client/job_pods.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/client/wait_condition.h"
+#include "cli/kctl/input/resource.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/job_elements.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/timespan.h"
+#include "lib/client/sync_call.h"
+#include "lib/http/target.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define ALL_LINES     0 /* no --tail */
+#define RESUME_MS     250
+#define RESUME_FOR_US INT64_C(60000000)
+#define SAY_AFTER_US  INT64_C(1000000)
+#define INDEX         ANNOTATION_INDEX /* it is a label, too */
+
+struct logs_options {
+    struct common_options common;
+    int64_t tail;
+    int64_t limit_bytes;
+    const char *since; /* a timespan */
+    const char *since_time;
+    bool follows;
+    bool previous;
+    bool timestamps;
+};
+
+#define PLACE(member) .offset = offsetof(struct logs_options, member)
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    {.name = "follow",
+     .letter = 'f',
+     .help = "go on with what it writes, to its end",
+     .type = OPTION_FLAG,
+     PLACE(follows)},
+    {.name = "limit-bytes",
+     .argument = "N",
+     .help = "so many bytes at the most",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = INT64_MAX,
+     PLACE(limit_bytes)},
+    {.name = "previous",
+     .letter = 'p',
+     .help = "of the attempt before",
+     .type = OPTION_FLAG,
+     PLACE(previous)},
+    {.name = "since",
+     .argument = "TIME",
+     .help = "only what was written within this time: 90s, 5m, 2h",
+     .type = OPTION_TEXT,
+     PLACE(since)},
+    {.name = "since-time",
+     .argument = "TIME",
+     .help = "only what was written from then on: 2026-01-31T08:00:00Z",
+     .type = OPTION_TEXT,
+     PLACE(since_time)},
+    {.name = "tail",
+     .argument = "N",
+     .help = "the last N lines",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     PLACE(tail)},
+    {.name = "timestamps",
+     .help = "before each line, when it was written",
+     .type = OPTION_FLAG,
+     PLACE(timestamps)},
+};
+
+static const struct option_table table = {
+    .name = "kctl logs",
+    .usage = "[OPTION]... JOB\n[OPTION]... JOB_TASK\n[OPTION]... pod POD",
+    .summary = "Show what a job has written to its standard output.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl logs -f 1042\n"
+            "  kctl logs 1042_7\n"
+            "  kctl logs --tail 20 pod job-7-0",
+};
+
+static bool
+has_pods_or_never(const struct json *job, void *context)
+{
+    const struct json *status = json_get(job, "status");
+
+    (void)context;
+    return job == NULL || json_get_int(status, "attempts", 0) > 0
+           || json_get_text(status, "completionTime") != NULL
+           || json_get_int(status, "failed", 0) > 0;
+}
+
+/* Names the other indexes that have written, because the log shown is one
+ * index's.
+ */
+static void
+tell_of_others(const struct target_object *job,
+               const struct json *pods,
+               const struct json *chosen)
+{
+    const char *index =
+        json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
+    unsigned others = 0;
+
+    for (uint32_t i = 0; index != NULL && i < json_count(pods); i++) {
+        const char *other =
+            json_get_text(json_get_path(json_at(pods, i), "metadata.labels"),
+                          INDEX);
+
+        others += other != NULL && strcmp(other, index) != 0;
+    }
+    if (others > 0)
+        fprintf(stderr,
+                "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
+                "pod NAME' shows another (of a job array, 'kctl logs "
+                "JOB_TASK')\n",
+                json_path_text(chosen, "metadata.name"),
+                others + 1,
+                job->name);
+}
+
+static int
+choose_pod(struct kctl *kctl,
+           const struct logs_options *o,
+           const struct target_object *job,
+           struct arena *arena,
+           struct target_object *ret_pod,
+           struct error *err)
+{
+    const uint32_t back = o->previous ? 2 : 1;
+    struct json *pods = NULL;
+    int r = 0;
+
+    if (o->follows)
+        r = wait_for_condition(kctl, job, 0, has_pods_or_never, NULL, err);
+    if (r == 0)
+        r = job_pods(kctl, job, arena, &pods, err);
+    if (r < 0)
+        return r;
+    if (json_count(pods) < back && o->previous)
+        return error_set(err,
+                         -ENOENT,
+                         "%s has no attempt before",
+                         kctl_label(job, arena));
+    if (json_count(pods) == 0)
+        return error_set(err,
+                         -EAGAIN,
+                         "%s has not been started; 'kctl why' says more",
+                         kctl_label(job, arena));
+    *ret_pod = (struct target_object){
+        .kind = &pod_kind,
+        .namespace = job->namespace,
+        .name = json_path_text(json_at(pods, json_count(pods) - back),
+                               "metadata.name"),
+    };
+    tell_of_others(job, pods, json_at(pods, json_count(pods) - back));
+    return 0;
+}
+
+static bool
+has_started(const struct json *pod, void *context)
+{
+    const char *phase = json_path_text(pod, "status.phase");
+
+    (void)context;
+    return pod == NULL || (phase != NULL && strcmp(phase, "Pending") != 0);
+}
+
+static int
+check_started(struct kctl *kctl,
+              const struct target_object *pod,
+              struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *object = NULL;
+    int r = kctl_get(kctl, pod, arena, &object, err);
+
+    if (r == 0 && !has_started(object, NULL))
+        return error_set(err,
+                         -EAGAIN,
+                         "%s has not started yet; 'kctl why' says more, and "
+                         "-f waits for it",
+                         kctl_label(pod, arena));
+    return r;
+}
+
+/* Checked here because the server does not know the names of the options. */
+static int
+check_times(const struct logs_options *o, struct error *err)
+{
+    int64_t us = 0;
+
+    if (o->since != NULL && o->since_time != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--since and --since-time: one of them is enough");
+    if (o->since != NULL && (timespan_parse(o->since, &us) < 0 || us <= 0))
+        return error_set(err,
+                         -EINVAL,
+                         "--since: '%s' is not a time (90s, 2h)",
+                         o->since);
+    if (o->since_time != NULL && time_parse(o->since_time, &us) < 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--since-time: '%s' is not a time such as "
+                         "2026-01-31T08:00:00Z",
+                         o->since_time);
+    return 0;
+}
+
+static const char *
+query_of(const struct logs_options *o,
+         const struct target_object *pod,
+         struct arena *arena)
+{
+    int64_t since_us = 0;
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+
+    strbuf_printf(&query, "follow=%s", o->follows ? "true" : "false");
+    if (o->tail != ALL_LINES)
+        strbuf_printf(&query, "&tailLines=%lld", (long long)o->tail);
+    if (o->limit_bytes > 0)
+        strbuf_printf(&query, "&limitBytes=%lld", (long long)o->limit_bytes);
+    if (o->since != NULL && timespan_parse(o->since, &since_us) == 0)
+        strbuf_printf(&query,
+                      "&sinceSeconds=%lld",
+                      (long long)((since_us + 999999) / 1000000));
+    if (o->since_time != NULL) {
+        strbuf_add_text(&query, "&sinceTime=");
+        target_escape(&query, o->since_time);
+    }
+    if (o->timestamps)
+        strbuf_add_text(&query, "&timestamps=true");
+    if (pod->kind == &job_kind)
+        strbuf_printf(&query,
+                      "&task=%s%s",
+                      strchr(pod->task, '_') + 1,
+                      o->previous ? "&previous=true" : "");
+    return arena_strdup(arena, query.text);
+}
+
+struct sink {
+    int result;
+    bool has_begun;
+    uint64_t bytes;        /* that were shown */
+    uint64_t bytes_before; /* when it broke off last */
+    uint64_t to_skip;      /* of what comes: it was shown before */
+    int64_t lost_us;       /* since when nothing came; monotonic, 0: it does */
+    bool is_said;
+};
+
+static void
+take_piece(const void *bytes, size_t length, void *context)
+{
+    struct sink *sink = context;
+    const char *from = bytes;
+    size_t skipped = length;
+
+    sink->has_begun = true;
+    if ((uint64_t)skipped > sink->to_skip)
+        skipped = (size_t)sink->to_skip;
+    sink->to_skip -= skipped;
+    from += skipped;
+    length -= skipped;
+    if (sink->result == 0 && length > 0)
+        sink->result = fd_write_all(STDOUT_FILENO, from, length);
+    sink->bytes += length;
+}
+
+/* A log shown from its first byte can continue where it broke off. One that
+ * shows the last lines begins at another byte each time.
+ */
+static bool
+can_resume(const struct logs_options *o)
+{
+    return o->follows && o->tail == ALL_LINES && o->since == NULL
+           && o->since_time == NULL && !o->timestamps;
+}
+
+static int64_t
+now_us(void)
+{
+    return clock_monotonic_us(&clock_system);
+}
+
+/* Whether to ask again after the controller or the agent was away. It does not
+ * wait for a pod that is deleted.
+ */
+static bool
+wait_to_resume(struct sink *sink, int r, const struct sync_call *sync_call)
+{
+    if (r == -EKEYREJECTED || sync_call->code == 404 || sync_call->code == 403
+        || sync_call->code == 400)
+        return false;
+    if (sink->bytes > sink->bytes_before || sink->lost_us == 0) {
+        sink->lost_us = now_us();
+        sink->is_said = false;
+    }
+    if (now_us() - sink->lost_us > RESUME_FOR_US)
+        return false;
+    if (!sink->is_said && now_us() - sink->lost_us >= SAY_AFTER_US) {
+        sink->is_said = true;
+        fprintf(stderr,
+                "kctl: logs: the output broke off, as the controller or the "
+                "node's agent is away; waiting until it goes on\n");
+    }
+    nanosleep(&(struct timespec){.tv_nsec = RESUME_MS * 1000000}, NULL);
+    sink->bytes_before = sink->bytes;
+    sink->to_skip = sink->bytes;
+    return true;
+}
+
+static int
+stream_once(struct kctl *kctl,
+            const struct logs_options *o,
+            const struct target_object *pod,
+            struct sink *sink,
+            struct sync_call *sync_call,
+            struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = pod->kind,
+        .namespace = pod->namespace,
+        .name = pod->name,
+        .subresource = "log",
+        .query = query_of(o, pod, arena),
+        .raw = true,
+        .data = take_piece,
+        .data_context = sink,
+    };
+
+    return sync_call_run(kctl_client(kctl), NULL, &request, sync_call, err);
+}
+
+static int
+stream(struct kctl *kctl,
+       const struct logs_options *o,
+       const struct target_object *pod,
+       int *ret_code, /* of an answer without output; else 0 */
+       struct error *err)
+{
+    CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
+    struct sink sink = {0};
+    int r = kctl_open(kctl, err);
+
+    *ret_code = 0;
+    if (r < 0)
+        return r;
+    for (;;) {
+        r = stream_once(kctl, o, pod, &sink, &sync_call, err);
+        if (r == 0 || sink.result < 0 || !can_resume(o) || !sink.has_begun
+            || !wait_to_resume(&sink, r, &sync_call))
+            break;
+        sync_call_fini(&sync_call);
+    }
+    if (r < 0 && r != -EKEYREJECTED && sink.has_begun)
+        return error_set(err,
+                         r,
+                         "the output broke off before its end: the agent of "
+                         "its node or the controller went away; ask again");
+    *ret_code = sync_call.code;
+    if (r < 0)
+        return sync_call.code == 0 ? connection_advise(r, err) : r;
+    if (sink.result < 0)
+        return error_set(err,
+                         sink.result,
+                         "writing to standard output: %s",
+                         strerror(-sink.result));
+    return 0;
+}
+
+/* The pod of a task, or the one before it; or the Job where that is gone. */
+static int
+find_task(struct kctl *kctl,
+          const struct logs_options *o,
+          char *operand,
+          struct arena *arena,
+          struct target_object *ret_target,
+          struct error *err)
+{
+    struct json *pod = NULL, *pods = NULL;
+    const char *index;
+    int r = resource_parse_one(kctl,
+                               &job_kind,
+                               1,
+                               &operand,
+                               arena,
+                               ret_target,
+                               err);
+
+    if (r < 0)
+        return r;
+    if (ret_target->kind == &job_kind || !o->previous)
+        return 0;
+    r = kctl_get(kctl, ret_target, arena, &pod, err);
+    if (r < 0)
+        return r;
+    index = json_get_text(json_get_path(pod, "metadata.labels"), INDEX);
+    r = job_pods_of_index(
+        kctl,
+        &(struct target_object){
+            .kind = &job_kind,
+            .namespace = ret_target->namespace,
+            .name = json_get_text(json_get_path(pod, "metadata.labels"),
+                                  LABEL_JOB_NAME)},
+        index != NULL ? strtoll(index, NULL, 10) : 0,
+        arena,
+        &pods,
+        err);
+    if (r == 0 && json_count(pods) < 2) {
+        ret_target->kind = &job_kind;
+        ret_target->name = json_get_text(json_get_path(pod, "metadata.labels"),
+                                         LABEL_JOB_NAME);
+        return 0;
+    }
+    if (r == 0)
+        ret_target->name = json_path_text(json_at(pods, json_count(pods) - 2),
+                                          "metadata.name");
+    return r;
+}
+
+/* Of a task whose pod is gone, from the file that it wrote. */
+static int
+stream_task(struct kctl *kctl,
+            const struct logs_options *o,
+            const struct target_object *job,
+            struct arena *arena,
+            struct error *err)
+{
+    struct error why = {0};
+    int code = 0;
+    int r = stream(kctl, o, job, &code, &why);
+
+    if (r < 0 && !o->previous && (code == 404 || code >= 500))
+        return gone_task_explain(kctl, job, why.text, arena, err);
+    if (r < 0)
+        *err = why;
+    return r;
+}
+
+/* A plain name may be a pod's, as for kubectl, or a job's. */
+static int
+find_target(struct kctl *kctl,
+            const struct logs_options *o,
+            int n_operands,
+            char **operands,
+            struct arena *arena,
+            struct target_object *ret_target,
+            struct error *err)
+{
+    const bool is_plain = n_operands == 1 && strchr(operands[0], '/') == NULL;
+    struct json *pod = NULL;
+    int r;
+
+    if (is_plain && job_elements_looks_like(operands[0]))
+        return find_task(kctl, o, operands[0], arena, ret_target, err);
+    if (!is_plain)
+        return resource_parse_one(kctl,
+                                  NULL,
+                                  n_operands,
+                                  operands,
+                                  arena,
+                                  ret_target,
+                                  err);
+    r = resource_parse_one(kctl,
+                           &pod_kind,
+                           n_operands,
+                           operands,
+                           arena,
+                           ret_target,
+                           err);
+    if (r == 0)
+        r = kctl_find(kctl, ret_target, arena, &pod, err);
+    if (r < 0 || pod != NULL)
+        return r;
+    return resource_parse_one(kctl,
+                              &job_kind,
+                              n_operands,
+                              operands,
+                              arena,
+                              ret_target,
+                              err);
+}
+
+static int
+logs_run(struct kctl *kctl,
+         const void *options,
+         int n_operands,
+         char **operands,
+         struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct logs_options *o = options;
+    struct target_object target;
+    struct target_object pod;
+    struct json *job = NULL;
+    int r, code;
+
+    if (n_operands == 0)
+        return error_set(err, -EINVAL, "which job?");
+    r = check_times(o, err);
+    if (r < 0)
+        return r;
+    kctl->takes_tasks = true;
+    r = find_target(kctl, o, n_operands, operands, arena, &target, err);
+    if (r < 0)
+        return r;
+    if (target.kind != &job_kind && target.kind != &pod_kind)
+        return error_set(err,
+                         -EINVAL,
+                         "%s has no output; jobs and pods do",
+                         kctl_label(&target, arena));
+    if (target.kind == &job_kind && target.task != NULL)
+        return stream_task(kctl, o, &target, arena, err);
+    pod = target;
+    if (target.kind == &job_kind) {
+        r = kctl_get(kctl, &target, arena, &job, err);
+        if (r == 0)
+            r = choose_pod(kctl, o, &target, arena, &pod, err);
+    }
+    if (r == 0)
+        r = o->follows
+                ? wait_for_condition(kctl, &pod, 0, has_started, NULL, err)
+                : check_started(kctl, &pod, err);
+    if (r == 0)
+        r = stream(kctl, o, &pod, &code, err);
+    return r;
+}
+
+const struct command logs_command = {
+    .name = "logs",
+    .options = &table,
+    .options_size = sizeof(struct logs_options),
+    .run = logs_run,
+};

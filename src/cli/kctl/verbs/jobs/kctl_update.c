@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl update - changes what jobs ask for, where they stand */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/verbs/jobs/job_request.h"
+#include "cli/values/begin_time.h"
+#include "cli/values/gpu_request.h"
+#include "cli/values/memory_size.h"
+#include "lib/api/job/job_dependency.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/base/spelling.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+struct update_options {
+    struct common_options common;
+    struct job_choice choice;
+};
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    JOB_CHOICE_OPTIONS(struct update_options, choice),
+};
+
+static const struct option_table update_table = {
+    .name = "kctl update",
+    .usage = "[OPTION]... [job] JOB... FIELD=VALUE...\n"
+             "[OPTION]... (--user NAME | --state STATE | ...) FIELD=VALUE...",
+    .summary = "Change what jobs ask for; they keep their place in the queue.",
+    OPTION_ROWS(rows),
+    .more =
+        "Fields of jobs that wait, written as for ksub:\n"
+        "  time=TIME          time limit: 90 (minutes), 2:00:00, 1-12, "
+        "unlimited;\n"
+        "                     of a job that runs, too: down by its owner, up "
+        "by operators\n"
+        "  ntasks=N           tasks; the CPUs are tasks times CPUs of each\n"
+        "  cpus-per-task=N    CPUs of each task\n"
+        "  mem=SIZE           memory: 512M, 4G\n"
+        "  mem-per-cpu=SIZE   memory for each CPU\n"
+        "  gpus=[MODEL:]N     GPUs; 0 for none\n"
+        "  partition=NAME     the set of nodes it may go to, or A,B\n"
+        "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
+        "now\n"
+        "  deadline=TIME      has ended by then, as for begin; none\n"
+        "  dependency=LIST    other jobs come first: afterok:1041; empty for "
+        "none\n"
+        "  priority=VALUE     a class, or a number; raised by operators\n"
+        "Fields of every job that has not ended:\n"
+        "  throttle=N         of an array: at most N tasks at once; 0 starts "
+        "none,\n"
+        "                     and 'none' is no limit\n"
+        "  name=TEXT          its name (JobName)\n"
+        "  comment=TEXT       a note, empty for none\n"
+        "Slurm's names of these fields are known, too: TimeLimit, NumTasks, "
+        "...\n\n"
+        "Examples:\n"
+        "  kctl update job 1042 time=2:00:00 partition=gpu\n"
+        "  kctl update 10-20 mem=8G cpus-per-task=4\n"
+        "  kctl update --name 'sweep*' --state Pending begin=16:00",
+};
+
+/* ---- The fields ---- */
+
+/* A value that is read into the update of the request. */
+struct reading {
+    const char *text;
+    struct json *update;
+    struct arena *arena;
+    struct error *err;
+};
+
+static int
+read_time(const struct reading *r)
+{
+    int64_t seconds;
+    int result = duration_parse(r->text, &seconds, r->err);
+
+    if (result == 0)
+        json_set_int(r->arena, r->update, "timeLimitSeconds", seconds);
+    return result;
+}
+
+static int
+read_count(const struct reading *r, const char *member)
+{
+    const size_t digits = strspn(r->text, "0123456789");
+
+    if (digits == 0 || digits > 7 || r->text[digits] != '\0'
+        || strtol(r->text, NULL, 10) == 0)
+        return error_set(r->err,
+                         -EINVAL,
+                         "'%s' is not a number from 1 to 1000000",
+                         r->text);
+    json_set_int(r->arena, r->update, member, strtol(r->text, NULL, 10));
+    return 0;
+}
+
+static int
+read_tasks(const struct reading *r)
+{
+    return read_count(r, "tasks");
+}
+
+static int
+read_cpus(const struct reading *r)
+{
+    return read_count(r, "cpusPerTask");
+}
+
+static int
+read_size(const struct reading *r, const char *member)
+{
+    int64_t bytes;
+    int result = memory_size_parse(r->text, &bytes, r->err);
+
+    if (result == 0)
+        json_set_int(r->arena, r->update, member, bytes);
+    return result;
+}
+
+static int
+read_memory(const struct reading *r)
+{
+    return read_size(r, "memoryBytes");
+}
+
+static int
+read_memory_per_cpu(const struct reading *r)
+{
+    return read_size(r, "memoryPerCPUBytes");
+}
+
+static int
+read_gpus(const struct reading *r)
+{
+    struct gpu_request asked = {0};
+    int result = strcmp(r->text, "0") == 0
+                     ? 0
+                     : gpu_request_parse(r->text, &asked, r->err);
+
+    if (result < 0)
+        return result;
+    json_set_int(r->arena, r->update, "gpus", asked.count);
+    json_set_string(r->arena, r->update, "gpuType", asked.model);
+    return 0;
+}
+
+static int
+read_begin(const struct reading *r)
+{
+    char text[TIME_TEXT_SIZE];
+    int64_t at_us;
+    int result =
+        begin_time_parse(r->text, clock_real_us(&clock_system), &at_us, r->err);
+
+    if (result < 0)
+        return result;
+    time_format(at_us, false, text);
+    json_set_string(r->arena, r->update, "beginTime", text);
+    return 0;
+}
+
+static int
+read_deadline(const struct reading *r)
+{
+    char text[TIME_TEXT_SIZE] = "";
+    int64_t at_us;
+    int result = 0;
+
+    if (strcmp(r->text, "none") != 0) {
+        result = begin_time_parse(r->text,
+                                  clock_real_us(&clock_system),
+                                  &at_us,
+                                  r->err);
+        if (result == 0)
+            time_format(at_us, false, text);
+    }
+    if (result == 0)
+        json_set_string(r->arena, r->update, "deadline", text);
+    return result;
+}
+
+static int
+read_text(const struct reading *r, const char *member)
+{
+    json_set_string(r->arena, r->update, member, r->text);
+    return 0;
+}
+
+static int
+read_partition(const struct reading *r)
+{
+    return read_text(r, "partition");
+}
+
+static int
+read_name(const struct reading *r)
+{
+    return read_text(r, "name");
+}
+
+static int
+read_comment(const struct reading *r)
+{
+    return read_text(r, "comment");
+}
+
+static int
+read_priority(const struct reading *r)
+{
+    return job_request_set_priority(r->update, r->text, r->arena, r->err);
+}
+
+/* Slurm's 0 is no limit; here that starts none. */
+static int
+read_throttle(const struct reading *r)
+{
+    const size_t digits = strspn(r->text, "0123456789");
+    int64_t throttle = -1;
+
+    if (strcmp(r->text, "none") != 0) {
+        if (digits == 0 || digits > 9 || r->text[digits] != '\0')
+            return error_set(r->err,
+                             -EINVAL,
+                             "'%s' is neither a number of tasks nor none",
+                             r->text);
+        throttle = strtol(r->text, NULL, 10);
+    }
+    json_set_int(r->arena, r->update, "throttle", throttle);
+    return 0;
+}
+
+static int
+read_slurms_throttle(const struct reading *r)
+{
+    struct reading same = *r;
+
+    if (strcmp(r->text, "0") == 0)
+        same.text = "none";
+    return read_throttle(&same);
+}
+
+static int
+read_dependency(const struct reading *r)
+{
+    struct json *parsed;
+    int result = job_dependency_parse(r->text, r->arena, &parsed, r->err);
+
+    return result < 0 ? result : read_text(r, "dependency");
+}
+
+static const struct update_field {
+    const char *name;
+    const char *slurms; /* or NULL */
+    int (*read)(const struct reading *reading);
+} fields[] = {
+    {"begin", "StartTime", read_begin},
+    {"comment", "Comment", read_comment},
+    {"cpus-per-task", "CPUsPerTask", read_cpus},
+    {"deadline", "Deadline", read_deadline},
+    {"dependency", "Dependency", read_dependency},
+    {"gpus", NULL, read_gpus},
+    {"mem", "MinMemoryNode", read_memory},
+    {"mem-per-cpu", "MinMemoryCPU", read_memory_per_cpu},
+    {"name", "JobName", read_name},
+    {"ntasks", "NumTasks", read_tasks},
+    {"partition", "Partition", read_partition},
+    {"priority", "Priority", read_priority},
+    {"throttle", NULL, read_throttle},
+    {"time", "TimeLimit", read_time},
+    {"ArrayTaskThrottle", "ArrayTaskThrottle", read_slurms_throttle},
+};
+
+static const struct update_field *
+find_field(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (strcmp(fields[i].name, name) == 0
+            || (fields[i].slurms != NULL
+                && strcasecmp(fields[i].slurms, name) == 0))
+            return &fields[i];
+    return NULL;
+}
+
+static int
+refuse_field(const char *name, struct error *err)
+{
+    const char *names[ARRAY_SIZE(fields)];
+    CLEANUP_STRBUF struct strbuf all = STRBUF_INIT;
+    const char *near;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        names[i] = fields[i].name;
+        strbuf_printf(&all, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    near = spelling_nearest(name, names, ARRAY_SIZE(names));
+    if (near != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is no field of a job (did you mean '%s'?)",
+                         name,
+                         near);
+    return error_set(err,
+                     -EINVAL,
+                     "'%s' is no field of a job that changes; these are: %s",
+                     name,
+                     all.text);
+}
+
+/* ---- The command ---- */
+
+static int
+read_field(const char *operand,
+           struct json *update,
+           struct arena *arena,
+           struct error *err)
+{
+    const char *equals = strchr(operand, '=');
+    const char *name =
+        arena_strndup(arena, operand, (size_t)(equals - operand));
+    const struct update_field *f = find_field(name);
+    const struct reading reading = {equals + 1, update, arena, err};
+    const uint32_t had = json_count(update);
+    int r;
+
+    if (f == NULL)
+        return refuse_field(name, err);
+    if (equals[1] == '\0' && f->read != read_comment
+        && f->read != read_dependency)
+        return error_set(err, -EINVAL, "%s: a value is missing", name);
+    r = f->read(&reading);
+    if (r < 0)
+        return error_wrap(err, r, "%s", name);
+    if (json_count(update) == had)
+        return error_set(err, -EINVAL, "%s is said twice", name);
+    return 0;
+}
+
+/* Jobs stay in their order; "JobId=7" is one, as for Slurm's scontrol. */
+static int
+read_operands(struct job_choice *choice,
+              int n_operands,
+              char **operands,
+              struct json *update,
+              struct arena *arena,
+              struct error *err)
+{
+    static const char id[] = "jobid=";
+    int r = 0;
+
+    choice->operands = arena_new_array(arena, char *, (size_t)n_operands + 1);
+    for (int i = 0; r == 0 && i < n_operands; i++)
+        if (strncasecmp(operands[i], id, strlen(id)) == 0)
+            choice->operands[choice->n_operands++] = operands[i] + strlen(id);
+        else if (strchr(operands[i], '=') != NULL)
+            r = read_field(operands[i], update, arena, err);
+        else
+            choice->operands[choice->n_operands++] = operands[i];
+    if (r == 0 && json_count(update) == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "nothing to change; say what, such as time=2:00:00 "
+                         "or partition=gpu");
+    return r;
+}
+
+static int
+run(struct kctl *kctl,
+    const void *options,
+    int n_operands,
+    char **operands,
+    struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    static const struct job_request request = {.action = "update"};
+    const struct update_options *o = options;
+    struct job_choice choice = o->choice;
+    struct json *body = json_object(arena);
+    int r = read_operands(&choice,
+                          n_operands,
+                          operands,
+                          json_make_object(arena, body, "update"),
+                          arena,
+                          err);
+
+    if (r == 0)
+        r = job_request_choose(kctl, &choice, body, arena, err);
+    if (r < 0)
+        return r;
+    return job_request_send(kctl, &request, &choice, body, arena, err);
+}
+
+const struct command update_command = {
+    .name = "update",
+    .options = &update_table,
+    .options_size = sizeof(struct update_options),
+    .run = run,
+};

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl why - says why a job or a pod does not run, or how it ended */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/history_pages.h"
+#include "cli/kctl/client/job_pods.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/resource.h"
+#include "cli/kctl/output/array_report.h"
+#include "cli/kctl/output/describe_output.h"
+#include "cli/kctl/output/history_columns.h"
+#include "cli/kctl/output/listing.h"
+#include "cli/kctl/output/object_events.h"
+#include "cli/kctl/output/why_answer.h"
+#include "cli/print/sanitize_text.h"
+#include "lib/api/job/job_state.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/value/task_list.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define EVENTS 5
+
+static const struct option_spec rows[] = {COMMON_OPTIONS};
+
+static const struct option_table table = {
+    .name = "kctl why",
+    .usage = "[OPTION]... JOB|JOB_TASK|pod/NAME|pod NAME...",
+    .summary = "Say why jobs and pods do not run yet, or how they ended.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl why 1042\n"
+            "  kctl why 1042_7",
+};
+
+/* ---- The one cause ---- */
+
+/* The object's row in the server's table: the words are those of kctl jobs and
+ * of kctl get pods, whatever they are.
+ */
+struct subject {
+    const struct target_object *target;
+    const struct json *object;
+    const char *state, *node, *cause, *code; /* "" for none */
+};
+
+static const char *
+find_cell(const struct json *answer, const char *name)
+{
+    const struct json *columns = json_get(answer, "columnDefinitions");
+    const struct json *cells =
+        json_get(json_at(json_get(answer, "rows"), 0), "cells");
+
+    for (uint32_t i = 0; i < json_count(columns); i++) {
+        const char *is = json_get_text(json_at(columns, i), "name");
+
+        if (is != NULL && strcmp(is, name) == 0
+            && json_text(json_at(cells, i)) != NULL)
+            return json_text(json_at(cells, i));
+    }
+    return "";
+}
+
+static int
+look_up(struct kctl *kctl,
+        const struct target_object *target,
+        struct arena *arena,
+        struct subject *ret_subject,
+        struct error *err)
+{
+    const struct client_request request = {
+        .verb = CLIENT_GET,
+        .kind = target->kind,
+        .namespace = target->namespace,
+        .name = target->name,
+        .accept = listing_accept(&(struct listing_style){0}),
+        .query = "includeObject=Object",
+    };
+    struct json *found = NULL;
+    int r = kctl_call(kctl, &request, arena, &found, err);
+
+    if (r < 0)
+        return r;
+    *ret_subject = (struct subject){
+        .target = target,
+        .object = json_get(json_at(json_get(found, "rows"), 0), "object"),
+        .state = find_cell(found, "State"),
+        .node = find_cell(found, "Node"),
+        .cause = find_cell(found, "Reason"),
+        .code = find_cell(found, "Code"),
+    };
+    if (ret_subject->object == NULL)
+        return error_set(err, -EPROTO, "the server's answer is no table");
+    return 0;
+}
+
+static enum job_state_class
+class_of(const struct subject *s)
+{
+    return job_state_words(job_state_of_name(s->state))->class;
+}
+
+static bool
+is_of_pods_alone(const struct subject *s)
+{
+    return s->target->kind == &pod_kind;
+}
+
+/* "Job 25 (wait1): Pending, waits for 2 CPUs on real, from about 22:06
+ * (Resources)". A job that waits may have had a node before.
+ */
+static void
+add_cause(const struct subject *s, struct strbuf *out)
+{
+    CLEANUP_STRBUF struct strbuf line = STRBUF_INIT;
+    CLEANUP_FREE char *clean = NULL;
+    const bool is_pod = is_of_pods_alone(s);
+    const char *name =
+        json_get_text(json_get_path(s->object, "metadata.annotations"),
+                      ANNOTATION_JOB_NAME);
+    const int64_t id = json_get_int(json_get(s->object, "status"), "id", 0);
+
+    if (s->target->task != NULL)
+        strbuf_printf(&line,
+                      "Task %s (%s)",
+                      s->target->task,
+                      name != NULL ? name : s->target->name);
+    else if (is_pod)
+        strbuf_printf(&line, "Pod %s", s->target->name);
+    else
+        strbuf_printf(&line,
+                      "Job %lld (%s)",
+                      (long long)id,
+                      name != NULL ? name : s->target->name);
+    strbuf_printf(&line, ": %s", s->state);
+    if (s->node[0] != '\0' && (is_pod || class_of(s) != JOB_STATE_WAITS))
+        strbuf_printf(&line, " on %s", s->node);
+    if (s->cause[0] != '\0')
+        strbuf_printf(&line, ", %s", s->cause);
+    if (s->code[0] != '\0')
+        strbuf_printf(&line, " (%s)", s->code);
+    clean = sanitize_text_dup(line.text);
+    strbuf_add_text(out, clean);
+    strbuf_add_char(out, '\n');
+}
+
+/* All of what the cause is the beginning of: the remedy is behind it. */
+static void
+add_detail(const struct subject *s, const char *message, struct strbuf *out)
+{
+    const size_t length = strlen(s->cause);
+
+    if (message != NULL && length > 0 && strncmp(message, s->cause, length) == 0
+        && message[length] != '\0')
+        describe_output_add(out,
+                            2,
+                            "Detail",
+                            "%s",
+                            message + length + strspn(message + length, "; "));
+}
+
+static const char *
+waiting_message(const struct json *pod)
+{
+    const struct json *container =
+        json_at(json_get_path(pod, "status.containerStatuses"), 0);
+
+    return json_path_text(container, "state.waiting.message");
+}
+
+/* ---- Jobs and pods ---- */
+
+/* Of a job of several pods. */
+static void
+add_counts(const struct subject *s,
+           const struct why_answer *a,
+           struct strbuf *out)
+{
+    static const struct {
+        const char *name;
+        const char *words;
+        bool is_of_job;
+    } counts[] = {
+        {"waiting", "waiting", false},
+        {"placed", "on a node", false},
+        {"succeeded", "succeeded", true},
+        {"failed", "failed", true},
+    };
+    const struct json *status = json_get(s->object, "status");
+    const struct json *pods = json_get(a->why, "pods");
+    const int64_t completions =
+        json_get_int(json_get(s->object, "spec"), "completions", 1);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (completions < 2
+        && json_get_int(json_get(s->object, "spec"), "parallelism", 1) < 2)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        const int64_t n = json_get_int(counts[i].is_of_job ? status : pods,
+                                       counts[i].name,
+                                       0);
+
+        if (n > 0)
+            strbuf_printf(&text,
+                          "%s%lld %s",
+                          text.length > 0 ? ", " : "",
+                          (long long)n,
+                          counts[i].words);
+    }
+    if (text.length > 0)
+        describe_output_add(out, 2, "Pods", "%s", text.text);
+}
+
+/* Of a job that runs, too: why the others do not. */
+static void
+add_first_waiting(const struct subject *s,
+                  const struct json *pod,
+                  const struct why_answer *a,
+                  struct strbuf *out)
+{
+    const struct json *cause = json_get_path(pod, "status.cause");
+    const char *message = json_get_text(cause, "message");
+
+    if (class_of(s) == JOB_STATE_WAITS || a->pod == NULL || message == NULL)
+        return;
+    describe_output_add(
+        out,
+        2,
+        "Waiting",
+        "%s, the first of %lld: %s (%s)",
+        a->pod,
+        (long long)json_get_int(json_get(a->why, "pods"), "waiting", 1),
+        message,
+        json_get_text(cause, "code"));
+}
+
+/* The pod that the rest is about: the first that waits, or the newest, which
+ * matters only of a job that does not run as it should.
+ */
+static int
+find_pod(struct kctl *kctl,
+         const struct subject *s,
+         const struct why_answer *a,
+         struct arena *arena,
+         struct json **ret_pod,
+         struct error *err)
+{
+    const struct target_object *job = s->target;
+    const struct target_object one = {.kind = &pod_kind,
+                                      .namespace = job->namespace,
+                                      .name = a->pod};
+    struct json *pods = NULL;
+    int r;
+
+    *ret_pod = NULL;
+    if (a->pod != NULL)
+        return kctl_find(kctl, &one, arena, ret_pod, err);
+    if (class_of(s) == JOB_STATE_RUNS ? s->cause[0] == '\0' : a->why != NULL)
+        return 0;
+    r = job_pods(kctl, job, arena, &pods, err);
+    if (r == 0 && json_count(pods) > 0)
+        *ret_pod = json_at(pods, json_count(pods) - 1);
+    return r;
+}
+
+/* The event is one of every job, or tells what stands above it. */
+static bool
+is_told(const struct subject *s, const struct json *event)
+{
+    static const char *const usual[] = {
+        "BackoffLimitExceeded",
+        "Completed",
+        "FailedCreate",
+        "FailedScheduling",
+        "Held",
+        "Scheduled",
+        "SuccessfulCreate",
+        "SuccessfulDelete",
+    };
+    const char *reason = json_get_text(event, "reason");
+    const char *message = json_get_text(event, "message");
+
+    for (size_t i = 0; reason != NULL && i < ARRAY_SIZE(usual); i++)
+        if (strcmp(reason, usual[i]) == 0)
+            return true;
+    if (reason != NULL
+        && (strcmp(reason, s->state) == 0 || strcmp(reason, s->code) == 0
+            || strcasestr(s->cause, reason) != NULL))
+        return true;
+    return message != NULL && s->cause[0] != '\0'
+           && strcasestr(message, s->cause) != NULL;
+}
+
+static int
+add_events(struct kctl *kctl,
+           const struct subject *s,
+           struct arena *arena,
+           struct strbuf *out,
+           struct error *err)
+{
+    struct json *events = NULL;
+    int r = object_events_collect(kctl,
+                                  s->target,
+                                  s->target->namespace,
+                                  arena,
+                                  &events,
+                                  err);
+
+    if (r < 0)
+        return r;
+    for (uint32_t i = json_count(events); i-- > 0;)
+        if (is_told(s, json_at(events, i)))
+            json_remove_at(events, i);
+    object_events_add_brief(events, s->target->name, EVENTS, out);
+    return 0;
+}
+
+static int
+explain(struct kctl *kctl,
+        const struct target_object *target,
+        struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const bool is_pod = target->kind == &pod_kind;
+    struct why_answer answer = {0};
+    struct subject s;
+    struct json *pod = NULL;
+    int r = look_up(kctl, target, arena, &s, err);
+
+    if (r < 0)
+        return r;
+    add_cause(&s, &out);
+    if (!is_pod || why_answer_is_waiting(s.object))
+        why_answer_get(kctl, target, arena, &answer);
+    if (!is_pod) {
+        if (json_get_path(s.object, "spec.array") != NULL)
+            array_report_add(kctl, s.object, &out);
+        else
+            add_counts(&s, &answer, &out);
+        r = find_pod(kctl, &s, &answer, arena, &pod, err);
+        if (r < 0)
+            return r;
+        add_first_waiting(&s, pod, &answer, &out);
+    }
+    add_detail(&s, waiting_message(is_pod ? s.object : pod), &out);
+    add_detail(&s,
+               json_path_text(is_pod ? s.object : pod, "status.message"),
+               &out);
+    if (pod == NULL)
+        add_detail(&s,
+                   json_path_text(s.object, "status.lastRun.message"),
+                   &out);
+    if (is_pod || pod != NULL)
+        why_answer_add_wait(&answer, is_pod ? s.object : pod, &out);
+    why_answer_add_dependencies(&answer, &out);
+    why_answer_add_outlook(&answer, &out);
+    r = add_events(kctl, &s, arena, &out, err);
+    if (r == 0)
+        fwrite(out.text, 1, out.length, stdout);
+    return r;
+}
+
+/* ---- Jobs that are gone ---- */
+
+struct gone {
+    const char *id;
+    bool is_task; /* whose job is there */
+    struct arena *arena;
+    size_t count;
+};
+
+static const char *
+gone_text(const struct json *row, const char *column, struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    history_columns_text(column, row, &text);
+    return arena_strdup(arena, text.length > 0 ? text.text : "");
+}
+
+static bool
+explain_row(const struct json *row, void *context)
+{
+    struct gone *g = context;
+    const char *message = json_get_text(row, "message");
+    const char *reason = json_get_text(row, "reason");
+    const char *by = json_get_text(row, "endedBy");
+    CLEANUP_FREE char *words =
+        sanitize_text_dup(message != NULL ? message : "");
+    CLEANUP_FREE char *name =
+        sanitize_text_dup(gone_text(row, "name", g->arena));
+
+    if (g->count++ == 0 && g->is_task)
+        printf("Task %s (%s) has ended:\n", g->id, name);
+    else if (g->count == 1)
+        printf("Job %s (%s) is gone; history has how it ended.\n", g->id, name);
+    printf("%s  attempt %s  %s%s%s%s%s%s%s\n",
+           gone_text(row, "ended", g->arena),
+           gone_text(row, "attempt", g->arena),
+           gone_text(row, "state", g->arena),
+           by != NULL ? " by " : "",
+           by != NULL ? by : "",
+           reason != NULL ? ": " : "",
+           reason != NULL ? reason : "",
+           words[0] != '\0' ? ", " : "",
+           words);
+    return true;
+}
+
+/* -ENOENT: history does not know it, either; the words stay. */
+static int
+explain_gone(struct kctl *kctl,
+             const char *id,
+             bool is_task,
+             struct arena *arena)
+{
+    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
+    struct gone g = {.id = id, .is_task = is_task, .arena = arena};
+
+    if (history_query_add_job(&query, id, NULL) < 0
+        || history_pages_visit(kctl, query.text, explain_row, &g, NULL) < 0)
+        return -ENOENT;
+    return g.count > 0 ? 0 : -ENOENT;
+}
+
+/* ---- Tasks without a pod ---- */
+
+static bool
+has_task(struct arena *arena, const char *list, int64_t task)
+{
+    struct task_list tasks;
+
+    return list != NULL && task_list_parse(arena, list, &tasks, NULL) == 0
+           && task_list_index(&tasks, task) >= 0;
+}
+
+/* It waits with its array. */
+static int
+explain_waiting_task(struct kctl *kctl,
+                     const struct target_object *target,
+                     struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const int64_t task = strtoll(strchr(target->task, '_') + 1, NULL, 10);
+    struct target_object whole = *target;
+    struct json *job = NULL;
+    int r = kctl_get(kctl, target, arena, &job, err);
+
+    if (r < 0)
+        return r;
+    if (has_task(arena, json_path_text(job, "spec.array.cancelled"), task)) {
+        printf("Task %s: Cancelled before it began\n", target->task);
+        return 0;
+    }
+    if (has_task(arena, json_path_text(job, "spec.array.held"), task)) {
+        printf("Task %s: Held; 'kctl release %s' lets it start\n",
+               target->task,
+               target->task);
+        return 0;
+    }
+    printf("Task %s waits with the rest of its array:\n", target->task);
+    whole.task = NULL;
+    return explain(kctl, &whole, err);
+}
+
+/* One that has ended is in history; a pod that is there may be of the run after.
+ */
+static int
+explain_task(struct kctl *kctl,
+             const struct target_object *target,
+             struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *pod = NULL;
+    const char *phase = NULL;
+    int r = 0;
+
+    if (target->kind == &pod_kind) {
+        r = kctl_get(kctl, target, arena, &pod, err);
+        phase = json_path_text(pod, "status.phase");
+    }
+    if (r < 0)
+        return r;
+    if (pod != NULL
+        && (phase == NULL
+            || (strcmp(phase, "Succeeded") != 0
+                && strcmp(phase, "Failed") != 0)))
+        return explain(kctl, target, err);
+    if (explain_gone(kctl, target->task, true, arena) == 0)
+        return 0;
+    return pod != NULL ? explain(kctl, target, err)
+                       : explain_waiting_task(kctl, target, err);
+}
+
+static const char *
+job_of(const struct json *pod)
+{
+    const struct json *owner =
+        json_at(json_get_path(pod, "metadata.ownerReferences"), 0);
+    const char *kind = json_get_text(owner, "kind");
+
+    return kind != NULL && strcmp(kind, job_kind.name) == 0
+               ? json_get_text(owner, "name")
+               : NULL;
+}
+
+/* A pod stands for its job. */
+static int
+explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *pod = NULL;
+    int r;
+
+    if (target->task != NULL)
+        return explain_task(kctl, target, err);
+    if (target->kind == &job_kind)
+        return explain(kctl, target, err);
+    if (target->kind != &pod_kind)
+        return error_set(err,
+                         -EINVAL,
+                         "%s is neither a job nor a pod",
+                         kctl_label(target, arena));
+    r = kctl_get(kctl, target, arena, &pod, err);
+    if (r < 0)
+        return r;
+    if (job_of(pod) == NULL)
+        return explain(kctl, target, err);
+    target->kind = &job_kind;
+    target->name = job_of(pod);
+    return explain(kctl, target, err);
+}
+
+/* "why pod NAME", as other verbs have it. */
+static bool
+is_kind_word(const char *word)
+{
+    static const char *const words[] = {"po", "pod", "pods", "job", "jobs"};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static int
+why_run(struct kctl *kctl,
+        const void *options,
+        int n_operands,
+        char **operands,
+        struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct resources jobs;
+    bool has_kind = n_operands > 1 && is_kind_word(operands[0]);
+    int r;
+
+    (void)options;
+    kctl->takes_tasks = true;
+    r = resource_parse(kctl,
+                       has_kind ? NULL : &job_kind,
+                       n_operands,
+                       operands,
+                       arena,
+                       &jobs,
+                       err);
+    for (size_t i = 0; r == 0 && i < jobs.count; i++) {
+        if (i > 0)
+            putchar('\n');
+        r = explain_any(kctl, &jobs.items[i], err);
+    }
+    if (r == -ENOENT && n_operands == 1
+        && explain_gone(kctl, operands[0], false, arena) == 0)
+        return 0;
+    return r;
+}
+
+const struct command why_command = {
+    .name = "why",
+    .options = &table,
+    .options_size = sizeof(struct common_options),
+    .run = why_run,
+};

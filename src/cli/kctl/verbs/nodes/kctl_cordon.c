@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl cordon, kctl uncordon - keep new jobs off nodes, or admit them again */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/resource.h"
+#include "cli/kctl/verbs/nodes/cordon.h"
+#include "lib/api/object/kind.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+
+struct cordon_options {
+    struct common_options common;
+    const char *label_selector;
+    const char *reason;
+};
+
+#define PLACE(member) .offset = offsetof(struct cordon_options, member)
+#define SELECTOR                                                    \
+    {                                                               \
+        .name = "selector", .letter = 'l', .argument = "LIST",      \
+        .help = "the nodes with these labels", .type = OPTION_TEXT, \
+        PLACE(label_selector),                                      \
+    }
+
+static const struct option_spec cordon_rows[] = {
+    COMMON_OPTIONS,
+    {.name = "reason",
+     .argument = "TEXT",
+     .help = "why, for the next who looks",
+     .type = OPTION_TEXT,
+     PLACE(reason)},
+    SELECTOR,
+};
+static const struct option_spec uncordon_rows[] = {COMMON_OPTIONS, SELECTOR};
+
+static const struct option_table cordon_table = {
+    .name = "kctl cordon",
+    .usage = "[OPTION]... NODE...",
+    .summary = "Keep new jobs off nodes; those that run go on.",
+    OPTION_ROWS(cordon_rows),
+    .more = "Example: kctl cordon --reason 'bad fan' n7",
+};
+static const struct option_table uncordon_table = {
+    .name = "kctl uncordon",
+    .usage = "[OPTION]... NODE...",
+    .summary = "Let jobs start on nodes again.",
+    OPTION_ROWS(uncordon_rows),
+    .more = "Example: kctl uncordon n7",
+};
+
+int
+cordon_set(struct kctl *kctl,
+           const struct target_object *node,
+           bool cordoned,
+           const char *reason,
+           struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *current = NULL;
+    struct json *patch = json_object(arena);
+    struct json *annotations;
+    const char *maintenance;
+    bool was_cordoned;
+    int r = kctl_get(kctl, node, arena, &current, err);
+
+    if (r < 0)
+        return r;
+    maintenance = json_get_text(json_get_path(current, "metadata.annotations"),
+                                CORDON_MAINTENANCE);
+    if (!cordoned && maintenance != NULL)
+        return error_set(err,
+                         -EPERM,
+                         "%s is under maintenance until reservation %s ends; "
+                         "'kctl delete reservation %s' ends it now",
+                         kctl_label(node, arena),
+                         maintenance,
+                         maintenance);
+    was_cordoned = json_is_true(json_get_path(current, "spec.unschedulable"));
+    json_set(arena,
+             json_make_object(arena, patch, "spec"),
+             "unschedulable",
+             cordoned ? json_bool(arena, true) : json_null(arena));
+    if (reason != NULL || !cordoned) {
+        annotations =
+            json_make_object(arena,
+                             json_make_object(arena, patch, "metadata"),
+                             "annotations");
+        json_set(arena,
+                 annotations,
+                 CORDON_REASON,
+                 reason != NULL ? json_string(arena, reason)
+                                : json_null(arena));
+    }
+    r = kctl_patch(kctl, node, patch, arena, NULL, err);
+    if (r == 0)
+        printf("%s %s%s\n",
+               kctl_label(node, arena),
+               was_cordoned == cordoned ? "already " : "",
+               cordoned ? "cordoned" : "uncordoned");
+    return r;
+}
+
+static int
+set_all(struct kctl *kctl,
+        const struct cordon_options *o,
+        int n_operands,
+        char **operands,
+        bool cordoned,
+        struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct resources nodes;
+    int r = resource_select(kctl,
+                            &node_kind,
+                            n_operands,
+                            operands,
+                            o->label_selector,
+                            false,
+                            arena,
+                            &nodes,
+                            err);
+
+    for (size_t i = 0; r == 0 && i < nodes.count; i++)
+        r = cordon_set(kctl, &nodes.items[i], cordoned, o->reason, err);
+    return r;
+}
+
+static int
+cordon_run(struct kctl *kctl,
+           const void *options,
+           int n_operands,
+           char **operands,
+           struct error *err)
+{
+    return set_all(kctl, options, n_operands, operands, true, err);
+}
+
+static int
+uncordon_run(struct kctl *kctl,
+             const void *options,
+             int n_operands,
+             char **operands,
+             struct error *err)
+{
+    return set_all(kctl, options, n_operands, operands, false, err);
+}
+
+const struct command cordon_command = {
+    .name = "cordon",
+    .options = &cordon_table,
+    .options_size = sizeof(struct cordon_options),
+    .run = cordon_run,
+};
+
+const struct command uncordon_command = {
+    .name = "uncordon",
+    .options = &uncordon_table,
+    .options_size = sizeof(struct cordon_options),
+    .run = uncordon_run,
+};

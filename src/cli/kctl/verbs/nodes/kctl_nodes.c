@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kctl nodes - which nodes are there, what is free on them, and what keeps jobs
+ * off some
+ *
+ * The server tells each node in some numbers; nodes that are alike (partition,
+ * state, reason) are one line where there are many.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/connect/inquiry.h"
+#include "cli/kctl/client/command.h"
+#include "cli/kctl/client/kctl.h"
+#include "cli/kctl/output/node_rows.h"
+#include "cli/print/grid.h"
+#include "cli/print/human.h"
+#include "cli/print/terminal.h"
+#include "cli/print/terminal_colour.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/spelling.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+
+#define FEW 24 /* nodes: each has a line of its own */
+
+struct nodes_options {
+    struct common_options common;
+    const char *form;
+    const char *partition;
+    const char *state;
+    bool groups;
+    bool no_headings;
+};
+
+#define PLACE(member) .offset = offsetof(struct nodes_options, member)
+
+static const struct option_spec rows[] = {
+    COMMON_OPTIONS,
+    {.name = "group",
+     .letter = 'g',
+     .help = "nodes that are alike in one line (when there are more than 24)",
+     .type = OPTION_FLAG,
+     PLACE(groups)},
+    {.name = "no-headers",
+     .help = "leave the headings out",
+     .type = OPTION_FLAG,
+     PLACE(no_headings)},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FORM",
+     .help = "wide (one line a node), json or name",
+     .type = OPTION_TEXT,
+     PLACE(form)},
+    {.name = "partition",
+     .letter = 'p',
+     .argument = "NAME",
+     .help = "of this partition",
+     .type = OPTION_TEXT,
+     PLACE(partition)},
+    {.name = "state",
+     .letter = 't',
+     .argument = "STATE",
+     .help = "in this state, or in one of A,B: Idle, Mixed, Full, Draining, "
+             "Drained, Down, Silent, Faulty, Fenced, New",
+     .type = OPTION_TEXT,
+     PLACE(state)},
+};
+
+static const struct option_table table = {
+    .name = "kctl nodes",
+    .usage = "[OPTION]... [NODE]...",
+    .summary = "Show nodes by partition and state: what is free on them, and "
+               "why some take no jobs. Free are CPUs, memory and GPUs of nodes "
+               "that take jobs.",
+    OPTION_ROWS(rows),
+    .more = "Examples:\n"
+            "  kctl nodes\n"
+            "  kctl nodes -o wide -p gpu\n"
+            "  kctl nodes --state Down,Silent",
+};
+
+/* ---- What is chosen ---- */
+
+static int
+check_states(const char *text, struct error *err)
+{
+    for (const char *at = text;;) {
+        const size_t length = strcspn(at, ",");
+        char word[64];
+        bool is_known = false;
+        const char *near;
+
+        memcpy(word, at, length < 63 ? length : 63);
+        word[length < 63 ? length : 63] = '\0';
+        for (size_t i = 0; i < node_rows_n_states; i++)
+            is_known |= strcasecmp(node_rows_states[i], word) == 0;
+        near = spelling_nearest(word, node_rows_states, node_rows_n_states);
+        if (!is_known && near != NULL)
+            return error_set(err,
+                             -EINVAL,
+                             "--state: '%s' is no state of a node (did you "
+                             "mean '%s'?)",
+                             word,
+                             near);
+        if (!is_known)
+            return error_set(err,
+                             -EINVAL,
+                             "--state: '%s' is no state of a node (such as "
+                             "Idle, Mixed, Drained or Down)",
+                             word);
+        if (at[length] == '\0')
+            return 0;
+        at += length + 1;
+    }
+}
+
+static bool
+is_among(const char *list, const char *word)
+{
+    for (const char *at = list;;) {
+        const size_t length = strcspn(at, ",");
+
+        if (strlen(word) == length && strncasecmp(at, word, length) == 0)
+            return true;
+        if (at[length] == '\0')
+            return false;
+        at += length + 1;
+    }
+}
+
+/* One of "all,gpu" is among those. */
+static bool
+has_partition(const char *wanted, const char *has)
+{
+    CLEANUP_FREE char *copy = xstrdup(has != NULL ? has : "");
+    char *rest = copy;
+    char *name;
+
+    while ((name = strsep(&rest, ",")) != NULL)
+        if (name[0] != '\0' && is_among(wanted, name))
+            return true;
+    return false;
+}
+
+/* Marks the operands that name the node. */
+static bool
+is_named(const char *name, int n_names, char **names, bool *found)
+{
+    bool is_named = n_names == 0;
+
+    for (int i = 0; i < n_names; i++) {
+        const char *wanted = names[i];
+
+        if (strncmp(wanted, "node/", 5) == 0)
+            wanted += 5;
+        if (strcmp(wanted, name) == 0)
+            is_named = found[i] = true;
+    }
+    return is_named;
+}
+
+static int
+choose(const struct nodes_options *o,
+       const struct json *all,
+       int n_names,
+       char **names,
+       struct arena *arena,
+       struct json *chosen,
+       struct error *err)
+{
+    CLEANUP_FREE bool *found = xcalloc((size_t)n_names + 1, sizeof(*found));
+
+    for (uint32_t i = 0; i < json_count(all); i++) {
+        struct json *node = json_at(all, i);
+        const char *partition = json_get_text(node, "partition");
+
+        if (!is_named(json_get_text(node, "name"), n_names, names, found)
+            || (o->state != NULL
+                && !is_among(o->state, json_get_text(node, "state")))
+            || (o->partition != NULL
+                && !has_partition(o->partition, partition)))
+            continue;
+        json_append(arena, chosen, node);
+    }
+    for (int i = 0; i < n_names; i++)
+        if (!found[i])
+            return error_set(err, -ENOENT, "node \"%s\" not found", names[i]);
+    return 0;
+}
+
+/* ---- Text ---- */
+
+static void
+print_tree(const struct json *nodes)
+{
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    json_print_indented(nodes, &out);
+    puts(out.text);
+}
+
+static void
+print_names(const struct json *nodes)
+{
+    for (uint32_t i = 0; i < json_count(nodes); i++)
+        printf("node/%s\n", json_get_text(json_at(nodes, i), "name"));
+}
+
+static int
+nodes_run(struct kctl *kctl,
+          const void *options,
+          int n_operands,
+          char **operands,
+          struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const struct nodes_options *o = options;
+    const bool is_wide = o->form != NULL && strcmp(o->form, "wide") == 0;
+    struct json *answer, *chosen = json_array(arena);
+    struct node_rows_style style = {
+        .no_headings = o->no_headings,
+        .has_colours = terminal_colour_is_wanted(),
+        .is_wide = is_wide,
+        .width = is_wide ? 0 : terminal_width(),
+    };
+    int r = 0;
+
+    if (o->form != NULL && !is_wide && strcmp(o->form, "json") != 0
+        && strcmp(o->form, "name") != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "-o: '%s' is not wide, json or name ('kctl get "
+                         "nodes' has more forms)",
+                         o->form);
+    if (o->state != NULL)
+        r = check_states(o->state, err);
+    if (r == 0)
+        r = kctl_open(kctl, err);
+    if (r == 0)
+        r = inquiry_run(kctl->connection,
+                        HTTP_GET,
+                        "/kiln/v1/nodes",
+                        NULL,
+                        arena,
+                        &answer,
+                        err);
+    if (r == 0)
+        r = choose(o,
+                   json_get(answer, "nodes"),
+                   n_operands,
+                   operands,
+                   arena,
+                   chosen,
+                   err);
+    if (r < 0)
+        return r;
+    if (o->form != NULL && strcmp(o->form, "json") == 0) {
+        print_tree(chosen);
+        return 0;
+    }
+    if (json_count(chosen) == 0) {
+        fprintf(stderr, "No nodes found\n");
+        return 0;
+    }
+    if (o->form != NULL && strcmp(o->form, "name") == 0) {
+        print_names(chosen);
+        return 0;
+    }
+    style.groups =
+        o->groups || (!is_wide && n_operands == 0 && json_count(chosen) > FEW);
+    node_rows_print(chosen, &style, &out);
+    fwrite(out.text, 1, out.length, stdout);
+    return 0;
+}
+
+const struct command nodes_command = {
+    .name = "nodes",
+    .options = &table,
+    .options_size = sizeof(struct nodes_options),
+    .run = nodes_run,
+};
