@@ -50,21 +50,6 @@ begin(struct arena *arena, const struct object *pod, struct json **ret_status)
 
 /* ---- Conditions ---- */
 
-static bool
-is_ours(const char *type)
-{
-    static const char *const ours[] = {"Initialized",
-                                       "ContainersReady",
-                                       "Ready",
-                                       CONDITION_BROKEN,
-                                       CONDITION_FROZEN};
-
-    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-        if (strcmp(type, ours[i]) == 0)
-            return true;
-    return false;
-}
-
 static void
 add_condition(struct arena *arena,
               struct json *list,
@@ -150,30 +135,9 @@ add_frozen(struct arena *arena,
                       now_us);
 }
 
-/* Others' conditions (PodScheduled, ...) as they stand. */
-static struct json *
-copy_foreign_conditions(struct arena *arena, const struct pod *pod)
-{
-    struct json *list = json_array(arena);
-
-    for (unsigned i = 0; i < pod->status.conditions.count; i++) {
-        const struct pod_condition *old = &pod->status.conditions.items[i];
-        struct json *c;
-
-        if (is_ours(old->type))
-            continue;
-        c = json_object(arena);
-        json_set_string(arena, c, "type", old->type);
-        json_set_string(arena, c, "status", old->status);
-        set_time(arena, c, "lastProbeTime", old->last_probe_at_us);
-        set_time(arena, c, "lastTransitionTime", old->last_transition_at_us);
-        set_text(arena, c, "reason", old->reason);
-        set_text(arena, c, "message", old->message);
-        json_append(arena, list, c);
-    }
-    return list;
-}
-
+/* Our own alone: the patch is a strategic one, which leaves those of others as
+ * they are by then, also one that they wrote after we last saw the pod.
+ */
 static struct json *
 make_conditions(struct arena *arena,
                 const struct pod *pod,
@@ -181,7 +145,7 @@ make_conditions(struct arena *arena,
                 const char *reason,
                 int64_t now_us)
 {
-    struct json *list = copy_foreign_conditions(arena, pod);
+    struct json *list = json_array(arena);
 
     add_condition(arena, list, pod, "Initialized", true, NULL, "", now_us);
     add_condition(arena,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_patch.h - what the API is told of a pod: its status, as merge patches
+/* status_patch.h - what the API is told of a pod: its status, as strategic
+ * merge patches: what others wrote into it meanwhile stays
  *
  * Pure. Each answers the body of a patch of pods/NAME/status, with the uid of
  * the pod so that a later pod of the same name is never meant.

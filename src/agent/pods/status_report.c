@@ -192,7 +192,7 @@ status_report_send(struct pod_run *s)
 {
     struct arena *arena;
     struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
+        .verb = CLIENT_STRATEGIC_PATCH,
         .kind = &pod_kind,
         .namespace = s->pod->meta->namespace,
         .name = s->pod->meta->name,

@@ -76,7 +76,7 @@ copy_to_patch(struct request *q, const struct json *old_tree)
     struct json *tree;
 
     if (q->route.subresource != SUBRESOURCE_STATUS
-        || q->format != BODY_MERGE_PATCH)
+        || (q->format != BODY_MERGE_PATCH && q->format != BODY_STRATEGIC_PATCH))
         return json_dup(q->arena, old_tree);
     tree = json_copy(q->arena, old_tree);
     for (uint32_t i = 0; i < tree->count; i++) {

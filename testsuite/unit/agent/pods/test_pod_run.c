@@ -183,7 +183,11 @@ START_TEST(an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone)
 {
     begin(POD(""));
     world.agent.ask_if_forgotten = ignore_question;
-    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 404, "NotFound");
+    fake_client_fail(world.api,
+                     CLIENT_STRATEGIC_PATCH,
+                     "status",
+                     404,
+                     "NotFound");
     pod_run_refuse(world.run, "Refused", "the node is full");
     fake_client_run(world.api);
     ck_assert_uint_eq(world.over, 0);
@@ -200,7 +204,11 @@ START_TEST(the_end_of_a_pod_that_is_gone_is_told_to_nobody)
 {
     begin(POD(""));
     world.agent.ask_if_forgotten = ignore_question;
-    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 404, "NotFound");
+    fake_client_fail(world.api,
+                     CLIENT_STRATEGIC_PATCH,
+                     "status",
+                     404,
+                     "NotFound");
     pod_run_refuse(world.run, "Refused", "the node is full");
     fake_client_run(world.api);
     ck_assert_uint_eq(world.over, 0);
@@ -217,7 +225,11 @@ START_TEST(the_end_of_an_orphan_is_its_last_word)
 {
     begin(POD(""));
     world.agent.ask_if_forgotten = ignore_question;
-    fake_client_fail(world.api, CLIENT_MERGE_PATCH, "status", 404, "NotFound");
+    fake_client_fail(world.api,
+                     CLIENT_STRATEGIC_PATCH,
+                     "status",
+                     404,
+                     "NotFound");
     pod_run_set_orphan(world.run, true);
     pod_run_refuse(world.run, "Refused", "the node is full");
     fake_client_run(world.api);

@@ -324,7 +324,7 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
         ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"),
                           3);
         ck_assert_uint_eq(
-            fake_client_calls(world.api, CLIENT_MERGE_PATCH, "status"),
+            fake_client_calls(world.api, CLIENT_STRATEGIC_PATCH, "status"),
             2);
         ck_assert(!is_refused_for_overlap("next"));
         end();

@@ -12,8 +12,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
-#include "lib/json/merge.h"
 #include "lib/json/record.h"
+#include "lib/json/strategic.h"
 #include "testsuite/lib/suite.h"
 
 #define POD                                                                 \
@@ -40,14 +40,20 @@ finish(void)
     arena_free(arena);
 }
 
-/* The pod as the API would have it after the patch, checked by its table. */
+/* The pod, as it is by then, as the API would have it after the patch, checked
+ * by its table.
+ */
 static const struct object *
-applied(const struct json *patch)
+applied_to(const struct object *there, const struct json *patch)
 {
-    struct json *tree = json_merge(arena, object_tree(pod, arena), patch);
+    struct json *tree = object_tree(there, arena);
     struct record_notes notes;
     struct error err = {0};
 
+    ck_assert_msg(strategic_merge(arena, pod_kind.record, tree, patch, &err)
+                      == 0,
+                  "%s",
+                  err.text);
     ck_assert_msg(record_normalize(pod_kind.record, arena, tree, &notes, &err)
                       == 0,
                   "%s",
@@ -55,6 +61,37 @@ applied(const struct json *patch)
     ck_assert_msg(notes.n_unknown == 0, "unknown: %s", notes.unknown[0]);
     return object_new(&pod_kind, tree);
 }
+
+static const struct object *
+applied(const struct json *patch)
+{
+    return applied_to(pod, patch);
+}
+
+/* The scheduler wrote it while the report was on its way. */
+START_TEST(a_condition_that_came_meanwhile_stays)
+{
+    static const char target[] =
+        "{\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\","
+        "\"status\":\"True\",\"reason\":\"PreemptionByScheduler\"}]}}";
+    const struct object *preempted, *now;
+
+    begin();
+    preempted = applied(json_parse(arena, target, strlen(target), NULL, NULL));
+    now = applied_to(preempted,
+                     status_patch_make_running(
+                         arena,
+                         pod,
+                         &(struct status_patch_running){.started_at_us = 1}));
+
+    ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "DisruptionTarget"));
+    ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "PodScheduled"));
+    ck_assert_ptr_nonnull(pod_find_condition(pod_of(now), "Ready"));
+    object_unref(now);
+    object_unref(preempted);
+    finish();
+}
+END_TEST
 
 START_TEST(a_running_pod_is_ready_and_keeps_the_conditions_of_others)
 {
@@ -205,7 +242,9 @@ START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
 
         json_set_string(arena, status, "reason", "NodeLost");
         json_set_string(arena, status, "message", "not heard of");
-        tree = json_merge(arena, tree, patches[i]);
+        ck_assert_int_eq(
+            strategic_merge(arena, pod_kind.record, tree, patches[i], NULL),
+            0);
         ck_assert_ptr_null(json_get_path(tree, "status.reason"));
         ck_assert_ptr_null(json_get_path(tree, "status.message"));
     }
@@ -312,6 +351,7 @@ START_TEST(what_was_seen_and_what_is_wrong_is_told)
 END_TEST
 
 SUITE("status_patch",
+      a_condition_that_came_meanwhile_stays,
       a_running_pod_is_ready_and_keeps_the_conditions_of_others,
       what_was_seen_and_what_is_wrong_is_told,
       an_end_is_told_with_its_phase_reason_and_exit_code,
