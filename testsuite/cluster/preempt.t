@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What becomes of jobs whose room a more important one needs, by their
 # partition: they start anew with the number that they have, they end, or they
-# stay; how long they have to end, and the signal that they asked for.
+# stay; how long they have to end, and the signal that they asked for. Partitions
+# of a higher tier go first.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -44,7 +45,7 @@ state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 submit() { as kilntest1 ksub --parsable -o /dev/null -c 4 "$@"; }
 urgent() {
     high=$(as kilntest2 ksub --parsable -o /dev/null -c 4 \
-        --priority urgent --wrap 'exec sleep 1000')
+        --priority urgent "$@" --wrap 'exec sleep 1000')
 }
 waits_for() { [ "$(root get pod "job-$1-0" -o json | jq -r .status.cause.code)" = "$2" ]; }
 over() { as kilntest2 kctl cancel "$high" >/dev/null; }
@@ -93,6 +94,26 @@ like "in its history, too" "$(as kilntest1 kctl history --job "$id" 2>&1)" \
 over
 is "it does not come back" "$(job "$id" .status.attempts)" 1
 
+# --- tiers -------------------------------------------------------------------------
+like "a tier beyond Slurm's is refused" \
+    "$(partition first '{priorityTier: 70000}')" 'priorityTier: .*65533'
+partition first '{priorityTier: 2}' >/dev/null
+id=$(submit -p again --requeue --wrap 'exec sleep 1000')
+ok "a job runs in a partition of the usual tier" \
+    wait_for 20 state_is "$id" Running
+urgent --requeue
+ok "a more important one takes its place" wait_for 20 state_is "$high" Running
+tier=$(submit -p first --wrap 'exec sleep 1000')
+ok "one of a higher tier goes before both, whatever their priority" \
+    wait_for 20 state_is "$tier" Running
+not_ok "the important one has made room" state_is "$high" Running
+partition first '{priorityTier: 1}' >/dev/null
+ok "when the tiers are equal again the priority counts" \
+    wait_for 20 state_is "$high" Running
+over
+as kilntest1 kctl cancel "$id" >/dev/null
+as kilntest1 kctl cancel "$tier" >/dev/null
+
 # --- the signal and the grace --------------------------------------------------------
 id=$(submit -p patient --requeue --signal B:USR2@60 -t 10 --wrap '
     trap "echo saved >saved; exit 3" USR2
@@ -122,4 +143,5 @@ ok "it has the grace of its partition" eval \
 ok "in which it is Ending" wait_for 20 state_is "$id" Ending
 as kilntest1 kctl cancel "$id" >/dev/null
 over
+
 finish

@@ -27,6 +27,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 
@@ -96,7 +97,7 @@ waiting_changed(struct scheduler *s,
                 const struct object *new_object)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = pod_view_new(new_object, s->resources);
+    struct pod_view *pod = scheduler_view_pod(s, new_object);
     struct profile *profile = scheduler_profile(s, new_object);
     struct assignment *a = binding_cycle_find(s->binding_cycle,
                                               new_object->meta->namespace,
@@ -127,7 +128,7 @@ static void
 waiting_ended(struct scheduler *s, const struct object *object)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = pod_view_new(object, s->resources);
+    struct pod_view *pod = scheduler_view_pod(s, object);
     struct assignment *a = binding_cycle_find(s->binding_cycle,
                                               object->meta->namespace,
                                               object->meta->name);
@@ -166,7 +167,7 @@ resources_taken(struct scheduler *s,
                 const struct object *new_object)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = pod_view_new(new_object, s->resources);
+    struct pod_view *pod = scheduler_view_pod(s, new_object);
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n;
 
@@ -192,7 +193,7 @@ static void
 resources_freed(struct scheduler *s, const struct object *object)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = pod_view_new(object, s->resources);
+    struct pod_view *pod = scheduler_view_pod(s, object);
 
     cache_remove_pod(s->cache, pod);
     retained_allocations_keep(&s->retained_allocations, object);
@@ -239,13 +240,13 @@ observe_handled(const struct scheduler *s,
  * learned.
  */
 static void
-tell_order(const struct scheduler *s,
+tell_order(struct scheduler *s,
            const struct object *object,
            bool is_waiting,
            bool has_resources)
 {
     CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = pod_view_new(object, s->resources);
+    struct pod_view *pod = scheduler_view_pod(s, object);
 
     if (has_resources) {
         pod_ranks_pod_bound(s->pod_ranks, pod);
@@ -382,6 +383,13 @@ is_same_spec(const struct object *a, const struct object *b)
            && strcmp(a->meta->uid, b->meta->uid) == 0;
 }
 
+static int64_t
+tier_of(const struct object *partition)
+{
+    return partition != NULL ? partition_tier(partition_of(partition))
+                             : PARTITION_USUAL_TIER;
+}
+
 void
 scheduler_partition_changed(struct scheduler *s,
                             const struct object *old_object,
@@ -394,6 +402,7 @@ scheduler_partition_changed(struct scheduler *s,
     if (is_same_spec(old_object, new_object))
         return;
     node_finder_forget(s->node_finder);
+    s->has_tier_changed |= tier_of(old_object) != tier_of(new_object);
     object_unref(map_put(s->changed_partitions,
                          any->meta->name,
                          (void *)(uintptr_t)object_ref(any)));
@@ -406,6 +415,10 @@ scheduler_tell_partitions(struct scheduler *s)
     size_t at = 0;
     void *value;
 
+    if (s->has_tier_changed) {
+        s->has_tier_changed = false;
+        scheduler_tier_changed(s);
+    }
     if (map_count(s->changed_partitions) == 0)
         return;
     while (map_next(s->changed_partitions, &at, NULL, &value)) {

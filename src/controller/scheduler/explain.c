@@ -382,9 +382,9 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
     else if (shortage_scratch(&pod_of(pod)->spec) > 0)
         stripped = strip_claims(pod, e->arena);
     e->is_stripped = stripped != NULL;
-    e->pod = e->queued != NULL ? pod_view_ref(e->queued->pod)
-                               : pod_view_new(stripped != NULL ? stripped : pod,
-                                              e->s->resources);
+    e->pod = e->queued != NULL
+                 ? pod_view_ref(e->queued->pod)
+                 : scheduler_view_pod(e->s, stripped != NULL ? stripped : pod);
     e->shortage = (struct shortage){
         .profile = e->profile,
         .cycle = &e->cycle,

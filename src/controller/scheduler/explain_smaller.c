@@ -111,7 +111,7 @@ try_less(struct search *s, const struct less *less)
         return NULL;
     s->trials++;
     object = make_pod(s->e, less);
-    pod = pod_view_new(object, scheduler->resources);
+    pod = scheduler_view_pod(scheduler, object);
     pod_view_disable_sharing(pod);
     cycle_init(&cycle, pod, &scheduler->snapshot);
     place = node_finder_place(scheduler->node_finder);

@@ -11,6 +11,7 @@
 
 #define SCHEDULER_DEFAULT_NAME "default-scheduler"
 
+#include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/probe.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
@@ -81,6 +82,7 @@ struct scheduler {
     struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
     struct map *changed_partitions;   /* by name, since the last tick */
+    bool has_tier_changed;            /* of one, likewise */
     struct map *changed_reservations; /* likewise */
     struct time_share
         report_share;          /* of the thread, for causes and their times */
@@ -161,6 +163,15 @@ void scheduler_make_handle(struct scheduler *s);
 
 /* Tells those who wait of the partitions that changed (event_handlers.c). */
 void scheduler_tell_partitions(struct scheduler *s);
+
+/* Tiers of partitions (partition_tiers.c). View: the pod with the tier that its
+ * partitions give it, where its profile knows partitions. Changed: pods get the
+ * tiers that they have now, and who waits is tried with them.
+ */
+struct pod_view *scheduler_view_pod(struct scheduler *s,
+                                    const struct object *pod)
+    OWNED_BY(pod_view_unref);
+void scheduler_tier_changed(struct scheduler *s);
 
 /* Reservations of nodes (node_reservation_events.c). Tell: those who wait, of what
  * changed, began and ended.

@@ -12,6 +12,9 @@
 #include "lib/api/pod/pod_sums.h"
 #include "lib/base/alloc.h"
 
+/* Priorities are 32 bits wide. */
+#define PRIORITIES_OF_TIER (INT64_C(1) << 32)
+
 static void
 read_requests(struct pod_view *v, struct string_ids *resources)
 {
@@ -212,6 +215,13 @@ pod_view_unref(struct pod_view *view)
     free(view->ports);
     object_unref(view->object);
     free(view);
+}
+
+void
+pod_view_set_tier(struct pod_view *view, int64_t tier)
+{
+    view->priority += (tier - view->tier) * PRIORITIES_OF_TIER;
+    view->tier = tier;
 }
 
 void

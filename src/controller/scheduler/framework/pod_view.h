@@ -41,7 +41,8 @@ struct pod_view {
     const char *namespace;
     const char *name;
     const char *uid;
-    int64_t priority;
+    int64_t tier;           /* of its partition, above the usual one */
+    int64_t priority;       /* the tier counts before all priorities */
     int64_t eligible_at_us; /* when it could have been placed first */
     int64_t job_id;         /* 0: of no job */
     int64_t job_index;      /* in its job, or 0 */
@@ -70,6 +71,11 @@ DEFINE_CLEANUP(struct pod_view, pod_view_unref)
 
 /* Its answers are its own: no plugin is asked for a signature. */
 void pod_view_disable_sharing(struct pod_view *view);
+
+/* The priorities of one tier are all above those of the tiers below it, so that
+ * who compares priorities need not know of tiers. A view has tier 0 at first.
+ */
+void pod_view_set_tier(struct pod_view *view, int64_t tier);
 
 /* Look. Uid: of the pod, or namespace and name where it has none, which
  * happens in tests alone.

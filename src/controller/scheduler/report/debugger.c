@@ -104,12 +104,15 @@ dump_pod(const struct queued_pod *pod, void *context)
         [QUEUE_IN_GROUP] = "in its group",
     };
 
+    const struct pod_spec *spec = &pod->pod->pod->spec;
+
     strbuf_printf(context,
-                  "waiting pod %s: %s, attempts %u, priority %lld\n",
+                  "waiting pod %s: %s, attempts %u, priority %lld, tier %lld\n",
                   pod->key,
                   state_names[pod->state],
                   pod->attempts,
-                  (long long)pod->pod->priority);
+                  (long long)(spec->priority != NULL ? *spec->priority : 0),
+                  (long long)pod->pod->tier);
 }
 
 void

@@ -19,6 +19,7 @@
 #define NAME_SIZE    64u /* of a label's value */
 #define MOST_ALLOWED 256u
 #define MOST_GRACE_S 86400
+#define MOST_TIER    65533 /* Slurm's */
 
 /* clang-format off */
 static const struct field partition_spec_fields[] = {
@@ -46,7 +47,8 @@ static const struct field partition_spec_fields[] = {
         HELP("The accounts (namespaces) whose jobs it takes; without it, "
              "all.")),
     INT("priorityTier", partition_spec, priority_tier, 0,
-        HELP("Its place among partitions that share nodes: none yet.")),
+        HELP("1, unless it says more: pods of a higher tier are tried before those "
+             "of lower ones, and preempt them, whatever their priorities.")),
     STRING("preemptionMode", partition_spec, preemption_mode, 0,
         ONE_OF("Cancel", "Off", "Requeue"),
         HELP("What happens to its jobs when others of a higher priority need "
@@ -121,25 +123,57 @@ partition_preemption(const struct partition *p)
                                                  : PREEMPTION_REQUEUES;
 }
 
+int64_t
+partition_tier(const struct partition *p)
+{
+    return p->spec.priority_tier > 0 ? p->spec.priority_tier
+                                     : PARTITION_USUAL_TIER;
+}
+
+static const struct object *
+find_at(const char *at, size_t length, partition_find_fn *find, void *owner)
+{
+    char name[NAME_SIZE];
+
+    if (length >= sizeof(name))
+        return NULL;
+    memcpy(name, at, length);
+    name[length] = '\0';
+    return find(owner, partition_kind.name, name);
+}
+
+int64_t
+partition_tier_of_names(const char *names, partition_find_fn *find, void *owner)
+{
+    int64_t lowest = INT64_MAX;
+    size_t n;
+
+    for (const char *at = names != NULL ? names : "";
+         (n = partition_next_name(&at)) > 0;
+         at += n) {
+        const struct object *object = find_at(at, n, find, owner);
+        int64_t tier = object != NULL ? partition_tier(partition_of(object))
+                                      : PARTITION_USUAL_TIER;
+
+        if (tier < lowest)
+            lowest = tier;
+    }
+    return lowest < INT64_MAX ? lowest : PARTITION_USUAL_TIER;
+}
+
 const struct partition *
 partition_find_of_node(const char *names,
                        const struct string_map *labels,
                        partition_find_fn *find,
                        void *owner)
 {
-    char name[NAME_SIZE];
     size_t n;
 
     for (const char *at = names != NULL ? names : "";
          (n = partition_next_name(&at)) > 0;
          at += n) {
-        const struct object *object;
+        const struct object *object = find_at(at, n, find, owner);
 
-        if (n >= sizeof(name))
-            continue;
-        memcpy(name, at, n);
-        name[n] = '\0';
-        object = find(owner, partition_kind.name, name);
         if (object != NULL && partition_has_node(partition_of(object), labels))
             return partition_of(object);
     }
@@ -327,12 +361,6 @@ check_later(struct causes *c, const struct json *spec)
                    json_get(spec, "exclusive"),
                    "supported values: \"Node\": nodes for one user alone come "
                    "in a later release");
-    if (json_get_int(spec, "priorityTier", 0) != 0)
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "priorityTier",
-                   json_get(spec, "priorityTier"),
-                   "comes in a later release; a PriorityClass orders jobs");
 }
 
 static void
@@ -357,6 +385,7 @@ validate(struct causes *c, const struct json *partition, const struct json *old)
                  "state",
                  CHECK_VALUES("Up", "Drain", "Down", "Inactive"));
     check_reason(c, spec);
+    check_range(c, spec, "priorityTier", 0, MOST_TIER);
     check_later(c, spec);
     causes_leave(c, at);
 }

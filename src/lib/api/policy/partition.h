@@ -32,7 +32,7 @@ struct partition_spec {
     LIST_OF(const char *) allowed_users;
     LIST_OF(const char *) allowed_groups;
     LIST_OF(const char *) allowed_accounts; /* namespaces */
-    int64_t priority_tier;
+    int64_t priority_tier;       /* partition_tier; 0: the usual one */
     const char *preemption_mode; /* Off, Requeue, Cancel; "": Requeue */
     const char *grace_time;      /* of what is preempted; "": its own */
     const char *exclusive;       /* "", Node */
@@ -58,6 +58,18 @@ enum partition_index {
 bool partition_takes_jobs(const struct partition *p);
 bool partition_starts_jobs(const struct partition *p);
 
+/* Pods of a higher tier go before those of a lower one, whatever their
+ * priorities. Of names: the lowest of "a,b", since the pod may come to run in
+ * that; names that are not there, or none, are of the usual tier.
+ */
+#define PARTITION_USUAL_TIER 1
+int64_t partition_tier(const struct partition *p);
+typedef const struct object *
+partition_find_fn(void *owner, const char *kind, const char *name);
+int64_t partition_tier_of_names(const char *names,
+                                partition_find_fn *find,
+                                void *owner);
+
 /* The fate of its pods when others of a higher priority need their room. */
 enum partition_preemption {
     PREEMPTION_REQUEUES, /* they start anew, where their Job may */
@@ -69,8 +81,6 @@ enum partition_preemption partition_preemption(const struct partition *p);
 /* Of the names "a,b" the first with a node of these labels, or NULL. `find` has
  * the object of a kind and name.
  */
-typedef const struct object *
-partition_find_fn(void *owner, const char *kind, const char *name);
 const struct partition *partition_find_of_node(const char *names,
                                                const struct string_map *labels,
                                                partition_find_fn *find,

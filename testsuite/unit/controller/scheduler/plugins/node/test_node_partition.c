@@ -172,6 +172,181 @@ START_TEST(a_change_is_told_to_those_that_wait_for_something_else)
 }
 END_TEST
 
+/* ---- Tiers ---- */
+
+#define TIER(n) ",\"priorityTier\":" n
+
+static void
+add_tiered(struct world *w, const char *name, const char *more)
+{
+    world_add_pod(w, name, "4", "1Gi", more);
+}
+
+/* The pods of four CPUs that came to run, one after the other, on one node. */
+START_TEST(a_higher_tier_goes_before_every_priority)
+{
+    static const char *const wanted[] = {"high", "middle-7", "middle", "low-9"};
+    struct world *w = world_new(NULL);
+
+    set_partition(w, "low", "a", "");
+    set_partition(w, "middle", "a", TIER("2"));
+    set_partition(w, "high", "a", TIER("65533"));
+    add_tiered(w,
+               "low-9",
+               ",\"priority\":2000000000,\"placement\":{\"partition\":"
+               "\"high,low\"}");
+    add_tiered(w, "middle", ",\"placement\":{\"partition\":\"middle\"}");
+    add_tiered(w,
+               "middle-7",
+               ",\"priority\":7,\"placement\":{\"partition\":\"middle\"}");
+    add_tiered(w,
+               "high",
+               ",\"priority\":-2000000000,\"placement\":{\"partition\":"
+               "\"high\"}");
+    world_settle(w);
+    add_node(w, "n1", "a");
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+        world_advance(w, 20000);
+        for (size_t j = i; j < ARRAY_SIZE(wanted); j++)
+            ck_assert_str_eq(world_node_of(w, wanted[j]), j == i ? "n1" : "");
+        fake_client_remove(w->api, &pod_kind, "default", wanted[i]);
+    }
+    world_free(w);
+}
+END_TEST
+
+static bool
+is_there(const struct world *w, const char *name)
+{
+    return fake_client_find(w->api, &pod_kind, "default", name) != NULL;
+}
+
+START_TEST(a_higher_tier_preempts_where_the_lower_one_lets)
+{
+    static const struct {
+        const char *running, *waiting; /* partitions */
+        const char *mode;              /* of the first */
+        bool is_preempted;
+    } rows[] = {
+        {"low", "high", "Requeue", true},
+        {"low", "high", "Cancel", true},
+        {"low", "high", "Off", false},
+        {"low", "low", "Requeue", false},
+        {"high", "low", "Requeue", false},
+        {"low", "high,low", "Requeue", false},
+        {"high,low", "high", "Requeue", true},
+        {"low", "gone,high", "Requeue", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct world *w = world_new(NULL);
+        CLEANUP_FREE char *low =
+            xasprintf(",\"preemptionMode\":\"%s\"", rows[i].mode);
+        CLEANUP_FREE char *runs =
+            xasprintf(",\"placement\":{\"partition\":\"%s\"}", rows[i].running);
+        CLEANUP_FREE char *waits =
+            xasprintf(",\"placement\":{\"partition\":\"%s\"}", rows[i].waiting);
+
+        add_node(w, "n1", "a");
+        set_partition(w, "low", "a", low);
+        set_partition(w, "high", "a", TIER("2"));
+        add_tiered(w, "first", runs);
+        world_settle(w);
+        ck_assert_str_eq(world_node_of(w, "first"), "n1");
+        add_tiered(w, "second", waits);
+        world_advance(w, 20000);
+        world_advance(w, 20000);
+
+        ck_assert_msg(is_there(w, "first") != rows[i].is_preempted,
+                      "%s by %s",
+                      rows[i].running,
+                      rows[i].waiting);
+        ck_assert_str_eq(world_node_of(w, "second"),
+                         rows[i].is_preempted ? "n1" : "");
+        world_free(w);
+    }
+}
+END_TEST
+
+/* Those that run and those that wait, in the same moment. */
+START_TEST(a_tier_that_changes_counts_at_once)
+{
+    struct world *w = world_new(NULL);
+
+    add_node(w, "n1", "a");
+    set_partition(w, "a", "a", "");
+    set_partition(w, "b", "a", "");
+    add_tiered(w, "runs", ",\"placement\":{\"partition\":\"a\"}");
+    world_settle(w);
+    add_tiered(w, "first", ",\"placement\":{\"partition\":\"a\"}");
+    add_tiered(w, "second", ",\"placement\":{\"partition\":\"b\"}");
+    world_advance(w, 20000);
+    ck_assert(is_there(w, "runs"));
+    for (int i = 0; i < 50; i++)
+        set_partition(w, "b", "a", i % 2 == 0 ? TIER("9") : TIER("5"));
+    world_advance(w, 20000);
+    world_advance(w, 20000);
+
+    ck_assert(!is_there(w, "runs"));
+    ck_assert_str_eq(world_node_of(w, "second"), "n1");
+    ck_assert_str_eq(world_node_of(w, "first"), "");
+
+    set_partition(w, "a", "a", TIER("6"));
+    world_advance(w, 20000);
+    world_advance(w, 20000);
+    ck_assert(!is_there(w, "second"));
+    ck_assert_str_eq(world_node_of(w, "first"), "n1");
+    world_free(w);
+}
+END_TEST
+
+/* A job of a lower tier that is as long does not pass, one that ends before
+ * does; the order of backfill is that of the queue.
+ */
+START_TEST(the_first_of_the_highest_tier_has_the_reservation)
+{
+    struct world *w = world_new(NULL);
+
+    add_node(w, "n1", "a");
+    set_partition(w, "low", "a", "");
+    set_partition(w, "high", "a", TIER("2"));
+    world_add_pod(w,
+                  "runs",
+                  "2",
+                  "1Gi",
+                  ",\"activeDeadlineSeconds\":3600,\"placement\":{"
+                  "\"partition\":\"high\"}");
+    world_settle(w);
+    add_tiered(w,
+               "wide",
+               ",\"activeDeadlineSeconds\":60,\"priority\":9,\"placement\":{"
+               "\"partition\":\"low\"}");
+    world_advance(w, 20000);
+    add_tiered(w,
+               "wide-high",
+               ",\"activeDeadlineSeconds\":60,\"placement\":{"
+               "\"partition\":\"high\"}");
+    world_advance(w, 20000);
+    add_pod(w, "long", "low"); /* beyond the hour */
+    world_add_pod(w,
+                  "short",
+                  "2",
+                  "1Gi",
+                  ",\"activeDeadlineSeconds\":600,\"placement\":{"
+                  "\"partition\":\"low\"}");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "short"), "n1");
+    ck_assert_str_eq(world_node_of(w, "long"), "");
+    fake_client_remove(w->api, &pod_kind, "default", "short");
+    fake_client_remove(w->api, &pod_kind, "default", "runs");
+    world_advance(w, 20000);
+
+    ck_assert_str_eq(world_node_of(w, "wide-high"), "n1");
+    ck_assert_str_eq(world_node_of(w, "wide"), "");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(times_are_read_in_both_forms)
 {
     ck_assert_int_eq(partition_time_s("4h"), 14400);
@@ -190,4 +365,8 @@ SUITE("node_partition",
       equal_pods_do_not_share_what_another_selector_gave,
       many_changes_in_a_moment_are_one_event,
       a_change_is_told_to_those_that_wait_for_something_else,
+      a_higher_tier_goes_before_every_priority,
+      a_higher_tier_preempts_where_the_lower_one_lets,
+      a_tier_that_changes_counts_at_once,
+      the_first_of_the_highest_tier_has_the_reservation,
       times_are_read_in_both_forms)

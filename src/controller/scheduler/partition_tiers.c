@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tiers of partitions: a part of the priority that pods have here. */
+#include <stdlib.h>
+
+#include "controller/scheduler/framework/cluster_event.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
+#include "lib/base/alloc.h"
+
+#define PARTITION_PLUGIN "Partition"
+
+static int64_t
+tier_of(struct scheduler *s, const struct object *pod)
+{
+    const struct profile *profile = scheduler_profile(s, pod);
+
+    if (profile == NULL
+        || profile_find(profile, PARTITION_PLUGIN) == profile->n_entries)
+        return PARTITION_USUAL_TIER;
+    return partition_tier_of_names(pod_spec_partition(&pod_of(pod)->spec),
+                                   s->handle.find,
+                                   s);
+}
+
+struct pod_view *
+scheduler_view_pod(struct scheduler *s, const struct object *pod)
+{
+    struct pod_view *view = pod_view_new(pod, s->resources);
+
+    pod_view_set_tier(view, tier_of(s, pod) - PARTITION_USUAL_TIER);
+    return view;
+}
+
+/* ---- A tier changes ---- */
+
+/* Pods whose tier is another now. */
+struct moved_pods {
+    struct scheduler *s;
+    const struct object **items;
+    size_t count, capacity;
+};
+
+static void
+note_if_moved(struct moved_pods *moved, const struct pod_view *pod)
+{
+    if (pod->tier + PARTITION_USUAL_TIER == tier_of(moved->s, pod->object))
+        return;
+    xgrow(moved->items, moved->count, moved->capacity);
+    moved->items[moved->count++] = object_ref(pod->object);
+}
+
+static void
+visit_waiting(const struct queued_pod *queued, void *context)
+{
+    note_if_moved(context, queued->newer != NULL ? queued->newer : queued->pod);
+}
+
+/* One that is assumed comes as bound soon, and is looked at then. */
+static void
+visit_bound(const struct pod_view *pod, bool is_assumed, void *context)
+{
+    if (!is_assumed)
+        note_if_moved(context, pod);
+}
+
+void
+scheduler_tier_changed(struct scheduler *s)
+{
+    struct moved_pods moved = {.s = s};
+
+    queue_visit(s->queue, visit_waiting, &moved);
+    cache_visit_pods(s->cache, visit_bound, &moved);
+    for (size_t i = 0; i < moved.count; i++) {
+        scheduler_pod_changed(s, moved.items[i], moved.items[i]);
+        object_unref(moved.items[i]);
+    }
+    free(moved.items);
+    queue_event(s->queue, &event_tier, NULL, NULL);
+}
