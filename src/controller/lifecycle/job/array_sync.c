@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/array_sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/dependencies/element_gate.h"
+#include "controller/lifecycle/job/array_calls.h"
+#include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/element_counts.h"
+#include "controller/lifecycle/job/job_memory.h"
+#include "controller/lifecycle/job/job_pod.h"
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/job_sync.h"
+#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/workqueue.h"
+#include "lib/api/job/job.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/list.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
+
+#define AGAIN_AFTER_MS 1000
+
+/* Ended pods of an array stay so long that most have their row of history by
+ * then; of one that goes before, the row waits in the store.
+ */
+#define SETTLE_AFTER_US INT64_C(1000000)
+#define SETTLE_MANY     256
+
+struct array_sync {
+    struct array_sync_settings settings;
+};
+
+static struct job_memory *
+find_memory(struct array_sync *sync, const struct object *job)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct job_memory *m;
+
+    object_key(job, key);
+    m = job_memories_peek(sync->settings.memories, key);
+    return m != NULL && m->counts->array != NULL
+                   && strcmp(m->counts->job_uid, job->meta->uid) == 0
+               ? m
+               : NULL;
+}
+
+static void
+on_elements_read(const struct object *job,
+                 const struct json *elements,
+                 void *context)
+{
+    struct array_sync *sync = context;
+    struct job_memory *m = find_memory(sync, job);
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    if (m == NULL || m->counts->array->is_loaded)
+        return; /* it was asked twice, where the job was forgotten meanwhile */
+    m->counts->array->is_loading = false;
+    if (elements == NULL) {
+        workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
+        return;
+    }
+    if (!element_counts_load(m->counts, job_of(job), elements)) {
+        m->counts->array->is_loading = true; /* not again and again */
+        log_error("job '%s/%s' stays as it is: the record of its elements is "
+                  "of a later release, or damaged",
+                  job->meta->namespace,
+                  job->meta->name);
+        return;
+    }
+    job_memories_recount(sync->settings.memories, job_of(job), m->counts);
+    workqueue_add(sync->settings.queue, key);
+}
+
+/* False: it is not known yet how the elements stand. */
+bool
+array_sync_knows_elements(struct array_sync *sync,
+                          struct job_memory *m,
+                          const struct object *job)
+{
+    struct array_state *a = m->counts->array;
+
+    if (a == NULL || a->is_loaded)
+        return true;
+    if (!a->is_loading)
+        array_calls_read(sync->settings.client, job, on_elements_read, sync);
+    a->is_loading = true;
+    return false;
+}
+
+static bool
+has_index(const struct json *list, int64_t index)
+{
+    int64_t is;
+
+    for (uint32_t i = 0; i < json_count(list); i++)
+        if (json_to_int(json_at(list, i), &is) == 0 && is == index)
+            return true;
+    return false;
+}
+
+static void
+on_settled(const struct object *job, const struct json *kept, void *context)
+{
+    struct array_sync *sync = context;
+    struct job_memory *m = find_memory(sync, job);
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    if (m == NULL)
+        return;
+    m->is_settling = false;
+    list_foreach_safe(pos, &m->counts->array->ends)
+    {
+        struct array_end *end = container_of(pos, struct array_end, link);
+
+        if (!end->is_sent)
+            break;
+        end->is_sent = false;
+        if (kept == NULL)
+            continue;
+        if (has_index(kept, end->index))
+            element_counts_keep(m->counts, end->pod);
+        else if (end->outcome != ARRAY_AGAIN)
+            dependencies_see_element(sync->settings.dependencies,
+                                     job->meta->uid,
+                                     end->index,
+                                     end->outcome == ARRAY_DONE);
+        array_state_drop_end(m->counts->array, end);
+    }
+    if (kept == NULL)
+        workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
+    else
+        workqueue_add(sync->settings.queue, key);
+}
+
+/* Ended pods wait a little, unless nothing else is left to do. */
+void
+array_sync_settle(struct array_sync *sync,
+                  const char *key,
+                  struct job_memory *m,
+                  const struct object *job)
+{
+    struct array_state *a = m->counts->array;
+    int64_t now_us = clock_monotonic_us(sync->settings.clock);
+    struct array_end *first;
+    int64_t left;
+
+    if (a == NULL || a->n_ends == 0 || m->is_settling)
+        return;
+    first = container_of(a->ends.next, struct array_end, link);
+    if (first->since_us == 0)
+        first->since_us = now_us;
+    left = first->since_us + SETTLE_AFTER_US - now_us;
+    if (left > 0 && a->n_ends < SETTLE_MANY && m->counts->active > 0
+        && !a->must_settle) {
+        workqueue_add_after(sync->settings.queue, key, left / 1000 + 1);
+        return;
+    }
+    a->must_settle = false;
+    m->is_settling = true;
+    array_calls_settle(sync->settings.client, job, a, on_settled, sync);
+}
+
+struct looking {
+    struct job_sync *calls;
+    struct job_pod_counts *counts;
+    int64_t n_withdraw;
+};
+
+static bool
+is_placed(const struct pod *pod)
+{
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+}
+
+/* Held: it is taken back if it has not started. Cancelled: it ends in any case. */
+static void
+look_at_pod(const struct object *object, void *context)
+{
+    struct looking *l = context;
+    const struct array_state *a = l->counts->array;
+    const struct pod *pod = pod_of(object);
+    int64_t index = -1, attempt;
+
+    if (pod_is_finished(pod) || pod->meta.deleted_at_us != 0
+        || !job_pod_name_parse(job_sync_job(l->calls)->meta->name,
+                               pod->meta.name,
+                               &index,
+                               &attempt))
+        return;
+    if (is_placed(pod)) {
+        if (array_state_is_cancelled(a, index))
+            job_sync_delete_pod(l->calls, object);
+        return;
+    }
+    if (array_state_is_barred(a, index)) {
+        element_counts_withdraw(l->counts,
+                                pod,
+                                array_state_is_cancelled(a, index));
+    } else if (l->n_withdraw > 0) {
+        l->n_withdraw--;
+        element_counts_withdraw(l->counts, pod, false);
+    }
+}
+
+void
+array_sync_look_at_pods(struct array_sync *sync,
+                        struct job_sync *calls,
+                        struct job_pod_counts *counts,
+                        int64_t n_withdraw)
+{
+    struct looking l = {calls, counts, n_withdraw};
+
+    if (counts->array == NULL || (!counts->array->must_look && n_withdraw == 0))
+        return;
+    counts->array->must_look = false;
+    object_cache_visit_owned(sync->settings.cache,
+                             counts->job_uid,
+                             look_at_pod,
+                             &l);
+    counts->array->must_settle = counts->array->n_ends > 0;
+}
+
+/* Elements that wait in vain for those of others end before the plan; none does
+ * while the array waits as a whole.
+ */
+int64_t
+array_sync_see_gate(struct array_sync *sync,
+                    struct job_memory *m,
+                    const struct object *job)
+{
+    struct array_state *a = m->counts->array;
+    int64_t wake_after_us;
+
+    if (a == NULL)
+        return 0;
+    a->gate =
+        dependencies_gate(sync->settings.dependencies, job, &wake_after_us);
+    if (a->gate == NULL)
+        return 0;
+    array_state_note_free(a, a->gate->freed_from);
+    a->gate->freed_from = INT64_MAX;
+    if (m->counts->waits_for != NULL
+        && m->counts->waits_for->verdict != DEPENDENCY_IS_MET)
+        return wake_after_us;
+    if (!sync->settings.holds_never_satisfied && a->n_ends < SETTLE_MANY)
+        element_counts_give_up(m->counts, SETTLE_MANY);
+    return wake_after_us;
+}
+
+struct array_sync *
+array_sync_new(const struct array_sync_settings *settings)
+{
+    struct array_sync *sync = xnew(struct array_sync);
+
+    sync->settings = *settings;
+    return sync;
+}
+
+void
+array_sync_free(struct array_sync *sync)
+{
+    free(sync);
+}
+
+void
+array_sync_hold_never_satisfied(struct array_sync *sync, bool holds)
+{
+    sync->settings.holds_never_satisfied = holds;
+}
