@@ -53,5 +53,6 @@ like "nor is the time limit to one that does not fit" \
     "$(as kilntest1 kctl update "$held" time=3:00:00 2>&1)" 'no room'
 like "it is taken away" \
     "$(as kilntest1 kctl update "$held" deadline=none)" "updated"
+is "and is none" "$(root get job "$held" -o json | jq -r .spec.deadline)" null
 ok "and time may be what it likes" as kilntest1 kctl update "$held" time=3:00:00
 finish

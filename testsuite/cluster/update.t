@@ -129,8 +129,9 @@ ok "put off, its pod is kept from starting" wait_for 20 pod_says "$waits" \
 root cancel 1 --yes >/dev/null
 ok "the one behind goes first" wait_for 30 state_is "$behind" Running
 ok "and it waits" state_is "$waits" Pending
-k1 update job "$waits" begin=now >/dev/null
-ok "until it is to begin at once" wait_for 30 state_is "$waits" Running
+k1 update job "$waits" begin=none >/dev/null
+is "until no time is left to wait for" "$(job "$waits" .spec.beginTime)" null
+ok "and it begins at once" wait_for 30 state_is "$waits" Running
 is "as it was asked for at last" \
     "$(pods_of "$waits" "$asks_for.cpu, .spec.activeDeadlineSeconds" |
         tr '\n' ' ')" '1 1800 '

@@ -53,18 +53,14 @@ was_held(const struct object *old_object)
     return pod_of(old_object)->spec.scheduling_gates.count > 0;
 }
 
-/* 0: at once. What an update leaves out stays. */
+/* 0: it has none. */
 static int64_t
-begin_of(const struct json *tree, const struct object *old_object)
+time_of(const struct json *tree, const char *path)
 {
-    const char *text = json_path_text(tree, "spec.beginTime");
-    int64_t us = 0;
+    const char *text = json_path_text(tree, path);
+    int64_t us;
 
-    if (text != NULL && time_parse(text, &us) == 0)
-        return us;
-    return old_object != NULL && old_object->kind == &job_kind
-               ? job_of(old_object)->spec.begin_at_us
-               : 0;
+    return text != NULL && time_parse(text, &us) == 0 ? us : 0;
 }
 
 static bool
@@ -72,7 +68,7 @@ begins_as_before(const struct json *tree, const struct object *old_object)
 {
     return old_object->kind != &job_kind
            || job_of(old_object)->spec.begin_at_us
-                  == begin_of(tree, old_object);
+                  == time_of(tree, "spec.beginTime");
 }
 
 static void
@@ -108,23 +104,14 @@ eligible_time_admit(struct request *q,
                                      ANNOTATION_ELIGIBLE_AT));
         return true;
     }
-    if (begin_of(tree, old_object) > at_us)
-        at_us = begin_of(tree, old_object);
+    if (time_of(tree, "spec.beginTime") > at_us)
+        at_us = time_of(tree, "spec.beginTime");
     time_format(at_us, true, text);
     set_eligible(q, tree, text);
     return true;
 }
 
 /* ---- The deadline ---- */
-
-static int64_t
-time_of(const struct json *tree, const char *path)
-{
-    const char *text = json_path_text(tree, path);
-    int64_t us;
-
-    return text != NULL && time_parse(text, &us) == 0 ? us : 0;
-}
 
 static int64_t
 limit_of(const struct json *tree)

@@ -21,10 +21,8 @@
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
 
-#define GPU         "kiln.hpc/gpu"
-#define LIMIT       "activeDeadlineSeconds"
-/* A field of Kiln's stays when it is left out, so that none is a time, too. */
-#define NO_DEADLINE "1970-01-01T00:00:00Z"
+#define GPU   "kiln.hpc/gpu"
+#define LIMIT "activeDeadlineSeconds"
 
 #define MOST_CPUS  1000000
 #define MOST_BYTES (INT64_C(1) << 60)
@@ -38,7 +36,7 @@ static const struct update_field {
     enum json_type type;
     int64_t least, most; /* of a number; of a text its length */
 } fields[] = {
-    {"beginTime", JSON_STRING, 1, 64},
+    {"beginTime", JSON_STRING, 0, 64},
     {"comment", JSON_STRING, 0, MOST_TEXT},
     {"cpusPerTask", JSON_NUMBER, 1, MOST_CPUS},
     {"deadline", JSON_STRING, 0, 64},
@@ -115,11 +113,11 @@ job_update_patch_check(const struct json *update, struct error *err)
         if (r < 0)
             return r;
     }
-    if (begin != NULL && time_parse(begin, &us) < 0)
+    if (begin != NULL && begin[0] != '\0' && time_parse(begin, &us) < 0)
         return error_set(err,
                          -EINVAL,
                          "update.beginTime: a time such as "
-                         "2026-12-24T18:00:00Z is expected");
+                         "2026-12-24T18:00:00Z is expected, or nothing");
     if (deadline != NULL && deadline[0] != '\0'
         && time_parse(deadline, &us) < 0)
         return error_set(err,
@@ -347,9 +345,7 @@ edit_template(struct edit *e)
 
 /* ---- The rest of the Job ---- */
 
-/* An empty text: it waits for nothing any more. The member stays, empty, since
- * one of Kiln's that is not sent would be kept as it was.
- */
+/* An empty text: it waits for nothing any more. */
 static void
 edit_dependencies(const struct edit *e, struct json *spec)
 {
@@ -359,11 +355,23 @@ edit_dependencies(const struct edit *e, struct json *spec)
                                e->arena,
                                &all,
                                NULL); /* it was tried */
-    if (all != NULL || json_get(spec, "dependencies") != NULL)
-        json_set(e->arena,
-                 spec,
-                 "dependencies",
-                 all != NULL ? all : json_object(e->arena));
+    if (all != NULL)
+        json_set(e->arena, spec, "dependencies", all);
+    else
+        json_remove(spec, "dependencies");
+}
+
+/* An empty text: none. */
+static void
+edit_time(const struct edit *e,
+          struct json *spec,
+          const char *name,
+          const char *text)
+{
+    if (text[0] != '\0')
+        json_set_string(e->arena, spec, name, text);
+    else
+        json_remove(spec, name);
 }
 
 static void
@@ -391,12 +399,9 @@ edit_job(const struct edit *e, struct json *job)
     if (has(e, "dependency"))
         edit_dependencies(e, spec);
     if (begin != NULL)
-        json_set_string(e->arena, spec, "beginTime", begin);
+        edit_time(e, spec, "beginTime", begin);
     if (deadline != NULL)
-        json_set_string(e->arena,
-                        spec,
-                        "deadline",
-                        deadline[0] != '\0' ? deadline : NO_DEADLINE);
+        edit_time(e, spec, "deadline", deadline);
 }
 
 /* -1: no limit of its own. */

@@ -168,7 +168,9 @@ keep_meta(struct request *q, struct json *tree, const struct json *old_tree)
     keep_field(q, meta, old_meta, "resourceVersion");
 }
 
-/* Typed clients of upstream drop Kiln's fields: what they do not send stays. */
+/* Typed clients of upstream drop Kiln's fields: what they do not send stays. An
+ * explicit null clears it.
+ */
 static void
 keep_additions(struct request *q,
                const struct record *record,
@@ -372,8 +374,6 @@ change(struct request *q,
         return false;
     keep_meta(q, tree, old_tree);
     keep_parts(q, tree, old_tree);
-    if (q->route.verb == VERB_REPLACE)
-        keep_additions(q, kind->record, tree, old_tree);
     write_set_defaults(q, tree);
     apply_note(q, tree, old_tree);
     if (!admission_update(q, tree, old_object))
@@ -426,11 +426,29 @@ update_create_instead(struct request *q)
     verb_create(q);
 }
 
+/* Before the body is normalized, which takes nulls out. */
+static void
+keep_unsent(struct request *q)
+{
+    const struct object *old_object = store_find(q->server->store,
+                                                 STORE_PENDING,
+                                                 kind_stored(q->route.kind),
+                                                 q->route.namespace,
+                                                 q->route.name);
+
+    if (old_object != NULL)
+        keep_additions(q,
+                       q->route.kind->record,
+                       q->body,
+                       write_tree(q, old_object));
+}
+
 void
 verb_replace(struct request *q)
 {
     const struct object *old_object;
 
+    keep_unsent(q);
     if (!body_normalize(q, q->body) || !check_names(q, q->body)) {
         request_finish(q);
         return;

@@ -32,7 +32,7 @@ static RECORD(config_map, meta, "io.k8s.api.core.v1.ConfigMap",
 static void
 prepare(struct arena *arena, struct json *map, const struct json *old)
 {
-    meta_prepare(&config_map_kind, arena, map, old);
+    meta_prepare(arena, map, old);
 }
 
 /* Of what it stands for. */

@@ -127,7 +127,7 @@ const struct selectable_field event_regarding[N_EVENT_REGARDING] = {
 static void
 prepare(struct arena *arena, struct json *event, const struct json *old)
 {
-    meta_prepare(&event_kind, arena, event, old);
+    meta_prepare(arena, event, old);
 }
 
 #define WORD_LENGTH_MAX 128

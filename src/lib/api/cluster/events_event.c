@@ -125,7 +125,7 @@ from_stored(struct arena *arena, const struct json *event)
 static void
 prepare(struct arena *arena, struct json *event, const struct json *old)
 {
-    meta_prepare(&events_event_kind, arena, event, old);
+    meta_prepare(arena, event, old);
 }
 
 static void

@@ -51,7 +51,7 @@ lease_of(const struct object *object)
 static void
 prepare(struct arena *arena, struct json *lease, const struct json *old)
 {
-    meta_prepare(&lease_kind, arena, lease, old);
+    meta_prepare(arena, lease, old);
     /* Coordinated election: off in upstream, and so dropped. */
     json_remove(json_get(lease, "spec"), "strategy");
     json_remove(json_get(lease, "spec"), "preferredHolder");

@@ -112,7 +112,7 @@ prepare(struct arena *arena, struct json *namespace, const struct json *old)
     struct json *spec = json_make_object(arena, namespace, "spec");
     struct json *list = json_get(spec, "finalizers");
 
-    meta_prepare(&namespace_kind, arena, namespace, old);
+    meta_prepare(arena, namespace, old);
     if (old != NULL) {
         /* The finalizers of the spec go through /finalize only. */
         json_set(arena, namespace, "spec", json_get(old, "spec"));

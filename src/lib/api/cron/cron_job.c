@@ -158,7 +158,7 @@ prepare(struct arena *arena, struct json *object, const struct json *old)
 {
     struct json *status = json_get(old, "status");
 
-    meta_prepare(&cron_job_kind, arena, object, old);
+    meta_prepare(arena, object, old);
     pod_spec_drop_disabled(arena,
                            json_get_path(object, POD_PATH),
                            json_get_path(old, POD_PATH));

@@ -153,7 +153,7 @@ job_prepare(struct arena *arena, struct json *job, const struct json *old)
     const struct json *spec = json_get(job, "spec");
     struct json *status = json_get(old, "status");
 
-    meta_prepare(&job_kind, arena, job, old);
+    meta_prepare(arena, job, old);
     pod_spec_drop_disabled(arena,
                            json_get_path(job, "spec.template.spec"),
                            json_get_path(old, "spec.template.spec"));

@@ -45,7 +45,7 @@ node_set_defaults(struct arena *arena, struct json *node)
 void
 node_prepare(struct arena *arena, struct json *node, const struct json *old)
 {
-    meta_prepare(&node_kind, arena, node, old);
+    meta_prepare(arena, node, old);
     json_remove(json_get(node, "spec"), "configSource");
     if (old != NULL && json_get(old, "status") != NULL)
         json_set(arena, node, "status", json_get(old, "status"));

@@ -83,14 +83,10 @@ meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
 /* Labels and annotations, below where the walk stands. */
 void meta_check_labels(struct causes *c, const struct json *meta);
 
-/* Copies from the old tree the fields that no client may change, and members of
- * Kiln's own that a client left out, since many know nothing of them.
- */
+/* Copies from the old tree the fields that no client may change. */
 struct arena;
-void meta_prepare(const struct kind *kind,
-                  struct arena *arena,
-                  struct json *object,
-                  const struct json *old);
+void
+meta_prepare(struct arena *arena, struct json *object, const struct json *old);
 
 /* Removes from an object, or a template of one, what only its owner may see in
  * the metadata: annotations but those that say nothing of what is run.

@@ -297,36 +297,8 @@ keep(struct arena *arena,
         json_remove(meta, name);
 }
 
-/* Puts back what is Kiln's own at the first two levels. */
-static void
-keep_additions(const struct record *record,
-               struct arena *arena,
-               struct json *object,
-               const struct json *old,
-               unsigned depth)
-{
-    for (unsigned i = 0; i < record->n_fields; i++) {
-        const struct field *f = &record->fields[i];
-        struct json *was = json_get(old, f->name);
-        struct json *is = json_get(object, f->name);
-
-        if (was == NULL || was->type == JSON_NULL)
-            continue;
-        if ((f->flags & FIELD_KILN) != 0) {
-            if (is == NULL || is->type == JSON_NULL)
-                json_set(arena, object, f->name, was);
-        } else if (f->type == FIELD_OBJECT && depth > 0
-                   && json_is(is, JSON_OBJECT)) {
-            keep_additions(f->of, arena, is, was, depth - 1);
-        }
-    }
-}
-
 void
-meta_prepare(const struct kind *kind,
-             struct arena *arena,
-             struct json *object,
-             const struct json *old)
+meta_prepare(struct arena *arena, struct json *object, const struct json *old)
 {
     struct json *meta = json_make_object(arena, object, "metadata");
     const struct json *was = json_get(old, "metadata");
@@ -341,6 +313,4 @@ meta_prepare(const struct kind *kind,
         keep(arena, meta, was, "deletionGracePeriodSeconds");
     }
     keep(arena, meta, was, "generation");
-    /* Specs of templates lie two levels down: spec.template.spec. */
-    keep_additions(kind->record, arena, object, old, 3);
 }

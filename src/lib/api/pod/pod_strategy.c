@@ -224,7 +224,7 @@ pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
     struct json *spec = json_get(pod, "spec");
     struct json *status, *conditions;
 
-    meta_prepare(&pod_kind, arena, pod, old);
+    meta_prepare(arena, pod, old);
     pod_spec_drop_disabled(arena, spec, json_get(old, "spec"));
     if (old != NULL) {
         status = json_get(old, "status");

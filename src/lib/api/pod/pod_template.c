@@ -61,7 +61,7 @@ set_defaults(struct arena *arena, struct json *object)
 static void
 prepare(struct arena *arena, struct json *object, const struct json *old)
 {
-    meta_prepare(&pod_template_kind, arena, object, old);
+    meta_prepare(arena, object, old);
     pod_spec_drop_disabled(arena,
                            json_get_path(object, "template.spec"),
                            json_get_path(old, "template.spec"));

@@ -236,7 +236,7 @@ prepare(struct arena *arena, struct json *reservation, const struct json *old)
 {
     struct json *status = json_get(old, "status");
 
-    meta_prepare(&reservation_kind, arena, reservation, old);
+    meta_prepare(arena, reservation, old);
     json_set(arena,
              reservation,
              "status",

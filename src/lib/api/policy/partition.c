@@ -244,7 +244,7 @@ set_defaults(struct arena *arena, struct json *partition)
 static void
 prepare(struct arena *arena, struct json *partition, const struct json *old)
 {
-    meta_prepare(&partition_kind, arena, partition, old);
+    meta_prepare(arena, partition, old);
 }
 
 static void

@@ -98,7 +98,7 @@ prepare(struct arena *arena, struct json *budget, const struct json *old)
 {
     struct json *status = json_get(old, "status");
 
-    meta_prepare(&pod_disruption_budget_kind, arena, budget, old);
+    meta_prepare(arena, budget, old);
     json_set(arena,
              budget,
              "status",

@@ -60,7 +60,7 @@ set_defaults(struct arena *arena, struct json *class)
 static void
 prepare(struct arena *arena, struct json *class, const struct json *old)
 {
-    meta_prepare(&priority_class_kind, arena, class, old);
+    meta_prepare(arena, class, old);
     if (old == NULL)
         json_set_int(arena, json_get(class, "metadata"), "generation", 1);
 }

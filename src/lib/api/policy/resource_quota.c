@@ -92,7 +92,7 @@ prepare(struct arena *arena, struct json *quota, const struct json *old)
 {
     struct json *status = json_get(old, "status");
 
-    meta_prepare(&resource_quota_kind, arena, quota, old);
+    meta_prepare(arena, quota, old);
     json_set(arena,
              quota,
              "status",

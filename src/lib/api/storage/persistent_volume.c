@@ -227,7 +227,7 @@ prepare(struct arena *arena, struct json *volume, const struct json *old)
     struct json *status = json_object(arena);
     struct json *since = json_get_path(volume, "metadata.creationTimestamp");
 
-    meta_prepare(&persistent_volume_kind, arena, volume, old);
+    meta_prepare(arena, volume, old);
     /* Of a feature that is off in upstream, and so dropped. */
     if (!check_is_set(json_get(old, "spec"), "volumeAttributesClassName"))
         json_remove(json_get(volume, "spec"), "volumeAttributesClassName");

@@ -357,7 +357,7 @@ prepare(struct arena *arena, struct json *claim, const struct json *old)
 {
     struct json *status = json_object(arena);
 
-    meta_prepare(&persistent_volume_claim_kind, arena, claim, old);
+    meta_prepare(arena, claim, old);
     if (old == NULL)
         join_sources(arena, json_get(claim, "spec"));
     /* Of a feature that is off in upstream, and so dropped. */

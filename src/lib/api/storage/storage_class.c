@@ -131,7 +131,7 @@ set_defaults(struct arena *arena, struct json *class)
 static void
 prepare(struct arena *arena, struct json *class, const struct json *old)
 {
-    meta_prepare(&storage_class_kind, arena, class, old);
+    meta_prepare(arena, class, old);
 }
 
 static void

@@ -52,7 +52,7 @@ static const struct option_table update_table = {
         "  gpus=[MODEL:]N     GPUs; 0 for none\n"
         "  partition=NAME     the set of nodes it may go to, or A,B\n"
         "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
-        "now\n"
+        "none\n"
         "  deadline=TIME      has ended by then, as for begin; none\n"
         "  dependency=LIST    other jobs come first: afterok:1041; empty for "
         "none\n"
@@ -157,23 +157,9 @@ read_gpus(const struct reading *r)
     return 0;
 }
 
+/* Nothing is sent for none. */
 static int
-read_begin(const struct reading *r)
-{
-    char text[TIME_TEXT_SIZE];
-    int64_t at_us;
-    int result =
-        begin_time_parse(r->text, clock_real_us(&clock_system), &at_us, r->err);
-
-    if (result < 0)
-        return result;
-    time_format(at_us, false, text);
-    json_set_string(r->arena, r->update, "beginTime", text);
-    return 0;
-}
-
-static int
-read_deadline(const struct reading *r)
+read_moment(const struct reading *r, const char *member)
 {
     char text[TIME_TEXT_SIZE] = "";
     int64_t at_us;
@@ -188,8 +174,20 @@ read_deadline(const struct reading *r)
             time_format(at_us, false, text);
     }
     if (result == 0)
-        json_set_string(r->arena, r->update, "deadline", text);
+        json_set_string(r->arena, r->update, member, text);
     return result;
+}
+
+static int
+read_begin(const struct reading *r)
+{
+    return read_moment(r, "beginTime");
+}
+
+static int
+read_deadline(const struct reading *r)
+{
+    return read_moment(r, "deadline");
 }
 
 static int

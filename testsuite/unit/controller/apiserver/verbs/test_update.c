@@ -106,6 +106,64 @@ START_TEST(a_client_that_does_not_know_kilns_fields_keeps_them)
 }
 END_TEST
 
+#define TIMES_OF(begin, deadline)                                         \
+    "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"beginTime\":" begin       \
+    ",\"deadline\":" deadline                                             \
+    ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\"" \
+    ":[{\"name\":\"c\",\"image\":\"host\"}]}}}}"
+#define A_YEAR "\"2150-01-01T00:00:00Z\""
+
+static void
+assert_times(struct world *w, bool begin, bool deadline)
+{
+    CLEANUP_ANSWER struct answer a =
+        world_ask(w, &alice, HTTP_GET, JOBS "/j", NULL);
+
+    ck_assert_msg((strstr(a.text, "\"beginTime\"") != NULL) == begin
+                      && (strstr(a.text, "\"deadline\"") != NULL) == deadline,
+                  "%s",
+                  a.text);
+}
+
+START_TEST(a_field_of_kilns_is_cleared_by_an_explicit_null)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_POST,
+                                JOBS,
+                                TIMES_OF("\"2149-01-01T00:00:00Z\"", A_YEAR)),
+                     201);
+    world_code(&w,
+               &alice,
+               HTTP_PATCH,
+               JOBS "/j",
+               "{\"spec\":{\"beginTime\":null}}");
+    assert_times(&w, false, true);
+
+    world_code(&w,
+               &alice,
+               HTTP_PATCH,
+               JOBS "/j",
+               "{\"spec\":{\"beginTime\":\"2149-01-01T00:00:00Z\"}}");
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_GET, JOBS "/j", NULL);
+        struct json *spec = json_get(a.body, "spec");
+        CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
+
+        json_remove(spec, "deadline");
+        json_set(a.arena, spec, "beginTime", json_null(a.arena));
+        json_print(a.body, &body);
+        ck_assert_int_eq(world_code(&w, &alice, HTTP_PUT, JOBS "/j", body.text),
+                         200);
+    }
+    assert_times(&w, false, true);
+}
+END_TEST
+
 START_TEST(whose_it_is_stays)
 {
     CLEANUP_WORLD struct world w;
@@ -367,6 +425,7 @@ SUITE("update",
       spec_and_status_change_apart,
       a_status_that_was_written_is_as_its_table_wants_it,
       a_client_that_does_not_know_kilns_fields_keeps_them,
+      a_field_of_kilns_is_cleared_by_an_explicit_null,
       whose_it_is_stays,
       what_admission_put_into_a_pod_need_not_be_sent_again,
       an_allocation_is_not_reported_but_bound,
