@@ -3,17 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/ksub/accelerators.h"
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/output_path.h"
-#include "cli/values/begin_time.h"
+#include "cli/ksub/submission_set.h"
 #include "cli/values/memory_size.h"
 #include "lib/base/alloc.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 
@@ -47,43 +44,6 @@ refuse(const struct option_spec *option,
 }
 
 /* ---- Options that mean something on one node ---- */
-
-static int
-set_dependency(UNUSED const struct option_spec *option,
-               const char *value,
-               void *target,
-               struct error *err)
-{
-    return submission_set_dependency(target, value, err);
-}
-
-static int
-set_deadline(UNUSED const struct option_spec *option,
-             const char *value,
-             void *target,
-             struct error *err)
-{
-    struct submission *s = target;
-
-    return begin_time_parse(value,
-                            clock_real_us(&clock_system),
-                            &s->deadline_us,
-                            err);
-}
-
-static int
-set_begin(UNUSED const struct option_spec *option,
-          const char *value,
-          void *target,
-          struct error *err)
-{
-    struct submission *s = target;
-
-    return begin_time_parse(value,
-                            clock_real_us(&clock_system),
-                            &s->begin_at_us,
-                            err);
-}
 
 /* The second of "block:cyclic" is about the packages of a node. */
 static int
@@ -146,15 +106,6 @@ set_gres(UNUSED const struct option_spec *option,
     if (strcasecmp(value, "none") == 0)
         return 0;
     return accelerators_parse_gres(value, target, err);
-}
-
-static int
-set_gpus(UNUSED const struct option_spec *option,
-         const char *value,
-         void *target,
-         struct error *err)
-{
-    return accelerators_parse_gpus(value, target, err);
 }
 
 static int
@@ -293,6 +244,7 @@ set_path(const struct option_spec *option,
     "how many CPUs they have together, -m how they lie"
 #define ONE_CLUSTER "a ksub knows one cluster; --server URL names another"
 
+/* Those that ksub has, too, say what differs from its row. */
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
     {.name = "batch",
@@ -305,11 +257,7 @@ static const struct option_spec rows[] = {
      REFUSED("FILE",
              "there are no burst buffers; --tmp SIZE "
              "is scratch on the node")},
-    {.name = "begin",
-     .letter = 'b',
-     .argument = "TIME",
-     .help = "do not start before: now+1hour, 16:00, 2026-12-24T18:00",
-     CALL(set_begin)},
+    {.name = "begin", .letter = 'b'},
     {.name = "cluster-constraint", REFUSED("LIST", ONE_CLUSTER)},
     {.name = "clusters", .letter = 'M', REFUSED("NAMES", ONE_CLUSTER)},
     {.name = "consolidate-segments", NOTED(NULL)},
@@ -331,33 +279,13 @@ static const struct option_spec rows[] = {
     {.name = "cpus-per-gpu",
      .help = "CPUs for each GPU: -G times so many, for all tasks",
      COUNT(slurm.cpus_per_gpu)},
-    {.name = "deadline",
-     .argument = "TIME",
-     .help = "end it by then, and do not start what cannot end before",
-     CALL(set_deadline)},
     {.name = "delay-boot", NOTED("MINUTES")},
-    {.name = "dependency",
-     .letter = 'd',
-     .argument = "LIST",
-     .help = "start after other jobs: afterok:1041:1042, afterany:5, "
-             "after:7+10 (minutes), aftercorr:9 (task by task), singleton; ? "
-             "between them: any of them",
-     CALL(set_dependency)},
     {.name = "distribution",
-     .letter = 'm',
      .argument = "NODES[:CORES]",
      .help = "how to choose cores: block (pack), cyclic or scatter",
      CALL(set_distribution)},
-    {.name = "error",
-     .letter = 'e',
-     .argument = "FILE",
-     .help = "write the standard error there (where the output goes)",
-     CALL(set_path),
-     PLACE(error)},
-    {.name = "exclusive",
-     .argument = "[=WHO]",
-     .help = "the whole node, for this job alone",
-     CALL(set_exclusive)},
+    {.name = "error", CALL(set_path)},
+    {.name = "exclusive", .argument = "[=WHO]", CALL(set_exclusive)},
     {.name = "export-file",
      REFUSED("FILE",
              "--export NAME=VALUE,... names them, or the script "
@@ -374,29 +302,21 @@ static const struct option_spec rows[] = {
     {.name = "gpus-per-node",
      .argument = "[TYPE:]N",
      .help = "as --gpus: a job has one node",
-     CALL(set_gpus)},
+     CALL(submission_set_gpus)},
     {.name = "gpus-per-socket",
      REFUSED("[TYPE:]N", "--gpus says how many; they lie beside the cores")},
     {.name = "gpus-per-task",
      .argument = "[TYPE:]N",
      .help = "GPUs for each task: -n times so many",
      CALL(set_gpus_per_task)},
-    {.name = "gres",
-     .argument = "gpu[:TYPE][:N]",
-     .help = "as --gpus",
-     CALL(set_gres)},
+    {.name = "gres", CALL(set_gres)},
     {.name = "gres-flags", NOTED("FLAGS")},
     {.name = "hint",
      .argument = "HOW",
      .help = "nomultithread: as --threads-per-core 1; others without effect",
      CALL(set_hint)},
     {.name = "ignore-pbs", NOTED(NULL)},
-    {.name = "input",
-     .letter = 'i',
-     .argument = "FILE",
-     .help = "read the standard input from there (/dev/null)",
-     CALL(set_path),
-     PLACE(input)},
+    {.name = "input", CALL(set_path)},
     {.name = "kill-on-invalid-dep", NOTED("yes|no")},
     {.name = "licenses",
      .letter = 'L',
@@ -408,7 +328,6 @@ static const struct option_spec rows[] = {
              "whose jobs share a node is the site's to say; "
              "--exclusive keeps others off")},
     {.name = "mem-bind",
-     .argument = "HOW",
      .help = "where memory may come from: local (bind), prefer (preferred) "
              "or interleave",
      CALL(set_memory_policy)},
@@ -438,14 +357,11 @@ static const struct option_spec rows[] = {
     {.name = "ntasks-per-socket", REFUSED("N", NO_TOPOLOGY_OF_TASKS)},
     {.name = "oom-kill-step", NOTED("[=0|1]")},
     {.name = "output",
-     .letter = 'o',
-     .argument = "FILE",
      .help = "write the standard output there (slurm-%j.out); %j and %J "
              "are the job's id (of an array's task 1042_7), %A the job's alone "
              "and %a the task's, %x its name, %u the user, %N the node, %t and "
              "%n 0, %s batch",
-     CALL(set_path),
-     PLACE(output)},
+     CALL(set_path)},
     {.name = "overcommit", .letter = 'O', REFUSED(NULL, NO_SHARES)},
     {.name = "oversubscribe", .letter = 's', NOTED(NULL)},
     {.name = "power", NOTED("FLAGS")},
@@ -491,7 +407,28 @@ static const struct option_spec rows[] = {
              "the job runs")},
 };
 
-/* Both tables, in the order of names; sbatch's row where both have one. */
+/* Ours, and what the row of sbatch says of it that differs. */
+static struct option_spec
+with_differences(const struct option_spec *ours,
+                 const struct option_spec *differences)
+{
+    struct option_spec row = *ours;
+
+    if (differences->letter != 0)
+        row.letter = differences->letter;
+    if (differences->argument != NULL)
+        row.argument = differences->argument;
+    if (differences->help != NULL)
+        row.help = differences->help;
+    if (differences->set != NULL) {
+        row.type = OPTION_CALL;
+        row.set = differences->set;
+        row.data = differences->data;
+    }
+    return row;
+}
+
+/* Both tables, in the order of names. */
 const struct option_table *
 sbatch_options(void)
 {
@@ -509,7 +446,10 @@ sbatch_options(void)
                         ? -1
                         : strcmp(ours->options[i].name, rows[j].name);
 
-        all[n++] = order < 0 ? ours->options[i] : rows[j];
+        if (order == 0)
+            all[n++] = with_differences(&ours->options[i], &rows[j]);
+        else
+            all[n++] = order < 0 ? ours->options[i] : rows[j];
         i += order <= 0;
         j += order >= 0;
     }
@@ -617,72 +557,4 @@ sbatch_options_settle(struct submission *s, struct error *err)
     if (r == 0)
         r = settle_gpus(s, err);
     return r < 0 ? r : settle_for_each_gpu(s, err);
-}
-
-/* ---- srun ---- */
-
-static bool
-is_along_path(const char *program)
-{
-    const char *path = getenv("PATH");
-
-    while (path != NULL && *path != '\0') {
-        size_t length = strcspn(path, ":");
-        CLEANUP_FREE char *file =
-            xasprintf("%.*s/%s", (int)length, path, program);
-
-        if (access(file, X_OK) == 0)
-            return true;
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
-
-static bool
-begins_with_word(const char *text, size_t length, const char *word)
-{
-    size_t n = strlen(word);
-
-    return length >= n && memcmp(text, word, n) == 0
-           && (length == n || text[n] == ' ' || text[n] == '\t');
-}
-
-static bool
-calls_srun(const char *line, size_t length)
-{
-    static const char *const before[] = {"exec", "time"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(before) + 1; i++) {
-        while (length > 0 && (*line == ' ' || *line == '\t')) {
-            line++;
-            length--;
-        }
-        if (begins_with_word(line, length, "srun"))
-            return true;
-        for (size_t j = 0; j < ARRAY_SIZE(before); j++)
-            if (begins_with_word(line, length, before[j])) {
-                line += strlen(before[j]);
-                length -= strlen(before[j]);
-                break;
-            }
-    }
-    return false;
-}
-
-unsigned
-sbatch_options_find_srun(const char *script, size_t length)
-{
-    const char *end = script + length;
-    unsigned number = 0;
-
-    for (const char *line = script; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *stop = newline != NULL ? newline : end;
-
-        number++;
-        if (calls_srun(line, (size_t)(stop - line)))
-            return is_along_path("srun") ? 0 : number;
-        line = stop + 1;
-    }
-    return 0;
 }

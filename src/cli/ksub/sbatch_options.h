@@ -2,9 +2,10 @@
 /* sbatch_options.h - the options of Slurm's sbatch, as far as they mean
  * something here
  *
- * The table is ksub's own with the rest of sbatch's beside it: those that mean
- * the same on one node under another name, those that do no harm (their names
- * are kept, to be told), and those that are refused with what to do instead.
+ * The table is ksub's own with the rest of sbatch's beside it: what differs in
+ * options that both have, those that mean the same on one node under another
+ * name, those that do no harm (their names are kept, to be told), and those that
+ * are refused with what to do instead.
  * `ksub --sbatch --help` prints what becomes of each, and doc/slurm.md says it
  * side by side.
  *
@@ -27,8 +28,3 @@ const struct option_table *sbatch_options(void);
  * other.
  */
 int sbatch_options_settle(struct submission *s, struct error *err);
-
-/* The line of a script that calls srun, which is not here, from 1; 0: none
- * does, or a program of that name is to be found along PATH.
- */
-unsigned sbatch_options_find_srun(const char *script, size_t length);

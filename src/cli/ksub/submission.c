@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-#include "lib/api/job/job_dependency.h"
-#include "lib/base/arena.h"
-#include "lib/base/error.h"
-
 static int64_t
 at_least_one(int64_t value)
 {
@@ -40,18 +36,4 @@ submission_name(const struct submission *s)
         return "ksub";
     slash = strrchr(s->script_path, '/');
     return slash != NULL ? slash + 1 : s->script_path;
-}
-
-int
-submission_set_dependency(struct submission *s,
-                          const char *text,
-                          struct error *err)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *parsed;
-    int r = job_dependency_parse(text, arena, &parsed, err);
-
-    if (r == 0)
-        s->dependency = text[0] != '\0' ? text : NULL;
-    return r;
 }

@@ -125,11 +125,5 @@ struct submission {
 int64_t submission_cpus(const struct submission *submission);
 int64_t submission_memory(const struct submission *submission);
 
-/* "afterok:1041": refused when it is set, so that a script's line can be named. */
-struct error;
-int submission_set_dependency(struct submission *submission,
-                              const char *text,
-                              struct error *err);
-
 /* The name of the job: as said, or the script's, or "wrap". */
 const char *submission_name(const struct submission *submission);

@@ -11,6 +11,7 @@
 #include "cli/ksub/job_script.h"
 #include "cli/ksub/ksub_options.h"
 #include "cli/ksub/sbatch_options.h"
+#include "cli/ksub/srun_search.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
@@ -212,7 +213,7 @@ apply_foreign(struct submission_input *input, struct error *first)
     unsigned line;
 
     apply_directives(input, sbatch_options(), FOREIGN, first);
-    line = sbatch_options_find_srun(input->script.text, input->script.length);
+    line = srun_search_find(input->script.text, input->script.length);
     if (line > 0)
         add_problem(input,
                     line,

@@ -6,13 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/error.h"
-#include "lib/base/fd.h"
 #include "lib/base/macro.h"
-#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
 /* A command line in one string, words apart by one space. */
@@ -185,41 +181,9 @@ START_TEST(every_option_has_one_row_in_the_order_of_names)
 }
 END_TEST
 
-START_TEST(a_script_that_calls_srun_is_found_out)
-{
-    static const struct {
-        const char *script;
-        unsigned line;
-    } cases[] = {
-        {"#!/bin/sh\nsrun ./a\n", 2},
-        {"#!/bin/sh\n\n\t time exec srun -n 4 ./a\n", 3},
-        {"#!/bin/sh\nsrun", 2},
-        {"#!/bin/sh\n# srun ./a\necho srun\nsrunner\n", 0},
-        {"", 0},
-    };
-    CLEANUP(scratch_freep) char *directory = scratch_new();
-    CLEANUP_FREE char *path = xasprintf("%s/srun", directory);
-    CLEANUP_FREE char *search = xasprintf("/nonexistent:%s", directory);
-
-    setenv("PATH", "/nonexistent", 1);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_uint_eq(
-            sbatch_options_find_srun(cases[i].script, strlen(cases[i].script)),
-            cases[i].line);
-
-    /* A site may have a program of that name. */
-    ck_assert_int_eq(file_write_atomic(path, 0700, "#!/bin/sh\n", 10, NULL), 0);
-    setenv("PATH", search, 1);
-    ck_assert_uint_eq(
-        sbatch_options_find_srun(cases[0].script, strlen(cases[0].script)),
-        0);
-}
-END_TEST
-
 SUITE("sbatch_options",
       what_means_the_same_on_one_node_is_taken,
       cores_and_memory_are_chosen_in_their_words,
       what_cannot_be_done_is_refused_with_what_to_do,
       what_does_no_harm_is_noted_once,
-      every_option_has_one_row_in_the_order_of_names,
-      a_script_that_calls_srun_is_found_out)
+      every_option_has_one_row_in_the_order_of_names)

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/submission_set.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/ksub/accelerators.h"
+#include "cli/ksub/array_request.h"
+#include "cli/ksub/node_constraints.h"
+#include "cli/ksub/output_path.h"
+#include "cli/ksub/submission.h"
+#include "cli/ksub/warning_signal.h"
+#include "cli/values/begin_time.h"
+#include "cli/values/memory_size.h"
+#include "lib/api/cron/cron_schedule.h"
+#include "lib/api/job/job_dependency.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+int
+submission_set_duration(const struct option_spec *option,
+                        const char *value,
+                        void *target,
+                        struct error *err)
+{
+    int64_t *seconds = (int64_t *)((char *)target + option->offset);
+    int r = duration_parse(value, seconds, err);
+
+    if (r == 0 && option->offset == offsetof(struct submission, time_limit_s))
+        ((struct submission *)target)->is_unlimited =
+            *seconds == DURATION_UNLIMITED;
+    return r;
+}
+
+/* --mem and --mem-per-cpu replace each other. */
+int
+submission_set_memory(const struct option_spec *option,
+                      const char *value,
+                      void *target,
+                      struct error *err)
+{
+    struct submission *s = target;
+    const bool per_cpu =
+        option->offset == offsetof(struct submission, memory_per_cpu_bytes);
+    int64_t bytes = 0;
+    int r = memory_size_parse(value, &bytes, err);
+
+    if (r < 0)
+        return r;
+    s->memory_bytes = per_cpu ? 0 : bytes;
+    s->memory_per_cpu_bytes = per_cpu ? bytes : 0;
+    return 0;
+}
+
+int
+submission_set_array(UNUSED const struct option_spec *option,
+                     const char *value,
+                     void *target,
+                     struct error *err)
+{
+    return array_request_parse(value, target, err);
+}
+
+int
+submission_set_tmp(UNUSED const struct option_spec *option,
+                   const char *value,
+                   void *target,
+                   struct error *err)
+{
+    struct submission *s = target;
+
+    s->tmp_bytes = 0;
+    if (strcmp(value, "0") == 0)
+        return 0;
+    return memory_size_parse(value, &s->tmp_bytes, err);
+}
+
+int
+submission_set_cron(UNUSED const struct option_spec *option,
+                    const char *value,
+                    void *target,
+                    struct error *err)
+{
+    struct submission *s = target;
+    struct cron_schedule schedule;
+    int r = cron_schedule_parse(value, &schedule, err);
+
+    if (r < 0)
+        return error_wrap(err,
+                          r,
+                          "'%s' is no schedule such as '0 3 * * *' (minute, "
+                          "hour, day, month, weekday) or @daily",
+                          value);
+    s->cron = value;
+    return 0;
+}
+
+int
+submission_set_job_name(UNUSED const struct option_spec *option,
+                        const char *value,
+                        void *target,
+                        struct error *err)
+{
+    struct submission *s = target;
+
+    if (value[0] == '\0')
+        return error_set(err, -EINVAL, "the name is empty");
+    s->job_name = value;
+    return 0;
+}
+
+/* Refused here, so that a script's line can be named. */
+int
+submission_set_constraint(const struct option_spec *option,
+                          const char *value,
+                          void *target,
+                          struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct submission alone = {0};
+    int r;
+
+    *(const char **)(void *)((char *)&alone + option->offset) = value;
+    r = node_constraints_add(&alone, arena, json_object(arena), err);
+    if (r == 0)
+        *(const char **)(void *)((char *)target + option->offset) = value;
+    return r;
+}
+
+/* One node: "1", "1-1", or at the least one: "1-4". */
+int
+submission_set_node_count(UNUSED const struct option_spec *option,
+                          const char *value,
+                          UNUSED void *target,
+                          struct error *err)
+{
+    if (strcmp(value, "1") == 0
+        || (strncmp(value, "1-", 2) == 0 && value[2] != '\0' && value[2] != '0'
+            && strspn(value + 2, "0123456789") == strlen(value + 2)))
+        return 0;
+    if (value[0] == '\0' || strspn(value, "0123456789-") != strlen(value)
+        || value[0] == '0')
+        return error_set(err, -EINVAL, "'%s' is not a number of nodes", value);
+    return error_set(err,
+                     -EOPNOTSUPP,
+                     "a job has one node for now; jobs over several nodes "
+                     "come in a later release");
+}
+
+int
+submission_set_moment(const struct option_spec *option,
+                      const char *value,
+                      void *target,
+                      struct error *err)
+{
+    return begin_time_parse(value,
+                            clock_real_us(&clock_system),
+                            (int64_t *)((char *)target + option->offset),
+                            err);
+}
+
+/* Refused here, so that a script's line can be named. */
+int
+submission_set_dependency(UNUSED const struct option_spec *option,
+                          const char *value,
+                          void *target,
+                          struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct submission *s = target;
+    struct json *parsed;
+    int r = job_dependency_parse(value, arena, &parsed, err);
+
+    if (r == 0)
+        s->dependency = value[0] != '\0' ? value : NULL;
+    return r;
+}
+
+int
+submission_set_choice(const struct option_spec *option,
+                      const char *value,
+                      void *target,
+                      struct error *err)
+{
+    const struct submission_choice *first = option->data;
+    const char **place =
+        (const char **)(void *)((char *)target + option->offset);
+    char words[256] = "";
+
+    for (const struct submission_choice *c = first; c->word != NULL; c++) {
+        if (strcmp(c->word, value) == 0) {
+            *place = c->meaning != NULL ? c->meaning : c->word;
+            return 0;
+        }
+        if (c->meaning == NULL) {
+            if (c != first)
+                strcat(words, ", ");
+            strcat(words, c->word);
+        }
+    }
+    return error_set(err, -EINVAL, "'%s' is none of %s", value, words);
+}
+
+int
+submission_set_gpus(UNUSED const struct option_spec *option,
+                    const char *value,
+                    void *target,
+                    struct error *err)
+{
+    return accelerators_parse_gpus(value, target, err);
+}
+
+int
+submission_set_gres(UNUSED const struct option_spec *option,
+                    const char *value,
+                    void *target,
+                    struct error *err)
+{
+    return accelerators_parse_gres(value, target, err);
+}
+
+int
+submission_set_hugepages(UNUSED const struct option_spec *option,
+                         const char *value,
+                         void *target,
+                         struct error *err)
+{
+    return accelerators_parse_hugepages(value, target, err);
+}
+
+/* "2", "0.5", or Kubernetes' "500m". */
+int
+submission_set_shared(UNUSED const struct option_spec *option,
+                      const char *value,
+                      void *target,
+                      struct error *err)
+{
+    struct submission *s = target;
+    struct quantity cpus;
+    int64_t mcpu;
+
+    mcpu = quantity_parse(value, &cpus) < 0 ? 0 : quantity_text_milli(value);
+    if (mcpu < 1 || mcpu > (int64_t)SUBMISSION_MOST_CPUS * 1000)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is not a number of CPUs such as 0.5 or 2",
+                         value);
+    s->shared_mcpu = mcpu;
+    return 0;
+}
+
+int
+submission_set_open_mode(UNUSED const struct option_spec *option,
+                         const char *value,
+                         void *target,
+                         struct error *err)
+{
+    struct submission *s = target;
+    const size_t length = strlen(value);
+
+    if (length > 0 && strncmp(value, "append", length) == 0)
+        s->append = true;
+    else if (length > 0 && strncmp(value, "truncate", length) == 0)
+        s->append = false;
+    else
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is neither append nor truncate",
+                         value);
+    return 0;
+}
+
+int
+submission_set_path(const struct option_spec *option,
+                    const char *value,
+                    void *target,
+                    struct error *err)
+{
+    const char **place =
+        (const char **)(void *)((char *)target + option->offset);
+    int r = output_path_check(value, err);
+
+    if (r == 0)
+        *place = value;
+    return r;
+}
+
+int
+submission_set_priority(UNUSED const struct option_spec *option,
+                        const char *value,
+                        void *target,
+                        struct error *err)
+{
+    struct submission *s = target;
+    char *end;
+    long number;
+
+    errno = 0;
+    number = strtol(value, &end, 10);
+    if (end != value && *end == '\0') {
+        if (errno != 0 || number > INT32_MAX || number < INT32_MIN)
+            return error_set(err, -ERANGE, "'%s' is too large", value);
+        s->priority_value = number;
+        s->priority = &s->priority_value;
+        s->priority_class = NULL;
+        return 0;
+    }
+    if (value[0] == '\0')
+        return error_set(err,
+                         -EINVAL,
+                         "a number, or the name of a priority class");
+    s->priority_class = value;
+    s->priority = NULL;
+    return 0;
+}
+
+int
+submission_set_signal(UNUSED const struct option_spec *option,
+                      const char *value,
+                      void *target,
+                      struct error *err)
+{
+    struct submission *s = target;
+    int r = warning_signal_parse(value, &s->signal, err);
+
+    if (r == 0)
+        s->has_signal = true;
+    return r;
+}
+
+int
+submission_set_no_requeue(UNUSED const struct option_spec *option,
+                          UNUSED const char *value,
+                          void *target,
+                          UNUSED struct error *err)
+{
+    struct submission *s = target;
+
+    s->requeue = false;
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* submission_set.h - sets members of a submission from the values of options
+ *
+ * They fill the `set` of an option's row (lib/program/option.h); the target is
+ * a struct submission, and where the row has an offset that is the member that
+ * is set. Refusals are -EINVAL, -ERANGE or -EOPNOTSUPP in words that follow the
+ * option's name; the member stays as it was. Texts are borrowed from the value.
+ *
+ * Thread: any.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/program/option.h"
+
+#define SUBMISSION_MOST_CPUS INT64_C(1000000)
+
+/* The words that submission_set_choice takes, from the row's data; the last has
+ * no word.
+ */
+struct submission_choice {
+    const char *word;
+    const char *meaning; /* NULL: itself */
+};
+
+typedef int submission_set_fn(const struct option_spec *option,
+                              const char *value,
+                              void *target,
+                              struct error *err);
+
+submission_set_fn submission_set_array;
+submission_set_fn submission_set_choice;
+submission_set_fn submission_set_constraint;
+submission_set_fn submission_set_cron;
+submission_set_fn submission_set_dependency;
+submission_set_fn submission_set_duration;
+submission_set_fn submission_set_gpus;
+submission_set_fn submission_set_gres;
+submission_set_fn submission_set_hugepages;
+submission_set_fn submission_set_job_name;
+submission_set_fn submission_set_memory;
+submission_set_fn submission_set_moment;
+submission_set_fn submission_set_no_requeue;
+submission_set_fn submission_set_node_count;
+submission_set_fn submission_set_open_mode;
+submission_set_fn submission_set_path;
+submission_set_fn submission_set_priority;
+submission_set_fn submission_set_shared;
+submission_set_fn submission_set_signal;
+submission_set_fn submission_set_tmp;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ksub/srun_search.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/fd.h"
+#include "lib/base/macro.h"
+#include "testsuite/lib/scratch.h"
+#include "testsuite/lib/suite.h"
+
+START_TEST(a_script_that_calls_srun_is_found_out)
+{
+    static const struct {
+        const char *script;
+        unsigned line;
+    } cases[] = {
+        {"#!/bin/sh\nsrun ./a\n", 2},
+        {"#!/bin/sh\n\n\t time exec srun -n 4 ./a\n", 3},
+        {"#!/bin/sh\nsrun", 2},
+        {"#!/bin/sh\n# srun ./a\necho srun\nsrunner\n", 0},
+        {"", 0},
+    };
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+    CLEANUP_FREE char *path = xasprintf("%s/srun", directory);
+    CLEANUP_FREE char *search = xasprintf("/nonexistent:%s", directory);
+
+    setenv("PATH", "/nonexistent", 1);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        ck_assert_uint_eq(
+            srun_search_find(cases[i].script, strlen(cases[i].script)),
+            cases[i].line);
+
+    /* A site may have a program of that name. */
+    ck_assert_int_eq(file_write_atomic(path, 0700, "#!/bin/sh\n", 10, NULL), 0);
+    setenv("PATH", search, 1);
+    ck_assert_uint_eq(
+        srun_search_find(cases[0].script, strlen(cases[0].script)),
+        0);
+}
+END_TEST
+
+SUITE("srun_search", a_script_that_calls_srun_is_found_out)
