@@ -31,7 +31,7 @@ like "or before it may begin" \
     "$(submit --begin now+1hour --deadline now+61minutes -t 5 --wrap true)" \
     'Deadline: there is no room for the time limit of 0:05:00'
 like "and a time that is none" "$(submit --deadline soon --wrap true)" \
-    'deadline.*is no time .such as'
+    'deadline.*is no time .did you mean .noon'
 
 id=$(submit --deadline now+62 -t 1 -c 100 --wrap true)
 runs=$(submit --deadline now+1hour -t 10 --wrap 'exec sleep 1000')

@@ -52,7 +52,8 @@ static const struct option_spec rows[] = {
      PLACE(array_fail_fast)},
     {.name = "begin",
      .argument = "TIME",
-     .help = "do not start before: now+1hour, 16:00, 2026-12-24T18:00",
+     .help = "do not start before: now+1hour, 16:00, monday, "
+             "2026-12-24T18:00",
      .type = OPTION_CALL,
      .set = submission_set_moment,
      PLACE(begin_at_us)},

@@ -12,8 +12,8 @@
 #include "cli/ksub/output_path.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/warning_signal.h"
-#include "cli/values/begin_time.h"
 #include "cli/values/memory_size.h"
+#include "cli/values/time_expression.h"
 #include "lib/api/cron/cron_schedule.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/value/quantity.h"
@@ -160,10 +160,11 @@ submission_set_moment(const struct option_spec *option,
                       void *target,
                       struct error *err)
 {
-    return begin_time_parse(value,
-                            clock_real_us(&clock_system),
-                            (int64_t *)((char *)target + option->offset),
-                            err);
+    return time_expression_parse(value,
+                                 TIME_AHEAD,
+                                 clock_real_us(&clock_system),
+                                 (int64_t *)((char *)target + option->offset),
+                                 err);
 }
 
 /* Refused here, so that a script's line can be named. */

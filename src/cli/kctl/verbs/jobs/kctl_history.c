@@ -14,11 +14,11 @@
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_selection.h"
-#include "cli/kctl/input/since_time.h"
 #include "cli/kctl/output/history_columns.h"
 #include "cli/print/grid.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
+#include "cli/values/time_expression.h"
 #include "lib/api/job/job_state.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -171,10 +171,20 @@ add_times(const struct history_options *o,
     int r = 0;
 
     if (o->since != NULL
-        && (r = since_time_parse(o->since, now_us, &since_us, err)) < 0)
+        && (r = time_expression_parse(o->since,
+                                      TIME_BACK,
+                                      now_us,
+                                      &since_us,
+                                      err))
+               < 0)
         return error_wrap(err, r, "--since");
     if (o->until != NULL
-        && (r = since_time_parse(o->until, now_us, &until_us, err)) < 0)
+        && (r = time_expression_parse(o->until,
+                                      TIME_BACK,
+                                      now_us,
+                                      &until_us,
+                                      err))
+               < 0)
         return error_wrap(err, r, "--until");
     if (until_us > 0 && since_us >= until_us)
         return error_set(err, -EINVAL, "--until is before --since");

@@ -13,12 +13,12 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_selection.h"
-#include "cli/kctl/input/since_time.h"
 #include "cli/kctl/output/job_list.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/print/local_time.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
+#include "cli/values/time_expression.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -151,7 +151,11 @@ prepare(struct kctl *kctl,
         r = job_selection_find_own_user(kctl, arena, &a->selection.user, err);
     }
     if (r == 0 && o->since != NULL) {
-        r = since_time_parse(o->since, now_us, &a->ended_since_us, err);
+        r = time_expression_parse(o->since,
+                                  TIME_BACK,
+                                  now_us,
+                                  &a->ended_since_us,
+                                  err);
         if (r < 0)
             error_wrap(err, r, "--since");
     } else if ((a->selection.states & JOB_STATES_ENDED) == 0

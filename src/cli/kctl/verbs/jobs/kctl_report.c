@@ -15,12 +15,12 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
-#include "cli/kctl/input/since_time.h"
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/grid.h"
 #include "cli/print/human.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
+#include "cli/values/time_expression.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -127,10 +127,20 @@ find_period(const struct report_options *o, struct period *p, struct error *err)
 
     *p = (struct period){.since_us = now_us - DEFAULT_S * SECOND_US};
     if (o->since != NULL
-        && (r = since_time_parse(o->since, now_us, &p->since_us, err)) < 0)
+        && (r = time_expression_parse(o->since,
+                                      TIME_BACK,
+                                      now_us,
+                                      &p->since_us,
+                                      err))
+               < 0)
         return error_wrap(err, r, "--since");
     if (o->until != NULL
-        && (r = since_time_parse(o->until, now_us, &p->until_us, err)) < 0)
+        && (r = time_expression_parse(o->until,
+                                      TIME_BACK,
+                                      now_us,
+                                      &p->until_us,
+                                      err))
+               < 0)
         return error_wrap(err, r, "--until");
     if (p->until_us > 0 && p->since_us >= p->until_us)
         return error_set(err, -EINVAL, "--until is before --since");

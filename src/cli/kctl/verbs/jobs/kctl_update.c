@@ -9,9 +9,9 @@
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
-#include "cli/values/begin_time.h"
 #include "cli/values/gpu_request.h"
 #include "cli/values/memory_size.h"
+#include "cli/values/time_expression.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -166,10 +166,11 @@ read_moment(const struct reading *r, const char *member)
     int result = 0;
 
     if (strcmp(r->text, "none") != 0) {
-        result = begin_time_parse(r->text,
-                                  clock_real_us(&clock_system),
-                                  &at_us,
-                                  r->err);
+        result = time_expression_parse(r->text,
+                                       TIME_AHEAD,
+                                       clock_real_us(&clock_system),
+                                       &at_us,
+                                       r->err);
         if (result == 0)
             time_format(at_us, false, text);
     }

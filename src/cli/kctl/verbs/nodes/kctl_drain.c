@@ -13,7 +13,7 @@
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/verbs/nodes/cordon.h"
 #include "cli/kctl/verbs/nodes/reservation_request.h"
-#include "cli/values/begin_time.h"
+#include "cli/values/time_expression.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -303,7 +303,7 @@ plan(struct kctl *kctl,
     int r = check_planned(o, n_operands, err);
 
     if (r == 0 && o->at != NULL)
-        r = begin_time_parse(o->at, at_us, &at_us, err);
+        r = time_expression_parse(o->at, TIME_AHEAD, at_us, &at_us, err);
     if (r < 0)
         return r;
     request.nodes = join(arena, n_operands, operands);

@@ -9,8 +9,8 @@
 
 #include "cli/kctl/client/kctl.h"
 #include "cli/print/local_time.h"
-#include "cli/values/begin_time.h"
 #include "cli/values/hostlist.h"
+#include "cli/values/time_expression.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/policy/local_zone.h"
 #include "lib/base/arena.h"
@@ -100,7 +100,11 @@ set_time(struct arena *arena,
 {
     char time[TIME_TEXT_SIZE];
     int64_t us;
-    int r = begin_time_parse(text, clock_real_us(&clock_system), &us, err);
+    int r = time_expression_parse(text,
+                                  TIME_AHEAD,
+                                  clock_real_us(&clock_system),
+                                  &us,
+                                  err);
 
     if (r < 0)
         return r;
