@@ -82,5 +82,6 @@ scheduler_tier_changed(struct scheduler *s)
         object_unref(moved.items[i]);
     }
     free(moved.items);
-    queue_event(s->queue, &event_tier, NULL, NULL);
+    /* Pods that could preempt nobody may be able to now. */
+    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
 }

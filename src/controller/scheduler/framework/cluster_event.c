@@ -35,9 +35,6 @@ const struct cluster_event event_storage_capacity = {
 const struct cluster_event event_partition = {EVENT_PARTITION,
                                               ACTION_UPDATE,
                                               "PartitionUpdate"};
-const struct cluster_event event_tier = {EVENT_WILDCARD,
-                                         ACTION_ALL,
-                                         "PartitionTierUpdate"};
 const struct cluster_event event_node_reservation = {EVENT_NODE_RESERVATION,
                                                      ACTION_UPDATE,
                                                      "ReservationUpdate"};

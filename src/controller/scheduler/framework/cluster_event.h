@@ -65,7 +65,6 @@ extern const struct cluster_event event_anti_affinity_gone;
 extern const struct cluster_event event_reservation_moved;
 extern const struct cluster_event event_storage_capacity;
 extern const struct cluster_event event_partition;
-extern const struct cluster_event event_tier;
 extern const struct cluster_event event_node_reservation;
 extern const struct cluster_event event_withheld_nodes;
 extern const struct cluster_event event_unschedulable_timeout;

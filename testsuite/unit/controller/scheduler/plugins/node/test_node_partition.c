@@ -296,6 +296,15 @@ START_TEST(a_tier_that_changes_counts_at_once)
     world_advance(w, 20000);
     ck_assert(!is_there(w, "second"));
     ck_assert_str_eq(world_node_of(w, "first"), "n1");
+
+    add_tiered(w, "third", ",\"placement\":{\"partition\":\"b\"}");
+    world_advance(w, 20000);
+    ck_assert_str_eq(world_node_of(w, "third"), "");
+    set_partition(w, "a", "a", "");
+    world_advance(w, 20000);
+    world_advance(w, 20000);
+    ck_assert(!is_there(w, "first"));
+    ck_assert_str_eq(world_node_of(w, "third"), "n1");
     world_free(w);
 }
 END_TEST
