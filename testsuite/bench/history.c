@@ -35,6 +35,7 @@
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/record.h"
 
 #define SECOND_US INT64_C(1000000)
 #define BEGIN_S   INT64_C(1700000000)
@@ -205,20 +206,35 @@ write_rows(struct history_file *file,
     return seconds_since(began_us);
 }
 
+static struct history_file *
+open_file(const char *path, struct strbuf *notice)
+{
+    const struct history_origin origin = {
+        .cluster = "bench",
+        .revision = INT64_MAX,
+        .lost = "",
+    };
+    const int64_t began_us = clock_monotonic_us(&clock_system);
+    struct history_file *file = NULL;
+    struct error err = {0};
+
+    if (history_file_open(path, &origin, &file, notice, &err) < 0)
+        give_up("opening", &err);
+    printf("opened: %.1f s\n", seconds_since(began_us));
+    return file;
+}
+
 static void
 fill(const char *path, int64_t rows)
 {
-    const struct history_origin origin = {"bench", INT64_MAX, ""};
     const int64_t bulk = rows > MEASURED ? rows - MEASURED : 0;
     CLEANUP_STRBUF struct strbuf notice = STRBUF_INIT;
     struct history_file *file = NULL;
-    struct error err = {0};
     struct stat st;
     int64_t n = 0;
     double took;
 
-    if (history_file_open(path, &origin, &file, &notice, &err) < 0)
-        give_up("opening", &err);
+    file = open_file(path, &notice);
     add_indexes(path);
     if (bulk > 0) {
         took = write_rows(file, &n, bulk, BULK, rows);
@@ -295,6 +311,35 @@ ask(struct history_reader *reader,
            took * 1000);
 }
 
+/* What kctl history asks for, for its table. */
+static uint64_t
+usual_members(void)
+{
+    static const char *const names[] = {"job",
+                                        "index",
+                                        "task",
+                                        "name",
+                                        "user",
+                                        "account",
+                                        "partition",
+                                        "state",
+                                        "attempt",
+                                        "endTime",
+                                        "startTime",
+                                        "frozenMicroseconds",
+                                        "cpuMillis",
+                                        "node",
+                                        "signal",
+                                        "exitCode",
+                                        "reason"};
+    uint64_t members = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        members |= UINT64_C(1) << (record_find(&history_row_record, names[i])
+                                   - history_row_record.fields);
+    return members;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -307,12 +352,19 @@ main(int argc, char **argv)
     struct error err = {0};
     const struct history_question all = {.rights = {.is_all = true},
                                          .limit = PAGE};
+    const struct history_rights own = {.uid = 10007,
+                                       .user = "user7",
+                                       .accounts = own_account,
+                                       .n_accounts = 1};
     struct history_question q;
 
     if (access(path, F_OK) < 0)
         fill(path, rows);
     else {
+        CLEANUP_STRBUF struct strbuf notice = STRBUF_INIT;
+
         printf("asking '%s', which was there\n", path);
+        history_file_close(open_file(path, &notice));
         add_indexes(path);
     }
     if (history_reader_open(path, &reader, &err) < 0)
@@ -344,6 +396,16 @@ main(int argc, char **argv)
     q = all, q.account = "account7";
     q.states = JOB_STATE_BIT(JOB_STATE_FAILED);
     ask(reader, "an account, all that failed", &q);
+    q = all, q.states = JOB_STATE_BIT(JOB_STATE_TIMED_OUT);
+    q.states |= JOB_STATE_BIT(JOB_STATE_FAILED), q.since_s = end_s - 30 * day_s;
+    ask(reader, "two states, 30 days", &q);
+    q = all, q.rights = own;
+    q.since_s = end_s - 30 * day_s;
+    ask(reader, "as a user, all that he may see, 30 days", &q);
+    q = all, q.user = "user0", q.members = usual_members();
+    ask(reader, "a user, 100,000 rows, as a table", &q);
+    q = all, q.until_s = BEGIN_S + SPAN_S / 100, q.members = usual_members();
+    ask(reader, "until, 100,000 rows, as a table", &q);
     q = all, q.name = "*nothing*";
     ask(reader, "a name that none has (all rows)", &q);
     q = all, q.by = HISTORY_BY_ACCOUNT, q.since_s = end_s - 30 * day_s;
@@ -353,10 +415,7 @@ main(int argc, char **argv)
     q = all, q.by = HISTORY_BY_MONTH;
     ask(reader, "report: months, all", &q);
     q.by = HISTORY_BY_USER;
-    q.rights = (struct history_rights){.uid = 10007,
-                                       .user = "user7",
-                                       .accounts = own_account,
-                                       .n_accounts = 1};
+    q.rights = own;
     ask(reader, "report: users, as a user", &q);
     history_reader_close(reader);
     return 0;

@@ -246,9 +246,8 @@ static void
 made_indexes(struct history *h, const struct history_order *order)
 {
     if (order->result < 0 && order->result != -ECANCELED)
-        log_warning("History has no index by state and partition, questions "
-                    "for these alone are slow; it is tried again at the next "
-                    "start: %s",
+        log_warning("History lacks an index, so that some questions are slow; "
+                    "it is tried again at the next start: %s",
                     order->err.text);
     if (h->queue.count > 0)
         flush_soon(h);
@@ -388,6 +387,8 @@ open_file(struct history *h)
     order->cluster = xstrdup(system->meta->uid);
     order->lost = xstrdup(lost != NULL ? lost : "");
     order->store_revision = store_revision(h->s.store);
+    order->epoch = store_epoch(h->s.store);
+    order->opened_at = store_opened_at(h->s.store);
     history_writer_submit(h->writer, order);
 }
 

@@ -2,20 +2,21 @@
 #include "controller/history/history_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "controller/history/daily_usage.h"
 #include "controller/history/history_schema.h"
+#include "controller/history/history_sums.h"
+#include "controller/history/history_timeline.h"
 #include "controller/history/history_values.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
-#include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
@@ -25,9 +26,11 @@
 struct history_file {
     char *path;
     sqlite3 *db;
-    sqlite3_stmt *insert, *confirm, *add_word, *find_word, *add_user, *add_day;
+    sqlite3_stmt *insert, *confirm, *add_word, *find_word, *add_user;
     sqlite3_stmt *mark, *drop;
     struct map *words; /* to their numbers, as pointers */
+    struct map *users; /* "USER UID" that are there already */
+    struct history_sums *sums;
     int64_t watermark;
 };
 
@@ -39,7 +42,6 @@ close_db(struct history_file *f)
                                   &f->add_word,
                                   &f->find_word,
                                   &f->add_user,
-                                  &f->add_day,
                                   &f->mark,
                                   &f->drop};
 
@@ -47,6 +49,8 @@ close_db(struct history_file *f)
         (void)sqlite3_finalize(*all[i]);
         *all[i] = NULL;
     }
+    history_sums_free(f->sums);
+    f->sums = NULL;
     sql_close(f->db);
     f->db = NULL;
 }
@@ -58,6 +62,7 @@ history_file_close(struct history_file *f)
         return;
     close_db(f);
     map_free(f->words);
+    map_free(f->users);
     free(f->path);
     free(f);
 }
@@ -87,17 +92,6 @@ prepare(struct history_file *f, struct error *err)
         {&f->add_user,
          "INSERT INTO users (user, uid) VALUES (?1, ?2)"
          " ON CONFLICT DO NOTHING"},
-        {&f->add_day,
-         "INSERT INTO daily VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-         " ?11, ?12, ?13, ?14, ?15, ?15)"
-         " ON CONFLICT DO UPDATE SET ended = ended + ?5,"
-         " completed = completed + ?6, failed = failed + ?7,"
-         " stopped = stopped + ?8, cpu_s = cpu_s + ?9,"
-         " cpu_used_s = cpu_used_s + ?10,"
-         " cpu_measured_s = cpu_measured_s + ?11,"
-         " memory_gib_s = memory_gib_s + ?12, device_s = device_s + ?13,"
-         " started = started + ?14, wait_s = wait_s + ?15,"
-         " wait_most_s = max(wait_most_s, ?15)"},
         {&f->mark,
          "UPDATE watermark SET revision = max(revision, ?1) WHERE id = 1"},
         {&f->drop,
@@ -137,121 +131,6 @@ check_pages(struct history_file *f, struct error *err)
 }
 
 static int
-run_with(struct history_file *f,
-         const char *text,
-         const char *word,
-         int64_t a,
-         int64_t b,
-         struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-    int r = sql_prepare(f->db, text, &s, err);
-
-    if (r < 0)
-        return r;
-    (void)sqlite3_bind_text(s, 1, word, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(s, 2, a);
-    (void)sqlite3_bind_int64(s, 3, b);
-    r = sql_run(s, err);
-    (void)sqlite3_finalize(s);
-    return r;
-}
-
-/* Rows of a timeline that the store has left stay, and say so. */
-static int
-mark_lost(struct history_file *f,
-          const struct history_origin *origin,
-          const char *known,
-          struct error *err)
-{
-    const size_t n = strlen(known);
-    const char *at =
-        strncmp(origin->lost, known, n) == 0 ? origin->lost + n : origin->lost;
-    long long after, before;
-    int r = 0;
-
-    for (; r == 0 && sscanf(at, "%lld %lld;", &after, &before) == 2;
-         at += strcspn(at, ";"), at += *at == ';')
-        r = run_with(f,
-                     "UPDATE attempts SET lost = 1"
-                     " WHERE ?1 IS NOT NULL AND revision > ?2"
-                     " AND revision < ?3",
-                     "",
-                     after,
-                     before,
-                     err);
-    if (r == 0 && f->watermark > origin->revision) {
-        log_warning("History is ahead of the store (revision %lld, the store "
-                    "has %lld): what ended in between is kept, and marked "
-                    "as lost by the store",
-                    (long long)f->watermark,
-                    (long long)origin->revision);
-        r = run_with(f,
-                     "UPDATE attempts SET lost = 1"
-                     " WHERE ?1 IS NOT NULL AND revision > ?2"
-                     " AND revision <= ?3",
-                     "",
-                     origin->revision,
-                     f->watermark,
-                     err);
-        f->watermark = origin->revision;
-    }
-    return r;
-}
-
-/* 1: it is of another cluster. */
-static int
-meet_store(struct history_file *f,
-           const struct history_origin *origin,
-           struct error *err)
-{
-    CLEANUP_FREE char *cluster = NULL;
-    CLEANUP_FREE char *lost = NULL;
-    sqlite3_stmt *s = NULL;
-    int r = sql_prepare(f->db,
-                        "SELECT cluster, revision, lost FROM watermark",
-                        &s,
-                        err);
-
-    if (r < 0)
-        return r;
-    if (sqlite3_step(s) == SQLITE_ROW) {
-        cluster = xstrdup((const char *)sqlite3_column_text(s, 0));
-        f->watermark = sqlite3_column_int64(s, 1);
-        lost = xstrdup((const char *)sqlite3_column_text(s, 2));
-    } else
-        r = error_set(err, -EUCLEAN, "'%s' has lost its watermark", f->path);
-    (void)sqlite3_finalize(s);
-    if (r < 0)
-        return r;
-    if (cluster[0] != '\0' && strcmp(cluster, origin->cluster) != 0)
-        return 1;
-    r = sql_exec(f->db, "BEGIN IMMEDIATE", err);
-    if (r == 0)
-        r = mark_lost(f, origin, lost, err);
-    if (r == 0)
-        r = run_with(f,
-                     "UPDATE watermark SET cluster = ?1, revision = ?2"
-                     " WHERE ?3 = 0",
-                     origin->cluster,
-                     f->watermark,
-                     0,
-                     err);
-    if (r == 0)
-        r = run_with(f,
-                     "UPDATE watermark SET lost = ?1 WHERE ?2 = ?3",
-                     origin->lost,
-                     0,
-                     0,
-                     err);
-    if (r == 0)
-        r = sql_exec(f->db, "COMMIT", err);
-    if (r < 0)
-        history_file_rollback(f);
-    return r;
-}
-
-static int
 bring_up(struct history_file *f,
          const struct history_origin *origin,
          struct error *err)
@@ -274,7 +153,10 @@ bring_up(struct history_file *f,
         r = history_schema_migrate(f->db, err);
     if (r == 0)
         r = prepare(f, err);
-    return r == 0 ? meet_store(f, origin, err) : r;
+    if (r == 0)
+        r = history_sums_new(f->db, &f->sums, err);
+    return r == 0 ? history_timeline_meet(f->db, origin, &f->watermark, err)
+                  : r;
 }
 
 void
@@ -317,6 +199,7 @@ history_file_open(const char *path,
 
     f->path = xstrdup(path);
     f->words = map_new();
+    f->users = map_new();
     r = bring_up(f, origin, &why);
     if (r == 1 || r == -EUCLEAN) {
         close_db(f);
@@ -488,37 +371,23 @@ confirm(struct history_file *f,
     return sql_run(f->confirm, err);
 }
 
+/* That the name was once the uid's. */
 static int
-add_days(struct history_file *f,
-         const struct history_row *row,
-         const int64_t ids[WORD_COUNT],
-         struct error *err)
+add_user(struct history_file *f, int64_t user, int64_t uid, struct error *err)
 {
-    const unsigned days = daily_usage_count(row);
-    int r = 0;
+    char key[64];
+    int r;
 
-    for (unsigned i = 0; r == 0 && i < days; i++) {
-        sqlite3_stmt *s = f->add_day;
-        struct daily_usage u;
-
-        daily_usage_of(row, i, &u);
-        (void)sqlite3_bind_int64(s, 1, u.day);
-        (void)sqlite3_bind_int64(s, 2, ids[WORD_ACCOUNT]);
-        (void)sqlite3_bind_int64(s, 3, ids[WORD_USER]);
-        (void)sqlite3_bind_int64(s, 4, ids[WORD_PARTITION]);
-        (void)sqlite3_bind_int64(s, 5, u.ended);
-        (void)sqlite3_bind_int64(s, 6, u.completed);
-        (void)sqlite3_bind_int64(s, 7, u.failed);
-        (void)sqlite3_bind_int64(s, 8, u.stopped);
-        (void)sqlite3_bind_double(s, 9, u.cpu_s);
-        (void)sqlite3_bind_double(s, 10, u.cpu_used_s);
-        (void)sqlite3_bind_double(s, 11, u.cpu_measured_s);
-        (void)sqlite3_bind_double(s, 12, u.memory_gib_s);
-        (void)sqlite3_bind_double(s, 13, u.device_s);
-        (void)sqlite3_bind_int64(s, 14, u.started);
-        (void)sqlite3_bind_int64(s, 15, u.wait_s);
-        r = sql_run(s, err);
-    }
+    (void)snprintf(key, sizeof(key), "%" PRId64 " %" PRId64, user, uid);
+    if (map_find(f->users, key) != NULL)
+        return 0;
+    (void)sqlite3_bind_int64(f->add_user, 1, user);
+    (void)sqlite3_bind_int64(f->add_user, 2, uid);
+    r = sql_run(f->add_user, err);
+    if (map_count(f->users) >= WORDS_CACHED)
+        map_clear(f->users);
+    if (r == 0)
+        (void)map_put(f->users, key, f);
     return r;
 }
 
@@ -544,12 +413,15 @@ history_file_add(struct history_file *f,
         return r;
     if (sqlite3_changes(f->db) == 0)
         return confirm(f, row, err);
-    (void)sqlite3_bind_int64(f->add_user, 1, ids[WORD_USER]);
-    (void)sqlite3_bind_int64(f->add_user, 2, row->uid);
-    r = sql_run(f->add_user, err);
-    if (r == 0)
-        r = add_days(f, row, ids, err);
-    return r < 0 ? r : 1;
+    r = add_user(f, ids[WORD_USER], row->uid, err);
+    if (r < 0)
+        return r;
+    history_sums_add(f->sums,
+                     row,
+                     ids[WORD_ACCOUNT],
+                     ids[WORD_USER],
+                     ids[WORD_PARTITION]);
+    return 1;
 }
 
 int
@@ -557,6 +429,9 @@ history_file_commit(struct history_file *f, int64_t revision, struct error *err)
 {
     int r;
 
+    r = history_sums_write(f->sums, err);
+    if (r < 0)
+        return r;
     (void)sqlite3_bind_int64(f->mark, 1, revision);
     r = sql_run(f->mark, err);
     if (r == 0)
@@ -566,13 +441,15 @@ history_file_commit(struct history_file *f, int64_t revision, struct error *err)
     return r;
 }
 
-/* Words that were new in it have no number after all. */
+/* Words and users that were new in it are not there after all. */
 void
 history_file_rollback(struct history_file *f)
 {
     if (!sqlite3_get_autocommit(f->db))
         (void)sql_exec(f->db, "ROLLBACK", NULL);
     map_clear(f->words);
+    map_clear(f->users);
+    history_sums_discard(f->sums);
 }
 
 /* ---- Retention ---- */

@@ -24,6 +24,8 @@ struct history_origin {
     const char *cluster; /* its uid */
     int64_t revision;    /* the store's */
     const char *lost;    /* "AFTER BEFORE;...": backup.h */
+    int64_t epoch;       /* of the store's opening; 0: not known */
+    int64_t opened_at;   /* the revision that it was opened with */
 };
 
 /* Life. Open makes the file when it is missing. One that is damaged, or of

@@ -14,12 +14,26 @@
 
 static const struct {
     const char *name, *text;
+    const char *replaces; /* or NULL */
 } indexes[] = {
     {HISTORY_INDEX_STATE,
-     "CREATE INDEX " HISTORY_INDEX_STATE " ON attempts (state, end_at)"},
+     "CREATE INDEX " HISTORY_INDEX_STATE " ON attempts (state, end_at)",
+     NULL},
     {HISTORY_INDEX_PARTITION,
-     "CREATE INDEX " HISTORY_INDEX_PARTITION
-     " ON attempts (partition, end_at)"},
+     "CREATE INDEX " HISTORY_INDEX_PARTITION " ON attempts (partition, end_at)",
+     NULL},
+    {HISTORY_INDEX_UID_STATE,
+     "CREATE INDEX " HISTORY_INDEX_UID_STATE
+     " ON attempts (uid, state, end_at)",
+     HISTORY_INDEX_UID},
+    {HISTORY_INDEX_ACCOUNT_STATE,
+     "CREATE INDEX " HISTORY_INDEX_ACCOUNT_STATE
+     " ON attempts (account, state, end_at)",
+     HISTORY_INDEX_ACCOUNT},
+    {HISTORY_INDEX_NAME,
+     "CREATE INDEX " HISTORY_INDEX_NAME " ON attempts (" HISTORY_NAME
+     ", end_at)",
+     NULL},
 };
 
 bool
@@ -63,6 +77,17 @@ has_to_stop(void *context)
     return atomic_load((atomic_bool *)context);
 }
 
+static int
+drop_replaced(sqlite3 *db, const char *name, struct error *err)
+{
+    char text[64];
+
+    if (name == NULL || !history_index_is_there(db, name))
+        return 0;
+    (void)sqlite3_snprintf(sizeof(text), text, "DROP INDEX %s", name);
+    return sql_exec(db, text, err);
+}
+
 /* The rows that are sorted lie on the disk, not in memory. */
 static int
 build_missing(sqlite3 *db, atomic_bool *stops, struct error *err)
@@ -75,14 +100,17 @@ build_missing(sqlite3 *db, atomic_bool *stops, struct error *err)
                      err);
 
     sqlite3_progress_handler(db, STEPS_BETWEEN, has_to_stop, stops);
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexes); i++)
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexes); i++) {
         if (atomic_load(stops))
-            r = error_set(err, -ECANCELED, "it is being stopped");
-        else if (!history_index_is_there(db, indexes[i].name)) {
+            break;
+        if (!history_index_is_there(db, indexes[i].name)) {
             say_begin(db, indexes[i].name);
             r = sql_exec(db, indexes[i].text, err);
         }
-    if (r < 0 && atomic_load(stops))
+        if (r == 0)
+            r = drop_replaced(db, indexes[i].replaces, err);
+    }
+    if (atomic_load(stops))
         r = error_set(err, -ECANCELED, "it is being stopped");
     return r;
 }

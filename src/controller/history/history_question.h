@@ -52,5 +52,6 @@ struct history_question {
     int64_t until_s;               /* ended before; 0: any */
     int64_t after_end_s, after_id; /* of the last row of the page before */
     int64_t limit;
+    uint64_t members;    /* bits by history_row_record's order; 0: all */
     enum history_sum by; /* sums of days, instead of rows */
 };

@@ -5,26 +5,50 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
-struct arena;
+#include "lib/json/record.h"
+
+struct error;
+
+/* Statements stay prepared: few texts come again and again. */
+#define HISTORY_STATEMENTS 32
+
+struct history_statement {
+    char *text;
+    sqlite3_stmt *s;
+    bool is_in_use;
+};
 
 struct history_reader {
     sqlite3 *db;
     sqlite3_stmt *word, *find;
     char **words; /* by their number, as far as they were asked for */
     size_t n_words;
-    int64_t ends_us; /* when the question has had its time; monotonic */
+    char *other_word; /* the last beyond those */
+    struct history_statement statements[HISTORY_STATEMENTS];
+    unsigned next_statement; /* to be replaced */
+    int64_t ends_us;         /* when the question has had its time; monotonic */
+    char time_text[TIME_TEXT_SIZE + 2]; /* the last time printed, */
+    int64_t time_day;                   /* and its day */
 };
 
-/* The number of a word, -1 when it stands nowhere; and back: it lives as long as
- * the reader, or in the arena.
+/* The number of a word, -1 when it stands nowhere; and back, or NULL: borrowed
+ * until the next is asked for.
  */
 int64_t history_reader_find_word(struct history_reader *reader,
                                  const char *word);
-const char *history_reader_word(struct history_reader *reader,
-                                int64_t id,
-                                struct arena *arena);
+const char *history_reader_word(struct history_reader *reader, int64_t id);
+
+/* A statement of that text, for one at a time; give it back in any state. */
+int history_reader_prepare(struct history_reader *reader,
+                           const char *text,
+                           sqlite3_stmt **ret_statement,
+                           struct error *err);
+void history_reader_release(struct history_reader *reader, sqlite3_stmt *s);
+
+bool history_reader_is_over(const struct history_reader *reader);

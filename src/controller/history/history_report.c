@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader.h"
 #include "controller/history/history_reader_state.h"
+#include "controller/history/history_sums.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -19,22 +21,16 @@
 #define DAY_S         86400
 #define STEPS_BETWEEN 10000 /* of SQLite's machine, looks at the clock */
 #define MOST_GROUPS   20000
+#define LAST_DAY      2932896 /* of the year 9999 */
+
+#define COLUMNS                                             \
+    "ended, completed, failed, stopped, cpu_s, cpu_used_s," \
+    " cpu_measured_s, memory_gib_s, device_s, started, wait_s, wait_most_s"
 
 #define SUMS                                                             \
     "sum(ended), sum(completed), sum(failed), sum(stopped), sum(cpu_s)," \
     " sum(cpu_used_s), sum(cpu_measured_s), sum(memory_gib_s),"          \
     " sum(device_s), sum(started), sum(wait_s), max(wait_most_s)"
-
-/* Of each day first, in the order of the table: a date is made for each day and
- * not for each row.
- */
-#define DAY_SUMS                                                             \
-    "sum(ended) AS ended, sum(completed) AS completed,"                      \
-    " sum(failed) AS failed, sum(stopped) AS stopped, sum(cpu_s) AS cpu_s,"  \
-    " sum(cpu_used_s) AS cpu_used_s, sum(cpu_measured_s) AS cpu_measured_s," \
-    " sum(memory_gib_s) AS memory_gib_s, sum(device_s) AS device_s,"         \
-    " sum(started) AS started, sum(wait_s) AS wait_s,"                       \
-    " max(wait_most_s) AS wait_most_s"
 
 static const struct sum_column {
     const char *name;
@@ -54,9 +50,7 @@ static const struct sum_column {
     {"waitMostSeconds", false},
 };
 
-/* The columns that a sum is by: at the most two, which are words but for days
- * and months.
- */
+/* The columns that a sum is by, words but for days and months. */
 static const struct grouping {
     const char *columns;
     const char *names[2];
@@ -66,10 +60,8 @@ static const struct grouping {
     [HISTORY_BY_ACCOUNT] = {"account", {"account", NULL}, false},
     [HISTORY_BY_USER] = {"user", {"user", NULL}, false},
     [HISTORY_BY_PARTITION] = {"partition", {"partition", NULL}, false},
-    [HISTORY_BY_DAY] = {"date(day * 86400, 'unixepoch')", {"day", NULL}, true},
-    [HISTORY_BY_MONTH] = {"strftime('%Y-%m', day * 86400, 'unixepoch')",
-                          {"month", NULL},
-                          true},
+    [HISTORY_BY_DAY] = {"span", {"day", NULL}, true},
+    [HISTORY_BY_MONTH] = {"span", {"month", NULL}, true},
     [HISTORY_BY_ACCOUNT_USER] = {"account, user", {"account", "user"}, false},
 };
 
@@ -121,22 +113,12 @@ add_rights(struct history_reader *r,
     strbuf_add_text(sql, "))");
 }
 
+/* The bounds of each part of the sums, but for time. */
 static void
-write_report(struct history_reader *r,
-             const struct history_question *q,
-             struct strbuf *sql)
+add_bounds(struct history_reader *r,
+           const struct history_question *q,
+           struct strbuf *sql)
 {
-    strbuf_printf(sql,
-                  "SELECT %s, " SUMS " FROM %s WHERE day >= %" PRId64,
-                  groupings[q->by].columns,
-                  groupings[q->by].is_time ? "(SELECT day, " DAY_SUMS
-                                             " FROM daily"
-                                           : "daily",
-                  q->since_s / DAY_S);
-    if (q->until_s > 0)
-        strbuf_printf(sql,
-                      " AND day < %" PRId64,
-                      (q->until_s + DAY_S - 1) / DAY_S);
     add_word(r, sql, "account", q->account);
     if (q->user != NULL && q->has_uid) {
         strbuf_add_text(sql, " AND ");
@@ -145,30 +127,146 @@ write_report(struct history_reader *r,
         add_word(r, sql, "user", q->user);
     add_word(r, sql, "partition", q->partition);
     add_rights(r, sql, &q->rights);
-    if (groupings[q->by].is_time)
-        strbuf_add_text(sql, " GROUP BY day)");
+}
+
+/* The sums of some days, or whole months, from the first to before the last. */
+struct part {
+    const char *table, *column;
+    int64_t first, last;
+    int64_t month; /* that the days are of */
+};
+
+static void
+add_part(struct strbuf *sql,
+         const struct part *part,
+         const struct history_question *q,
+         const char *bounds)
+{
+    char span[24];
+
+    if (part->first >= part->last)
+        return;
+    (void)snprintf(span, sizeof(span), "%" PRId64, part->month);
     strbuf_printf(sql,
-                  " GROUP BY %s ORDER BY %s LIMIT %d",
-                  groupings[q->by].columns,
-                  groupings[q->by].is_time ? "1" : "sum(cpu_s) DESC",
+                  "%sSELECT %s AS span, account, user, partition, " COLUMNS
+                  " FROM %s WHERE %s >= %" PRId64 " AND %s < %" PRId64 "%s",
+                  sql->length > 0 ? " UNION ALL " : "",
+                  q->by == HISTORY_BY_MONTH && part->month > 0 ? span
+                                                               : part->column,
+                  part->table,
+                  part->column,
+                  part->first,
+                  part->column,
+                  part->last,
+                  bounds);
+}
+
+/* Whole months come from the sums of months; what stands out at both ends, and
+ * all when days are asked for, from those of days.
+ */
+static void
+write_parts(const struct history_question *q,
+            const char *bounds,
+            struct strbuf *sql)
+{
+    const int64_t first = q->since_s / DAY_S;
+    const int64_t last =
+        q->until_s > 0 ? (q->until_s + DAY_S - 1) / DAY_S : LAST_DAY;
+    const int64_t month_of_first = history_month_of_day(first);
+    const int64_t month_of_last = history_month_of_day(last);
+    int64_t begin = month_of_first;
+
+    if (history_first_day_of_month(begin) < first)
+        begin += begin % 100 == 12 ? 89 : 1;
+    if (q->by == HISTORY_BY_DAY) {
+        add_part(sql,
+                 &(struct part){"daily", "day", first, last, 0},
+                 q,
+                 bounds);
+        return;
+    }
+    if (begin > month_of_last) { /* all of it in one month */
+        add_part(sql,
+                 &(struct part){"daily", "day", first, last, month_of_first},
+                 q,
+                 bounds);
+        return;
+    }
+    add_part(sql,
+             &(struct part){"daily",
+                            "day",
+                            first,
+                            history_first_day_of_month(begin),
+                            month_of_first},
+             q,
+             bounds);
+    add_part(sql,
+             &(struct part){"monthly", "month", begin, month_of_last, 0},
+             q,
+             bounds);
+    add_part(sql,
+             &(struct part){"daily",
+                            "day",
+                            history_first_day_of_month(month_of_last),
+                            last,
+                            month_of_last},
+             q,
+             bounds);
+}
+
+static void
+write_report(struct history_reader *r,
+             const struct history_question *q,
+             struct strbuf *sql)
+{
+    CLEANUP_STRBUF struct strbuf bounds = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf parts = STRBUF_INIT;
+    const struct grouping *g = &groupings[q->by];
+
+    add_bounds(r, q, &bounds);
+    write_parts(q, bounds.text, &parts);
+    if (parts.length == 0) /* no time at all */
+        strbuf_add_text(&parts, "SELECT *, 0 AS span FROM daily WHERE 0");
+    strbuf_printf(sql,
+                  "SELECT %s, " SUMS " FROM (%s) GROUP BY %s ORDER BY %s"
+                  " LIMIT %d",
+                  g->columns,
+                  parts.text,
+                  g->columns,
+                  g->is_time ? "1" : "sum(cpu_s) DESC",
                   MOST_GROUPS);
+}
+
+/* "2026-01", or "2026-01-31". */
+static const char *
+write_span(enum history_sum by, int64_t span, struct arena *arena)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (by == HISTORY_BY_MONTH)
+        return arena_printf(arena,
+                            "%04" PRId64 "-%02" PRId64,
+                            span / 100,
+                            span % 100);
+    time_format(span * DAY_S * INT64_C(1000000), false, text);
+    return arena_strndup(arena, text, strlen("2026-01-31"));
 }
 
 static void
 print_group(struct history_reader *r,
             sqlite3_stmt *s,
-            const struct grouping *g,
+            enum history_sum by,
             struct arena *arena,
             struct strbuf *out)
 {
+    const struct grouping *g = &groupings[by];
     struct json *row = json_object(arena);
     int at = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(g->names) && g->names[i] != NULL; i++) {
-        const char *word =
-            g->is_time
-                ? (const char *)sqlite3_column_text(s, at)
-                : history_reader_word(r, sqlite3_column_int64(s, at), arena);
+        const int64_t value = sqlite3_column_int64(s, at);
+        const char *word = g->is_time ? write_span(by, value, arena)
+                                      : history_reader_word(r, value);
 
         json_set_string(arena, row, g->names[i], word != NULL ? word : "");
         at++;
@@ -227,7 +325,7 @@ history_reader_report(struct history_reader *r,
         if (has_rows)
             strbuf_add_char(out, ',');
         has_rows = true;
-        print_group(r, s, &groupings[q->by], arena, out);
+        print_group(r, s, q->by, arena, out);
         arena_rewind(arena, &mark);
     }
     sqlite3_progress_handler(r->db, 0, NULL, NULL);

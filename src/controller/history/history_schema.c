@@ -91,6 +91,37 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     "ALTER TABLE attempts ADD COLUMN task INTEGER;",
     /* Microseconds that it stood still; NULL: it never did. */
     "ALTER TABLE attempts ADD COLUMN frozen_us INTEGER;",
+    /* The store's epochs, each with the revision that it began at. Sums of each
+     * month (202601), so that reports of years need not read each day; and the
+     * indexes that questions now find rows by, see history_index.h.
+     */
+    "CREATE TABLE epochs ("
+    " epoch INTEGER PRIMARY KEY,"
+    " revision INTEGER NOT NULL);"
+    "CREATE TABLE monthly ("
+    " month INTEGER NOT NULL,"
+    " account INTEGER NOT NULL,"
+    " user INTEGER NOT NULL,"
+    " partition INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL,"
+    " completed INTEGER NOT NULL,"
+    " failed INTEGER NOT NULL,"
+    " stopped INTEGER NOT NULL,"
+    " cpu_s REAL NOT NULL,"
+    " cpu_used_s REAL NOT NULL,"
+    " cpu_measured_s REAL NOT NULL,"
+    " memory_gib_s REAL NOT NULL,"
+    " device_s REAL NOT NULL,"
+    " started INTEGER NOT NULL,"
+    " wait_s INTEGER NOT NULL,"
+    " wait_most_s INTEGER NOT NULL,"
+    " PRIMARY KEY (month, account, user, partition)) WITHOUT ROWID;"
+    "INSERT INTO monthly SELECT"
+    " CAST(strftime('%Y%m', day * 86400, 'unixepoch') AS INTEGER) AS month,"
+    " account, user, partition, sum(ended), sum(completed), sum(failed),"
+    " sum(stopped), sum(cpu_s), sum(cpu_used_s), sum(cpu_measured_s),"
+    " sum(memory_gib_s), sum(device_s), sum(started), sum(wait_s),"
+    " max(wait_most_s) FROM daily GROUP BY month, account, user, partition;",
 };
 
 static int

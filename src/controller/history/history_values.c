@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 #define SECOND_US    INT64_C(1000000)
 #define UID_BYTES    16
@@ -66,21 +67,6 @@ read_hex(const char *text, unsigned char *out, size_t bytes)
     return n == bytes * 2;
 }
 
-static char *
-write_hex(const unsigned char *bytes, size_t n, bool has_dashes, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < n; i++) {
-        if (has_dashes && (i == 4 || i == 6 || i == 8 || i == 10))
-            *out++ = '-';
-        *out++ = digits[bytes[i] >> 4];
-        *out++ = digits[bytes[i] & 15];
-    }
-    *out = '\0';
-    return out;
-}
-
 /* Only what comes back as the same text. */
 static bool
 is_uuid(const char *uid)
@@ -113,55 +99,60 @@ history_bind_digest(sqlite3_stmt *s, int at, const char *digest)
         history_bind_text(s, at, digest);
 }
 
-const char *
-history_column_text(sqlite3_stmt *s, int at, struct arena *arena)
+/* Quoted, with dashes as a uid has them. */
+static void
+add_hex(const unsigned char *bytes,
+        size_t n,
+        const char *prefix,
+        bool has_dashes,
+        struct strbuf *out)
 {
-    const unsigned char *text = sqlite3_column_text(s, at);
+    static const char digits[] = "0123456789abcdef";
+    char text[2 * DIGEST_BYTES + 16];
+    char *at = text;
 
-    return text != NULL ? arena_strdup(arena, (const char *)text) : NULL;
+    *at++ = '"';
+    at = stpcpy(at, prefix);
+    for (size_t i = 0; i < n; i++) {
+        if (has_dashes && (i == 4 || i == 6 || i == 8 || i == 10))
+            *at++ = '-';
+        *at++ = digits[bytes[i] >> 4];
+        *at++ = digits[bytes[i] & 15];
+    }
+    *at++ = '"';
+    strbuf_add(out, text, (size_t)(at - text));
 }
 
-const int64_t *
-history_column_number(sqlite3_stmt *s, int at, struct arena *arena)
-{
-    const int64_t n = sqlite3_column_int64(s, at);
-
-    return sqlite3_column_type(s, at) != SQLITE_NULL
-               ? arena_memdup(arena, &n, sizeof(n))
-               : NULL;
-}
-
-int64_t
-history_column_time(sqlite3_stmt *s, int at)
-{
-    return sqlite3_column_int64(s, at) * SECOND_US;
-}
-
-static const char *
-column_hex(sqlite3_stmt *s,
+static bool
+add_packed(sqlite3_stmt *s,
            int at,
            const char *prefix,
            size_t bytes,
            bool has_dashes,
-           struct arena *arena)
+           struct strbuf *out)
 {
-    char hex[2 * DIGEST_BYTES + 5];
+    const char *text;
 
-    if (sqlite3_column_type(s, at) != SQLITE_BLOB
-        || sqlite3_column_bytes(s, at) != (int)bytes)
-        return history_column_text(s, at, arena);
-    (void)write_hex(sqlite3_column_blob(s, at), bytes, has_dashes, hex);
-    return arena_printf(arena, "%s%s", prefix, hex);
+    if (sqlite3_column_type(s, at) == SQLITE_BLOB
+        && sqlite3_column_bytes(s, at) == (int)bytes) {
+        add_hex(sqlite3_column_blob(s, at), bytes, prefix, has_dashes, out);
+        return true;
+    }
+    text = (const char *)sqlite3_column_text(s, at);
+    if (text == NULL || text[0] == '\0')
+        return false;
+    json_print_string(text, strlen(text), out);
+    return true;
 }
 
-const char *
-history_column_uid(sqlite3_stmt *s, int at, struct arena *arena)
+bool
+history_add_uid(sqlite3_stmt *s, int at, struct strbuf *out)
 {
-    return column_hex(s, at, "", UID_BYTES, true, arena);
+    return add_packed(s, at, "", UID_BYTES, true, out);
 }
 
-const char *
-history_column_digest(sqlite3_stmt *s, int at, struct arena *arena)
+bool
+history_add_digest(sqlite3_stmt *s, int at, struct strbuf *out)
 {
-    return column_hex(s, at, SHA256, DIGEST_BYTES, false, arena);
+    return add_packed(s, at, SHA256, DIGEST_BYTES, false, out);
 }

@@ -8,11 +8,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
-struct arena;
+struct strbuf;
 
 /* NULL is NULL. Borrowed until the statement has run, but for uid and digest. */
 void history_bind_text(sqlite3_stmt *s, int at, const char *text);
@@ -21,10 +22,6 @@ void history_bind_time(sqlite3_stmt *s, int at, int64_t us);
 void history_bind_uid(sqlite3_stmt *s, int at, const char *uid);
 void history_bind_digest(sqlite3_stmt *s, int at, const char *digest);
 
-/* In the arena, or NULL. */
-const char *history_column_text(sqlite3_stmt *s, int at, struct arena *arena);
-const int64_t *
-history_column_number(sqlite3_stmt *s, int at, struct arena *arena);
-int64_t history_column_time(sqlite3_stmt *s, int at);
-const char *history_column_uid(sqlite3_stmt *s, int at, struct arena *arena);
-const char *history_column_digest(sqlite3_stmt *s, int at, struct arena *arena);
+/* Adds the value as JSON, quoted; false: there is none. */
+bool history_add_uid(sqlite3_stmt *s, int at, struct strbuf *out);
+bool history_add_digest(sqlite3_stmt *s, int at, struct strbuf *out);

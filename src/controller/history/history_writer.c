@@ -55,6 +55,8 @@ open_file(struct history_writer *w,
         .cluster = w->cluster,
         .revision = store_revision,
         .lost = w->lost,
+        .epoch = order->epoch, /* of an order to open; else 0 */
+        .opened_at = order->opened_at,
     };
 
     return history_file_open(w->path,

@@ -25,7 +25,7 @@ struct history_order {
 
     /* Open */
     char *cluster, *lost;
-    int64_t store_revision;
+    int64_t store_revision, epoch, opened_at;
 
     /* Write */
     struct history_queue queue;

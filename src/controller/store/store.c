@@ -156,6 +156,7 @@ open_main(struct store *s, struct error *err)
     if (r < 0)
         return r;
     s->opened_at = counters.revision;
+    s->epoch = counters.epoch;
     r = store_load(s, s->engine, &counters, err);
     if (r == 0)
         r = reserve_revisions(s, &counters, err);

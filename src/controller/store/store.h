@@ -83,9 +83,11 @@ const struct object *
 store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
 
-/* The state of the disk when the store was opened, and its state now.
+/* The state of the disk when the store was opened, and its state now; and the
+ * number of that opening, which rises with each one of the same files.
  */
 int64_t store_opened_at(const struct store *store);
+int64_t store_epoch(const struct store *store);
 void store_durable(const struct store *store,
                    int64_t *ret_revision,
                    int64_t *ret_job_id);

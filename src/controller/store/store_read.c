@@ -59,6 +59,12 @@ store_opened_at(const struct store *s)
     return s->opened_at;
 }
 
+int64_t
+store_epoch(const struct store *s)
+{
+    return s->epoch;
+}
+
 void
 store_durable(const struct store *s, int64_t *ret_revision, int64_t *ret_job_id)
 {

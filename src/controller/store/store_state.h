@@ -69,6 +69,7 @@ struct store {
     struct engine_counters pending; /* with an open transaction's */
     struct engine_counters committed;
     int64_t opened_at; /* the revision that was found */
+    int64_t epoch;
     uint64_t committed_end;
     struct batch *gathering;
     struct batch *gathering_events;

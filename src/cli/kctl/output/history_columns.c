@@ -348,6 +348,34 @@ history_columns_text(const char *name,
             add_for_people(&all[i], row, out);
 }
 
+/* Of what is made of several. */
+static const char *
+members_of(const struct column *c)
+{
+    switch (c->form) {
+    case FORM_JOB:
+        return "job,task,index";
+    case FORM_ELAPSED:
+        return "startTime,endTime,frozenMicroseconds";
+    case FORM_WAITED:
+        return "startTime,eligibleTime";
+    case FORM_EXIT:
+        return "signal,exitCode";
+    default:
+        return c->member;
+    }
+}
+
+void
+history_columns_add_members(const struct history_columns *c, struct strbuf *out)
+{
+    for (size_t i = 0; i < c->count; i++)
+        strbuf_printf(out,
+                      "%s%s",
+                      i > 0 ? "," : "",
+                      members_of(&all[c->items[i]]));
+}
+
 void
 history_columns_add_to(const struct history_columns *c, struct grid *grid)
 {

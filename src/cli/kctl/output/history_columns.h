@@ -29,6 +29,10 @@ int history_columns_parse(const char *text,
                           struct history_columns *columns,
                           struct error *err);
 
+/* Adds the members of a row that those columns are made of: "job,state". */
+void history_columns_add_members(const struct history_columns *columns,
+                                 struct strbuf *out);
+
 void history_columns_add_to(const struct history_columns *columns,
                             struct grid *grid);
 void history_columns_add_row(const struct history_columns *columns,

@@ -18,6 +18,7 @@
 #include "controller/apiserver/summary/summary.h"
 #include "controller/history/history.h"
 #include "controller/history/history_question.h"
+#include "lib/api/job/history_row.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
@@ -142,6 +143,26 @@ take_sum(struct inquiry *i, const struct parameter *p)
     return refuse(i->q, p->name, p->value);
 }
 
+/* "job,state": the members that rows are to have. */
+static bool
+take_fields(struct inquiry *i, const struct parameter *p)
+{
+    const char *at = p->value;
+
+    while (*at != '\0') {
+        const size_t length = strcspn(at, ",");
+        const char *name = arena_strndup(i->q->arena, at, length);
+        const struct field *field = record_find(&history_row_record, name);
+
+        if (field == NULL)
+            return refuse(i->q, p->name, name);
+        i->question.members |= UINT64_C(1)
+                               << (field - history_row_record.fields);
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
 static bool
 take(struct inquiry *i, const struct parameter *p, bool is_report)
 {
@@ -168,6 +189,8 @@ take(struct inquiry *i, const struct parameter *p, bool is_report)
             return take_states(i, p);
         if (strcmp(p->name, "job") == 0)
             return take_number(i, p, &question->job_id);
+        if (strcmp(p->name, "fields") == 0)
+            return take_fields(i, p);
         if (strcmp(p->name, "limit") == 0)
             return take_number(i, p, &question->limit);
         if (strcmp(p->name, "continue") == 0)

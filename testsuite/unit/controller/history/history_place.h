@@ -35,7 +35,11 @@ open_as(struct place *p,
         int64_t revision,
         const char *lost)
 {
-    const struct history_origin origin = {cluster, revision, lost};
+    const struct history_origin origin = {
+        .cluster = cluster,
+        .revision = revision,
+        .lost = lost,
+    };
 
     history_file_close(p->file);
     p->file = NULL;

@@ -206,7 +206,11 @@ END_TEST
 
 START_TEST(a_file_of_a_later_version_is_refused_in_words)
 {
-    const struct history_origin origin = {"us", 1000, ""};
+    const struct history_origin origin = {
+        .cluster = "us",
+        .revision = 1000,
+        .lost = "",
+    };
     struct error err = {0};
     struct place p;
     sqlite3 *db = NULL;
@@ -266,6 +270,7 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     p.file = NULL;
     ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db,
+                              "DROP TABLE epochs; DROP TABLE monthly;"
                               "ALTER TABLE attempts DROP COLUMN task;"
                               "ALTER TABLE attempts DROP COLUMN frozen_us",
                               NULL),

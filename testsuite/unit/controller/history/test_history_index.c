@@ -138,7 +138,157 @@ START_TEST(making_stops_when_it_has_to_and_leaves_nothing_half_done)
 }
 END_TEST
 
+/* Jobs that the first page and those behind it answer, before and after. */
+static void
+check_both(struct place *p, const struct history_question *q, int64_t sum)
+{
+    ck_assert_int_eq(sum_pages(p, q, false), sum);
+    ck_assert_int_eq(history_index_build(p->path, &never, NULL), 0);
+    ck_assert_int_eq(sum_pages(p, q, false), sum);
+}
+
+START_TEST(
+    the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end)
+{
+    struct history_question q = everything;
+    struct place p;
+
+    fill(&p);
+    q.has_uid = true;
+    q.uid = 1000;
+    check_both(&p, &q, 465);
+    ck_assert(!has_index(&p, HISTORY_INDEX_UID));
+    ck_assert(!has_index(&p, HISTORY_INDEX_ACCOUNT));
+    q.states = JOB_STATE_BIT(JOB_STATE_FAILED);
+    ck_assert_int_eq(sum_pages(&p, &q, false), 165);
+    q.states |= JOB_STATE_BIT(JOB_STATE_COMPLETED);
+    ck_assert_int_eq(sum_pages(&p, &q, false), 465);
+    q = everything;
+    q.account = "chem";
+    ck_assert_int_eq(sum_pages(&p, &q, false), 465);
+    q.states = JOB_STATE_BIT(JOB_STATE_TIMED_OUT);
+    ck_assert_int_eq(sum_pages(&p, &q, false), 0);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_name_that_two_uids_had_is_found_by_both)
+{
+    struct history_question q = everything;
+    struct history_row row;
+    struct place p;
+
+    fill(&p);
+    row = row_of(&p, 31);
+    row.uid = 2000;
+    add(&p, &row, 131);
+    row = row_of(&p, 32);
+    row.uid = 2000;
+    row.user = "bob";
+    add(&p, &row, 132);
+
+    q.user = "alice";
+    check_both(&p, &q, 465 + 31);
+    q.user = "nobody";
+    ck_assert_int_eq(sum_pages(&p, &q, false), 0);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_row_that_is_ones_own_and_of_ones_account_comes_once)
+{
+    static const char *const accounts[] = {"chem", "none"};
+    struct history_question q = {
+        .rights = {.uid = 1000,
+                   .user = "alice",
+                   .accounts = accounts,
+                   .n_accounts = 2},
+    };
+    struct history_row row;
+    struct place p;
+
+    fill(&p);
+    row = row_of(&p, 31);
+    row.account = "physics";
+    add(&p, &row, 131);
+    row = row_of(&p, 32);
+    row.uid = 2000;
+    add(&p, &row, 132);
+    row = row_of(&p, 33);
+    row.uid = 2000;
+    row.account = "physics";
+    add(&p, &row, 133);
+
+    check_both(&p, &q, 465 + 31 + 32);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(names_are_found_by_patterns_however_many_there_are)
+{
+    static const struct {
+        const char *pattern;
+        int64_t sum;
+    } patterns[] = {
+        {"sweep", 465},
+        {"*", 465 + 31 + 32 + 33},
+        {"swee?", 465},
+        {"swe?", 32},
+        {"swe*", 465 + 32},
+        {"job-*", 33},
+        {"*nothing*", 0},
+        {"zz", 0},
+    };
+    struct history_question q = everything;
+    struct history_row row;
+    struct place p;
+
+    fill(&p);
+    row = row_of(&p, 31);
+    row.name = "other";
+    add(&p, &row, 131);
+    row = row_of(&p, 32);
+    row.name = "swep";
+    add(&p, &row, 132);
+    row = row_of(&p, 33);
+    row.name = row.object; /* it was given none */
+    add(&p, &row, 133);
+
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+        q.name = patterns[i].pattern;
+        check_both(&p, &q, patterns[i].sum);
+    }
+    place_fini(&p);
+}
+END_TEST
+
+/* More than are merged: all rows are looked at then. */
+START_TEST(a_pattern_of_very_many_names_finds_all_of_them)
+{
+    struct history_question q = everything;
+    struct place p;
+
+    fill(&p);
+    ck_assert_int_eq(history_index_build(p.path, &never, NULL), 0);
+    for (int64_t n = 31; n <= 130; n++) {
+        struct history_row row = row_of(&p, n);
+
+        row.name = arena_printf(p.arena, "run-%" PRId64, n);
+        add(&p, &row, 100 + n);
+    }
+    q.name = "run-*";
+
+    ck_assert_int_eq(sum_pages(&p, &q, false), 8050);
+    place_fini(&p);
+}
+END_TEST
+
 SUITE("history_index",
+      the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end,
+      a_name_that_two_uids_had_is_found_by_both,
+      a_row_that_is_ones_own_and_of_ones_account_comes_once,
+      names_are_found_by_patterns_however_many_there_are,
+      a_pattern_of_very_many_names_finds_all_of_them,
       an_answer_is_the_same_before_while_and_after_an_index_is_made,
       the_writer_goes_on_with_an_index_that_was_made_beside_it,
       making_stops_when_it_has_to_and_leaves_nothing_half_done)

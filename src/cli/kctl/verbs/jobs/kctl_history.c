@@ -247,6 +247,15 @@ make_query(struct kctl *kctl,
     return 0;
 }
 
+static void
+add_fields(const struct history_columns *columns, struct strbuf *query)
+{
+    CLEANUP_STRBUF struct strbuf members = STRBUF_INIT;
+
+    history_columns_add_members(columns, &members);
+    history_query_add(query, "fields", members.text);
+}
+
 /* ---- Rows ---- */
 
 static bool
@@ -363,6 +372,8 @@ history_run(struct kctl *kctl,
         r = make_query(kctl, o, arena, &query, err);
     if (r < 0)
         return r;
+    if (p.form == AS_TABLE || p.form == AS_CSV)
+        add_fields(&p.columns, &query);
     begin(&p, o);
     r = history_pages_visit(kctl, query.text, add_row, &p, err);
     if (r == 0)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_filter.h"
+
+#include "controller/history/history_print.h"
+#include "controller/history/history_question.h"
+#include "controller/history/history_reader_state.h"
+#include "lib/base/arena.h"
+#include "lib/base/wildcard.h"
+
+static int64_t
+find_if(struct history_reader *r, struct history_filter *f, const char *word)
+{
+    int64_t id;
+
+    if (word == NULL)
+        return 0;
+    id = history_reader_find_word(r, word);
+    f->is_nothing = f->is_nothing || id < 0;
+    return id;
+}
+
+static void
+find_states(struct history_reader *r, struct history_filter *f)
+{
+    for (unsigned i = 0; i < JOB_STATE_COUNT; i++)
+        if ((f->question->states & JOB_STATE_BIT(i)) != 0) {
+            const int64_t id = history_reader_find_word(
+                r,
+                job_state_words((enum job_state)i)->name);
+
+            if (id >= 0)
+                f->states[f->n_states++] = id;
+        }
+    f->is_nothing =
+        f->is_nothing || (f->question->states != 0 && f->n_states == 0);
+}
+
+static void
+find_columns(struct history_filter *f)
+{
+    const struct history_question *q = f->question;
+
+    f->columns = COLUMN_BIT(COLUMN_ID) | COLUMN_BIT(COLUMN_END)
+                 | COLUMN_BIT(COLUMN_UID) | COLUMN_BIT(COLUMN_ACCOUNT);
+    if (f->user != 0)
+        f->columns |= COLUMN_BIT(COLUMN_USER);
+    if (f->partition != 0)
+        f->columns |= COLUMN_BIT(COLUMN_PARTITION);
+    if (f->node != 0)
+        f->columns |= COLUMN_BIT(COLUMN_NODE);
+    if (f->n_states > 0)
+        f->columns |= COLUMN_BIT(COLUMN_STATE);
+    if (q->job_id != 0)
+        f->columns |= COLUMN_BIT(COLUMN_JOB);
+    if (q->name != NULL)
+        f->columns |= COLUMN_BIT(COLUMN_NAME) | COLUMN_BIT(COLUMN_OBJECT);
+    if (q->has_index || q->has_task)
+        f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK);
+}
+
+void
+history_filter_make(struct history_reader *r,
+                    const struct history_question *q,
+                    struct arena *arena,
+                    struct history_filter *f)
+{
+    *f = (struct history_filter){.question = q};
+    f->user = find_if(r, f, q->user);
+    f->account = find_if(r, f, q->account);
+    f->partition = find_if(r, f, q->partition);
+    f->node = find_if(r, f, q->node);
+    find_states(r, f);
+    f->accounts = arena_new_array(arena, int64_t, q->rights.n_accounts + 1);
+    for (size_t i = 0; i < q->rights.n_accounts; i++)
+        f->accounts[i] = history_reader_find_word(r, q->rights.accounts[i]);
+    find_columns(f);
+}
+
+/* ---- A row ---- */
+
+static bool
+is_among(int64_t word, const int64_t *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (words[i] == word)
+            return true;
+    return false;
+}
+
+bool
+history_filter_is_own(const struct history_filter *f, sqlite3_stmt *s)
+{
+    const struct history_rights *rights = &f->question->rights;
+
+    return rights->is_all || sqlite3_column_int64(s, COLUMN_UID) == rights->uid;
+}
+
+static bool
+is_readable(const struct history_filter *f, sqlite3_stmt *s)
+{
+    return history_filter_is_own(f, s)
+           || is_among(sqlite3_column_int64(s, COLUMN_ACCOUNT),
+                       f->accounts,
+                       f->question->rights.n_accounts);
+}
+
+static bool
+has_name(const struct history_filter *f, sqlite3_stmt *s)
+{
+    const char *pattern = f->question->name;
+    const unsigned char *name;
+
+    if (pattern == NULL)
+        return true;
+    name = sqlite3_column_text(s, COLUMN_NAME);
+    if (name == NULL)
+        name = sqlite3_column_text(s, COLUMN_OBJECT);
+    return name != NULL && wildcard_matches(pattern, (const char *)name);
+}
+
+static bool
+is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
+{
+    return wanted == 0 || sqlite3_column_int64(s, column) == wanted;
+}
+
+/* Of what is no array the index is the number that people know. */
+static bool
+is_task(sqlite3_stmt *s, int64_t task)
+{
+    const int column = sqlite3_column_type(s, COLUMN_TASK) != SQLITE_NULL
+                           ? COLUMN_TASK
+                           : COLUMN_INDEX;
+
+    return sqlite3_column_type(s, column) != SQLITE_NULL
+           && sqlite3_column_int64(s, column) == task;
+}
+
+static bool
+is_between(int64_t index, int64_t first, int64_t last)
+{
+    return index == first || (index > first && index <= last);
+}
+
+static bool
+is_of_index(const struct history_question *q, sqlite3_stmt *s)
+{
+    return !q->has_index
+           || (sqlite3_column_type(s, COLUMN_INDEX) != SQLITE_NULL
+               && is_between(sqlite3_column_int64(s, COLUMN_INDEX),
+                             q->index,
+                             q->last_index));
+}
+
+bool
+history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
+{
+    const struct history_question *q = f->question;
+
+    return (!q->has_uid || sqlite3_column_int64(s, COLUMN_UID) == q->uid)
+           && is_or_any(f->user, s, COLUMN_USER)
+           && is_or_any(f->account, s, COLUMN_ACCOUNT)
+           && is_or_any(f->partition, s, COLUMN_PARTITION)
+           && is_or_any(f->node, s, COLUMN_NODE)
+           && is_or_any(q->job_id, s, COLUMN_JOB) && is_of_index(q, s)
+           && (!q->has_task || is_task(s, q->task))
+           && (f->n_states == 0
+               || is_among(sqlite3_column_int64(s, COLUMN_STATE),
+                           f->states,
+                           f->n_states))
+           && is_readable(f, s) && has_name(f, s);
+}

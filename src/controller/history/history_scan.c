@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_scan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/history/history_filter.h"
+#include "controller/history/history_index.h"
+#include "controller/history/history_print.h"
+#include "controller/history/history_question.h"
+#include "controller/history/history_reader_state.h"
+#include "controller/store/engine/sql.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/wildcard.h"
+
+#define CURSORS_MOST 64
+#define NAMES_MOST   30000 /* that are compared with a pattern */
+
+struct cursor {
+    sqlite3_stmt *s;
+    int64_t end, id;
+};
+
+struct history_scan {
+    struct history_reader *reader;
+    const struct history_filter *filter;
+    uint64_t columns;
+    struct cursor cursors[CURSORS_MOST];
+    size_t count;
+    bool is_too_many; /* values, for cursors of their own */
+    bool is_begun;
+    size_t current; /* the cursor whose row was given last */
+    int64_t last_id;
+};
+
+/* A part of an index. */
+struct place {
+    const char *index;
+    const char *column; /* NULL: all rows */
+    int64_t value;
+    const char *text; /* instead of the value */
+    bool has_state;
+    int64_t state;
+};
+
+enum parameter { AT_VALUE = 1, AT_FROM, AT_UNTIL, AT_AFTER, AT_ID, AT_STATE };
+
+/* ---- Cursors ---- */
+
+static void
+write_statement(const struct history_scan *scan,
+                const struct place *place,
+                struct strbuf *sql)
+{
+    const struct history_question *q = scan->filter->question;
+
+    strbuf_add_text(sql, "SELECT ");
+    history_print_select(scan->columns, sql);
+    strbuf_printf(sql,
+                  " FROM attempts AS a INDEXED BY %s WHERE a.end_at >= ?2",
+                  place->index);
+    if (place->column != NULL)
+        strbuf_printf(sql, " AND %s = ?1", place->column);
+    if (place->has_state)
+        strbuf_add_text(sql, " AND a.state = ?6");
+    if (q->job_id > 0)
+        strbuf_add_text(sql, " AND a.job > 0");
+    if (q->until_s > 0)
+        strbuf_add_text(sql, " AND a.end_at < ?3");
+    if (q->after_id > 0)
+        strbuf_add_text(sql, " AND (a.end_at > ?4 OR a.id > ?5)");
+    strbuf_add_text(sql, " ORDER BY a.end_at, a.id");
+}
+
+static int
+add_cursor(struct history_scan *scan,
+           const struct place *place,
+           struct error *err)
+{
+    const struct history_question *q = scan->filter->question;
+    CLEANUP_STRBUF struct strbuf sql = STRBUF_INIT;
+    struct cursor *c = &scan->cursors[scan->count];
+    int r;
+
+    if (scan->is_too_many || scan->count == CURSORS_MOST) {
+        scan->is_too_many = true;
+        return 0;
+    }
+    write_statement(scan, place, &sql);
+    r = history_reader_prepare(scan->reader, sql.text, &c->s, err);
+    if (r < 0)
+        return r;
+    scan->count++;
+    if (place->text != NULL)
+        (void)sqlite3_bind_text(c->s,
+                                AT_VALUE,
+                                place->text,
+                                -1,
+                                SQLITE_TRANSIENT);
+    else
+        (void)sqlite3_bind_int64(c->s, AT_VALUE, place->value);
+    (void)sqlite3_bind_int64(c->s,
+                             AT_FROM,
+                             q->after_end_s > q->since_s ? q->after_end_s
+                                                         : q->since_s);
+    (void)sqlite3_bind_int64(c->s, AT_UNTIL, q->until_s);
+    (void)sqlite3_bind_int64(c->s, AT_AFTER, q->after_end_s);
+    (void)sqlite3_bind_int64(c->s, AT_ID, q->after_id);
+    (void)sqlite3_bind_int64(c->s, AT_STATE, place->state);
+    return 0;
+}
+
+static void
+drop_cursors(struct history_scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++)
+        history_reader_release(scan->reader, scan->cursors[i].s);
+    scan->count = 0;
+    scan->is_too_many = false;
+}
+
+/* Of each state that rows of that value have: SQLite seeks to the next one. */
+static int
+add_states(struct history_scan *scan,
+           const char *column,
+           struct place place,
+           struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf sql = STRBUF_INIT;
+    sqlite3_stmt *s = NULL;
+    int64_t state = -1;
+    int r;
+
+    strbuf_printf(&sql,
+                  "SELECT state FROM attempts INDEXED BY %s"
+                  " WHERE %s = ?1 AND state > ?2 ORDER BY state LIMIT 1",
+                  place.index,
+                  column);
+    r = history_reader_prepare(scan->reader, sql.text, &s, err);
+    place.has_state = true;
+    while (r == 0 && !scan->is_too_many) {
+        (void)sqlite3_bind_int64(s, 1, place.value);
+        (void)sqlite3_bind_int64(s, 2, state);
+        if (sqlite3_step(s) != SQLITE_ROW)
+            break;
+        place.state = state = sqlite3_column_int64(s, 0);
+        (void)sqlite3_reset(s);
+        r = add_cursor(scan, &place, err);
+    }
+    history_reader_release(scan->reader, s);
+    return r;
+}
+
+/* By the index with the states, or in a file that has it not yet without. */
+static int
+add_values(struct history_scan *scan,
+           const char *column,
+           const char *wide,
+           const char *narrow,
+           int64_t value,
+           struct error *err)
+{
+    const struct history_filter *f = scan->filter;
+    CLEANUP_FREE char *qualified = xasprintf("a.%s", column);
+    struct place place = {.index = wide, .column = qualified, .value = value};
+    int r = 0;
+
+    if (!history_index_is_there(scan->reader->db, wide)) {
+        place.index = narrow;
+        return add_cursor(scan, &place, err);
+    }
+    if (f->n_states == 0)
+        return add_states(scan, column, place, err);
+    place.has_state = true;
+    for (size_t i = 0; r == 0 && i < f->n_states; i++) {
+        place.state = f->states[i];
+        r = add_cursor(scan, &place, err);
+    }
+    return r;
+}
+
+static int
+add_uid(struct history_scan *scan, int64_t uid, struct error *err)
+{
+    return add_values(scan,
+                      "uid",
+                      HISTORY_INDEX_UID_STATE,
+                      HISTORY_INDEX_UID,
+                      uid,
+                      err);
+}
+
+static int
+add_account(struct history_scan *scan, int64_t account, struct error *err)
+{
+    return add_values(scan,
+                      "account",
+                      HISTORY_INDEX_ACCOUNT_STATE,
+                      HISTORY_INDEX_ACCOUNT,
+                      account,
+                      err);
+}
+
+/* ---- Where to look ---- */
+
+/* Of the uids that the name ever had. */
+static int
+add_users(struct history_scan *scan, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int r = history_reader_prepare(scan->reader,
+                                   "SELECT uid FROM users WHERE user = ?1",
+                                   &s,
+                                   err);
+
+    if (r < 0)
+        return r;
+    (void)sqlite3_bind_int64(s, 1, scan->filter->user);
+    while (r == 0 && !scan->is_too_many && sqlite3_step(s) == SQLITE_ROW)
+        r = add_uid(scan, sqlite3_column_int64(s, 0), err);
+    history_reader_release(scan->reader, s);
+    return r;
+}
+
+static int
+add_one(struct history_scan *scan,
+        const char *index,
+        const char *column,
+        int64_t value,
+        struct error *err)
+{
+    return add_cursor(
+        scan,
+        &(struct place){.index = index, .column = column, .value = value},
+        err);
+}
+
+/* The beginning of every name that the pattern matches. */
+static char *
+prefix_of(const char *pattern)
+{
+    return xstrndup(pattern, strcspn(pattern, "*?"));
+}
+
+/* The first name that is not before that one; or the first behind it. */
+static int
+find_name(struct history_scan *scan,
+          const char *name,
+          bool is_behind,
+          sqlite3_stmt **ret_s,
+          struct error *err)
+{
+    const char *const texts[] = {
+        "SELECT " HISTORY_NAME " FROM attempts INDEXED BY " HISTORY_INDEX_NAME
+        " WHERE " HISTORY_NAME " >= ?1 ORDER BY " HISTORY_NAME " LIMIT 1",
+        "SELECT " HISTORY_NAME " FROM attempts INDEXED BY " HISTORY_INDEX_NAME
+        " WHERE " HISTORY_NAME " > ?1 ORDER BY " HISTORY_NAME " LIMIT 1",
+    };
+    int r = history_reader_prepare(scan->reader, texts[is_behind], ret_s, err);
+
+    if (r < 0)
+        return r;
+    (void)sqlite3_bind_text(*ret_s, 1, name, -1, SQLITE_STATIC);
+    return sqlite3_step(*ret_s) == SQLITE_ROW
+           && sqlite3_column_text(*ret_s, 0) != NULL;
+}
+
+/* Of each name that there is and that the pattern has. Too many names, or too
+ * many that match, are no help.
+ */
+static int
+add_names(struct history_scan *scan, struct error *err)
+{
+    const char *pattern = scan->filter->question->name;
+    CLEANUP_FREE char *prefix = prefix_of(pattern);
+    CLEANUP_FREE char *name = xstrdup(prefix);
+    int r = 1;
+
+    for (unsigned seen = 0; r == 1 && !scan->is_too_many; seen++) {
+        sqlite3_stmt *s = NULL;
+
+        r = find_name(scan, name, seen > 0, &s, err);
+        if (r == 1) {
+            free(name);
+            name = xstrdup((const char *)sqlite3_column_text(s, 0));
+        }
+        history_reader_release(scan->reader, s);
+        if (r < 1 || strncmp(name, prefix, strlen(prefix)) != 0)
+            break;
+        if (wildcard_matches(pattern, name))
+            r = add_cursor(scan,
+                           &(struct place){.index = HISTORY_INDEX_NAME,
+                                           .column = HISTORY_NAME_OF("a."),
+                                           .text = name},
+                           err);
+        r = r == 0 ? 1 : r;
+        scan->is_too_many =
+            scan->is_too_many || seen == NAMES_MOST
+            || (seen % 64 == 63 && history_reader_is_over(scan->reader));
+    }
+    return r < 0 ? r : 0;
+}
+
+static int
+add_rights(struct history_scan *scan, struct error *err)
+{
+    const struct history_rights *rights = &scan->filter->question->rights;
+    int r = add_uid(scan, rights->uid, err);
+
+    for (size_t i = 0; r == 0 && i < rights->n_accounts; i++)
+        if (scan->filter->accounts[i] > 0)
+            r = add_account(scan, scan->filter->accounts[i], err);
+    return r;
+}
+
+static int
+add_by_state(struct history_scan *scan, struct error *err)
+{
+    const struct history_filter *f = scan->filter;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < f->n_states; i++)
+        r = add_one(scan, HISTORY_INDEX_STATE, "a.state", f->states[i], err);
+    return r;
+}
+
+static bool
+has_index(const struct history_scan *scan, const char *name)
+{
+    return history_index_is_there(scan->reader->db, name);
+}
+
+/* The index that leads to the fewest rows, as far as one can know. */
+static int
+add_cursors(struct history_scan *scan, struct error *err)
+{
+    const struct history_filter *f = scan->filter;
+    const struct history_question *q = f->question;
+
+    if (q->job_id > 0)
+        return add_one(scan, "by_job", "a.job", q->job_id, err);
+    if (q->has_uid)
+        return add_uid(scan, q->uid, err);
+    if (f->user != 0)
+        return add_users(scan, err);
+    if (f->node != 0)
+        return add_one(scan, "by_node", "a.node", f->node, err);
+    if (f->account != 0)
+        return add_account(scan, f->account, err);
+    if (q->name != NULL && has_index(scan, HISTORY_INDEX_NAME))
+        return add_names(scan, err);
+    if (!q->rights.is_all)
+        return add_rights(scan, err);
+    if (f->n_states > 0 && has_index(scan, HISTORY_INDEX_STATE))
+        return add_by_state(scan, err);
+    if (f->partition != 0 && has_index(scan, HISTORY_INDEX_PARTITION))
+        return add_one(scan,
+                       HISTORY_INDEX_PARTITION,
+                       "a.partition",
+                       f->partition,
+                       err);
+    scan->is_too_many = true;
+    return 0;
+}
+
+int
+history_scan_open(struct history_reader *reader,
+                  const struct history_filter *filter,
+                  uint64_t members,
+                  struct history_scan **ret_scan,
+                  struct error *err)
+{
+    struct history_scan *scan = xnew(struct history_scan);
+    int r = 0;
+
+    scan->reader = reader;
+    scan->filter = filter;
+    scan->columns = history_print_columns(members) | filter->columns;
+    if (!filter->is_nothing)
+        r = add_cursors(scan, err);
+    if (r == 0 && scan->is_too_many) {
+        drop_cursors(scan);
+        r = add_cursor(scan, &(struct place){.index = "by_end"}, err);
+    }
+    if (r < 0) {
+        history_scan_close(scan);
+        return r;
+    }
+    *ret_scan = scan;
+    return 0;
+}
+
+void
+history_scan_close(struct history_scan *scan)
+{
+    if (scan == NULL)
+        return;
+    drop_cursors(scan);
+    free(scan);
+}
+
+/* ---- Rows ---- */
+
+/* To the cursor's next row; without one the cursor goes. */
+static int
+advance(struct history_scan *scan, size_t i, struct error *err)
+{
+    struct cursor *c = &scan->cursors[i];
+    const int step = sqlite3_step(c->s);
+
+    if (step == SQLITE_ROW) {
+        c->end = sqlite3_column_int64(c->s, COLUMN_END);
+        c->id = sqlite3_column_int64(c->s, COLUMN_ID);
+        return 0;
+    }
+    if (step != SQLITE_DONE)
+        return sql_error(scan->reader->db, err);
+    history_reader_release(scan->reader, c->s);
+    *c = scan->cursors[--scan->count];
+    return 0;
+}
+
+static bool
+is_before(const struct cursor *a, const struct cursor *b)
+{
+    return a->end < b->end || (a->end == b->end && a->id < b->id);
+}
+
+int
+history_scan_next(struct history_scan *scan,
+                  sqlite3_stmt **ret_row,
+                  struct error *err)
+{
+    int r = 0;
+
+    if (scan->is_begun)
+        r = advance(scan, scan->current, err);
+    else
+        for (size_t i = scan->count; r == 0 && i-- > 0;)
+            r = advance(scan, i, err);
+    scan->is_begun = true;
+    while (r == 0 && scan->count > 0) {
+        size_t first = 0;
+
+        for (size_t i = 1; i < scan->count; i++)
+            if (is_before(&scan->cursors[i], &scan->cursors[first]))
+                first = i;
+        scan->current = first;
+        if (scan->cursors[first].id != scan->last_id) {
+            scan->last_id = scan->cursors[first].id;
+            *ret_row = scan->cursors[first].s;
+            return 1;
+        }
+        r = advance(scan, first, err);
+    }
+    return r;
+}

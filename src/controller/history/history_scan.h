@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history_scan.h - the rows that a question may want, in the order of their end
+ *
+ * One cursor for each value of an index that leads to such rows (each state of a
+ * uid, each account of the rights, each name that a pattern has), merged. A row
+ * that two of them have comes once.
+ *
+ * Thread:  the reader's.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "lib/base/macro.h"
+
+struct error;
+struct history_filter;
+struct history_reader;
+struct history_scan;
+
+/* Life. `members` are those that are printed, of the rows that it gives. */
+void history_scan_close(struct history_scan *scan);
+int history_scan_open(struct history_reader *reader,
+                      const struct history_filter *filter,
+                      uint64_t members,
+                      struct history_scan **ret_scan,
+                      struct error *err);
+
+/* 1: the next row, with the columns that were asked for; 0: there is none. */
+int history_scan_next(struct history_scan *scan,
+                      sqlite3_stmt **ret_row,
+                      struct error *err);

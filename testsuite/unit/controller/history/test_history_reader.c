@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_reader.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/store/engine/sql.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/history/history_place.h"
+
+static uint64_t
+member(const char *name)
+{
+    return UINT64_C(1) << (record_find(&history_row_record, name)
+                           - history_row_record.fields);
+}
+
+/* The text of the first item. */
+static char *
+ask_for_text(struct place *p, const struct history_question *q)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(json_at(ask(p, q, NULL), 0), &text);
+    return strbuf_take(&text);
+}
+
+static char *
+text_of(struct place *p, const struct history_row *row)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    json_print(record_encode(&history_row_record, p->arena, row), &text);
+    return strbuf_take(&text);
+}
+
+START_TEST(a_row_is_printed_as_its_record_is)
+{
+    static const int64_t index = 3, task = 22, peak = 1, code = 137;
+    CLEANUP_FREE char *expected = NULL;
+    CLEANUP_FREE char *text = NULL;
+    struct history_row row;
+    struct place p;
+
+    place_init(&p);
+    row = row_of(&p, 7);
+    row.user = "al\"ice";
+    row.partition = "gpu";
+    row.index = &index;
+    row.task = &task;
+    row.attempt = 2;
+    row.frozen_us = 1500000;
+    row.memory_bytes = INT64_C(4) << 40;
+    row.devices = "nvidia.com/gpu=2";
+    row.time_limit_s = 60;
+    row.peak_memory_bytes = &peak;
+    row.exit_code = &code;
+    row.signal = 9;
+    row.ended_by = "bob";
+    row.reason = "TimeLimit";
+    row.message = "a\nline \xc3\xa4\\";
+    ck_assert_int_eq(add(&p, &row, 107), 1);
+    row.id = 1;
+
+    expected = text_of(&p, &row);
+    text = ask_for_text(&p, &everything);
+
+    ck_assert_str_eq(text, expected);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_row_that_knows_little_says_little)
+{
+    CLEANUP_FREE char *expected = NULL;
+    CLEANUP_FREE char *text = NULL;
+    struct place p;
+    struct history_row row = {
+        .user = "",
+        .uid = -1,
+        .account = "chem",
+        .object = "lone",
+        .name = "lone",
+        .pod = "lone",
+        .pod_uid = "no-uuid",
+        .end_at_us = 1000000,
+        .state = "Cancelled",
+    };
+
+    place_init(&p);
+    ck_assert_int_eq(add(&p, &row, 107), 1);
+    row.id = 1;
+
+    expected = text_of(&p, &row);
+    text = ask_for_text(&p, &everything);
+
+    ck_assert_str_eq(text, expected);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_row_has_the_members_that_are_asked_for_and_no_more)
+{
+    struct history_question q = everything;
+    CLEANUP_FREE char *text = NULL;
+    struct history_row row;
+    struct place p;
+
+    place_init(&p);
+    row = row_of(&p, 7);
+    ck_assert_int_eq(add(&p, &row, 107), 1);
+    q.members = member("job") | member("pod") | member("endTime");
+    q.name = "swee*";
+
+    text = ask_for_text(&p, &q);
+
+    ck_assert_str_eq(text,
+                     "{\"job\":7,\"pod\":\"job-7-0\","
+                     "\"endTime\":\"2024-10-04T12:00:07Z\"}");
+    place_fini(&p);
+}
+END_TEST
+
+/* ---- Months ---- */
+
+/* One job on each day, for four years. */
+static void
+fill_days(struct place *p)
+{
+    place_init(p);
+    ck_assert_int_eq(history_file_begin(p->file, NULL), 0);
+    for (int64_t n = 1; n <= 1461; n++) {
+        struct history_row row = row_of(p, n);
+
+        row.end_at_us = NOON + n * DAY_US;
+        row.start_at_us = row.end_at_us - 1000000;
+        row.user = n % 2 == 0 ? "alice" : "bob";
+        ck_assert_int_eq(history_file_add(p->file, &row, NULL), 1);
+    }
+    ck_assert_int_eq(history_file_commit(p->file, 2000, NULL), 0);
+}
+
+static int64_t
+count_ended(struct place *p, const struct history_question *q)
+{
+    const struct json *items = ask(p, q, NULL);
+    int64_t ended = 0;
+
+    for (uint32_t i = 0; i < json_count(items); i++)
+        ended += json_get_int(json_at(items, i), "ended", 0);
+    return ended;
+}
+
+START_TEST(sums_are_the_same_whether_they_come_from_months_or_from_days)
+{
+    static const int64_t spans[][2] = {
+        {20001, 21461}, /* all of it */
+        {20010, 20020}, /* within a month */
+        {20020, 20045}, /* over the end of one */
+        {20020, 20100}, /* with whole months between */
+        {20028, 20058}, /* from the 1st of November to the 1st of December */
+        {20001, 20001}, /* no time */
+    };
+    struct history_question q = everything;
+    struct place p;
+
+    fill_days(&p);
+    for (size_t i = 0; i < ARRAY_SIZE(spans); i++) {
+        q.since_s = spans[i][0] * 86400;
+        q.until_s = spans[i][1] * 86400;
+        for (enum history_sum by = HISTORY_BY_ALL;
+             by <= HISTORY_BY_ACCOUNT_USER;
+             by++) {
+            q.by = by;
+            ck_assert_int_eq(count_ended(&p, &q), spans[i][1] - spans[i][0]);
+        }
+    }
+    q.since_s = q.until_s = 0;
+    q.by = HISTORY_BY_MONTH;
+    ck_assert_int_eq(count_ended(&p, &q), 1461);
+    q.user = "bob";
+    ck_assert_int_eq(count_ended(&p, &q), 731);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(months_are_named_and_come_in_their_order)
+{
+    struct history_question q = everything;
+    const struct json *items;
+    struct place p;
+
+    fill_days(&p);
+    q.by = HISTORY_BY_MONTH;
+    q.since_s = INT64_C(20070) * 86400; /* 13 December 2024 */
+    q.until_s = INT64_C(20130) * 86400; /* 11 February 2025 */
+
+    items = ask(&p, &q, NULL);
+
+    ck_assert_uint_eq(json_count(items), 3);
+    ck_assert_str_eq(json_get_text(json_at(items, 0), "month"), "2024-12");
+    ck_assert_int_eq(json_get_int(json_at(items, 0), "ended", 0), 19);
+    ck_assert_str_eq(json_get_text(json_at(items, 1), "month"), "2025-01");
+    ck_assert_int_eq(json_get_int(json_at(items, 1), "ended", 0), 31);
+    ck_assert_str_eq(json_get_text(json_at(items, 2), "month"), "2025-02");
+    ck_assert_int_eq(json_get_int(json_at(items, 2), "ended", 0), 10);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(a_file_of_before_months_gets_their_sums)
+{
+    struct history_question q = everything;
+    sqlite3 *db = NULL;
+    struct place p;
+
+    fill_days(&p);
+    history_file_close(p.file);
+    p.file = NULL;
+    ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
+    ck_assert_int_eq(sql_exec(db,
+                              "DROP TABLE epochs; DROP TABLE monthly;"
+                              "PRAGMA user_version = 3",
+                              NULL),
+                     0);
+    sql_close(db);
+
+    ck_assert_int_eq(open_as(&p, "us", 5000, ""), 0);
+
+    q.by = HISTORY_BY_MONTH;
+    ck_assert_uint_eq(json_count(ask(&p, &q, NULL)), 49);
+    ck_assert_int_eq(count_ended(&p, &q), 1461);
+    place_fini(&p);
+}
+END_TEST
+
+SUITE("history_reader",
+      a_row_is_printed_as_its_record_is,
+      a_row_that_knows_little_says_little,
+      a_row_has_the_members_that_are_asked_for_and_no_more,
+      sums_are_the_same_whether_they_come_from_months_or_from_days,
+      months_are_named_and_come_in_their_order,
+      a_file_of_before_months_gets_their_sums)
