@@ -96,6 +96,19 @@ done
 is "that names none is in the default" \
     "$(field root "$pods/any" .spec.placement.partition)" all
 
+# --- a Job of a CronJob ------------------------------------------------------------
+
+api kilntest2 POST "$cron_jobs" "$(cron_json other "$name")" >/dev/null
+api kilntest1 POST "$cron_jobs" "$(cron_json mine "$name")" >/dev/null
+ok "a CronJob may name it" cron_due other
+cron_due mine
+ok "no Job is made of a CronJob that names another's, and an event says why" \
+    wait_for 20 cron_told other 'partition gpu is for other users than kilntest2'
+makes() { root get jobs -o name | grep -q '/mine-'; }
+ok "... but of one that may" wait_for 20 makes
+unlike "... and of no other" "$(root get jobs -o name)" /other-
+root delete cronjobs other mine >/dev/null
+
 # --- a change afterwards -------------------------------------------------------------
 
 api kilntest2 POST "$jobs" "$(job_json later '"suspend":true,' \

@@ -44,6 +44,13 @@ refused Reservation "a maintenance is nobody's" kilntest1 POST "$pods" \
 refused Reservation "one that is not there" kilntest1 POST "$pods" \
     "$(pod_json other "$limit"'"placement":{"reservation":"none"},')"
 
+api kilntest2 POST "$cron_jobs" "$(cron_json other "$limit$name")" >/dev/null
+ok "a CronJob may name it" cron_due other
+ok "no Job is made of another user's CronJob that names it; an event says why" \
+    wait_for 20 cron_told other 'reservation mine is for other users than kilntest2'
+is "... so there is none" "$(root get jobs -o name)" ""
+root delete cronjobs other >/dev/null
+
 # --- its nodes -------------------------------------------------------------------
 
 api kilntest2 POST "$pods" "$(pod_json any "$limit")" >/dev/null

@@ -10,6 +10,7 @@
 #   forbidden "a node is not" kilntest1 DELETE /api/v1/nodes/n1
 
 jobs=/apis/batch/v1/namespaces/default/jobs
+cron_jobs=/apis/batch/v1/namespaces/default/cronjobs
 pods=/api/v1/namespaces/default/pods
 claims=/api/v1/namespaces/default/persistentvolumeclaims
 merge=application/merge-patch+json
@@ -58,6 +59,28 @@ job_json() {
 "spec":{%s"template":{"spec":{"restartPolicy":"Never",%s
 "containers":[{"name":"main","command":["/bin/true"]}]}}}}' "$1" "${2-}" \
         "${3-}"
+}
+
+# cron_json NAME [POD-SPEC-MEMBERS]: a CronJob of every minute.
+cron_json() {
+    printf '{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":
+"%s"},"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{"spec":
+{"restartPolicy":"Never",%s"containers":[{"name":"main","image":"host",
+"command":["/bin/true"]}]}}}}}}' "$1" "${2-}"
+}
+
+# cron_due NAME: as if its last Job had been made long ago.
+cron_due() {
+    api root PATCH "$cron_jobs/$1/status" \
+        '{"status":{"lastScheduleTime":"2026-01-01T00:00:00Z"}}' "$merge" |
+        grep -q '^200'
+}
+
+# cron_told NAME TEXT: an event of it says that no Job was made, and this.
+cron_told() {
+    root get events -o json | jq -r --arg name "$1" '.items[] | select(
+        .reason == "FailedCreate" and .involvedObject.name == $name) |
+        .message' | grep -q "$2"
 }
 
 # field USER PATH JQ-FILTER

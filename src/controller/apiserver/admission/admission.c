@@ -235,16 +235,33 @@ admission_delete(struct request *q, const struct object *old_object)
     return run(q, ON_DELETE, NULL, old_object);
 }
 
+static const char *
+path_of_pod_spec(const struct request *q)
+{
+    if (q->route.kind == &pod_kind)
+        return "spec";
+    if (q->route.kind == &job_kind)
+        return "spec.template.spec";
+    if (q->route.kind == &cron_job_kind)
+        return "spec.jobTemplate.spec.template.spec";
+    return NULL;
+}
+
 struct json *
 admission_pod_spec(const struct request *q, struct json *tree)
 {
-    if (q->route.kind == &pod_kind)
-        return json_get(tree, "spec");
-    if (q->route.kind == &job_kind)
-        return json_get_path(tree, "spec.template.spec");
-    if (q->route.kind == &cron_job_kind)
-        return json_get_path(tree, "spec.jobTemplate.spec.template.spec");
-    return NULL;
+    const char *path = path_of_pod_spec(q);
+
+    return path != NULL ? json_get_path(tree, path) : NULL;
+}
+
+const struct json *
+admission_old_pod_spec(struct request *q, const struct object *old_object)
+{
+    const char *path = path_of_pod_spec(q);
+
+    return path != NULL ? json_get_path(request_old_tree(q, old_object), path)
+                        : NULL;
 }
 
 bool

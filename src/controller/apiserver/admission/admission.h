@@ -137,5 +137,9 @@ admission_rule_fn node_reservation_admit;
 /* admission_process.c */
 admission_rule_fn process_admit;
 
-/* The pod spec of a pod's or job's tree, or NULL. */
+/* The pod spec of a Pod's, Job's or CronJob's tree, or NULL. */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);
+
+/* The same of the object before an update; valid while the request is. */
+const struct json *admission_old_pod_spec(struct request *q,
+                                          const struct object *old_object);

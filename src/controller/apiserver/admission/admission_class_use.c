@@ -129,11 +129,10 @@ refuse(struct request *q,
 static bool
 is_as_before(struct request *q, const char *name, const struct object *old)
 {
-    const char *path = q->route.kind == &job_kind
-                           ? "spec.template.spec.priorityClassName"
-                           : "spec.priorityClassName";
     const char *before =
-        old != NULL ? json_path_text(request_old_tree(q, old), path) : NULL;
+        old != NULL
+            ? json_get_text(admission_old_pod_spec(q, old), "priorityClassName")
+            : NULL;
 
     return before != NULL && strcmp(name, before) == 0;
 }

@@ -167,16 +167,6 @@ user_limits_admit(struct request *q,
     return refuse_bytes(q, tree, limits->per_user.bytes);
 }
 
-static const struct json *
-old_pod_spec(struct request *q, const struct object *old_object)
-{
-    const struct json *tree = request_old_tree(q, old_object);
-
-    return q->route.kind == &pod_kind
-               ? json_get(tree, "spec")
-               : json_get_path(tree, "spec.template.spec");
-}
-
 /* A number of seconds in a pod's spec that must not be above the site's most.
  * What stood there before may stay.
  */
@@ -195,7 +185,7 @@ check_most(struct request *q,
     if (wanted <= most_s || q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return true;
     if (old_object != NULL)
-        old_spec = old_pod_spec(q, old_object);
+        old_spec = admission_old_pod_spec(q, old_object);
     if (old_spec != NULL && json_get_int(old_spec, field, 0) == wanted)
         return true;
     return admission_refuse(
@@ -239,7 +229,8 @@ maximum_time_admit(struct request *q,
                           field,
                           "maximumTime",
                           most_s);
-    old_spec = old_object != NULL ? old_pod_spec(q, old_object) : NULL;
+    old_spec =
+        old_object != NULL ? admission_old_pod_spec(q, old_object) : NULL;
     /* An object that had no limit before may stay without. */
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR
         && (old_spec == NULL || json_get(old_spec, field) != NULL))
@@ -393,7 +384,8 @@ default_memory_admit(struct request *q,
         || memory_limit(admission_pod_spec(q, tree)) != NULL)
         return true;
     /* An object that had no limit before may stay without. */
-    if (old_object != NULL && memory_limit(old_pod_spec(q, old_object)) == NULL)
+    if (old_object != NULL
+        && memory_limit(admission_old_pod_spec(q, old_object)) == NULL)
         return true;
     resources = json_make_object(q->arena, main, "resources");
     asked = json_get(json_get(resources, "requests"), "memory");

@@ -132,8 +132,7 @@ keep_owner(struct request *q,
 
     if (json_get(context, "runAsUser") != NULL)
         return;
-    old = json_get(admission_pod_spec(q, object_tree(old_object, q->arena)),
-                   "securityContext");
+    old = json_get(admission_old_pod_spec(q, old_object), "securityContext");
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
         struct json *value = json_get(old, names[i]);
 

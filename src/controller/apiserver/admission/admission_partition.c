@@ -53,7 +53,7 @@ amount(const struct json *container, const char *resource)
 static int64_t
 pods_at_once(const struct request *q, const struct json *tree)
 {
-    const struct json *spec = json_get(tree, "spec");
+    const struct json *spec = json_get(tree, "spec"); /* a Job's */
     const char *mode = json_get_text(spec, "completionMode");
     int64_t most, completions;
 
@@ -67,11 +67,10 @@ pods_at_once(const struct request *q, const struct json *tree)
 }
 
 static struct asked
-read_asked(const struct request *q, const struct json *tree)
+read_asked(const struct request *q,
+           const struct json *tree,
+           const struct json *spec) /* of its pods */
 {
-    const struct json *spec = json_get_path(
-        tree,
-        q->route.kind == &job_kind ? "spec.template.spec" : "spec");
     const struct json *containers = json_get(spec, "containers");
     const char *partitions =
         json_get_text(json_get(spec, "placement"), "partition");
@@ -321,17 +320,19 @@ partition_admit(struct request *q,
                 struct json *tree,
                 const struct object *old_object)
 {
+    const struct json *spec = admission_pod_spec(q, tree);
     struct asked now, before = {.partitions = ""};
     bool is_new = true;
     size_t n;
 
     if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE
-        || admission_pod_spec(q, tree) == NULL)
+        || q->route.subresource != SUBRESOURCE_NONE || spec == NULL)
         return true;
-    now = read_asked(q, tree);
+    now = read_asked(q, tree, spec);
     if (old_object != NULL) {
-        before = read_asked(q, request_old_tree(q, old_object));
+        before = read_asked(q,
+                            request_old_tree(q, old_object),
+                            admission_old_pod_spec(q, old_object));
         is_new = strcmp(now.partitions, before.partitions) != 0;
         if (is_the_same(&now, &before))
             return true;

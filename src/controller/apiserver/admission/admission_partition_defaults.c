@@ -386,9 +386,7 @@ keep_given(struct giving *g, const struct object *old_object)
     static const char *const placement[] = {"placement", NULL};
     const char *given =
         string_map_find(&old_object->meta->annotations, ANNOTATION_DEFAULTED);
-    const struct json *old_spec = json_get_path(
-        request_old_tree(g->q, old_object),
-        g->q->route.kind == &job_kind ? "spec.template.spec" : "spec");
+    const struct json *old_spec = admission_old_pod_spec(g->q, old_object);
 
     if (given == NULL)
         return;
@@ -406,10 +404,8 @@ keep_given(struct giving *g, const struct object *old_object)
 static bool
 loses_partition(const struct giving *g, const struct object *old_object)
 {
-    const char *was = json_path_text(
-        request_old_tree(g->q, old_object),
-        g->q->route.kind == &job_kind ? "spec.template.spec.placement.partition"
-                                      : "spec.placement.partition");
+    const char *was = json_path_text(admission_old_pod_spec(g->q, old_object),
+                                     "placement.partition");
 
     return was != NULL && was[0] != '\0' && named_partition(g)[0] == '\0';
 }

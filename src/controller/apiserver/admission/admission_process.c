@@ -268,9 +268,7 @@ is_same_process(struct request *q,
         "subdomain",
         "volumes",
     };
-    const struct json *old = json_get_path(
-        request_old_tree(q, old_object),
-        q->route.kind == &job_kind ? "spec.template.spec" : "spec");
+    const struct json *old = admission_old_pod_spec(q, old_object);
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         const struct json *before = json_get(old, members[i]);

@@ -72,11 +72,8 @@ list_names(struct request *q)
 }
 
 static const char *
-named_by(const struct request *q, const struct json *tree)
+named_by(const struct json *spec)
 {
-    const struct json *spec = json_get_path(
-        tree,
-        q->route.kind == &job_kind ? "spec.template.spec" : "spec");
     const char *name =
         json_get_text(json_get(spec, "placement"), "reservation");
 
@@ -127,18 +124,18 @@ reservation_admit(struct request *q,
                   struct json *tree,
                   const struct object *old_object)
 {
+    const struct json *spec = admission_pod_spec(q, tree);
     const char *name, *was = "";
     const struct object *object;
     const struct node_reservation *r;
     struct reserved_window window;
 
     if (!principal_is_person(q->principal)
-        || q->route.subresource != SUBRESOURCE_NONE
-        || admission_pod_spec(q, tree) == NULL)
+        || q->route.subresource != SUBRESOURCE_NONE || spec == NULL)
         return true;
-    name = named_by(q, tree);
+    name = named_by(spec);
     if (old_object != NULL)
-        was = named_by(q, request_old_tree(q, old_object));
+        was = named_by(admission_old_pod_spec(q, old_object));
     if (*name == '\0' || strcmp(name, was) == 0)
         return true;
     object = store_find(q->server->store,

@@ -225,9 +225,7 @@ job_priority_admit(struct request *q,
 {
     struct json *spec = admission_pod_spec(q, tree);
     const struct json *old =
-        old_object != NULL ? json_get_path(request_old_tree(q, old_object),
-                                           "spec.template.spec")
-                           : NULL;
+        old_object != NULL ? admission_old_pod_spec(q, old_object) : NULL;
     const struct object *class;
 
     if (is_same(json_get(spec, "priority"), json_get(old, "priority"))

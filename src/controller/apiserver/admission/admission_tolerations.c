@@ -83,10 +83,7 @@ tolerations_admit(struct request *q,
         || q->route.subresource != SUBRESOURCE_NONE)
         return true;
     if (old_object != NULL)
-        before = json_get_path(request_old_tree(q, old_object),
-                               q->route.kind == &job_kind
-                                   ? "spec.template.spec.tolerations"
-                                   : "spec.tolerations");
+        before = json_get(admission_old_pod_spec(q, old_object), "tolerations");
     for (uint32_t i = 0; i < json_count(list); i++) {
         const char *key = reserved_key(json_at(list, i));
 
