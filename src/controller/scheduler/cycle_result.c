@@ -10,6 +10,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/report/recorder.h"
@@ -17,6 +18,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
@@ -128,7 +130,17 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
 
 /* A group */
 
-/* The same words for all, so that they are kept once. */
+/* Where some member found no node; the words change with every attempt then. */
+static bool
+lacks_node(const struct assignment_group *g)
+{
+    const struct assignment *failed = g->failed;
+
+    return g->answer.verdict == VERDICT_REJECT && !g->lacks_room
+           && failed->owner == NULL
+           && (failed->queued->unschedulable | failed->queued->pending) != 0;
+}
+
 static void
 format_failure(const struct scheduler *s,
                const struct assignment_group *g,
@@ -152,26 +164,114 @@ format_failure(const struct scheduler *s,
                   reason_of(s, failed, g->answer));
 }
 
+/* Of the members that neither failed nor are the first: the same each time, as
+ * what is said of each is written to the API.
+ */
+static void
+format_for_others(const struct assignment_group *g, struct strbuf *out)
+{
+    strbuf_printf(out,
+                  "group '%s' of %u pods, all placed or none: not all found "
+                  "a node, pod '%s' says why",
+                  g->name,
+                  g->count,
+                  g->members[0]->cycle.pod->name);
+}
+
+/* Words for its members. */
+struct group_words {
+    const char *reason;
+    const char *words;
+    struct pod_cause cause;
+    struct strbuf cause_words;
+};
+
+static void
+group_words_init(struct group_words *w,
+                 const struct assignment_group *g,
+                 const char *words)
+{
+    bool is_error = g->answer.verdict == VERDICT_ERROR;
+
+    *w = (struct group_words){
+        .reason = is_error ? "SchedulerError" : "Unschedulable",
+        .words = words,
+        .cause_words = STRBUF_INIT,
+    };
+    w->cause.code = scheduler_format_failure(g->members[0]->cycle.pod,
+                                             words,
+                                             is_error,
+                                             &w->cause_words);
+    w->cause.message = w->cause_words.text;
+}
+
 /* All hear it; an event is made of it once. */
 static void
 fail_member(struct scheduler *s,
             const struct assignment_group *g,
             struct assignment *a,
-            const char *words)
+            const struct group_words *w,
+            const struct reserved_place *place)
 {
-    bool is_error = g->answer.verdict == VERDICT_ERROR;
-    const char *reason = is_error ? "SchedulerError" : "Unschedulable";
+    struct pod_cause cause = w->cause;
 
     if (a->queued->is_deleted)
         return;
-    if (a == g->failed && !is_error && g->answer.plugin != PLUGIN_NONE)
+    if (a == g->failed && g->answer.verdict != VERDICT_ERROR
+        && g->answer.plugin != PLUGIN_NONE)
         a->queued->unschedulable |= PLUGIN_BIT(g->answer.plugin);
-    scheduler_report_failure(s, a->cycle.pod, words, is_error);
+    if (place != NULL) {
+        cause.from_us = place->reservation->from_us;
+        cause.node = place->node->name;
+    }
+    recorder_set_cause(s->recorder, a->cycle.pod, &cause);
     if (a == g->failed)
-        recorder_failed(s->recorder, a->cycle.pod, reason, words);
+        recorder_failed(s->recorder, a->cycle.pod, w->reason, w->words);
     else
-        recorder_condition(s->recorder, a->cycle.pod, reason, words);
-    count_failure(s, a, is_error);
+        recorder_condition(s->recorder, a->cycle.pod, w->reason, w->words);
+    count_failure(s, a, g->answer.verdict == VERDICT_ERROR);
+}
+
+/* Usually in the same order. */
+static const struct reserved_place *
+find_place(const struct reservation *r, unsigned at, const struct pod_view *pod)
+{
+    if (r == NULL || r->places == NULL)
+        return NULL;
+    if (at < r->count && pod_view_is_same(r->places[at].pod, pod))
+        return &r->places[at];
+    for (unsigned i = 0; i < r->count; i++)
+        if (pod_view_is_same(r->places[i].pod, pod))
+            return &r->places[i];
+    return NULL;
+}
+
+static void
+fail_members(struct scheduler *s, const struct assignment_group *g)
+{
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf for_others = STRBUF_INIT;
+    bool is_short = lacks_node(g);
+    const struct reservation *r =
+        scheduler_find_reservation(s, g->members[0]->queued);
+    struct group_words full, brief;
+
+    format_failure(s, g, &words);
+    if (is_short)
+        format_for_others(g, &for_others);
+    group_words_init(&full, g, words.text);
+    group_words_init(&brief, g, is_short ? for_others.text : words.text);
+    for (unsigned i = 0; i < g->count; i++) {
+        struct assignment *a = g->members[i];
+
+        fail_member(s,
+                    g,
+                    a,
+                    i == 0 || a == g->failed ? &full : &brief,
+                    find_place(r, i, a->cycle.pod));
+    }
+    strbuf_fini(&full.cause_words);
+    strbuf_fini(&brief.cause_words);
 }
 
 static void
@@ -197,16 +297,13 @@ void
 scheduler_group_failed(struct assignment_group *g, void *context)
 {
     struct scheduler *s = context;
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     bool has_freed = false;
 
-    format_failure(s, g, &words);
     for (unsigned i = g->count; i-- > 0;)
         has_freed |= take_back(s, g->members[i]);
     if (has_freed)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
-    for (unsigned i = 0; i < g->count; i++)
-        fail_member(s, g, g->members[i], words.text);
+    fail_members(s, g);
     return_group(s, g);
     /* They may be bound there all the same. */
     for (unsigned i = 0; i < g->count; i++)

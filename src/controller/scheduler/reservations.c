@@ -193,6 +193,30 @@ is_same_place(const struct reservation *r, const struct start_answer *a)
     return true;
 }
 
+/* Members are alike: one that keeps its node need not be told of another. */
+static void
+keep_nodes(const struct reservation *r, struct start_answer *a)
+{
+    for (unsigned i = 0; r->places != NULL && i < r->count; i++) {
+        struct node_view *node = r->places[i].node;
+        unsigned at = 0;
+        bool is_free;
+
+        if (a->nodes[i] == node)
+            continue;
+        while (at < r->count
+               && (a->nodes[at] != node || r->places[at].node == node))
+            at++;
+        if (at == r->count)
+            continue;
+        is_free = a->are_free[at];
+        a->nodes[at] = a->nodes[i];
+        a->are_free[at] = a->are_free[i];
+        a->nodes[i] = node;
+        a->are_free[i] = is_free;
+    }
+}
+
 /* False: nobody knows when it could start. */
 static bool
 plan(struct scheduler *s, struct reservation *r)
@@ -224,6 +248,7 @@ plan(struct scheduler *s, struct reservation *r)
     cycle_fini(&cycle);
     r->is_stale = false;
     if (a.from_us > 0) {
+        keep_nodes(r, &a);
         if (!is_same_place(r, &a)) {
             note_moved(s, r);
             mark_behind(s, r);
@@ -341,18 +366,39 @@ is_behind_all(const struct scheduler *s, const struct queued_pod *queued)
            && timeline_find(t, key_of(queued, key)) == NULL;
 }
 
+const struct reservation *
+scheduler_find_reservation(const struct scheduler *s,
+                           const struct queued_pod *queued)
+{
+    char key[KEY_SIZE];
+
+    return timeline_count(timeline_of(s)) > 0
+               ? timeline_find(timeline_of(s), key_of(queued, key))
+               : NULL;
+}
+
+bool
+scheduler_reservation_moves(struct scheduler *s,
+                            const struct queued_pod *queued)
+{
+    struct timeline *t = timeline_of(s);
+    char key[KEY_SIZE];
+    struct reservation *r = timeline_find(t, key_of(queued, key));
+    unsigned at = 0;
+
+    while (timeline_at(t, at) != r)
+        at++;
+    timeline_reorder(t, r, queued);
+    return timeline_at(t, at) != r;
+}
+
 const struct reserved_place *
 scheduler_find_place(const struct scheduler *s,
                      const struct queued_pod *queued,
                      const struct pod_view *pod)
 {
-    const struct timeline *t = timeline_of(s);
-    const struct reservation *r;
-    char key[KEY_SIZE];
+    const struct reservation *r = scheduler_find_reservation(s, queued);
 
-    if (timeline_count(t) == 0)
-        return NULL;
-    r = timeline_find(t, key_of(queued, key));
     for (unsigned i = 0; r != NULL && r->places != NULL && i < r->count; i++)
         if (pod_view_is_same(r->places[i].pod, pod))
             return &r->places[i];

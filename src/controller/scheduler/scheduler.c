@@ -359,57 +359,24 @@ place_member(struct scheduler *s, struct assignment *a)
     return answer;
 }
 
-/* How many pods of so many CPUs the nodes have room for at the most, up to
- * `most`, without those that a reservation keeps this one from.
- */
-static unsigned
-count_room(const struct scheduler *s,
-           const struct assignment *a,
-           int64_t mcpu,
-           unsigned most)
-{
-    const struct profile *p = a->profile;
-    int64_t room = 0;
-
-    for (uint32_t i = 0; i < s->snapshot.n_nodes && room < most; i++) {
-        const struct node_view *node = s->snapshot.nodes[i];
-        struct answer answer = ANSWER_OK;
-        int64_t free_mcpu =
-            node->allocatable.cpu_milli - node->ledger.requested.cpu_milli;
-
-        if (free_mcpu < mcpu)
-            continue;
-        if (node->ledger.n_future > 0 && p->timed != 0)
-            profile_filter(p, p->timed, &a->cycle, &node, 1, &answer);
-        if (answer.verdict == VERDICT_OK)
-            room += free_mcpu / mcpu;
-    }
-    return room < most ? (unsigned)room : most;
-}
-
 /* Most attempts of a wide group end here, after its first member has found a
  * node: the nodes have not enough free CPUs for the others, wherever they go. A
  * group that is to have a reservation goes on, to learn which nodes are full.
  */
 static struct answer
-check_room(struct scheduler *s, const struct assignment_group *g)
+check_room(struct scheduler *s, struct assignment_group *g)
 {
     struct assignment *first = g->members[0];
-    int64_t least_mcpu = INT64_MAX;
     CLEANUP_FREE char *words = NULL;
     struct answer answer;
 
-    for (unsigned i = 0; i < g->count; i++)
-        if (g->members[i]->cycle.pod->requests.cpu_milli < least_mcpu)
-            least_mcpu = g->members[i]->cycle.pod->requests.cpu_milli;
-    if (least_mcpu <= 0 || first->asks_nodes
-        || scheduler_may_reserve(s, first->queued)
-        || count_room(s, first, least_mcpu, g->count - 1) >= g->count - 1)
+    if (first->asks_nodes || scheduler_may_reserve(s, first->queued)
+        || scheduler_group_has_room(s, g))
         return ANSWER_OK;
     first->queued->unschedulable =
         first->profile->rooms | first->profile->timed;
     first->queued->pending = 0;
-    /* The same words each time: what is said is written for every member. */
+    g->lacks_room = true;
     words =
         xasprintf("there is no room for all %u pods of its group", g->count);
     answer = answer_error(first, words);

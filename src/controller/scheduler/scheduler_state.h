@@ -42,7 +42,9 @@ struct string_ids;
 struct queue;
 struct queued_pod;
 struct recorder;
+struct reservation;
 struct reserved_place;
+struct strbuf;
 struct volume_calls;
 
 /* Nodes on which reservations have left room to others, by name. */
@@ -111,7 +113,9 @@ struct profile *scheduler_profile_named(const struct scheduler *s,
  * it; all of its group, or itself. Placed: it has a node. Changed: room has come
  * or gone on
  * the node, or on any; nodes came or are others now; a waiting pod is another
- * now. Settle: before the next cycle. Find: what is reserved for it, or NULL.
+ * now. Settle: before the next cycle. Find: what is reserved for it, or NULL;
+ * reservation: of its group, or its own. Moves: it takes the place in the order
+ * that its pod has now, and that is another.
  */
 void scheduler_bind_reservations(struct scheduler *s,
                                  const struct queued_pod *queued);
@@ -121,6 +125,11 @@ const struct reserved_place *
 scheduler_find_place(const struct scheduler *s,
                      const struct queued_pod *queued,
                      const struct pod_view *pod);
+const struct reservation *
+scheduler_find_reservation(const struct scheduler *s,
+                           const struct queued_pod *queued);
+bool scheduler_reservation_moves(struct scheduler *s,
+                                 const struct queued_pod *queued);
 bool scheduler_lacks_reservation(const struct scheduler *s,
                                  const struct queued_pod *queued);
 void scheduler_reserve(struct scheduler *s,
@@ -145,6 +154,14 @@ bool scheduler_has_room(const struct queued_pod *queued,
                         const char *node_name,
                         void *scheduler);
 bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
+
+/* Of a group as a whole (group_room.c), by CPUs: the nodes may have room for
+ * all, of which the first has a node; a leader that was woken may sleep on, since
+ * they have not.
+ */
+bool scheduler_group_has_room(const struct scheduler *s,
+                              const struct assignment_group *g);
+bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 
 /* The pod is nominated no more: it has taken that node, or none (NULL). Tell:
  * those who may have the room that was kept for it.
@@ -226,3 +243,9 @@ void scheduler_report_failure(struct scheduler *s,
                               const char *words,
                               bool is_error);
 void scheduler_report_gates(struct scheduler *s, const struct pod_view *pod);
+
+/* The code and the words of a failure's cause. */
+const char *scheduler_format_failure(const struct pod_view *pod,
+                                     const char *words,
+                                     bool is_error,
+                                     struct strbuf *out);

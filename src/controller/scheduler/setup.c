@@ -232,6 +232,7 @@ make_components(struct scheduler *s)
         .room_of = scheduler_room_of,
         .has_room = scheduler_has_room,
         .must_try = scheduler_must_try,
+        .group_sleeps_on = scheduler_group_sleeps_on,
         .rank = rank_pod,
         .unrank = unrank_pod,
         .context = s,

@@ -132,6 +132,21 @@ report(struct scheduler *s,
                                            .message = words.text});
 }
 
+const char *
+scheduler_format_failure(const struct pod_view *pod,
+                         const char *words,
+                         bool is_error,
+                         struct strbuf *out)
+{
+    return job_reason_name(job_wait_format(
+        &(struct job_wait){.kind = WAIT_WORDS,
+                           .what = words,
+                           .reason = is_error ? JOB_REASON_SYSTEM_FAILURE
+                                              : JOB_REASON_OTHER},
+        &pod->pod->spec,
+        out));
+}
+
 void
 scheduler_report_room(struct scheduler *s,
                       const struct pod_view *pod,
@@ -148,12 +163,12 @@ scheduler_report_failure(struct scheduler *s,
                          const char *words,
                          bool is_error)
 {
-    report(s,
-           pod,
-           &(struct job_wait){.kind = WAIT_WORDS,
-                              .what = words,
-                              .reason = is_error ? JOB_REASON_SYSTEM_FAILURE
-                                                 : JOB_REASON_OTHER});
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    const char *code = scheduler_format_failure(pod, words, is_error, &out);
+
+    recorder_set_cause(s->recorder,
+                       pod,
+                       &(struct pod_cause){.code = code, .message = out.text});
 }
 
 void

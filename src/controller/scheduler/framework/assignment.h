@@ -41,6 +41,7 @@ struct assignment_group {
     unsigned n_outstanding; /* in prebind: some plugin has still to answer */
     unsigned n_asked;       /* in bind: to be bound through the API */
     bool is_walked;         /* right now: nothing of it may end */
+    bool lacks_room;        /* for all, wherever they go: all hear the same */
     struct assignment *failed; /* the first that has; NULL: none */
     struct answer answer;      /* the one that it failed with */
     struct dispatch *call;     /* the binding; or NULL */

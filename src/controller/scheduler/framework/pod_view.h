@@ -4,7 +4,8 @@
  * Owns:       a reference to the object it was made of.
  * Thread:     the scheduler's; counted without atomics.
  * Invariant:  immutable once made, but for the holding, which the scheduler
- *             sets when it assumes the pod, and the signature.
+ *             sets when it assumes the pod, the signature, and the recorder's
+ *             story.
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "lib/base/macro.h"
 
 struct holding;
+struct story;
 struct string_ids;
 struct object;
 struct pod;
@@ -60,6 +62,8 @@ struct pod_view {
                                         pods alone */
     int64_t owner;                   /* uid that it runs as; -1: nobody's */
     struct holding *holding;         /* or NULL */
+    struct story *story;             /* the recorder's; NULL: none, or known by
+                                        another view of the pod */
 };
 
 void pod_view_unref(struct pod_view *view);

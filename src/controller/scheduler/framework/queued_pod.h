@@ -55,6 +55,7 @@ struct queued_pod {
     struct pod_view *newer; /* what it became while in flight; or NULL */
     char *key;              /* "namespace/name" */
     bool is_deleted;        /* while it was in flight */
+    bool is_woken_by_pods;  /* active for what pods have left, nothing else */
     bool is_ordered;        /* among those that compete (queue_order.h) */
     struct profile *profile;
     enum queue_state state;

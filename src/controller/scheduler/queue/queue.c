@@ -191,9 +191,9 @@ set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
     pod_view_ref(pod);
     pod_view_unref(p->pod);
     p->pod = pod;
-    p->woken_for = 0;
+    queue_must_run(p);
     if (p->pod_group != NULL && p->pod_group->leader != NULL)
-        p->pod_group->leader->woken_for = 0;
+        queue_must_run(p->pod_group->leader);
     if (moves)
         queue_enter_order(q, p);
     if (changes_job)
@@ -325,7 +325,7 @@ queue_begin_flight(struct queue *q, struct queued_pod *p)
     queue_count_rejectors(p, 0);
     p->unschedulable = 0;
     p->pending = 0;
-    p->woken_for = 0;
+    queue_must_run(p);
     in_flight_begin(q->in_flight, p);
 }
 
@@ -482,7 +482,7 @@ queue_activate(struct queue *q, const char *namespace, const char *name)
         p = p->pod_group->leader;
     if (p == NULL)
         return;
-    p->woken_for = 0;
+    queue_must_run(p);
     if (p->state == QUEUE_ACTIVE)
         return;
     if (p->state == QUEUE_IN_FLIGHT) {

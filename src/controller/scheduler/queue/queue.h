@@ -71,14 +71,16 @@ struct queue_settings {
      * room (valid until the next call); NULL: it may help pods elsewhere, too.
      * Has room: the node may have enough for the pod now, or for one of its
      * group, by itself or with what preemption takes there. Must try: the pod
-     * is to be tried, whatever is free. All may be NULL: then every end of a
-     * pod wakes all of which an end may help.
+     * is to be tried, whatever is free. Group sleeps on: the one whose leader this
+     * is has no room anywhere. All may be NULL: then every end of a pod wakes all
+     * of which an end may help.
      */
     const char *(*room_of)(const struct object *ended, void *context);
     bool (*has_room)(const struct queued_pod *pod,
                      const char *node,
                      void *context);
     bool (*must_try)(const struct queued_pod *pod, void *context);
+    bool (*group_sleeps_on)(struct queued_pod *leader, void *context);
 
     /* Rank: where a pod stands that becomes active. Unrank: it is so no more;
      * of a pod with a kind. Both may be NULL.

@@ -100,6 +100,8 @@ wake_group(struct queued_pod *first, void *context)
     if (p != NULL) {
         queue_take_out(q, p);
         p->woken_for = is_for_room ? call->number : 0;
+        p->is_woken_by_pods = call->event->resource == EVENT_POD
+                              || call->event->resource == EVENT_RESERVATION;
         queue_requeue(q, p, strategy);
     }
     return true;
@@ -197,6 +199,19 @@ comes_too_late(const struct queue *q, struct queued_pod *p)
                                    &(struct room_question){q, p});
 }
 
+/* Nothing else that rejected it has changed since it was tried. */
+static bool
+sleeps_on(const struct queue *q, struct queued_pod *p)
+{
+    const struct queue_settings *set = &q->settings;
+
+    if (p->pod_group == NULL || !p->is_woken_by_pods
+        || set->group_sleeps_on == NULL)
+        return false;
+    unschedulable_pods_update(p);
+    return goes_by_room(q, p) && set->group_sleeps_on(p, set->context);
+}
+
 bool
 queue_skip_late(struct queue *q, unsigned most)
 {
@@ -205,7 +220,7 @@ queue_skip_late(struct queue *q, unsigned most)
 
     q->event = "ScheduleAttemptFailure";
     while (skipped < most && (p = heap_top(q->active)) != NULL
-           && comes_too_late(q, p)) {
+           && (comes_too_late(q, p) || sleeps_on(q, p))) {
         queue_take_out(q, p);
         queue_requeue(q, p, WAKE_SKIP);
         skipped++;

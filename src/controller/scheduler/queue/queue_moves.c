@@ -102,11 +102,18 @@ queue_leave_order(struct queue *q, struct queued_pod *p)
     p->is_ordered = false;
 }
 
+void
+queue_must_run(struct queued_pod *p)
+{
+    p->woken_for = 0;
+    p->is_woken_by_pods = false;
+}
+
 /* Where it is no more. */
 void
 queue_take_out(struct queue *q, struct queued_pod *p)
 {
-    p->woken_for = 0;
+    queue_must_run(p);
     switch (p->state) {
     case QUEUE_ACTIVE:
         heap_remove(q->active, p);

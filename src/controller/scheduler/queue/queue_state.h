@@ -52,10 +52,11 @@ void queue_count_rejectors(struct queued_pod *p, plugin_set rejectors);
 /* Take out: of where it is; it is in no state then, as all that follow want it.
  * Unrank: it is active no more; its place among sleeping pods stays.
  * Enter: to the active pods, if PreEnqueue lets it. Requeue: as the strategy
- * says. Wake next: once one of a group is placed or gone, the next has its
+ * says. Must run: it was not woken for room alone. Wake next: once one of a group is placed or gone, the next has its
  * chance.
  */
 void queue_take_out(struct queue *q, struct queued_pod *p);
+void queue_must_run(struct queued_pod *p);
 void queue_unrank(const struct queue *q, struct queued_pod *p);
 void queue_enter(struct queue *q, struct queued_pod *p);
 void queue_put_gated(struct queue *q, struct queued_pod *p);

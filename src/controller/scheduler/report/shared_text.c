@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/report/shared_text.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +59,8 @@ shared_text_drop(struct shared_text *p, const char *taken)
 
     if (taken == NULL)
         return;
-    phrase = map_find(p->by_text, taken);
+    phrase =
+        (struct phrase *)((uintptr_t)taken - offsetof(struct phrase, text));
     if (--phrase->users > 0)
         return;
     map_remove(p->by_text, taken);

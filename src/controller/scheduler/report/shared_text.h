@@ -19,7 +19,7 @@ void shared_text_free(struct shared_text *p);
 struct shared_text *shared_text_new(void) OWNED_BY(shared_text_free);
 DEFINE_CLEANUP(struct shared_text, shared_text_free)
 
-/* The text, until it is dropped as often as it was taken. NULL may be dropped.
+/* The text, until what was taken is dropped as often. NULL may be dropped.
  */
 const char *shared_text_take(struct shared_text *p, const char *text);
 void shared_text_drop(struct shared_text *p, const char *taken);

@@ -1095,6 +1095,105 @@ START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
 }
 END_TEST
 
+/* Five nodes of a CPU, three taken, and a group of five that waits for them. */
+static struct world *
+world_with_a_group_that_waits(void)
+{
+    struct world *w = world_new(&(struct scheduler_settings){
+        .group_of = group_by_labels,
+    });
+
+    for (unsigned i = 0; i < 5; i++) {
+        CLEANUP_FREE char *name = xasprintf("n%u", i);
+
+        world_add_node(w, name, 1);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        put_of_group(w, "runs", i, 1, 100 * (int)(i + 1));
+    world_settle(w);
+    for (unsigned i = 0; i < 5; i++)
+        put_of_group(w, "first", i, 5, 100);
+    world_settle(w);
+    return w;
+}
+
+START_TEST(a_group_that_an_end_gives_too_little_room_sleeps_on)
+{
+    struct world *w = world_with_a_group_that_waits();
+    uint64_t before = scheduler_count(w->scheduler).attempts;
+
+    fake_client_remove(w->api, &pod_kind, "default", "runs-0");
+    world_advance(w, 20000);
+    fake_client_remove(w->api, &pod_kind, "default", "runs-1");
+    world_advance(w, 20000);
+    ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, before);
+    ck_assert_str_eq(world_node_of(w, "first-0"), "");
+    ck_assert_ptr_nonnull(world_pod(w, "first-0")->status.cause->node);
+
+    fake_client_remove(w->api, &pod_kind, "default", "runs-2");
+    world_advance(w, 20000);
+    for (unsigned i = 0; i < 5; i++) {
+        CLEANUP_FREE char *name = xasprintf("first-%u", i);
+
+        ck_assert_str_ne(world_node_of(w, name), "");
+    }
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_group_that_something_else_wakes_is_tried)
+{
+    struct world *w = world_with_a_group_that_waits();
+    uint64_t before = scheduler_count(w->scheduler).attempts;
+
+    world_add_node(w, "n5", 1);
+    world_advance(w, 20000);
+    ck_assert_uint_gt(scheduler_count(w->scheduler).attempts, before);
+    ck_assert_ptr_nonnull(strstr(message(w, "first-0"), "0/6 nodes"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(each_of_a_group_reads_where_and_when_and_one_reads_why)
+{
+    struct world *w = world_with_a_group_that_waits();
+    int64_t from_us = world_pod(w, "first-0")->status.cause->from_us;
+
+    ck_assert_int_gt(from_us, w->time.real_us);
+    for (unsigned i = 0; i < 5; i++) {
+        CLEANUP_FREE char *name = xasprintf("first-%u", i);
+        const struct pod_cause *cause = world_pod(w, name)->status.cause;
+
+        ck_assert_int_eq(cause->from_us, from_us);
+        ck_assert_ptr_nonnull(cause->node);
+        if (i == 1 || i == 3)
+            ck_assert_str_eq(message(w, name),
+                             "group 'first' of 5 pods, all placed or none: not "
+                             "all found a node, pod 'first-0' says why");
+    }
+    ck_assert_ptr_nonnull(strstr(message(w, "first-0"), "0/5 nodes"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_plan_that_moves_is_written_for_those_alone_whose_node_is_another)
+{
+    struct world *w = world_with_a_group_that_waits();
+    unsigned before;
+
+    world_add_node(w, "n5", 1);
+    world_settle(w);
+    before = fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status");
+    fake_client_remove(w->api, &pod_kind, "default", "runs-0");
+    world_settle(w);
+    /* It starts sooner now: all read it, once. */
+    ck_assert_uint_le(
+        fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
+        before + 6);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_group_behind_it_that_fits_to_the_last_cpu_passes)
 {
     struct world *w = world_new(&(struct scheduler_settings){
@@ -1161,6 +1260,10 @@ SUITE("groups",
       members_that_the_api_never_confirms_are_forgotten,
       a_group_of_512_is_bound_in_one_request,
       a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod,
+      a_group_that_an_end_gives_too_little_room_sleeps_on,
+      a_group_that_something_else_wakes_is_tried,
+      each_of_a_group_reads_where_and_when_and_one_reads_why,
+      a_plan_that_moves_is_written_for_those_alone_whose_node_is_another,
       a_group_behind_it_that_fits_to_the_last_cpu_passes,
       a_group_of_more_is_refused_in_words,
       a_profile_that_binds_one_at_a_time_refuses_groups)

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of a recorder that writes to the API. */
+#include <stdlib.h>
+
+#include "controller/scheduler/bind/dispatcher.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/report/recorder_state.h"
+#include "controller/scheduler/report/status_call.h"
+#include "lib/api/cluster/event.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/client/event_call.h"
+
+#define MAX_IN_FLIGHT 128
+
+/* A write that waits its turn or is under way: of a story, by its key, for it
+ * may go; or of a remark, which it owns.
+ */
+struct write {
+    struct list link;
+    struct recorder *recorder;
+    struct dispatch *call;
+    char *story_key; /* or NULL */
+    struct remark *remark;
+    bool is_event;
+};
+
+static void
+write_free(struct write *w)
+{
+    list_remove(&w->link);
+    w->recorder->in_flight--;
+    if (w->remark != NULL)
+        recorder_free_remark(w->remark);
+    free(w->story_key);
+    free(w);
+}
+
+void
+recorder_cancel_writes(struct recorder *r)
+{
+    list_foreach_safe(link, &r->writes)
+    {
+        struct write *w = container_of(link, struct write, link);
+
+        dispatch_cancel(w->call);
+        write_free(w);
+    }
+}
+
+/* A pod or event that is not there any more is no reason to try again. */
+static void
+write_failed(struct write *w, int code)
+{
+    struct story *s = map_find(w->recorder->stories, w->story_key);
+
+    if (s == NULL)
+        return;
+    if (w->is_event && code == 404) {
+        free(s->event_name);
+        s->event_name = NULL;
+    }
+    if (code >= 400 && code < 500 && code != 429)
+        return;
+    if (w->is_event)
+        s->has_new_event = true;
+    else {
+        s->has_new_condition = s->message != NULL;
+        s->has_new_cause = s->cause.code != NULL;
+    }
+    recorder_mark_dirty(w->recorder, s);
+}
+
+static void
+write_done(const struct client_reply *reply, void *context)
+{
+    struct write *w = context;
+
+    if (w->story_key != NULL && (reply->code < 200 || reply->code > 299))
+        write_failed(w, reply->code);
+    write_free(w);
+}
+
+static void
+write_dropped(void *context)
+{
+    write_free(context);
+}
+
+static bool
+has_new_status(const struct story *s)
+{
+    return s->has_new_condition || s->has_new_cause || s->nominated != NULL;
+}
+
+/* A write says what is known when its turn comes, not when it was queued. */
+
+static struct client_call *
+start_status(struct client *client,
+             client_done_fn *done,
+             void *done_context,
+             void *context)
+{
+    struct write *w = context;
+    const struct status_call_target to = {
+        client,
+        done,
+        done_context,
+        clock_real_us(w->recorder->settings.clock),
+    };
+    struct story *s = map_find(w->recorder->stories, w->story_key);
+    struct client_call *call;
+
+    if (s == NULL || !has_new_status(s))
+        return NULL;
+    call = status_call_patch(
+        &to,
+        s->pod,
+        &(struct status_call_words){
+            .reason = s->reason,
+            .message = s->has_new_condition ? s->message : NULL,
+            .nominated = s->nominated,
+            .cause = s->has_new_cause ? &s->cause : NULL,
+        });
+    s->has_new_condition = s->has_new_cause = false;
+    free(s->nominated);
+    s->nominated = NULL;
+    return call;
+}
+
+static struct event
+event_about(const struct recorder *r, const struct pod_view *pod)
+{
+    return (struct event){
+        .involved =
+            {
+                .api_version = pod_kind.api_version,
+                .kind = pod_kind.name,
+                .namespace = pod->namespace,
+                .name = pod->name,
+                .uid = pod->uid,
+                .resource_version = pod->pod->meta.resource_version,
+            },
+        .component = r->settings.component,
+        .last_at_us = clock_real_us(r->settings.clock),
+    };
+}
+
+static struct client_call *
+start_failure(struct recorder *r,
+              const struct event_call_target *to,
+              struct story *s)
+{
+    struct event event = event_about(r, s->pod);
+    bool is_new = s->event_name == NULL;
+
+    if (is_new)
+        s->event_name = event_call_make_name(&r->random, s->pod->name);
+    s->has_new_event = false;
+    event.meta.name = s->event_name;
+    event.type = "Warning";
+    event.reason = "FailedScheduling";
+    event.message = s->message;
+    event.count = s->count;
+    event.first_at_us = s->first_us;
+    return is_new ? event_call_create(to, &event)
+                  : event_call_update(to, &event);
+}
+
+static struct client_call *
+start_remark(struct recorder *r,
+             const struct event_call_target *to,
+             const struct remark *m)
+{
+    CLEANUP_FREE char *name = event_call_make_name(&r->random, m->pod->name);
+    struct event event = event_about(r, m->pod);
+
+    event.meta.name = name;
+    event.type = m->type;
+    event.reason = m->reason;
+    event.message = m->message;
+    event.count = 1;
+    event.first_at_us = event.last_at_us;
+    return event_call_create(to, &event);
+}
+
+static struct client_call *
+start_event(struct client *client,
+            client_done_fn *done,
+            void *done_context,
+            void *context)
+{
+    struct write *w = context;
+    struct recorder *r = w->recorder;
+    const struct event_call_target to = {client, done, done_context};
+    struct story *s;
+
+    if (w->remark != NULL)
+        return start_remark(r, &to, w->remark);
+    s = map_find(r->stories, w->story_key);
+    return s != NULL && s->has_new_event ? start_failure(r, &to, s) : NULL;
+}
+
+const struct dispatch_kind recorder_status_kind = {
+    .name = "pod_status_patch",
+    .relevance = 1,
+    .start = start_status,
+    .done = write_done,
+    .dropped = write_dropped,
+};
+
+const struct dispatch_kind recorder_event_kind = {
+    .name = "event",
+    .relevance = 0,
+    .start = start_event,
+    .done = write_done,
+    .dropped = write_dropped,
+};
+
+/* The write may be gone when this returns. */
+static void
+submit(struct recorder *r,
+       const char *key,
+       const struct dispatch_kind *kind,
+       const char *story_key,
+       struct remark *remark TAKES)
+{
+    struct write *w = xnew(struct write);
+    struct dispatch *call;
+
+    w->recorder = r;
+    w->is_event = kind == &recorder_event_kind;
+    w->story_key = story_key != NULL ? xstrdup(story_key) : NULL;
+    w->remark = remark;
+    list_add_last(&r->writes, &w->link);
+    r->in_flight++;
+    r->budget -= 1000000;
+    call = dispatcher_add(r->settings.dispatcher, key, kind, w);
+    if (call != NULL)
+        w->call = call;
+}
+
+static void
+write_story(struct recorder *r, struct story *s)
+{
+    CLEANUP_FREE char *key = xstrdup(s->key);
+    CLEANUP_FREE char *event_key = xasprintf("event %s", s->key);
+    bool has_event = s->has_new_event;
+
+    recorder_mark_clean(r, s);
+    if (has_new_status(s))
+        submit(r, key, &recorder_status_kind, key, NULL);
+    if (has_event)
+        submit(r, event_key, &recorder_event_kind, key, NULL);
+}
+
+static void
+write_remark(struct recorder *r, struct remark *m)
+{
+    CLEANUP_FREE char *key =
+        xasprintf("event %llu", (unsigned long long)r->n_said++);
+
+    list_remove(&m->link);
+    r->n_remarks--;
+    submit(r, key, &recorder_event_kind, NULL, m);
+}
+
+static bool
+may_write(const struct recorder *r)
+{
+    return r->in_flight < MAX_IN_FLIGHT && r->budget >= 1000000;
+}
+
+bool
+recorder_flush(struct recorder *r)
+{
+    int64_t now_us = clock_monotonic_us(r->settings.clock);
+    int64_t most = (int64_t)r->settings.writes_per_second * 1000000;
+
+    r->budget += (now_us - r->budget_at_us) * r->settings.writes_per_second;
+    if (r->budget > most)
+        r->budget = most;
+    r->budget_at_us = now_us;
+    while (may_write(r) && !list_is_empty(&r->dirty))
+        write_story(r, container_of(r->dirty.next, struct story, link));
+    while (may_write(r) && !list_is_empty(&r->remarks))
+        write_remark(r, container_of(r->remarks.next, struct remark, link));
+    return r->n_dirty + r->n_remarks > 0;
+}
