@@ -6,6 +6,7 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/select/answer_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 
@@ -23,8 +24,7 @@ struct kept_refusal {
     struct answer *answers; /* by slot; OK where there is no node, too */
     struct node_view *feasible[REFUSAL_FEASIBLE_MOST];
     unsigned n_feasible;
-    struct diagnosis_totals totals;
-    bool is_counted;
+    struct answer_counts counts;
 };
 
 struct kept_refusals {
@@ -56,7 +56,7 @@ drop(struct kept_refusals *r, struct kept_refusal *k)
     r->used -= bytes_of(k);
     r->by_signature[k->signature] = NULL;
     list_remove(&k->link);
-    diagnosis_counts_fini(&k->totals.counts);
+    answer_counts_fini(&k->counts);
     free(k->answers);
     free(k);
 }
@@ -136,8 +136,22 @@ kept_refusals_keep(struct kept_refusals *r,
             drop(r, k);
             return;
         }
+    answer_counts_make(&k->counts, s, k->answers);
     while (r->used > r->bytes && r->kept.prev != &k->link)
         drop(r, container_of(r->kept.prev, struct kept_refusal, link));
+}
+
+/* What a node says by now. */
+static void
+set_answer(struct kept_refusal *k,
+           const struct snapshot *s,
+           const struct node_view *node,
+           struct answer answer)
+{
+    struct answer before = k->answers[node->slot];
+
+    k->answers[node->slot] = answer;
+    answer_counts_change(&k->counts, s, k->answers, node, before);
 }
 
 static bool
@@ -158,7 +172,7 @@ ask(struct kept_refusal *k,
                    answers);
     for (unsigned i = 0; i < count; i++) {
         forget_feasible(k, nodes[i]);
-        k->answers[nodes[i]->slot] = answers[i];
+        set_answer(k, c->snapshot, nodes[i], answers[i]);
         if (answers[i].verdict == VERDICT_OK)
             are_few &= note_feasible(k, nodes[i]);
     }
@@ -191,7 +205,6 @@ ask_changed(struct kept_refusal *k,
     }
     are_few &= ask(k, profile, c, nodes, count);
     k->generation = c->snapshot->generation;
-    k->is_counted &= *ret_evaluated == 0;
     return are_few;
 }
 
@@ -205,27 +218,11 @@ is_of_use(const struct kept_refusal *k, const struct snapshot *s)
            && snapshot_changed(s, k->generation, most) < most;
 }
 
-static void
-count_totals(struct kept_refusal *k,
-             const struct cycle *c,
-             const struct string_ids *reasons)
-{
-    diagnosis_counts_fini(&k->totals.counts);
-    diagnosis_add_up(&(struct diagnosis){.snapshot = c->snapshot,
-                                         .answers = k->answers,
-                                         .absent = ANSWER_OK,
-                                         .prefilter_reason = STRING_ID_NONE},
-                     reasons,
-                     &k->totals);
-    k->is_counted = true;
-}
-
 bool
 kept_refusals_find(struct kept_refusals *r,
                    const struct profile *profile,
                    const struct cycle *c,
                    uint32_t signature,
-                   const struct string_ids *reasons,
                    struct refusal *ret_refusal)
 {
     struct kept_refusal *k =
@@ -240,13 +237,11 @@ kept_refusals_find(struct kept_refusals *r,
     }
     list_remove(&k->link);
     list_add_first(&r->kept, &k->link);
-    if (k->n_feasible == 0 && !k->is_counted)
-        count_totals(k, c, reasons);
     *ret_refusal = (struct refusal){
         .answers = k->answers,
         .n_feasible = k->n_feasible,
         .evaluated = evaluated,
-        .totals = k->n_feasible == 0 ? &k->totals : NULL,
+        .counts = &k->counts,
     };
     memcpy(ret_refusal->feasible, k->feasible, sizeof(k->feasible));
     return true;

@@ -18,14 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/verdict.h"
 #include "lib/base/macro.h"
 
+struct answer_counts;
 struct cycle;
 struct node_view;
 struct profile;
 struct kept_refusals;
-struct string_ids;
 
 /* More nodes with room than this are for those who choose. */
 #define REFUSAL_FEASIBLE_MOST 8u
@@ -35,8 +35,8 @@ struct refusal {
     const struct answer *answers; /* by slot */
     struct node_view *feasible[REFUSAL_FEASIBLE_MOST];
     unsigned n_feasible;
-    unsigned evaluated;                    /* by this call */
-    const struct diagnosis_totals *totals; /* NULL: some are feasible */
+    unsigned evaluated;                 /* by this call */
+    const struct answer_counts *counts; /* of all answers */
 };
 
 /* Life. Bytes: as much is kept, by what was asked for last; 0: 32 MiB. */
@@ -56,5 +56,4 @@ bool kept_refusals_find(struct kept_refusals *r,
                         const struct profile *profile,
                         const struct cycle *c,
                         uint32_t signature,
-                        const struct string_ids *reasons,
                         struct refusal *ret_refusal);

@@ -12,6 +12,7 @@
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/report/cycle_trace.h"
+#include "controller/scheduler/select/answer_counts.h"
 #include "controller/scheduler/select/bounded_search.h"
 #include "controller/scheduler/select/kept_refusals.h"
 #include "controller/scheduler/select/linear_search.h"
@@ -34,6 +35,7 @@ struct node_finder {
     struct result_cache *result_cache;
     struct bounded_search *bounded_search;
     struct kept_refusals *refusals;
+    struct answer_counts counts; /* of the answers, where those are refusals */
     uint32_t next_start;
     struct answer *answers; /* by slot */
     uint32_t n_answers;
@@ -74,6 +76,7 @@ node_finder_free(struct node_finder *ch)
     result_cache_free(ch->result_cache);
     bounded_search_free(ch->bounded_search);
     kept_refusals_free(ch->refusals);
+    answer_counts_fini(&ch->counts);
     free(ch->answers);
     free(ch->feasible);
     free(ch->totals);
@@ -108,17 +111,15 @@ feasible_wanted(unsigned percentage, uint32_t n_nodes)
     return wanted < MIN_FEASIBLE ? MIN_FEASIBLE : wanted;
 }
 
-/* Room for one answer a slot, none looked at yet. */
+/* Room for one answer a slot. */
 static void
-clear_answers(struct node_finder *ch, const struct snapshot *s)
+make_room(struct node_finder *ch, const struct snapshot *s)
 {
     if (ch->n_answers < s->n_slots) {
         ch->n_answers = s->n_slots;
         ch->answers =
             xrealloc_array(ch->answers, s->n_slots, sizeof(*ch->answers));
     }
-    for (uint32_t i = 0; i < s->n_slots; i++)
-        ch->answers[i] = ANSWER_OK;
     if (ch->capacity >= s->n_nodes)
         return;
     ch->capacity = s->n_nodes;
@@ -126,6 +127,15 @@ clear_answers(struct node_finder *ch, const struct snapshot *s)
         xrealloc_array(ch->feasible, ch->capacity, sizeof(struct node_view *));
     ch->totals = xrealloc_array(ch->totals, ch->capacity, sizeof(*ch->totals));
     ch->scores = xrealloc_array(ch->scores, ch->capacity, sizeof(*ch->scores));
+}
+
+/* None was looked at yet. */
+static void
+clear_answers(struct node_finder *ch, const struct snapshot *s)
+{
+    make_room(ch, s);
+    for (uint32_t i = 0; i < s->n_slots; i++)
+        ch->answers[i] = ANSWER_OK;
 }
 
 static void
@@ -538,7 +548,7 @@ pick_timed(struct node_finder *ch,
                              profile->handle->random,
                              &ch->facts.total);
     if (node == NULL) {
-        clear_answers(ch, c->snapshot);
+        make_room(ch, c->snapshot);
         memcpy(ch->answers,
                node_results_answers(node_results),
                c->snapshot->n_slots * sizeof(*ch->answers));
@@ -604,6 +614,30 @@ choose_by_bounded_search(struct node_finder *ch,
            || filter_timed(profile, c, *ret_node).verdict == VERDICT_OK;
 }
 
+/* Of a shape that hardly any node has room for: what nodes say of time is laid
+ * over what they answered.
+ */
+static void
+overlay_timed(struct node_finder *ch,
+              const struct cycle *c,
+              const struct refusal *r,
+              const struct answer *timed)
+{
+    make_room(ch, c->snapshot);
+    memcpy(ch->answers,
+           r->answers,
+           c->snapshot->n_slots * sizeof(*ch->answers));
+    answer_counts_copy(&ch->counts, r->counts);
+    for (unsigned i = 0; i < r->n_feasible; i++) {
+        ch->answers[r->feasible[i]->slot] = timed[i];
+        answer_counts_change(&ch->counts,
+                             c->snapshot,
+                             ch->answers,
+                             r->feasible[i],
+                             ANSWER_OK);
+    }
+}
+
 /* Nodes with room that are all reserved. */
 static bool
 are_reserved(struct node_finder *ch,
@@ -611,20 +645,16 @@ are_reserved(struct node_finder *ch,
              const struct cycle *c,
              const struct refusal *r)
 {
+    struct answer timed[REFUSAL_FEASIBLE_MOST];
+
     if (find_timed(profile, c) == 0)
         return false;
-    for (unsigned i = 0; i < r->n_feasible; i++)
-        if (filter_timed(profile, c, r->feasible[i]).verdict == VERDICT_OK)
+    for (unsigned i = 0; i < r->n_feasible; i++) {
+        timed[i] = filter_timed(profile, c, r->feasible[i]);
+        if (timed[i].verdict == VERDICT_OK)
             return false;
-    clear_answers(ch, c->snapshot);
-    memcpy(ch->answers,
-           r->answers,
-           c->snapshot->n_slots * sizeof(*ch->answers));
-    for (unsigned i = 0; i < r->n_feasible; i++)
-        ch->answers[r->feasible[i]->slot] =
-            filter_timed(profile, c, r->feasible[i]);
-    ch->diagnosis.answers = ch->answers;
-    note_rejectors(ch, c->snapshot);
+    }
+    overlay_timed(ch, c, r, timed);
     return true;
 }
 
@@ -635,28 +665,41 @@ refuse_again(struct node_finder *ch,
              const struct cycle *c,
              uint32_t signature)
 {
+    const struct answer_counts *counts;
     struct refusal r;
 
-    if (!kept_refusals_find(ch->refusals,
-                            profile,
-                            c,
-                            signature,
-                            profile->handle->reasons,
-                            &r))
+    if (!kept_refusals_find(ch->refusals, profile, c, signature, &r)
+        || (r.n_feasible > 0 && !are_reserved(ch, profile, c, &r)))
         return false;
-    if (r.n_feasible > 0) {
-        if (!are_reserved(ch, profile, c, &r))
-            return false;
-    } else {
-        ch->diagnosis.answers = r.answers;
-        ch->diagnosis.totals = r.totals;
-        ch->diagnosis.unschedulable = r.totals->unschedulable;
-        ch->diagnosis.pending = r.totals->pending;
-    }
+    counts = r.n_feasible > 0 ? &ch->counts : r.counts;
+    ch->diagnosis.answers = r.n_feasible > 0 ? ch->answers : r.answers;
+    ch->diagnosis.totals = &counts->totals;
+    ch->diagnosis.unschedulable = counts->totals.unschedulable;
+    ch->diagnosis.pending = counts->totals.pending;
     mark(ch, STEP_FILTER);
     ch->facts.by_cache = true;
     ch->facts.evaluated = r.evaluated;
     return true;
+}
+
+/* What was found of the first of its shape holds for those after it. */
+static void
+keep_refusal(struct node_finder *ch,
+             const struct profile *profile,
+             const struct cycle *c,
+             uint32_t signature,
+             const struct node_results *node_results)
+{
+    unsigned evaluated = ch->facts.evaluated;
+
+    if (node_results_feasible(node_results) > REFUSAL_FEASIBLE_MOST)
+        return;
+    kept_refusals_keep(ch->refusals,
+                       c,
+                       signature,
+                       node_results_answers(node_results));
+    if (refuse_again(ch, profile, c, signature))
+        ch->facts.evaluated = evaluated;
 }
 
 static bool
@@ -694,12 +737,8 @@ choose_by_cache(struct node_finder *ch,
     result_cache_trim(ch->result_cache, node_results);
     if (is_alone) {
         *ret_node = pick_from_results(ch, profile, c, node_results);
-        if (*ret_node == NULL
-            && node_results_feasible(node_results) <= REFUSAL_FEASIBLE_MOST)
-            kept_refusals_keep(ch->refusals,
-                               c,
-                               signature,
-                               node_results_answers(node_results));
+        if (*ret_node == NULL)
+            keep_refusal(ch, profile, c, signature, node_results);
     } else
         *ret_node = choose_with_others(ch, profile, c, node_results);
     return true;

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/select/answer_counts.h"
+
+#include <string.h>
+
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "lib/base/alloc.h"
+
+struct answer_kind {
+    uint8_t verdict, plugin;
+    unsigned nodes;
+};
+
+void
+answer_counts_fini(struct answer_counts *t)
+{
+    diagnosis_counts_fini(&t->totals.counts);
+    free(t->kinds);
+    *t = (struct answer_counts){0};
+}
+
+void
+answer_counts_copy(struct answer_counts *to, const struct answer_counts *from)
+{
+    struct diagnosis_counts *counts = &to->totals.counts;
+    struct reason_nodes *items = counts->items;
+
+    while (to->capacity < from->totals.counts.count)
+        xgrow(items, to->capacity, to->capacity);
+    while (to->kinds_capacity < from->n_kinds)
+        xgrow(to->kinds, to->kinds_capacity, to->kinds_capacity);
+    if (from->totals.counts.count > 0)
+        memcpy(items,
+               from->totals.counts.items,
+               from->totals.counts.count * sizeof(*items));
+    if (from->n_kinds > 0)
+        memcpy(to->kinds, from->kinds, from->n_kinds * sizeof(*to->kinds));
+    to->totals = from->totals;
+    counts->items = items;
+    to->n_kinds = from->n_kinds;
+}
+
+/* ---- Verdicts ---- */
+
+static struct answer_kind *
+find_kind(struct answer_counts *t, struct answer a)
+{
+    for (unsigned i = 0; i < t->n_kinds; i++)
+        if (t->kinds[i].verdict == a.verdict && t->kinds[i].plugin == a.plugin)
+            return &t->kinds[i];
+    xgrow(t->kinds, t->n_kinds, t->kinds_capacity);
+    t->kinds[t->n_kinds] =
+        (struct answer_kind){.verdict = a.verdict, .plugin = a.plugin};
+    return &t->kinds[t->n_kinds++];
+}
+
+/* Who rejected, of the kinds that any node is of. */
+static void
+settle_kinds(struct answer_counts *t)
+{
+    t->totals.n_rejected = 0;
+    t->totals.unschedulable = t->totals.pending = 0;
+    for (unsigned i = 0; i < t->n_kinds; i++) {
+        const struct answer_kind *k = &t->kinds[i];
+
+        if (k->nodes == 0)
+            continue;
+        if (k->verdict == VERDICT_REJECT)
+            t->totals.n_rejected += k->nodes;
+        if (k->verdict == VERDICT_PENDING)
+            t->totals.pending |= PLUGIN_BIT(k->plugin);
+        else if (k->verdict != VERDICT_OK && k->plugin != PLUGIN_NONE)
+            t->totals.unschedulable |= PLUGIN_BIT(k->plugin);
+    }
+}
+
+/* ---- Reasons, by their numbers ---- */
+
+/* Its place, or the one where it would be. */
+static unsigned
+place_of(const struct answer_counts *t, uint32_t reason)
+{
+    unsigned at = 0;
+
+    while (at < t->totals.counts.count
+           && t->totals.counts.items[at].reason < reason)
+        at++;
+    return at;
+}
+
+static struct reason_nodes *
+find_reason(struct answer_counts *t, uint32_t reason)
+{
+    struct diagnosis_counts *counts = &t->totals.counts;
+    unsigned at = place_of(t, reason);
+
+    if (at < counts->count && counts->items[at].reason == reason)
+        return &counts->items[at];
+    xgrow(counts->items, counts->count, t->capacity);
+    memmove(&counts->items[at + 1],
+            &counts->items[at],
+            (counts->count - at) * sizeof(*counts->items));
+    counts->count++;
+    counts->items[at] = (struct reason_nodes){.reason = reason};
+    return &counts->items[at];
+}
+
+static const struct node_view *
+find_first(const struct snapshot *s,
+           const struct answer *answers,
+           uint32_t reason)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (answers[s->nodes[i]->slot].reason == reason)
+            return s->nodes[i];
+    return NULL;
+}
+
+static void
+forget_reason(struct answer_counts *t,
+              const struct snapshot *s,
+              const struct answer *answers,
+              const struct node_view *node,
+              uint32_t reason)
+{
+    struct diagnosis_counts *counts = &t->totals.counts;
+    unsigned at = place_of(t, reason);
+    struct reason_nodes *item = &counts->items[at];
+
+    if (--item->nodes == 0) {
+        memmove(item,
+                item + 1,
+                (counts->count - at - 1) * sizeof(*counts->items));
+        counts->count--;
+    } else if (item->first == node) {
+        item->first = find_first(s, answers, reason);
+    }
+}
+
+/* ---- All ---- */
+
+void
+answer_counts_make(struct answer_counts *t,
+                   const struct snapshot *s,
+                   const struct answer *answers)
+{
+    struct reason_nodes *item = NULL;
+    struct answer_kind *kind = NULL;
+
+    t->totals.counts.count = t->n_kinds = 0;
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        struct answer a = answers[s->nodes[i]->slot];
+
+        if (kind == NULL || kind->verdict != a.verdict
+            || kind->plugin != a.plugin)
+            kind = find_kind(t, a);
+        kind->nodes++;
+        if (a.reason == STRING_ID_NONE)
+            continue;
+        if (item == NULL || item->reason != a.reason)
+            item = find_reason(t, a.reason);
+        if (item->nodes++ == 0)
+            item->first = s->nodes[i];
+    }
+    settle_kinds(t);
+}
+
+void
+answer_counts_change(struct answer_counts *t,
+                     const struct snapshot *s,
+                     const struct answer *answers,
+                     const struct node_view *node,
+                     struct answer before)
+{
+    struct answer now = answers[node->slot];
+    struct reason_nodes *item;
+
+    if (before.verdict != now.verdict || before.plugin != now.plugin) {
+        find_kind(t, before)->nodes--;
+        find_kind(t, now)->nodes++;
+        settle_kinds(t);
+    }
+    if (before.reason == now.reason)
+        return;
+    if (before.reason != STRING_ID_NONE)
+        forget_reason(t, s, answers, node, before.reason);
+    if (now.reason == STRING_ID_NONE)
+        return;
+    item = find_reason(t, now.reason);
+    item->first =
+        item->nodes++ == 0 ? node : find_first(s, answers, now.reason);
+}
