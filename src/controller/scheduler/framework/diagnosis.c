@@ -116,23 +116,6 @@ diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
     return counts;
 }
 
-void
-diagnosis_add_up(const struct diagnosis *d,
-                 const struct string_ids *reasons,
-                 struct diagnosis_totals *ret_totals)
-{
-    *ret_totals = (struct diagnosis_totals){.counts = count_nodes(d, reasons)};
-    for (uint32_t i = 0; i < d->snapshot->n_nodes; i++) {
-        struct answer a = diagnosis_answer(d, d->snapshot->nodes[i]);
-
-        ret_totals->n_rejected += a.verdict == VERDICT_REJECT;
-        if (a.verdict == VERDICT_PENDING)
-            ret_totals->pending |= PLUGIN_BIT(a.plugin);
-        else if (a.verdict != VERDICT_OK && a.plugin != PLUGIN_NONE)
-            ret_totals->unschedulable |= PLUGIN_BIT(a.plugin);
-    }
-}
-
 static void
 format_reason_counts(struct reason_counts *t, struct strbuf *out)
 {

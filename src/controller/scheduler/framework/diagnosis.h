@@ -60,11 +60,6 @@ void diagnosis_counts_fini(struct diagnosis_counts *counts);
 struct diagnosis_counts diagnosis_count(const struct diagnosis *d,
                                         const struct string_ids *reasons);
 
-/* Of the nodes alone; the counts are the caller's. */
-void diagnosis_add_up(const struct diagnosis *d,
-                      const struct string_ids *reasons,
-                      struct diagnosis_totals *ret_totals);
-
 /* "0/5 nodes are available: 3 Insufficient cpu, ...", without what postfilter
  * adds.
  */

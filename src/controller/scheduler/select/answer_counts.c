@@ -55,7 +55,7 @@ find_kind(struct answer_counts *t, struct answer a)
     return &t->kinds[t->n_kinds++];
 }
 
-/* Who rejected, of the kinds that any node is of. */
+/* Of the kinds that any node is of. */
 static void
 settle_kinds(struct answer_counts *t)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answer_counts.h - the answers of all nodes to one shape, added up
  *
- * What diagnosis_add_up makes of all nodes, kept up to date at the cost of the
- * answers that change.
+ * Kept up to date at the cost of the answers that change.
  *
  * Called by:  kept_refusals.c, node_finder.c.
  * Thread:     the scheduler's.
- * Invariant:  the totals are those of diagnosis_add_up (tested).
+ * Invariant:  after a change, the same as counting all anew (tested).
  */
 #pragma once
 

@@ -141,7 +141,7 @@ kept_refusals_keep(struct kept_refusals *r,
         drop(r, container_of(r->kept.prev, struct kept_refusal, link));
 }
 
-/* What a node says by now. */
+/* The node says so by now. */
 static void
 set_answer(struct kept_refusal *k,
            const struct snapshot *s,

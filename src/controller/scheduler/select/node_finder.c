@@ -682,7 +682,7 @@ refuse_again(struct node_finder *ch,
     return true;
 }
 
-/* What was found of the first of its shape holds for those after it. */
+/* The answers to the first of its shape hold for those after it. */
 static void
 keep_refusal(struct node_finder *ch,
              const struct profile *profile,
