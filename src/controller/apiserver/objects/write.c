@@ -186,6 +186,19 @@ write_put(struct request *q,
     return put(q, txn, &what);
 }
 
+const struct object *
+write_put_normal(struct request *q, struct store_txn *txn, struct json *tree)
+{
+    return put(q,
+               txn,
+               &(struct put){
+                   .kind = q->route.kind,
+                   .tree = tree,
+                   .keeps_spec = true,
+                   .is_normal = true,
+               });
+}
+
 bool
 write_put_other(struct request *q,
                 struct store_txn *txn,

@@ -68,6 +68,12 @@ const struct object *write_put(struct request *q,
                                struct json *tree,
                                const struct json *old_tree);
 
+/* The same of a new object that is as the kind's table wants it, with its
+ * defaults.
+ */
+const struct object *
+write_put_normal(struct request *q, struct store_txn *txn, struct json *tree);
+
 bool write_put_other(struct request *q,
                      struct store_txn *txn,
                      const struct kind *kind,

@@ -412,6 +412,23 @@ create(struct request *q)
         put(q, txn, tree);
 }
 
+const struct object *
+create_within(struct request *q, struct store_txn *txn, struct json *tree)
+{
+    return decode(q, tree) && make(q, tree) && quota_put(q, txn)
+               ? write_put(q, txn, tree, NULL)
+               : NULL;
+}
+
+const struct object *
+create_copy_within(struct request *q, struct store_txn *txn, struct json *tree)
+{
+    return check_absent(q, tree) && quota_admit(q, tree, NULL)
+                   && quota_put(q, txn)
+               ? write_put_normal(q, txn, tree)
+               : NULL;
+}
+
 void
 verb_create(struct request *q)
 {

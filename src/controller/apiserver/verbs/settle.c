@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c - POST jobs/NAME/elements, the job controller's: what elements of an
- * array have come to is noted, and their pods go, in one transaction
+/* settle.c - POST jobs/NAME/elements, the job controller's, for many elements of
+ * an array at once, in one transaction
+ *
+ * What they have come to is noted, and their pods go:
  *
  *   {"settle": [{"index": 7, "pod": "job-5-7", "uid": "...", "as": "Done"},
  *               {"index": 8, "pod": ..., "uid": ..., "as": "Again",
  *                "attempt": 1, "failures": 1, "ignored": 0}, ...]}
  *
+ * Beside it may stand the "uid" of the array that is meant.
+ *
  * "as" is Done, Failed or Cancelled; or Again, and then the element waits for its
  * next pod, of that attempt. A pod that has not ended goes only while it has no
  * node. Which was there first, the binding or this, is known here alone; so the
  * answer lists the indexes whose pods stay: {"kept": [8]}.
+ *
+ * Or their pods are made:
+ *
+ *   {"make": [POD, POD, ...]}
+ *
+ * The first goes the way of any pod that is created, and the others are copies of
+ * what came of it (element_copy.h), checked for their names and charged to the
+ * quotas; one that cannot be a copy goes the whole way too. The answer lists those
+ * that were not made, each in the words that a request for that pod alone would
+ * have had: {"refused": [{"pod": NAME, "message": ...}]}. What a quota refuses is
+ * refused to all that follow. A pod of the Job that is there already counts as
+ * made.
  */
 #include <string.h>
 
+#include "controller/apiserver/objects/element_copy.h"
 #include "controller/apiserver/objects/element_record.h"
 #include "controller/apiserver/objects/retained_on_node.h"
 #include "controller/apiserver/objects/write.h"
@@ -25,6 +42,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
 #include "lib/json/json.h"
 
 struct settling {
@@ -161,6 +179,160 @@ settle(struct settling *s)
     return true;
 }
 
+/* ---- Pods are made ---- */
+
+struct making {
+    struct request *q;
+    const struct object *job;
+    struct store_txn *txn;
+    const struct json *asked; /* the pod as it was asked for that has gone the
+                               * whole way last, */
+    struct json *made;        /* and what came of it; NULL: none has yet */
+    struct json *refused;
+    const char *refused_to_all; /* words; NULL: nothing is */
+    bool has_made;
+};
+
+static bool
+may_copy(const struct making *m, const struct json *pod)
+{
+    return m->made != NULL && element_copy_is_possible(pod, m->asked, m->made);
+}
+
+static const struct object *
+put_copy(struct making *m, const struct json *pod)
+{
+    struct request *q = m->q;
+    struct arena_mark mark = arena_mark(q->arena);
+    const struct object *object =
+        create_copy_within(q,
+                           m->txn,
+                           element_copy_make(q->arena, m->made, pod));
+
+    if (object != NULL)
+        arena_rewind(q->arena, &mark);
+    return object;
+}
+
+/* One that is there from an earlier try is shown by the watch. */
+static bool
+is_there(const struct making *m, const char *name)
+{
+    const struct object *pod = store_find(m->q->server->store,
+                                          STORE_PENDING,
+                                          &pod_kind,
+                                          m->job->meta->namespace,
+                                          name);
+
+    return pod != NULL && meta_is_controlled_by(pod->meta, m->job);
+}
+
+static void
+refuse_pod(struct making *m, const char *name)
+{
+    struct request *q = m->q;
+    struct json *item = json_object(q->arena);
+    const char *words = m->refused_to_all;
+
+    if (words == NULL)
+        words = json_get_text(q->reply.tree, "message");
+    if (q->reply.code == 403)
+        m->refused_to_all = words;
+    json_set_string(q->arena, item, "pod", name);
+    json_set_string(q->arena, item, "message", words != NULL ? words : "");
+    json_append(q->arena, m->refused, item);
+}
+
+/* False: the transaction cannot be gone on with, and the reply says why. */
+static bool
+make_one(struct making *m, struct json *pod)
+{
+    struct request *q = m->q;
+    const char *name = json_path_text(pod, "metadata.name");
+    const struct object *object = NULL;
+
+    if (name == NULL || is_there(m, name))
+        return true;
+    q->quota_changes = NULL;
+    if (m->refused_to_all == NULL && may_copy(m, pod)) {
+        object = put_copy(m, pod);
+    } else if (m->refused_to_all == NULL) {
+        m->asked = pod;
+        m->made = json_dup(q->arena, pod); /* they share parts */
+        object = create_within(q, m->txn, m->made);
+        if (object == NULL)
+            m->made = NULL;
+    }
+    if (object != NULL)
+        m->has_made = true;
+    else if (m->refused_to_all == NULL && q->reply.code >= 500)
+        return false;
+    else
+        refuse_pod(m, name);
+    return true;
+}
+
+static bool
+make_all(struct making *m, const struct json *pods)
+{
+    struct request *q = m->q;
+    const struct route route = q->route;
+    bool is_fine = true;
+
+    q->route.kind = &pod_kind;
+    q->route.name = NULL;
+    q->route.subresource = SUBRESOURCE_NONE;
+    for (uint32_t i = 0; is_fine && i < json_count(pods); i++)
+        is_fine = make_one(m, json_at(pods, i));
+    q->route = route;
+    return is_fine;
+}
+
+static void
+make_pods(struct request *q, const struct object *job)
+{
+    struct making m = {
+        .q = q,
+        .job = job,
+        .txn = store_begin(q->server->store),
+        .refused = json_array(q->arena),
+    };
+    struct json *answer = json_object(q->arena);
+
+    if (!make_all(&m, json_get(q->body, "make"))) {
+        request_rollback(q, m.txn);
+        return;
+    }
+    json_set(q->arena, answer, "refused", m.refused);
+    reply_tree(&q->reply, 200, answer);
+    if (m.has_made) {
+        request_commit(q, m.txn);
+        return;
+    }
+    store_rollback(m.txn);
+    request_finish_durably(q);
+}
+
+/* ---- The request ---- */
+
+/* Another array may have got the name since; false: the reply is made. */
+static bool
+is_meant(struct request *q, const struct object *job)
+{
+    const char *uid = json_get_text(q->body, "uid");
+
+    if (uid == NULL || strcmp(uid, job->meta->uid) == 0)
+        return true;
+    reply_conflict(&q->reply,
+                   &job_kind,
+                   "",
+                   job->meta->name,
+                   "the UID in the request is %s, that of the Job is %s",
+                   uid,
+                   job->meta->uid);
+    return false;
+}
+
 void
 verb_settle(struct request *q)
 {
@@ -176,6 +348,14 @@ verb_settle(struct request *q)
         if (s.job != NULL)
             reply_bad_request(&q->reply, "the Job is no array");
         request_finish_durably(q);
+        return;
+    }
+    if (!is_meant(q, s.job)) {
+        request_finish_durably(q);
+        return;
+    }
+    if (json_get(q->body, "make") != NULL) {
+        make_pods(q, s.job);
         return;
     }
     s.txn = store_begin(q->server->store);

@@ -32,6 +32,16 @@ void verb_list(struct request *q);
 
 /* create.c, update.c, patch.c */
 void verb_create(struct request *q);
+
+/* create.c: one more object of the route's kind in a transaction. Copy: of one that
+ * was created so, normal, with a uid and a name of its own, so that it is checked
+ * for its name and charged to the quotas alone. NULL: the reply is made, and
+ * below 500 nothing was put.
+ */
+const struct object *
+create_within(struct request *q, struct store_txn *txn, struct json *tree);
+const struct object *
+create_copy_within(struct request *q, struct store_txn *txn, struct json *tree);
 void verb_replace(struct request *q);
 void verb_patch(struct request *q);
 

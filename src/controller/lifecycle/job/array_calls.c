@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/array_calls.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/job_plan.h"
+#include "controller/lifecycle/job/job_pod.h"
+#include "controller/lifecycle/job/job_sync.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -78,6 +83,16 @@ request_of(const struct object *job)
         .subresource = "elements",
         .raw = true,
     };
+}
+
+/* A job that has got the name meanwhile is not meant. */
+static struct json *
+begin_body(struct arena *arena, const struct object *job)
+{
+    struct json *body = json_object(arena);
+
+    json_set_string(arena, body, "uid", job->meta->uid);
+    return body;
 }
 
 void
@@ -158,7 +173,104 @@ array_calls_settle(struct client *client,
     }
     call->settled = done;
     request.verb = CLIENT_CREATE;
-    request.body = json_object(arena);
+    request.body = begin_body(arena, job);
     json_set(arena, request.body, "settle", items);
     client_call(client, arena, &request, on_settled, call);
+}
+
+/* ---- Pods ---- */
+
+struct array_make {
+    struct job_sync *sync;
+    unsigned n;
+    struct job_plan_pod pods[];
+};
+
+/* In the order in which they were sent. False: none is. */
+static bool
+refuse_listed(const struct array_make *create, const struct json *refused)
+{
+    const char *job = job_sync_job(create->sync)->meta->name;
+    const char *words = NULL;
+    unsigned at = 0;
+
+    for (uint32_t i = 0; i < json_count(refused); i++) {
+        const char *name = json_get_text(json_at(refused, i), "pod");
+        int64_t index, attempt;
+
+        words = json_get_text(json_at(refused, i), "message");
+        if (name == NULL || words == NULL
+            || !job_pod_name_parse(job, name, &index, &attempt))
+            continue;
+        while (at < create->n && create->pods[at].index != index)
+            at++;
+        if (at < create->n)
+            job_sync_refuse(create->sync,
+                            create->pods[at].index,
+                            create->pods[at].attempt,
+                            words);
+    }
+    if (words != NULL)
+        job_sync_tell_refusal(create->sync, words);
+    return words != NULL;
+}
+
+static void
+refuse_all(const struct array_make *create, const struct client_reply *reply)
+{
+    struct error err = {0};
+
+    if (client_reply_error(reply, &err) == -ECANCELED)
+        return;
+    for (unsigned i = 0; i < create->n; i++)
+        job_sync_refuse(create->sync,
+                        create->pods[i].index,
+                        create->pods[i].attempt,
+                        err.text);
+    job_sync_tell_refusal(create->sync, err.text);
+}
+
+static void
+on_made(const struct client_reply *reply, void *context)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct array_make *create = context;
+    struct job_sync *sync = create->sync;
+    struct error err = {0};
+    const struct json *answer =
+        reply->code == 200 && reply->text != NULL
+            ? json_parse(arena, reply->text, reply->length, NULL, &err)
+            : NULL;
+
+    bool has_failed = true;
+
+    if (answer != NULL)
+        has_failed = refuse_listed(create, json_get(answer, "refused"));
+    else
+        refuse_all(create, reply);
+    free(create);
+    job_sync_end_call(sync, has_failed);
+}
+
+void
+array_calls_make(struct job_sync *sync,
+                 const struct job_plan_pod *pods,
+                 unsigned n)
+{
+    struct arena *arena = arena_new(65536);
+    const struct object *job = job_sync_job(sync);
+    const struct json *tree = object_tree(job, arena);
+    struct json *bodies = json_array(arena);
+    struct array_make *create = xmalloc(sizeof(*create) + n * sizeof(*pods));
+    struct client_request request = request_of(job);
+
+    create->sync = sync;
+    create->n = n;
+    memcpy(create->pods, pods, n * sizeof(*pods));
+    for (unsigned i = 0; i < n; i++)
+        json_append(arena, bodies, job_pod_make_of(arena, job, tree, &pods[i]));
+    request.verb = CLIENT_CREATE;
+    request.body = begin_body(arena, job);
+    json_set(arena, request.body, "make", bodies);
+    client_call(job_sync_begin_call(sync), arena, &request, on_made, create);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* array_calls.h - the API calls that are for arrays alone: how the elements
- * stand is read once, and what they come to is noted, many at a time
+ * stand is read once, their pods are made, and what they come to is noted, many
+ * at a time
  *
  * Thread:  the lifecycle loop's.
  */
@@ -11,6 +12,8 @@
 
 struct array_state;
 struct client;
+struct job_plan_pod;
+struct job_sync;
 struct json;
 struct object;
 
@@ -36,3 +39,8 @@ void array_calls_settle(struct client *client,
                         struct array_state *array,
                         array_settled_fn *done,
                         void *context);
+
+/* Pods of a sync, all in one request. No Event tells of those that are made. */
+void array_calls_make(struct job_sync *sync,
+                      const struct job_plan_pod *pods,
+                      unsigned n);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependencies.h"
+#include "controller/lifecycle/job/array_calls.h"
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/array_sync.h"
 #include "controller/lifecycle/job/job_log.h"
@@ -107,8 +108,11 @@ create_pods(struct job_controller *c,
         const struct job_plan_pod *pod = &plan->create[i];
 
         job_pod_counts_expect(counts, pod->index, pod->attempt, until_us);
-        job_sync_create(sync, pod);
+        if (counts->array == NULL)
+            job_sync_create(sync, pod);
     }
+    if (counts->array != NULL && plan->n_create > 0)
+        array_calls_make(sync, plan->create, plan->n_create);
 }
 
 /* All pods are looked at once after the Job was updated, and again when one

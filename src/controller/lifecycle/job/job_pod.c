@@ -202,13 +202,46 @@ number_index(struct arena *arena,
         number(arena, meta, ANNOTATION_INDEX_IGNORED, plan->ignored);
 }
 
-struct json *
-job_pod_make(struct arena *arena,
-             const struct object *job,
-             const struct job_plan_pod *plan)
+/* The member as a copy that may be changed; what is in it is shared. */
+static struct json *
+open_member(struct arena *arena, struct json *tree, const char *name)
 {
-    struct json *tree = object_tree(job, arena);
-    struct json *template_ = json_get_path(tree, "spec.template");
+    struct json *part = json_get(tree, name);
+
+    if (part == NULL)
+        return NULL;
+    part = json_copy(arena, part);
+    json_set(arena, tree, name, part);
+    return part;
+}
+
+/* The parts of the template that are not the same in every pod are copies. */
+static struct json *
+open_template(struct arena *arena, struct json *spec)
+{
+    struct json *template_ = open_member(arena, spec, "template");
+    struct json *meta = json_get(template_, "metadata");
+    struct json *pod_spec = open_member(arena, template_, "spec");
+    struct json *containers = open_member(arena, pod_spec, "containers");
+
+    if (meta != NULL)
+        json_set(arena, template_, "metadata", json_dup(arena, meta));
+    (void)open_member(arena, pod_spec, "execution");
+    if (json_count(containers) > 0) {
+        containers->items[0] = json_copy(arena, json_at(containers, 0));
+        (void)open_member(arena, json_at(containers, 0), "env");
+    }
+    return template_;
+}
+
+struct json *
+job_pod_make_of(struct arena *arena,
+                const struct object *job,
+                const struct json *job_tree,
+                const struct job_plan_pod *plan)
+{
+    struct json *spec = json_copy(arena, json_get(job_tree, "spec"));
+    struct json *template_ = open_template(arena, spec);
     struct json *pod = json_object(arena);
     const char *name =
         job_pod_name(arena, job->meta->name, plan->index, plan->attempt);
@@ -227,6 +260,14 @@ job_pod_make(struct arena *arena,
     json_set(arena, pod, "metadata", meta);
     json_set(arena, pod, "spec", json_get(template_, "spec"));
     return pod;
+}
+
+struct json *
+job_pod_make(struct arena *arena,
+             const struct object *job,
+             const struct job_plan_pod *plan)
+{
+    return job_pod_make_of(arena, job, object_tree(job, arena), plan);
 }
 
 int64_t

@@ -15,10 +15,16 @@ struct json;
 struct object;
 struct pod;
 
-/* The body of the create, in the arena. */
+/* The body of the create, in the arena. Of: parts of the Job's tree are shared with
+ * the body, which is not to be changed.
+ */
 struct json *job_pod_make(struct arena *arena,
                           const struct object *job,
                           const struct job_plan_pod *plan);
+struct json *job_pod_make_of(struct arena *arena,
+                             const struct object *job,
+                             const struct json *job_tree,
+                             const struct job_plan_pod *plan);
 
 /* "sweep-7", "sweep-7-r2", and back: false when the name is not of the job. */
 char *job_pod_name(struct arena *arena,

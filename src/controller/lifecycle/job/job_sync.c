@@ -64,6 +64,33 @@ job_sync_job(const struct job_sync *sync)
     return sync->job;
 }
 
+struct client *
+job_sync_begin_call(struct job_sync *sync)
+{
+    sync->calls++;
+    return sync->settings->client;
+}
+
+void
+job_sync_end_call(struct job_sync *sync, bool has_failed)
+{
+    sync->has_failed = sync->has_failed || has_failed;
+    end_call(sync);
+}
+
+void
+job_sync_refuse(struct job_sync *sync,
+                int64_t index,
+                int64_t attempt,
+                const char *words)
+{
+    sync->settings->refused(sync->job,
+                            index,
+                            attempt,
+                            words,
+                            sync->settings->context);
+}
+
 /* ---- Creates ---- */
 
 struct create {
@@ -98,30 +125,33 @@ is_made_already(const struct create *create, const char *name)
     return pod == NULL || meta_is_controlled_by(pod->meta, job);
 }
 
-static void
-refuse_create(struct create *create, const struct client_reply *reply)
+void
+job_sync_tell_refusal(struct job_sync *sync, const char *words)
 {
-    struct job_sync *sync = create->sync;
-    struct error err = {0};
     CLEANUP_FREE char *message = NULL;
 
-    sync->has_failed = true;
-    if (client_reply_error(reply, &err) == -ECANCELED)
-        return;
-    sync->settings->refused(sync->job,
-                            create->index,
-                            create->attempt,
-                            err.text,
-                            sync->settings->context);
     log_warning("cannot make a pod of job '%s': %s, trying again",
                 sync->job->meta->name,
-                err.text);
-    message = xasprintf("Error creating: %.500s", err.text);
+                words);
+    message = xasprintf("Error creating: %.500s", words);
     event_recorder_record(sync->settings->event_recorder,
                           sync->job,
                           RECORD_WARNING,
                           "FailedCreate",
                           message);
+}
+
+static void
+refuse_create(struct create *create, const struct client_reply *reply)
+{
+    struct job_sync *sync = create->sync;
+    struct error err = {0};
+
+    sync->has_failed = true;
+    if (client_reply_error(reply, &err) == -ECANCELED)
+        return;
+    job_sync_refuse(sync, create->index, create->attempt, err.text);
+    job_sync_tell_refusal(sync, err.text);
 }
 
 static void

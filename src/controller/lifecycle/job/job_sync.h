@@ -79,3 +79,15 @@ void job_sync_write(struct job_sync *sync,
                     struct arena *arena TAKES,
                     struct json *status,
                     const struct job_event *event);
+
+/* For calls of other modules in the same sync: between begin and end it is under
+ * way. Refuse: the pod of that number could not be made; tell says so in the log
+ * and by an Event.
+ */
+struct client *job_sync_begin_call(struct job_sync *sync);
+void job_sync_end_call(struct job_sync *sync, bool has_failed);
+void job_sync_refuse(struct job_sync *sync,
+                     int64_t index,
+                     int64_t attempt,
+                     const char *words);
+void job_sync_tell_refusal(struct job_sync *sync, const char *words);
