@@ -107,7 +107,7 @@ static const struct option_spec rows[] = {
     {.name = "dependency",
      .letter = 'd',
      .argument = "LIST",
-     .help = "start after other jobs: afterok:1041:1042, afterany:5, "
+     .help = "start after other jobs: afterok:1041:1042_3, afterany:5, "
              "after:7+10 (minutes), aftercorr:9 (task by task), singleton; ? "
              "between them: any of them",
      .type = OPTION_CALL,

@@ -4,6 +4,7 @@
 #include "controller/history/history_print.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader_state.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/wildcard.h"
 
@@ -54,7 +55,7 @@ find_columns(struct history_filter *f)
         f->columns |= COLUMN_BIT(COLUMN_JOB);
     if (q->name != NULL)
         f->columns |= COLUMN_BIT(COLUMN_NAME) | COLUMN_BIT(COLUMN_OBJECT);
-    if (q->has_index || q->has_task)
+    if (q->has_index || q->tasks != NULL)
         f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK);
 }
 
@@ -126,14 +127,14 @@ is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
 
 /* Of what is no array the index is the number that people know. */
 static bool
-is_task(sqlite3_stmt *s, int64_t task)
+is_task(sqlite3_stmt *s, const struct task_list *tasks)
 {
     const int column = sqlite3_column_type(s, COLUMN_TASK) != SQLITE_NULL
                            ? COLUMN_TASK
                            : COLUMN_INDEX;
 
     return sqlite3_column_type(s, column) != SQLITE_NULL
-           && sqlite3_column_int64(s, column) == task;
+           && task_list_index(tasks, sqlite3_column_int64(s, column)) >= 0;
 }
 
 static bool
@@ -163,7 +164,7 @@ history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
            && is_or_any(f->partition, s, COLUMN_PARTITION)
            && is_or_any(f->node, s, COLUMN_NODE)
            && is_or_any(q->job_id, s, COLUMN_JOB) && is_of_index(q, s)
-           && (!q->has_task || is_task(s, q->task))
+           && (q->tasks == NULL || is_task(s, q->tasks))
            && (f->n_states == 0
                || is_among(sqlite3_column_int64(s, COLUMN_STATE),
                            f->states,

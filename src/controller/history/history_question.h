@@ -22,6 +22,8 @@ struct history_rights {
     size_t n_accounts;
 };
 
+struct task_list;
+
 enum history_sum {
     HISTORY_BY_NOTHING, /* rows */
     HISTORY_BY_ALL,     /* one sum */
@@ -44,9 +46,9 @@ struct history_question {
     const char *name; /* a pattern, as the shell's: "sweep*" */
     int64_t job_id;   /* 0: any */
     bool has_index;
-    int64_t index, last_index; /* the last may be 0: the one alone */
-    bool has_task;             /* of an array; of others it is the index */
-    int64_t task;
+    int64_t index, last_index;     /* the last may be 0: the one alone */
+    const struct task_list *tasks; /* of an array, by their ids; of others these
+                                    * are indexes; NULL: any */
     uint32_t states;               /* bits of job_state.h; 0: any */
     int64_t since_s;               /* ended then or later; 0: any */
     int64_t until_s;               /* ended before; 0: any */

@@ -17,16 +17,21 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/ended_job.h"
+#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
+#include "lib/api/value/task_list.h"
+#include "lib/api/value/task_sets.h"
 #include "lib/base/arena.h"
 #include "lib/base/decimal.h"
+#include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"
@@ -41,6 +46,12 @@ refuse(struct request *q, const struct json *tree, const char *why)
 }
 
 /* ---- The jobs that are named ---- */
+
+static bool
+is_same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
 
 static bool
 find_first(const struct object *object, void *context)
@@ -90,9 +101,26 @@ may_read(const struct request *q, const struct object *job)
 static bool
 refuse_unknown(struct request *q,
                const struct json *tree,
-               const char *type,
-               int64_t id)
+               const struct json *one)
 {
+    const char *type = json_get_text(one, "type");
+    const char *tasks = json_get_text(one, "tasks");
+    const int64_t id = json_get_int(one, "job", 0);
+
+    if (tasks != NULL)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "%s:%" PRId64 "_[%.80s]: there is no job "
+                                   "%" PRId64
+                                   ", and history has no row of such "
+                                   "a task ('kctl history %" PRId64
+                                   "' shows those that it has)",
+                                   type,
+                                   id,
+                                   tasks,
+                                   id,
+                                   id));
     return refuse(q,
                   tree,
                   arena_printf(q->arena,
@@ -103,15 +131,81 @@ refuse_unknown(struct request *q,
                                id));
 }
 
+/* ---- Tasks ---- */
+
+static bool
+tidy_tasks(struct request *q,
+           const struct json *tree,
+           struct json *one,
+           enum job_dependency_type type)
+{
+    const char *tasks = json_get_text(one, "tasks");
+    struct error err = {0};
+
+    if (type == DEPENDENCY_CORR)
+        return refuse(q,
+                      tree,
+                      "aftercorr pairs the tasks of two arrays by their "
+                      "numbers and names no task; afterok waits for some");
+    if (tasks == NULL || strlen(tasks) > JOB_DEPENDENCY_TASKS_MAX)
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "tasks is a list of numbers as 3-9, of at "
+                                   "most %d bytes",
+                                   JOB_DEPENDENCY_TASKS_MAX));
+    if (job_dependency_tidy_tasks(q->arena, &tasks, &err) < 0)
+        return refuse(q, tree, arena_printf(q->arena, "tasks: %s", err.text));
+    json_set_string(q->arena, one, "tasks", tasks);
+    return true;
+}
+
+static bool
+has_tasks(struct request *q,
+          const struct json *tree,
+          const struct json *one,
+          const struct job *job)
+{
+    const int64_t id = json_get_int(one, "job", 0);
+    struct task_list wanted, all, missing;
+    struct error err = {0};
+
+    if (!job_is_array(job))
+        return refuse(q,
+                      tree,
+                      arena_printf(q->arena,
+                                   "job %" PRId64 " is no array and has no "
+                                   "tasks; %s:%" PRId64 " waits for it",
+                                   id,
+                                   json_get_text(one, "type"),
+                                   id));
+    if (task_list_parse(q->arena, json_get_text(one, "tasks"), &wanted, &err)
+            < 0
+        || task_list_parse(q->arena, job->spec.array->tasks, &all, &err) < 0
+        || task_sets_subtract(q->arena, &wanted, &all, &missing, &err) < 0)
+        return refuse(q, tree, arena_strdup(q->arena, err.text));
+    if (missing.total == 0)
+        return true;
+    return refuse(q,
+                  tree,
+                  arena_printf(q->arena,
+                               "array %" PRId64 " has no task %" PRId64
+                               "; it has %.80s",
+                               id,
+                               task_list_at(&missing, 0),
+                               job->spec.array->tasks));
+}
+
 /* The parts that were filled in before stay, also when that job is gone by now. */
 static const struct job_dependency *
-find_before(const struct object *old_object, int64_t id)
+find_before(const struct object *old_object, int64_t id, const char *tasks)
 {
     const struct job_dependencies *all =
         old_object != NULL ? job_of(old_object)->spec.dependencies : NULL;
 
     for (unsigned i = 0; all != NULL && i < all->jobs.count; i++)
-        if (all->jobs.items[i].job == id && all->jobs.items[i].uid != NULL)
+        if (all->jobs.items[i].job == id && all->jobs.items[i].uid != NULL
+            && is_same_text(all->jobs.items[i].tasks, tasks))
             return &all->jobs.items[i];
     return NULL;
 }
@@ -135,18 +229,19 @@ resolve(struct request *q,
         struct json *one,
         enum job_dependency_type type)
 {
-    const char *word = json_get_text(one, "type");
     const int64_t id = json_get_int(one, "job", 0);
-    const struct job_dependency *before = find_before(old_object, id);
+    const char *tasks = json_get_text(one, "tasks"), *key;
+    const struct job_dependency *before = find_before(old_object, id, tasks);
     const struct object *job = find_job(q, id);
     const struct ended_job *gone = NULL;
-    char value[DECIMAL_SIZE];
 
     if (json_get_int(one, "delaySeconds", 0) < 0
         || (json_get(one, "delaySeconds") != NULL && type != DEPENDENCY_AFTER))
         return refuse(q, tree, "delaySeconds goes with after, and is positive");
     if (old_object != NULL && id == job_of(old_object)->status.id && id != 0)
         return refuse(q, tree, "a job cannot wait for itself");
+    if (json_get(one, "tasks") != NULL && !tidy_tasks(q, tree, one, type))
+        return false;
     if (before != NULL
         && (job == NULL || strcmp(job->meta->uid, before->uid) != 0)) {
         fill(q, one, before->uid, before->namespace, before->name);
@@ -155,7 +250,9 @@ resolve(struct request *q,
         return true;
     }
     if (job == NULL && q->gone_jobs != NULL)
-        gone = map_find(q->gone_jobs, decimal_of(id, value));
+        gone = (key = gone_jobs_key(q->arena, one)) != NULL
+                   ? map_find(q->gone_jobs, key)
+                   : NULL;
     if (gone != NULL) {
         fill(q, one, gone->uid, gone->namespace, gone->name);
         json_set_string(q->arena,
@@ -165,7 +262,9 @@ resolve(struct request *q,
         return true;
     }
     if (job == NULL || !may_read(q, job))
-        return refuse_unknown(q, tree, word, id);
+        return refuse_unknown(q, tree, one);
+    if (json_get(one, "tasks") != NULL && !has_tasks(q, tree, one, job_of(job)))
+        return false;
     fill(q, one, job->meta->uid, job->meta->namespace, job->meta->name);
     return true;
 }
@@ -193,6 +292,7 @@ resolve_all(struct request *q,
                                        word != NULL ? word : ""));
         if (type == DEPENDENCY_SINGLETON) {
             json_remove(one, "job");
+            json_remove(one, "tasks");
             json_remove(one, "delaySeconds");
         } else if (!resolve(q, tree, old_object, one, type))
             return false;
@@ -271,12 +371,6 @@ admit_no_circle(struct request *q,
 
 /* ---- The rule ---- */
 
-static bool
-is_same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
 /* Members that the server has filled in need not be said again. */
 static bool
 is_said_again(const struct json *is, const struct json *was)
@@ -293,6 +387,8 @@ is_said_again(const struct json *is, const struct json *was)
 
         if (!is_same_text(json_get_text(a, "type"), json_get_text(b, "type"))
             || json_get_int(a, "job", 0) != json_get_int(b, "job", 0)
+            || !is_same_text(json_get_text(a, "tasks"),
+                             json_get_text(b, "tasks"))
             || json_get_int(a, "delaySeconds", 0)
                    != json_get_int(b, "delaySeconds", 0))
             return false;

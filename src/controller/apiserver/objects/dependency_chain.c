@@ -5,18 +5,23 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "controller/apiserver/objects/element_record.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 #define LINES_MOST 12
+#define TASKS_MOST 4096 /* that are looked at for one of them */
 
 /* The jobs whose lines are there, or come. */
 struct chain {
@@ -42,6 +47,65 @@ find_target(const struct chain *c, const struct job_dependency *d)
     return job != NULL && strcmp(job->meta->uid, d->uid) == 0 ? job : NULL;
 }
 
+/* How those tasks have ended; else how the array is getting on. */
+static enum job_state
+find_tasks_state(const struct chain *c,
+                 const struct job *array,
+                 const struct job_dependency *d)
+{
+    struct task_list all, wanted;
+    struct element_chunk chunk = {0};
+    enum job_state state = JOB_STATE_COMPLETED;
+    struct error err = {0};
+    int64_t number = -1;
+
+    if (task_list_parse(c->arena, array->spec.array->tasks, &all, &err) < 0
+        || task_list_parse(c->arena, d->tasks, &wanted, &err) < 0
+        || wanted.total > TASKS_MOST)
+        return job_find_state(array);
+    for (int64_t i = 0; i < wanted.total && state != JOB_STATE_NONE; i++) {
+        const int64_t index = task_list_index(&all, task_list_at(&wanted, i));
+
+        if (index >= 0 && index / ELEMENTS_A_CHUNK != number) {
+            number = index / ELEMENTS_A_CHUNK;
+            element_chunk_fini(&chunk);
+            (void)element_record_read(c->server->store,
+                                      array->meta.uid,
+                                      number,
+                                      &chunk);
+        }
+        switch (index >= 0 ? chunk.states[index % ELEMENTS_A_CHUNK]
+                           : ELEMENT_WAITING) {
+        case ELEMENT_DONE:
+            break;
+        case ELEMENT_FAILED:
+            state = JOB_STATE_FAILED;
+            break;
+        case ELEMENT_CANCELLED:
+            state = JOB_STATE_CANCELLED;
+            break;
+        default:
+            state = JOB_STATE_NONE;
+            break;
+        }
+    }
+    element_chunk_fini(&chunk);
+    return state != JOB_STATE_NONE ? state : job_find_state(array);
+}
+
+static enum job_state
+find_state(const struct chain *c,
+           const struct job *waiter,
+           const struct job *target,
+           const struct job_dependency *d)
+{
+    if (target == NULL)
+        return job_dependency_noted(waiter, d);
+    return d->tasks != NULL && job_is_array(target)
+               ? find_tasks_state(c, target, d)
+               : job_find_state(target);
+}
+
 static void
 follow(struct chain *c, const struct object *job)
 {
@@ -59,8 +123,8 @@ add_line(struct chain *c,
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct object *target = find_target(c, d);
-    enum job_state state = target != NULL ? job_find_state(job_of(target))
-                                          : job_dependency_noted(waiter, d);
+    enum job_state state =
+        find_state(c, waiter, target != NULL ? job_of(target) : NULL, d);
     struct json *line;
 
     if (job_state_is_ended(state)

@@ -172,6 +172,7 @@ void
 ended_job_find(struct request *q,
                int64_t id,
                const char *uid,
+               const struct task_list *tasks,
                bool waits,
                ended_job_fn *done,
                void *context)
@@ -181,7 +182,7 @@ ended_job_find(struct request *q,
     *i = (struct inquiry){
         .q = q,
         .uid = uid,
-        .question = {.job_id = id, .limit = ROWS_MOST},
+        .question = {.job_id = id, .tasks = tasks, .limit = ROWS_MOST},
         .done = done,
         .context = context,
         .looks = waits ? 0 : LOOKS_MOST,

@@ -15,6 +15,7 @@
 
 struct error;
 struct request;
+struct task_list;
 
 struct ended_job {
     const char *uid, *namespace, *name;
@@ -29,12 +30,14 @@ typedef void ended_job_fn(struct request *q,
                           const struct error *err,
                           void *context);
 
-/* The job of that number, and, if it is not NULL, that uid. Done is called once,
- * perhaps before this returns. Waits: for rows that are not written yet.
+/* The job of that number, and, if it is not NULL, that uid; of an array, if there
+ * are any, these tasks alone. Done is called once, perhaps before this returns.
+ * Waits: for rows that are not written yet.
  */
 void ended_job_find(struct request *q,
                     int64_t id,
                     const char *uid,
+                    const struct task_list *tasks,
                     bool waits,
                     ended_job_fn *done,
                     void *context);

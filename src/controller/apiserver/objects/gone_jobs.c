@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/objects/gone_jobs.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/objects/ended_job.h"
@@ -12,6 +14,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/decimal.h"
 #include "lib/base/error.h"
@@ -21,7 +24,11 @@
 struct search {
     struct request *q;
     gone_jobs_fn *then;
-    int64_t ids[JOB_DEPENDENCIES_MOST];
+    struct sought {
+        int64_t id;
+        const struct task_list *tasks; /* of an array; NULL: all of it */
+        const char *key;
+    } jobs[JOB_DEPENDENCIES_MOST];
     unsigned count, at;
 };
 
@@ -48,14 +55,43 @@ is_there(const struct request *q, int64_t id)
     return object != NULL;
 }
 
-static void
-take(struct search *s, int64_t id)
+const char *
+gone_jobs_key(struct arena *arena, const struct json *dependency)
 {
+    const char *tasks = json_get_text(dependency, "tasks");
+    struct error err = {0};
+
+    if (tasks != NULL && job_dependency_tidy_tasks(arena, &tasks, &err) < 0)
+        return NULL;
+    return arena_printf(arena,
+                        "%" PRId64 "_%s",
+                        json_get_int(dependency, "job", 0),
+                        tasks != NULL ? tasks : "");
+}
+
+/* Admission says what is wrong with one that is left out here. */
+static void
+take(struct search *s, const struct json *dependency)
+{
+    const int64_t id = json_get_int(dependency, "job", 0);
+    const char *key = gone_jobs_key(s->q->arena, dependency);
+    struct task_list *tasks;
+    struct error err = {0};
+
+    if (id <= 0 || key == NULL || s->count == JOB_DEPENDENCIES_MOST
+        || is_there(s->q, id))
+        return;
     for (unsigned i = 0; i < s->count; i++)
-        if (s->ids[i] == id)
+        if (strcmp(s->jobs[i].key, key) == 0)
             return;
-    if (id > 0 && s->count < JOB_DEPENDENCIES_MOST && !is_there(s->q, id))
-        s->ids[s->count++] = id;
+    s->jobs[s->count] = (struct sought){.id = id, .key = key};
+    if (json_get(dependency, "tasks") != NULL) {
+        tasks = arena_alloc(s->q->arena, sizeof(*tasks));
+        if (task_list_parse(s->q->arena, strchr(key, '_') + 1, tasks, &err) < 0)
+            return;
+        s->jobs[s->count].tasks = tasks;
+    }
+    s->count++;
 }
 
 static void search_next(struct search *s);
@@ -70,22 +106,23 @@ found(struct request *q,
     char id[DECIMAL_SIZE];
 
     if (err != NULL) {
-        reply_fail(&q->reply,
-                   &(struct reply_failure){
-                       .code = 503,
-                       .reason = "ServiceUnavailable",
-                       .message = arena_printf(q->arena,
-                                               "whether there was a job %s: %s",
-                                               decimal_of(s->ids[s->at], id),
-                                               err->text),
-                       .retry_after_s = 1,
-                   });
+        reply_fail(
+            &q->reply,
+            &(struct reply_failure){
+                .code = 503,
+                .reason = "ServiceUnavailable",
+                .message = arena_printf(q->arena,
+                                        "whether there was a job %s: %s",
+                                        decimal_of(s->jobs[s->at].id, id),
+                                        err->text),
+                .retry_after_s = 1,
+            });
         request_finish(q);
         return;
     }
     if (job != NULL)
         (void)map_put(q->gone_jobs,
-                      decimal_of(s->ids[s->at], id),
+                      s->jobs[s->at].key,
                       arena_memdup(q->arena, job, sizeof(*job)));
     s->at++;
     search_next(s);
@@ -95,7 +132,13 @@ static void
 search_next(struct search *s)
 {
     if (s->at < s->count)
-        ended_job_find(s->q, s->ids[s->at], NULL, s->at == 0, found, s);
+        ended_job_find(s->q,
+                       s->jobs[s->at].id,
+                       NULL,
+                       s->jobs[s->at].tasks,
+                       s->at == 0,
+                       found,
+                       s);
     else
         s->then(s->q);
 }
@@ -114,7 +157,7 @@ gone_jobs_find(struct request *q, gone_jobs_fn *then)
     s = arena_alloc(q->arena, sizeof(*s));
     *s = (struct search){.q = q, .then = then};
     for (uint32_t i = 0; i < json_count(list); i++)
-        take(s, json_get_int(json_at(list, i), "job", 0));
+        take(s, json_at(list, i));
     if (s->count > 0)
         q->gone_jobs = map_new();
     search_next(s);

@@ -6,7 +6,14 @@
  */
 #pragma once
 
+struct arena;
+struct json;
 struct request;
+
+/* The key of request->gone_jobs of what a dependency names: a job, or tasks of
+ * it. NULL: its list of tasks cannot be read.
+ */
+const char *gone_jobs_key(struct arena *arena, const struct json *dependency);
 
 /* Calls `then` once request->gone_jobs has all of them that the principal may
  * read; perhaps before it returns. When history cannot tell now, the request is

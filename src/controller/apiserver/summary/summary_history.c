@@ -21,6 +21,7 @@
 #include "lib/api/job/history_row.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -163,6 +164,20 @@ take_fields(struct inquiry *i, const struct parameter *p)
     return true;
 }
 
+/* "7", "3-9", "1-100:2" */
+static bool
+take_tasks(struct inquiry *i, const struct parameter *p)
+{
+    struct task_list *tasks = arena_alloc(i->q->arena, sizeof(*tasks));
+    struct error err = {0};
+
+    if (task_list_parse(i->q->arena, p->value, tasks, &err) < 0
+        || tasks->total == 0)
+        return refuse(i->q, p->name, p->value);
+    i->question.tasks = tasks;
+    return true;
+}
+
 static bool
 take(struct inquiry *i, const struct parameter *p, bool is_report)
 {
@@ -199,10 +214,8 @@ take(struct inquiry *i, const struct parameter *p, bool is_report)
             question->has_index = true;
             return take_number(i, p, &question->index);
         }
-        if (strcmp(p->name, "task") == 0) {
-            question->has_task = true;
-            return take_number(i, p, &question->task);
-        }
+        if (strcmp(p->name, "task") == 0)
+            return take_tasks(i, p);
         if (strcmp(p->name, "uid") == 0) {
             question->has_uid = true;
             return take_number(i, p, &question->uid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* end.c - GET jobs/NAME/end?uid=UID&id=NUMBER: how the Job of that uid has ended,
- * which need not be there any more
+/* end.c - GET jobs/NAME/end?uid=UID&id=NUMBER[&tasks=3-9]: how the Job of that
+ * uid has ended, or these tasks of it, which need not be there any more
  *
  *   {"kind": "JobEnd", "uid": "...", "state": "Completed"}
  *
@@ -21,6 +21,7 @@
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
@@ -65,12 +66,30 @@ found(struct request *q,
     request_finish(q);
 }
 
+static bool
+read_tasks(struct request *q,
+           const char *text,
+           const struct task_list **ret_list)
+{
+    struct task_list *list = arena_alloc(q->arena, sizeof(*list));
+    struct error err = {0};
+
+    if (task_list_parse(q->arena, text, list, &err) < 0) {
+        reply_bad_request(&q->reply, "tasks: %s", err.text);
+        return false;
+    }
+    *ret_list = list;
+    return true;
+}
+
 void
 verb_get_end(struct request *q)
 {
     const struct options *o = &q->options;
     const char *uid = parameter_find(o->parameters, o->n_parameters, "uid");
     const char *id = parameter_find(o->parameters, o->n_parameters, "id");
+    const char *tasks = parameter_find(o->parameters, o->n_parameters, "tasks");
+    const struct task_list *list = NULL;
     const struct object *object = store_find(q->server->store,
                                              STORE_PUBLISHED,
                                              &job_kind,
@@ -81,13 +100,15 @@ verb_get_end(struct request *q)
         reply_bad_request(&q->reply,
                           "'uid' and 'id' of the Job are to be given");
         request_finish(q);
+    } else if (tasks != NULL && !read_tasks(q, tasks, &list)) {
+        request_finish(q);
     } else if (object != NULL && strcmp(object->meta->uid, uid) == 0) {
-        if (job_is_finished(job_of(object)))
+        if (list == NULL && job_is_finished(job_of(object)))
             reply_state(q, uid, job_find_state(job_of(object)));
         else
-            refuse_for_now(q, "it has not ended yet");
+            refuse_for_now(q, "it is there, and says itself how it ends");
         request_finish(q);
     } else {
-        ended_job_find(q, strtoll(id, NULL, 10), uid, true, found, NULL);
+        ended_job_find(q, strtoll(id, NULL, 10), uid, list, true, found, NULL);
     }
 }

@@ -5,54 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/dependency_target.h"
+#include "controller/lifecycle/dependencies/element_ends.h"
 #include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/dependencies/singletons.h"
-#include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/dependencies/task_watch.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
-#include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
-#include "lib/client/client.h"
 #include "lib/json/json.h"
 
 #define SECOND_US    INT64_C(1000000)
 #define ASK_AGAIN_US (2 * SECOND_US) /* of what was not answered */
 
-enum stage {
-    STAGE_UNKNOWN, /* it is not there: was it ever? */
-    STAGE_WAITS,
-    STAGE_STARTED,
-    STAGE_ENDED,
-};
-
-/* A job that others wait for. */
-struct target {
-    char *uid, *namespace, *name;
-    int64_t id;
-    struct list edges;
-    enum stage stage;
-    enum job_state state; /* of one that has ended */
-    int64_t began_us; /* real: of its first process, or its end without one */
-    bool is_gone;     /* its end is noted by those who wait for it */
-    bool is_asked;
-    bool is_read; /* or on its way */
-    unsigned n_reading;
-    struct element_ends *elements; /* NULL: nobody waits for one of them */
-};
-
 struct waiter;
 
 struct edge {
-    struct list link; /* of the target's edges */
+    struct list link; /* of the target's edges, or of its watch's waiters */
     struct waiter *waiter;
-    struct target *target; /* NULL: a singleton */
+    struct dependency_target *target; /* NULL: a singleton */
+    struct task_watch *watch;         /* NULL: it waits for no single tasks */
     enum job_dependency_type type;
     enum job_dependency_verdict
         verdict; /* but for what time or others decide */
@@ -74,17 +52,8 @@ struct waiter {
 struct dependencies {
     struct dependencies_settings settings;
     struct singletons *singletons;
-    struct map *targets; /* by uid */
+    struct dependency_targets *targets;
     struct map *waiters; /* by key */
-    struct list asking;
-    bool has_started;
-};
-
-/* A question that is under way; it outlives whoever asked. */
-struct question {
-    struct list link;
-    struct dependencies *asker; /* NULL: gone */
-    char *uid;
 };
 
 /* ---- Verdicts ---- */
@@ -100,13 +69,15 @@ wake(const char *key, void *context)
 static enum job_dependency_verdict
 judge_target(const struct edge *e)
 {
-    const struct target *t = e->target;
+    const struct dependency_target *t = e->target;
 
     if (t == NULL || e->delay_us > 0 || e->is_by_element)
         return DEPENDENCY_WAITS; /* asked for in each look */
-    if (t->stage == STAGE_ENDED)
+    if (e->watch != NULL)
+        return e->watch->verdict;
+    if (t->stage == DEPENDENCY_STAGE_ENDED)
         return job_dependency_judge_end(e->type, t->state);
-    return t->stage == STAGE_STARTED && e->type == DEPENDENCY_AFTER
+    return t->stage == DEPENDENCY_STAGE_STARTED && e->type == DEPENDENCY_AFTER
                ? DEPENDENCY_IS_MET
                : DEPENDENCY_WAITS;
 }
@@ -139,25 +110,36 @@ set_verdict(struct edge *e)
 
 /* Whoever is gone is to be noted, also where it decides nothing. */
 static void
-tell_waiters(struct dependencies *d, struct target *t)
+tell_waiter(struct dependencies *d, struct edge *e)
+{
+    set_verdict(e);
+    if (e->target->is_gone || e->delay_us > 0 || e->is_by_element
+        || is_decided(e->waiter))
+        wake(e->waiter->key, d);
+}
+
+static void
+tell_waiters(struct dependency_target *t, void *context)
 {
     list_foreach_safe(link, &t->edges)
-    {
-        struct edge *e = (struct edge *)link;
+        tell_waiter(context, (struct edge *)link);
+}
 
-        set_verdict(e);
-        if (t->is_gone || e->delay_us > 0 || e->is_by_element
-            || is_decided(e->waiter))
-            wake(e->waiter->key, d);
-    }
+static void
+tell_watchers(struct task_watch *watch, void *context)
+{
+    list_foreach_safe(link, &watch->waiters)
+        tell_waiter(context, (struct edge *)link);
 }
 
 /* ---- Elements ---- */
 
 /* Much of what is known of them is another now. */
 static void
-look_at_gates(struct dependencies *d, struct target *t)
+look_at_gates(struct dependency_target *t, void *context)
 {
+    struct dependencies *d = context;
+
     list_foreach_safe(link, &t->edges)
     {
         struct edge *e = (struct edge *)link;
@@ -173,13 +155,15 @@ void
 dependencies_see_element(struct dependencies *d,
                          const char *job_uid,
                          int64_t index,
-                         bool is_ok)
+                         enum element_state state)
 {
-    struct target *t = map_find(d->targets, job_uid);
+    struct dependency_target *t = dependency_targets_find(d->targets, job_uid);
 
     if (t == NULL || t->elements == NULL)
         return;
-    element_ends_see(t->elements, index, is_ok);
+    element_ends_see(t->elements, index, state);
+    if (t->watches != NULL)
+        task_watches_hear(t->watches, t->elements, index);
     list_foreach_safe(link, &t->edges)
     {
         struct edge *e = (struct edge *)link;
@@ -190,263 +174,15 @@ dependencies_see_element(struct dependencies *d,
     }
 }
 
-static void
-close_elements(struct dependencies *d, struct target *t)
+void
+dependencies_see_pod(struct dependencies *d,
+                     const char *job_uid,
+                     const struct object *pod)
 {
-    if (t->elements == NULL)
-        return;
-    t->is_read = false; /* once more, when nothing changes any more */
-    element_ends_close(t->elements,
-                       t->state == JOB_STATE_COMPLETED,
-                       t->is_gone);
-    look_at_gates(d, t);
-}
-
-/* ---- Targets ---- */
-
-static void
-find_start(const struct object *object, void *context)
-{
-    int64_t *earliest = context;
-    struct container_state state;
-
-    if (pod_main_state(pod_of(object), &state) && state.started_at_us != 0
-        && (*earliest == 0 || state.started_at_us < *earliest))
-        *earliest = state.started_at_us;
-}
-
-static int64_t
-find_began(const struct dependencies *d, const struct job *job)
-{
-    const struct job_run *run = job->status.last_run;
-    int64_t began_us = run != NULL ? run->started_at_us : 0;
-
-    object_cache_visit_owned(d->settings.cache,
-                             job->meta.uid,
-                             find_start,
-                             &began_us);
-    if (began_us == 0)
-        began_us = job_ended_at_us(job);
-    return began_us != 0 ? began_us : clock_real_us(d->settings.clock);
-}
-
-static bool
-has_started(const struct job *job)
-{
-    const struct job_run *run = job->status.last_run;
-
-    switch (job_find_state(job)) {
-    case JOB_STATE_RUNNING:
-    case JOB_STATE_FROZEN:
-    case JOB_STATE_UNKNOWN:
-        return true;
-    default:
-        return run != NULL && run->started_at_us != 0;
-    }
-}
-
-static void
-see_target(struct dependencies *d,
-           struct target *t,
-           const struct object *object)
-{
-    const struct job *job = job_of(object);
-    enum stage stage = job_is_finished(job) ? STAGE_ENDED
-                       : has_started(job)   ? STAGE_STARTED
-                                            : STAGE_WAITS;
-
-    if (t->elements != NULL)
-        element_ends_follow(t->elements, job);
-    if (stage <= t->stage)
-        return; /* started is for good, though it may wait again */
-    if (t->stage < STAGE_STARTED && stage >= STAGE_STARTED)
-        t->began_us = find_began(d, job);
-    t->stage = stage;
-    t->state = stage == STAGE_ENDED ? job_find_state(job) : JOB_STATE_NONE;
-    if (stage == STAGE_ENDED)
-        close_elements(d, t);
-    tell_waiters(d, t);
-}
-
-/* Gone before it has ended, as far as anybody knows. */
-static void
-settle(struct dependencies *d, struct target *t, enum job_state state)
-{
-    if (t->stage != STAGE_ENDED) {
-        if (t->stage < STAGE_STARTED)
-            t->began_us = clock_real_us(d->settings.clock);
-        t->stage = STAGE_ENDED;
-        t->state = state != JOB_STATE_NONE ? state : JOB_STATE_CANCELLED;
-    }
-    t->is_gone = true;
-    close_elements(d, t);
-    tell_waiters(d, t);
-}
-
-static void
-free_target(struct target *t)
-{
-    free(t->uid);
-    free(t->namespace);
-    free(t->name);
-    element_ends_free(t->elements);
-    free(t);
-}
-
-static void
-forget_target(struct dependencies *d, struct target *t)
-{
-    map_remove(d->targets, t->uid);
-    free_target(t);
-}
-
-/* ---- What is gone ---- */
-
-static enum job_state
-read_state(const struct client_reply *reply)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *answer =
-        json_parse(arena, reply->text, reply->length, NULL, NULL);
-
-    return job_state_of_name(json_get_text(answer, "state"));
-}
-
-/* 404: nobody knows of an end of it. Anything else is asked again, when somebody
- * looks.
- */
-static void
-on_end(const struct client_reply *reply, void *context)
-{
-    struct question *question = context;
-    struct dependencies *d = question->asker;
-    struct target *t = d != NULL ? map_find(d->targets, question->uid) : NULL;
-
-    list_remove(&question->link);
-    if (t != NULL) {
-        t->is_asked = false;
-        if (reply->code == 404)
-            settle(d, t, JOB_STATE_NONE);
-        else if (reply->code == 200)
-            settle(d, t, read_state(reply));
-        else
-            tell_waiters(d, t);
-    }
-    free(question->uid);
-    free(question);
-}
-
-static void
-ask(struct dependencies *d, struct target *t)
-{
-    CLEANUP_FREE char *query = xasprintf("uid=%s&id=%" PRId64, t->uid, t->id);
-    const struct client_request request = {
-        .verb = CLIENT_GET,
-        .kind = &job_kind,
-        .namespace = t->namespace,
-        .name = t->name,
-        .subresource = "end",
-        .query = query,
-        .raw = true,
-    };
-    struct question *question;
-
-    if (t->is_asked || t->stage != STAGE_UNKNOWN || !d->has_started)
-        return;
-    t->is_asked = true;
-    question = xnew(struct question);
-    question->asker = d;
-    question->uid = xstrdup(t->uid);
-    list_add_last(&d->asking, &question->link);
-    client_call(d->settings.client, NULL, &request, on_end, question);
-}
-
-/* ---- What is noted of elements ---- */
-
-static void
-on_elements(const struct client_reply *reply, void *context)
-{
-    struct question *question = context;
-    struct dependencies *d = question->asker;
-    struct target *t = d != NULL ? map_find(d->targets, question->uid) : NULL;
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-
-    list_remove(&question->link);
-    if (t != NULL && t->elements != NULL && --t->n_reading == 0) {
-        t->is_read =
-            reply->code == 200 && reply->text != NULL
-            && element_ends_load(
-                t->elements,
-                json_parse(arena, reply->text, reply->length, NULL, NULL));
-        if (t->is_read)
-            look_at_gates(d, t);
-    }
-    free(question->uid);
-    free(question);
-}
-
-static void
-read_elements(struct dependencies *d, struct target *t)
-{
-    const struct client_request request = {
-        .verb = CLIENT_GET,
-        .kind = &job_kind,
-        .namespace = t->namespace,
-        .name = t->name,
-        .subresource = "elements",
-        .query = "view=record",
-        .raw = true,
-    };
-    struct question *question;
-
-    if (t->is_read || t->is_gone || !d->has_started
-        || !element_ends_needs_load(t->elements))
-        return;
-    t->is_read = true;
-    t->n_reading++;
-    question = xnew(struct question);
-    question->asker = d;
-    question->uid = xstrdup(t->uid);
-    list_add_last(&d->asking, &question->link);
-    client_call(d->settings.client, NULL, &request, on_elements, question);
-}
-
-/* Somebody waits for one of them, from now on. */
-static void
-add_elements(struct dependencies *d, struct target *t)
-{
-    const struct object *object =
-        object_cache_find(d->settings.cache, &job_kind, t->namespace, t->name);
-
-    if (t->elements != NULL)
-        return;
-    t->elements = element_ends_new();
-    if (object != NULL && strcmp(object->meta->uid, t->uid) == 0)
-        element_ends_follow(t->elements, job_of(object));
-    if (t->stage == STAGE_ENDED)
-        close_elements(d, t);
-}
-
-static struct target *
-make_target(struct dependencies *d, const struct job_dependency *dependency)
-{
-    struct target *t = map_find(d->targets, dependency->uid);
-    const struct object *object;
+    struct dependency_target *t = dependency_targets_find(d->targets, job_uid);
 
     if (t != NULL)
-        return t;
-    t = xnew(struct target);
-    list_init(&t->edges);
-    t->id = dependency->job;
-    t->uid = xstrdup(dependency->uid);
-    t->namespace = xstrdup(dependency->namespace);
-    t->name = xstrdup(dependency->name);
-    map_put(d->targets, t->uid, t);
-    object =
-        object_cache_find(d->settings.cache, &job_kind, t->namespace, t->name);
-    if (object != NULL && strcmp(object->meta->uid, t->uid) == 0)
-        see_target(d, t, object);
-    return t;
+        dependency_target_see_pod(t, pod);
 }
 
 /* ---- Waiters ---- */
@@ -466,13 +202,15 @@ forget_waiter(struct dependencies *d, struct waiter *w)
 {
     map_remove(d->waiters, w->key);
     for (unsigned i = 0; i < w->n_edges; i++) {
-        struct target *t = w->edges[i].target;
+        struct edge *e = &w->edges[i];
 
-        if (t == NULL)
+        if (e->target == NULL)
             continue;
-        list_remove(&w->edges[i].link);
-        if (list_is_empty(&t->edges))
-            forget_target(d, t);
+        list_remove(&e->link);
+        if (e->watch != NULL)
+            dependency_target_unwatch(d->targets, e->target, e->watch);
+        else
+            dependency_targets_release(d->targets, e->target);
     }
     free_waiter(w);
 }
@@ -482,6 +220,38 @@ is_target(const struct job_dependency *dependency)
 {
     return dependency->uid != NULL && dependency->namespace != NULL
            && dependency->name != NULL && dependency->ended == NULL;
+}
+
+static void
+watch_tasks(struct dependencies *d,
+            struct edge *e,
+            const struct job_dependency *dependency,
+            enum job_state noted)
+{
+    struct dependency_target *t = e->target;
+
+    e->watch = dependency_target_watch(d->targets, t, dependency);
+    list_add_last(&e->watch->waiters, &e->link);
+    if (noted == JOB_STATE_NONE || e->watch->ended != JOB_STATE_NONE)
+        return;
+    t->is_gone = true;
+    task_watches_settle(t->watches, e->watch, noted);
+}
+
+static void
+follow_target(struct dependencies *d, struct edge *e, enum job_state noted)
+{
+    struct dependency_target *t = e->target;
+
+    list_add_last(&t->edges, &e->link);
+    if (e->waiter->gate != NULL && e->type == DEPENDENCY_CORR) {
+        e->is_by_element = true;
+        dependency_target_need_elements(d->targets, t);
+        element_gate_add(e->waiter->gate, t->elements);
+    }
+    if (noted != JOB_STATE_NONE && t->stage != DEPENDENCY_STAGE_ENDED)
+        dependency_target_settle(d->targets, t, noted);
+    dependency_target_ask(d->targets, t);
 }
 
 static void
@@ -505,18 +275,12 @@ add_edge(struct dependencies *d,
         count(w, e->verdict, 1);
         return;
     }
-    e->target = make_target(d, dependency);
-    list_add_last(&e->target->edges, &e->link);
-    if (w->gate != NULL && e->type == DEPENDENCY_CORR) {
-        e->is_by_element = true;
-        add_elements(d, e->target);
-        element_gate_add(w->gate, e->target->elements);
-    }
-    if (noted != JOB_STATE_NONE && e->target->stage != STAGE_ENDED)
-        settle(d, e->target, noted);
+    e->target = dependency_targets_get(d->targets, dependency);
+    if (dependency->tasks != NULL)
+        watch_tasks(d, e, dependency, noted);
+    else
+        follow_target(d, e, noted);
     set_verdict(e);
-    if (e->target->stage == STAGE_UNKNOWN)
-        ask(d, e->target);
 }
 
 /* Any of several is waited for as a whole. */
@@ -539,7 +303,10 @@ static bool
 is_edge(const struct edge *e, const struct job_dependency *dependency)
 {
     if (e->type != job_dependency_type_of(dependency->type)
-        || e->delay_us != dependency->delay_s * SECOND_US)
+        || e->delay_us != dependency->delay_s * SECOND_US
+        || (e->watch != NULL) != (dependency->tasks != NULL)
+        || (e->watch != NULL
+            && strcmp(e->watch->tasks, dependency->tasks) != 0))
         return false;
     return e->target != NULL
                ? dependency->uid != NULL
@@ -603,14 +370,15 @@ dependencies_see(struct dependencies *d,
                  const struct object *new_job)
 {
     const struct object *job = new_job != NULL ? new_job : old_job;
-    struct target *t = map_find(d->targets, job->meta->uid);
+    struct dependency_target *t =
+        dependency_targets_find(d->targets, job->meta->uid);
     char key[OBJECT_KEY_SIZE];
 
     object_key(job, key);
     if (t != NULL && new_job != NULL)
-        see_target(d, t, new_job);
+        dependency_target_see(d->targets, t, new_job);
     else if (t != NULL)
-        settle(d, t, JOB_STATE_NONE);
+        dependency_target_settle(d->targets, t, JOB_STATE_NONE);
     singletons_see(d->singletons, old_job, new_job);
     see_waiter(d, key, new_job);
 }
@@ -631,13 +399,17 @@ judge_delay(const struct dependencies *d,
             struct dependency_answer *answer)
 {
     const int64_t now_us = clock_monotonic_us(d->settings.clock);
-    int64_t left_us;
+    int64_t began_us, left_us;
 
-    if (e->target->stage < STAGE_STARTED)
+    if (e->watch != NULL ? e->watch->verdict != DEPENDENCY_IS_MET
+                         : e->target->stage < DEPENDENCY_STAGE_STARTED)
         return DEPENDENCY_WAITS;
     if (e->due_us == 0) {
-        left_us = e->target->began_us + e->delay_us
-                  - clock_real_us(d->settings.clock);
+        began_us =
+            e->watch != NULL
+                ? dependency_target_watch_began(d->targets, e->target, e->watch)
+                : e->target->began_us;
+        left_us = began_us + e->delay_us - clock_real_us(d->settings.clock);
         if (left_us > e->delay_us)
             left_us = e->delay_us;
         e->due_us = now_us + (left_us > 0 ? left_us : 0);
@@ -647,6 +419,19 @@ judge_delay(const struct dependencies *d,
         return DEPENDENCY_IS_MET;
     wake_after(answer, left_us);
     return DEPENDENCY_WAITS;
+}
+
+static enum job_dependency_verdict
+judge_watch(struct dependencies *d,
+            struct edge *e,
+            struct dependency_answer *answer)
+{
+    if (e->watch->verdict == DEPENDENCY_WAITS) {
+        dependency_target_read_elements(d->targets, e->target);
+        if (dependency_target_ask_of_watch(d->targets, e->target, e->watch))
+            wake_after(answer, ASK_AGAIN_US);
+    }
+    return e->delay_us > 0 ? judge_delay(d, e, answer) : e->watch->verdict;
 }
 
 static enum job_dependency_verdict
@@ -660,10 +445,12 @@ judge_edge(struct dependencies *d,
                                                        : DEPENDENCY_WAITS;
     if (e->target == NULL)
         return e->verdict;
-    ask(d, e->target);
+    if (e->watch != NULL)
+        return judge_watch(d, e, answer);
+    dependency_target_ask(d->targets, e->target);
     if (e->is_by_element)
-        read_elements(d, e->target);
-    if (e->target->stage == STAGE_UNKNOWN
+        dependency_target_read_elements(d->targets, e->target);
+    if (e->target->stage == DEPENDENCY_STAGE_UNKNOWN
         || (e->is_by_element && element_ends_needs_load(e->target->elements)))
         wake_after(answer, ASK_AGAIN_US);
     if (e->is_by_element)
@@ -678,10 +465,12 @@ format_never(struct arena *arena,
              enum job_state state)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf named = STRBUF_INIT;
 
     if (e->target != NULL)
-        state = e->target->state;
+        state = e->watch != NULL ? task_watch_end(e->watch) : e->target->state;
     job_dependency_format(dependency, &text);
+    job_dependency_format_job(dependency, &named);
     if (!job_state_is_ended(state))
         return arena_printf(arena,
                             "%s can never be met: no task of job %" PRId64
@@ -690,10 +479,33 @@ format_never(struct arena *arena,
                             text.text,
                             dependency->job);
     return arena_printf(arena,
-                        "%s can never be met: job %" PRId64 " has ended as %s",
+                        "%s can never be met: job %s has ended as %s",
                         text.text,
-                        dependency->job,
+                        named.text,
                         job_state_words(state)->name);
+}
+
+/* NULL: it is there, or it is not known yet how it ended. */
+static struct json *
+describe_end(struct arena *arena, const struct edge *e)
+{
+    const struct dependency_target *t = e->target;
+    const enum job_state state = t == NULL          ? JOB_STATE_NONE
+                                 : e->watch != NULL ? task_watch_end(e->watch)
+                                                    : t->state;
+    struct json *one;
+
+    if (t == NULL || !t->is_gone || state == JOB_STATE_NONE)
+        return NULL;
+    one = json_object(arena);
+    json_set_string(arena, one, "uid", t->uid);
+    if (e->watch != NULL)
+        json_set_string(arena,
+                        one,
+                        "tasks",
+                        arena_strdup(arena, e->watch->tasks));
+    json_set_string(arena, one, "state", job_state_words(state)->name);
+    return one;
 }
 
 /* With what was noted before, for a list is replaced as a whole. */
@@ -705,17 +517,13 @@ note_ended(struct arena *arena, const struct waiter *w, const struct job *job)
     bool is_new = false;
 
     for (unsigned i = 0; i < w->n_edges; i++) {
-        const struct target *t = w->edges[i].target;
-        struct json *one;
+        struct json *one = describe_end(arena, &w->edges[i]);
 
-        if (t == NULL || !t->is_gone)
+        if (one == NULL)
             continue;
         is_new =
             is_new
             || job_dependency_noted(job, &all->jobs.items[i]) == JOB_STATE_NONE;
-        one = json_object(arena);
-        json_set_string(arena, one, "uid", t->uid);
-        json_set_string(arena, one, "state", job_state_words(t->state)->name);
         json_append(arena, list, one);
     }
     return is_new ? list : NULL;
@@ -783,16 +591,10 @@ dependencies_gate(struct dependencies *d,
 
 /* ---- Life ---- */
 
-/* A job that is not in the cache now has gone before. */
 void
 dependencies_start(struct dependencies *d)
 {
-    size_t at = 0;
-    void *t;
-
-    d->has_started = true;
-    while (map_next(d->targets, &at, NULL, &t))
-        ask(d, t);
+    dependency_targets_start(d->targets);
 }
 
 void
@@ -803,19 +605,10 @@ dependencies_free(struct dependencies *d)
 
     if (d == NULL)
         return;
-    list_foreach_safe(link, &d->asking)
-    {
-        ((struct question *)link)->asker = NULL;
-        list_remove(link);
-    }
-    while (map_next(d->waiters, &at, NULL, &value)) {
+    while (map_next(d->waiters, &at, NULL, &value))
         free_waiter(value);
-    }
-    at = 0;
-    while (map_next(d->targets, &at, NULL, &value))
-        free_target(value);
     map_free(d->waiters);
-    map_free(d->targets);
+    dependency_targets_free(d->targets);
     singletons_free(d->singletons);
     free(d);
 }
@@ -826,9 +619,16 @@ dependencies_new(const struct dependencies_settings *settings)
     struct dependencies *d = xnew(struct dependencies);
 
     d->settings = *settings;
-    list_init(&d->asking);
-    d->targets = map_new();
     d->waiters = map_new();
+    d->targets = dependency_targets_new(&(struct dependency_targets_settings){
+        .client = settings->client,
+        .cache = settings->cache,
+        .clock = settings->clock,
+        .changed = tell_waiters,
+        .elements_changed = look_at_gates,
+        .watch_changed = tell_watchers,
+        .context = d,
+    });
     d->singletons = singletons_new(settings->cache, wake, d);
     return d;
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/api/job/element_states.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/base/macro.h"
 
@@ -55,11 +56,16 @@ void dependencies_see(struct dependencies *dependencies,
                       const struct object *old_job,
                       const struct object *new_job);
 
-/* Change: an element of an array is settled, and the store has noted it. */
+/* Change: an element of an array is settled, and the store has noted it. And a
+ * pod of the Job with that uid as it is now: it may have started.
+ */
 void dependencies_see_element(struct dependencies *dependencies,
                               const char *job_uid,
                               int64_t index,
-                              bool is_ok);
+                              enum element_state state);
+void dependencies_see_pod(struct dependencies *dependencies,
+                          const char *job_uid,
+                          const struct object *pod);
 
 /* Look: of an array that waits element by element; NULL: it does not. Valid
  * until the next change.

@@ -4,23 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/job/element_states.h"
-#include "lib/api/job/job.h"
-#include "lib/api/job/job_array.h"
+#include "controller/lifecycle/dependencies/element_ends.h"
 #include "lib/api/value/task_list.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
-#include "lib/base/error.h"
-#include "lib/json/json.h"
-
-struct element_ends {
-    struct arena *arena;
-    struct task_list tasks; /* empty: no array, or not known yet */
-    struct index_set ok, bad;
-    bool is_known, is_loaded;
-    bool is_over;     /* what is not ok never will be */
-    bool is_whole_ok; /* all of it is */
-};
 
 struct gate_parts {
     struct arena *arena;
@@ -29,97 +16,6 @@ struct gate_parts {
     size_t n_ends;
     const struct element_ends *ends[JOB_DEPENDENCIES_MOST];
 };
-
-static void
-read_tasks(struct arena *arena,
-           const struct job *job,
-           struct task_list *ret_tasks)
-{
-    struct error err = {0};
-
-    /* It was checked when it came. */
-    if (!job_is_array(job)
-        || task_list_parse(arena, job->spec.array->tasks, ret_tasks, &err) < 0)
-        *ret_tasks = (struct task_list){0};
-}
-
-/* ---- Ends ---- */
-
-struct element_ends *
-element_ends_new(void)
-{
-    struct element_ends *ends = xnew(struct element_ends);
-
-    ends->arena = arena_new(0);
-    return ends;
-}
-
-void
-element_ends_free(struct element_ends *ends)
-{
-    if (ends == NULL)
-        return;
-    index_set_fini(&ends->ok);
-    index_set_fini(&ends->bad);
-    arena_free(ends->arena);
-    free(ends);
-}
-
-void
-element_ends_follow(struct element_ends *ends, const struct job *job)
-{
-    if (ends->is_known)
-        return;
-    read_tasks(ends->arena, job, &ends->tasks);
-    ends->is_known = true;
-    ends->is_loaded = ends->is_loaded || ends->tasks.total == 0;
-}
-
-bool
-element_ends_needs_load(const struct element_ends *ends)
-{
-    return ends->is_known && !ends->is_loaded;
-}
-
-void
-element_ends_see(struct element_ends *ends, int64_t index, bool is_ok)
-{
-    index_set_add(is_ok ? &ends->ok : &ends->bad, index);
-}
-
-bool
-element_ends_load(struct element_ends *ends, const struct json *elements)
-{
-    const struct json *chunks = json_get(elements, "chunks");
-    struct element_chunk chunk = {0};
-
-    if (chunks == NULL)
-        return false;
-    for (uint32_t i = 0; i < json_count(chunks); i++) {
-        const struct json *item = json_at(chunks, i);
-        const char *text = json_get_text(item, "text");
-        int64_t first = json_get_int(item, "number", 0) * ELEMENTS_A_CHUNK;
-
-        if (text == NULL || !element_chunk_parse(&chunk, first, text))
-            return false;
-        for (int64_t at = 0; at < ELEMENTS_A_CHUNK; at++)
-            if (chunk.states[at] != ELEMENT_WAITING)
-                element_ends_see(ends,
-                                 first + at,
-                                 chunk.states[at] == ELEMENT_DONE);
-        element_chunk_fini(&chunk);
-    }
-    ends->is_loaded = true;
-    return true;
-}
-
-void
-element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone)
-{
-    ends->is_over = true;
-    ends->is_whole_ok = ends->is_whole_ok || is_ok;
-    ends->is_loaded = is_ok || is_gone || ends->tasks.total == 0;
-}
 
 static enum job_dependency_verdict
 judge_task(const struct element_ends *ends, int64_t id)
@@ -146,7 +42,7 @@ element_gate_new(const struct job *job)
 
     gate->parts = xnew(struct gate_parts);
     gate->parts->arena = arena_new(0);
-    read_tasks(gate->parts->arena, job, &gate->parts->tasks);
+    element_ends_read_tasks(gate->parts->arena, job, &gate->parts->tasks);
     if (gate->parts->tasks.total > 0)
         index_set_add_range(&gate->waiting, 0, gate->parts->tasks.total - 1);
     return gate;

@@ -2,10 +2,9 @@
 /* element_gate.h - elements of an array that wait for those of other arrays with
  * the same task ids (aftercorr)
  *
- * The ends of one array's elements are kept as sets; a gate has the elements of
- * an array that still wait, or do so in vain. An end moves one element of each
- * gate, whatever the number of elements; only when all is read at the start are
- * those looked at that wait.
+ * A gate has the elements of an array that still wait, or do so in vain. An end
+ * (element_ends.h) moves one element of each gate, whatever the number of
+ * elements; only when all is read at the start are those looked at that wait.
  *
  * Owns:       copies of all that it knows; a gate has pointers to the ends that
  *             it hears of, which outlive it.
@@ -24,19 +23,6 @@
 
 struct element_ends;
 struct job;
-struct json;
-
-/* Ends. Follow: the Job is known now. Load: what the store has noted of its
- * elements, as jobs/NAME/elements has it; false: it cannot be read. Close: it
- * has ended; gone: nothing more can be read of it.
- */
-void element_ends_free(struct element_ends *ends);
-struct element_ends *element_ends_new(void) OWNED_BY(element_ends_free);
-void element_ends_follow(struct element_ends *ends, const struct job *job);
-bool element_ends_needs_load(const struct element_ends *ends);
-bool element_ends_load(struct element_ends *ends, const struct json *elements);
-void element_ends_see(struct element_ends *ends, int64_t index, bool is_ok);
-void element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone);
 
 struct element_gate {
     struct index_set waiting;

@@ -106,6 +106,22 @@ has_index(const struct json *list, int64_t index)
     return false;
 }
 
+static enum element_state
+state_of_end(const struct array_end *end)
+{
+    switch (end->outcome) {
+    case ARRAY_DONE:
+        return ELEMENT_DONE;
+    case ARRAY_FAILED:
+        return ELEMENT_FAILED;
+    case ARRAY_CANCELLED:
+        return ELEMENT_CANCELLED;
+    case ARRAY_AGAIN:
+        break;
+    }
+    return ELEMENT_WAITING;
+}
+
 static void
 on_settled(const struct object *job, const struct json *kept, void *context)
 {
@@ -132,7 +148,7 @@ on_settled(const struct object *job, const struct json *kept, void *context)
             dependencies_see_element(sync->settings.dependencies,
                                      job->meta->uid,
                                      end->index,
-                                     end->outcome == ARRAY_DONE);
+                                     state_of_end(end));
         array_state_drop_end(m->counts->array, end);
     }
     if (kept == NULL)

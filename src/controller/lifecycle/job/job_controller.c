@@ -357,6 +357,8 @@ on_pod(const struct object *old_object,
         return;
     key = xasprintf("%s/%s", pod->meta->namespace, owner->name);
     job_log_pod(old_object, new_object);
+    if (new_object != NULL)
+        dependencies_see_pod(c->dependencies, owner->uid, new_object);
     note_pod_change(c, key, owner, old_object, new_object);
     workqueue_add(c->queue, key);
 }

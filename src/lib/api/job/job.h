@@ -69,12 +69,13 @@ struct job_array {
 };
 
 /* Kiln: another job, of which something is waited for (job_dependency.h). All
- * but type, job and delay is written by admission.
+ * but type, job, tasks and delay is written by admission.
  */
 struct job_dependency {
-    const char *type; /* "afterok"; "singleton" has no more */
-    int64_t job;      /* its number */
-    int64_t delay_s;  /* after it has started */
+    const char *type;  /* "afterok"; "singleton" has no more */
+    int64_t job;       /* its number */
+    const char *tasks; /* of the array, by their ids: "3-9"; NULL: all of it */
+    int64_t delay_s;   /* after it has started */
     const char *uid;
     const char *namespace;
     const char *name;
@@ -142,6 +143,7 @@ struct job_array_status {
 /* Kiln: the end of a job that was waited for, and that is gone by now. */
 struct job_dependency_end {
     const char *uid;
+    const char *tasks; /* these of it; NULL: the whole job */
     const char *state;
 };
 

@@ -10,6 +10,7 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/value/rows.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -32,6 +33,8 @@ static const char *const types[] = {
 static const struct field job_dependency_end_fields[] = {
     STRING("uid", job_dependency_end, uid, ALWAYS,
         HELP("The job's uid.")),
+    STRING("tasks", job_dependency_end, tasks, 0,
+        HELP("Of which these were waited for.")),
     STRING("state", job_dependency_end, state, ALWAYS,
         HELP("How it ended: kiln-states(7).")),
 };
@@ -58,6 +61,9 @@ static const struct field job_dependency_fields[] = {
              "singleton: the older jobs of the same user and name.")),
     INT64("job", job_dependency, job, 0,
         HELP("The number of the job.")),
+    STRING("tasks", job_dependency, tasks, 0,
+        HELP("Only these tasks of the array, by their numbers (3, 3-9): each "
+             "has started, all have ended, or all have completed.")),
     INT64("delaySeconds", job_dependency, delay_s, 0,
         HELP("With after: so long since it has started.")),
     STRING("uid", job_dependency, uid, 0,
@@ -172,49 +178,106 @@ refuse_job(struct reader *r, enum job_dependency_type type, const char *at)
                      types[type]);
 }
 
-/* "1041", "1041+10" */
 static int
-read_job(struct reader *r, enum job_dependency_type type)
+read_minutes(struct reader *r,
+             enum job_dependency_type type,
+             int64_t job,
+             int64_t *ret_minutes)
 {
-    const char *began = r->at;
-    int64_t job, minutes = 0;
-    struct json *one;
-    int result;
-
-    if (!read_number(r, &job) || job == 0)
-        return refuse_job(r, type, began);
-    if (*r->at == '+') {
-        r->at++;
-        if (type != DEPENDENCY_AFTER)
-            return error_set(r->err,
-                             -EINVAL,
-                             "%s: minutes go with after alone, such as "
-                             "after:%" PRId64 "+10",
-                             types[type],
-                             job);
-        if (!read_number(r, &minutes) || minutes > MOST_MINUTES)
-            return error_set(r->err,
-                             -EINVAL,
-                             "after:%" PRId64 "+: minutes are expected, such "
-                             "as after:%" PRId64 "+10",
-                             job,
-                             job);
-    }
-    if (*r->at == '_')
+    r->at++;
+    if (type != DEPENDENCY_AFTER)
         return error_set(r->err,
-                         -EOPNOTSUPP,
-                         "%s:%" PRId64 "_: a job waits for all tasks of an "
-                         "array, %s:%" PRId64 ", not for some of them",
+                         -EINVAL,
+                         "%s: minutes go with after alone, such as "
+                         "after:%" PRId64 "+10",
+                         types[type],
+                         job);
+    if (!read_number(r, ret_minutes) || *ret_minutes > MOST_MINUTES)
+        return error_set(r->err,
+                         -EINVAL,
+                         "after:%" PRId64 "+: minutes are expected, such "
+                         "as after:%" PRId64 "+10",
+                         job,
+                         job);
+    return 0;
+}
+
+/* "_3", "_[3-9]" */
+static int
+read_tasks(struct reader *r,
+           enum job_dependency_type type,
+           int64_t job,
+           const char **ret_tasks)
+{
+    const char *list = r->at + 1;
+    size_t length = strspn(list, "0123456789");
+    struct error err = {0};
+
+    r->at = list + length;
+    if (length == 0 && list[0] == '[') {
+        length = strcspn(++list, "]");
+        r->at = list + length + (list[length] == ']');
+    }
+    if (length > JOB_DEPENDENCY_TASKS_MAX)
+        return error_set(r->err,
+                         -E2BIG,
+                         "%s:%" PRId64 "_[]: a list of at most %d bytes is "
+                         "taken here",
+                         types[type],
+                         job,
+                         JOB_DEPENDENCY_TASKS_MAX);
+    *ret_tasks = arena_strndup(r->arena, list, length);
+    if (length == 0 || r->at[-1] == '[' || (list[-1] == '[' && r->at[-1] != ']')
+        || job_dependency_tidy_tasks(r->arena, ret_tasks, &err) < 0)
+        return error_set(r->err,
+                         -EINVAL,
+                         "%s:%" PRId64 "_: the number of a task is expected, "
+                         "or a list of them in brackets, such as "
+                         "%s:%" PRId64 "_3 or %s:%" PRId64 "_[3-9]",
+                         types[type],
+                         job,
                          types[type],
                          job,
                          types[type],
                          job);
+    if (type == DEPENDENCY_CORR)
+        return error_set(r->err,
+                         -EINVAL,
+                         "aftercorr:%" PRId64 "_%s: aftercorr pairs the tasks "
+                         "of two arrays by their numbers and names no task; "
+                         "afterok:%" PRId64 "_%s waits for these",
+                         job,
+                         *ret_tasks,
+                         job,
+                         *ret_tasks);
+    return 0;
+}
+
+/* "1041", "1041+10", "1042_3", "1042_[3-9]" */
+static int
+read_job(struct reader *r, enum job_dependency_type type)
+{
+    const char *began = r->at, *tasks = NULL;
+    int64_t job, minutes = 0;
+    struct json *one;
+    int result = 0;
+
+    if (!read_number(r, &job) || job == 0)
+        return refuse_job(r, type, began);
+    if (*r->at == '_')
+        result = read_tasks(r, type, job, &tasks);
+    if (result == 0 && *r->at == '+')
+        result = read_minutes(r, type, job, &minutes);
+    if (result < 0)
+        return result;
     if (*r->at != '\0' && strchr(":,?", *r->at) == NULL)
         return refuse_job(r, type, began);
     result = add(r, type, &one);
     if (result < 0)
         return result;
     json_set_int(r->arena, one, "job", job);
+    if (tasks != NULL)
+        json_set_string(r->arena, one, "tasks", tasks);
     if (minutes > 0)
         json_set_int(r->arena, one, "delaySeconds", minutes * 60);
     return 0;
@@ -305,14 +368,47 @@ job_dependency_parse(const char *text,
     return 0;
 }
 
+int
+job_dependency_tidy_tasks(struct arena *arena,
+                          const char **tasks,
+                          struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct task_list list;
+    int r = task_list_parse(arena, *tasks, &list, err);
+
+    if (r == 0 && list.total == 0)
+        r = error_set(err, -EINVAL, "it names no task");
+    if (r < 0)
+        return r;
+    task_list_format(&list, &text);
+    *tasks = arena_strdup(arena, text.text);
+    return 0;
+}
+
 /* ---- To text ---- */
+
+void
+job_dependency_format_job(const struct job_dependency *d, struct strbuf *out)
+{
+    const char *tasks = d->tasks;
+
+    strbuf_printf(out, "%" PRId64, d->job);
+    if (tasks != NULL)
+        strbuf_printf(out,
+                      strspn(tasks, "0123456789") == strlen(tasks) ? "_%s"
+                                                                   : "_[%s]",
+                      tasks);
+}
 
 void
 job_dependency_format(const struct job_dependency *d, struct strbuf *out)
 {
     strbuf_add_text(out, d->type != NULL ? d->type : "");
-    if (d->job != 0)
-        strbuf_printf(out, ":%" PRId64, d->job);
+    if (d->job != 0) {
+        strbuf_add_char(out, ':');
+        job_dependency_format_job(d, out);
+    }
     if (d->delay_s >= 60)
         strbuf_printf(out, "+%" PRId64, d->delay_s / 60);
 }
@@ -341,6 +437,12 @@ job_dependencies_format(const struct job_dependencies *all,
 
 /* ---- Verdicts ---- */
 
+static bool
+is_same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
 enum job_dependency_verdict
 job_dependency_judge_end(enum job_dependency_type type, enum job_state state)
 {
@@ -368,7 +470,8 @@ job_dependency_noted(const struct job *job, const struct job_dependency *d)
     if (d->ended != NULL)
         return job_state_of_name(d->ended);
     for (unsigned i = 0; s != NULL && d->uid != NULL && i < s->ended.count; i++)
-        if (strcmp(s->ended.items[i].uid, d->uid) == 0)
+        if (is_same_text(s->ended.items[i].uid, d->uid)
+            && is_same_text(s->ended.items[i].tasks, d->tasks))
             return job_state_of_name(s->ended.items[i].state);
     return JOB_STATE_NONE;
 }

@@ -11,6 +11,7 @@
 #include "controller/history/history_schema.h"
 #include "controller/store/engine/sql.h"
 #include "lib/api/job/history_row.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
@@ -256,7 +257,9 @@ END_TEST
 START_TEST(a_file_of_before_arrays_gets_their_tasks)
 {
     static const int64_t index = 3, task = 22;
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct history_question of_task = everything;
+    struct task_list tasks;
     struct place p;
     struct history_row row;
     const struct json *items;
@@ -283,8 +286,8 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     row.index = &index;
     row.task = &task;
     ck_assert_int_eq(add(&p, &row, 108), 1);
-    of_task.has_task = true;
-    of_task.task = 22;
+    ck_assert_int_eq(task_list_parse(arena, "20-30:2", &tasks, NULL), 0);
+    of_task.tasks = &tasks;
     items = ask(&p, &of_task, NULL);
 
     ck_assert_uint_eq(json_count(items), 2);
@@ -292,7 +295,7 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     ck_assert_ptr_null(json_get(json_at(items, 0), "task"));
     ck_assert_int_eq(json_get_int(json_at(items, 1), "index", -1), 3);
     ck_assert_int_eq(json_get_int(json_at(items, 1), "task", -1), 22);
-    of_task.task = 3;
+    ck_assert_int_eq(task_list_parse(arena, "3-21", &tasks, NULL), 0);
     ck_assert_uint_eq(json_count(ask(&p, &of_task, NULL)), 0);
     place_fini(&p);
 }

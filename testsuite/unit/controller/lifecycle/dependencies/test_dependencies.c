@@ -307,7 +307,63 @@ START_TEST(an_array_that_ended_badly_before_frees_no_task)
 }
 END_TEST
 
+#define ON_TASKS(type, id, list)                                            \
+    "{\"type\":\"" type "\",\"job\":" #id ",\"tasks\":\"" list              \
+    "\",\"uid\":\"u" #id "\",\"namespace\":\"default\",\"name\":\"job-" #id \
+    "\"}"
+
+START_TEST(the_end_of_a_task_wakes_those_who_wait_for_it)
+{
+    begin();
+    put(1, ARRAY, RUNS);
+    put(2, AFTER(ON_TASKS("afterok", 1, "2")), "");
+    put(3, AFTER(ON_TASKS("afterok", 1, "3")), "");
+    put(4, AFTER(ON_TASKS("afternotok", 1, "2-3")), "");
+    fake_client_run(api);
+    n_woken = 0;
+
+    dependencies_see_element(dependencies, "u1", 2, ELEMENT_DONE);
+    ck_assert_uint_eq(n_woken, 1);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+    ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_WAITS);
+    dependencies_see_element(dependencies, "u1", 3, ELEMENT_CANCELLED);
+    ck_assert_uint_eq(n_woken, 3);
+    ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_IS_NEVER_MET);
+    ck_assert_str_eq(judge("job-3").message,
+                     "afterok:1_3 can never be met: job 1_3 has ended as "
+                     "Cancelled");
+    ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_IS_MET);
+    end();
+}
+END_TEST
+
+START_TEST(tasks_of_an_array_that_was_removed_are_noted_by_their_list)
+{
+    struct dependency_answer answer;
+
+    begin();
+    put(1, ARRAY, RUNS);
+    put(2, AFTER(ON_TASKS("afterany", 1, "1-2") "," ON("after", 5)), "");
+    put(5, "", "");
+    fake_client_run(api);
+    fake_client_remove(api, &job_kind, "default", "job-1");
+    fake_client_run(api);
+    answer = judge("job-2");
+    ck_assert_int_eq(answer.verdict, DEPENDENCY_WAITS);
+
+    put(2,
+        AFTER(ON_TASKS("afterok", 1, "1-2")),
+        "\"dependencies\":{\"ended\":[{\"uid\":\"u1\",\"state\":\"Failed\"},"
+        "{\"uid\":\"u1\",\"tasks\":\"1-2\",\"state\":\"Completed\"}]}");
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+    end();
+}
+END_TEST
+
 SUITE("dependencies",
+      the_end_of_a_task_wakes_those_who_wait_for_it,
+      tasks_of_an_array_that_was_removed_are_noted_by_their_list,
       an_array_that_ended_badly_before_frees_no_task,
       an_end_decides_once_for_all_that_wait,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "controller/lifecycle/dependencies/element_ends.h"
 #include "lib/api/job/job.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
@@ -43,7 +44,7 @@ end(void)
 static bool
 see(int64_t index, bool is_ok)
 {
-    element_ends_see(ends, index, is_ok);
+    element_ends_see(ends, index, is_ok ? ELEMENT_DONE : ELEMENT_FAILED);
     return element_gate_hear(gate, ends, index);
 }
 
@@ -119,7 +120,7 @@ START_TEST(a_look_at_all_agrees_with_what_was_heard_one_by_one)
 {
     begin("1-999999:7", "1-999999:7");
     for (int64_t i = 0; i < MANY; i += 2)
-        element_ends_see(ends, i, (i & 2) == 0);
+        element_ends_see(ends, i, (i & 2) == 0 ? ELEMENT_DONE : ELEMENT_FAILED);
     element_gate_look_at_all(gate);
     for (int64_t i = 0; i < MANY; i++) {
         ck_assert(index_set_has(&gate->waiting, i) == ((i & 3) != 0));

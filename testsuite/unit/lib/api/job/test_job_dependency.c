@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/api/job/job.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -23,6 +24,14 @@ START_TEST(a_list_is_read_as_slurms_users_write_it)
          "\"job\":2},{\"type\":\"singleton\"}]}"},
         {"after:7+10",
          "{\"jobs\":[{\"type\":\"after\",\"job\":7,\"delaySeconds\":600}]}"},
+        {"afterok:1042_3:7,after:1042_[9-12,3,4-5]+1",
+         "{\"jobs\":[{\"type\":\"afterok\",\"job\":1042,\"tasks\":\"3\"},"
+         "{\"type\":\"afterok\",\"job\":7},{\"type\":\"after\",\"job\":1042,"
+         "\"tasks\":\"3-5,9-12\",\"delaySeconds\":60}]}"},
+        {"afterany:1_[0-9:3]?afternotok:1_0",
+         "{\"require\":\"Any\",\"jobs\":[{\"type\":\"afterany\",\"job\":1,"
+         "\"tasks\":\"0-9:3\"},{\"type\":\"afternotok\",\"job\":1,"
+         "\"tasks\":\"0\"}]}"},
         {"afterany:1?afternotok:2",
          "{\"require\":\"Any\",\"jobs\":[{\"type\":\"afterany\",\"job\":1},"
          "{\"type\":\"afternotok\",\"job\":2}]}"},
@@ -63,7 +72,14 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"afterok:1,afterok:2?afterok:3",
          "for all (,) or for any (?)",
          -EINVAL},
-        {"afterok:1_3", "for all tasks of an array", -EOPNOTSUPP},
+        {"afterok:1_", "such as afterok:1_3 or afterok:1_[3-9]", -EINVAL},
+        {"afterok:1_[]", "such as afterok:1_3", -EINVAL},
+        {"afterok:1_[", "such as afterok:1_3", -EINVAL},
+        {"afterok:1_[3", "such as afterok:1_3", -EINVAL},
+        {"afterok:1_[9-3]", "such as afterok:1_3", -EINVAL},
+        {"afterok:1_3-9", "is not the number of a job", -EINVAL},
+        {"afterok:1_x", "such as afterok:1_3", -EINVAL},
+        {"aftercorr:1_3", "afterok:1_3 waits for these", -EINVAL},
         {"afterburstbuffer:1", "there are no burst buffers", -EOPNOTSUPP},
         {"expand:1", "keeps the size", -EOPNOTSUPP},
     };
@@ -80,6 +96,27 @@ START_TEST(a_mistake_is_told_with_what_to_write)
                       "%s: %s",
                       cases[i].text,
                       err.text);
+    }
+}
+END_TEST
+
+START_TEST(tasks_are_written_as_they_are_read)
+{
+    static const struct {
+        struct job_dependency dependency;
+        const char *text;
+    } cases[] = {
+        {{.type = "afterok", .job = 7}, "afterok:7"},
+        {{.type = "afterok", .job = 7, .tasks = "3"}, "afterok:7_3"},
+        {{.type = "after", .job = 7, .tasks = "3-9", .delay_s = 60},
+         "after:7_[3-9]+1"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+        job_dependency_format(&cases[i].dependency, &text);
+        ck_assert_str_eq(text.text, cases[i].text);
     }
 }
 END_TEST
@@ -127,5 +164,6 @@ END_TEST
 SUITE("job_dependency",
       a_list_is_read_as_slurms_users_write_it,
       a_mistake_is_told_with_what_to_write,
+      tasks_are_written_as_they_are_read,
       more_than_a_job_can_wait_for_are_refused,
       an_end_decides)
