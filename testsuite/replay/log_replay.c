@@ -19,10 +19,10 @@
 #include "lib/base/heap.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
-#include "lib/json/record.h"
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/replay/binding_client.h"
 #include "testsuite/replay/job_log.h"
+#include "testsuite/replay/pod_maker.h"
 
 /* The log's jobs in the cluster, in the same order. */
 struct live_job {
@@ -39,6 +39,7 @@ struct log_replay {
     struct job_log *log;
     struct fake_clock time;
     struct binding_client *api;
+    struct pod_maker *pod_maker;
     struct scheduler *scheduler;
     struct live_job *jobs;
     struct heap *running; /* by their ends */
@@ -116,46 +117,22 @@ make_pod(const struct log_replay *r,
          unsigned member,
          const char *node)
 {
-    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
     const struct log_job *j = l->job;
     unsigned cores = r->settings->cores_per_node;
-    unsigned cpus =
-        member + 1 < l->count ? cores : j->procs - (l->count - 1) * cores;
-    char created[TIME_TEXT_SIZE], started[TIME_TEXT_SIZE];
 
-    time_format(FAKE_BEGIN + j->submit_s * FAKE_SECOND, false, created);
-    time_format(FAKE_BEGIN + r->now_s * FAKE_SECOND, false, started);
-    strbuf_printf(&s,
-                  "{\"metadata\":{\"name\":\"j%zu-%u\",\"namespace\":"
-                  "\"default\",\"uid\":\"j%zu-%u\",\"resourceVersion\":\"%u\","
-                  "\"creationTimestamp\":\"%s\",\"annotations\":{"
-                  "\"kiln.hpc/job-id\":\"%zu\","
-                  "\"batch.kubernetes.io/job-completion-index\":\"%u\"}},"
-                  "\"spec\":{\"schedulerName\":\"default-scheduler\","
-                  "\"activeDeadlineSeconds\":%lld,\"securityContext\":{"
-                  "\"runAsUser\":%lld},\"containers\":[{\"name\":\"main\","
-                  "\"image\":\"host\",\"resources\":{\"requests\":{\"cpu\":"
-                  "\"%u\"}}}]",
-                  l - r->jobs,
-                  member,
-                  l - r->jobs,
-                  member,
-                  node != NULL ? 2 : 1,
-                  created,
-                  l - r->jobs + 1,
-                  member,
-                  (long long)j->limit_s,
-                  (long long)(j->user >= 0 ? 1000 + j->user : 999),
-                  cpus);
-    if (node != NULL)
-        strbuf_printf(&s,
-                      ",\"nodeName\":\"%s\"},\"status\":{\"phase\":\"Running\","
-                      "\"startTime\":\"%s\"}}",
-                      node,
-                      started);
-    else
-        strbuf_add_text(&s, "},\"status\":{\"phase\":\"Pending\"}}");
-    return parse_object(&pod_kind, &s);
+    return pod_maker_make(
+        r->pod_maker,
+        &(struct pod_words){
+            .job = (uint64_t)(l - r->jobs),
+            .member = member,
+            .cpus = member + 1 < l->count ? cores
+                                          : j->procs - (l->count - 1) * cores,
+            .created_us = FAKE_BEGIN + j->submit_s * FAKE_SECOND,
+            .started_us = FAKE_BEGIN + r->now_s * FAKE_SECOND,
+            .limit_s = j->limit_s,
+            .user = j->user >= 0 ? 1000 + j->user : 999,
+            .node = node,
+        });
 }
 
 static bool
@@ -412,6 +389,7 @@ replay_fini(struct log_replay *r)
     free(r->jobs);
     scheduler_free(r->scheduler);
     binding_client_free(r->api);
+    pod_maker_free(r->pod_maker);
     heap_free(r->running);
 }
 
@@ -429,6 +407,7 @@ log_replay_run(struct job_log *log,
     int status;
 
     r.api = binding_client_new(pod_bound, &r);
+    r.pod_maker = pod_maker_new();
     r.running = heap_new(ends_before, NULL, offsetof(struct live_job, place));
     status = make_jobs(&r, err);
     if (status == 0)
