@@ -61,6 +61,13 @@ $id,well,0"
 is "SWF has 18 numbers" \
     "$(kctl history --job "$id" -o swf | awk '!/^;/ { print NF, $1, $11 }')" \
     "18 $id 1"
+is "rows may have fewer fields" \
+    "$(ask "job=$id&fields=job,state" | jq -c '.items[0]')" \
+    "{\"job\":$id,\"state\":\"Completed\"}"
+like "...but none that there is not" \
+    "$(curl -s --unix-socket "$cluster/state/socket" \
+        'http://localhost/kiln/v1/history?fields=job,stat' | jq -r .message)" \
+    "fields: 'stat' cannot be read"
 is "JSON has the rows" \
     "$(kctl history --job "$id" -o json | jq '.items | length')" 1
 like "a job's efficiency is told" "$(kctl efficiency "$id")" \
@@ -88,6 +95,7 @@ is "...of that state" \
     "$(field "$id" state)" TimedOut
 is "...with its limit" \
     "$(field "$id" timeLimitSeconds)" 2
+is "...which ended it" "$(field "$id" endedBy)" "time limit"
 
 id=$(submit --wrap 'sleep 60')
 wait_for 10 is_state "$id" Running
@@ -101,8 +109,9 @@ wait_for 10 is_state "$id" Running
 kctl requeue "$id" >/dev/null
 ok "a job that is requeued has a row for its first run" \
     wait_for 40 has_rows "$id" 1
-is "...which says so" \
-    "$(field "$id" state)" Requeued
+is "...which says so, and who did it" \
+    "$(ask "job=$id" | jq -r '.items[0] | "\(.state) \(.endedBy)"')" \
+    "Requeued $(id -un)"
 wait_for 20 is_state "$id" Running
 kctl cancel "$id" >/dev/null
 ok "...and one for its second" wait_for 40 has_rows "$id" 2
@@ -113,13 +122,14 @@ id=$(submit --wrap 'sleep 60')
 wait_for 10 is_state "$id" Running
 kctl delete job "$id" >/dev/null
 ok "a job that is deleted while it runs has a row" wait_for 40 has_rows "$id" 1
-is "...and was stopped" \
-    "$(field "$id" state)" Cancelled
+is "...and was stopped, by whom" \
+    "$(ask "job=$id" | jq -r '.items[0] | "\(.state) \(.endedBy)"')" \
+    "Cancelled $(id -un)"
 job_is_gone() { ! kctl get job "$id"; }
 wait_for 20 job_is_gone
 ok "...which stays when the job is gone" has_rows "$id" 1
 like "kctl why tells of a job that is gone" "$(kctl why "$id")" \
-    "attempt 1  Cancelled: PodDeleted"
+    "attempt 1  Cancelled by $(id -un): PodDeleted"
 
 id=$(submit --hold --wrap true)
 kctl cancel "$id" >/dev/null
@@ -189,5 +199,6 @@ await_end n1
 kctl fence --yes n1 >/dev/null 2>&1
 ok "a job whose node is lost has a row" wait_for 40 has_rows "$id" 1
 is "...that says so" \
-    "$(field "$id" state)" NodeFailed
+    "$(ask "job=$id" | jq -r '.items[0] | "\(.state) \(.endedBy)"')" \
+    "NodeFailed node n1"
 finish

@@ -91,6 +91,9 @@ like "and its owner reads for whom" "$(as kilntest1 kctl why "$id")" \
     "preempted by job $high"
 like "in its history, too" "$(as kilntest1 kctl history --job "$id" 2>&1)" \
     'Preempted'
+like "with the job that had its room" \
+    "$(as kilntest1 kctl history --job "$id" -o state,by 2>&1)" \
+    "Preempted +job $high"
 over
 is "it does not come back" "$(job "$id" .status.attempts)" 1
 

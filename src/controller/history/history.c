@@ -62,19 +62,22 @@ static void
 add_end(struct history *h, const struct object *object)
 {
     const bool is_pod = object->kind == &pod_kind;
+    const char *deleted_by = NULL;
+    struct history_end end;
 
     (void)map_put(h->unwritten, object->meta->uid, h);
     if (is_full(h)) {
         want_rescan(h, object->revision - 1);
         return;
     }
-    history_queue_add(&h->queue,
-                      is_pod ? object : NULL,
-                      is_pod ? history_find_job(h, STORE_PUBLISHED, object)
-                             : object,
-                      NULL,
-                      object->meta->uid,
-                      clock_real_us(h->s.clock));
+    end = (struct history_end){
+        .pod = is_pod ? object : NULL,
+        .job = is_pod ? history_find_job(h, STORE_PUBLISHED, object) : object,
+        .at_us = clock_real_us(h->s.clock),
+    };
+    if (is_pod && end.job == NULL)
+        deleted_by = history_find_deleter(h, object);
+    history_queue_add(&h->queue, &end, NULL, deleted_by, object->meta->uid);
     flush_soon(h);
 }
 
@@ -84,17 +87,14 @@ add_end(struct history *h, const struct object *object)
 static void
 add_secret(struct history *h, const char *uid, const char *text)
 {
+    const struct history_end end = {.at_us = clock_real_us(h->s.clock)};
+
     (void)map_put(h->unwritten, uid, h);
     if (is_full(h)) {
         want_rescan(h, store_revision(h->s.store));
         return;
     }
-    history_queue_add(&h->queue,
-                      NULL,
-                      NULL,
-                      text,
-                      uid,
-                      clock_real_us(h->s.clock));
+    history_queue_add(&h->queue, &end, text, NULL, uid);
     flush_soon(h);
 }
 
@@ -280,7 +280,7 @@ put_back(struct history *h, struct history_queue *queue)
     for (size_t i = 0; i < h->queue.count; i++) {
         const struct history_end *e = &h->queue.items[i];
 
-        history_queue_add(queue, e->pod, e->job, e->text, e->key, e->at_us);
+        history_queue_add(queue, e, e->text, e->deleted_by, e->key);
     }
     history_queue_fini(&h->queue);
     h->queue = *queue;

@@ -57,6 +57,14 @@ void history_note_removal(struct history *history,
                           struct store_txn *txn,
                           const struct object *object);
 
+/* A user deletes that Job, in that transaction: the rows of its pods, which may
+ * end when it is gone, are to have the name.
+ */
+void history_note_deleter(struct history *history,
+                          struct store_txn *txn,
+                          const struct object *job,
+                          const char *user);
+
 /* Asks; `done` runs once, later: with the text of the answer (borrowed, JSON),
  * or an error. The question stays until then. -EAGAIN: that user, or all
  * together, ask too much at once; -EBUSY: the file is still being opened;

@@ -21,7 +21,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define SECRETS_MOST 200000
+#define SECRETS_MOST   200000
+#define DELETER_SECRET "job-deleted-by/" /* and the Job's uid */
 
 const struct object *
 history_find_job(const struct history *h,
@@ -95,6 +96,7 @@ keep_row(struct history *h, struct store_txn *txn, const struct object *object)
                            arena,
                            object,
                            history_find_job(h, STORE_PENDING, object),
+                           history_find_deleter(h, object),
                            now_us);
     else
         history_row_of_job(&row, arena, object, now_us);
@@ -103,6 +105,91 @@ keep_row(struct history *h, struct store_txn *txn, const struct object *object)
     history_secret_name(object->meta->uid, name);
     store_txn_put_secret(txn, name, text.text);
     h->n_secrets++;
+}
+
+/* ---- Jobs that are gone before their pods ---- */
+
+static void
+deleter_name(const char *uid, char out[128])
+{
+    (void)snprintf(out, 128, DELETER_SECRET "%s", uid);
+}
+
+const char *
+history_find_deleter(const struct history *h, const struct object *pod)
+{
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    char name[128];
+
+    if (owner == NULL)
+        return NULL;
+    deleter_name(owner->uid, name);
+    return store_find_secret(h->s.store, name);
+}
+
+static bool
+is_it(const struct object *pod, void *context)
+{
+    const struct object **found = context;
+
+    if (*found != NULL && strcmp(pod->meta->uid, (*found)->meta->uid) == 0)
+        return true;
+    *found = pod;
+    return false;
+}
+
+/* Whether the Job has a pod but for that one (NULL: none). */
+static bool
+has_pods(const struct history *h, const char *uid, const struct object *but)
+{
+    const struct object *found = but;
+
+    store_visit_index(h->s.store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      uid,
+                      is_it,
+                      &found);
+    return found != but;
+}
+
+void
+history_note_deleter(struct history *h,
+                     struct store_txn *txn,
+                     const struct object *job,
+                     const char *user)
+{
+    char name[128];
+
+    if (h == NULL || job_is_finished(job_of(job))
+        || !has_pods(h, job->meta->uid, NULL))
+        return;
+    deleter_name(job->meta->uid, name);
+    store_txn_put_secret(txn, name, user);
+}
+
+/* With the last pod of a Job that is gone goes the name of whoever deleted it.
+ */
+static void
+forget_deleter(struct history *h,
+               struct store_txn *txn,
+               const struct object *object)
+{
+    const bool is_pod = object->kind == &pod_kind;
+    const struct owner_reference *owner =
+        is_pod ? meta_controller_of(object->meta, &job_kind) : NULL;
+    const char *uid = owner != NULL ? owner->uid : object->meta->uid;
+    char name[128];
+
+    if (is_pod && owner == NULL)
+        return;
+    deleter_name(uid, name);
+    if (store_find_secret(h->s.store, name) != NULL
+        && (!is_pod || history_find_job(h, STORE_PENDING, object) == NULL)
+        && !has_pods(h, uid, is_pod ? object : NULL))
+        store_txn_remove_secret(txn, name);
 }
 
 void
@@ -124,6 +211,8 @@ history_note_removal(struct history *h,
                                      job != NULL ? job_of(job) : NULL))
             keep_row(h, txn, object);
     }
+    if (object->kind == &job_kind || object->kind == &pod_kind)
+        forget_deleter(h, txn, object);
 }
 
 void

@@ -14,6 +14,7 @@ history_queue_fini(struct history_queue *q)
         object_unref(q->items[i].pod);
         object_unref(q->items[i].job);
         free(q->items[i].text);
+        free(q->items[i].deleted_by);
     }
     free(q->items);
     *q = (struct history_queue){0};
@@ -21,11 +22,10 @@ history_queue_fini(struct history_queue *q)
 
 void
 history_queue_add(struct history_queue *q,
-                  const struct object *pod,
-                  const struct object *job,
+                  const struct history_end *like,
                   const char *text,
-                  const char *key,
-                  int64_t now_us)
+                  const char *deleted_by,
+                  const char *key)
 {
     struct history_end *end;
 
@@ -35,10 +35,11 @@ history_queue_add(struct history_queue *q,
     }
     end = &q->items[q->count++];
     *end = (struct history_end){
-        .pod = pod != NULL ? object_ref(pod) : NULL,
-        .job = job != NULL ? object_ref(job) : NULL,
+        .pod = like->pod != NULL ? object_ref(like->pod) : NULL,
+        .job = like->job != NULL ? object_ref(like->job) : NULL,
         .text = text != NULL ? xstrdup(text) : NULL,
-        .at_us = now_us,
+        .deleted_by = deleted_by != NULL ? xstrdup(deleted_by) : NULL,
+        .at_us = like->at_us,
     };
     (void)snprintf(end->key, sizeof(end->key), "%s", key);
 }

@@ -21,7 +21,8 @@ struct history_end {
     const struct object *pod;
     const struct object *job;
     char *text;
-    char key[64]; /* the uid that the row is known by */
+    char *deleted_by; /* who deleted the Job that is gone; or NULL */
+    char key[64];     /* the uid that the row is known by */
     int64_t at_us;
 };
 
@@ -32,10 +33,9 @@ struct history_queue {
 
 void history_queue_fini(struct history_queue *queue);
 
-/* References are taken, the text is copied; NULL where there is none. */
+/* References are taken, texts are copied; NULL where there is none. */
 void history_queue_add(struct history_queue *queue,
-                       const struct object *pod,
-                       const struct object *job,
+                       const struct history_end *end,
                        const char *text,
-                       const char *key,
-                       int64_t now_us);
+                       const char *deleted_by,
+                       const char *key);

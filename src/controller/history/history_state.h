@@ -61,6 +61,10 @@ void history_secret_name(const char *uid, char out[128]);
 void history_drop_secrets(struct history *history,
                           const struct history_queue *written);
 
+/* The name of the user who deleted the pod's Job, which is gone; or NULL. */
+const char *history_find_deleter(const struct history *history,
+                                 const struct object *pod);
+
 /* The pod's Job, or NULL. */
 const struct object *history_find_job(const struct history *history,
                                       enum store_head head,

@@ -84,7 +84,12 @@ read_row(const struct history_end *end,
         return row->object != NULL && row->state != NULL;
     }
     if (end->pod != NULL)
-        history_row_of_pod(row, arena, end->pod, end->job, end->at_us);
+        history_row_of_pod(row,
+                           arena,
+                           end->pod,
+                           end->job,
+                           end->deleted_by,
+                           end->at_us);
     else
         history_row_of_job(row, arena, end->job, end->at_us);
     return true;

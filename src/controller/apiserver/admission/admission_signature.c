@@ -6,6 +6,7 @@
  *   kiln.hpc/fenced-by, -at     one whose pods were given up
  *   kiln.hpc/tainted-by, -at    one whose other taints somebody set
  *   kiln.hpc/suspended-by, -at  a Job that is held
+ *   kiln.hpc/requeued-by, -at   a Job that began anew
  *   kiln.hpc/cancel             a Job that is cancelled, which this does
  *   kiln.hpc/deleted-by         what is to be gone by its deletionTimestamp
  *
@@ -27,8 +28,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define PREFIX     "kiln.hpc/"
-#define DELETED_BY PREFIX "deleted-by"
+#define PREFIX "kiln.hpc/"
 
 static const struct json *
 unschedulable(const struct json *tree, struct arena *arena)
@@ -46,6 +46,14 @@ suspended(const struct json *tree, struct arena *arena)
 
     (void)arena;
     return json_is_true(value) ? value : NULL;
+}
+
+static const struct json *
+requeued(const struct json *tree, struct arena *arena)
+{
+    (void)arena;
+    return json_get(json_get_path(tree, "metadata.annotations"),
+                    ANNOTATION_REQUEUE_BEFORE);
 }
 
 /* The node's taints of that key, or all but those; NULL: none. */
@@ -88,6 +96,7 @@ static const struct signature {
     {&node_kind, PREFIX "fenced-by", PREFIX "fenced-at", fenced},
     {&node_kind, PREFIX "tainted-by", PREFIX "tainted-at", tainted},
     {&job_kind, PREFIX "suspended-by", PREFIX "suspended-at", suspended},
+    {&job_kind, ANNOTATION_REQUEUED_BY, PREFIX "requeued-at", requeued},
 };
 
 /* As it was, whatever the request says; NULL: away with it. */
@@ -180,7 +189,10 @@ signature_admit(struct request *q,
             sign(q, tree, old_object, old_tree, &signatures[i]);
     if (q->route.kind == &job_kind)
         sign_cancel(q, tree, old_object);
-    set(q, tree, DELETED_BY, annotation_of(old_object, DELETED_BY));
+    set(q,
+        tree,
+        ANNOTATION_DELETED_BY,
+        annotation_of(old_object, ANNOTATION_DELETED_BY));
     return true;
 }
 
@@ -196,5 +208,8 @@ signature_delete(struct request *q, struct json *meta)
                       ? json_dup(q->arena, annotations)
                       : json_object(q->arena);
     json_set(q->arena, meta, "annotations", annotations);
-    json_set_string(q->arena, annotations, DELETED_BY, q->principal->name);
+    json_set_string(q->arena,
+                    annotations,
+                    ANNOTATION_DELETED_BY,
+                    q->principal->name);
 }

@@ -18,6 +18,7 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
 #include "controller/apiserver/verbs/verbs.h"
+#include "controller/history/history.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -343,6 +344,20 @@ delete_namespace(struct deletion *d, int64_t now_us)
     return drop(d);
 }
 
+/* Its pods end when it may be gone. */
+static void
+note_deleter(struct deletion *d)
+{
+    struct request *q = d->q;
+
+    if (!q->options.is_dry_run && d->object->meta->deleted_at_us == 0
+        && principal_is_person(q->principal))
+        history_note_deleter(q->server->history,
+                             begin(d),
+                             d->object,
+                             q->principal->name);
+}
+
 /* False: the reply is a 500, and the transaction is to be rolled back. */
 static bool
 delete_object(struct deletion *d)
@@ -356,6 +371,8 @@ delete_object(struct deletion *d)
         return delete_pod(d, now_us);
     if (d->q->route.kind == &namespace_kind)
         return delete_namespace(d, now_us);
+    if (d->q->route.kind == &job_kind)
+        note_deleter(d);
     if (json_count(json_get(d->meta, "finalizers")) == 0)
         return drop(d);
     if (d->object->meta->deleted_at_us == 0)

@@ -128,7 +128,7 @@ tell_victim(const struct pod_view *preemptor)
     CLEANUP_FREE char *by =
         user != NULL ? xasprintf(" (user %.64s)", user) : xstrdup("");
 
-    return preemptor->job_id != 0 ? xasprintf("preempted by job %" PRId64 "%s",
+    return preemptor->job_id != 0 ? xasprintf(JOB_REASON_BY_JOB "%" PRId64 "%s",
                                               preemptor->job_id,
                                               by)
                                   : xasprintf("preempted by another pod%s", by);

@@ -68,7 +68,7 @@ static const struct field history_row_fields[] = {
     INT("exitCode", history_row, exit_code, OPTIONAL,
         HELP("What its process exited with.")),
     INT("signal", history_row, signal, 0, HELP("What killed it.")),
-    STRING("endedBy", history_row, ended_by, 0, HELP("Who cancelled it.")),
+    STRING("endedBy", history_row, ended_by, 0, HELP("Who or what ended it.")),
     STRING("reason", history_row, reason, 0, HELP("kiln-reasons(7).")),
     STRING("message", history_row, message, 0, HELP("The same in words.")),
     STRING("script", history_row, script, 0,
@@ -266,11 +266,80 @@ has_own_end(const struct pod *pod)
                || state.finished_at_us < pod->meta.deleted_at_us);
 }
 
+/* Whoever deleted the pod, or its Job. */
+static const char *
+find_deleter(const struct pod *pod,
+             const struct job *job,
+             const char *deleted_by)
+{
+    const char *by = annotation(&pod->meta, ANNOTATION_DELETED_BY);
+
+    if (by == NULL && job != NULL)
+        by = annotation(&job->meta, ANNOTATION_DELETED_BY);
+    return by != NULL ? by : deleted_by;
+}
+
+static const char *
+find_canceller(const struct job *job)
+{
+    const char *by = annotation(&job->meta, ANNOTATION_CANCEL);
+
+    return by != NULL ? by : job->status.cancelled_by;
+}
+
+static const char *
+find_preemptor(const char *words, struct arena *arena)
+{
+    long long job;
+
+    return sscanf(words, JOB_REASON_BY_JOB "%lld", &job) == 1
+               ? arena_printf(arena, "job %lld", job)
+               : NULL;
+}
+
+/* The user who did it, or what it was that ended it; NULL: itself. */
+static const char *
+find_ender(enum job_state state,
+           enum job_reason reason,
+           const struct pod *pod,
+           const struct job *job,
+           const char *deleted_by,
+           const char *words,
+           struct arena *arena)
+{
+    switch (state) {
+    case JOB_STATE_CANCELLED:
+        return is_cancelled(job) ? find_canceller(job)
+                                 : find_deleter(pod, job, deleted_by);
+    case JOB_STATE_REQUEUED:
+        if (job_is_held_on_request(job))
+            return annotation(&job->meta, ANNOTATION_HOLD);
+        return annotation(&job->meta, ANNOTATION_REQUEUED_BY);
+    case JOB_STATE_PREEMPTED:
+        return reason == JOB_REASON_PREEMPTED
+                   ? find_preemptor(words, arena)
+                   : find_deleter(pod, job, deleted_by);
+    case JOB_STATE_NODE_FAILED:
+        return pod->spec.node_name != NULL
+                   ? arena_printf(arena, "node %s", pod->spec.node_name)
+                   : NULL;
+    case JOB_STATE_TIMED_OUT:
+        return "time limit";
+    case JOB_STATE_OUT_OF_MEMORY:
+        return "memory limit";
+    case JOB_STATE_DEADLINE:
+        return "deadline";
+    default:
+        return NULL;
+    }
+}
+
 static void
 take_end(struct history_row *row,
          struct arena *arena,
          const struct pod *pod,
          const struct job *job,
+         const char *deleted_by,
          int64_t now_us)
 {
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
@@ -302,11 +371,8 @@ take_end(struct history_row *row,
         row->reason = job_reason_name(reason);
     if (words.length > 0)
         row->message = arena_printf(arena, "%.*s", WORDS_MOST, words.text);
-    if (state == JOB_STATE_CANCELLED && is_cancelled(job)) {
-        row->ended_by = annotation(&job->meta, ANNOTATION_CANCEL);
-        if (row->ended_by == NULL)
-            row->ended_by = job->status.cancelled_by;
-    }
+    row->ended_by =
+        find_ender(state, reason, pod, job, deleted_by, words.text, arena);
 }
 
 /* The last thing that is known to have happened to it. */
@@ -365,6 +431,7 @@ history_row_of_pod(struct history_row *row,
                    struct arena *arena,
                    const struct object *object,
                    const struct object *job_object,
+                   const char *deleted_by,
                    int64_t now_us)
 {
     const struct pod *pod = pod_of(object);
@@ -402,7 +469,7 @@ history_row_of_pod(struct history_row *row,
     row->node = pod->spec.node_name;
     take_amounts(row, arena, &pod->spec, pod->status.allocation);
     take_run(row, arena, pod, now_us);
-    take_end(row, arena, pod, job, now_us);
+    take_end(row, arena, pod, job, deleted_by, now_us);
     row->revision = object->revision;
 }
 

@@ -48,7 +48,8 @@ struct history_row {
     const char *state;        /* job_state.h's words */
     const int64_t *exit_code; /* NULL: it did not get as far */
     int64_t signal;
-    const char *ended_by; /* who cancelled it, or NULL */
+    const char *ended_by; /* a user's name, "job 1043", "node n1", "time limit",
+                             "memory limit", "deadline"; or NULL */
     const char *reason;   /* job_reason.h's codes */
     const char *message;
     const char *script; /* its digest */
@@ -59,13 +60,14 @@ struct history_row {
 extern const struct record history_row_record;
 
 /* The row of a pod that has ended, or that is removed now. The Job may be NULL:
- * it is gone, or the pod is no Job's. Texts are in the arena or borrowed from
- * the objects.
+ * it is gone, then deleted_by says through whom (NULL: not known), or the pod is
+ * no Job's. Texts are in the arena or borrowed from the objects.
  */
 void history_row_of_pod(struct history_row *row,
                         struct arena *arena,
                         const struct object *pod,
                         const struct object *job,
+                        const char *deleted_by,
                         int64_t now_us);
 
 /* Of a Job that ended without ever having a pod. */

@@ -76,6 +76,9 @@ enum job_reason {
     JOB_REASON_COUNT
 };
 
+/* The words of a preemption begin so, and go on with the other job's number. */
+#define JOB_REASON_BY_JOB "preempted by job "
+
 /* "Resources", "JobHeldUser", ...; "None". */
 const char *job_reason_name(enum job_reason reason);
 

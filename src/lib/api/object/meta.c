@@ -182,7 +182,9 @@ static const char *const kept_annotations[] = {
     ANNOTATION_FREEZE,
     "kiln.hpc/suspended-by",
     "kiln.hpc/suspended-at",
-    "kiln.hpc/deleted-by",
+    ANNOTATION_DELETED_BY,
+    ANNOTATION_REQUEUED_BY,
+    "kiln.hpc/requeued-at",
 };
 
 void

@@ -106,6 +106,8 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
 #define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
 #define ANNOTATION_CANCEL         "kiln.hpc/cancel" /* by whom; ends a Job */
+#define ANNOTATION_DELETED_BY     "kiln.hpc/deleted-by"
+#define ANNOTATION_REQUEUED_BY    "kiln.hpc/requeued-by"
 /* On Jobs, who holds it and since when: no new pods are made. On pods: it is
  * not to be placed, for its Job's sake.
  */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/history_row.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/macro.h"
+#include "testsuite/lib/suite.h"
+
+#define NOW_US INT64_C(1795421000000000)
+
+static const struct object *
+parse(const struct kind *kind, const char *text)
+{
+    const struct object *object = NULL;
+    struct error err = {0};
+
+    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
+                  "%s: %s",
+                  err.text,
+                  text);
+    return object;
+}
+
+/* A pod of the Job j, with further metadata and a status. */
+static const struct object *
+pod(const char *meta, const char *status)
+{
+    CLEANUP_FREE char *text = xasprintf(
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"name\":\"j-0\",\"namespace\":\"a\",\"uid\":\"p\","
+        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+        "\"name\":\"j\",\"uid\":\"u\",\"controller\":true}]%s},"
+        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\"}]},"
+        "\"status\":{%s}}",
+        meta,
+        status);
+
+    return parse(&pod_kind, text);
+}
+
+static const struct object *
+job(const char *annotations)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{"
+                  "\"name\":\"j\",\"namespace\":\"a\",\"uid\":\"u\","
+                  "\"annotations\":{%s}},\"spec\":{\"template\":{\"spec\":{"
+                  "\"containers\":[{\"name\":\"main\"}]}}}}",
+                  annotations);
+
+    return parse(&job_kind, text);
+}
+
+#define DELETED                                        \
+    ",\"deletionTimestamp\":\"2026-11-23T08:00:00Z\"," \
+    "\"deletionGracePeriodSeconds\":30"
+#define FAILED "\"phase\":\"Failed\""
+#define TARGET(why)                                                        \
+    ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"," \
+    "\"reason\":\"" why "\"}]"
+
+static const struct ending {
+    const char *meta, *status;
+    const char *job; /* its annotations; NULL: it is gone */
+    const char *deleted_by;
+    const char *state, *by;
+} endings[] = {
+    {"", "\"phase\":\"Succeeded\"", "", NULL, "Completed", NULL},
+    {"", FAILED, "", NULL, "Failed", NULL},
+    {DELETED,
+     "\"phase\":\"Running\"",
+     "\"kiln.hpc/cancel\":\"alice\"",
+     NULL,
+     "Cancelled",
+     "alice"},
+    {DELETED, "\"phase\":\"Running\"", NULL, "bob", "Cancelled", "bob"},
+    {DELETED, "\"phase\":\"Running\"", NULL, NULL, "Cancelled", NULL},
+    {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
+     FAILED,
+     "",
+     NULL,
+     "Cancelled",
+     "olga"},
+    {DELETED,
+     FAILED,
+     "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"",
+     NULL,
+     "Requeued",
+     "olga"},
+    {DELETED, FAILED, "\"kiln.hpc/hold\":\"alice\"", NULL, "Requeued", "alice"},
+    {DELETED,
+     FAILED TARGET("PreemptionByScheduler") ",\"cause\":{\"code\":"
+                                            "\"Preempted\",\"message\":"
+                                            "\"preempted by job 51 (user u)\"}",
+     "",
+     NULL,
+     "Preempted",
+     "job 51"},
+    {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
+     FAILED TARGET("EvictionByEvictionAPI") ",\"cause\":{\"code\":\"Evicted\","
+                                            "\"message\":\"evicted by olga\"}",
+     "",
+     NULL,
+     "Preempted",
+     "olga"},
+    {"",
+     FAILED ",\"reason\":\"DeadlineExceeded\"",
+     "",
+     NULL,
+     "TimedOut",
+     "time limit"},
+    {"",
+     FAILED ",\"reason\":\"NodeLost\"" TARGET("DeletionByTaintManager"),
+     "",
+     NULL,
+     "NodeFailed",
+     "node n1"},
+};
+
+START_TEST(a_row_says_who_or_what_ended_it)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+        const struct ending *e = &endings[i];
+        const struct object *p = pod(e->meta, e->status);
+        const struct object *j = e->job != NULL ? job(e->job) : NULL;
+        struct history_row row;
+
+        history_row_of_pod(&row, arena, p, j, e->deleted_by, NOW_US);
+
+        ck_assert_msg(strcmp(row.state, e->state) == 0,
+                      "%zu: is %s",
+                      i,
+                      row.state);
+        if (e->by == NULL)
+            ck_assert_msg(row.ended_by == NULL, "%zu: %s", i, row.ended_by);
+        else
+            ck_assert_msg(row.ended_by != NULL
+                              && strcmp(row.ended_by, e->by) == 0,
+                          "%zu: %s",
+                          i,
+                          row.ended_by != NULL ? row.ended_by : "nobody");
+        object_unref(p);
+        object_unref(j);
+    }
+}
+END_TEST
+
+SUITE("history_row", a_row_says_who_or_what_ended_it)
