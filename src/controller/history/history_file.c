@@ -80,9 +80,9 @@ prepare(struct history_file *f, struct error *err)
          " eligible_at, start_at, node, cpu_milli, memory, devices,"
          " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
          " reason, message, script, revision, lost, task,"
-         " frozen_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+         " frozen_us, tasks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
          " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
-         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33)"
+         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34)"
          " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm,
          "UPDATE attempts SET lost = 0, revision = ?2"
@@ -356,6 +356,7 @@ bind_row(sqlite3_stmt *s,
     (void)sqlite3_bind_int64(s, 31, row->revision);
     history_bind_number(s, 32, row->task);
     history_bind_number(s, 33, row->frozen_us > 0 ? &row->frozen_us : NULL);
+    history_bind_text(s, 34, row->tasks);
 }
 
 /* It ended in a timeline that was lost, and has ended again in this one. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/history/history_filter.h"
 
+#include <string.h>
+
 #include "controller/history/history_print.h"
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader_state.h"
 #include "lib/api/value/task_list.h"
+#include "lib/api/value/task_sets.h"
 #include "lib/base/arena.h"
 #include "lib/base/wildcard.h"
 
@@ -56,7 +59,8 @@ find_columns(struct history_filter *f)
     if (q->name != NULL)
         f->columns |= COLUMN_BIT(COLUMN_NAME) | COLUMN_BIT(COLUMN_OBJECT);
     if (q->has_index || q->tasks != NULL)
-        f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK);
+        f->columns |= COLUMN_BIT(COLUMN_INDEX) | COLUMN_BIT(COLUMN_TASK)
+                      | COLUMN_BIT(COLUMN_TASKS);
 }
 
 void
@@ -137,6 +141,23 @@ is_task(sqlite3_stmt *s, const struct task_list *tasks)
            && task_list_index(tasks, sqlite3_column_int64(s, column)) >= 0;
 }
 
+/* Of the row of tasks that never started: a shortened list may have any. */
+static bool
+has_tasks(sqlite3_stmt *s, const struct task_list *tasks)
+{
+    const char *text = (const char *)sqlite3_column_text(s, COLUMN_TASKS);
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    struct task_list list, both;
+
+    if (text == NULL)
+        return false;
+    arena = arena_new(0);
+    return strstr(text, "...") != NULL
+           || (task_list_parse(arena, text, &list, NULL) == 0
+               && task_sets_intersect(arena, &list, tasks, &both, NULL) == 0
+               && both.total > 0);
+}
+
 static bool
 is_between(int64_t index, int64_t first, int64_t last)
 {
@@ -164,7 +185,8 @@ history_filter_wants(const struct history_filter *f, sqlite3_stmt *s)
            && is_or_any(f->partition, s, COLUMN_PARTITION)
            && is_or_any(f->node, s, COLUMN_NODE)
            && is_or_any(q->job_id, s, COLUMN_JOB) && is_of_index(q, s)
-           && (q->tasks == NULL || is_task(s, q->tasks))
+           && (q->tasks == NULL || is_task(s, q->tasks)
+               || has_tasks(s, q->tasks))
            && (f->n_states == 0
                || is_among(sqlite3_column_int64(s, COLUMN_STATE),
                            f->states,

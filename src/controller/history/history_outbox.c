@@ -9,6 +9,7 @@
 #include "controller/store/store.h"
 #include "lib/api/job/history_row.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -43,14 +44,17 @@ history_find_job(const struct history *h,
     return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
 }
 
-/* A Job that ended without a pod is an end of its own. */
+/* A Job that ended without a pod is an end of its own; so are the tasks of an
+ * array that had none.
+ */
 static bool
 is_lone_end(const struct object *job)
 {
     const struct job *j = job_of(job);
     const char *manager = j->spec.managed_by;
 
-    return job_is_finished(j) && j->status.attempts == 0
+    return job_is_finished(j)
+           && (j->status.attempts == 0 || job_has_unstarted_tasks(j))
            && (manager == NULL || strcmp(manager, MANAGED_BY_KILN) == 0);
 }
 

@@ -50,6 +50,7 @@ static const char *const names[COLUMN_COUNT] = {
     [COLUMN_LOST] = "lost",
     [COLUMN_TASK] = "task",
     [COLUMN_FROZEN] = "frozen_us",
+    [COLUMN_TASKS] = "tasks",
 };
 
 enum form {
@@ -91,6 +92,7 @@ static const struct member {
     MEMBER("podUid", POD_UID, COLUMN_KEY),
     MEMBER("index", MEASURE, COLUMN_INDEX),
     MEMBER("task", MEASURE, COLUMN_TASK),
+    MEMBER("tasks", TEXT, COLUMN_TASKS),
     MEMBER("attempt", NUMBER, COLUMN_ATTEMPT),
     MEMBER("submitTime", TIME, COLUMN_SUBMIT),
     MEMBER("eligibleTime", TIME, COLUMN_ELIGIBLE),

@@ -53,6 +53,7 @@ enum history_column {
     COLUMN_LOST,
     COLUMN_TASK,
     COLUMN_FROZEN,
+    COLUMN_TASKS,
     COLUMN_COUNT
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))

@@ -122,6 +122,8 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " sum(stopped), sum(cpu_s), sum(cpu_used_s), sum(cpu_measured_s),"
     " sum(memory_gib_s), sum(device_s), sum(started), sum(wait_s),"
     " max(wait_most_s) FROM daily GROUP BY month, account, user, partition;",
+    /* Of an array that ended: the tasks that never started, in one row. */
+    "ALTER TABLE attempts ADD COLUMN tasks TEXT;",
 };
 
 static int

@@ -9,6 +9,7 @@
 
 #include "cli/connect/inquiry.h"
 #include "cli/kctl/client/kctl.h"
+#include "lib/api/value/job_elements.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
@@ -48,9 +49,12 @@ history_query_add_time(struct strbuf *query, const char *name, int64_t us)
 int
 history_query_add_job(struct strbuf *query, const char *job, struct error *err)
 {
-    int64_t id, index;
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
+    struct job_elements meant;
+    int64_t id;
     char number[24];
-    int used = 0, tail = 0;
+    int used = 0;
 
     if (sscanf(job, "%" SCNd64 "%n", &id, &used) != 1 || id <= 0)
         return error_set(err, -EINVAL, "'%s' is no number of a job", job);
@@ -58,15 +62,15 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
     history_query_add(query, "job", number);
     if (job[used] == '\0')
         return 0;
-    if (sscanf(job + used, "_%" SCNd64 "%n", &index, &tail) != 1 || index < 0
-        || job[used + tail] != '\0')
+    arena = arena_new(0);
+    if (job_elements_parse(arena, job, &meant, NULL) < 0)
         return error_set(err,
                          -EINVAL,
-                         "'%s' is no number of a job, nor of one of its "
-                         "tasks (1041_7)",
+                         "'%s' is no number of a job, nor of tasks of an "
+                         "array (1041_7, 1041_[3-9] or 1041_[1-100:2])",
                          job);
-    (void)snprintf(number, sizeof(number), "%" PRId64, index);
-    history_query_add(query, "task", number);
+    task_list_format(&meant.tasks, &tasks);
+    history_query_add(query, "task", tasks.text);
     return 0;
 }
 

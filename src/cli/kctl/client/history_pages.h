@@ -18,7 +18,7 @@ void
 history_query_add(struct strbuf *query, const char *name, const char *value);
 void history_query_add_time(struct strbuf *query, const char *name, int64_t us);
 
-/* "1041", or "1041_7" of a task; -EINVAL. */
+/* "1041", or tasks of an array: "1041_7", "1041_[3-9]"; -EINVAL. */
 int
 history_query_add_job(struct strbuf *query, const char *job, struct error *err);
 

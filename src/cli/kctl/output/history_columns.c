@@ -226,6 +226,8 @@ add_job(const struct json *row, struct strbuf *out)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "task", 0));
     else if (json_get(row, "index") != NULL)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "index", 0));
+    else if (json_get(row, "tasks") != NULL)
+        strbuf_printf(out, "_[%s]", json_get_text(row, "tasks"));
 }
 
 static void
@@ -354,7 +356,7 @@ members_of(const struct column *c)
 {
     switch (c->form) {
     case FORM_JOB:
-        return "job,task,index";
+        return "job,task,index,tasks";
     case FORM_ELAPSED:
         return "startTime,endTime,frozenMicroseconds";
     case FORM_WAITED:

@@ -231,9 +231,11 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);
     if (phase != NULL && strcmp(phase, "Succeeded") == 0)
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_DONE;
-    else if (is_cancelled(job_of(job), pod))
+    else if (is_cancelled(job_of(job), pod)) {
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_CANCELLED;
-    else if (!is_excused(job_of(job), pod))
+        if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
+            tries = (struct element_tries){.index = tries.index};
+    } else if (!is_excused(job_of(job), pod))
         tries.failures++;
     element_chunk_set_tries(&chunk, &tries);
     element_record_write(q->server->store, txn, job, number, &chunk);

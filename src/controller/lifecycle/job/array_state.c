@@ -41,6 +41,7 @@ array_state_free(struct array_state *a)
         array_state_drop_end(a, container_of(pos, struct array_end, link));
     index_set_fini(&a->cancelled);
     index_set_fini(&a->held);
+    index_set_fini(&a->unstarted);
     free(a->held_text);
     free(a->cancelled_text);
     arena_free(a->arena);
@@ -283,4 +284,19 @@ array_state_format_waiting(const struct array_state *a,
         pieces += format_piece(a, at, end - 1, PIECES - pieces, out);
         at = end;
     }
+}
+
+void
+array_state_format(const struct array_state *a,
+                   const struct index_set *indexes,
+                   struct strbuf *out)
+{
+    unsigned pieces = 0;
+
+    for (size_t i = 0; i < indexes->count && pieces <= PIECES; i++)
+        pieces += format_piece(a,
+                               indexes->ranges[i].first,
+                               indexes->ranges[i].last,
+                               PIECES - pieces,
+                               out);
 }

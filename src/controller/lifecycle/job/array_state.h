@@ -50,6 +50,8 @@ struct array_state {
     char *held_text, *cancelled_text;
     struct index_set cancelled;
     struct index_set held;
+    struct index_set
+        unstarted; /* of those that had a pod: it never had a node */
     struct element_gate *gate; /* in this look; NULL: none waits for an element
                                 * of another array */
     int64_t n_vain;            /* cancelled, since they waited in vain */
@@ -102,3 +104,7 @@ int64_t array_state_next(const struct array_state *a,
 void array_state_format_waiting(const struct array_state *a,
                                 const struct index_set *taken,
                                 struct strbuf *out);
+/* The same of any indexes. */
+void array_state_format(const struct array_state *a,
+                        const struct index_set *indexes,
+                        struct strbuf *out);

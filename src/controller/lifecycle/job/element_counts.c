@@ -40,6 +40,8 @@ load_element(struct job_pod_counts *t,
         t->succeeded++;
     } else if (state == ELEMENT_CANCELLED) {
         index_counts_cancel(&t->indexes, index);
+        if (tries == NULL)
+            index_set_add(&t->array->unstarted, index);
         t->array->n_vain += !array_state_is_cancelled(t->array, index);
         t->excused++;
     } else if (state == ELEMENT_FAILED) {
@@ -82,6 +84,12 @@ element_counts_load(struct job_pod_counts *t,
     return true;
 }
 
+static bool
+has_node(const struct pod *pod)
+{
+    return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
+}
+
 void
 element_counts_add_end(struct job_pod_counts *t,
                        const struct job *job,
@@ -105,6 +113,12 @@ element_counts_add_end(struct job_pod_counts *t,
         : pod_end_is_cancelled(t->array, job, pod, index) ? ARRAY_CANCELLED
         : index_counts_is_settled(&t->indexes, index)     ? ARRAY_FAILED
                                                           : ARRAY_AGAIN);
+    if (has_node(pod))
+        index_set_remove(&t->array->unstarted, index);
+    else
+        index_set_add(&t->array->unstarted, index);
+    if (end->outcome == ARRAY_CANCELLED && has_node(pod))
+        end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT) + 1;
     if (end->outcome == ARRAY_AGAIN && slot != NULL) {
         end->attempt = slot->next_attempt;
         end->failures = slot->failures;
@@ -153,6 +167,7 @@ element_counts_give_up(struct job_pod_counts *t, unsigned most)
             || array_state_is_cancelled(t->array, index))
             continue;
         index_counts_cancel(&t->indexes, index);
+        index_set_add(&t->array->unstarted, index);
         t->made++;
         t->excused++;
         t->array->n_vain++;
@@ -178,10 +193,36 @@ void
 element_counts_forget(struct job_pod_counts *t, int64_t index, int64_t attempt)
 {
     t->made--;
+    index_set_add(&t->array->unstarted, index);
     if (array_state_is_cancelled(t->array, index)) {
         t->made++;
         t->excused++;
         index_counts_cancel(&t->indexes, index);
     } else
         index_counts_withdraw(&t->indexes, index, attempt);
+}
+
+void
+element_counts_find_unstarted(const struct job_pod_counts *t,
+                              struct index_set *ret_indexes)
+{
+    const struct index_set *taken = &t->indexes.taken;
+    const struct index_set *had = &t->array->unstarted;
+    const int64_t total = t->array->tasks.total;
+    int64_t next;
+
+    for (int64_t at = index_set_gap(taken, 0); at < total;
+         at = index_set_gap(taken, next)) {
+        next = index_set_next(taken, at);
+        if (next > total)
+            next = total;
+        index_set_add_range(ret_indexes, at, next - 1);
+    }
+    for (size_t i = 0; i < t->indexes.n_slots; i++)
+        if (t->indexes.slots[i].next_attempt > 0)
+            index_set_remove(ret_indexes, t->indexes.slots[i].index);
+    for (size_t i = 0; i < had->count; i++)
+        index_set_add_range(ret_indexes,
+                            had->ranges[i].first,
+                            had->ranges[i].last);
 }

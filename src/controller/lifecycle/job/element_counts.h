@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct index_set;
 struct job;
 struct job_pod_counts;
 struct json;
@@ -42,6 +43,10 @@ void element_counts_give_up(struct job_pod_counts *counts, unsigned most);
 void element_counts_forget(struct job_pod_counts *counts,
                            int64_t index,
                            int64_t attempt);
+
+/* Adds the elements of which no pod ever had a node, when no pod is left. */
+void element_counts_find_unstarted(const struct job_pod_counts *counts,
+                                   struct index_set *ret_indexes);
 
 /* It is to be noted what the element has come to, whose pod has ended, or is
  * gone.

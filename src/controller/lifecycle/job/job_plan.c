@@ -349,6 +349,7 @@ plan_end(const struct job_pod_counts *t,
         return; /* what became of each element is to be noted first */
     job_report_start(report, t->began_us);
     job_report_end(report, verdict);
+    job_report_unstarted(report, t);
 }
 
 /* Suspended, or asked to begin anew: its pods go first. None is deleted before

@@ -6,6 +6,7 @@
 
 #include "controller/lifecycle/dependencies/dependencies.h"
 #include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/element_counts.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "lib/api/job/job.h"
@@ -296,6 +297,24 @@ set_array(struct job_report *r, const struct job_pod_counts *t)
         json_set(r->arena, array, "waiting", json_null(r->arena));
     if (cancelled > 0)
         json_set_int(r->arena, array, "cancelled", cancelled);
+}
+
+void
+job_report_unstarted(struct job_report *r, const struct job_pod_counts *t)
+{
+    CLEANUP_STRBUF struct strbuf tasks = STRBUF_INIT;
+    struct index_set indexes = {0};
+
+    if (t->array == NULL)
+        return;
+    element_counts_find_unstarted(t, &indexes);
+    array_state_format(t->array, &indexes, &tasks);
+    index_set_fini(&indexes);
+    if (tasks.length > 0)
+        json_set_string(r->arena,
+                        json_make_object(r->arena, r->status, "array"),
+                        "unstarted",
+                        arena_strdup(r->arena, tasks.text));
 }
 
 void

@@ -52,6 +52,9 @@ void job_report_start(struct job_report *r, int64_t began_us);
 void job_report_verdict(struct job_report *r, const struct job_verdict *v);
 void job_report_end(struct job_report *r, const struct job_verdict *v);
 
+/* With the end of an array: its tasks that never started. */
+void job_report_unstarted(struct job_report *r, const struct job_pod_counts *t);
+
 /* The state, which is not worth a write of its own as long as a Job that is new
  * only waits.
  */

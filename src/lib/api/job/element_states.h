@@ -5,7 +5,8 @@
  * An element waits, has a pod, or is settled: it is done, has failed or was
  * cancelled. One that waits or has a pod is WAITING here; that it has a pod is
  * known from the pod. The tries of an element are noted where they do not
- * follow from that: it failed and is to be tried again.
+ * follow from that: it failed and is to be tried again, or was cancelled after
+ * it had started.
  *
  * The text begins with the version of this form, "1:". A later one is refused,
  * so that nothing is run twice by a release that does not understand it.

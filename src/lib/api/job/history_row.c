@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/object/kind.h"
@@ -41,6 +42,8 @@ static const struct field history_row_fields[] = {
         HELP("Its completion index.")),
     INT("task", history_row, task, OPTIONAL,
         HELP("The number of an array's task.")),
+    STRING("tasks", history_row, tasks, 0,
+        HELP("Tasks of an array that never started: one row for all.")),
     INT("attempt", history_row, attempt, 0, HELP("From 1.")),
     TIME("submitTime", history_row, submit_at_us, KEPT,
         HELP("When it was submitted.")),
@@ -488,7 +491,11 @@ history_row_of_job(struct history_row *row,
         .is_utc = true,
     };
     enum job_reason reason = job_reason_find(&facts, &words);
+    enum job_state state = job_find_state(job);
 
+    /* Others of an array may have failed; these did not run. */
+    if (job_has_unstarted_tasks(job) && state != JOB_STATE_DEADLINE)
+        state = JOB_STATE_CANCELLED;
     *row = (struct history_row){0};
     take_owner(row, &job->meta);
     row->job_id = job->status.id;
@@ -507,7 +514,9 @@ history_row_of_job(struct history_row *row,
     row->end_at_us = job_ended_at_us(job);
     if (row->end_at_us == 0)
         row->end_at_us = now_us;
-    row->state = job_state_words(job_find_state(job))->name;
+    row->state = job_state_words(state)->name;
+    if (job->status.array != NULL)
+        row->tasks = job->status.array->unstarted;
     row->ended_by = job->status.cancelled_by;
     if (reason != JOB_REASON_NONE)
         row->reason = job_reason_name(reason);
@@ -522,6 +531,8 @@ history_row_is_due(const struct pod *pod, const struct job *job)
     const bool is_placed =
         pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 
-    return is_placed || is_cancelled(job)
-           || is_failure_of(job, "DeadlineExceeded");
+    /* Of an array one row tells of all that never started. */
+    if (is_placed || (job != NULL && job_is_array(job)))
+        return is_placed;
+    return is_cancelled(job) || is_failure_of(job, "DeadlineExceeded");
 }

@@ -32,6 +32,8 @@ struct history_row {
     const char *pod_uid;
     const int64_t *index; /* of an Indexed Job */
     const int64_t *task;  /* of an array, the number that people know */
+    const char *tasks;    /* of an array, in one row: those that never started,
+                           * shortened */
     int64_t attempt;      /* from 1; 0: it never had a pod */
     int64_t submit_at_us;
     int64_t eligible_at_us;

@@ -168,6 +168,9 @@ static const struct field job_array_status_fields[] = {
              "ends in \"...\".")),
     INT("cancelled", job_array_status, cancelled, 0,
         HELP("How many elements were cancelled.")),
+    STRING("unstarted", job_array_status, unstarted, 0,
+        HELP("The tasks that never started, of an array that has ended; a long "
+             "list ends in \"...\".")),
 };
 static RECORD(job_array_status, job_array_status,
        "hpc.kiln.v1.JobArrayStatus",

@@ -136,8 +136,10 @@ struct job_run {
 
 /* Kiln: how the elements of an array are getting on. */
 struct job_array_status {
-    const char *waiting; /* task ids without a pod; shortened: "7-99,..." */
-    int64_t cancelled;   /* elements */
+    const char *waiting;   /* task ids without a pod; shortened: "7-99,..." */
+    int64_t cancelled;     /* elements */
+    const char *unstarted; /* of one that has ended: task ids that never
+                            * started; shortened */
 };
 
 /* Kiln: the end of a job that was waited for, and that is gone by now. */

@@ -21,6 +21,12 @@ job_is_array(const struct job *job)
 }
 
 bool
+job_has_unstarted_tasks(const struct job *job)
+{
+    return job->status.array != NULL && job->status.array->unstarted != NULL;
+}
+
+bool
 job_array_is_asked(const struct json *spec)
 {
     return check_is_set(spec, "array");

@@ -27,6 +27,9 @@ struct json;
 #define JOB_ARRAY_PODS 64
 
 bool job_is_array(const struct job *job);
+
+/* Of one that has ended: some never started. */
+bool job_has_unstarted_tasks(const struct job *job);
 bool job_array_is_asked(const struct json *spec);
 
 /* Brings the lists to their shortest form, and adds what follows from them.

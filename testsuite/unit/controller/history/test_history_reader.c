@@ -222,6 +222,7 @@ START_TEST(a_file_of_before_months_gets_their_sums)
     ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db,
                               "DROP TABLE epochs; DROP TABLE monthly;"
+                              "ALTER TABLE attempts DROP COLUMN tasks;"
                               "PRAGMA user_version = 3",
                               NULL),
                      0);

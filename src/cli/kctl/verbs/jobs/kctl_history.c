@@ -56,8 +56,8 @@ static const struct option_spec rows[] = {
     {.name = "job",
      .letter = 'j',
      .argument = "ID",
-     .help = "of this job, whenever it ended; or of one of its tasks, "
-             "ID_TASK",
+     .help = "of this job, whenever it ended; or of some of its tasks, "
+             "ID_TASK, ID_[3-9]",
      .type = OPTION_TEXT,
      PLACE(job)},
     {.name = "limit",
