@@ -65,6 +65,21 @@ s1 --reservation none long.sh 2>"$cluster/err"
 ok "a reservation that is not there is refused at submission" \
     grep -q "there is no reservation 'none'" "$cluster/err"
 
+# A new one is told at once what it is
+
+is "its state and its end stand in the answer" "$(root create -f - \
+    -o 'jsonpath={.status.state} {.status.start} {.status.end}' <<'TXT'
+apiVersion: kiln.hpc/v1
+kind: Reservation
+metadata: {name: later}
+spec: {nodes: [n1], start: "2099-01-01T00:00:00Z", duration: 2h, users: [kilntest1]}
+status: {state: Ended, message: "by hand"}
+TXT
+)" 'Planned 2099-01-01T00:00:00Z 2099-01-01T02:00:00Z'
+is "and nothing that its maker wrote there" "$(root get reservation later \
+    -o 'jsonpath={.status.message}')" ''
+root delete reservation later >/dev/null
+
 # Jobs flow around a maintenance that is to come
 
 long=$(s1 -t 10:00 -c 1 -w n1 long.sh | id)
@@ -82,6 +97,8 @@ ok "one that would not waits, and says so" wait_for 20 cause "$a" ReservedNodes
 ok "its start is after the maintenance" \
     root why "$a"
 ok "the table has it" sh -c "kctl --server 'http+unix://$cluster/socket' reservations | grep -q 'n\[1-2\].*none.*new kernel'"
+ok "it names the drain and its time" wait_for 20 cause "$a" \
+    "would still run when reservation $drain begins at 20"
 root delete reservation "$drain" >/dev/null
 ok "without it, it starts" wait_for 20 runs "$a"
 cluster_jobs_gone
@@ -106,6 +123,18 @@ ok "unless that is said" root reserve other --nodes n1 --start now+10minutes \
 d=$(s2 --reservation other -t 5:00 -c 1 long.sh | id)
 ok "a job waits for its own to begin" wait_for 20 cause "$d" '"code":"Reservation"'
 ok "and says when" sh -c "kctl --server 'http+unix://$cluster/socket' why $d | grep -q 'waits for reservation other to begin'"
+s2 --hold -t 5:00 -c 1 long.sh >"$cluster/out"
+e=$(id <"$cluster/out")
+as kilntest2 kctl update "$e" reservation=course 2>"$cluster/err"
+ok "another's reservation is not taken by an update" \
+    grep -q 'reservation course is for other users' "$cluster/err"
+as kilntest2 kctl update "$e" reservation=other >/dev/null
+as kilntest2 kctl release "$e" >/dev/null
+ok "a job that waits can be put into one" wait_for 20 cause "$e" '"code":"Reservation"'
+as kilntest2 kctl update "$e" reservation=none >/dev/null
+ok "and out of it" wait_for 20 runs "$e" n2
+as kilntest2 kctl update "$e" reservation=other 2>"$cluster/err"
+ok "one that runs cannot" grep -q 'has a node already' "$cluster/err"
 root delete reservation other >/dev/null
 ok "one that is gone is told to those who wait in it" \
     wait_for 20 cause "$d" ReservationDeleted

@@ -102,6 +102,7 @@ scheduler_report_wait(struct scheduler *s,
                                    .reasons = s->reasons,
                                    .cache = s->cache,
                                    .error = error,
+                                   .now_us = clock_real_us(s->settings.clock),
                                    .scan_most =
                                        has_time ? UINT32_MAX : FEW_NODES},
         &words);

@@ -383,6 +383,36 @@ check_made(struct making *m)
     return true;
 }
 
+/* Until the lifecycle loop has looked at it: so no table is blank. The nodes of
+ * a number are chosen there.
+ */
+static void
+set_first_status(const struct making *m, struct json *tree)
+{
+    struct arena *arena = m->q->arena;
+    struct json *status = json_object(arena);
+    struct reserved_window window;
+    char time[TIME_TEXT_SIZE];
+    bool has_begun;
+
+    json_set(arena, tree, "status", status);
+    if (!node_reservation_window(m->r, m->now_us, &window)) {
+        json_set_string(arena, status, "state", RESERVATION_ENDED);
+        return;
+    }
+    has_begun = window.from_us <= m->now_us && !m->r->spec.is_flexible;
+    json_set_string(arena,
+                    status,
+                    "state",
+                    has_begun ? RESERVATION_ACTIVE : RESERVATION_PLANNED);
+    time_format(window.from_us, false, time);
+    json_set_string(arena, status, "start", time);
+    if (window.until_us == INT64_MAX)
+        return;
+    time_format(window.until_us, false, time);
+    json_set_string(arena, status, "end", time);
+}
+
 bool
 node_reservation_admit(struct request *q,
                        struct json *tree,
@@ -413,11 +443,15 @@ node_reservation_admit(struct request *q,
         old_object != NULL ? request_old_tree(q, old_object) : NULL);
     if (causes.count > 0)
         return true;
+    if (old_object == NULL)
+        json_remove(tree, "status");
     record_decode(&node_reservation_record, q->arena, tree, &r);
     if (r.meta.name == NULL)
         r.meta.name = "";
     m.taken = map_new();
     is_good = check_made(&m);
+    if (is_good && old_object == NULL)
+        set_first_status(&m, tree);
     map_free(m.taken);
     reservation_nodes_fini(&nodes);
     return is_good;

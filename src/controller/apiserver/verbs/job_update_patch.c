@@ -49,6 +49,7 @@ static const struct update_field {
     {"partition", JSON_STRING, 1, MOST_TEXT},
     {"priority", JSON_NUMBER, INT32_MIN, INT32_MAX},
     {"priorityClassName", JSON_STRING, 1, 253},
+    {"reservation", JSON_STRING, 0, 253},
     {"tasks", JSON_NUMBER, 1, MOST_CPUS},
     {"throttle", JSON_NUMBER, -1, INT32_MAX},
     {"timeLimitSeconds", JSON_NUMBER, 0, INT32_MAX},
@@ -324,6 +325,22 @@ edit_priority(struct edit *e)
                      json_get_int(e->update, "priority", 0));
 }
 
+/* An empty text: none. */
+static void
+edit_reservation(struct edit *e)
+{
+    const char *name = json_get_text(e->update, "reservation");
+    struct json *placement = json_get(e->spec, "placement");
+
+    if (name[0] != '\0')
+        json_set_string(e->arena,
+                        json_make_object(e->arena, e->spec, "placement"),
+                        "reservation",
+                        name);
+    else if (placement != NULL)
+        json_remove(placement, "reservation");
+}
+
 static void
 edit_template(struct edit *e)
 {
@@ -339,6 +356,8 @@ edit_template(struct edit *e)
         job_update_set_partition(e->arena,
                                  e->spec,
                                  json_get_text(e->update, "partition"));
+    if (has(e, "reservation"))
+        edit_reservation(e);
     if (has(e, "priority") || has(e, "priorityClassName"))
         edit_priority(e);
 }

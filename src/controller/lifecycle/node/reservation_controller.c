@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/node/reservation_controller.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,7 +20,9 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 #include "lib/client/client.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
 #define PARALLEL 16u
@@ -41,6 +44,7 @@ struct reservation_controller {
     struct client *client;
     struct object_cache *cache;
     struct clock *clock;
+    struct event_recorder *event_recorder;
     struct workqueue *queue;
     int64_t offset_us; /* of the real clock to the monotonic one, at first */
 };
@@ -203,6 +207,47 @@ remove_old(struct pass *pass, const struct object *object)
                 pass);
 }
 
+static bool
+is_among(const struct json *names, const char *name)
+{
+    for (uint32_t i = 0; i < json_count(names); i++)
+        if (strcmp(json_text(json_at(names, i)), name) == 0)
+            return true;
+    return false;
+}
+
+/* The nodes of a number that others take the places of. */
+static void
+tell_replaced(struct pass *pass,
+              const struct object *object,
+              const struct json *names)
+{
+    const struct node_reservation *r = pass->r;
+
+    for (unsigned i = 0; i < r->status.nodes.count; i++) {
+        const char *name = r->status.nodes.items[i];
+        const struct object *node =
+            object_cache_find(pass->c->cache, &node_kind, NULL, name);
+        CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+
+        if (is_among(names, name))
+            continue;
+        strbuf_printf(&words,
+                      "node %s is %s, and others are taken instead: it has %u "
+                      "of %" PRId64 " nodes",
+                      name,
+                      node == NULL ? "gone" : "not ready",
+                      (unsigned)json_count(names),
+                      r->spec.node_count);
+        log_info("reservation '%s': %s", pass->name, words.text);
+        event_recorder_record(pass->c->event_recorder,
+                              object,
+                              RECORD_WARNING,
+                              "NodeReplaced",
+                              words.text);
+    }
+}
+
 static void
 keep_status(struct pass *pass, const struct object *object)
 {
@@ -212,6 +257,8 @@ keep_status(struct pass *pass, const struct object *object)
     struct json *body =
         reservation_status_make(arena, c->cache, object, now_us, &wake_us);
 
+    if (body != NULL && pass->r->spec.node_count > 0)
+        tell_replaced(pass, object, json_get_path(body, "status.nodes"));
     if (body != NULL)
         patch(pass, object, "status", arena, body);
     else
@@ -364,6 +411,8 @@ reservation_controller_new(struct loop *loop,
     c->cache = cache;
     c->clock = clock;
     c->offset_us = clock_real_us(clock) - clock_monotonic_us(clock);
+    c->event_recorder =
+        event_recorder_new(client, clock, "reservation-controller", NULL);
     c->queue = workqueue_new(loop, PARALLEL, work_on_reservation, c);
     object_cache_listen(cache, &reservation_kind, on_reservation, c);
     object_cache_listen(cache, &node_kind, on_node, c);
@@ -378,5 +427,6 @@ reservation_controller_free(struct reservation_controller *c)
     if (c == NULL)
         return;
     workqueue_free(c->queue);
+    event_recorder_free(c->event_recorder);
     free(c);
 }

@@ -6,16 +6,20 @@
 #include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/diagnosis.h"
+#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/framework/string_ids.h"
+#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/refusals.h"
+#include "lib/api/policy/node_reservation.h"
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
@@ -453,6 +457,81 @@ tell_words(const struct search *s,
     return true;
 }
 
+/* The Reservation that has a node before the pod would end, and its window. */
+struct withholder {
+    const struct object *reservation; /* NULL: it has gone meanwhile */
+    struct reserved_window window;
+    bool is_alone; /* other nodes are withheld by it, too */
+};
+
+static struct withholder
+find_withholder(const struct search *s, const struct found *most)
+{
+    const struct snapshot *all = s->f->diagnosis->snapshot;
+    int64_t now_us = s->f->now_us;
+    int64_t end_us = timeline_end_us(s->pod, now_us);
+    struct withholder w = {.is_alone = true};
+
+    w.reservation =
+        node_reservations_withholder(most->first, now_us, end_us, &w.window);
+    for (uint32_t i = 0; i < all->n_nodes && i < s->f->scan_most; i++) {
+        struct reserved_window ignored;
+
+        if (meaning_of(s, all->nodes[i]) == MEANS_WITHHELD)
+            w.is_alone &= node_reservations_withholder(all->nodes[i],
+                                                       now_us,
+                                                       end_us,
+                                                       &ignored)
+                          == w.reservation;
+    }
+    return w;
+}
+
+/* "would still run when reservation night begins at 2026-11-24T18:00:00Z, on
+ * every node with room"
+ */
+static bool
+tell_withheld(const struct search *s,
+              struct strbuf *out,
+              struct wait_cause *ret)
+{
+    const struct found *most = find_most(s, MEANS_WITHHELD);
+    CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
+    struct withholder w;
+    bool has_begun;
+    char time[TIME_TEXT_SIZE];
+
+    if (most == NULL)
+        return false;
+    w = find_withholder(s, most);
+    if (w.reservation == NULL)
+        return tell_words(s, MEANS_WITHHELD, out, ret);
+    has_begun = w.window.from_us <= s->f->now_us;
+    time_format(has_begun ? w.window.until_us : w.window.from_us, false, time);
+    if (!has_begun)
+        strbuf_printf(&what,
+                      "would still run when reservation %.40s begins at %s%s",
+                      w.reservation->meta->name,
+                      time,
+                      w.is_alone ? ", on every node with room"
+                                 : ", or another");
+    else
+        strbuf_printf(&what,
+                      "reservation %.40s%s keeps every node with room%s%s",
+                      w.reservation->meta->name,
+                      w.is_alone ? "" : ", or another,",
+                      w.window.until_us < INT64_MAX ? " until " : "",
+                      w.window.until_us < INT64_MAX ? time : "");
+    ret->reason = say(s,
+                      (struct job_wait){
+                          .kind = WAIT_WORDS,
+                          .what = what.text,
+                          .reason = most->reason,
+                      },
+                      out);
+    return true;
+}
+
 /* Its partition is a label of nodes, and no Partition. */
 static bool
 is_by_label(const struct pod_spec *spec)
@@ -559,7 +638,7 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
         cause.is_for_room = true;
         return cause;
     }
-    if (tell_words(&s, MEANS_WITHHELD, words, &cause)) {
+    if (tell_withheld(&s, words, &cause)) {
         cause.is_for_room = true;
         return cause;
     }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/api/job/job_reason.h"
 
@@ -33,6 +34,7 @@ struct wait_cause_facts {
     const char *nominated; /* where others leave for it; or NULL */
     const char *error;     /* what broke; or NULL */
     unsigned scan_most;    /* nodes */
+    int64_t now_us;        /* of the real clock */
 };
 
 struct wait_cause {

@@ -340,6 +340,24 @@ node_reservations_admit(const struct node_view *node,
     return true;
 }
 
+const struct object *
+node_reservations_withholder(const struct node_view *node,
+                             int64_t from_us,
+                             int64_t until_us,
+                             struct reserved_window *ret_window)
+{
+    for (uint32_t i = 0; i < node->ledger.n_future; i++) {
+        const struct ledger_entry *e = &node->ledger.future[i];
+        const struct withheld_node *w = e->owner;
+
+        if (e->state == LEDGER_WITHHELD
+            && find_window(w->of, from_us, ret_window)
+            && ret_window->from_us < until_us)
+            return w->of->object;
+    }
+    return NULL;
+}
+
 void
 node_reservations_visit(const struct node_reservations *all,
                         int64_t from_us,

@@ -25,6 +25,7 @@ struct node_reservations;
 struct node_view;
 struct object;
 struct pod_view;
+struct reserved_window;
 
 /* A node by its name, or NULL. */
 typedef struct node_view *node_reservations_find_fn(void *context,
@@ -68,6 +69,15 @@ bool node_reservations_admit(const struct node_view *node,
                              const struct pod_view *pod,
                              int64_t from_us,
                              int64_t until_us);
+
+/* The first that keeps a pod which names none off the node in that time, with its
+ * window; or NULL.
+ */
+const struct object *
+node_reservations_withholder(const struct node_view *node,
+                             int64_t from_us,
+                             int64_t until_us,
+                             struct reserved_window *ret_window);
 
 /* Visits the nodes of the Reservations that have a window in that time. */
 typedef void node_reservations_visit_fn(struct node_view *node, void *context);

@@ -231,10 +231,11 @@ node_reservation_meets_other(const struct node_reservation *a,
 
 /* ---- Rules ---- */
 
+/* The first status is that of the rule that admits it. */
 static void
 prepare(struct arena *arena, struct json *reservation, const struct json *old)
 {
-    struct json *status = json_get(old, "status");
+    struct json *status = json_get(old != NULL ? old : reservation, "status");
 
     meta_prepare(arena, reservation, old);
     json_set(arena,

@@ -51,6 +51,7 @@ static const struct option_table update_table = {
         "  mem-per-cpu=SIZE   memory for each CPU\n"
         "  gpus=[MODEL:]N     GPUs; 0 for none\n"
         "  partition=NAME     the set of nodes it may go to, or A,B\n"
+        "  reservation=NAME   the Reservation on whose nodes it runs, or none\n"
         "  begin=TIME         not before then: now+1hour, 16:00, tomorrow, "
         "none\n"
         "  deadline=TIME      has ended by then, as for begin; none\n"
@@ -205,6 +206,16 @@ read_partition(const struct reading *r)
 }
 
 static int
+read_reservation(const struct reading *r)
+{
+    json_set_string(r->arena,
+                    r->update,
+                    "reservation",
+                    strcmp(r->text, "none") == 0 ? "" : r->text);
+    return 0;
+}
+
+static int
 read_name(const struct reading *r)
 {
     return read_text(r, "name");
@@ -277,6 +288,7 @@ static const struct update_field {
     {"ntasks", "NumTasks", read_tasks},
     {"partition", "Partition", read_partition},
     {"priority", "Priority", read_priority},
+    {"reservation", "ReservationName", read_reservation},
     {"throttle", NULL, read_throttle},
     {"time", "TimeLimit", read_time},
     {"ArrayTaskThrottle", "ArrayTaskThrottle", read_slurms_throttle},
@@ -337,7 +349,7 @@ read_field(const char *operand,
     if (f == NULL)
         return refuse_field(name, err);
     if (equals[1] == '\0' && f->read != read_comment
-        && f->read != read_dependency)
+        && f->read != read_dependency && f->read != read_reservation)
         return error_set(err, -EINVAL, "%s: a value is missing", name);
     r = f->read(&reading);
     if (r < 0)

@@ -91,6 +91,57 @@ START_TEST(a_pod_passes_a_reservation_that_it_ends_before)
 }
 END_TEST
 
+START_TEST(who_waits_reads_which_reservation_and_when)
+{
+    static const struct {
+        int hour;
+        const char *more, *second, *words;
+    } rows[] = {
+        {1,
+         TWO_HOURS MAINTENANCE,
+         NULL,
+         "would still run when reservation r begins at 2024-01-01T01:00:00Z, "
+         "on every node with room"},
+        {0,
+         TWO_HOURS MAINTENANCE,
+         NULL,
+         "reservation r keeps every node with room until "
+         "2024-01-01T02:00:00Z"},
+        {0,
+         ",\"users\":[\"ann\"]",
+         NULL,
+         "reservation r keeps every node with room"},
+        {1,
+         TWO_HOURS MAINTENANCE,
+         "n2",
+         "would still run when reservation r begins at 2024-01-01T01:00:00Z, "
+         "or another"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct world *w = world_new(NULL);
+
+        add_node(w, "n1");
+        if (rows[i].second != NULL) {
+            add_node(w, rows[i].second);
+            fake_client_put(w->api,
+                            &reservation_kind,
+                            "{\"metadata\":{\"name\":\"s\",\"uid\":\"v\"},"
+                            "\"spec\":{\"nodes\":[\"n2\"],\"start\":"
+                            "\"2024-01-01T01:30:00Z\",\"duration\":\"2h\"}}");
+        }
+        reserve(w, "r", rows[i].hour, rows[i].more);
+        add_pod(w, "p", 7200, "");
+        world_settle(w);
+        world_advance(w, 1000);
+        ck_assert_str_eq(cause_of(w, "p"), "ReservedNodes");
+        ck_assert_str_eq(world_pod(w, "p")->status.cause->message,
+                         rows[i].words);
+        world_free(w);
+    }
+}
+END_TEST
+
 START_TEST(what_was_kept_out_starts_when_the_reservation_ends)
 {
     struct world *w = world_new(NULL);
@@ -287,6 +338,7 @@ END_TEST
 
 SUITE("reserved_nodes",
       a_pod_passes_a_reservation_that_it_ends_before,
+      who_waits_reads_which_reservation_and_when,
       what_was_kept_out_starts_when_the_reservation_ends,
       a_pod_that_names_one_has_its_nodes_while_it_is_active,
       one_that_goes_is_told_whatever_they_wait_for,

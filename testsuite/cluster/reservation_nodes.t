@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The nodes of a Reservation of a number, one of which falls silent before it
+# begins: another is taken, and that is said.
+
+# shellcheck disable=SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged munge kiln-controller kiln-agent kctl
+cluster_munge
+cluster_controller --socket "$cluster/socket" --node-grace 3s
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+cluster_agent n2 --topology 'package:1 core:4 pu:1'
+root() { kctl --server "http+unix://$cluster/socket" "$@"; }
+are_ready() { [ "$(root get nodes --no-headers | grep -cw Ready)" = 2 ]; }
+wait_for 20 are_ready || bail_out "no nodes"
+root taint nodes n1 n2 kiln.hpc/virtual- >/dev/null
+
+root reserve some --count 1 --start now+1hour --duration 1h --users root >/dev/null
+node() { root get reservation some -o 'jsonpath={.status.nodes[0]}'; }
+has_one() { [ -n "$(node)" ]; }
+ok "a node is chosen long before" wait_for 10 has_one
+was=$(node)
+other=n1
+[ "$was" = n2 ] || other=n2
+signal "$was" STOP
+has() { [ "$(node)" = "$1" ]; }
+ok "for one that is silent another is taken" wait_for 30 has "$other"
+told() {
+    root describe reservation some >"$cluster/out" 2>&1
+    grep -q "NodeReplaced.*node $was is not ready, and others are taken instead" "$cluster/out"
+}
+ok "it is said which, and why" wait_for 10 told
+signal "$was" CONT
+ok "the node comes back" wait_for 30 are_ready
+ok "and takes nothing from the other" has "$other"
+finish
