@@ -257,6 +257,7 @@ write_remove_pod(struct request *q,
         .kind = &pod_kind,
         .tree = object_tree(pod, q->arena),
         .keeps_spec = true,
+        .is_normal = true, /* as it came out of the store */
     };
     struct error err = {0};
 

@@ -295,7 +295,7 @@ check_neighbour(const struct object *object, void *context)
     const struct pod *pod = pod_of(object);
     struct error err = {0};
 
-    if (pod->status.allocation == NULL || pod_is_finished(pod)
+    if (pod->status.allocation == NULL
         || allocation_check_disjoint(m->binding.allocation,
                                      pod->status.allocation,
                                      &err)
@@ -330,7 +330,7 @@ check_disjoint(struct member *m)
         return refuse(m, err.text);
     store_visit_index(q->server->store,
                       &pod_kind,
-                      POD_BY_NODE,
+                      POD_LIVE_BY_NODE,
                       STORE_PENDING,
                       binding->target.name,
                       check_neighbour,

@@ -262,10 +262,22 @@ planned_node(const struct object *object, char buffer[64])
                : NULL;
 }
 
+static const char *
+live_node(const struct object *object, char buffer[64])
+{
+    const struct pod *pod = pod_of(object);
+
+    (void)buffer;
+    return text_or_empty(pod->spec.node_name)[0] == '\0' || pod_is_finished(pod)
+               ? NULL
+               : pod->spec.node_name;
+}
+
 static const struct kind_index indexes[] = {
     [POD_BY_NODE] = {"spec.nodeName", select_node_name},
     [POD_BY_JOB] = {NULL, job_uid},
     [POD_BY_PLAN] = {NULL, planned_node},
+    [POD_LIVE_BY_NODE] = {NULL, live_node},
 };
 
 /* Users have their own pods, operators release and cancel those of others, and

@@ -286,9 +286,10 @@ bool pod_is_finished(const struct pod *pod);
 const char *pod_spec_partition(const struct pod_spec *spec);
 
 enum pod_index {
-    POD_BY_NODE, /* spec.nodeName, "" while they wait */
-    POD_BY_JOB,  /* the uid of the controlling Job */
-    POD_BY_PLAN, /* the node that is reserved for it, while it waits */
+    POD_BY_NODE,      /* spec.nodeName, "" while they wait */
+    POD_BY_JOB,       /* the uid of the controlling Job */
+    POD_BY_PLAN,      /* the node that is reserved for it, while it waits */
+    POD_LIVE_BY_NODE, /* the node, of those that have not ended */
 };
 
 /* "bind", "preferred" or "interleave": as it asks; else bound where it was given
