@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/json/json.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/arena.h"
@@ -476,49 +474,10 @@ json_get(const struct json *object, const char *name)
     return m != NULL ? m->value : NULL;
 }
 
-/* Whether it is the path's first name; how long that is. */
-static bool
-begins_path(const char *name, const char *path, size_t *ret_length)
-{
-    size_t n = 0;
-
-    while (name[n] != '\0' && name[n] == path[n] && path[n] != '.')
-        n++;
-    *ret_length = n;
-    return name[n] == '\0' && (path[n] == '.' || path[n] == '\0');
-}
-
-struct json *
-json_get_path(const struct json *object, const char *path)
-{
-    const struct json *at = object;
-
-    for (const char *p = path;;) {
-        struct json *found = NULL;
-        size_t n = 0;
-
-        if (at == NULL || at->type != JSON_OBJECT)
-            return NULL;
-        for (uint32_t i = 0; i < at->count && found == NULL; i++)
-            if (begins_path(at->members[i].name, p, &n))
-                found = at->members[i].value;
-        if (found == NULL || p[n] == '\0')
-            return found;
-        at = found;
-        p += n + 1;
-    }
-}
-
 const char *
 json_get_text(const struct json *object, const char *name)
 {
     return json_text(json_get(object, name));
-}
-
-const char *
-json_path_text(const struct json *object, const char *path)
-{
-    return json_text(json_get_path(object, path));
 }
 
 struct json *
@@ -555,51 +514,6 @@ json_is_true(const struct json *value)
     return json_is(value, JSON_BOOL) && value->boolean;
 }
 
-/* Nearly all have a few digits and nothing else. */
-static bool
-is_short_int(const struct json *value, int64_t *ret_value)
-{
-    int64_t n = 0;
-
-    if (value->count == 0 || value->count > 18)
-        return false;
-    for (uint32_t i = 0; i < value->count; i++) {
-        if (value->text[i] < '0' || value->text[i] > '9')
-            return false;
-        n = n * 10 + (value->text[i] - '0');
-    }
-    *ret_value = n;
-    return true;
-}
-
-int
-json_to_int(const struct json *value, int64_t *ret_value)
-{
-    char *end;
-    long long n;
-
-    if (!json_is(value, JSON_NUMBER))
-        return -EINVAL;
-    if (is_short_int(value, ret_value))
-        return 0;
-    errno = 0;
-    n = strtoll(value->text, &end, 10);
-    if (*end != '\0')
-        return -EINVAL;
-    if (errno == ERANGE)
-        return -ERANGE;
-    *ret_value = n;
-    return 0;
-}
-
-int64_t
-json_get_int(const struct json *object, const char *name, int64_t fallback)
-{
-    int64_t n;
-
-    return json_to_int(json_get(object, name), &n) == 0 ? n : fallback;
-}
-
 size_t
 json_size(const struct json *value)
 {
@@ -624,103 +538,6 @@ json_size(const struct json *value)
         break;
     }
     return bytes;
-}
-
-static bool
-members_equal(const struct json *a, const struct json *b)
-{
-    for (uint32_t i = 0; i < a->count; i++) {
-        const struct json_member *m = &a->members[i];
-        /* Mostly the same order: look in the same place first. */
-        const struct json *other = is_named(&b->members[i], m->name)
-                                       ? b->members[i].value
-                                       : json_get(b, m->name);
-
-        if (other == NULL || !json_equals(m->value, other))
-            return false;
-    }
-    return true;
-}
-
-static bool
-numbers_equal(const struct json *a, const struct json *b)
-{
-    int64_t x, y;
-
-    if (strcmp(a->text, b->text) == 0)
-        return true;
-    if (json_to_int(a, &x) == 0 && json_to_int(b, &y) == 0)
-        return x == y;
-    return strtod(a->text, NULL) == strtod(b->text, NULL);
-}
-
-bool
-json_equals(const struct json *a, const struct json *b)
-{
-    if (a == b)
-        return true;
-    if (a == NULL || b == NULL || a->type != b->type)
-        return false;
-    switch (a->type) {
-    case JSON_NULL:
-        return true;
-    case JSON_BOOL:
-        return a->boolean == b->boolean;
-    case JSON_NUMBER:
-        return numbers_equal(a, b);
-    case JSON_STRING:
-        return a->count == b->count && memcmp(a->text, b->text, a->count) == 0;
-    case JSON_ARRAY:
-        for (uint32_t i = 0; i < a->count && a->count == b->count; i++)
-            if (!json_equals(a->items[i], b->items[i]))
-                return false;
-        return a->count == b->count;
-    case JSON_OBJECT:
-        return a->count == b->count && members_equal(a, b);
-    }
-    return false;
-}
-
-static uint64_t
-hash_number(const struct json *value)
-{
-    double number = strtod(value->text, NULL) + 0.0; /* -0 is 0 */
-
-    return map_hash(&number, sizeof(number));
-}
-
-uint64_t
-json_hash(const struct json *value)
-{
-    uint64_t parts[2] = {(uint64_t)value->type, 0};
-
-    switch (value->type) {
-    case JSON_NULL:
-        break;
-    case JSON_BOOL:
-        parts[1] = value->boolean;
-        break;
-    case JSON_NUMBER:
-        return hash_number(value);
-    case JSON_STRING:
-        return map_hash(value->text, value->count);
-    case JSON_ARRAY:
-        for (uint32_t i = 0; i < value->count; i++) {
-            parts[1] += json_hash(value->items[i]);
-            parts[1] = map_hash(parts, sizeof(parts));
-        }
-        break;
-    case JSON_OBJECT: /* in any order */
-        for (uint32_t i = 0; i < value->count; i++) {
-            const struct json_member *m = &value->members[i];
-            uint64_t pair[2] = {map_hash(m->name, strlen(m->name)),
-                                json_hash(m->value)};
-
-            parts[1] += map_hash(pair, sizeof(pair));
-        }
-        break;
-    }
-    return map_hash(parts, sizeof(parts));
 }
 
 const char *

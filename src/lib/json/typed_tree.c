@@ -1,239 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/json/typed_tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/base/arena.h"
-#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+#include "lib/json/tree_shape.h"
 
 #define DEPTH_MAX 256
-
-/* The kinds of values that ownership tells apart. */
-struct shape {
-    enum {
-        LEAF,
-        STRUCT,
-        MAP,
-        SET,
-        LIST, /* of structs that keys tell apart */
-    } form;
-    const struct record *of; /* STRUCT; the elements of LIST, perhaps of MAP */
-    const char *keys;        /* LIST: "containerPort,protocol" */
-};
-
-static struct shape
-shape_of_record(const struct record *record)
-{
-    if (record == NULL || record->is_atomic)
-        return (struct shape){.form = LEAF};
-    return (struct shape){.form = STRUCT, .of = record};
-}
-
-static struct shape
-shape_of_field(const struct field *f)
-{
-    if (f == NULL || f->flags & FIELD_TREE)
-        return (struct shape){.form = LEAF};
-    if (f->type == FIELD_OBJECT)
-        return shape_of_record(f->of);
-    if (f->type == FIELD_MAP && f->merge == MERGE_BY_KEY)
-        return (struct shape){.form = MAP, .of = f->of};
-    if (f->type == FIELD_LIST && f->merge == MERGE_SET)
-        return (struct shape){.form = SET};
-    if (f->type == FIELD_LIST && f->merge == MERGE_BY_KEY && f->of != NULL)
-        return (struct shape){
-            .form = LIST,
-            .of = f->of,
-            .keys = f->merge_keys,
-        };
-    return (struct shape){.form = LEAF};
-}
-
-static const struct field *
-find_field(const struct shape *shape, const char *name)
-{
-    return shape->form == STRUCT ? record_find(shape->of, name) : NULL;
-}
-
-static struct shape
-shape_of_member(const struct shape *shape, const char *name)
-{
-    if (shape->form == MAP)
-        return shape_of_record(shape->of);
-    return shape_of_field(find_field(shape, name));
-}
-
-static struct shape
-shape_of_element(const struct shape *shape)
-{
-    if (shape->form == LIST)
-        return (struct shape){.form = STRUCT, .of = shape->of};
-    return (struct shape){.form = LEAF};
-}
-
-static bool
-is_list_shape(const struct shape *shape)
-{
-    return shape->form == SET || shape->form == LIST;
-}
-
-/* The value as far as it is what the shape wants; else as good as empty. */
-static const struct json *
-fitting(const struct shape *shape, const struct json *value)
-{
-    enum json_type wanted = is_list_shape(shape) ? JSON_ARRAY : JSON_OBJECT;
-
-    return json_is(value, wanted) ? value : NULL;
-}
-
-/* --- elements of paths ---------------------------------------------------- */
-
-static const char *
-element_of_member(struct arena *arena, const char *name)
-{
-    return arena_printf(arena, "f:%s", name);
-}
-
-/* Its value, or what stands for it where it is absent. */
-static void
-print_key(struct strbuf *text,
-          const struct record *of,
-          const struct json *item,
-          const char *key)
-{
-    const struct json *value = json_get(item, key);
-    const struct field *f = record_find(of, key);
-    const char *absent = f != NULL ? f->absent_key : NULL;
-
-    json_print_string(key, strlen(key), text);
-    strbuf_add_char(text, ':');
-    if (value != NULL && value->type != JSON_NULL)
-        json_print(value, text);
-    else if (absent != NULL)
-        json_print_string(absent, strlen(absent), text);
-    else
-        strbuf_add_text(text, "null");
-}
-
-static const char *
-element_of_item(struct arena *arena,
-                const struct shape *shape,
-                const struct json *item)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const char *keys = shape->keys;
-
-    if (shape->form == SET) {
-        strbuf_add_text(&text, "v:");
-        json_print(item, &text);
-        return arena_strndup(arena, text.text, text.length);
-    }
-    strbuf_add_text(&text, "k:{");
-    while (*keys != '\0') {
-        size_t n = strcspn(keys, ",");
-
-        if (keys != shape->keys)
-            strbuf_add_char(&text, ',');
-        print_key(&text, shape->of, item, arena_strndup(arena, keys, n));
-        keys += n + (keys[n] == ',');
-    }
-    strbuf_add_char(&text, '}');
-    return arena_strndup(arena, text.text, text.length);
-}
-
-/* Those of a list, and where each stands. */
-struct elements {
-    const char **names; /* in the list's order */
-    struct stand {
-        const char *name;
-        uint32_t at;
-    } * sorted;
-    uint32_t count;
-};
-
-static int
-compare_stands(const void *a, const void *b)
-{
-    const struct stand *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-
-    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
-}
-
-static struct elements
-elements_of(struct arena *arena,
-            const struct shape *shape,
-            const struct json *list)
-{
-    struct elements e = {.count = json_count(list)};
-
-    e.names = arena_new_array(arena, const char *, e.count + 1);
-    e.sorted = arena_new_array(arena, struct stand, e.count + 1);
-    for (uint32_t i = 0; i < e.count; i++) {
-        e.names[i] = element_of_item(arena, shape, list->items[i]);
-        e.sorted[i] = (struct stand){e.names[i], i};
-    }
-    if (e.count > 1)
-        qsort(e.sorted, e.count, sizeof(*e.sorted), compare_stands);
-    return e;
-}
-
-/* The first that stands for the element, or -1. */
-static int64_t
-place_among(const struct elements *e, const char *element)
-{
-    uint32_t low = 0, high = e->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (strcmp(e->sorted[middle].name, element) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < e->count && strcmp(e->sorted[low].name, element) == 0)
-        return e->sorted[low].at;
-    return -1;
-}
 
 /* --- the places that a tree fills ----------------------------------------- */
 
 static void
 add_places(struct arena *arena,
-           const struct shape *shape,
+           const struct tree_shape *shape,
            const struct json *value,
            struct field_set *set)
 {
-    const struct json *fits = fitting(shape, value);
+    const struct json *fits = tree_shape_fit(shape, value);
 
-    if (shape->form == LEAF) {
+    if (shape->form == SHAPE_LEAF) {
         set->is_member = true;
         return;
     }
     for (uint32_t i = 0; i < json_count(fits); i++) {
-        struct shape inner;
+        struct tree_shape inner;
         struct field_set *child;
         const struct json *item;
 
-        if (is_list_shape(shape)) {
+        if (tree_shape_is_list(shape)) {
             item = fits->items[i];
-            inner = shape_of_element(shape);
-            child =
-                field_set_make(arena, set, element_of_item(arena, shape, item));
+            inner = tree_shape_of_element(shape);
+            child = field_set_make(arena,
+                                   set,
+                                   tree_element_of_item(arena, shape, item));
             child->is_member = true;
         } else {
             const char *name = fits->members[i].name;
 
             item = fits->members[i].value;
-            inner = shape_of_member(shape, name);
-            child = field_set_make(arena, set, element_of_member(arena, name));
+            inner = tree_shape_of_member(shape, name);
+            child =
+                field_set_make(arena, set, tree_element_of_member(arena, name));
             if (item->type == JSON_NULL
                 || (item->type == JSON_OBJECT && item->count == 0)
-                || find_field(shape, name) == NULL)
+                || tree_shape_field(shape, name) == NULL)
                 child->is_member = true;
         }
         add_places(arena, &inner, item, child);
@@ -252,7 +62,7 @@ typed_tree_places(struct arena *arena,
                   const struct record *record,
                   const struct json *tree)
 {
-    struct shape shape = {.form = STRUCT, .of = record};
+    struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
     struct field_set *set = field_set_new(arena);
 
     add_places(arena, &shape, tree, set);
@@ -269,7 +79,7 @@ struct comparison {
 };
 
 static void compare(struct comparison *c,
-                    const struct shape *shape,
+                    const struct tree_shape *shape,
                     const struct json *was,
                     const struct json *is);
 
@@ -292,7 +102,7 @@ note_leaf(struct comparison *c, const struct json *was, const struct json *is)
 
 static void
 compare_child(struct comparison *c,
-              const struct shape *shape,
+              const struct tree_shape *shape,
               const char *element,
               const struct json *was,
               const struct json *is)
@@ -306,28 +116,28 @@ compare_child(struct comparison *c,
 
 static void
 compare_members(struct comparison *c,
-                const struct shape *shape,
+                const struct tree_shape *shape,
                 const struct json *was,
                 const struct json *is)
 {
     for (uint32_t i = 0; i < json_count(was); i++) {
         const char *name = was->members[i].name;
-        struct shape inner = shape_of_member(shape, name);
+        struct tree_shape inner = tree_shape_of_member(shape, name);
 
         compare_child(c,
                       &inner,
-                      element_of_member(c->arena, name),
+                      tree_element_of_member(c->arena, name),
                       was->members[i].value,
                       json_get(is, name));
     }
     for (uint32_t i = 0; i < json_count(is); i++) {
         const char *name = is->members[i].name;
-        struct shape inner = shape_of_member(shape, name);
+        struct tree_shape inner = tree_shape_of_member(shape, name);
 
         if (json_get(was, name) == NULL)
             compare_child(c,
                           &inner,
-                          element_of_member(c->arena, name),
+                          tree_element_of_member(c->arena, name),
                           NULL,
                           is->members[i].value);
     }
@@ -335,16 +145,16 @@ compare_members(struct comparison *c,
 
 static void
 compare_items(struct comparison *c,
-              const struct shape *shape,
+              const struct tree_shape *shape,
               const struct json *was,
               const struct json *is)
 {
-    struct shape inner = shape_of_element(shape);
-    struct elements before = elements_of(c->arena, shape, was);
-    struct elements after = elements_of(c->arena, shape, is);
+    struct tree_shape inner = tree_shape_of_element(shape);
+    struct tree_elements before = tree_elements_of(c->arena, shape, was);
+    struct tree_elements after = tree_elements_of(c->arena, shape, is);
 
     for (uint32_t i = 0; i < before.count; i++) {
-        int64_t at = place_among(&after, before.names[i]);
+        int64_t at = tree_elements_find(&after, before.names[i]);
 
         compare_child(c,
                       &inner,
@@ -353,25 +163,25 @@ compare_items(struct comparison *c,
                       at >= 0 ? is->items[at] : NULL);
     }
     for (uint32_t i = 0; i < after.count; i++)
-        if (place_among(&before, after.names[i]) < 0)
+        if (tree_elements_find(&before, after.names[i]) < 0)
             compare_child(c, &inner, after.names[i], NULL, is->items[i]);
 }
 
 static void
 compare(struct comparison *c,
-        const struct shape *shape,
+        const struct tree_shape *shape,
         const struct json *was,
         const struct json *is)
 {
-    const struct json *old_fits = fitting(shape, was);
-    const struct json *fits = fitting(shape, is);
+    const struct json *old_fits = tree_shape_fit(shape, was);
+    const struct json *fits = tree_shape_fit(shape, is);
 
-    if (shape->form == LEAF
+    if (shape->form == SHAPE_LEAF
         || (json_count(old_fits) == 0 && json_count(fits) == 0)) {
         note_leaf(c, was, is);
         return;
     }
-    if (is_list_shape(shape))
+    if (tree_shape_is_list(shape))
         compare_items(c, shape, old_fits, fits);
     else
         compare_members(c, shape, old_fits, fits);
@@ -388,7 +198,7 @@ typed_tree_compare(struct arena *arena,
                    const struct json *is,
                    struct typed_difference *ret_difference)
 {
-    struct shape shape = {.form = STRUCT, .of = record};
+    struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
     struct comparison c = {.arena = arena, .difference = ret_difference};
 
     ret_difference->removed = field_set_new(arena);
@@ -400,13 +210,13 @@ typed_tree_compare(struct arena *arena,
 /* --- one over the other --------------------------------------------------- */
 
 static struct json *lay(struct arena *arena,
-                        const struct shape *shape,
+                        const struct tree_shape *shape,
                         const struct json *below,
                         const struct json *above);
 
 static struct json *
 lay_members(struct arena *arena,
-            const struct shape *shape,
+            const struct tree_shape *shape,
             const struct json *below,
             const struct json *above)
 {
@@ -414,7 +224,7 @@ lay_members(struct arena *arena,
 
     for (uint32_t i = 0; i < json_count(below); i++) {
         const char *name = below->members[i].name;
-        struct shape inner = shape_of_member(shape, name);
+        struct tree_shape inner = tree_shape_of_member(shape, name);
 
         json_set(
             arena,
@@ -434,11 +244,11 @@ lay_members(struct arena *arena,
 /* Two lists on their way to one, with the elements of their items. */
 struct weave {
     struct arena *arena;
-    const struct shape *shape;
+    const struct tree_shape *shape;
     const struct json *below;
     const struct json *above;
-    struct elements low;
-    struct elements high;
+    struct tree_elements low;
+    struct tree_elements high;
     bool *is_done; /* of `above` */
     struct json *result;
 };
@@ -447,8 +257,8 @@ struct weave {
 static void
 take_above(struct weave *w, uint32_t k)
 {
-    struct shape inner = shape_of_element(w->shape);
-    int64_t at = place_among(&w->low, w->high.names[k]);
+    struct tree_shape inner = tree_shape_of_element(w->shape);
+    int64_t at = tree_elements_find(&w->low, w->high.names[k]);
 
     w->is_done[k] = true;
     json_append(w->arena,
@@ -463,7 +273,8 @@ take_above(struct weave *w, uint32_t k)
 static uint32_t
 next_shared(const struct weave *w, uint32_t k)
 {
-    while (k < w->high.count && place_among(&w->low, w->high.names[k]) < 0)
+    while (k < w->high.count
+           && tree_elements_find(&w->low, w->high.names[k]) < 0)
         k++;
     return k;
 }
@@ -473,7 +284,7 @@ next_shared(const struct weave *w, uint32_t k)
  */
 static struct json *
 lay_items(struct arena *arena,
-          const struct shape *shape,
+          const struct tree_shape *shape,
           const struct json *below,
           const struct json *above)
 {
@@ -483,8 +294,8 @@ lay_items(struct arena *arena,
         .shape = shape,
         .below = below,
         .above = above,
-        .low = elements_of(arena, shape, below),
-        .high = elements_of(arena, shape, above),
+        .low = tree_elements_of(arena, shape, below),
+        .high = tree_elements_of(arena, shape, above),
         .is_done = arena_new_array(arena, bool, n_above + 1),
         .result = json_array(arena),
     };
@@ -492,7 +303,8 @@ lay_items(struct arena *arena,
 
     for (uint32_t i = 0, k = 0; i < n_below || k < n_above;) {
         const char *element = i < n_below ? w.low.names[i] : NULL;
-        int64_t at = element != NULL ? place_among(&w.high, element) : -1;
+        int64_t at =
+            element != NULL ? tree_elements_find(&w.high, element) : -1;
 
         if (element != NULL && at < 0) {
             json_append(arena, w.result, json_dup(arena, below->items[i++]));
@@ -515,18 +327,19 @@ lay_items(struct arena *arena,
 
 static struct json *
 lay(struct arena *arena,
-    const struct shape *shape,
+    const struct tree_shape *shape,
     const struct json *below,
     const struct json *above)
 {
-    const struct json *low = fitting(shape, below);
-    const struct json *high = fitting(shape, above);
+    const struct json *low = tree_shape_fit(shape, below);
+    const struct json *high = tree_shape_fit(shape, above);
 
     if (above == NULL)
         return json_dup(arena, below);
-    if (shape->form == LEAF || (json_count(low) == 0 && json_count(high) == 0))
+    if (shape->form == SHAPE_LEAF
+        || (json_count(low) == 0 && json_count(high) == 0))
         return json_dup(arena, above);
-    if (is_list_shape(shape))
+    if (tree_shape_is_list(shape))
         return lay_items(arena, shape, low, high);
     return lay_members(arena, shape, low, high);
 }
@@ -537,7 +350,7 @@ typed_tree_merge(struct arena *arena,
                  const struct json *below,
                  const struct json *above)
 {
-    struct shape shape = {.form = STRUCT, .of = record};
+    struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
 
     return lay(arena, &shape, below, above);
 }
@@ -546,27 +359,27 @@ typed_tree_merge(struct arena *arena,
 
 static struct json *
 cut(struct arena *arena,
-    const struct shape *shape,
+    const struct tree_shape *shape,
     const struct json *value,
     const struct field_set *places)
 {
     struct json *result;
 
-    if (shape->form == LEAF || fitting(shape, value) == NULL
+    if (shape->form == SHAPE_LEAF || tree_shape_fit(shape, value) == NULL
         || value->count == 0)
         return json_dup(arena, value);
-    result = is_list_shape(shape) ? json_array(arena) : json_object(arena);
+    result = tree_shape_is_list(shape) ? json_array(arena) : json_object(arena);
     for (uint32_t i = 0; i < value->count; i++) {
-        bool is_list = is_list_shape(shape);
+        bool is_list = tree_shape_is_list(shape);
         const char *name = is_list ? NULL : value->members[i].name;
         const struct json *part =
             is_list ? value->items[i] : value->members[i].value;
-        struct shape inner =
-            is_list ? shape_of_element(shape) : shape_of_member(shape, name);
+        struct tree_shape inner = is_list ? tree_shape_of_element(shape)
+                                          : tree_shape_of_member(shape, name);
         const struct field_set *below =
             field_set_find(places,
-                           is_list ? element_of_item(arena, shape, part)
-                                   : element_of_member(arena, name));
+                           is_list ? tree_element_of_item(arena, shape, part)
+                                   : tree_element_of_member(arena, name));
 
         if (below != NULL && below->is_member)
             continue;
@@ -591,7 +404,7 @@ typed_tree_remove(struct arena *arena,
                   const struct json *tree,
                   const struct field_set *places)
 {
-    struct shape shape = {.form = STRUCT, .of = record};
+    struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
     struct json *result = cut(arena, &shape, tree, places);
 
     return json_is(result, JSON_OBJECT) ? result : json_object(arena);
@@ -601,7 +414,7 @@ typed_tree_remove(struct arena *arena,
 
 static struct field_set *
 complete(struct arena *arena,
-         const struct shape *shape,
+         const struct tree_shape *shape,
          const struct field_set *set)
 {
     struct field_set *result = field_set_new(arena);
@@ -611,14 +424,14 @@ complete(struct arena *arena,
     for (unsigned i = 0; i < set->count; i++) {
         const struct field_set *child = set->children[i];
         bool is_name = child->element[0] == 'f';
-        struct shape inner = is_name
-                                 ? shape_of_member(shape, child->element + 2)
-                                 : shape_of_element(shape);
+        struct tree_shape inner =
+            is_name ? tree_shape_of_member(shape, child->element + 2)
+                    : tree_shape_of_element(shape);
         struct field_set *made = field_set_make(arena, result, child->element);
 
         *made = *complete(arena, &inner, child);
         if (child->count > 0 && is_name
-            && find_field(shape, child->element + 2) != NULL)
+            && tree_shape_field(shape, child->element + 2) != NULL)
             made->is_member = true;
     }
     return result;
@@ -629,7 +442,7 @@ typed_tree_complete(struct arena *arena,
                     const struct record *record,
                     const struct field_set *set)
 {
-    struct shape shape = {.form = STRUCT, .of = record};
+    struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
 
     return complete(arena, &shape, set);
 }
