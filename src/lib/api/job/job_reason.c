@@ -7,8 +7,8 @@
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_dependency.h"
+#include "lib/api/job/job_end.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/value/quantity.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -88,9 +88,8 @@ find_reason(const char *name)
 
 /* ---- Amounts ---- */
 
-/* "0:03", "1:00:00", "1-00:00:00" */
-static void
-add_duration(int64_t seconds, struct strbuf *out)
+void
+job_reason_add_duration(int64_t seconds, struct strbuf *out)
 {
     int64_t hours = seconds / 3600;
 
@@ -161,232 +160,11 @@ add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
 
 /* ---- How it ended ---- */
 
-/* A run of the job: of the pod that is there, or the last that is remembered.
- */
-struct job_end {
-    const char *node;
-    const char *reason;
-    const char *message;
-    int64_t exit_code;
-    int64_t signal;
-};
-
-static const char *
-find_limit(const struct job_reason_facts *f, const char *resource)
-{
-    const struct pod_spec *spec =
-        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
-
-    return spec->containers.count > 0
-               ? string_map_find(&spec->containers.items[0].resources.limits,
-                                 resource)
-               : NULL;
-}
-
-static enum job_reason
-tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
-{
-    const char *limit = find_limit(f, "memory");
-
-    if (limit == NULL)
-        strbuf_add_text(words, "its node was out of memory");
-    else {
-        strbuf_add_text(words, "over ");
-        job_reason_add_bytes(quantity_text_value(limit), words);
-    }
-    return JOB_REASON_OUT_OF_MEMORY;
-}
-
-static enum job_reason
-tell_late(const struct job_reason_facts *f, struct strbuf *words)
-{
-    const struct pod_spec *spec =
-        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
-
-    if (spec->active_deadline_seconds == NULL)
-        strbuf_add_text(words, "over its time limit");
-    else {
-        strbuf_add_text(words, "over ");
-        add_duration(*spec->active_deadline_seconds, words);
-    }
-    return JOB_REASON_TIME_LIMIT;
-}
-
-static const char *
-signal_name(int64_t number)
-{
-    const char *name =
-        number > 0 && number < 128 ? sigabbrev_np((int)number) : NULL;
-
-    return name != NULL ? name : "";
-}
-
-/* A failure never says "exit code 0". */
-static enum job_reason
-tell_exit(const struct job_end *end, struct strbuf *words)
-{
-    const char *name =
-        signal_name(end->signal > 0 ? end->signal : end->exit_code - 128);
-
-    if (end->signal > 0) {
-        strbuf_printf(words, "killed by signal %" PRId64, end->signal);
-        if (name[0] != '\0')
-            strbuf_printf(words, " (SIG%s)", name);
-        return JOB_REASON_SIGNAL;
-    }
-    if (end->exit_code == 0) {
-        strbuf_add_text(words, "it failed");
-        return JOB_REASON_OTHER;
-    }
-    strbuf_printf(words, "exit code %" PRId64, end->exit_code);
-    if (name[0] != '\0')
-        strbuf_printf(words, " (128 and SIG%s)", name);
-    return JOB_REASON_EXIT_CODE;
-}
-
-/* The remedy follows after a semicolon, for those who ask for more. */
-static void
-add_brief(const struct job_reason_facts *f,
-          const char *message,
-          const char *otherwise,
-          struct strbuf *words)
-{
-    if (f->is_whole && is_text(message))
-        strbuf_add(words, message, strcspn(message, ";\n"));
-    else
-        strbuf_add_text(words, otherwise);
-}
-
-static const char *
-node_or_its(const char *node)
-{
-    return is_text(node) ? node : "its node";
-}
-
-static enum job_reason
-tell_end(const struct job_reason_facts *f,
-         const struct job_end *end,
-         struct strbuf *words)
-{
-    const char *reason = end->reason;
-    const char *of = is_text(end->node) ? "node " : "";
-
-    if (is(reason, "OOMKilled"))
-        return tell_out_of_memory(f, words);
-    if (is(reason, "DeadlineExceeded"))
-        return tell_late(f, words);
-    if (is(reason, "NodeLost") || is(reason, "NodeRebooted")) {
-        strbuf_printf(words,
-                      "%s%s was %s",
-                      of,
-                      node_or_its(end->node),
-                      is(reason, "NodeLost") ? "lost" : "restarted");
-        return JOB_REASON_NODE_DOWN;
-    }
-    if (is(reason, "PrologFailed")) {
-        strbuf_printf(words,
-                      "the prolog of %s%s failed",
-                      of,
-                      node_or_its(end->node));
-        return JOB_REASON_PROLOG;
-    }
-    if (is(reason, names[JOB_REASON_PREEMPTED])) {
-        add_brief(f, end->message, "preempted by another job", words);
-        return JOB_REASON_PREEMPTED;
-    }
-    if (is(reason, names[JOB_REASON_EVICTED])) {
-        add_brief(f, end->message, "evicted from its node", words);
-        return JOB_REASON_EVICTED;
-    }
-    if (is(reason, "StartError")) {
-        add_brief(f, end->message, "it could not be started", words);
-        return JOB_REASON_LAUNCH_FAILURE;
-    }
-    if (is(reason, REASON_POD_DELETED)) {
-        strbuf_add_text(words, "its pod was deleted");
-        return JOB_REASON_POD_DELETED;
-    }
-    if (is(reason, "ShepherdLost") || is(reason, "NodeBroken")
-        || is(reason, "AllocationOverlap") || is(reason, "AllocationNotHere")) {
-        add_brief(f, end->message, reason, words);
-        return JOB_REASON_SYSTEM_FAILURE;
-    }
-    if (!is_text(reason) || is(reason, "Error") || is(reason, "Completed"))
-        return tell_exit(end, words);
-    strbuf_add_text(words, reason);
-    return JOB_REASON_OTHER;
-}
-
-static struct job_end
-end_of_run(const struct job_run *run)
-{
-    return (struct job_end){run->node_name,
-                            run->reason,
-                            run->message,
-                            run->exit_code,
-                            run->signal};
-}
-
-static bool
-was_disrupted(const struct pod *pod)
-{
-    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
-
-    return c != NULL && is(c->status, "True");
-}
-
-static struct job_end
-end_of_pod(const struct pod *pod)
-{
-    const struct pod_cause *cause = pod->status.cause;
-    struct container_state state = {0};
-    struct job_end end = {.node = pod->spec.node_name};
-
-    (void)pod_main_state(pod, &state);
-    end.reason =
-        is_text(pod->status.reason) ? pod->status.reason : state.reason;
-    end.message = pod->status.message;
-    end.exit_code = state.exit_code;
-    end.signal = state.signal;
-    if (cause != NULL && was_disrupted(pod)) {
-        end.reason = cause->code;
-        end.message = cause->message;
-    }
-    return end;
-}
-
-static bool
-has_end(const struct pod *pod)
-{
-    return pod_is_finished(pod)
-           || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
-}
-
-static bool
-find_end(const struct job_reason_facts *f, struct job_end *ret_end)
-{
-    if (f->pod != NULL && has_end(f->pod))
-        *ret_end = end_of_pod(f->pod);
-    else if (f->job != NULL && f->job->status.last_run != NULL)
-        *ret_end = end_of_run(f->job->status.last_run);
-    else
-        return false;
-    return true;
-}
-
 static bool
 counts_failures(const char *reason)
 {
     return is(reason, "BackoffLimitExceeded") || is(reason, "FailedIndexes")
            || is(reason, "MaxFailedIndexesExceeded");
-}
-
-/* The last run of several need not be the one that failed. */
-static bool
-is_success(const struct job_end *end)
-{
-    return end->exit_code == 0 && end->signal == 0
-           && is(end->reason, "Completed");
 }
 
 /* The job's own words, or those of the pod when these only count failures. */
@@ -417,7 +195,8 @@ tell_failure(const struct job_reason_facts *f,
     if (is(failed->reason, "DeadlineExceeded")) {
         strbuf_add_text(words, "not done within ");
         if (f->job->spec.active_deadline_seconds != NULL)
-            add_duration(*f->job->spec.active_deadline_seconds, words);
+            job_reason_add_duration(*f->job->spec.active_deadline_seconds,
+                                    words);
         else
             strbuf_add_text(words, "its deadline");
         return JOB_REASON_DEADLINE;
@@ -428,9 +207,9 @@ tell_failure(const struct job_reason_facts *f,
                                                  : "of other jobs");
         return JOB_REASON_DEPENDENCY_NEVER;
     }
-    if (counts_failures(failed->reason) && find_end(f, &end)
-        && !is_success(&end))
-        return tell_end(f, &end, words);
+    if (counts_failures(failed->reason) && job_end_find(f, &end)
+        && !job_end_is_success(&end))
+        return job_end_tell(f, &end, words);
     strbuf_add_text(words,
                     is_text(failed->message)  ? failed->message
                     : is_text(failed->reason) ? failed->reason
@@ -532,8 +311,8 @@ tell_disruption(const struct job_reason_facts *f, struct strbuf *words)
 
     if (run == NULL)
         return JOB_REASON_NONE;
-    end = end_of_run(run);
-    reason = tell_end(f, &end, words);
+    end = job_end_of_run(run);
+    reason = job_end_tell(f, &end, words);
     if (is_disruption(reason))
         return reason;
     strbuf_truncate(words, before);
@@ -571,7 +350,7 @@ tell_wait(const struct job_reason_facts *f, struct strbuf *words)
 
     disruption = tell_disruption(f, words);
     before = words->length;
-    if (f->pod != NULL && !has_end(f->pod))
+    if (f->pod != NULL && !job_end_has_pod(f->pod))
         cause = f->pod->status.cause;
     else if (f->job != NULL)
         cause = f->job->status.cause;
@@ -579,7 +358,7 @@ tell_wait(const struct job_reason_facts *f, struct strbuf *words)
         strbuf_add_text(words, "; ");
     if (cause != NULL)
         reason = tell_cause(f, cause, words);
-    else if (f->pod != NULL && !has_end(f->pod))
+    else if (f->pod != NULL && !job_end_has_pod(f->pod))
         reason = tell_condition(f->pod, words);
     if (reason != JOB_REASON_NONE)
         return reason;
@@ -636,11 +415,11 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
     struct container_state state = {0};
     struct job_end end;
 
-    if (has_end(f->pod)) {
+    if (job_end_has_pod(f->pod)) {
         if (is(f->pod->status.phase, "Succeeded"))
             return JOB_REASON_NONE;
-        end = end_of_pod(f->pod);
-        return tell_end(f, &end, words);
+        end = job_end_of_pod(f->pod);
+        return job_end_tell(f, &end, words);
     }
     if (is(f->pod->status.phase, "Unknown")) {
         strbuf_printf(words, "node %s is silent", f->pod->spec.node_name);
@@ -650,7 +429,7 @@ tell_placed(const struct job_reason_facts *f, struct strbuf *words)
         return tell_frozen(f, words);
     if (pod_main_state(f->pod, &state) && state.waiting
         && is_text(state.message)) {
-        add_brief(f, state.message, "its node waits for it", words);
+        job_end_add_message(f, state.message, "its node waits for it", words);
         return JOB_REASON_START;
     }
     return JOB_REASON_NONE;
@@ -672,7 +451,7 @@ job_reason_find(const struct job_reason_facts *f, struct strbuf *words)
             return JOB_REASON_NONE;
     }
     if (f->pod != NULL && is_placed(f->pod)
-        && (job == NULL || !has_end(f->pod)))
+        && (job == NULL || !job_end_has_pod(f->pod)))
         return tell_placed(f, words);
     if (job != NULL && job_is_held(job))
         return tell_hold(f, words);

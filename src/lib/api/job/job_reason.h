@@ -106,3 +106,6 @@ enum job_reason job_reason_find(const struct job_reason_facts *facts,
 
 /* "50 MiB", "1.5 GiB" */
 void job_reason_add_bytes(int64_t bytes, struct strbuf *out);
+
+/* "0:03", "1:00:00", "1-00:00:00" */
+void job_reason_add_duration(int64_t seconds, struct strbuf *out);

@@ -42,6 +42,10 @@ void pod_volumes_check(struct causes *c, const struct json *spec);
 /* The volumes by name, for container_mounts_check. */
 struct map *pod_volumes_map(const struct json *spec);
 
+/* One that has no fault, or NULL. */
+const struct json *pod_volumes_find(const struct map *volumes,
+                                    const char *name);
+
 /* One container's parts. */
 void container_env_check(struct causes *c, const struct json *container);
 void container_mounts_check(struct causes *c,

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/job/job_end.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_reason.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+
+static bool
+is_text(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+static bool
+is(const char *text, const char *value)
+{
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+static const char *
+find_limit(const struct job_reason_facts *f, const char *resource)
+{
+    const struct pod_spec *spec =
+        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
+
+    return spec->containers.count > 0
+               ? string_map_find(&spec->containers.items[0].resources.limits,
+                                 resource)
+               : NULL;
+}
+
+static enum job_reason
+tell_out_of_memory(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const char *limit = find_limit(f, "memory");
+
+    if (limit == NULL)
+        strbuf_add_text(words, "its node was out of memory");
+    else {
+        strbuf_add_text(words, "over ");
+        job_reason_add_bytes(quantity_text_value(limit), words);
+    }
+    return JOB_REASON_OUT_OF_MEMORY;
+}
+
+static enum job_reason
+tell_late(const struct job_reason_facts *f, struct strbuf *words)
+{
+    const struct pod_spec *spec =
+        f->pod != NULL ? &f->pod->spec : f->job->spec.template_.spec;
+
+    if (spec->active_deadline_seconds == NULL)
+        strbuf_add_text(words, "over its time limit");
+    else {
+        strbuf_add_text(words, "over ");
+        job_reason_add_duration(*spec->active_deadline_seconds, words);
+    }
+    return JOB_REASON_TIME_LIMIT;
+}
+
+static const char *
+signal_name(int64_t number)
+{
+    const char *name =
+        number > 0 && number < 128 ? sigabbrev_np((int)number) : NULL;
+
+    return name != NULL ? name : "";
+}
+
+/* A failure never says "exit code 0". */
+static enum job_reason
+tell_exit(const struct job_end *end, struct strbuf *words)
+{
+    const char *name =
+        signal_name(end->signal > 0 ? end->signal : end->exit_code - 128);
+
+    if (end->signal > 0) {
+        strbuf_printf(words, "killed by signal %" PRId64, end->signal);
+        if (name[0] != '\0')
+            strbuf_printf(words, " (SIG%s)", name);
+        return JOB_REASON_SIGNAL;
+    }
+    if (end->exit_code == 0) {
+        strbuf_add_text(words, "it failed");
+        return JOB_REASON_OTHER;
+    }
+    strbuf_printf(words, "exit code %" PRId64, end->exit_code);
+    if (name[0] != '\0')
+        strbuf_printf(words, " (128 and SIG%s)", name);
+    return JOB_REASON_EXIT_CODE;
+}
+
+void
+job_end_add_message(const struct job_reason_facts *f,
+                    const char *message,
+                    const char *otherwise,
+                    struct strbuf *words)
+{
+    if (f->is_whole && is_text(message))
+        strbuf_add(words, message, strcspn(message, ";\n"));
+    else
+        strbuf_add_text(words, otherwise);
+}
+
+static const char *
+node_or_its(const char *node)
+{
+    return is_text(node) ? node : "its node";
+}
+
+enum job_reason
+job_end_tell(const struct job_reason_facts *f,
+             const struct job_end *end,
+             struct strbuf *words)
+{
+    const char *reason = end->reason;
+    const char *of = is_text(end->node) ? "node " : "";
+
+    if (is(reason, "OOMKilled"))
+        return tell_out_of_memory(f, words);
+    if (is(reason, "DeadlineExceeded"))
+        return tell_late(f, words);
+    if (is(reason, "NodeLost") || is(reason, "NodeRebooted")) {
+        strbuf_printf(words,
+                      "%s%s was %s",
+                      of,
+                      node_or_its(end->node),
+                      is(reason, "NodeLost") ? "lost" : "restarted");
+        return JOB_REASON_NODE_DOWN;
+    }
+    if (is(reason, "PrologFailed")) {
+        strbuf_printf(words,
+                      "the prolog of %s%s failed",
+                      of,
+                      node_or_its(end->node));
+        return JOB_REASON_PROLOG;
+    }
+    if (is(reason, job_reason_name(JOB_REASON_PREEMPTED))) {
+        job_end_add_message(f, end->message, "preempted by another job", words);
+        return JOB_REASON_PREEMPTED;
+    }
+    if (is(reason, job_reason_name(JOB_REASON_EVICTED))) {
+        job_end_add_message(f, end->message, "evicted from its node", words);
+        return JOB_REASON_EVICTED;
+    }
+    if (is(reason, "StartError")) {
+        job_end_add_message(f, end->message, "it could not be started", words);
+        return JOB_REASON_LAUNCH_FAILURE;
+    }
+    if (is(reason, REASON_POD_DELETED)) {
+        strbuf_add_text(words, "its pod was deleted");
+        return JOB_REASON_POD_DELETED;
+    }
+    if (is(reason, "ShepherdLost") || is(reason, "NodeBroken")
+        || is(reason, "AllocationOverlap") || is(reason, "AllocationNotHere")) {
+        job_end_add_message(f, end->message, reason, words);
+        return JOB_REASON_SYSTEM_FAILURE;
+    }
+    if (!is_text(reason) || is(reason, "Error") || is(reason, "Completed"))
+        return tell_exit(end, words);
+    strbuf_add_text(words, reason);
+    return JOB_REASON_OTHER;
+}
+
+struct job_end
+job_end_of_run(const struct job_run *run)
+{
+    return (struct job_end){run->node_name,
+                            run->reason,
+                            run->message,
+                            run->exit_code,
+                            run->signal};
+}
+
+static bool
+was_disrupted(const struct pod *pod)
+{
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    return c != NULL && is(c->status, "True");
+}
+
+struct job_end
+job_end_of_pod(const struct pod *pod)
+{
+    const struct pod_cause *cause = pod->status.cause;
+    struct container_state state = {0};
+    struct job_end end = {.node = pod->spec.node_name};
+
+    (void)pod_main_state(pod, &state);
+    end.reason =
+        is_text(pod->status.reason) ? pod->status.reason : state.reason;
+    end.message = pod->status.message;
+    end.exit_code = state.exit_code;
+    end.signal = state.signal;
+    if (cause != NULL && was_disrupted(pod)) {
+        end.reason = cause->code;
+        end.message = cause->message;
+    }
+    return end;
+}
+
+bool
+job_end_has_pod(const struct pod *pod)
+{
+    return pod_is_finished(pod)
+           || (pod->meta.deleted_at_us != 0 && was_disrupted(pod));
+}
+
+bool
+job_end_find(const struct job_reason_facts *f, struct job_end *ret_end)
+{
+    if (f->pod != NULL && job_end_has_pod(f->pod))
+        *ret_end = job_end_of_pod(f->pod);
+    else if (f->job != NULL && f->job->status.last_run != NULL)
+        *ret_end = job_end_of_run(f->job->status.last_run);
+    else
+        return false;
+    return true;
+}
+
+/* The last run of several need not be the one that failed. */
+bool
+job_end_is_success(const struct job_end *end)
+{
+    return end->exit_code == 0 && end->signal == 0
+           && is(end->reason, "Completed");
+}

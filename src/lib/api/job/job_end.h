@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_end.h - how a run of a job ended, and the words for it
+ *
+ * Called by: job_reason.c.
+ * Thread:    any.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/api/job/job_reason.h"
+
+struct job_run;
+struct pod;
+
+/* A run of the job: of the pod that is there, or the last that is remembered.
+ * Texts are the pod's or job's, or NULL.
+ */
+struct job_end {
+    const char *node;
+    const char *reason;
+    const char *message;
+    int64_t exit_code;
+    int64_t signal;
+};
+
+struct job_end job_end_of_run(const struct job_run *run);
+struct job_end job_end_of_pod(const struct pod *pod);
+
+/* Whether the pod has ended, or was disrupted and is to. */
+bool job_end_has_pod(const struct pod *pod);
+
+/* The end of the pod, or of the last run. False: none has ended. */
+bool job_end_find(const struct job_reason_facts *f, struct job_end *ret_end);
+
+bool job_end_is_success(const struct job_end *end);
+
+/* Adds a message up to its remedy, which follows after a semicolon for those who
+ * ask for more; `otherwise` when there is none, or the reader may not see it.
+ */
+void job_end_add_message(const struct job_reason_facts *f,
+                         const char *message,
+                         const char *otherwise,
+                         struct strbuf *words);
+
+/* Adds the words to those there are. */
+enum job_reason job_end_tell(const struct job_reason_facts *f,
+                             const struct job_end *end,
+                             struct strbuf *words);
