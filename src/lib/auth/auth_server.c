@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/auth/auth_grant.h"
+#include "lib/auth/auth_inquiry.h"
 #include "lib/auth/auth_session.h"
 #include "lib/auth/bearer_tokens.h"
 #include "lib/auth/credential_backend.h"
@@ -17,51 +18,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
 #define DEFAULT_SESSION_MS (INT64_C(12) * 3600 * 1000)
 #define DEFAULT_SESSIONS   65536u
-
-struct auth_server {
-    struct auth_method means;
-    struct clock *clock;
-    int64_t session_ms;
-    size_t most_sessions;
-    size_t n_sessions;
-    uid_t own_uid; /* whom credentials must be for */
-    auth_verifier_fn verifier;
-    void *verifier_arg;
-    struct bearer_tokens *bearer;
-    struct recent_users *users;
-    struct nonces *nonces;
-};
-
-/* A request that waits for a worker: what is known of it, and what the worker
- * found out.
- */
-struct inquiry {
-    struct auth_server *server;
-    char *text; /* the credential; NULL for a local peer */
-    uid_t uid;
-    gid_t gid;
-    enum identity_proof proof; /* of one without a credential */
-    char *method;
-    char *target;
-    char *content_type;
-    char body[DIGEST_HEX_SIZE];
-    char headers[DIGEST_HEX_SIZE]; /* of the sealed ones */
-    auth_check_fn check_fn;
-    auth_open_fn open_fn;
-    void *arg;
-    struct credential credential;
-    const struct user *user;
-    struct auth_session *session;
-    struct strbuf welcome;
-    char *answer;
-    struct error error;
-};
 
 void
 auth_server_free(struct auth_server *server)
@@ -103,82 +64,6 @@ auth_server_sessions(const struct auth_server *server)
     return server->n_sessions;
 }
 
-/* Inquiries */
-
-static struct inquiry *
-inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
-{
-    struct inquiry *i = xnew(struct inquiry);
-    const char *sealed = q->sealed != NULL ? q->sealed : "";
-    struct digest body, headers;
-
-    i->server = server;
-    i->uid = q->uid;
-    i->gid = q->gid;
-    i->arg = arg;
-    strbuf_init(&i->welcome);
-    if (q->authorization == NULL)
-        return i;
-    i->text = xstrdup(strchr(q->authorization, ' ') + 1);
-    i->method = xstrdup(q->method);
-    i->target = xstrdup(q->target);
-    i->content_type = xstrdup(q->content_type != NULL ? q->content_type : "");
-    digest_of(q->body, q->length, &body);
-    digest_format(&body, i->body);
-    digest_of(sealed, strlen(sealed), &headers);
-    digest_format(&headers, i->headers);
-    return i;
-}
-
-static void
-inquiry_free(struct inquiry *i)
-{
-    explicit_bzero(i->welcome.text, i->welcome.length);
-    strbuf_fini(&i->welcome);
-    credential_fini(&i->credential);
-    user_unref(i->user);
-    free(i->answer);
-    free(i->content_type);
-    free(i->target);
-    free(i->method);
-    free(i->text);
-    free(i);
-}
-
-/* On a worker, as it may block: a directory may be far away. */
-static const struct user *
-user_of(struct auth_server *server, uid_t uid, gid_t gid)
-{
-    int64_t now_us = clock_monotonic_us(server->clock);
-    const struct user *user =
-        recent_users_find(server->users, uid, gid, now_us);
-
-    if (user == NULL) {
-        user = user_lookup(uid, gid);
-        recent_users_put(server->users, user, now_us);
-    }
-    return user;
-}
-
-/* On a worker. */
-static void
-find_out(void *arg)
-{
-    struct inquiry *i = arg;
-
-    if (i->text != NULL) {
-        if (credential_backend_decode(i->server->means.credential_backend,
-                                      i->text,
-                                      &i->credential,
-                                      &i->error)
-            < 0)
-            return;
-        i->uid = i->credential.uid;
-        i->gid = i->credential.gid;
-    }
-    i->user = user_of(i->server, i->uid, i->gid);
-}
-
 static void
 encode_welcome(void *arg)
 {
@@ -191,77 +76,6 @@ encode_welcome(void *arg)
                               PROTOCOL_TTL_S,
                               &i->answer,
                               &i->error);
-}
-
-/* Checks that every credential must pass before its claim is read. */
-static int
-check_credential(struct inquiry *i)
-{
-    const struct credential *c = &i->credential;
-
-    if (i->error.code != 0)
-        return i->error.code;
-    if (c->only_uid != i->server->own_uid)
-        return error_set(&i->error,
-                         -EKEYREJECTED,
-                         "the credential can be read by others than the "
-                         "controller (uid %u); configure the client with the "
-                         "controller's service user",
-                         (unsigned)i->server->own_uid);
-    if (c->age_s > (long)PROTOCOL_TTL_S)
-        return error_set(&i->error,
-                         -EKEYREJECTED,
-                         "the credential is %ld seconds old, the most allowed "
-                         "is %u; check the clocks (chrony) of both machines",
-                         c->age_s,
-                         PROTOCOL_TTL_S);
-    return 0;
-}
-
-/* On the loop: of its cluster, and for the first time. */
-static int
-check_claim(struct inquiry *i, const struct claim *claim)
-{
-    struct auth_server *server = i->server;
-
-    if (strcmp(claim->cluster, server->means.cluster) != 0)
-        return error_set(&i->error,
-                         -EKEYREJECTED,
-                         "the credential is for cluster '%s', this is cluster "
-                         "'%s'; check the client's configuration",
-                         claim->cluster,
-                         server->means.cluster);
-    if (!nonces_use(server->nonces,
-                    claim->nonce,
-                    clock_monotonic_us(server->clock)))
-        return error_set(&i->error,
-                         -EKEYREJECTED,
-                         "the credential has been used before; each attempt "
-                         "needs one of its own");
-    return 0;
-}
-
-static int
-take_claim(struct inquiry *i,
-           enum claim_purpose purpose,
-           struct claim *ret_claim)
-{
-    int r = check_credential(i);
-
-    if (r == 0
-        && claim_parse(i->credential.payload,
-                       i->credential.length,
-                       purpose,
-                       ret_claim,
-                       &i->error)
-               < 0)
-        r = i->error.code = -EKEYREJECTED;
-    if (r < 0)
-        return r;
-    r = check_claim(i, ret_claim);
-    if (r < 0)
-        claim_fini(ret_claim);
-    return r;
 }
 
 /* A request by its own credential */
@@ -305,7 +119,7 @@ conclude_request(void *arg)
     struct inquiry *i = arg;
     struct claim claim = {0};
     struct auth_grant *grant = NULL;
-    int r = take_claim(i, CLAIM_REQUEST, &claim);
+    int r = inquiry_take_claim(i, CLAIM_REQUEST, &claim);
 
     if (r == 0)
         r = check_request_claim(i, &claim);
@@ -372,7 +186,7 @@ check_plain(struct auth_server *server,
     i->check_fn = fn;
     workers_submit(server->means.workers,
                    server->means.loop,
-                   find_out,
+                   inquiry_find_out,
                    conclude_plain,
                    i);
 }
@@ -469,7 +283,7 @@ auth_server_check(struct auth_server *server,
         i->check_fn = fn;
         workers_submit(server->means.workers,
                        server->means.loop,
-                       find_out,
+                       inquiry_find_out,
                        conclude_request,
                        i);
     } else {
@@ -579,7 +393,7 @@ continue_open(void *arg)
 {
     struct inquiry *i = arg;
     struct claim claim = {0};
-    int r = take_claim(i, CLAIM_HELLO, &claim);
+    int r = inquiry_take_claim(i, CLAIM_HELLO, &claim);
 
     if (r == 0)
         r = check_node(i, &claim);
@@ -622,7 +436,7 @@ auth_server_open(struct auth_server *server,
     i->open_fn = fn;
     workers_submit(server->means.workers,
                    server->means.loop,
-                   find_out,
+                   inquiry_find_out,
                    continue_open,
                    i);
 }

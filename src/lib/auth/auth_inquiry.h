@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* auth_inquiry.h - a request to the auth server that waits for a worker: what is known
+ * of it, and what the worker found out
+ *
+ * Called by: auth_server.c.
+ * Thread:    the loop's; one worker's between submission and conclusion.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/auth/auth_grant.h"
+#include "lib/auth/auth_server.h"
+#include "lib/auth/credential_backend.h"
+#include "lib/auth/protocol.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+
+struct auth_session;
+struct bearer_tokens;
+struct nonces;
+struct recent_users;
+struct user;
+
+struct auth_server {
+    struct auth_method means;
+    struct clock *clock;
+    int64_t session_ms;
+    size_t most_sessions;
+    size_t n_sessions;
+    uid_t own_uid; /* whom credentials must be for */
+    auth_verifier_fn verifier;
+    void *verifier_arg;
+    struct bearer_tokens *bearer;
+    struct recent_users *users;
+    struct nonces *nonces;
+};
+
+struct inquiry {
+    struct auth_server *server;
+    char *text; /* the credential; NULL for a local peer */
+    uid_t uid;
+    gid_t gid;
+    enum identity_proof proof; /* of one without a credential */
+    char *method;
+    char *target;
+    char *content_type;
+    char body[DIGEST_HEX_SIZE];
+    char headers[DIGEST_HEX_SIZE]; /* of the sealed ones */
+    auth_check_fn check_fn;
+    auth_open_fn open_fn;
+    void *arg;
+    struct credential credential;
+    const struct user *user;
+    struct auth_session *session;
+    struct strbuf welcome;
+    char *answer;
+    struct error error;
+};
+
+void inquiry_free(struct inquiry *i);
+struct inquiry *inquiry_new(struct auth_server *server,
+                            const struct auth_request *q,
+                            void *arg);
+
+/* A worker's part: opens the credential, and looks for the user. */
+void inquiry_find_out(void *inquiry);
+
+/* The claim of the credential, if it is of this cluster, in time and new; for
+ * claim_fini. Negative: `error` says why not.
+ */
+int inquiry_take_claim(struct inquiry *i,
+                       enum claim_purpose purpose,
+                       struct claim *ret_claim);
