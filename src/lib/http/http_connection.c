@@ -20,12 +20,6 @@
 #include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
-/* The server reads this many bytes of what a client sends while its last
- * request is still being answered: enough to see it close, too little to fill
- * our memory. Only a request that turns out to be longer gets more.
- */
-#define READ_AHEAD_BYTES (64u << 10)
-
 /* Handed to the kernel in one call; libevent's own 16 KiB is a quarter of what
  * a round of watches or a page of a list may have, and each call wakes the
  * reader.
@@ -35,146 +29,6 @@
 #define SAID_EVERY_MS 60000
 
 static void close_done(struct evhttp_connection *ev, void *arg);
-
-/* Accounts: what has come of a request counts from its first byte to its
- * answer, over all connections.
- */
-static void
-count_input(struct http_connection *c, size_t bytes)
-{
-    struct http_server *server = c->server;
-    size_t most = server->limits.header_bytes + server->limits.body_bytes;
-
-    /* Beyond that evhttp throws it away, on the way to a 413. */
-    if (c->received + bytes > most)
-        bytes = most > c->received ? most - c->received : 0;
-    c->received += bytes;
-    server->counts.inflight_bytes += bytes;
-    /* Small requests pass even then. */
-    if (server->counts.inflight_bytes > server->limits.inflight_bytes
-        && c->received > READ_AHEAD_BYTES)
-        http_connection_close_later(c, HTTP_TOO_MUCH_IN_FLIGHT);
-}
-
-static void
-read_on_if_long(struct http_connection *c)
-{
-    struct evbuffer *input = bufferevent_get_input(c->bev);
-
-    if (c->phase == HTTP_RECEIVING
-        && evbuffer_get_length(input) >= READ_AHEAD_BYTES)
-        bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
-}
-
-/* With lingering on, evhttp lets a client that announces too long a body, and
- * waits for leave to send it, wait for ever. Looked for in the first bytes of
- * a request, where the head of any such client is.
- */
-static bool
-announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
-{
-    static const char expect[] = "\r\nExpect: 100-continue";
-    static const char length[] = "\r\nContent-Length:";
-    struct evbuffer_iovec head;
-    char text[4096];
-    const char *field;
-    size_t n;
-
-    if (evbuffer_peek(buffer, 1, NULL, &head, 1) < 1
-        || *(const char *)head.iov_base != 'P' /* POST, PUT, PATCH */
-        || memmem(head.iov_base, head.iov_len, expect, sizeof(expect) - 1)
-               == NULL)
-        return false;
-    n = head.iov_len < sizeof(text) - 1 ? head.iov_len : sizeof(text) - 1;
-    memcpy(text, head.iov_base, n);
-    text[n] = '\0';
-    field = strcasestr(text, length);
-    return field != NULL
-           && strtoull(field + sizeof(length) - 1, NULL, 10)
-                  > c->server->limits.body_bytes;
-}
-
-/* Checks the bytes that came last, before evhttp reads them. A request with a
- * fault is refused when it is handled, and its connection ends with that.
- */
-static void
-check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)
-{
-    struct evbuffer_iovec pieces[8];
-    struct evbuffer_ptr at;
-    size_t length = evbuffer_get_length(buffer);
-
-    while (added > 0) {
-        size_t before = added;
-        uint64_t passes = http_syntax_passes(&c->syntax);
-        int n;
-
-        if (passes >= added) {
-            http_syntax_pass(&c->syntax, added);
-            return;
-        }
-        evbuffer_ptr_set(buffer, &at, length - added, EVBUFFER_PTR_SET);
-        n = evbuffer_peek(buffer,
-                          (ev_ssize_t)added,
-                          &at,
-                          pieces,
-                          (int)ARRAY_SIZE(pieces));
-        for (int i = 0; i < n && i < (int)ARRAY_SIZE(pieces) && added > 0;
-             i++) {
-            size_t take = pieces[i].iov_len < added ? pieces[i].iov_len : added;
-
-            http_syntax_feed(&c->syntax, pieces[i].iov_base, take);
-            added -= take;
-        }
-        if (added == before)
-            return;
-    }
-}
-
-static void
-on_input(struct evbuffer *buffer,
-         const struct evbuffer_cb_info *info,
-         void *arg)
-{
-    struct http_connection *c = arg;
-
-    if (info->n_added == 0 || c->server == NULL)
-        return;
-    if (c->phase == HTTP_IDLE) {
-        http_connection_enter(c, HTTP_RECEIVING);
-        if (announces_too_much(c, buffer))
-            http_connection_close_later(c, HTTP_TOO_LARGE);
-    }
-    check_syntax(c, buffer, info->n_added);
-    count_input(c, info->n_added);
-    read_on_if_long(c);
-}
-
-static void
-on_output(struct evbuffer *buffer,
-          const struct evbuffer_cb_info *info,
-          void *arg)
-{
-    struct http_connection *c = arg;
-
-    (void)buffer;
-    if (c->server == NULL)
-        return;
-    if (c->phase == HTTP_RECEIVING && info->n_added > 0)
-        http_refusal_note(c);
-    if (c->phase == HTTP_SENDING && info->n_deleted > 0)
-        http_connection_enter(c, HTTP_SENDING);
-    else if (c->phase == HTTP_STREAMING
-             && (info->n_deleted > 0 || info->orig_size == 0))
-        c->since_ms = loop_now_ms();
-}
-
-void
-http_connection_release_input(struct http_connection *c)
-{
-    c->server->counts.inflight_bytes -= c->received;
-    c->received = 0;
-}
 
 static struct http_peer_count *
 peer_count_of(struct http_server *server, const char *key)
@@ -447,8 +301,10 @@ adopt(struct http_connection *c)
     list_remove(&c->place);
     list_add_last(&server->phases[HTTP_IDLE], &c->place);
     evhttp_connection_set_closecb(c->ev, close_done, c);
-    evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c);
-    evbuffer_add_cb(bufferevent_get_output(c->bev), on_output, c);
+    evbuffer_add_cb(bufferevent_get_input(c->bev), http_connection_on_input, c);
+    evbuffer_add_cb(bufferevent_get_output(c->bev),
+                    http_connection_on_output,
+                    c);
     http_connection_limit_input(c);
     bufferevent_set_max_single_write(c->bev, WRITTEN_AT_ONCE);
     keep_limits(c);
@@ -490,8 +346,12 @@ close_done(struct evhttp_connection *ev, void *arg)
     enum http_stream_end_reason reason = reason_of(c);
 
     (void)ev;
-    evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
-    evbuffer_remove_cb(bufferevent_get_output(c->bev), on_output, c);
+    evbuffer_remove_cb(bufferevent_get_input(c->bev),
+                       http_connection_on_input,
+                       c);
+    evbuffer_remove_cb(bufferevent_get_output(c->bev),
+                       http_connection_on_output,
+                       c);
     http_connection_release_input(c);
     uncount_peer(c);
     list_remove(&c->place);
@@ -690,29 +550,7 @@ http_connection_sweep(struct http_server *server)
     cut_older(server, HTTP_RECEIVING, now - limits->receive_ms);
     cut_older(server, HTTP_SENDING, now - limits->send_ms);
     /* A long request behind another one: nothing more comes by itself. */
-    list_foreach(at, &server->phases[HTTP_RECEIVING])
-        read_on_if_long(container_of(at, struct http_connection, place));
+    list_foreach(at, &server->phases[HTTP_RECEIVING]) http_connection_read_on(
+        container_of(at, struct http_connection, place));
     drop_stalled_streams(server, now - limits->send_ms);
-}
-
-void
-http_connection_limit_input(struct http_connection *c)
-{
-    bufferevent_setwatermark(c->bev, EV_READ, 0, READ_AHEAD_BYTES);
-}
-
-/* evhttp stops reading while a request is handled, and would not notice that
- * the client goes. Reading on without its read callback, its event callback
- * sees the end and nothing is parsed ahead; evhttp does the same for itself
- * while it writes, and puts its callbacks back with every answer.
- */
-void
-http_connection_watch_for_close(struct http_connection *c)
-{
-    bufferevent_event_cb event = NULL;
-    void *arg = NULL;
-
-    bufferevent_getcb(c->bev, NULL, NULL, &event, &arg);
-    bufferevent_setcb(c->bev, NULL, NULL, event, arg);
-    bufferevent_enable(c->bev, EV_READ);
 }

@@ -27,6 +27,7 @@
 #include "lib/http/target.h"
 
 struct evbuffer;
+struct evbuffer_cb_info;
 struct evhttp;
 struct evhttp_connection;
 struct evhttp_request;
@@ -162,12 +163,23 @@ void http_connection_close_later(struct http_connection *c,
 void http_connection_close(struct http_connection *c);
 void http_connection_close_marked(struct http_server *server);
 void http_connection_sweep(struct http_server *server);
-void http_connection_watch_for_close(struct http_connection *c);
-void http_connection_limit_input(struct http_connection *c);
-void http_connection_release_input(struct http_connection *c);
 void http_connection_unref(struct http_connection *c);
 struct http_connection *http_connection_of(struct http_server *server,
                                            struct evhttp_request *ev);
+
+/* http_connection_input.c. On: evbuffer's callbacks, with the connection. Read
+ * on: past what is read ahead, for a request that is longer.
+ */
+void http_connection_on_input(struct evbuffer *buffer,
+                              const struct evbuffer_cb_info *info,
+                              void *connection);
+void http_connection_on_output(struct evbuffer *buffer,
+                               const struct evbuffer_cb_info *info,
+                               void *connection);
+void http_connection_read_on(struct http_connection *c);
+void http_connection_limit_input(struct http_connection *c);
+void http_connection_release_input(struct http_connection *c);
+void http_connection_watch_for_close(struct http_connection *c);
 
 /* http_request.c and http_stream.c. Handle: evhttp's callback. Closed: the
  * client went before the answer, or before the end.
