@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/kctl/output/job_list.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "cli/kctl/output/job_column.h"
 #include "cli/print/grid.h"
 #include "cli/print/local_time.h"
 #include "cli/print/sanitize_text.h"
@@ -16,7 +16,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
-#include "lib/base/spelling.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -31,152 +30,6 @@ struct job_list {
     struct job_row *rows;
     size_t count, capacity;
 };
-
-/* How a column's text is made of a row. */
-enum making {
-    AS_CELL,
-    AS_NAME,
-    AS_ACCOUNT,
-    AS_TIME_AND_LIMIT,
-    AS_WHERE,
-    AS_CODE,
-    AS_POINT, /* in time; its cell is RFC 3339 */
-    AS_SUBMITTED,
-    AS_START, /* "~": it goes by what is assumed */
-};
-
-static const struct column {
-    const char *name; /* as -o has it */
-    const char *heading;
-    const char *cell; /* of the server's table */
-    enum making making;
-    bool is_right;
-    bool is_wide;  /* of -o wide alone */
-    bool is_plain; /* of -o wide and of the table without it */
-    unsigned least, weight;
-} columns[] = {
-    {"id", "ID", "ID", AS_CELL, true, false, true, 0, 0},
-    {"name", "NAME", "Name", AS_NAME, false, false, true, 8, 0},
-    {"user", "USER", "User", AS_CELL, false, false, true, 0, 3},
-    {"account", "ACCOUNT", NULL, AS_ACCOUNT, false, true, false, 0, 0},
-    {"partition", "PARTITION", "Partition", AS_CELL, false, true, false, 0, 0},
-    {"state", "STATE", "State", AS_CELL, false, false, true, 0, 0},
-    {"code", "ST", "State", AS_CODE, false, true, false, 0, 0},
-    {"timelimit",
-     "TIME/LIMIT",
-     "Time",
-     AS_TIME_AND_LIMIT,
-     true,
-     false,
-     true,
-     0,
-     2},
-    {"time", "TIME", "Time", AS_CELL, true, false, false, 0, 0},
-    {"limit", "LIMIT", "Limit", AS_CELL, true, false, false, 0, 0},
-    {"cpus", "CPUS", "CPUs", AS_CELL, true, false, true, 0, 1},
-    {"start", "START", "Start", AS_START, false, false, true, 0, 5},
-    {"where", "WHERE/WHY", "Node", AS_WHERE, false, false, true, 24, 4},
-    {"node", "NODE", "Node", AS_CELL, false, false, false, 0, 0},
-    {"reason", "REASON", "Reason", AS_CELL, false, false, false, 0, 0},
-    {"submitted", "SUBMITTED", NULL, AS_SUBMITTED, false, true, false, 0, 0},
-    {"started", "STARTED", "Started", AS_POINT, false, true, false, 0, 0},
-    {"ended", "ENDED", "Ended", AS_POINT, false, true, false, 0, 0},
-    {"exit", "EXIT", "Exit", AS_CELL, true, true, false, 0, 0},
-    {"priority", "PRIORITY", "Priority", AS_CELL, true, false, false, 0, 0},
-    {"attempts", "ATTEMPTS", "Attempts", AS_CELL, true, false, false, 0, 0},
-    {"age", "AGE", "Age", AS_CELL, true, false, false, 0, 0},
-    {"object", "OBJECT", "Object", AS_CELL, false, false, false, 0, 0},
-};
-
-/* ---- -o ---- */
-
-static void
-choose(struct job_list_style *style, bool is_wide, bool is_all)
-{
-    style->n_columns = 0;
-    for (unsigned i = 0; i < ARRAY_SIZE(columns); i++)
-        if (is_all || columns[i].is_plain || (is_wide && columns[i].is_wide))
-            style->columns[style->n_columns++] = i;
-}
-
-static int
-refuse_column(const char *word, struct error *err)
-{
-    static const char *const forms[] = {"wide", "json", "yaml", "name", "csv"};
-    const char *names[ARRAY_SIZE(columns) + ARRAY_SIZE(forms)];
-    const char *near;
-    size_t n = 0;
-
-    for (unsigned i = 0; i < ARRAY_SIZE(columns); i++)
-        names[n++] = columns[i].name;
-    for (unsigned i = 0; i < ARRAY_SIZE(forms); i++)
-        names[n++] = forms[i];
-    near = spelling_nearest(word, names, n);
-    if (near != NULL)
-        return error_set(err,
-                         -EINVAL,
-                         "-o: there is no column '%s' (did you mean '%s'?)",
-                         word,
-                         near);
-    return error_set(err,
-                     -EINVAL,
-                     "-o: there is no column '%s'; it is wide, json, yaml, "
-                     "name, csv, or a list of columns such as id,name,state "
-                     "('kctl jobs --help' has all)",
-                     word);
-}
-
-static int
-read_columns(const char *text, struct job_list_style *style, struct error *err)
-{
-    style->n_columns = 0;
-    for (const char *at = text;;) {
-        const size_t length = strcspn(at, ",");
-        char word[64];
-        unsigned i = 0;
-
-        memcpy(word, at, length < 63 ? length : 63);
-        word[length < 63 ? length : 63] = '\0';
-        while (i < ARRAY_SIZE(columns)
-               && strcasecmp(columns[i].name, word) != 0)
-            i++;
-        if (i == ARRAY_SIZE(columns))
-            return refuse_column(word, err);
-        if (style->n_columns == JOB_LIST_MAX_COLUMNS)
-            return error_set(err, -EINVAL, "-o: these are too many columns");
-        style->columns[style->n_columns++] = i;
-        if (at[length] == '\0')
-            return 0;
-        at += length + 1;
-    }
-}
-
-int
-job_list_style_parse(const char *text,
-                     struct job_list_style *style,
-                     struct error *err)
-{
-    style->form = JOB_LIST_TABLE;
-    style->is_cut = text == NULL;
-    choose(style, text != NULL && strcmp(text, "wide") == 0, false);
-    if (text == NULL || strcmp(text, "wide") == 0)
-        return 0;
-    if (strcmp(text, "json") == 0)
-        style->form = JOB_LIST_JSON;
-    else if (strcmp(text, "yaml") == 0)
-        style->form = JOB_LIST_YAML;
-    else if (strcmp(text, "name") == 0)
-        style->form = JOB_LIST_NAMES;
-    else if (strcmp(text, "csv") == 0) {
-        style->form = JOB_LIST_CSV;
-        choose(style, true, true);
-    } else if (strncmp(text, "csv=", 4) == 0) {
-        style->form = JOB_LIST_CSV;
-        return read_columns(text + 4, style, err);
-    } else
-        return read_columns(text, style, err);
-    return 0;
-}
 
 /* ---- Rows ---- */
 
@@ -225,20 +78,10 @@ cell_text(const struct json *cells, int place, struct arena *arena)
     return arena_strdup(arena, text.text);
 }
 
-static unsigned
-column_named(const char *name)
-{
-    unsigned i = 0;
-
-    while (strcmp(columns[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 static const char *
 text_of(const struct job_list *list, const struct json *cells, const char *name)
 {
-    return cell_text(cells, list->cells[column_named(name)], list->arena);
+    return cell_text(cells, list->cells[job_column_named(name)], list->arena);
 }
 
 static int64_t
@@ -316,9 +159,10 @@ job_list_add(struct job_list *list,
     const struct json *rows = json_get(table, "rows");
 
     /* Pages behind the first have none. */
-    for (unsigned i = 0; i < ARRAY_SIZE(columns) && json_count(definitions) > 0;
+    for (unsigned i = 0;
+         job_column_at(i) != NULL && json_count(definitions) > 0;
          i++)
-        list->cells[i] = find_cell(definitions, columns[i].cell);
+        list->cells[i] = find_cell(definitions, job_column_at(i)->cell);
     for (uint32_t i = 0; i < json_count(rows); i++) {
         const struct json *object = json_get(json_at(rows, i), "object");
         const struct json *tasks = json_get(json_at(rows, i), "tasks");
@@ -427,7 +271,7 @@ format_start(const struct job_list *list,
 
     if (us == 0)
         return is_brief && state != JOB_STATE_NONE
-                       && list->cells[column_named("start")] >= 0
+                       && list->cells[job_column_named("start")] >= 0
                        && job_state_words(state)->class == JOB_STATE_WAITS
                    ? "-"
                    : "";
@@ -463,26 +307,26 @@ format_cell(const struct job_list *list,
             unsigned column,
             struct arena *arena)
 {
-    const struct column *c = &columns[column];
+    const struct job_column *c = job_column_at(column);
     const char *text = cell_text(row->cells, list->cells[column], arena);
     char point[LOCAL_TIME_SIZE];
 
     switch (c->making) {
-    case AS_NAME:
+    case JOB_COLUMN_NAME:
         return row->name;
-    case AS_ACCOUNT:
+    case JOB_COLUMN_ACCOUNT:
         return row->namespace;
-    case AS_TIME_AND_LIMIT:
+    case JOB_COLUMN_TIME_AND_LIMIT:
         return format_time_and_limit(list, row, arena);
-    case AS_WHERE:
+    case JOB_COLUMN_WHERE:
         return format_where(list, row, arena);
-    case AS_CODE:
+    case JOB_COLUMN_CODE:
         return job_state_words(job_state_of_name(row->state))->code;
-    case AS_POINT:
+    case JOB_COLUMN_POINT:
         return format_point(text, arena);
-    case AS_START:
+    case JOB_COLUMN_START:
         return format_start(list, row, false, arena);
-    case AS_SUBMITTED:
+    case JOB_COLUMN_SUBMITTED:
         if (row->submitted_at_us == 0)
             return "";
         local_time_format(row->submitted_at_us, point);
@@ -518,7 +362,7 @@ without_from(const char *words, struct arena *arena)
 static bool
 has_start(const struct job_list_style *style)
 {
-    const unsigned start = column_named("start");
+    const unsigned start = job_column_named("start");
 
     for (size_t i = 0; i < style->n_columns; i++)
         if (style->columns[i] == start)
@@ -537,12 +381,13 @@ add_table_row(const struct job_list *list,
     const char *texts[JOB_LIST_MAX_COLUMNS];
 
     for (size_t i = 0; i < style->n_columns; i++) {
-        const enum making making = columns[style->columns[i]].making;
+        const enum job_column_making making =
+            job_column_at(style->columns[i])->making;
 
-        texts[i] = making == AS_START
+        texts[i] = making == JOB_COLUMN_START
                        ? format_start(list, row, true, arena)
                        : format_cell(list, row, style->columns[i], arena);
-        if (making == AS_WHERE && has_start(style)
+        if (making == JOB_COLUMN_WHERE && has_start(style)
             && text_of(list, row->cells, "start")[0] != '\0')
             texts[i] = without_from(texts[i], arena);
     }
@@ -555,7 +400,7 @@ make_grid(const struct job_list_style *style)
     struct grid *grid = grid_new(style->has_colours);
 
     for (size_t i = 0; i < style->n_columns; i++) {
-        const struct column *c = &columns[style->columns[i]];
+        const struct job_column *c = job_column_at(style->columns[i]);
 
         grid_add_styled(
             grid,
@@ -607,7 +452,7 @@ print_csv(const struct job_list *list,
         for (size_t i = 0; i < style->n_columns; i++)
             strbuf_printf(out,
                           "%s%s",
-                          columns[style->columns[i]].name,
+                          job_column_at(style->columns[i])->name,
                           i + 1 < style->n_columns ? "," : "\n");
     for (size_t at = 0; at < list->count; at++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -618,7 +463,7 @@ print_csv(const struct job_list *list,
             if (i > 0)
                 strbuf_add_char(out, ',');
             add_csv_cell(format_cell(list, &list->rows[at], column, arena),
-                         columns[column].making == AS_NAME,
+                         job_column_at(column)->making == JOB_COLUMN_NAME,
                          out);
         }
         strbuf_add_char(out, '\n');
