@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent_state.h"
 #include "agent/api_connection.h"
-#include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
 #include "agent/hardware/machine.h"
 #include "agent/inventory.h"
@@ -58,40 +58,6 @@
 #define RETRY_WITHIN_MS 3000
 
 #define PIDS_PER_POD 32768u
-
-struct agent {
-    const struct agent_settings *settings;
-    struct loop *loop;
-    struct workers *workers;
-
-    struct inventory inventory;
-    struct node_resources resources;
-    struct node_description description;
-    char *output_program; /* stands beside the shepherd */
-    struct volumes *volumes;
-
-    struct api_connection connection;
-
-    struct agent_context context;
-    struct registration *registration;
-    struct heartbeat *heartbeat;
-    struct node_watch *node_watch;
-    struct usage_reporter *usage_reporter; /* NULL: nothing is reported */
-    struct metrics_file *metrics;          /* NULL: none is written */
-    struct pods *pods;
-    struct log_requests *requests;
-    struct hardware_watch *hardware_watch;
-    struct tmp_dirs *tmp_dirs;
-    struct self_check *self_check;
-    bool has_begun; /* to register */
-    struct sigwatch *on_term, *on_int, *on_hup;
-    struct cluster_identity *cluster;
-    bool has_joined; /* the controller is of our cluster */
-    bool was_foreign;
-    unsigned refusals; /* of the proof, in a row */
-    bool proves;       /* which node it is, where it has the secret */
-    enum agent_next next;
-};
 
 /* ---- Answers and failures that change what the agent does ---- */
 
@@ -238,16 +204,6 @@ on_forgotten_pod(void *context)
     cluster_identity_ask(a->cluster);
 }
 
-static const char *
-find_label(const char *label, void *context)
-{
-    const struct agent *a = context;
-    const struct object *node =
-        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
-
-    return node != NULL ? string_map_find(&node->meta->labels, label) : NULL;
-}
-
 static void
 fill_context(struct agent *a)
 {
@@ -261,7 +217,7 @@ fill_context(struct agent *a)
     a->context = (struct agent_context){
         .ask_if_forgotten = on_forgotten_pod,
         .ask_context = a,
-        .find_label = find_label,
+        .find_label = agent_find_label,
         .cluster = s->cluster,
         .loop = a->loop,
         .workers = a->workers,
@@ -308,14 +264,6 @@ fill_context(struct agent *a)
 /* ---- Events ---- */
 
 static void
-on_doubt(void *context)
-{
-    struct agent *a = context;
-
-    registration_update(a->registration);
-}
-
-static void
 on_renewed(int64_t sent_us, void *context)
 {
     struct agent *a = context;
@@ -336,96 +284,12 @@ on_controller_back(void *context)
         volumes_retry_soon(a->volumes, RETRY_WITHIN_MS);
 }
 
-/* The machine is another one now, or has less of itself. */
-static void
-on_changed(struct topology *is TAKES,
-           const char *words,
-           bool is_less,
-           void *context)
-{
-    struct agent *a = context;
-    const struct object *node =
-        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
-
-    log_warning("this machine has changed: %s", words);
-    inventory_change(&a->inventory, is);
-    a->description.facts.topology = is;
-    a->context.topology = is;
-    if (node != NULL)
-        event_recorder_record(a->connection.event_recorder,
-                              node,
-                              is_less ? RECORD_WARNING : RECORD_NORMAL,
-                              "TopologyChanged",
-                              words);
-    if (a->resources.cgroups != NULL) {
-        cgroot_refill(a->resources.cgroups);
-        cgpool_renew(a->resources.pool);
-    }
-    registration_update(a->registration);
-    pods_note_topology(a->pods);
-}
-
 static void
 on_hangup(UNUSED int signal_number, void *context)
 {
     struct agent *a = context;
 
     hardware_watch_check(a->hardware_watch);
-}
-
-static bool
-confirm_gone(const char *pod_uid, void *context)
-{
-    struct agent *a = context;
-
-    return pods_confirm_gone(a->pods, pod_uid);
-}
-
-static void
-end_orphans(const char *uids, void *context)
-{
-    struct agent *a = context;
-
-    pods_end_orphans(a->pods, uids);
-}
-
-static void
-visit_retained(void (*visit)(const struct object *pod, void *arg),
-               void *arg,
-               void *context)
-{
-    struct agent *a = context;
-
-    pods_visit_retained(a->pods, visit, arg);
-}
-
-/* The API knows which hardware is expected of this node. */
-static void
-on_seen(const struct object *node, void *context)
-{
-    struct agent *a = context;
-    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
-    bool is_missing = node_hardware_is_missing(node_of(node), &words);
-
-    if (is_missing)
-        strbuf_printf(&words,
-                      "; mend it, or accept what there is: kctl annotate node "
-                      "%s " ANNOTATION_EXPECTED_HARDWARE "-",
-                      a->description.name);
-    if (!node_description_set_missing(&a->description,
-                                      is_missing ? words.text : NULL))
-        return;
-    if (is_missing) {
-        log_warning("this node has less than it had: %s",
-                    a->description.missing);
-        event_recorder_record(a->connection.event_recorder,
-                              node,
-                              RECORD_WARNING,
-                              NODE_HARDWARE_MISSING,
-                              a->description.missing);
-    } else
-        log_info("this node has all that is expected of it again");
-    registration_update(a->registration);
 }
 
 static void
@@ -445,17 +309,7 @@ on_ready(void *context)
 
     readiness_status("node %s registered", a->description.name);
     heartbeat_start(a->heartbeat);
-    a->node_watch = node_watch_new(&(struct node_watch_settings){
-        .seen = on_seen,
-        .loop = a->loop,
-        .client = a->connection.client,
-        .node = a->description.name,
-        .outdated = on_doubt,
-        .confirm_gone = confirm_gone,
-        .end_orphans = end_orphans,
-        .visit_retained = visit_retained,
-        .context = a,
-    });
+    agent_watch_node(a);
     if (a->resources.scratch != NULL)
         a->volumes = volumes_new(&(struct volumes_settings){
             .loop = a->loop,
@@ -554,7 +408,7 @@ agent_new(const struct agent_settings *settings,
         .clock = &clock_system,
         .node = a->description.name,
         .every_ms = settings->heartbeat_us / 1000,
-        .lost = on_doubt,
+        .lost = agent_on_doubt,
         .renewed = on_renewed,
         .back = on_controller_back,
         .context = a,
@@ -574,7 +428,7 @@ agent_new(const struct agent_settings *settings,
         .request = &a->inventory.request,
         .topology = a->inventory.topology,
         .every_ms = HARDWARE_WATCH_MS,
-        .changed = on_changed,
+        .changed = agent_on_changed,
         .context = a,
     });
     *ret_agent = a;

@@ -10,7 +10,7 @@
 
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroot.h"
-#include "agent/pods/spare_dirs.h"
+#include "agent/pods/files/spare_dirs.h"
 #include "agent/settings.h"
 #include "agent/shepherd/fork_server.h"
 #include "agent/volumes/scratch.h"

@@ -4,11 +4,11 @@
 
 #include "agent/cgroup/cgpool.h"
 #include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/stray_processes.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"
-#include "agent/pods/stray_processes.h"
 #include "agent/records/output_record.h"
 #include "agent/shepherd/exit_record.h"
 #include "agent/shepherd/live_record.h"

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,15 +15,15 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/spare_dirs.h"
 #include "agent/pods/pod_cgroup.h"
 #include "agent/pods/pod_order.h"
-#include "agent/pods/spare_dirs.h"
+#include "agent/pods/pod_record.h"
 #include "agent/shepherd/exit_record.h"
 #include "agent/shepherd/launch.h"
 #include "agent/shepherd/live_record.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/pod_mounts.h"
-#include "agent/volumes/removal.h"
 #include "agent/volumes/tmp_dirs.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -34,7 +33,6 @@
 #include "lib/base/fd.h"
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
-#include "lib/loop/workers.h"
 
 #define POD_TEXT_LIMIT  (4u << 20)
 /* Longer than a launched shepherd takes to say which process it is. */
@@ -42,22 +40,6 @@
 #define FORMER_PAUSE_US 20000
 
 #define CGROUPS_AHEAD 4u
-
-static char *
-state_path(const struct agent_context *g, const char *uid, const char *file)
-{
-    return xasprintf("%s/pods/%s%s%s",
-                     g->state_dir,
-                     uid,
-                     *file ? "/" : "",
-                     file);
-}
-
-static char *
-run_path(const struct agent_context *g, const char *uid, const char *file)
-{
-    return xasprintf("%s/pods/%s%s%s", g->run_dir, uid, *file ? "/" : "", file);
-}
 
 /* Not synced: what matters after a power failure is in the API. */
 static int
@@ -72,46 +54,6 @@ write_file(const char *path, const char *text, struct error *err)
     return 0;
 }
 
-/* The first line of a pod's record, and the pod behind it. */
-struct pod_record {
-    struct strbuf text;
-    const char *boot_id;
-    const char *tmp_dir; /* NULL: of an agent that named it after the pod */
-    const char *pod;
-};
-
-/* -EBADMSG for one that was torn. */
-static int
-read_record(const struct agent_context *g,
-            const char *uid,
-            struct pod_record *r)
-{
-    CLEANUP_FREE char *path = run_path(g, uid, "pod");
-    char *line_end, *blank;
-    int result = file_read(path, POD_TEXT_LIMIT, &r->text, NULL);
-
-    if (result < 0)
-        return result;
-    line_end =
-        r->text.length > 0 ? memchr(r->text.text, '\n', r->text.length) : NULL;
-    if (line_end == NULL)
-        return -EBADMSG;
-    *line_end = '\0';
-    r->boot_id = r->text.text;
-    r->pod = line_end + 1;
-    blank = strchr(r->text.text, ' ');
-    r->tmp_dir = blank != NULL ? blank + 1 : NULL;
-    if (blank != NULL)
-        *blank = '\0';
-    return 0;
-}
-
-static void
-pod_record_fini(struct pod_record *r)
-{
-    strbuf_fini(&r->text);
-}
-
 /* ---- Making the place ---- */
 
 /* A pod that names no output file gets one here, which its user may write. */
@@ -122,7 +64,7 @@ make_output(const struct pod_host_start *st, struct error *err)
     const struct execution *e = pod->spec.execution;
     const struct security_context *who = pod->spec.security_context;
     CLEANUP_FREE char *path =
-        state_path(st->agent, st->pod->meta->uid, "output");
+        pod_record_state_path(st->agent, st->pod->meta->uid, "output");
     CLEANUP_FD int fd = -1;
 
     if (e != NULL && e->stdout_path != NULL)
@@ -144,9 +86,9 @@ make_directories(const struct pod_host_start *st, struct error *err)
 {
     const struct agent_context *g = st->agent;
     const char *uid = st->pod->meta->uid;
-    CLEANUP_FREE char *state = state_path(g, uid, "");
-    CLEANUP_FREE char *run = run_path(g, uid, "");
-    CLEANUP_FREE char *pod = run_path(g, uid, "pod");
+    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
+    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
+    CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_FREE char *text = xasprintf("%s%s%s\n%s",
                                         g->boot_id,
@@ -174,7 +116,7 @@ remove_former_tmp_dir(struct pod_host_start *st)
     const struct agent_context *g = st->agent;
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
 
-    if (read_record(g, st->pod->meta->uid, &record) == 0
+    if (pod_record_read(g, st->pod->meta->uid, &record) == 0
         && record.tmp_dir != NULL)
         (void)tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, &st->tmp_left, NULL);
 }
@@ -231,7 +173,7 @@ make_cgroup(struct pod_host_start *st,
     if (r < 0)
         return r;
     cgroup_format(st->cgroup, ret_text);
-    path = run_path(g, st->pod->meta->uid, "cgroup");
+    path = pod_record_run_path(g, st->pod->meta->uid, "cgroup");
     return write_file(path, cgroup_name(st->cgroup), err);
 }
 
@@ -385,164 +327,13 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     return r;
 }
 
-/* ---- Leaving it ---- */
-
-/* Whoever owned it (TMPDIR is the job's) is kept out first, as what else runs
- * of that user could go on adding to it. A rootless agent is that user.
- */
-static int
-own_directory(const char *path)
-{
-    CLEANUP_FD int fd =
-        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd < 0)
-        return -errno;
-    if (geteuid() == 0 && fchown(fd, 0, 0) < 0)
-        return -errno;
-    return fchmod(fd, 0700) < 0 ? -errno : 0;
-}
-
-/* Most have nothing inside any more, which one rmdir finds out. */
-static int
-remove_run_dir(const char *path, struct error *err)
-{
-    int r = rmdir(path) == 0 ? 0 : -errno;
-
-    if (r == -ENOTEMPTY || r == -EEXIST) {
-        r = own_directory(path);
-        if (r == 0)
-            r = removal_run(AT_FDCWD, path);
-    }
-    if (r < 0 && r != -ENOENT)
-        return error_set(err, r, "removing '%s': %s", path, strerror(-r));
-    return 0;
-}
-
-/* An agent before this one called it by the pod's uid. */
-static int
-remove_tmp_dir(const struct agent_context *g,
-               const char *uid,
-               const char *known,
-               bool *ret_left,
-               struct error *err)
-{
-    CLEANUP_FREE char *former = NULL;
-    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
-
-    if (known != NULL)
-        return tmp_dirs_remove(g->tmp_dirs, known, ret_left, err);
-    former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
-    if (read_record(g, uid, &record) < 0 || record.tmp_dir == NULL)
-        return remove_run_dir(former, err);
-    return tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, ret_left, err);
-}
-
-int
-pod_host_clean_up(const struct agent_context *g,
-                  const char *uid,
-                  const char *tmp_dir,
-                  bool *ret_tmp_left,
-                  struct error *err)
-{
-    CLEANUP_FREE char *run = run_path(g, uid, "");
-    CLEANUP_FREE char *live = run_path(g, uid, "live");
-    CLEANUP_FREE char *cgroup = run_path(g, uid, "cgroup");
-    CLEANUP_FREE char *pod = run_path(g, uid, "pod");
-    CLEANUP_FREE char *script = state_path(g, uid, "script");
-    int r = remove_tmp_dir(g, uid, tmp_dir, ret_tmp_left, err);
-
-    unlink(script);
-    unlink(live);
-    /* Another pod may be in the cgroup soon, which is not to be ended for one
-     * that is over.
-     */
-    if (unlink(cgroup) < 0 && errno != ENOENT)
-        r = error_set(err,
-                      -errno,
-                      "removing '%s': %s",
-                      cgroup,
-                      strerror(errno));
-    unlink(pod);
-    return r < 0 ? r : remove_run_dir(run, err);
-}
-
-struct removal_call {
-    struct spare_dirs *spare_dirs;
-    char *path;
-    bool keep_output;
-};
-
-/* The directory itself goes too when there is no output in it. */
-static void
-remove_files(const char *path, struct spare_dirs *spare_dirs)
-{
-    static const char *const files[] = {"exit", "script"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);
-
-        unlink(file);
-    }
-    spare_dirs_put(spare_dirs, path);
-}
-
-static void
-remove_work(void *arg)
-{
-    struct removal_call *f = arg;
-
-    if (f->keep_output)
-        remove_files(f->path, f->spare_dirs);
-    else
-        (void)remove_run_dir(f->path, NULL);
-    free(f->path);
-    free(f);
-}
-
-static void
-remove_later(const struct agent_context *g, const char *uid, bool keep_output)
-{
-    struct removal_call *f = xnew(struct removal_call);
-
-    f->spare_dirs = g->spare_dirs;
-    f->path = state_path(g, uid, "");
-    f->keep_output = keep_output;
-    workers_submit(g->workers, NULL, remove_work, NULL, f);
-}
-
-void
-pod_host_remove_all(const struct agent_context *g, const char *uid)
-{
-    remove_later(g, uid, false);
-}
-
-void
-pod_host_remove_records(const struct agent_context *g, const char *uid)
-{
-    remove_later(g, uid, true);
-}
-
-static void
-sweep_work(void *arg)
-{
-    (void)cgpool_sweep(arg);
-}
-
-void
-pod_host_sweep_cgroups(const struct agent_context *g)
-{
-    if (g->pool != NULL)
-        workers_submit(g->workers, NULL, sweep_work, NULL, g->pool);
-}
-
 /* ---- What is there ---- */
 
 /* The directory below STATE is made first and removed last. */
 bool
 pod_host_exists(const struct agent_context *g, const char *uid)
 {
-    CLEANUP_FREE char *state = state_path(g, uid, "");
+    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
 
     return access(state, F_OK) == 0 || errno != ENOENT;
 }
@@ -550,7 +341,7 @@ pod_host_exists(const struct agent_context *g, const char *uid)
 bool
 pod_host_has_run_dir(const struct agent_context *g, const char *uid)
 {
-    CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
 
     return access(run, F_OK) == 0;
 }
@@ -558,7 +349,7 @@ pod_host_has_run_dir(const struct agent_context *g, const char *uid)
 struct live_record *
 pod_host_read_live(const struct agent_context *g, const char *uid)
 {
-    CLEANUP_FREE char *dir = run_path(g, uid, "");
+    CLEANUP_FREE char *dir = pod_record_run_path(g, uid, "");
     struct live_record *live = NULL;
 
     return live_record_read(dir, &live, NULL) == 0 ? live : NULL;
@@ -567,8 +358,8 @@ pod_host_read_live(const struct agent_context *g, const char *uid)
 struct exit_record *
 pod_host_read_ending(const struct agent_context *g, const char *uid)
 {
-    CLEANUP_FREE char *state = state_path(g, uid, "");
-    CLEANUP_FREE char *run = run_path(g, uid, "");
+    CLEANUP_FREE char *state = pod_record_state_path(g, uid, "");
+    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
     struct exit_record *exit_record = NULL;
 
     return exit_record_read(state, run, &exit_record, NULL) == 0 ? exit_record
@@ -578,7 +369,7 @@ pod_host_read_ending(const struct agent_context *g, const char *uid)
 struct cgroup *
 pod_host_find_cgroup(const struct agent_context *g, const char *uid)
 {
-    CLEANUP_FREE char *path = run_path(g, uid, "cgroup");
+    CLEANUP_FREE char *path = pod_record_run_path(g, uid, "cgroup");
     CLEANUP_STRBUF struct strbuf name = STRBUF_INIT;
     struct cgroup *c = NULL;
 
@@ -594,7 +385,7 @@ enum pod_boot
 pod_host_read_boot(const struct agent_context *g, const char *uid)
 {
     CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
-    int r = read_record(g, uid, &record);
+    int r = pod_record_read(g, uid, &record);
 
     if (r < 0)
         return POD_BOOT_UNKNOWN;
@@ -630,7 +421,7 @@ note_tmp_dir(const char *uid, void *context)
     const struct tmp_use *use = context;
     CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
 
-    if (read_record(use->agent, uid, &r) == 0 && r.tmp_dir != NULL)
+    if (pod_record_read(use->agent, uid, &r) == 0 && r.tmp_dir != NULL)
         map_put(use->paths, r.tmp_dir, use->paths);
 }
 
@@ -650,7 +441,7 @@ pod_host_collect_tmp_dirs(const struct agent_context *g)
     map_free(use.paths);
 }
 
-struct visit {
+struct record_visit {
     const struct agent_context *agent;
     pod_host_visit_fn *visit;
     void *context;
@@ -659,10 +450,10 @@ struct visit {
 static void
 visit_one(const char *uid, void *context)
 {
-    const struct visit *v = context;
+    const struct record_visit *v = context;
     CLEANUP(pod_record_fini) struct pod_record r = {.text = STRBUF_INIT};
 
-    if (read_record(v->agent, uid, &r) == 0)
+    if (pod_record_read(v->agent, uid, &r) == 0)
         v->visit(uid,
                  r.pod,
                  r.text.length - (size_t)(r.pod - r.text.text),
@@ -674,7 +465,7 @@ pod_host_visit_records(const struct agent_context *g,
                        pod_host_visit_fn *visit,
                        void *context)
 {
-    struct visit v = {g, visit, context};
+    struct record_visit v = {g, visit, context};
 
     pod_host_list(g, visit_one, &v);
 }

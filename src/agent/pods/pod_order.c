@@ -8,7 +8,7 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/environment.h"
-#include "agent/pods/filename_pattern.h"
+#include "agent/pods/files/filename_pattern.h"
 #include "agent/pods/pod_host.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/pod_mounts.h"

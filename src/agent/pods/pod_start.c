@@ -2,7 +2,7 @@
 /* pod_start.c - from an arrived pod to its shepherd: blobs, then a worker */
 #include "agent/cgroup/cgpool.h"
 #include "agent/pods/agent_context.h"
-#include "agent/pods/blobs.h"
+#include "agent/pods/files/blobs.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_run_state.h"

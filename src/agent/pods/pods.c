@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/blobs.h"
+#include "agent/pods/files/blobs.h"
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run.h"
+#include "agent/pods/pods_state.h"
 #include "agent/pods/shared_pool.h"
 #include "agent/shepherd/fence.h"
 #include "agent/volumes/pod_mounts.h"
@@ -23,29 +24,11 @@
 #include "lib/client/informer.h"
 #include "lib/loop/timer.h"
 
-struct pods {
-    const struct agent_context *agent;
-    struct blobs *blobs;
-    struct pod_mounts *pod_mounts;
-    struct shared_pool *shared_pool;
-    struct informer *informer;
-    struct map *runs; /* by uid of the pod */
-    unsigned n_launched;
-    struct map *over;      /* uids of pods that are over here, until the watch,
-                             which may lag behind, has shown that */
-    struct map *forgotten; /* uids of pods that the API has forgotten */
-    struct map *dropped;   /* and of those that are over here, by a list */
-    struct timer
-        *arrival_timer; /* looks after those that wait for their cores */
-    void (*left)(void *context);
-    void *context;
-};
-
 /* The pod as the watch has it, which may lag behind our own reports; NULL
  * when it does not know it, or knows another of the same name.
  */
-static const struct object *
-find_known(const struct pods *p, const struct object *pod)
+const struct object *
+pods_find_known(const struct pods *p, const struct object *pod)
 {
     const struct object *o =
         p->informer != NULL
@@ -61,7 +44,7 @@ find_known(const struct pods *p, const struct object *pod)
 static bool
 may_be_shown_alive(const struct pods *p, const struct object *pod)
 {
-    const struct object *known = find_known(p, pod);
+    const struct object *known = pods_find_known(p, pod);
 
     if (known == NULL)
         return p->informer == NULL || !informer_has_synced(p->informer);
@@ -145,107 +128,6 @@ add_run(struct pods *p, const struct object *pod)
     return run;
 }
 
-/* The one here whose cores or devices the pod's allocation overlaps. One that
- * waits for its cores has none yet.
- */
-static const struct pod_run *
-find_overlap(const struct pods *p, const struct object *pod, struct error *err)
-{
-    const struct allocation *wanted = pod_of(pod)->status.allocation;
-    size_t at = 0;
-    void *other;
-
-    while (map_next(p->runs, &at, NULL, &other)) {
-        const struct object *there = pod_run_pod(other);
-        const struct allocation *a = pod_of(there)->status.allocation;
-
-        if (a != NULL && pod_run_holds_cores(other)
-            && !pod_run_is_waiting(other)
-            && allocation_check_disjoint(a, wanted, err) < 0)
-            return other;
-    }
-    return NULL;
-}
-
-/* The API gives cores to a pod when their holder has ended: what is left of
- * that here, after a restart of the agent for example, is waited for. Nobody
- * waits for one that the API has running beside it, nor for one that cannot be
- * killed, which may stay for days: the pod is tried elsewhere.
- */
-static bool
-is_leaving(const struct pods *p, const struct pod_run *run)
-{
-    const struct object *known = find_known(p, pod_run_pod(run));
-
-    if (pod_run_is_unkillable(run))
-        return false;
-    return known == NULL || pod_is_finished(pod_of(known))
-           || known->meta->deleted_at_us != 0 || pod_run_is_forgotten(run);
-}
-
-static void
-refuse_overlap(struct pod_run *run,
-               const struct pod_run *other,
-               const struct error *err)
-{
-    char *text =
-        xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
-                  pod_run_pod(other)->meta->namespace,
-                  pod_run_pod(other)->meta->name,
-                  err->text);
-
-    pod_run_refuse(run, BROKEN_OVERLAP, text);
-    free(text);
-}
-
-static void
-announce_waiting(const struct pods *p,
-                 const struct pod_run *run,
-                 const struct pod_run *other,
-                 const struct error *err)
-{
-    const struct object *pod = pod_run_pod(run);
-    CLEANUP_FREE char *text =
-        xasprintf("waits until what is left of pod '%s/%s' here is gone: %s",
-                  pod_run_pod(other)->meta->namespace,
-                  pod_run_pod(other)->meta->name,
-                  err->text);
-
-    log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
-    event_recorder_record(p->agent->event_recorder,
-                          pod,
-                          RECORD_NORMAL,
-                          "WaitingForCores",
-                          text);
-}
-
-static void
-check_arrival(struct pods *p, struct pod_run *run)
-{
-    struct error err = {0};
-    const struct pod_run *other = find_overlap(p, pod_run_pod(run), &err);
-
-    if (other == NULL)
-        pod_run_resume(run);
-    else if (is_leaving(p, other))
-        announce_waiting(p, run, other, &err);
-    else
-        refuse_overlap(run, other, &err);
-}
-
-/* Those that wait, once more. */
-static void
-check_arrivals(void *context)
-{
-    struct pods *p = context;
-    size_t at = 0;
-    void *run;
-
-    while (map_next(p->runs, &at, NULL, &run))
-        if (pod_run_is_waiting(run))
-            check_arrival(p, run);
-}
-
 static void
 add_pod(struct pods *p, const struct object *pod)
 {
@@ -253,7 +135,7 @@ add_pod(struct pods *p, const struct object *pod)
     bool wants_to_run =
         !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
     const struct pod_run *other =
-        wants_to_run ? find_overlap(p, pod, &err) : NULL;
+        wants_to_run ? pods_find_overlap(p, pod, &err) : NULL;
     struct pod_run *run = add_run(p, pod);
 
     /* Its end was told when its cores were free: no more is to be done for it
@@ -376,7 +258,7 @@ pods_resolve_forgotten(struct pods *p, pods_is_lost_fn *is_lost, void *context)
     while (map_next(forgotten, &at, &uid, &value)) {
         struct pod_run *run = map_find(p->runs, uid);
 
-        if (run == NULL || find_known(p, pod_run_pod(run)) != NULL)
+        if (run == NULL || pods_find_known(p, pod_run_pod(run)) != NULL)
             continue;
         if (is_lost(pod_run_pod(run)->revision, context))
             has_orphans |= make_orphan(run);
@@ -563,7 +445,7 @@ pods_new(const struct agent_context *agent,
     p->over = map_new();
     p->forgotten = map_new();
     p->dropped = map_new();
-    p->arrival_timer = timer_new(agent->loop, check_arrivals, p);
+    p->arrival_timer = timer_new(agent->loop, pods_check_arrivals, p);
     p->left = left;
     p->context = context;
     return p;

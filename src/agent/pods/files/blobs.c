@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/blobs.h"
+#include "agent/pods/files/blobs.h"
 
 #include <errno.h>
 #include <string.h>

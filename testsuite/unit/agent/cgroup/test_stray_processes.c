@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/stray_processes.h"
+#include "agent/cgroup/stray_processes.h"
 
 #include <fcntl.h>
 #include <signal.h>

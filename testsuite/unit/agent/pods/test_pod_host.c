@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "agent/pods/agent_context.h"
+#include "agent/pods/files/spare_dirs.h"
 #include "agent/pods/leftovers.h"
-#include "agent/pods/spare_dirs.h"
 #include "agent/shepherd/live_record.h"
 #include "agent/volumes/pod_mounts.h"
 #include "agent/volumes/tmp_dirs.h"

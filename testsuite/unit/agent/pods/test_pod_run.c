@@ -2,7 +2,7 @@
 #include "agent/pods/pod_run.h"
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/blobs.h"
+#include "agent/pods/files/blobs.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

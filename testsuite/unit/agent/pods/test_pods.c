@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "agent/pods/agent_context.h"
-#include "agent/pods/spare_dirs.h"
+#include "agent/pods/files/spare_dirs.h"
 #include "agent/shepherd/exit_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/filename_pattern.h"
+#include "agent/pods/files/filename_pattern.h"
 
 #include <check.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/pods/spare_dirs.h"
+#include "agent/pods/files/spare_dirs.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_node.c - the agent and its Node: what the machine is, and what the API
+ * says of it
+ */
+#include "agent/agent_state.h"
+
+#include <stdbool.h>
+
+#include "agent/api_connection.h"
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroot.h"
+#include "agent/hardware/machine.h"
+#include "agent/inventory.h"
+#include "agent/node/cluster_identity.h"
+#include "agent/node/hardware_watch.h"
+#include "agent/node/heartbeat.h"
+#include "agent/node/metrics_file.h"
+#include "agent/node/node_watch.h"
+#include "agent/node/registration.h"
+#include "agent/node/self_check.h"
+#include "agent/node/usage_reporter.h"
+#include "agent/node_description.h"
+#include "agent/node_resources.h"
+#include "agent/output/log_requests.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pods.h"
+#include "agent/settings.h"
+#include "lib/api/node/node.h"
+#include "lib/api/node/node_hardware.h"
+#include "lib/api/node/topology.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/client/event_recorder.h"
+
+const char *
+agent_find_label(const char *label, void *context)
+{
+    const struct agent *a = context;
+    const struct object *node =
+        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+
+    return node != NULL ? string_map_find(&node->meta->labels, label) : NULL;
+}
+
+void
+agent_on_doubt(void *context)
+{
+    struct agent *a = context;
+
+    registration_update(a->registration);
+}
+
+/* The machine is another one now, or has less of itself. */
+void
+agent_on_changed(struct topology *is TAKES,
+                 const char *words,
+                 bool is_less,
+                 void *context)
+{
+    struct agent *a = context;
+    const struct object *node =
+        a->node_watch != NULL ? node_watch_node(a->node_watch) : NULL;
+
+    log_warning("this machine has changed: %s", words);
+    inventory_change(&a->inventory, is);
+    a->description.facts.topology = is;
+    a->context.topology = is;
+    if (node != NULL)
+        event_recorder_record(a->connection.event_recorder,
+                              node,
+                              is_less ? RECORD_WARNING : RECORD_NORMAL,
+                              "TopologyChanged",
+                              words);
+    if (a->resources.cgroups != NULL) {
+        cgroot_refill(a->resources.cgroups);
+        cgpool_renew(a->resources.pool);
+    }
+    registration_update(a->registration);
+    pods_note_topology(a->pods);
+}
+
+static bool
+confirm_gone(const char *pod_uid, void *context)
+{
+    struct agent *a = context;
+
+    return pods_confirm_gone(a->pods, pod_uid);
+}
+
+static void
+end_orphans(const char *uids, void *context)
+{
+    struct agent *a = context;
+
+    pods_end_orphans(a->pods, uids);
+}
+
+static void
+visit_retained(void (*visit)(const struct object *pod, void *arg),
+               void *arg,
+               void *context)
+{
+    struct agent *a = context;
+
+    pods_visit_retained(a->pods, visit, arg);
+}
+
+/* The API knows which hardware is expected of this node. */
+static void
+on_seen(const struct object *node, void *context)
+{
+    struct agent *a = context;
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    bool is_missing = node_hardware_is_missing(node_of(node), &words);
+
+    if (is_missing)
+        strbuf_printf(&words,
+                      "; mend it, or accept what there is: kctl annotate node "
+                      "%s " ANNOTATION_EXPECTED_HARDWARE "-",
+                      a->description.name);
+    if (!node_description_set_missing(&a->description,
+                                      is_missing ? words.text : NULL))
+        return;
+    if (is_missing) {
+        log_warning("this node has less than it had: %s",
+                    a->description.missing);
+        event_recorder_record(a->connection.event_recorder,
+                              node,
+                              RECORD_WARNING,
+                              NODE_HARDWARE_MISSING,
+                              a->description.missing);
+    } else
+        log_info("this node has all that is expected of it again");
+    registration_update(a->registration);
+}
+
+void
+agent_watch_node(struct agent *a)
+{
+    a->node_watch = node_watch_new(&(struct node_watch_settings){
+        .seen = on_seen,
+        .loop = a->loop,
+        .client = a->connection.client,
+        .node = a->description.name,
+        .outdated = agent_on_doubt,
+        .confirm_gone = confirm_gone,
+        .end_orphans = end_orphans,
+        .visit_retained = visit_retained,
+        .context = a,
+    });
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent_state.h - the insides of the agent, for its own files
+ *
+ * Called by: agent.c and agent_node.c. Nobody else.
+ * Thread:    the loop's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/agent.h"
+#include "agent/api_connection.h"
+#include "agent/inventory.h"
+#include "agent/node_description.h"
+#include "agent/node_resources.h"
+#include "agent/pods/agent_context.h"
+#include "lib/base/macro.h"
+
+struct cluster_identity;
+struct hardware_watch;
+struct heartbeat;
+struct log_requests;
+struct loop;
+struct metrics_file;
+struct node_watch;
+struct object;
+struct pods;
+struct registration;
+struct self_check;
+struct sigwatch;
+struct tmp_dirs;
+struct topology;
+struct usage_reporter;
+struct volumes;
+struct workers;
+
+struct agent {
+    const struct agent_settings *settings;
+    struct loop *loop;
+    struct workers *workers;
+
+    struct inventory inventory;
+    struct node_resources resources;
+    struct node_description description;
+    char *output_program; /* stands beside the shepherd */
+    struct volumes *volumes;
+
+    struct api_connection connection;
+
+    struct agent_context context;
+    struct registration *registration;
+    struct heartbeat *heartbeat;
+    struct node_watch *node_watch;
+    struct usage_reporter *usage_reporter; /* NULL: nothing is reported */
+    struct metrics_file *metrics;          /* NULL: none is written */
+    struct pods *pods;
+    struct log_requests *requests;
+    struct hardware_watch *hardware_watch;
+    struct tmp_dirs *tmp_dirs;
+    struct self_check *self_check;
+    bool has_begun; /* to register */
+    struct sigwatch *on_term, *on_int, *on_hup;
+    struct cluster_identity *cluster;
+    bool has_joined; /* the controller is of our cluster */
+    bool was_foreign;
+    unsigned refusals; /* of the proof, in a row */
+    bool proves;       /* which node it is, where it has the secret */
+    enum agent_next next;
+};
+
+/* Callbacks, with the agent (agent_node.c). Doubt: the API may not have the Node
+ * as it is. Changed: the machine is another one now, or has less of itself.
+ * Find: the value of the Node's label, or NULL.
+ */
+void agent_on_doubt(void *agent);
+void agent_on_changed(struct topology *is TAKES,
+                      const char *words,
+                      bool is_less,
+                      void *agent);
+const char *agent_find_label(const char *label, void *agent);
+
+/* From now on the Node is watched. */
+void agent_watch_node(struct agent *a);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_arrivals.c - pods whose cores another one here may hold still */
+#include "agent/pods/pods_state.h"
+
+#include <stdbool.h>
+
+#include "agent/pods/agent_context.h"
+#include "agent/pods/files/blobs.h"
+#include "agent/pods/pod_host.h"
+#include "agent/pods/pod_run.h"
+#include "agent/pods/pods.h"
+#include "agent/pods/shared_pool.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/event_recorder.h"
+#include "lib/client/informer.h"
+
+/* The one here whose cores or devices the pod's allocation overlaps. One that
+ * waits for its cores has none yet.
+ */
+const struct pod_run *
+pods_find_overlap(const struct pods *p,
+                  const struct object *pod,
+                  struct error *err)
+{
+    const struct allocation *wanted = pod_of(pod)->status.allocation;
+    size_t at = 0;
+    void *other;
+
+    while (map_next(p->runs, &at, NULL, &other)) {
+        const struct object *there = pod_run_pod(other);
+        const struct allocation *a = pod_of(there)->status.allocation;
+
+        if (a != NULL && pod_run_holds_cores(other)
+            && !pod_run_is_waiting(other)
+            && allocation_check_disjoint(a, wanted, err) < 0)
+            return other;
+    }
+    return NULL;
+}
+
+/* The API gives cores to a pod when their holder has ended: what is left of
+ * that here, after a restart of the agent for example, is waited for. Nobody
+ * waits for one that the API has running beside it, nor for one that cannot be
+ * killed, which may stay for days: the pod is tried elsewhere.
+ */
+static bool
+is_leaving(const struct pods *p, const struct pod_run *run)
+{
+    const struct object *known = pods_find_known(p, pod_run_pod(run));
+
+    if (pod_run_is_unkillable(run))
+        return false;
+    return known == NULL || pod_is_finished(pod_of(known))
+           || known->meta->deleted_at_us != 0 || pod_run_is_forgotten(run);
+}
+
+static void
+refuse_overlap(struct pod_run *run,
+               const struct pod_run *other,
+               const struct error *err)
+{
+    char *text =
+        xasprintf("its allocation overlaps that of pod '%s/%s' here: %s",
+                  pod_run_pod(other)->meta->namespace,
+                  pod_run_pod(other)->meta->name,
+                  err->text);
+
+    pod_run_refuse(run, BROKEN_OVERLAP, text);
+    free(text);
+}
+
+static void
+announce_waiting(const struct pods *p,
+                 const struct pod_run *run,
+                 const struct pod_run *other,
+                 const struct error *err)
+{
+    const struct object *pod = pod_run_pod(run);
+    CLEANUP_FREE char *text =
+        xasprintf("waits until what is left of pod '%s/%s' here is gone: %s",
+                  pod_run_pod(other)->meta->namespace,
+                  pod_run_pod(other)->meta->name,
+                  err->text);
+
+    log_info("pod '%s/%s' %s", pod->meta->namespace, pod->meta->name, text);
+    event_recorder_record(p->agent->event_recorder,
+                          pod,
+                          RECORD_NORMAL,
+                          "WaitingForCores",
+                          text);
+}
+
+static void
+check_arrival(struct pods *p, struct pod_run *run)
+{
+    struct error err = {0};
+    const struct pod_run *other = pods_find_overlap(p, pod_run_pod(run), &err);
+
+    if (other == NULL)
+        pod_run_resume(run);
+    else if (is_leaving(p, other))
+        announce_waiting(p, run, other, &err);
+    else
+        refuse_overlap(run, other, &err);
+}
+
+/* Those that wait, once more. */
+void
+pods_check_arrivals(void *context)
+{
+    struct pods *p = context;
+    size_t at = 0;
+    void *run;
+
+    while (map_next(p->runs, &at, NULL, &run))
+        if (pod_run_is_waiting(run))
+            check_arrival(p, run);
+}

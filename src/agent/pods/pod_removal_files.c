@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod_removal_files.c - what of a pod is removed when it is over: its directories,
+ * records and cgroup
+ */
+#include "agent/pods/pod_host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/cgroup/cgpool.h"
+#include "agent/cgroup/cgroup.h"
+#include "agent/pods/agent_context.h"
+#include "agent/pods/files/spare_dirs.h"
+#include "agent/pods/pod_order.h"
+#include "agent/pods/pod_record.h"
+#include "agent/shepherd/order.h"
+#include "agent/volumes/removal.h"
+#include "agent/volumes/tmp_dirs.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/workers.h"
+
+/* Whoever owned it (TMPDIR is the job's) is kept out first, as what else runs
+ * of that user could go on adding to it. A rootless agent is that user.
+ */
+static int
+own_directory(const char *path)
+{
+    CLEANUP_FD int fd =
+        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (geteuid() == 0 && fchown(fd, 0, 0) < 0)
+        return -errno;
+    return fchmod(fd, 0700) < 0 ? -errno : 0;
+}
+
+/* Most have nothing inside any more, which one rmdir finds out. */
+static int
+remove_run_dir(const char *path, struct error *err)
+{
+    int r = rmdir(path) == 0 ? 0 : -errno;
+
+    if (r == -ENOTEMPTY || r == -EEXIST) {
+        r = own_directory(path);
+        if (r == 0)
+            r = removal_run(AT_FDCWD, path);
+    }
+    if (r < 0 && r != -ENOENT)
+        return error_set(err, r, "removing '%s': %s", path, strerror(-r));
+    return 0;
+}
+
+/* An agent before this one called it by the pod's uid. */
+static int
+remove_tmp_dir(const struct agent_context *g,
+               const char *uid,
+               const char *known,
+               bool *ret_left,
+               struct error *err)
+{
+    CLEANUP_FREE char *former = NULL;
+    CLEANUP(pod_record_fini) struct pod_record record = {.text = STRBUF_INIT};
+
+    if (known != NULL)
+        return tmp_dirs_remove(g->tmp_dirs, known, ret_left, err);
+    former = xasprintf("%s/kiln-%s", g->tmp_dir, uid);
+    if (pod_record_read(g, uid, &record) < 0 || record.tmp_dir == NULL)
+        return remove_run_dir(former, err);
+    return tmp_dirs_remove(g->tmp_dirs, record.tmp_dir, ret_left, err);
+}
+
+int
+pod_host_clean_up(const struct agent_context *g,
+                  const char *uid,
+                  const char *tmp_dir,
+                  bool *ret_tmp_left,
+                  struct error *err)
+{
+    CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
+    CLEANUP_FREE char *live = pod_record_run_path(g, uid, "live");
+    CLEANUP_FREE char *cgroup = pod_record_run_path(g, uid, "cgroup");
+    CLEANUP_FREE char *pod = pod_record_run_path(g, uid, "pod");
+    CLEANUP_FREE char *script = pod_record_state_path(g, uid, "script");
+    int r = remove_tmp_dir(g, uid, tmp_dir, ret_tmp_left, err);
+
+    unlink(script);
+    unlink(live);
+    /* Another pod may be in the cgroup soon, which is not to be ended for one
+     * that is over.
+     */
+    if (unlink(cgroup) < 0 && errno != ENOENT)
+        r = error_set(err,
+                      -errno,
+                      "removing '%s': %s",
+                      cgroup,
+                      strerror(errno));
+    unlink(pod);
+    return r < 0 ? r : remove_run_dir(run, err);
+}
+
+struct removal_call {
+    struct spare_dirs *spare_dirs;
+    char *path;
+    bool keep_output;
+};
+
+/* The directory itself goes too when there is no output in it. */
+static void
+remove_files(const char *path, struct spare_dirs *spare_dirs)
+{
+    static const char *const files[] = {"exit", "script"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        CLEANUP_FREE char *file = xasprintf("%s/%s", path, files[i]);
+
+        unlink(file);
+    }
+    spare_dirs_put(spare_dirs, path);
+}
+
+static void
+remove_work(void *arg)
+{
+    struct removal_call *f = arg;
+
+    if (f->keep_output)
+        remove_files(f->path, f->spare_dirs);
+    else
+        (void)remove_run_dir(f->path, NULL);
+    free(f->path);
+    free(f);
+}
+
+static void
+remove_later(const struct agent_context *g, const char *uid, bool keep_output)
+{
+    struct removal_call *f = xnew(struct removal_call);
+
+    f->spare_dirs = g->spare_dirs;
+    f->path = pod_record_state_path(g, uid, "");
+    f->keep_output = keep_output;
+    workers_submit(g->workers, NULL, remove_work, NULL, f);
+}
+
+void
+pod_host_remove_all(const struct agent_context *g, const char *uid)
+{
+    remove_later(g, uid, false);
+}
+
+void
+pod_host_remove_records(const struct agent_context *g, const char *uid)
+{
+    remove_later(g, uid, true);
+}
+
+static void
+sweep_work(void *arg)
+{
+    (void)cgpool_sweep(arg);
+}
+
+void
+pod_host_sweep_cgroups(const struct agent_context *g)
+{
+    if (g->pool != NULL)
+        workers_submit(g->workers, NULL, sweep_work, NULL, g->pool);
+}
