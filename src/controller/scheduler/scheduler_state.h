@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler_state.h - the insides of a scheduler, for its own files
  *
- * Called by:  scheduler.c (the cycle), cycle_result.c (what becomes of it),
- *             setup.c (how it is made), event_handlers.c (what happens in the
- *             cluster), plugin_handle.c (what plugins may use), explain.c
- *             with its parts (explanation.h) and wait_report.c. Nobody else.
+ * Called by:  scheduler.c (the cycle), no_node.c and cycle_result.c (what
+ *             becomes of it), setup.c (how it is made), event_handlers.c
+ *             (what happens in the cluster), plugin_handle.c (what plugins
+ *             may use), explain.c with its parts (explanation.h) and
+ *             wait_report.c. Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -194,6 +195,15 @@ void scheduler_tier_changed(struct scheduler *s);
  * changed, began and ended.
  */
 void scheduler_tell_node_reservations(struct scheduler *s);
+
+/* The cycle found no node for the pod (no_node.c). Note: which plugins say so,
+ * and so what may wake it. Found: the attempt ends, unless PostFilter goes on
+ * with it later.
+ */
+void scheduler_note_rejectors(const struct scheduler *s,
+                              struct assignment *a,
+                              const struct diagnosis *d);
+void scheduler_found_no_node(struct scheduler *s, struct assignment *a);
 
 /* The end of an attempt (cycle_result.c). Return puts the pod back into the
  * queue. Forget takes back what was assumed, so that other pods may have it.

@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/state/cache_state.h"
 #include "controller/scheduler/state/node_tree.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/topology_index.h"
@@ -20,45 +21,6 @@
 #include "lib/base/heap.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
-
-struct cached_pod {
-    struct pod_view *pod;
-    struct node_view *node;
-    bool is_assumed;
-    bool is_binding_finished;
-    int64_t deadline_us;
-    int64_t end_us;   /* when it must end, on the real clock; 0: no limit */
-    size_t end_place; /* in `ends` */
-    struct list link; /* among the assumed */
-};
-
-struct cache {
-    struct cache_settings settings;
-    struct topology_cache *topologies;
-    struct journal *journal; /* of what is tried out on the nodes */
-    struct map *nodes;       /* name to struct node_view, ghosts too */
-    struct map *pods;        /* uid to struct cached_pod */
-    struct map *retained;    /* uid to struct retained_allocation */
-    struct map *claims;      /* "namespace/name" to how many pods use it */
-    struct map *partitions;  /* name to how many nodes have it */
-    struct node_tree *tree;
-    struct list recent;
-    struct list assumed;
-    size_t n_assumed;
-    struct heap *ends; /* the pods that have one, the first end on top */
-    uint64_t generation;
-    uint64_t removal_generation;
-    bool has_new_order;
-    uint32_t n_slots;
-    uint32_t *free_slots;
-    size_t n_free_slots, free_slot_capacity;
-
-    /* Lists that snapshots borrow. */
-    struct node_view **ordered;
-    uint32_t n_ordered;
-    uint32_t n_with_affinity;
-    uint32_t n_with_anti_affinity;
-};
 
 static bool
 ends_earlier(const void *a, const void *b, void *context)
@@ -264,8 +226,8 @@ key_of(const struct pod_view *pod, char buffer[POD_KEY_SIZE])
     return buffer;
 }
 
-static struct cached_pod *
-find_pod(const struct cache *cache, const struct pod_view *pod)
+struct cached_pod *
+cache_look_up(const struct cache *cache, const struct pod_view *pod)
 {
     char buffer[POD_KEY_SIZE];
 
@@ -385,7 +347,7 @@ cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name)
 
     if (v == NULL || v->object == NULL)
         return -ENOENT;
-    if (find_pod(cache, pod) != NULL)
+    if (cache_look_up(cache, pod) != NULL)
         return -EEXIST;
     p = put_pod(cache, pod, v, LEDGER_ASSUMED);
     p->is_assumed = true;
@@ -399,7 +361,7 @@ cache_hold(struct cache *cache,
            struct pod_view *pod,
            struct holding *holding TAKES)
 {
-    struct cached_pod *p = find_pod(cache, pod);
+    struct cached_pod *p = cache_look_up(cache, pod);
 
     if (p == NULL) {
         holding_free(holding);
@@ -417,7 +379,7 @@ cache_hold(struct cache *cache,
 void
 cache_finish_binding(struct cache *cache, const struct pod_view *pod)
 {
-    struct cached_pod *p = find_pod(cache, pod);
+    struct cached_pod *p = cache_look_up(cache, pod);
 
     if (p == NULL || !p->is_assumed)
         return;
@@ -429,7 +391,7 @@ cache_finish_binding(struct cache *cache, const struct pod_view *pod)
 bool
 cache_forget(struct cache *cache, const struct pod_view *pod)
 {
-    struct cached_pod *p = find_pod(cache, pod);
+    struct cached_pod *p = cache_look_up(cache, pod);
 
     if (p == NULL || !p->is_assumed)
         return false;
@@ -503,7 +465,7 @@ renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
 void
 cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name)
 {
-    struct cached_pod *p = find_pod(cache, pod);
+    struct cached_pod *p = cache_look_up(cache, pod);
 
     if (p != NULL && strcmp(p->node->name, node_name) == 0) {
         renew_pod(cache, p, pod);
@@ -524,7 +486,7 @@ cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name)
 bool
 cache_remove_pod(struct cache *cache, const struct pod_view *pod)
 {
-    struct cached_pod *p = find_pod(cache, pod);
+    struct cached_pod *p = cache_look_up(cache, pod);
 
     if (p == NULL)
         return false;
@@ -587,135 +549,4 @@ cache_expire(struct cache *cache)
         expired++;
     }
     return expired;
-}
-
-/* The snapshot */
-
-static void
-make_order(struct cache *cache)
-{
-    cache->n_ordered = (uint32_t)node_tree_count(cache->tree);
-    cache->ordered = xrealloc_array(cache->ordered,
-                                    cache->n_ordered + 1,
-                                    sizeof(struct node_view *));
-    node_tree_list(cache->tree, cache->ordered);
-    cache->has_new_order = false;
-}
-
-void
-cache_update_snapshot(struct cache *cache, struct snapshot *snapshot)
-{
-    if (cache->has_new_order)
-        make_order(cache);
-    *snapshot = (struct snapshot){
-        .nodes = cache->ordered,
-        .n_nodes = cache->n_ordered,
-        .n_with_affinity = cache->n_with_affinity,
-        .n_with_required_anti_affinity = cache->n_with_anti_affinity,
-        .generation = cache->generation,
-        .removal_generation = cache->removal_generation,
-        .n_slots = cache->n_slots,
-        .recent = &cache->recent,
-        .by_name = cache->nodes,
-        .claims = cache->claims,
-    };
-}
-
-struct cache_counts
-cache_count(const struct cache *cache)
-{
-    return (struct cache_counts){
-        .nodes = node_tree_count(cache->tree),
-        .pods = map_count(cache->pods) + map_count(cache->retained),
-        .assumed = cache->n_assumed,
-    };
-}
-
-bool
-cache_is_assumed(const struct cache *cache, const struct pod_view *pod)
-{
-    const struct cached_pod *p = find_pod(cache, pod);
-
-    return p != NULL && p->is_assumed;
-}
-
-struct node_view *
-cache_find_node(const struct cache *cache, const char *name)
-{
-    return map_find(cache->nodes, name);
-}
-
-struct pod_view *
-cache_find_pod(const struct cache *cache, const struct pod_view *like)
-{
-    const struct cached_pod *p = find_pod(cache, like);
-
-    return p != NULL ? p->pod : NULL;
-}
-
-void
-cache_visit_pods(const struct cache *cache,
-                 cache_visit_fn *visit,
-                 void *context)
-{
-    size_t at = 0;
-    void *value;
-
-    while (map_next(cache->pods, &at, NULL, &value)) {
-        const struct cached_pod *p = value;
-
-        visit(p->pod, p->is_assumed, context);
-    }
-}
-
-/* The heap's own order is that of a tree: the walk keeps the roots of what it
- * has not visited in a heap of its own.
- */
-struct end_walk {
-    size_t place;
-    size_t index;
-    int64_t end_us;
-    const struct cached_pod *pod;
-};
-
-static bool
-is_before(const void *a, const void *b, void *context)
-{
-    const struct end_walk *x = a, *y = b;
-
-    (void)context;
-    return x->end_us < y->end_us;
-}
-
-void
-cache_visit_ends(const struct cache *cache,
-                 size_t most,
-                 cache_end_fn *visit,
-                 void *context)
-{
-    size_t count = heap_count(cache->ends), n_items = 0, visited = 0;
-    CLEANUP_FREE struct end_walk *items = NULL;
-    CLEANUP(heap_freep)
-    struct heap *roots =
-        heap_new(is_before, NULL, offsetof(struct end_walk, place));
-
-    most = most < count ? most : count;
-    items = xnew_array(struct end_walk, 2 * most + 1);
-    for (size_t next = 0, last = 1; visited < most; visited++) {
-        const struct end_walk *first;
-
-        for (; next < last && next < count; next++) {
-            struct end_walk *item = &items[n_items++];
-
-            item->index = next;
-            item->pod = heap_at(cache->ends, next);
-            item->end_us = item->pod->end_us;
-            heap_push(roots, item);
-        }
-        first = heap_pop(roots);
-        if (!visit(first->pod->pod, first->pod->node, first->end_us, context))
-            return;
-        next = 2 * first->index + 1;
-        last = next + 2;
-    }
 }
