@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/apiserver/verbs/managed_fields.h"
+#include "controller/apiserver/objects/managed_fields.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "controller/apiserver/verbs/managed_fields.h"
+#include "controller/apiserver/objects/managed_fields.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"

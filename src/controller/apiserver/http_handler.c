@@ -21,9 +21,9 @@
 #include "controller/apiserver/discovery/request_metrics.h"
 #include "controller/apiserver/discovery/resource_metrics.h"
 #include "controller/apiserver/http/http_answer.h"
-#include "controller/apiserver/http/render.h"
 #include "controller/apiserver/request/accept.h"
 #include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/not_served.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/view.h"
@@ -32,7 +32,6 @@
 #include "controller/apiserver/verbs/job_action.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/apiserver/watch/watch.h"
-#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/protocol.h"
@@ -90,82 +89,6 @@ static void
 done(struct request *q)
 {
     answer(q->context);
-}
-
-/* The subresources of pods that upstream serves and Kiln does not yet, by the
- * last word of their path.
- */
-static bool
-comes_later(const char *path)
-{
-    static const char *const words[] = {
-        "/exec",
-        "/attach",
-        "/portforward",
-        "/proxy",
-    };
-    const char *last = strrchr(path, '/');
-
-    for (unsigned i = 0; last != NULL && i < ARRAY_SIZE(words); i++)
-        if (strcmp(last, words[i]) == 0)
-            return strstr(path, "/pods/") != NULL;
-    return false;
-}
-
-/* As upstream to who asks without an upgrade; the others learn why not. */
-static void
-answer_later(struct http_exchange *v)
-{
-    if (http_request_header(v->http, "Upgrade") == NULL) {
-        reply_bad_request(&v->q->reply, "Upgrade request required");
-        answer(v);
-        return;
-    }
-    reply_fail(&v->q->reply,
-               &(struct reply_failure){
-                   .code = 501,
-                   .reason = "NotImplemented",
-                   .message = "exec, attach, port-forward and cp come later: "
-                              "a job's processes are its user's own on its "
-                              "node, and its output is shown by logs",
-               });
-    answer(v);
-}
-
-static void
-answer_not_found(struct http_exchange *v, enum route_result result)
-{
-    static const char text[] = "404 page not found\n";
-
-    switch (result) {
-    case ROUTE_NO_PATH:
-        reply_text(&v->q->reply,
-                   404,
-                   "text/plain; charset=utf-8",
-                   text,
-                   sizeof(text) - 1);
-        break;
-    case ROUTE_NO_METHOD:
-        reply_fail(&v->q->reply,
-                   &(struct reply_failure){
-                       .code = 405,
-                       .reason = "MethodNotAllowed",
-                       .message = "the server does not allow this method on "
-                                  "the requested resource",
-                       .empty_details = true,
-                   });
-        break;
-    default:
-        reply_fail(&v->q->reply,
-                   &(struct reply_failure){
-                       .code = 404,
-                       .reason = "NotFound",
-                       .message = "the server could not find the requested "
-                                  "resource",
-                       .empty_details = true,
-                   });
-    }
-    answer(v);
 }
 
 /* Elsewhere nothing is negotiated: there is nothing. */
@@ -342,12 +265,15 @@ serve_api(struct http_exchange *v)
                 && q->route.subresource == SUBRESOURCE_LOG))
         && v->server->policy->is_conformance)
         result = ROUTE_NO_PATH;
-    if (comes_later(http_request_path(v->http))) {
-        answer_later(v);
+    if (not_served_yet(http_request_path(v->http))) {
+        not_served_reply_later(&q->reply,
+                               http_request_header(v->http, "Upgrade") != NULL);
+        answer(v);
         return;
     }
     if (result != ROUTE_FOUND) {
-        answer_not_found(v, result);
+        not_served_reply(&q->reply, result);
+        answer(v);
         return;
     }
     v->view.kind = q->route.kind;
@@ -417,9 +343,10 @@ serve(struct http_exchange *v)
         return;
     if (discovery_serve(q, &asked))
         answer(v);
-    else if (!is_below_api(asked.path))
-        answer_not_found(v, ROUTE_NO_PATH);
-    else if (!accept_parse(asked.accept, &v->view.accept, &q->reply))
+    else if (!is_below_api(asked.path)) {
+        not_served_reply(&q->reply, ROUTE_NO_PATH);
+        answer(v);
+    } else if (!accept_parse(asked.accept, &v->view.accept, &q->reply))
         answer(v);
     else if (!conformance_serve(q, http_request_path(v->http)))
         serve_api(v);

@@ -17,12 +17,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/http/render.h"
+#include "controller/apiserver/local/local_client_state.h"
+#include "controller/apiserver/local/local_query.h"
 #include "controller/apiserver/local/mailbox.h"
 #include "controller/apiserver/local/on_behalf.h"
 #include "controller/apiserver/request/accept.h"
@@ -32,7 +32,6 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/view.h"
 #include "controller/apiserver/verbs/verbs.h"
-#include "controller/apiserver/watch/feed.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object/status.h"
@@ -45,22 +44,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/client/client.h"
-#include "lib/http/target.h"
-#include "lib/json/json.h"
 #include "lib/loop/loop.h"
-
-#define EVENTS_MAX 65536
-
-/* The client's thread. */
-struct local_client {
-    struct client client;
-    struct apiserver *server;
-    const struct principal *principal;
-    struct mailbox *mailbox;
-    struct responder *responder; /* or NULL */
-    struct list calls;
-    struct list watches;
-};
 
 /* Handed to the API's thread and back. */
 struct call {
@@ -78,28 +62,6 @@ struct call {
     const char *accept;
     const char *text;
     size_t length;
-};
-
-struct buffered_event {
-    enum client_event_type type;
-    const struct object *object; /* a reference */
-};
-
-/* Lives until both sides let go of it. */
-struct event_buffer {
-    struct client_watch watch;
-    struct list link;        /* the client's thread alone */
-    client_event_fn *event;  /* likewise; NULL: stopped */
-    void *context;           /* likewise */
-    struct request *q;       /* the API's thread alone */
-    struct feed *feed;       /* likewise */
-    struct mailbox *mailbox; /* both */
-    atomic_uint references;  /* both */
-    pthread_mutex_t lock;    /* for what follows */
-    struct buffered_event *events;
-    size_t count, capacity;
-    bool is_posted; /* somebody is on the way to empty it */
-    int end_code;   /* HTTP; 0: it goes on */
 };
 
 /* Calls */
@@ -258,56 +220,11 @@ copy_text(struct arena *arena, const char *text)
     return text != NULL ? arena_strdup(arena, text) : NULL;
 }
 
-/* The query that the fields of a request would be. */
-struct query {
-    struct arena *arena;
-    struct parameter *items;
-    size_t count;
-};
-
-static void
-add_parameter(struct query *query, const char *name, const char *value)
-{
-    if (value == NULL)
-        return;
-    query->items[query->count].name = name;
-    query->items[query->count++].value = arena_strdup(query->arena, value);
-}
-
-static void
-add_query(struct query *query, const char *text)
-{
-    CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
-    struct target target;
-
-    strbuf_printf(&path, "/?%s", text);
-    if (target_parse(path.text, &target) < 0)
-        return;
-    query->items = arena_new_array(query->arena,
-                                   struct parameter,
-                                   target.n_parameters + 8);
-    for (size_t i = 0; i < target.n_parameters; i++)
-        add_parameter(query,
-                      arena_strdup(query->arena, target.parameters[i].name),
-                      target.parameters[i].value);
-    target_fini(&target);
-}
-
-static void
-start_query(struct query *query, struct arena *arena, const char *text)
-{
-    query->arena = arena;
-    query->count = 0;
-    query->items = arena_new_array(arena, struct parameter, 8);
-    if (text != NULL)
-        add_query(query, text);
-}
-
 static void
 copy_request(struct call *call, const struct client_request *request)
 {
     struct request *q = call->q;
-    struct query query;
+    struct local_query query;
 
     q->route.verb = verb_of(request->verb);
     q->route.kind = request->kind;
@@ -320,15 +237,15 @@ copy_request(struct call *call, const struct client_request *request)
     call->is_on_behalf = request->on_behalf_of != NULL
                          && object_owner(request->on_behalf_of, &call->uid);
     q->submission_key = copy_text(q->arena, request->submission_key);
-    start_query(&query, q->arena, request->query);
-    add_parameter(&query, "labelSelector", request->label_selector);
-    add_parameter(&query, "fieldSelector", request->field_selector);
-    add_parameter(&query, "continue", request->continue_token);
-    add_parameter(&query, "resourceVersion", request->resource_version);
+    local_query_start(&query, q->arena, request->query);
+    local_query_add(&query, "labelSelector", request->label_selector);
+    local_query_add(&query, "fieldSelector", request->field_selector);
+    local_query_add(&query, "continue", request->continue_token);
+    local_query_add(&query, "resourceVersion", request->resource_version);
     if (request->limit > 0)
-        add_parameter(&query,
-                      "limit",
-                      arena_printf(q->arena, "%" PRId64, request->limit));
+        local_query_add(&query,
+                        "limit",
+                        arena_printf(q->arena, "%" PRId64, request->limit));
     call->parameters = query.items;
     call->n_parameters = query.count;
     call->is_text = request->raw || request->accept != NULL;
@@ -386,211 +303,6 @@ local_client_abandon(struct client *client)
     }
 }
 
-/* Watches */
-
-static void
-event_buffer_unref(struct event_buffer *buffer)
-{
-    if (atomic_fetch_sub(&buffer->references, 1) > 1)
-        return;
-    for (size_t i = 0; i < buffer->count; i++)
-        object_unref(buffer->events[i].object);
-    free(buffer->events);
-    pthread_mutex_destroy(&buffer->lock);
-    mailbox_unref(buffer->mailbox);
-    free(buffer);
-}
-
-static void
-abandon_buffer(void *arg)
-{
-    event_buffer_unref(arg);
-}
-
-static void
-deliver_event(struct event_buffer *buffer, const struct buffered_event *from)
-{
-    struct client_event event = {
-        .type = from->type,
-        .object = from->object,
-    };
-    char revision[24];
-
-    snprintf(revision, sizeof(revision), "%" PRId64, from->object->revision);
-    event.resource_version = revision;
-    buffer->event(&event, buffer->context);
-}
-
-static void
-deliver_end(struct event_buffer *buffer, int code)
-{
-    struct status status = {
-        .status = "Failure",
-        .reason = code == 410 ? "Expired" : "BadRequest",
-        .message = code == 410 ? "the history does not reach back that far"
-                               : "the watch was refused",
-        .code = code,
-    };
-    struct client_event event = {.type = CLIENT_ERROR, .status = &status};
-
-    buffer->event(&event, buffer->context);
-}
-
-/* On the client's thread: everything that has come since. */
-static void
-deliver_events(void *arg)
-{
-    struct event_buffer *buffer = arg;
-    struct buffered_event *events;
-    size_t count;
-    int end_code;
-
-    pthread_mutex_lock(&buffer->lock);
-    events = buffer->events;
-    count = buffer->count;
-    end_code = buffer->end_code;
-    buffer->events = NULL;
-    buffer->count = buffer->capacity = 0;
-    buffer->is_posted = false;
-    pthread_mutex_unlock(&buffer->lock);
-    for (size_t i = 0; i < count; i++) {
-        if (buffer->event != NULL)
-            deliver_event(buffer, &events[i]);
-        object_unref(events[i].object);
-    }
-    free(events);
-    if (end_code != 0 && buffer->event != NULL)
-        deliver_end(buffer, end_code);
-    event_buffer_unref(buffer);
-}
-
-/* With the lock held. */
-static void
-post_buffer(struct event_buffer *buffer)
-{
-    if (buffer->is_posted)
-        return;
-    buffer->is_posted = true;
-    atomic_fetch_add(&buffer->references, 1);
-    mailbox_post(buffer->mailbox, deliver_events, abandon_buffer, buffer);
-}
-
-static void
-end_buffer(struct event_buffer *buffer, int code)
-{
-    pthread_mutex_lock(&buffer->lock);
-    buffer->end_code = code;
-    post_buffer(buffer);
-    pthread_mutex_unlock(&buffer->lock);
-}
-
-/* On the API's thread, as is what follows. */
-static void
-drop_events(struct event_buffer *buffer)
-{
-    for (size_t i = 0; i < buffer->count; i++)
-        object_unref(buffer->events[i].object);
-    buffer->count = 0;
-}
-
-static void
-buffer_event(const struct feed_event *event, void *context)
-{
-    struct event_buffer *buffer = context;
-
-    if (event->object == NULL)
-        return;
-    pthread_mutex_lock(&buffer->lock);
-    if (buffer->end_code == 0) {
-        if (buffer->count == EVENTS_MAX) {
-            drop_events(buffer);
-            buffer->end_code = 410;
-        } else {
-            xgrow(buffer->events, buffer->count, buffer->capacity);
-            buffer->events[buffer->count].type = event->type;
-            buffer->events[buffer->count++].object = object_ref(event->object);
-        }
-        post_buffer(buffer);
-    }
-    pthread_mutex_unlock(&buffer->lock);
-}
-
-static void
-begin_feed(void *arg)
-{
-    struct event_buffer *buffer = arg;
-    struct request *q = buffer->q;
-    int64_t revision;
-
-    if (!options_parse(&q->options,
-                       q->arena,
-                       &q->route,
-                       q->options.parameters,
-                       q->options.n_parameters,
-                       NULL,
-                       &q->reply)
-        || !authorization_check(q))
-        end_buffer(buffer, q->reply.code);
-    else if (feed_open(q, buffer_event, buffer, &revision, &buffer->feed) < 0)
-        end_buffer(buffer, 410);
-}
-
-static void
-end_feed(void *arg)
-{
-    struct event_buffer *buffer = arg;
-
-    feed_close(buffer->feed);
-    request_free(buffer->q);
-    event_buffer_unref(buffer);
-}
-
-static struct client_watch *
-local_client_watch(struct client *client,
-                   const struct client_watch_request *request,
-                   client_event_fn *event,
-                   void *context)
-{
-    struct local_client *p = container_of(client, struct local_client, client);
-    struct event_buffer *buffer = xnew(struct event_buffer);
-    struct request *q = request_new(p->server, arena_new(0));
-    struct query query;
-
-    atomic_init(&buffer->references, 2); /* the client's, the API's */
-    pthread_mutex_init(&buffer->lock, NULL);
-    buffer->watch.client = client;
-    buffer->mailbox = mailbox_ref(p->mailbox);
-    buffer->event = event;
-    buffer->context = context;
-    buffer->q = q;
-    q->principal = p->principal;
-    q->route.verb = VERB_WATCH;
-    q->route.kind = request->kind;
-    q->route.namespace = copy_text(q->arena, request->namespace);
-    start_query(&query, q->arena, NULL);
-    add_parameter(&query, "labelSelector", request->label_selector);
-    add_parameter(&query, "fieldSelector", request->field_selector);
-    add_parameter(&query, "resourceVersion", request->resource_version);
-    q->options.parameters = query.items;
-    q->options.n_parameters = query.count;
-    list_add_last(&p->watches, &buffer->link);
-    loop_post(p->server->loop, begin_feed, buffer);
-    return &buffer->watch;
-}
-
-static void
-local_client_stop(struct client_watch *base)
-{
-    struct event_buffer *buffer =
-        container_of(base, struct event_buffer, watch);
-    struct loop *server_loop = buffer->q->server->loop;
-
-    buffer->event = NULL;
-    list_remove(&buffer->link);
-    loop_post(server_loop, end_feed, buffer);
-    event_buffer_unref(buffer);
-}
-
 /* The client */
 
 static void
@@ -612,8 +324,7 @@ local_client_free(struct client *client)
     responder_close(p->responder);
     list_foreach_safe(at, &p->calls)
         local_client_cancel(&container_of(at, struct call, link)->call);
-    list_foreach_safe(at, &p->watches)
-        local_client_stop(&container_of(at, struct event_buffer, link)->watch);
+    local_watch_stop_all(p);
     mailbox_close(p->mailbox);
     free(p);
 }
@@ -622,8 +333,8 @@ static const struct client_ops ops = {
     .call = local_client_call,
     .cancel = local_client_cancel,
     .abandon = local_client_abandon,
-    .watch = local_client_watch,
-    .stop = local_client_stop,
+    .watch = local_watch_start,
+    .stop = local_watch_stop,
     .respond = local_client_respond,
     .free = local_client_free,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/apiserver/verbs/managed_fields.h"
+#include "controller/apiserver/objects/managed_fields.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/objects/manager_list.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -17,20 +17,6 @@
 #define BEFORE_APPLY "before-first-apply"
 #define KUBECTL      "kubectl"
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
-
-struct entry {
-    const char *name;
-    const char *api_version;
-    const char *subresource;
-    const char *time; /* NULL: not known */
-    bool applies;
-    struct field_set *set;
-};
-
-struct entries {
-    struct entry *items;
-    unsigned count, capacity;
-};
 
 /* Everything about one write. */
 struct write {
@@ -94,126 +80,12 @@ begin(struct arena *arena,
 
 /* --- the list ------------------------------------------------------------- */
 
-static struct entry *
-add_entry(struct arena *arena, struct entries *entries, const struct entry *e)
-{
-    if (entries->count == entries->capacity) {
-        unsigned capacity = entries->capacity ? entries->capacity * 2 : 8;
-        struct entry *longer = arena_new_array(arena, struct entry, capacity);
-
-        if (entries->count > 0)
-            memcpy(longer, entries->items, entries->count * sizeof(*longer));
-        entries->items = longer;
-        entries->capacity = capacity;
-    }
-    entries->items[entries->count] = *e;
-    return &entries->items[entries->count++];
-}
-
-static const char *
-text_or_empty(const struct json *object, const char *name)
-{
-    const char *text = json_get_text(object, name);
-
-    return text != NULL ? text : "";
-}
-
-/* False: it is no such list. */
-static bool
-decode(struct arena *arena, const struct json *list, struct entries *entries)
-{
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        const struct json *item = json_at(list, i);
-        const char *operation = text_or_empty(item, "operation");
-        struct entry e = {
-            .name = text_or_empty(item, "manager"),
-            .api_version = text_or_empty(item, "apiVersion"),
-            .subresource = text_or_empty(item, "subresource"),
-            .time = json_get_text(item, "time"),
-            .applies = strcmp(operation, "Apply") == 0,
-        };
-
-        if ((!e.applies && strcmp(operation, "Update") != 0)
-            || field_set_decode(arena, json_get(item, "fieldsV1"), &e.set, NULL)
-                   < 0)
-            return false;
-        add_entry(arena, entries, &e);
-    }
-    return true;
-}
-
-static int
-compare_texts(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "");
-}
-
-/* Managers that apply come first, then the others by time. */
-static int
-compare_entries(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    int order = (int)y->applies - (int)x->applies;
-
-    if (order == 0)
-        order = compare_texts(x->time, y->time);
-    if (order == 0)
-        order = strcmp(x->name, y->name);
-    if (order == 0)
-        order = strcmp(x->api_version, y->api_version);
-    if (order == 0)
-        order = strcmp(x->subresource, y->subresource);
-    return order;
-}
-
-static struct json *
-encode(struct arena *arena, struct entries *entries)
-{
-    struct json *list = json_array(arena);
-
-    if (entries->count > 1)
-        qsort(entries->items,
-              entries->count,
-              sizeof(*entries->items),
-              compare_entries);
-    for (unsigned i = 0; i < entries->count; i++) {
-        const struct entry *e = &entries->items[i];
-        struct json *item = json_object(arena);
-
-        json_set_string(arena, item, "manager", e->name);
-        json_set_string(arena,
-                        item,
-                        "operation",
-                        e->applies ? "Apply" : "Update");
-        json_set_string(arena, item, "apiVersion", e->api_version);
-        if (e->time != NULL)
-            json_set_string(arena, item, "time", e->time);
-        json_set_string(arena, item, "fieldsType", "FieldsV1");
-        json_set(arena, item, "fieldsV1", field_set_encode(arena, e->set));
-        if (e->subresource[0] != '\0')
-            json_set_string(arena, item, "subresource", e->subresource);
-        json_append(arena, list, item);
-    }
-    return list;
-}
-
-static void
-drop_empty(struct entries *entries)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < entries->count; i++)
-        if (!field_set_is_empty(entries->items[i].set))
-            entries->items[n++] = entries->items[i];
-    entries->count = n;
-}
-
 /* An applier is the same whatever version it speaks. */
-static struct entry *
-find_entry(const struct write *w, struct entries *entries)
+static struct manager_entry *
+find_entry(const struct write *w, struct manager_list *entries)
 {
     for (unsigned i = 0; i < entries->count; i++) {
-        struct entry *e = &entries->items[i];
+        struct manager_entry *e = &entries->items[i];
 
         if (strcmp(e->name, w->who->name) == 0 && e->applies == w->who->applies
             && strcmp(e->subresource, w->who->subresource) == 0
@@ -224,38 +96,39 @@ find_entry(const struct write *w, struct entries *entries)
     return NULL;
 }
 
-static struct entry *
-make_entry(const struct write *w, struct entries *entries)
+static struct manager_entry *
+make_entry(const struct write *w, struct manager_list *entries)
 {
-    struct entry *e = find_entry(w, entries);
+    struct manager_entry *e = find_entry(w, entries);
 
     if (e != NULL)
         return e;
-    return add_entry(w->arena,
-                     entries,
-                     &(struct entry){
-                         .name = w->who->name,
-                         .api_version = w->kind->api_version,
-                         .subresource = w->who->subresource,
-                         .applies = w->who->applies,
-                         .set = field_set_new(w->arena),
-                     });
+    return manager_list_add(w->arena,
+                            entries,
+                            &(struct manager_entry){
+                                .name = w->who->name,
+                                .api_version = w->kind->api_version,
+                                .subresource = w->who->subresource,
+                                .applies = w->who->applies,
+                                .set = field_set_new(w->arena),
+                            });
 }
 
-static struct entry *
-oldest_updater(struct entries *entries, unsigned *ret_count)
+static struct manager_entry *
+oldest_updater(struct manager_list *entries, unsigned *ret_count)
 {
-    struct entry *oldest = NULL;
+    struct manager_entry *oldest = NULL;
 
     *ret_count = 0;
     for (unsigned i = 0; i < entries->count; i++) {
-        struct entry *e = &entries->items[i];
+        struct manager_entry *e = &entries->items[i];
 
         if (e->applies)
             continue;
         (*ret_count)++;
         if (strcmp(e->name, ANCIENT) != 0
-            && (oldest == NULL || compare_texts(e->time, oldest->time) < 0))
+            && (oldest == NULL
+                || manager_compare_times(e->time, oldest->time) < 0))
             oldest = e;
     }
     return oldest;
@@ -263,24 +136,24 @@ oldest_updater(struct entries *entries, unsigned *ret_count)
 
 /* Of too many the oldest become one. */
 static void
-limit_updaters(const struct write *w, struct entries *entries)
+limit_updaters(const struct write *w, struct manager_list *entries)
 {
     unsigned count;
-    struct entry *oldest = oldest_updater(entries, &count);
+    struct manager_entry *oldest = oldest_updater(entries, &count);
 
     while (count > UPDATERS_MAX && oldest != NULL) {
         struct field_set *set = oldest->set;
         const char *time = oldest->time;
         const struct field_manager ancient = {ANCIENT, "", false};
         struct write as_ancient = *w;
-        struct entry *e;
+        struct manager_entry *e;
 
         oldest->set = field_set_new(w->arena);
-        drop_empty(entries);
+        manager_list_drop_empty(entries);
         as_ancient.who = &ancient;
         e = make_entry(&as_ancient, entries);
         e->set = field_set_union(w->arena, e->set, set);
-        if (compare_texts(e->time, time) < 0)
+        if (manager_compare_times(e->time, time) < 0)
             e->time = time;
         oldest = oldest_updater(entries, &count);
     }
@@ -319,13 +192,13 @@ empty_tree(struct arena *arena, const struct kind *kind)
 /* Removes changed and removed fields from every manager but `keeper`. */
 static void
 take_from_others(const struct write *w,
-                 struct entries *entries,
-                 const struct entry *keeper,
+                 struct manager_list *entries,
+                 const struct manager_entry *keeper,
                  const struct field_set *changed,
                  const struct field_set *removed)
 {
     for (unsigned i = 0; i < entries->count; i++) {
-        struct entry *e = &entries->items[i];
+        struct manager_entry *e = &entries->items[i];
 
         if (e == keeper)
             continue;
@@ -336,13 +209,13 @@ take_from_others(const struct write *w,
 
 static void
 update(struct write *w,
-       struct entries *entries,
+       struct manager_list *entries,
        const struct json *live,
        const struct json *tree)
 {
     struct typed_difference d;
     struct field_set *changed, *taken;
-    struct entry *e;
+    struct manager_entry *e;
 
     typed_tree_compare(w->arena, w->kind->record, live, tree, &d);
     changed = field_set_union(w->arena, d.modified, d.added);
@@ -353,7 +226,7 @@ update(struct write *w,
         e->set = field_set_union(w->arena, e->set, taken);
         e->time = arena_strdup(w->arena, w->now);
     }
-    drop_empty(entries);
+    manager_list_drop_empty(entries);
     limit_updaters(w, entries);
 }
 
@@ -368,31 +241,36 @@ static void
 read_entries(const struct write *w,
              const struct json *live,
              const struct json *tree,
-             struct entries *entries)
+             struct manager_list *entries)
 {
     const struct json *given = json_get_path(tree, "metadata.managedFields");
 
     if (is_reset(given))
         return;
     if (w->who->subresource[0] == '\0' && json_count(given) > 0
-        && decode(w->arena, given, entries))
+        && manager_list_decode(w->arena, given, entries))
         return;
-    *entries = (struct entries){0};
-    if (!decode(w->arena,
-                json_get_path(live, "metadata.managedFields"),
-                entries))
-        *entries = (struct entries){0};
+    *entries = (struct manager_list){0};
+    if (!manager_list_decode(w->arena,
+                             json_get_path(live, "metadata.managedFields"),
+                             entries))
+        *entries = (struct manager_list){0};
 }
 
 static void
-write_entries(struct arena *arena, struct json *tree, struct entries *entries)
+write_entries(struct arena *arena,
+              struct json *tree,
+              struct manager_list *entries)
 {
     struct json *meta = json_make_object(arena, tree, "metadata");
 
     if (entries->count == 0)
         json_remove(meta, "managedFields");
     else
-        json_set(arena, meta, "managedFields", encode(arena, entries));
+        json_set(arena,
+                 meta,
+                 "managedFields",
+                 manager_list_encode(arena, entries));
 }
 
 void
@@ -405,7 +283,7 @@ managed_fields_note(struct arena *arena,
                     int64_t now_us)
 {
     struct write w;
-    struct entries entries = {0};
+    struct manager_list entries = {0};
 
     if ((live != NULL || !is_followed)
         && json_get_path(tree, "metadata.managedFields") == NULL
@@ -461,7 +339,7 @@ tell_conflict(const char *path, void *context)
 
 /* `"me"`, `"kubectl-edit" with subresource "status" using v1`. */
 static const char *
-name_for_people(struct arena *arena, const struct entry *e)
+name_for_people(struct arena *arena, const struct manager_entry *e)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
@@ -477,14 +355,14 @@ name_for_people(struct arena *arena, const struct entry *e)
  */
 static void
 find_conflicts(const struct write *w,
-               const struct entries *entries,
-               const struct entry *own,
+               const struct manager_list *entries,
+               const struct manager_entry *own,
                const struct field_set *changed,
                const struct field_set *allowed,
                struct manager_conflicts *conflicts)
 {
     for (unsigned i = 0; i < entries->count; i++) {
-        const struct entry *e = &entries->items[i];
+        const struct manager_entry *e = &entries->items[i];
         struct telling t = {.arena = w->arena, .conflicts = conflicts};
 
         if (e == own)
@@ -503,7 +381,7 @@ find_conflicts(const struct write *w,
 static struct json *
 prune(const struct write *w,
       const struct json *merged,
-      const struct entries *entries,
+      const struct manager_list *entries,
       const struct field_set *last)
 {
     const struct record *record = w->kind->record;
@@ -580,7 +458,7 @@ renew_last_applied(const struct write *w,
 /* An object that nobody followed has been made by somebody before. */
 static void
 begin_following(struct write *w,
-                struct entries *entries,
+                struct manager_list *entries,
                 const struct json *live)
 {
     const struct field_manager before = {BEFORE_APPLY, "", false};
@@ -604,10 +482,10 @@ managed_fields_apply(struct arena *arena,
     struct write w = begin(arena, kind, who, now_us);
     struct json *is =
         live != NULL ? bare(arena, live) : empty_tree(arena, kind);
-    struct entries entries = {0};
+    struct manager_list entries = {0};
     struct typed_difference d;
     struct field_set *changed, *last;
-    struct entry *own;
+    struct manager_entry *own;
     struct json *tree;
 
     memset(ret_conflicts, 0, sizeof(*ret_conflicts));
@@ -634,7 +512,7 @@ managed_fields_apply(struct arena *arena,
     take_from_others(&w, &entries, own, changed, d.removed);
     if (!json_equals(is, tree))
         own->time = arena_strdup(arena, w.now);
-    drop_empty(&entries);
+    manager_list_drop_empty(&entries);
     renew_last_applied(&w, tree, configuration);
     write_entries(arena, tree, &entries);
     return tree;

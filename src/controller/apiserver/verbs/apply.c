@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "controller/apiserver/objects/managed_fields.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
-#include "controller/apiserver/verbs/managed_fields.h"
 #include "controller/apiserver/verbs/update.h"
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/verbs/job_action.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "controller/apiserver/access/audit.h"
@@ -13,20 +12,17 @@
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/time_slice.h"
+#include "controller/apiserver/verbs/job_action_state.h"
 #include "controller/apiserver/verbs/job_change.h"
-#include "controller/apiserver/verbs/job_update_patch.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
-#include "lib/api/object/field_query.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/object_owner.h"
 #include "lib/api/value/id_ranges.h"
-#include "lib/api/value/selector.h"
 #include "lib/base/arena.h"
-#include "lib/base/error.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/wildcard.h"
@@ -35,45 +31,9 @@
 
 #define PATH         "/kiln/v1/jobs/"
 #define MOST         ID_RANGES_MOST
-#define MAX_PATTERN  128
 #define LOOKED_AT    64  /* objects in one go */
 #define STARTED      4   /* patches in one go: each takes some 100 us */
 #define MOST_PENDING 256 /* that wait for the disk */
-
-/* A job that the request is about. */
-struct chosen {
-    const char *namespace;
-    const char *name;
-    int64_t id;                          /* 0: it was named, not numbered */
-    const struct job_elements *elements; /* of an array; NULL: all of it */
-};
-
-struct job_action {
-    struct time_slice time_slice;
-    struct request *q;
-    struct http_peer from;
-    const struct job_change *change;
-    struct id_ranges ids;
-    const char *pattern;       /* of names, or NULL */
-    uint32_t states;           /* a set; 0: all */
-    const struct json *update; /* of "update"; else NULL */
-    bool is_selection;         /* or the jobs are named */
-    bool is_dry_run;
-    bool is_chosen; /* all of them */
-    bool is_working;
-    size_t at_range; /* of ids that are being chosen */
-    int64_t at_id;
-    struct selection_place place;
-    char last[OBJECT_KEY_SIZE]; /* of the last chosen */
-    struct chosen *chosen;
-    size_t n_chosen, capacity;
-    size_t n_started, n_done;
-    int64_t count;     /* of the chosen, those that do not end yet */
-    int64_t at_most;   /* or nothing is done; 0: any number */
-    int64_t n_running; /* of the chosen */
-    bool is_more;      /* than one request takes */
-    struct json *results;
-};
 
 /* One of the patches. */
 struct patching {
@@ -86,12 +46,12 @@ struct patching {
 
 /* ---- The answer ---- */
 
-static void
-add_result(struct job_action *a,
-           const struct chosen *which,
-           int64_t id,
-           const char *outcome,
-           const char *message)
+void
+job_action_add_result(struct job_action *a,
+                      const struct chosen *which,
+                      int64_t id,
+                      const char *outcome,
+                      const char *message)
 {
     struct arena *arena = a->q->arena;
     struct json *result = json_object(arena);
@@ -171,15 +131,16 @@ patched(struct request *inner)
 
     audit_note(inner, &a->from, "", true);
     if (inner->reply.code < 300)
-        add_result(a, p->which, p->id, "Done", p->done);
+        job_action_add_result(a, p->which, p->id, "Done", p->done);
     else
-        add_result(a,
-                   p->which,
-                   p->id,
-                   inner->reply.code == 404 ? "NotFound" : "Refused",
-                   inner->reply.code == 404
-                       ? "there is no such job"
-                       : explain_refusal(inner, p->owner, a->q->arena));
+        job_action_add_result(
+            a,
+            p->which,
+            p->id,
+            inner->reply.code == 404 ? "NotFound" : "Refused",
+            inner->reply.code == 404
+                ? "there is no such job"
+                : explain_refusal(inner, p->owner, a->q->arena));
     a->n_done++;
     request_free(inner);
     /* From within go_on it goes on by itself. */
@@ -235,7 +196,11 @@ patch(struct job_action *a, const struct chosen *which)
     const char *owner;
 
     if (object == NULL) {
-        add_result(a, which, which->id, "NotFound", "there is no such job");
+        job_action_add_result(a,
+                              which,
+                              which->id,
+                              "NotFound",
+                              "there is no such job");
         a->n_done++;
         return;
     }
@@ -244,11 +209,11 @@ patch(struct job_action *a, const struct chosen *which)
     call.arena = inner->arena;
     inner->body = make_patch(a, which, &call);
     if (inner->body == NULL) {
-        add_result(a,
-                   which,
-                   job->status.id,
-                   call.is_refused ? "Refused" : "Nothing",
-                   arena_strdup(q->arena, call.words));
+        job_action_add_result(a,
+                              which,
+                              job->status.id,
+                              call.is_refused ? "Refused" : "Nothing",
+                              arena_strdup(q->arena, call.words));
         a->n_done++;
         request_free(inner);
         return;
@@ -291,11 +256,11 @@ is_ending(const struct object *object)
 }
 
 /* Only those are counted that the change is for. */
-static void
-choose(struct job_action *a,
-       const struct object *object,
-       int64_t id,
-       const struct job_elements *elements)
+void
+job_action_choose(struct job_action *a,
+                  const struct object *object,
+                  int64_t id,
+                  const struct job_elements *elements)
 {
     struct arena *arena = a->q->arena;
     const struct job *job = object != NULL ? job_of(object) : NULL;
@@ -332,10 +297,11 @@ choose_elements(struct job_action *a)
     for (size_t i = 0; i < a->ids.n_elements; i++) {
         const struct job_elements *e = &a->ids.elements[i];
 
-        choose(a,
-               store_find_job_id(a->q->server->store, STORE_PENDING, e->job),
-               e->job,
-               e);
+        job_action_choose(
+            a,
+            store_find_job_id(a->q->server->store, STORE_PENDING, e->job),
+            e->job,
+            e);
     }
 }
 
@@ -350,10 +316,11 @@ choose_ids(struct job_action *a)
         }
         if (a->at_id == 0)
             a->at_id = a->ids.items[a->at_range].first;
-        choose(a,
-               store_find_job_id(a->q->server->store, STORE_PENDING, a->at_id),
-               a->at_id,
-               NULL);
+        job_action_choose(
+            a,
+            store_find_job_id(a->q->server->store, STORE_PENDING, a->at_id),
+            a->at_id,
+            NULL);
         if (a->at_id++ == a->ids.items[a->at_range].last) {
             a->at_range++;
             a->at_id = 0;
@@ -393,7 +360,7 @@ visit(const struct object *object, void *context)
         a->is_more = true;
         return false;
     }
-    choose(a, object, 0, NULL);
+    job_action_choose(a, object, 0, NULL);
     object_key(object, a->last);
     return true;
 }
@@ -410,11 +377,11 @@ static void
 give_up_rest(struct job_action *a)
 {
     for (; a->n_started < a->n_chosen; a->n_started++, a->n_done++)
-        add_result(a,
-                   &a->chosen[a->n_started],
-                   a->chosen[a->n_started].id,
-                   "Refused",
-                   "the controller ends; try again");
+        job_action_add_result(a,
+                              &a->chosen[a->n_started],
+                              a->chosen[a->n_started].id,
+                              "Refused",
+                              "the controller ends; try again");
 }
 
 static bool
@@ -447,114 +414,6 @@ go_on(struct time_slice *time_slice)
 }
 
 /* ---- The request ---- */
-
-static bool
-refuse(struct request *q, const struct error *err)
-{
-    reply_bad_request(&q->reply, "%s", err->text);
-    return false;
-}
-
-static bool
-read_states(struct job_action *a, const struct json *names)
-{
-    for (uint32_t i = 0; i < json_count(names); i++) {
-        const char *name = json_text(json_at(names, i));
-        const enum job_state state = job_state_of_name(name);
-
-        if (state == JOB_STATE_NONE) {
-            reply_bad_request(&a->q->reply,
-                              "states: '%s' is no state of a job",
-                              name != NULL ? name : "");
-            return false;
-        }
-        a->states |= JOB_STATE_BIT(state);
-    }
-    return true;
-}
-
-static bool
-read_selection(struct job_action *a, const struct json *body)
-{
-    struct request *q = a->q;
-    const char *fields = json_get_text(body, "fieldSelector");
-    const char *labels = json_get_text(body, "labelSelector");
-    const char *after = json_get_text(body, "continue");
-    struct error err = {0};
-
-    a->pattern = json_get_text(body, "name");
-    if (a->pattern != NULL && strlen(a->pattern) > MAX_PATTERN) {
-        reply_bad_request(&q->reply,
-                          "name: a pattern has %d bytes at most",
-                          MAX_PATTERN);
-        return false;
-    }
-    if (after != NULL && strlen(after) < sizeof(a->place.after))
-        strcpy(a->place.after, after);
-    if (fields != NULL
-        && field_query_parse(q->arena,
-                             &job_kind,
-                             fields,
-                             &q->options.fields,
-                             &err)
-               < 0)
-        return refuse(q, &err);
-    if (labels != NULL
-        && label_query_parse(q->arena, labels, &q->options.labels, &err) < 0)
-        return refuse(q, &err);
-    return read_states(a, json_get(body, "states"));
-}
-
-static void
-read_names(struct job_action *a, const struct json *names)
-{
-    struct request *q = a->q;
-
-    for (uint32_t i = 0; i < json_count(names) && i < MOST; i++) {
-        const char *name = json_text(json_at(names, i));
-        const struct object *object = name != NULL && q->route.namespace != NULL
-                                          ? store_find(q->server->store,
-                                                       STORE_PENDING,
-                                                       &job_kind,
-                                                       q->route.namespace,
-                                                       name)
-                                          : NULL;
-
-        if (object != NULL)
-            choose(a, object, 0, NULL);
-        else if (name != NULL)
-            add_result(a,
-                       &(struct chosen){.name = name,
-                                        .namespace = q->route.namespace != NULL
-                                                         ? q->route.namespace
-                                                         : ""},
-                       0,
-                       "NotFound",
-                       "there is no such job");
-    }
-}
-
-static bool
-read_body(struct job_action *a, const struct json *body)
-{
-    struct request *q = a->q;
-    const char *ids = json_get_text(body, "ids");
-    const struct json *names = json_get(body, "names");
-    struct error err = {0};
-
-    q->route.namespace = json_get_text(body, "namespace");
-    a->is_dry_run = json_is_true(json_get(body, "dryRun"));
-    a->at_most = json_get_int(body, "atMost", 0);
-    a->is_selection = ids == NULL && json_count(names) == 0;
-    if (ids != NULL && id_ranges_add(&a->ids, ids, q->arena, &err) < 0)
-        return refuse(q, &err);
-    read_names(a, names);
-    a->update = json_get(body, "update");
-    if (strcmp(a->change->name, "update") == 0
-        && job_update_patch_check(a->update, &err) < 0)
-        return refuse(q, &err);
-    return !a->is_selection || read_selection(a, body);
-}
 
 /* The rights of a patch, before anything is looked for; each job is asked for
  * again.
@@ -628,7 +487,7 @@ job_action_serve(struct request *q,
         q->route.kind = &job_kind;
         q->route.verb = VERB_LIST;
         body = parse(q);
-        if (body != NULL && read_body(a, body)) {
+        if (body != NULL && job_action_read(a, body)) {
             a->is_working = true;
             time_slices_add(q->server->time_slices, &a->time_slice, go_on);
             return true;

@@ -8,12 +8,12 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/managed_fields.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/apply.h"
-#include "controller/apiserver/verbs/managed_fields.h"
 #include "controller/apiserver/verbs/verbs.h"
 #include "controller/store/store.h"
 #include "lib/api/object/causes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/apiserver/verbs/log_options.h"
+#include "controller/apiserver/objects/log_options.h"
 
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"

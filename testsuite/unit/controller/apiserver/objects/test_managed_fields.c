@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/apiserver/verbs/managed_fields.h"
+#include "controller/apiserver/objects/managed_fields.h"
 
 #include "lib/api/object/kind.h"
 #include "lib/json/json.h"

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/objects/binding_check.h"
+
+#include <string.h>
+
+#include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/retained_on_node.h"
+#include "controller/apiserver/request/body.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
+#include "lib/api/job/job.h"
+#include "lib/api/job/job_update.h"
+#include "lib/api/node/allocation.h"
+#include "lib/api/node/binding.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/causes.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/value/cpuset.h"
+#include "lib/base/arena.h"
+#include "lib/base/bitset.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+static bool
+read_target(struct bind_member *m)
+{
+    struct request *q = m->q;
+    const struct object_reference *target = &m->binding.target;
+    const char *kind;
+
+    if (!body_normalize_as(q, "Binding", &binding_record, m->body))
+        return false;
+    record_decode(&binding_record, q->arena, m->body, &m->binding);
+    kind = target->kind;
+    if (kind != NULL && kind[0] != '\0' && strcmp(kind, "Node") != 0) {
+        reply_internal(&q->reply,
+                       "target.kind: Unsupported value: \"%s\": supported "
+                       "values: \"Node\", \"<empty>\"",
+                       kind);
+        return false;
+    }
+    if (target->name == NULL || target->name[0] == '\0') {
+        reply_internal(&q->reply, "target.name: Required value");
+        return false;
+    }
+    return true;
+}
+
+static bool
+refuse(struct bind_member *m, const char *why)
+{
+    reply_conflict(&m->q->reply, &pod_kind, "/binding", m->name, "%s", why);
+    return false;
+}
+
+/* Bound past the scheduler, without an allocation: the scheduler gives it one
+ * by binding it again to where it is.
+ */
+static bool
+is_adopted(const struct pod *pod, const struct binding *binding)
+{
+    return pod->status.allocation == NULL && binding->allocation != NULL
+           && !pod_is_finished(pod)
+           && strcmp(pod->spec.node_name, binding->target.name) == 0;
+}
+
+static bool
+check_pod(struct bind_member *m, const struct object *object)
+{
+    struct request *q = m->q;
+    const struct pod *pod = pod_of(object);
+    const char *uid = json_path_text(m->body, "metadata.uid");
+    const char *name = m->name;
+
+    if (uid != NULL && uid[0] != '\0' && strcmp(uid, pod->meta.uid) != 0) {
+        reply_conflict(&q->reply,
+                       &pod_kind,
+                       "",
+                       name,
+                       "Precondition failed: UID in precondition: %s, UID in "
+                       "object meta: %s",
+                       uid,
+                       pod->meta.uid);
+        return false;
+    }
+    if (pod->meta.deleted_at_us != 0)
+        return refuse(
+            m,
+            arena_printf(
+                q->arena,
+                "pod %s is being deleted, cannot be assigned to a host",
+                name));
+    if (pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0'
+        && !is_adopted(pod, &m->binding))
+        return refuse(m,
+                      arena_printf(q->arena,
+                                   "pod %s is already assigned to node \"%s\"",
+                                   name,
+                                   pod->spec.node_name));
+    if (pod->spec.scheduling_gates.count > 0)
+        return refuse(m,
+                      arena_printf(q->arena,
+                                   "pod %s has non-empty .spec.schedulingGates",
+                                   name));
+    return true;
+}
+
+/* The scheduler names the update that it placed the pod by; other binders know of
+ * none.
+ */
+static bool
+is_placed_as_it_is(struct bind_member *m, const struct object *pod)
+{
+    const char *placed =
+        json_get_text(json_get_path(m->body, "metadata.annotations"),
+                      ANNOTATION_UPDATE);
+    const char *is =
+        string_map_find(&pod->meta->annotations, ANNOTATION_UPDATE);
+
+    if (m->q->principal->type != PRINCIPAL_SCHEDULER)
+        return true;
+    return is == placed
+           || (is != NULL && placed != NULL && strcmp(is, placed) == 0);
+}
+
+static const char *
+refuse_for_job(struct bind_member *m,
+               const struct object *pod,
+               const struct object *job)
+{
+    struct request *q = m->q;
+    const char *name = job->meta->name;
+
+    if (string_map_find(&job->meta->annotations, ANNOTATION_HOLD) != NULL
+        || job_find_freezer(job_of(job)) != NULL)
+        return arena_printf(q->arena, "job %s is held", name);
+    if (job_of(job)->spec.begin_at_us > clock_real_us(q->server->clock))
+        return arena_printf(q->arena, "job %s begins later", name);
+    if (!job_update_is_current(pod->meta, job->meta)
+        || !is_placed_as_it_is(m, pod))
+        return arena_printf(q->arena,
+                            "job %s was updated meanwhile: the pod is placed "
+                            "anew",
+                            name);
+    return NULL;
+}
+
+/* The binding and a hold or an update of a Job come one after the other here,
+ * whatever they crossed on their way: what has no node when its Job is held, put
+ * off or changed gets none, or none that was chosen before.
+ */
+static bool
+check_job(struct bind_member *m, const struct object *pod)
+{
+    struct request *q = m->q;
+    const struct owner_reference *owner =
+        meta_controller_of(pod->meta, &job_kind);
+    const char *node = pod_of(pod)->spec.node_name;
+    const struct object *job;
+    const char *why;
+
+    if (owner == NULL || q->server->policy->is_conformance
+        || (node != NULL && node[0] != '\0'))
+        return true;
+    job = store_find(q->server->store,
+                     STORE_PENDING,
+                     &job_kind,
+                     pod->meta->namespace,
+                     owner->name);
+    why = job != NULL && meta_is_controlled_by(pod->meta, job)
+              ? refuse_for_job(m, pod, job)
+              : NULL;
+    return why == NULL || refuse(m, why);
+}
+
+/* An allocation that cannot be read would block every later binding on the
+ * node.
+ */
+static bool
+check_allocation(struct bind_member *m)
+{
+    struct request *q = m->q;
+    const struct allocation *a = m->binding.allocation;
+    struct causes causes;
+
+    if (a == NULL)
+        return true;
+    causes_init(&causes, q->arena);
+    causes_enter(&causes, "allocation");
+    allocation_check(a, json_get(m->body, "allocation"), &causes);
+    if (causes.count > 0)
+        reply_invalid(&q->reply, "", "Binding", m->name, &causes);
+    return causes.count == 0;
+}
+
+/* A node that is not known, or says nothing of its topology, is taken to have
+ * what it is said to.
+ */
+static bool
+check_node(struct bind_member *m)
+{
+    struct request *q = m->q;
+    const struct binding *binding = &m->binding;
+    const struct object *node = store_find(q->server->store,
+                                           STORE_PENDING,
+                                           &node_kind,
+                                           NULL,
+                                           binding->target.name);
+    const char *there =
+        node != NULL ? json_get_text(node_of(node)->status.topology, "cpus")
+                     : NULL;
+    CLEANUP_STRBUF struct strbuf list = STRBUF_INIT;
+    struct bitset asked, has;
+
+    if (there == NULL || binding->allocation == NULL
+        || binding->allocation->cpus == NULL
+        || cpuset_parse(there, &has, NULL) < 0
+        || cpuset_parse(binding->allocation->cpus, &asked, NULL) < 0)
+        return true;
+    bitset_and_not(&asked, &has);
+    if (bitset_is_empty(&asked))
+        return true;
+    cpuset_format(&asked, &list);
+    return refuse(m,
+                  arena_printf(q->arena,
+                               "node %s does not have the CPUs %s, or keeps "
+                               "them for the system: it has %s",
+                               binding->target.name,
+                               list.text,
+                               there));
+}
+
+struct neighbours {
+    struct bind_member *member;
+    bool is_disjoint;
+};
+
+static bool
+check_neighbour(const struct object *object, void *context)
+{
+    struct neighbours *n = context;
+    struct bind_member *m = n->member;
+    const struct pod *pod = pod_of(object);
+    struct error err = {0};
+
+    if (pod->status.allocation == NULL
+        || allocation_check_disjoint(m->binding.allocation,
+                                     pod->status.allocation,
+                                     &err)
+               == 0)
+        return true;
+    n->is_disjoint = refuse(m,
+                            arena_printf(m->q->arena,
+                                         "the allocation overlaps that of pod "
+                                         "%s/%s on node %s: %s",
+                                         pod->meta.namespace,
+                                         pod->meta.name,
+                                         m->binding.target.name,
+                                         err.text));
+    return false;
+}
+
+static bool
+check_disjoint(struct bind_member *m)
+{
+    struct request *q = m->q;
+    const struct binding *binding = &m->binding;
+    struct neighbours n = {.member = m, .is_disjoint = true};
+    struct error err = {0};
+
+    if (binding->allocation == NULL)
+        return true;
+    if (retained_on_node_check_disjoint(q,
+                                        binding->target.name,
+                                        binding->allocation,
+                                        &err)
+        < 0)
+        return refuse(m, err.text);
+    store_visit_index(q->server->store,
+                      &pod_kind,
+                      POD_LIVE_BY_NODE,
+                      STORE_PENDING,
+                      binding->target.name,
+                      check_neighbour,
+                      &n);
+    return n.is_disjoint;
+}
+
+/* Everything that may refuse. */
+bool
+binding_check(struct bind_member *m, const struct object *pod)
+{
+    return authorization_covers(m->q, pod) && read_target(m)
+           && check_pod(m, pod) && check_job(m, pod) && check_allocation(m)
+           && check_node(m) && check_disjoint(m);
+}

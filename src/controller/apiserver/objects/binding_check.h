@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* binding_check.h - whether a pod may get a node, and exactly what there
+ *
+ * Against the node, and against what its other pods were given.
+ *
+ * Called by: bind.c.
+ * Thread:    the API's loop.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/api/node/binding.h"
+
+struct json;
+struct object;
+struct request;
+
+/* One pod of a request, which may bind several. */
+struct bind_member {
+    struct request *q;
+    const char *name;
+    struct json *body;      /* the Binding */
+    struct binding binding; /* that, once it was checked */
+};
+
+/* Everything that may refuse. False: the reply says what. */
+bool binding_check(struct bind_member *m, const struct object *pod);
