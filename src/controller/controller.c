@@ -15,11 +15,13 @@
 #include "controller/component_thread.h"
 #include "controller/component_threads.h"
 #include "controller/history/history.h"
+#include "controller/listeners.h"
 #include "controller/munge_check.h"
 #include "controller/reload.h"
 #include "controller/scheduler/config/kube_configuration.h"
 #include "controller/serving_keys.h"
 #include "controller/settings.h"
+#include "controller/site_audit.h"
 #include "controller/site_policy.h"
 #include "controller/store/directory/initialize.h"
 #include "controller/store/store.h"
@@ -39,10 +41,9 @@
 #include "lib/program/process_metrics.h"
 #include "lib/program/readiness.h"
 
-#define WORKERS     4
-#define SOCKET_MODE 0666 /* the kernel says who is there; rights come after */
-#define FLUSH_MS    50   /* for the last replies to leave */
-#define SECOND_US   1000000
+#define WORKERS   4
+#define FLUSH_MS  50 /* for the last replies to leave */
+#define SECOND_US 1000000
 
 struct controller {
     const struct controller_settings *settings;
@@ -390,42 +391,10 @@ write_configz(struct controller *c)
     strbuf_add_text(&c->configz, "}\n");
 }
 
-static double
-read_dropped(void *context)
-{
-    struct controller *c = context;
-
-    return (double)audit_log_dropped(c->audit);
-}
-
 static int
 start_audit(struct controller *c, struct error *err)
 {
-    const struct controller_settings *s = c->settings;
-    struct audit_log_settings settings = {
-        .path = s->audit_file,
-        .max_bytes = s->audit_max_bytes,
-        .keep = s->audit_keep,
-        .store = s->state_dir,
-    };
-    int r;
-
-    if (s->is_conformance || strcmp(s->audit_file, "none") == 0)
-        return 0;
-    if (strcmp(s->audit_file, "journal") == 0)
-        settings.path = NULL;
-    r = audit_log_open(&settings, &c->audit, err);
-    if (r < 0)
-        return error_wrap(err, r, "audit.file");
-    metric_read(
-        metric_series(metric_counter(c->metrics,
-                                     "kiln_audit_dropped_total",
-                                     "Lines of the audit log that could "
-                                     "not be written.",
-                                     NULL)),
-        read_dropped,
-        c);
-    return 0;
+    return site_audit_open(c->settings, c->metrics, &c->audit, err);
 }
 
 static void
@@ -521,41 +490,17 @@ stop_lifecycle(struct controller *c)
 }
 
 static int
-listen_tls(struct controller *c, struct error *err)
-{
-    const struct controller_settings *s = c->settings;
-    struct http_layer layer;
-
-    serving_keys_layer(c->serving_keys, &layer);
-    for (size_t i = 0; i < s->tls_listen.count; i++) {
-        const char *address = s->tls_listen.items[i];
-        int r = apiserver_listen_tls(c->api, address, &layer, err);
-
-        if (r < 0)
-            return error_wrap(err, r, "listening on '%s' (TLS)", address);
-    }
-    return 0;
-}
-
-static int
 start_listeners(struct controller *c, struct error *err)
 {
     const struct controller_settings *s = c->settings;
-    int r = apiserver_listen_unix(c->api, s->socket, SOCKET_MODE, err);
+    int r = listeners_open(s, c->api, c->serving_keys, err);
 
-    if (r < 0)
-        return error_wrap(err, r, "listening on '%s'", s->socket);
-    for (size_t i = 0; i < s->listen.count; i++) {
-        r = apiserver_listen(c->api, s->listen.items[i], err);
-        if (r < 0)
-            return error_wrap(err, r, "listening on '%s'", s->listen.items[i]);
-    }
-    if (s->listen.count > 0 && !s->is_conformance)
+    if (r == 0 && s->listen.count > 0 && !s->is_conformance)
         c->munge_check = munge_check_new(c->loop,
                                          c->workers,
                                          c->credential_backend,
                                          &c->is_munge_dead);
-    return c->serving_keys != NULL ? listen_tls(c, err) : 0;
+    return r;
 }
 
 static void

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* listeners.h - the sockets and addresses that the settings name
+ *
+ * Called by: controller.c.
+ * Thread:    the loop's.
+ */
+#pragma once
+
+struct apiserver;
+struct controller_settings;
+struct error;
+struct serving_keys;
+
+/* `keys`: of TLS, or NULL. The error names the address. */
+int listeners_open(const struct controller_settings *settings,
+                   struct apiserver *api,
+                   struct serving_keys *keys,
+                   struct error *err);
