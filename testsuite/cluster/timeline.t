@@ -81,7 +81,7 @@ ok "the timeline has the node, what runs and what is planned" \
     wait_for 10 is_drawn "^n1 +4/4 .*\[$small kilntest1 =+\].*\($wide kil"
 like "and each job of its own" "$(chart C)" "\[$large kilntest1 =+\]"
 like "with now, and times" "$(chart C --hours 2 | head -n 1)" \
-    '^NODE +CPUS +now .* [0-9]+:[0-9]+ '
+    '^NODE +CPUS +([0-9]+:[0-9]+ +)?now .* [0-9]+:[0-9]+ '
 like "in letters that a terminal of Unicode has" "$(chart C.UTF-8)" \
     "┣$small kilntest1 ━+┫.*┠$wide kil"
 unlike "and no colour where none is wanted" "$(chart C)" "$(printf '\033')"

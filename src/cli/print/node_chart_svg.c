@@ -232,29 +232,93 @@ add_now(const struct drawing *d)
     add_text(d, x, bottom_of(d) + 18, "nowtext", "now");
 }
 
-static void
-add_label(const struct drawing *d,
-          const struct node_chart_bar *bar,
-          double x,
-          double y,
-          double width,
-          double height)
+/* A place of a bar on the page. */
+struct box {
+    double x, y, width, height;
+};
+
+/* Half a name of a job says nothing; its number does. "": nothing is said. */
+static char *
+cut_label(const struct node_chart_bar *bar, double width)
 {
     size_t room = width > 8 ? (size_t)((width - 8) / LETTER) : 0;
     size_t length = text_width_cut(bar->label, room);
-    CLEANUP_FREE char *cut = xstrndup(bar->label, length);
-    const char *space;
+    const char *space = strchr(bar->label, ' ');
 
-    if (height < LABEL_LEAST || length == 0)
+    if (bar->label[length] == '\0')
+        return xstrdup(bar->label);
+    if (bar->kind == CHART_RESERVED)
+        return room < 4 ? xstrdup("")
+                        : xasprintf("%.*s\u2026",
+                                    (int)text_width_cut(bar->label, room - 1),
+                                    bar->label);
+    if (space == NULL || (size_t)(space - bar->label) > length)
+        return xstrdup("");
+    return xstrndup(bar->label, (size_t)(space - bar->label));
+}
+
+/* That of a reservation is at the foot, where jobs may be behind it. */
+static void
+add_label(const struct drawing *d,
+          const struct node_chart_bar *bar,
+          const struct box *box)
+{
+    CLEANUP_FREE char *text = cut_label(bar, box->width);
+    double y = bar->kind == CHART_RESERVED ? box->y + box->height - 5
+                                           : box->y + box->height / 2 + 4;
+
+    if (box->height < LABEL_LEAST || text[0] == '\0')
         return;
-    /* Half a name says nothing; the number does. */
-    if (bar->label[length] != '\0') {
-        space = strchr(bar->label, ' ');
-        if (space == NULL || (size_t)(space - bar->label) > length)
-            return;
-        cut[space - bar->label] = '\0';
+    add_text(d,
+             box->x + 5,
+             y,
+             bar->kind == CHART_RUNS ? "bar" : "bar halo",
+             text);
+}
+
+/* False: it is not in the picture. */
+static bool
+find_box(const struct drawing *d,
+         const struct node_chart_row *row,
+         const struct node_chart_bar *bar,
+         double top,
+         struct box *ret)
+{
+    double all = row->cpu_milli > 0 ? (double)row->cpu_milli : 1;
+
+    if (bar->until_us <= d->chart->from_us
+        || bar->from_us >= d->chart->until_us)
+        return false;
+    ret->x = x_of(d, bar->from_us);
+    ret->width = x_of(d, bar->until_us) - ret->x;
+    ret->y = top + (double)bar->above_milli / all * d->row;
+    ret->height = (double)bar->cpu_milli / all * d->row;
+    if (bar->kind == CHART_RESERVED && bar->cpu_milli == 0) {
+        ret->y = top;
+        ret->height = d->row;
     }
-    add_text(d, x + 5, y + height / 2 + 4, "bar", cut);
+    if (ret->height < BAR_LEAST)
+        ret->height = BAR_LEAST;
+    if (ret->y + ret->height > top + d->row)
+        ret->height = top + d->row - ret->y;
+    if (ret->width < BAR_LEAST)
+        ret->width = BAR_LEAST;
+    if (ret->x > d->left + PICTURE - ret->width)
+        ret->x = d->left + PICTURE - ret->width;
+    return true;
+}
+
+static void
+begin_rectangle(const struct drawing *d, const struct box *box)
+{
+    strbuf_printf(d->out,
+                  "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                  "height=\"%.1f\" rx=\"%.1f\" ",
+                  box->x + 0.5,
+                  box->y + 0.5,
+                  box->width > 1.5 ? box->width - 1 : box->width,
+                  box->height > 1.5 ? box->height - 1 : box->height,
+                  box->height > 10 ? 3.0 : 1.0);
 }
 
 static void
@@ -263,35 +327,35 @@ add_bar(const struct drawing *d,
         const struct node_chart_bar *bar,
         double top)
 {
-    double all = row->cpu_milli > 0 ? (double)row->cpu_milli : 1;
-    double x = x_of(d, bar->from_us), width = x_of(d, bar->until_us) - x;
-    double y = top + (double)bar->above_milli / all * d->row;
-    double height = (double)bar->cpu_milli / all * d->row;
+    struct box box;
 
-    if (bar->until_us <= d->chart->from_us
-        || bar->from_us >= d->chart->until_us)
+    if (!find_box(d, row, bar, top, &box))
         return;
-    if (bar->kind == CHART_RESERVED && bar->cpu_milli == 0) {
-        y = top;
-        height = d->row;
-    }
-    height = height < BAR_LEAST ? BAR_LEAST : height;
-    height = y + height > top + d->row ? top + d->row - y : height;
-    width = width < BAR_LEAST ? BAR_LEAST : width;
-    strbuf_printf(d->out, "<g><title>");
+    strbuf_add_text(d->out, "<g><title>");
     svg_text_add(d->out, bar->detail);
-    strbuf_printf(d->out,
-                  "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                  "height=\"%.1f\" rx=\"%.1f\" ",
-                  x + 0.5,
-                  y + 0.5,
-                  width > 1.5 ? width - 1 : width,
-                  height > 1.5 ? height - 1 : height,
-                  height > 10 ? 3.0 : 1.0);
+    strbuf_add_text(d->out, "</title>");
+    begin_rectangle(d, &box);
     add_fill(d, bar);
     strbuf_add_text(d->out, "/>\n");
-    add_label(d, bar, x, y, width, height);
+    if (bar->kind != CHART_RESERVED)
+        add_label(d, bar, &box);
     strbuf_add_text(d->out, "</g>\n");
+}
+
+/* Jobs may hide all of a reservation but this. */
+static void
+add_outline(const struct drawing *d,
+            const struct node_chart_row *row,
+            const struct node_chart_bar *bar,
+            double top)
+{
+    struct box box;
+
+    if (!find_box(d, row, bar, top, &box))
+        return;
+    begin_rectangle(d, &box);
+    strbuf_add_text(d->out, "class=\"outline\"/>\n");
+    add_label(d, bar, &box);
 }
 
 static void
@@ -321,6 +385,9 @@ add_row(const struct drawing *d, size_t at)
         for (size_t i = 0; i < row->n_bars; i++)
             if ((row->bars[i].kind == CHART_RESERVED) == (turn == 0))
                 add_bar(d, row, &row->bars[i], top);
+    for (size_t i = 0; i < row->n_bars; i++)
+        if (row->bars[i].kind == CHART_RESERVED)
+            add_outline(d, row, &row->bars[i], top);
     if (row->n_more > 0) {
         snprintf(more, sizeof(more), "and %zu more", row->n_more);
         add_text(d, d->left + PICTURE - 6, top + d->row - 4, "state", more);
@@ -414,7 +481,11 @@ node_chart_svg_print(const struct node_chart *chart,
         "<style>text{fill:#2c343d}.title{font-size:16px;font-weight:bold}"
         ".name{font-size:13px;text-anchor:end}"
         ".time{font-size:11px;fill:#6b7580;text-anchor:middle}"
-        ".bar{font-size:11px}.legend{font-size:12px}"
+        ".bar{font-size:11px}"
+        ".halo{paint-order:stroke;stroke:#fff;stroke-width:3px;"
+        "stroke-linejoin:round}"
+        ".outline{fill:none;stroke:#5d6772;pointer-events:none}"
+        ".legend{font-size:12px}"
         ".state{font-size:11px;fill:#8a4b3a;text-anchor:end}"
         ".mark{stroke:#dfe3e8}.now{stroke:#d1382f;stroke-width:1.5}"
         ".nowtext{font-size:11px;fill:#d1382f;text-anchor:middle}"

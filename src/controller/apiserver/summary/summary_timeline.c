@@ -38,8 +38,13 @@
 
 #define NODES_DEFAULT 40u
 #define NODES_MOST    256u
-#define JOBS_OF_NODE \
-    64u /* pods of one node; of the others the number is told */
+
+/* Pods of one node, and of all; of the others the number is told. */
+#define JOBS_OF_NODE 64u
+#define JOBS_LEAST   16u
+#define JOBS_MOST    4096u
+
+#define NODES_A_TURN 256u /* that are looked at for the first by name */
 
 #define WINDOWS_OF_NODE 16u
 #define WINDOWS_MOST    8u /* of one reservation that recurs */
@@ -59,7 +64,10 @@ struct making {
     struct json *nodes;
     struct made *made; /* sorted once all are there */
     size_t n_made;
-    char after[OBJECT_KEY_SIZE]; /* the reservation that was looked at last */
+    char after[OBJECT_KEY_SIZE]; /* the node, and then the reservation, that was
+                                    looked at last */
+    bool is_choosing;            /* the first nodes by name */
+    size_t looked;               /* nodes, this turn */
     bool is_over;
     const char **names; /* in the order of the answer */
     size_t count, done;
@@ -131,25 +139,63 @@ take_names(struct making *m, const char *list)
     return true;
 }
 
+/* Its place among those that are kept. */
+static size_t
+place_of(const struct making *m, const char *name)
+{
+    size_t from = 0, until = m->count;
+
+    while (from < until) {
+        size_t middle = from + (until - from) / 2;
+
+        if (strverscmp(name, m->names[middle]) < 0)
+            until = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}
+
 /* The first by name, where n2 comes before n10: few are kept of many. */
 static bool
 keep_if_first(const struct object *object, void *context)
 {
     struct making *m = context;
-    const char *name = object->meta->name;
-    size_t at;
+    size_t at = place_of(m, object->meta->name);
 
     m->total++;
-    if (m->count == m->most) {
-        if (strverscmp(name, m->names[m->count - 1]) > 0)
-            return true;
-        m->count--;
+    m->looked++;
+    object_key(object, m->after);
+    if (at < m->most) {
+        m->count -= m->count == m->most;
+        memmove(m->names + at + 1,
+                m->names + at,
+                (m->count - at) * sizeof(*m->names));
+        m->names[at] = arena_strdup(m->q->arena, object->meta->name);
+        m->count++;
     }
-    for (at = m->count++; at > 0 && strverscmp(name, m->names[at - 1]) < 0;
-         at--)
-        m->names[at] = m->names[at - 1];
-    m->names[at] = arena_strdup(m->q->arena, name);
-    return true;
+    return m->looked < NODES_A_TURN;
+}
+
+/* Some of all nodes a turn. */
+static void
+choose_some(struct making *m)
+{
+    char after[OBJECT_KEY_SIZE];
+
+    memcpy(after, m->after, sizeof(after));
+    m->looked = 0;
+    store_list(m->q->server->store,
+               &node_kind,
+               NULL,
+               after[0] != '\0' ? after : NULL,
+               0,
+               keep_if_first,
+               m);
+    if (m->looked < NODES_A_TURN) {
+        m->is_choosing = false;
+        m->after[0] = '\0';
+    }
 }
 
 /* ---- What is there ---- */
@@ -222,7 +268,7 @@ began_us(const struct making *m, const struct pod *pod)
 struct jobs {
     struct making *making;
     struct json *list;
-    size_t more;
+    size_t most, more;
     bool is_planned;
 };
 
@@ -238,7 +284,7 @@ add_pod(const struct object *object, void *context)
 
     if (pod_is_finished(pod))
         return true;
-    if (json_count(jobs->list) == JOBS_OF_NODE) {
+    if (json_count(jobs->list) == jobs->most) {
         jobs->more++;
         return true;
     }
@@ -269,7 +315,14 @@ add_node(struct making *m, const char *name)
     struct request *q = m->q;
     const struct object *node =
         store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, name);
-    struct jobs jobs = {.making = m, .list = json_array(q->arena)};
+    size_t share = JOBS_MOST / m->count;
+    struct jobs jobs = {
+        .making = m,
+        .list = json_array(q->arena),
+        .most = share > JOBS_OF_NODE ? JOBS_OF_NODE
+                : share < JOBS_LEAST ? JOBS_LEAST
+                                     : share,
+    };
     struct json *tree;
 
     if (node == NULL)
@@ -303,18 +356,13 @@ compare_made(const void *a, const void *b)
 
 static void
 add_window(struct making *m,
-           const char *node_name,
+           const struct made *made,
            const struct node_reservation *r,
            const struct reserved_window *w)
 {
     struct arena *arena = m->q->arena;
-    const struct made wanted = {.name = node_name};
-    const struct made *made =
-        bsearch(&wanted, m->made, m->n_made, sizeof(*m->made), compare_made);
     struct json *list, *tree;
 
-    if (made == NULL)
-        return;
     list = json_get(made->tree, "reservations");
     if (list == NULL) {
         list = json_array(arena);
@@ -332,20 +380,42 @@ add_window(struct making *m,
     json_append(arena, list, tree);
 }
 
+/* Those of its nodes that are in the answer, each once. */
+static unsigned
+find_its_nodes(const struct making *m,
+               const struct node_reservation *r,
+               const struct made *found[NODES_MOST])
+{
+    const char *const *names;
+    unsigned count = node_reservation_nodes(r, &names), n = 0;
+
+    for (unsigned i = 0; i < count && n < NODES_MOST; i++) {
+        const struct made wanted = {.name = names[i]};
+
+        found[n] = bsearch(&wanted,
+                           m->made,
+                           m->n_made,
+                           sizeof(*m->made),
+                           compare_made);
+        n += found[n] != NULL;
+    }
+    return n;
+}
+
 static void
 add_reservation(struct making *m, const struct node_reservation *r)
 {
-    const char *const *names;
-    unsigned count = node_reservation_nodes(r, &names);
+    const struct made *found[NODES_MOST];
+    unsigned count = find_its_nodes(m, r, found);
     struct reserved_window w;
     int64_t at_us = m->now_us;
 
-    for (unsigned turn = 0; turn < WINDOWS_MOST; turn++) {
+    for (unsigned turn = 0; count > 0 && turn < WINDOWS_MOST; turn++) {
         if (!node_reservation_window(r, at_us, &w)
             || w.from_us > m->now_us + HORIZON_US)
             return;
         for (unsigned i = 0; i < count; i++)
-            add_window(m, names[i], r, &w);
+            add_window(m, found[i], r, &w);
         if (w.until_us == INT64_MAX)
             return;
         at_us = w.until_us;
@@ -390,6 +460,10 @@ go_on(struct time_slice *time_slice)
     struct request *q = m->q;
     struct json *tree;
 
+    if (m->is_choosing) {
+        choose_some(m);
+        return true;
+    }
     if (m->done < m->count)
         add_node(m, m->names[m->done++]);
     if (m->done < m->count || add_next_reservation(m))
@@ -406,14 +480,13 @@ go_on(struct time_slice *time_slice)
 static bool
 choose_nodes(struct making *m, const struct parameter *all, size_t count)
 {
-    struct store *store = m->q->server->store;
     const char *nodes = parameter_find(all, count, "nodes");
     const char *limit = parameter_find(all, count, "limit");
 
     if (limit != NULL && !take_limit(m, limit))
         return false;
     if (nodes == NULL || nodes[0] == '\0') {
-        store_list(store, &node_kind, NULL, NULL, 0, keep_if_first, m);
+        m->is_choosing = true;
         return true;
     }
     if (!take_names(m, nodes))
