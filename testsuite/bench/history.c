@@ -6,7 +6,7 @@
  * Fills a new file in DIRECTORY (or /tmp) with attempts of 1,000 users in 50
  * accounts on 500 nodes over three years, then asks. One user and one partition
  * have 100,000 of the rows each, one node and one state so many between them,
- * whatever there are. Each question is asked twice; the second time is told,
+ * whatever there are; the user was renamed halfway. Each question is asked twice; the second time is told,
  * and all pages of it.
  *
  * The last 100,000 rows come in batches as the controller writes them, into the
@@ -99,6 +99,10 @@ make_row(int64_t n, int64_t rows, struct row_texts *t, struct history_row *row)
     const int64_t ran_s = 60 + (int64_t)(r >> 8) % 7200;
 
     (void)snprintf(t->user, sizeof(t->user), "user%u", user);
+    if (user == 0 && n >= rows / 2)
+        (void)snprintf(t->user, sizeof(t->user), "user0-renamed");
+    if (user == 1 && n < rows / 10)
+        (void)snprintf(t->user, sizeof(t->user), "user2");
     (void)snprintf(t->account, sizeof(t->account), "account%u", user % 50);
     (void)snprintf(t->node, sizeof(t->node), "n%u", node);
     (void)snprintf(t->object, sizeof(t->object), "job-%" PRId64, n);
@@ -145,6 +149,8 @@ make_row(int64_t n, int64_t rows, struct row_texts *t, struct history_row *row)
         .time_limit_s = 14400,
         .cpu_time_us = &t->cpu_us,
         .peak_memory_bytes = &t->peak,
+        .read_bytes = &t->cpu_us,
+        .written_bytes = &t->peak,
         .state = of_one == 3   ? "TimedOut"
                  : r % 20 == 0 ? "Failed"
                                : "Completed",
@@ -372,13 +378,17 @@ main(int argc, char **argv)
 
     q = all, q.job_id = rows / 2;
     ask(reader, "one job", &q);
-    q = all, q.user = "user0", q.since_s = end_s - 30 * day_s;
+    q = all, q.has_uid = true, q.uid = 10000, q.since_s = end_s - 30 * day_s;
     ask(reader, "a user, the last 30 days", &q);
-    q = all, q.user = "user0";
-    ask(reader, "a user, 100,000 rows", &q);
+    q = all, q.has_uid = true, q.uid = 10000;
+    ask(reader, "a user of two names, 100,000 rows", &q);
     q.states = JOB_STATE_BIT(JOB_STATE_FAILED);
     ask(reader, "...those that failed", &q);
-    q = all, q.user = "user0", q.partition = "gpu";
+    q = all, q.user = "user0-renamed";
+    ask(reader, "...by the second of the names", &q);
+    q = all, q.user = "user2";
+    ask(reader, "a name that two uids had", &q);
+    q = all, q.has_uid = true, q.uid = 10000, q.partition = "gpu";
     q.since_s = end_s - 365 * day_s, q.until_s = end_s - 335 * day_s;
     ask(reader, "a user, a partition, a month of last year", &q);
     q = all, q.node = "n500";
@@ -402,7 +412,7 @@ main(int argc, char **argv)
     q = all, q.rights = own;
     q.since_s = end_s - 30 * day_s;
     ask(reader, "as a user, all that he may see, 30 days", &q);
-    q = all, q.user = "user0", q.members = usual_members();
+    q = all, q.has_uid = true, q.uid = 10000, q.members = usual_members();
     ask(reader, "a user, 100,000 rows, as a table", &q);
     q = all, q.until_s = BEGIN_S + SPAN_S / 100, q.members = usual_members();
     ask(reader, "until, 100,000 rows, as a table", &q);
@@ -410,7 +420,7 @@ main(int argc, char **argv)
     ask(reader, "a name that none has (all rows)", &q);
     q = all, q.by = HISTORY_BY_ACCOUNT, q.since_s = end_s - 30 * day_s;
     ask(reader, "report: accounts, 30 days", &q);
-    q = all, q.by = HISTORY_BY_MONTH, q.user = "user0";
+    q = all, q.by = HISTORY_BY_MONTH, q.user = "user7";
     ask(reader, "report: months, a user", &q);
     q = all, q.by = HISTORY_BY_MONTH;
     ask(reader, "report: months, all", &q);

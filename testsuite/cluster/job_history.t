@@ -34,7 +34,8 @@ is_state() { [ "$(state "$1")" = "$2" ]; }
 
 # --- how jobs end -----------------------------------------------------------
 
-id=$(submit -J well --wrap 'sleep 1.2')
+id=$(submit -J well --wrap 'dd if=/dev/zero of=mebibyte bs=64k count=16 \
+    conv=fsync 2>/dev/null; rm mebibyte; sleep 1.2')
 ok "a job that succeeds has one row" wait_for 10 has_rows "$id" 1
 is "...that says so" \
     "$(field "$id" state)" Completed
@@ -42,6 +43,11 @@ is "...where it ran, its name and its account" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.node) \(.name) \(.account)"')" "n1 well default"
 is "...and the CPU time it used" \
     "$(ask "job=$id" | jq ".items[0].cpuTimeMicros > 0")" true
+least=1048576
+[ "$(stat -f -c %T .)" != tmpfs ] || least=0 # which is no storage
+is "...and what it wrote, a process of it" \
+    "$(ask "job=$id" | jq ".items[0].writtenBytes >= $least")" true
+is "...and read" "$(ask "job=$id" | jq ".items[0].readBytes >= 0")" true
 ok "...behind the indexes that a new file gets first" grep -qs \
     "INDEX by_partition" "$cluster/state/history.db" \
     "$cluster/state/history.db-wal"
@@ -70,6 +76,8 @@ like "...but none that there is not" \
     "fields: 'stat' cannot be read"
 is "JSON has the rows" \
     "$(kctl history --job "$id" -o json | jq '.items | length')" 1
+[ "$least" = 0 ] || like "kctl history has it in a column" \
+    "$(kctl history --job "$id" --no-headers -o written)" '^ *[1-9][0-9.]*Mi'
 like "a job's efficiency is told" "$(kctl efficiency "$id")" \
     "^CPU efficiency: +[0-9.]+% of 1 CPUs for 00:00:0[1-9]"
 is "...of a job that there is none of, too" \

@@ -365,6 +365,10 @@ set_usage(struct arena *arena, struct json *status, const struct exit_record *e)
     json_set_int(arena, u, "peakMemoryBytes", e->peak_memory_bytes);
     json_set_int(arena, u, "userCpuMicroseconds", e->cpu_user_us);
     json_set_int(arena, u, "systemCpuMicroseconds", e->cpu_system_us);
+    if (!e->has_io)
+        return;
+    json_set_int(arena, u, "readBytes", e->read_bytes);
+    json_set_int(arena, u, "writtenBytes", e->written_bytes);
 }
 
 static bool

@@ -47,6 +47,9 @@ struct exit_record {
     int64_t cpu_user_us;
     int64_t cpu_system_us;
     int64_t oom_kills;
+    bool has_io;           /* the next two are known */
+    int64_t read_bytes;    /* from files' storage, of what was waited for */
+    int64_t written_bytes; /* to it */
 
     char *cpus_allowed; /* as observed on the running process, or NULL */
     char *memory_allowed;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "agent/shepherd/become_user.h"
 #include "agent/shepherd/exit_record.h"
@@ -44,7 +45,8 @@ struct shepherd {
     struct become_user_report report;
     char *script;
     bool has_begun_hooks;
-    int64_t began_us; /* monotonic, when the program did */
+    int64_t began_us;     /* monotonic, when the program did */
+    struct rusage before; /* of the children before it: hooks */
 };
 
 /* How the pod ends that cannot be started, at which step; answers `code`. */

@@ -80,9 +80,11 @@ prepare(struct history_file *f, struct error *err)
          " eligible_at, start_at, node, cpu_milli, memory, devices,"
          " time_limit, cpu_us, peak, state, exit_code, signal, ended_by,"
          " reason, message, script, revision, lost, task,"
-         " frozen_us, tasks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+         " frozen_us, tasks, read_bytes, written_bytes) VALUES (?1, ?2, ?3,"
+         " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
          " ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
-         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34)"
+         " ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, 0, ?32, ?33, ?34,"
+         " ?35, ?36)"
          " ON CONFLICT (key) DO NOTHING"},
         {&f->confirm,
          "UPDATE attempts SET lost = 0, revision = ?2"
@@ -357,6 +359,8 @@ bind_row(sqlite3_stmt *s,
     history_bind_number(s, 32, row->task);
     history_bind_number(s, 33, row->frozen_us > 0 ? &row->frozen_us : NULL);
     history_bind_text(s, 34, row->tasks);
+    history_bind_number(s, 35, row->read_bytes);
+    history_bind_number(s, 36, row->written_bytes);
 }
 
 /* It ended in a timeline that was lost, and has ended again in this one. */

@@ -51,6 +51,8 @@ static const char *const names[COLUMN_COUNT] = {
     [COLUMN_TASK] = "task",
     [COLUMN_FROZEN] = "frozen_us",
     [COLUMN_TASKS] = "tasks",
+    [COLUMN_READ] = "read_bytes",
+    [COLUMN_WRITTEN] = "written_bytes",
 };
 
 enum form {
@@ -106,6 +108,8 @@ static const struct member {
     MEMBER("timeLimitSeconds", NUMBER, COLUMN_TIME_LIMIT),
     MEMBER("cpuTimeMicros", MEASURE, COLUMN_CPU_USED),
     MEMBER("peakMemoryBytes", MEASURE, COLUMN_PEAK),
+    MEMBER("readBytes", MEASURE, COLUMN_READ),
+    MEMBER("writtenBytes", MEASURE, COLUMN_WRITTEN),
     MEMBER("state", WORD, COLUMN_STATE),
     MEMBER("exitCode", MEASURE, COLUMN_EXIT_CODE),
     MEMBER("signal", NUMBER, COLUMN_SIGNAL),

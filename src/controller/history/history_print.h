@@ -54,6 +54,8 @@ enum history_column {
     COLUMN_TASK,
     COLUMN_FROZEN,
     COLUMN_TASKS,
+    COLUMN_READ,
+    COLUMN_WRITTEN,
     COLUMN_COUNT
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))

@@ -16,7 +16,7 @@
 
 struct error;
 
-#define HISTORY_SCHEMA_VERSION 5
+#define HISTORY_SCHEMA_VERSION 6
 
 /* -ENOTSUP: of a later version, or no history. */
 int history_schema_migrate(sqlite3 *db, struct error *err);

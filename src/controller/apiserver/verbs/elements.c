@@ -250,6 +250,8 @@ take_row(struct listing *l, struct json *item, const struct json *row)
         "reason",
         "cpuTimeMicros",
         "peakMemoryBytes",
+        "readBytes",
+        "writtenBytes",
         "state",
         "endedBy",
     };

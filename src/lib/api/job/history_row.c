@@ -67,6 +67,10 @@ static const struct field history_row_fields[] = {
         HELP("CPU time that its processes used.")),
     INT64("peakMemoryBytes", history_row, peak_memory_bytes, OPTIONAL,
         HELP("The most memory that it had.")),
+    INT64("readBytes", history_row, read_bytes, OPTIONAL,
+        HELP("What it read from storage.")),
+    INT64("writtenBytes", history_row, written_bytes, OPTIONAL,
+        HELP("What it wrote to storage.")),
     STRING("state", history_row, state, 0, HELP("kiln-states(7).")),
     INT("exitCode", history_row, exit_code, OPTIONAL,
         HELP("What its process exited with.")),
@@ -414,6 +418,8 @@ take_run(struct history_row *row,
         row->cpu_time_us =
             keep_number(arena, usage->user_cpu_us + usage->system_cpu_us);
         row->peak_memory_bytes = keep_number(arena, usage->peak_memory_bytes);
+        row->read_bytes = usage->read_bytes;
+        row->written_bytes = usage->written_bytes;
     }
 }
 

@@ -47,6 +47,8 @@ struct history_row {
     int64_t time_limit_s;
     const int64_t *cpu_time_us; /* NULL: not known */
     const int64_t *peak_memory_bytes;
+    const int64_t *read_bytes; /* of storage */
+    const int64_t *written_bytes;
     const char *state;        /* job_state.h's words */
     const int64_t *exit_code; /* NULL: it did not get as far */
     int64_t signal;

@@ -226,6 +226,8 @@ struct pod_usage { /* Kiln: at the end, or so far */
     int64_t peak_memory_bytes;
     int64_t user_cpu_us;
     int64_t system_cpu_us;
+    const int64_t *read_bytes; /* of storage, at the end; NULL: not known */
+    const int64_t *written_bytes;
 };
 
 /* Kiln: why it waits, or was ended, as who decided it says; job_reason.h has

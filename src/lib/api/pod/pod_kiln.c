@@ -146,6 +146,10 @@ static const struct field pod_usage_fields[] = {
         HELP("CPU time in user mode.")),
     INT64("systemCpuMicroseconds", pod_usage, system_cpu_us, 0,
         HELP("CPU time in the kernel.")),
+    INT64("readBytes", pod_usage, read_bytes, OPTIONAL,
+        HELP("Read from storage, at the end.")),
+    INT64("writtenBytes", pod_usage, written_bytes, OPTIONAL,
+        HELP("Written to storage, at the end.")),
 };
 RECORD(pod_usage, pod_usage, "hpc.kiln.v1.Usage",
        HELP("What a pod took."));

@@ -21,6 +21,9 @@ static const struct exit_record whole = {
     .has_core = true,
     .elapsed_us = 12,
     .peak_memory_bytes = INT64_C(1) << 40,
+    .has_io = true,
+    .read_bytes = INT64_C(1) << 41,
+    .written_bytes = INT64_C(1) << 42,
 };
 
 START_TEST(a_record_is_read_as_it_was_written)
@@ -38,6 +41,9 @@ START_TEST(a_record_is_read_as_it_was_written)
     ck_assert_int_eq(e->exit_code, 127);
     ck_assert(e->has_core && !e->was_oom);
     ck_assert_int_eq(e->peak_memory_bytes, INT64_C(1) << 40);
+    ck_assert(e->has_io);
+    ck_assert_int_eq(e->read_bytes, INT64_C(1) << 41);
+    ck_assert_int_eq(e->written_bytes, INT64_C(1) << 42);
     ck_assert_ptr_null(e->cpus_allowed);
     exit_record_free(e);
     test_pod_fini(&p);

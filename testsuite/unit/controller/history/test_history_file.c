@@ -274,6 +274,8 @@ START_TEST(a_file_of_before_arrays_gets_their_tasks)
     ck_assert_int_eq(sql_open(p.path, &db, NULL), 0);
     ck_assert_int_eq(sql_exec(db,
                               "DROP TABLE epochs; DROP TABLE monthly;"
+                              "ALTER TABLE attempts DROP COLUMN read_bytes;"
+                              "ALTER TABLE attempts DROP COLUMN written_bytes;"
                               "ALTER TABLE attempts DROP COLUMN task;"
                               "ALTER TABLE attempts DROP COLUMN frozen_us;"
                               "ALTER TABLE attempts DROP COLUMN tasks",

@@ -38,7 +38,7 @@ text_of(struct place *p, const struct history_row *row)
 
 START_TEST(a_row_is_printed_as_its_record_is)
 {
-    static const int64_t index = 3, task = 22, peak = 1, code = 137;
+    static const int64_t index = 3, task = 22, peak = 1, code = 137, none = 0;
     CLEANUP_FREE char *expected = NULL;
     CLEANUP_FREE char *text = NULL;
     struct history_row row;
@@ -56,6 +56,8 @@ START_TEST(a_row_is_printed_as_its_record_is)
     row.devices = "nvidia.com/gpu=2";
     row.time_limit_s = 60;
     row.peak_memory_bytes = &peak;
+    row.read_bytes = &none;
+    row.written_bytes = &code;
     row.exit_code = &code;
     row.signal = 9;
     row.ended_by = "bob";
@@ -223,6 +225,8 @@ START_TEST(a_file_of_before_months_gets_their_sums)
     ck_assert_int_eq(sql_exec(db,
                               "DROP TABLE epochs; DROP TABLE monthly;"
                               "ALTER TABLE attempts DROP COLUMN tasks;"
+                              "ALTER TABLE attempts DROP COLUMN read_bytes;"
+                              "ALTER TABLE attempts DROP COLUMN written_bytes;"
                               "PRAGMA user_version = 3",
                               NULL),
                      0);

@@ -180,6 +180,8 @@ describe(const struct json *row, struct arena *arena, struct strbuf *out)
                                            memory,
                                            column(row, "memory", arena))
                             : "unknown: it asked for no memory");
+    add_line(out, "Read from storage:", column(row, "read", arena));
+    add_line(out, "Written to storage:", column(row, "written", arena));
 }
 
 static void
@@ -198,6 +200,8 @@ print_table(const struct json *attempts,
         {"Memory", true, 0, 0, false},
         {"Peak", true, 0, 0, false},
         {"Mem%", true, 0, 0, false},
+        {"Read", true, 0, 0, false},
+        {"Written", true, 0, 0, false},
     };
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
@@ -218,6 +222,8 @@ print_table(const struct json *attempts,
             column(row, "memory", arena),
             column(row, "peak", arena),
             percent(row, "memoryEfficiencyPercent", arena),
+            column(row, "read", arena),
+            column(row, "written", arena),
         };
 
         grid_add_row(grid, cells);

@@ -102,17 +102,18 @@ static const struct option_table table = {
     .summary = "Show each attempt of jobs that ended, also of jobs that are "
                "deleted: yours of the last day, oldest first.",
     OPTION_ROWS(rows),
-    .more = "Columns: id, name, user, account, partition, state, attempt, "
-            "ended, elapsed, cpus, node, exit, reason, uid, object, pod, "
-            "submitted, eligible, started, waited, limit, memory, peak, "
-            "cputime, devices, signal, by, message, script, index, task, lost; "
-            "all: all of them\n"
-            "\n"
-            "Examples:\n"
-            "  kctl history --since 7d --state Failed,TimedOut\n"
-            "  kctl history 1041_7\n"
-            "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
-            "  kctl history --all --since 2026-01-01 -o csv=all",
+    .more =
+        "Columns: id, name, user, account, partition, state, attempt, "
+        "ended, elapsed, cpus, node, exit, reason, uid, object, pod, "
+        "submitted, eligible, started, waited, limit, memory, peak, "
+        "read, written, cputime, devices, signal, by, message, script, index, task, lost; "
+        "all: all of them\n"
+        "\n"
+        "Examples:\n"
+        "  kctl history --since 7d --state Failed,TimedOut\n"
+        "  kctl history 1041_7\n"
+        "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
+        "  kctl history --all --since 2026-01-01 -o csv=all",
 };
 
 enum history_form { AS_TABLE, AS_JSON, AS_CSV, AS_SWF };
