@@ -20,6 +20,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/client/event_recorder.h"
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 
@@ -121,6 +122,36 @@ announce_hook_failure(const struct pod_run *s, const char *words)
         g->hook_failed(what, g->hook_context);
 }
 
+/* How the command that saves its state went, for its owner. */
+static void
+tell_checkpoint(const struct pod_run *s)
+{
+    const struct exit_record *e = s->exit_record;
+    const double seconds = (double)e->checkpoint_us / 1000000;
+    CLEANUP_FREE char *words = NULL;
+    bool is_good = false;
+
+    if (e->checkpoint_failure != NULL) {
+        words = xasprintf("the checkpoint command could not be started: %s",
+                          e->checkpoint_failure);
+    } else if (e->was_checkpoint_cut) {
+        words = xasprintf("the checkpoint command had not ended after %.1f s, "
+                          "when its part of the grace was over, and was killed",
+                          seconds);
+    } else {
+        is_good = e->checkpoint_code == 0;
+        words = xasprintf("the checkpoint command ended with exit code %d "
+                          "after %.1f s",
+                          (int)e->checkpoint_code,
+                          seconds);
+    }
+    event_recorder_record(s->s.agent->event_recorder,
+                          s->pod,
+                          is_good ? RECORD_NORMAL : RECORD_WARNING,
+                          is_good ? "Checkpointed" : "CheckpointFailed",
+                          words);
+}
+
 /* The job has not run when its prolog failed, which is not its fault. */
 static void
 check_hooks(struct pod_run *s)
@@ -136,6 +167,8 @@ check_hooks(struct pod_run *s)
         s->is_disruption = true;
         announce_hook_failure(s, e->message);
     }
+    if (e->has_checkpoint)
+        tell_checkpoint(s);
     if (e->epilog_failure != NULL)
         announce_hook_failure(s, e->epilog_failure);
 }

@@ -416,6 +416,10 @@ pod_order_compose(const struct pod_order_input *in,
         o->stdin_path = path_of(g, in->pod, arena, e->stdin_path);
         o->stderr_path = path_of(g, in->pod, arena, e->stderr_path);
         o->fence_after_ms = e->fence_after_s * 1000;
+        o->checkpoint =
+            e->checkpoint_command != NULL && e->checkpoint_command[0] != '\0'
+                ? e->checkpoint_command
+                : NULL;
         o->append = e->open_mode != NULL && strcmp(e->open_mode, "append") == 0;
     }
     o->no_new_privileges = !may_gain_privileges(in->pod, arena);

@@ -25,7 +25,6 @@
 #include "lib/loop/timer.h"
 
 #define DEFAULT_GRACE_S 30
-#define LAST_GRACE_US   5000000
 #define LOOK_FIRST_MS   10
 #define LOOK_MORE_MS    5 /* for each other that is launched */
 #define LOOK_MOST_MS    250
@@ -101,31 +100,55 @@ is_warned_of_preemption(const struct pod_run *s)
     const struct pod *pod = pod_of(s->pod);
     const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
 
-    return c != NULL && c->reason != NULL
+    return !s->deadline.is_frozen && c != NULL && c->reason != NULL
            && strcmp(c->reason, "PreemptionByScheduler") == 0
            && pod->spec.execution != NULL
            && pod->spec.execution->signal != NULL;
 }
 
-/* The grace begins with the signal that its user asked for, and ends as it does
- * without, shortly before it is over.
+/* It ends for the sake of others, or to start anew, and not because its user has
+ * had enough of it.
+ */
+static bool
+runs_checkpoint(const struct pod_run *s)
+{
+    const struct pod *pod = pod_of(s->pod);
+    const struct execution *e = pod->spec.execution;
+    const struct pod_condition *c = pod_find_condition(pod, "DisruptionTarget");
+
+    if (e == NULL || e->checkpoint_command == NULL
+        || e->checkpoint_command[0] == '\0' || s->live == NULL
+        || s->live->keeps_limit < LIVE_CAN_CHECKPOINT)
+        return false;
+    return (c != NULL && strcmp(c->status, "True") == 0)
+           || string_map_find(&s->pod->meta->annotations, ANNOTATION_CHECKPOINT)
+                  != NULL;
+}
+
+/* The grace begins with the checkpoint command, behind which the shepherd goes on,
+ * or with the signal that its user asked for, and ends as it does without, shortly
+ * before it is over.
  */
 static void
 warn_of_preemption(struct pod_run *s)
 {
     const struct execution *e = pod_of(s->pod)->spec.execution;
     struct deadline *d = &s->deadline;
-    int64_t last_us = d->delete_grace_us / 2;
+    const int64_t grace_us = d->delete_grace_us;
+    const int64_t last_us = deadline_last_us(grace_us);
+    const bool saves = runs_checkpoint(s);
 
     if (s->is_preemption_warned || s->phase != POD_RUN_RUNNING || s->pidfd < 0
-        || d->is_frozen || d->terminated || d->delete_grace_us <= 0
-        || !is_warned_of_preemption(s))
+        || d->terminated || grace_us <= 0
+        || (!saves && !is_warned_of_preemption(s)))
         return;
     s->is_preemption_warned = true;
-    if (last_us > LAST_GRACE_US)
-        last_us = LAST_GRACE_US;
-    d->delete_us += d->delete_grace_us - last_us;
+    d->delete_us += grace_us - last_us;
     d->delete_grace_us = last_us;
+    if (saves) {
+        launch_checkpoint(s->pidfd, grace_us / 1000, NULL);
+        return;
+    }
     launch_signal(s->pidfd,
                   e->signal->batch_only ? LAUNCH_MAIN : LAUNCH_ALL,
                   pod_host_parse_signal(e->signal->name),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/shepherd/deadline.h"
 
+#define LAST_GRACE_US INT64_C(5000000)
+
 static int64_t
 plus(int64_t a, int64_t b)
 {
@@ -88,6 +90,12 @@ deadline_thaw(struct deadline *d, int64_t now_us)
     d->is_frozen = false;
     d->started_us += lasted;
     return lasted;
+}
+
+int64_t
+deadline_last_us(int64_t grace_us)
+{
+    return earlier(grace_us / 2, LAST_GRACE_US);
 }
 
 bool

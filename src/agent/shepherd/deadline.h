@@ -53,5 +53,10 @@ void deadline_set_limit(struct deadline *d, int64_t limit_us, int64_t now_us);
 void deadline_freeze(struct deadline *d, int64_t now_us);
 int64_t deadline_thaw(struct deadline *d, int64_t now_us);
 
+/* The end of a grace that is the job's own, when what goes before SIGTERM takes the
+ * rest: five seconds, or half of a shorter grace.
+ */
+int64_t deadline_last_us(int64_t grace_us);
+
 /* Whether the time limit (and not the deletion) is what ended it. */
 bool deadline_is_exceeded(const struct deadline *d, int64_t now_us);

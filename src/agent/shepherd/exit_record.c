@@ -60,6 +60,11 @@ static const struct field fields[] = {
     FIELD(TEXT, memory_allowed),
     FIELD(SWITCH, has_left_behind),
     FIELD(TEXT, epilog_failure),
+    FIELD(SWITCH, has_checkpoint),
+    FIELD(SWITCH, was_checkpoint_cut),
+    FIELD(NUMBER, checkpoint_code),
+    FIELD(NUMBER, checkpoint_us),
+    FIELD(TEXT, checkpoint_failure),
 };
 
 void
@@ -74,6 +79,7 @@ exit_record_free(struct exit_record *e)
     free(e->cpus_allowed);
     free(e->memory_allowed);
     free(e->epilog_failure);
+    free(e->checkpoint_failure);
     free(e);
 }
 

@@ -56,6 +56,13 @@ struct exit_record {
     bool has_left_behind; /* processes that even SIGKILL did not end */
 
     char *epilog_failure; /* what was wrong with it; NULL: nothing */
+
+    /* Its checkpoint command, if it was run: its exit code, 128 + signal. */
+    bool has_checkpoint;
+    bool was_checkpoint_cut; /* killed because its time was over */
+    int64_t checkpoint_code;
+    int64_t checkpoint_us;    /* how long it took */
+    char *checkpoint_failure; /* it could not be started, and why; or NULL */
 };
 
 /* Life. Write fails with -EEXIST where there is one already. Read looks at both

@@ -46,3 +46,11 @@ struct handover_forked {
 #define HANDOVER_FREEZE(still)    ((uint64_t)(still) << 32 | HANDOVER_IS_FREEZE)
 #define HANDOVER_FREEZE_OF(value) ((value) >> 32 != 0)
 #define HANDOVER_IS_FREEZE        (INT64_C(4) << 8)
+
+/* Likewise: the job's checkpoint command is to run, within a grace of so many
+ * milliseconds, and the job to be ended then.
+ */
+#define HANDOVER_CHECKPOINT(grace_ms) \
+    ((uint64_t)(uint32_t)(grace_ms) << 32 | HANDOVER_IS_CHECKPOINT)
+#define HANDOVER_CHECKPOINT_OF(value) ((int64_t)((value) >> 32))
+#define HANDOVER_IS_CHECKPOINT        (INT64_C(5) << 8)

@@ -390,3 +390,14 @@ launch_set_frozen(int pidfd, bool still, struct error *err)
         },
         err);
 }
+
+int
+launch_checkpoint(int pidfd, int64_t grace_ms, struct error *err)
+{
+    return send_value(
+        pidfd,
+        (union sigval){
+            .sival_ptr = (void *)(uintptr_t)HANDOVER_CHECKPOINT(grace_ms),
+        },
+        err);
+}

@@ -59,3 +59,11 @@ int launch_set_limit(int pidfd, int64_t seconds, struct error *err);
  * it (live_record.h: LIVE_CAN_FREEZE).
  */
 int launch_set_frozen(int pidfd, bool still, struct error *err);
+
+/* Has the job's checkpoint command run, and then the job told to end, by the signal
+ * that its order has for its warning, else by SIGTERM: within this grace but for
+ * its last part (deadline.h). To say so twice changes nothing; to a job that
+ * does not run yet, or whose shepherd knows nothing of it (live_record.h:
+ * LIVE_CAN_CHECKPOINT), likewise.
+ */
+int launch_checkpoint(int pidfd, int64_t grace_ms, struct error *err);

@@ -38,12 +38,14 @@ struct live_record {
     char *memory_allowed;
     char *waits_for;     /* what a job that is starting waits for; or NULL */
     int64_t keeps_limit; /* 1: the shepherd ends it at its time limit; 2: and
-                          * takes another (launch.h); 3: and freezes it */
+                          * takes another (launch.h); 3: and freezes it; 4:
+                          * and runs its checkpoint command */
     int64_t
         frozen_at_us;  /* real time, since when it stands still; 0: it runs */
     int64_t frozen_us; /* how long it has stood still before */
 };
-#define LIVE_CAN_FREEZE 3
+#define LIVE_CAN_FREEZE     3
+#define LIVE_CAN_CHECKPOINT 4
 
 /* Life. Read gives -ENOENT when there is none. */
 void live_record_free(struct live_record *l);

@@ -52,6 +52,7 @@ static const struct field fields[] = {
     FIELD(PATH, stdout_path, false),
     FIELD(PATH, stderr_path, false),
     FIELD(SWITCH, append, false),
+    FIELD(TEXT, checkpoint, false),
     FIELD(SWITCH, no_new_privileges, false),
     FIELD(PATH, tmp_dir, false),
     FIELD(PATH, own_dir, false),

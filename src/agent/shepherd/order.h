@@ -62,13 +62,14 @@ struct order {
     struct order_list environment; /* "NAME=value" */
 
     const char *work_dir;
-    const char *stdin_path;   /* NULL: /dev/null */
-    const char *stdout_path;  /* NULL: /dev/null */
-    const char *stderr_path;  /* NULL: where stdout goes */
-    bool append;              /* to output files instead of truncating them */
-    bool no_new_privileges;   /* setuid programs gain nothing */
-    const char *tmp_dir;      /* made for the user, 0700; NULL: none */
-    const char *own_dir;      /* has to be the user's, or there is no job */
+    const char *stdin_path;  /* NULL: /dev/null */
+    const char *stdout_path; /* NULL: /dev/null */
+    const char *stderr_path; /* NULL: where stdout goes */
+    bool append;             /* to output files instead of truncating them */
+    const char *checkpoint;  /* a command for /bin/sh (supervisor.h); or NULL */
+    bool no_new_privileges;  /* setuid programs gain nothing */
+    const char *tmp_dir;     /* made for the user, 0700; NULL: none */
+    const char *own_dir;     /* has to be the user's, or there is no job */
     struct order_list mounts; /* of order_mount: bound in a mount namespace */
     int64_t umask;
     int64_t oom_score_adj;

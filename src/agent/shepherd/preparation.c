@@ -68,7 +68,7 @@ detach(struct shepherd *s, struct error *err)
                               &s->user);
     if (o->prolog == NULL && s->user != NULL)
         s->live.phase = LIVE_STARTING;
-    s->live.keeps_limit = LIVE_CAN_FREEZE;
+    s->live.keeps_limit = LIVE_CAN_CHECKPOINT;
     return live_record_write(&s->live, o->run_dir, err);
 }
 

@@ -230,6 +230,11 @@ prepare_files(struct prepared_job *t, const struct order *o)
     t->stdout_path = o->stdout_path == NULL ? nothing : o->stdout_path;
     t->stderr_path = one ? NULL : o->stderr_path;
     t->output_mode = o->append ? O_APPEND : O_TRUNC;
+    /* Its checkpoint command writes into the same file: neither overwrites what
+     * the other has written.
+     */
+    if (o->checkpoint != NULL)
+        t->output_mode |= O_APPEND;
 }
 
 static int

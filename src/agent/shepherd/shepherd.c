@@ -217,6 +217,8 @@ supervise(struct shepherd *s)
     write_phase(s, LIVE_RUNNING);
     s->supervisor.note_frozen = write_frozen;
     s->supervisor.context = s;
+    s->supervisor.checkpoint.start =
+        s->order.checkpoint != NULL ? start_checkpoint : NULL;
     supervisor_wait_end(&s->supervisor);
 }
 
@@ -284,6 +286,20 @@ take_status(struct shepherd *s)
 }
 
 static void
+take_checkpoint(struct shepherd *s)
+{
+    struct exit_record *e = &s->exit_record;
+    const struct checkpoint *c = &s->supervisor.checkpoint;
+
+    e->has_checkpoint = c->has_begun;
+    e->was_checkpoint_cut = c->was_cut;
+    e->checkpoint_failure = c->failure;
+    e->checkpoint_us = c->ended_us - c->began_us;
+    e->checkpoint_code = WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status)
+                                                : WEXITSTATUS(c->status);
+}
+
+static void
 kill_rest(struct shepherd *s)
 {
     struct supervisor *v = &s->supervisor;
@@ -294,6 +310,7 @@ kill_rest(struct shepherd *s)
         take_status(s);
     if (!supervisor_kill_rest(v, s->order.kill_wait_ms))
         s->exit_record.has_left_behind = true;
+    take_checkpoint(s);
     take_usage(s);
 }
 

@@ -70,3 +70,9 @@ int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 
 /* The job, until its program runs. */
 int start_job(struct shepherd *s);
+
+/* Its checkpoint command, beside it: as the same user, in its cgroup, directory
+ * and environment, with what it prints in the job's standard error. Its pid, or a
+ * negative errno. What hinders it behind the fork is its exit code, 125.
+ */
+pid_t start_checkpoint(void *shepherd, struct error *err);

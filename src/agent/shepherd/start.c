@@ -30,31 +30,36 @@ fork_into(int cgroup_fd)
 }
 
 static int
-open_join_files(struct shepherd *s, bool with_v2, struct error *err)
+open_join_files(const struct shepherd *s,
+                struct prepared_job *prepared,
+                bool with_v2,
+                struct error *err)
 {
     int n;
 
     if (s->cgroup == NULL)
         return 0;
-    n = cgroup_open_join_files(s->cgroup, with_v2, s->prepared.join_fds, err);
+    n = cgroup_open_join_files(s->cgroup, with_v2, prepared->join_fds, err);
     if (n < 0)
         return n;
-    s->prepared.n_join_fds = n;
+    prepared->n_join_fds = n;
     return 0;
 }
 
 static void
-close_join_files(struct shepherd *s)
+close_join_files(struct prepared_job *prepared)
 {
-    while (s->prepared.n_join_fds > 0)
-        close(s->prepared.join_fds[--s->prepared.n_join_fds]);
+    while (prepared->n_join_fds > 0)
+        close(prepared->join_fds[--prepared->n_join_fds]);
 }
 
 /* Into the cgroup at the fork where the kernel can (v2, 5.7), and by writing to
  * a join file otherwise. Returns as fork does.
  */
 static pid_t
-fork_job(struct shepherd *s, struct error *err)
+fork_job(const struct shepherd *s,
+         struct prepared_job *prepared,
+         struct error *err)
 {
     CLEANUP_FD int cgroup_fd =
         s->cgroup == NULL ? -1 : cgroup_open_clone(s->cgroup);
@@ -62,17 +67,17 @@ fork_job(struct shepherd *s, struct error *err)
     int r;
 
     if (cgroup_fd >= 0) {
-        r = open_join_files(s, false, err);
+        r = open_join_files(s, prepared, false, err);
         if (r < 0)
             return r;
-        s->prepared.has_no_handlers = true;
+        prepared->has_no_handlers = true;
         pid = fork_into(cgroup_fd);
         if (pid >= 0)
             return pid;
-        close_join_files(s);
-        s->prepared.has_no_handlers = false;
+        close_join_files(prepared);
+        prepared->has_no_handlers = false;
     }
-    r = open_join_files(s, true, err);
+    r = open_join_files(s, prepared, true, err);
     if (r < 0)
         return r;
     pid = fork();
@@ -103,11 +108,11 @@ fork_job_process(struct shepherd *s, int *ret_report_fd, struct error *err)
         return error_set(err, -errno, "pipe: %s", strerror(errno));
     s->prepared.report_fd = ends[1];
     s->prepared.step = share_step();
-    pid = fork_job(s, err);
+    pid = fork_job(s, &s->prepared, err);
     if (pid == 0)
         become_user_and_run(&s->prepared);
     close(ends[1]);
-    close_join_files(s);
+    close_join_files(&s->prepared);
     if (pid < 0) {
         close(ends[0]);
         return pid;
@@ -211,4 +216,35 @@ start_job(struct shepherd *s)
     s->exit_record.exit_code =
         exit_code_for(s->exit_record.failed_step, s->report.error_number);
     return r;
+}
+
+/* ---- The checkpoint command ---- */
+
+pid_t
+start_checkpoint(void *shepherd, struct error *err)
+{
+    static char shell[] = "/bin/sh";
+    char *paths[] = {shell, NULL};
+    struct shepherd *s = shepherd;
+    const char *arguments[] = {"sh", "-c", s->order.checkpoint, NULL};
+    struct prepared_job prepared = s->prepared;
+    CLEANUP_FD int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    pid_t pid;
+
+    if (nothing < 0)
+        return error_set(err, -errno, "'/dev/null': %s", strerror(errno));
+    prepared.report_fd = nothing;
+    prepared.step = NULL;
+    prepared.program_paths = paths;
+    prepared.arguments = arguments;
+    prepared.stdin_path = "/dev/null";
+    if (prepared.stderr_path != NULL)
+        prepared.stdout_path = prepared.stderr_path;
+    prepared.stderr_path = NULL;
+    prepared.output_mode = O_APPEND;
+    pid = fork_job(s, &prepared, err);
+    if (pid == 0)
+        become_user_and_run(&prepared);
+    close_join_files(&prepared);
+    return pid;
 }

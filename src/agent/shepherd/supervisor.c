@@ -143,8 +143,136 @@ static void
 end_all(struct supervisor *v, int signo)
 {
     signal_all(v, signo);
-    v->is_being_ended = true;
+    v->is_being_ended = v->is_told_to_end = true;
     go_on(v);
+}
+
+static void
+warn(const struct supervisor *v)
+{
+    if (!v->warn_main)
+        signal_all(v, v->warn_signal);
+    else if (!v->is_over)
+        kill(v->job, v->warn_signal);
+}
+
+/* ---- The checkpoint command ---- */
+
+static bool
+checkpoint_begin(struct checkpoint *c,
+                 void *context,
+                 int64_t grace_us,
+                 int64_t now_us)
+{
+    struct error err = {0};
+    pid_t pid;
+
+    if (c->start == NULL || c->has_begun || grace_us <= 0)
+        return false;
+    c->has_begun = true;
+    c->began_us = c->ended_us = now_us;
+    c->until_us = now_us + grace_us - deadline_last_us(grace_us);
+    pid = c->start(context, &err);
+    if (pid < 0) {
+        c->failure = xstrdup(err.text);
+        return false;
+    }
+    c->pid = pid;
+    return true;
+}
+
+static bool
+checkpoint_note_end(struct checkpoint *c, pid_t pid, int status, int64_t now_us)
+{
+    if (c->pid == 0 || pid != c->pid)
+        return false;
+    c->pid = 0;
+    c->status = status;
+    c->ended_us = now_us;
+    return true;
+}
+
+/* Its pid is its own until it is reaped; before it has made its session there is
+ * only itself.
+ */
+static bool
+checkpoint_cut(struct checkpoint *c, int64_t now_us)
+{
+    if (c->pid == 0 || now_us < c->until_us)
+        return false;
+    if (kill(-c->pid, SIGKILL) < 0)
+        kill(c->pid, SIGKILL);
+    c->was_cut = true;
+    checkpoint_note_end(c, c->pid, W_EXITCODE(0, SIGKILL), now_us);
+    return true;
+}
+
+static int
+checkpoint_wait_ms(const struct checkpoint *c, int64_t now_us)
+{
+    int64_t ms;
+
+    if (c->pid == 0)
+        return -1;
+    ms = (c->until_us - now_us) / 1000 + 1;
+    if (ms < 0)
+        return 0;
+    return ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS;
+}
+
+/* A job that stands still goes on first: the command may ask it for its state, and
+ * is in its cgroup.
+ */
+static bool
+begin_checkpoint(struct supervisor *v, int64_t grace_us)
+{
+    if (v->is_starting || v->is_over || v->is_told_to_end)
+        return false;
+    if (v->checkpoint.start != NULL && !v->checkpoint.has_begun) {
+        v->is_being_ended = true;
+        go_on(v);
+    }
+    return checkpoint_begin(&v->checkpoint,
+                            v->context,
+                            grace_us,
+                            clock_monotonic_us(&clock_system))
+           || v->checkpoint.pid != 0;
+}
+
+/* The job is to end now. At its time limit by SIGTERM; before, by the signal that
+ * its user asked for, where there is one: then the agent sends SIGTERM.
+ */
+static void
+end_after_checkpoint(struct supervisor *v)
+{
+    if (v->is_over || v->is_told_to_end)
+        return;
+    if (v->warn_signal != 0 && !v->deadline.terminated)
+        warn(v);
+    else
+        end_all(v, SIGTERM);
+}
+
+/* Asked for by the agent: again, if that was started anew meanwhile. A job that is
+ * just starting has it as soon as it runs.
+ */
+static void
+checkpoint_and_end(struct supervisor *v, int64_t grace_us)
+{
+    if (v->is_starting)
+        v->early_grace_us = grace_us;
+    else if (!v->checkpoint.has_begun && !begin_checkpoint(v, grace_us))
+        end_after_checkpoint(v);
+}
+
+static int
+enforce_checkpoint(struct supervisor *v)
+{
+    int64_t now = clock_monotonic_us(&clock_system);
+
+    if (checkpoint_cut(&v->checkpoint, now))
+        end_after_checkpoint(v);
+    return checkpoint_wait_ms(&v->checkpoint, now);
 }
 
 /* The job's pid is its own until it is reaped here, so this cannot hit a
@@ -196,6 +324,11 @@ reap(struct supervisor *v)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (checkpoint_note_end(&v->checkpoint,
+                                pid,
+                                status,
+                                clock_monotonic_us(&clock_system)))
+            end_after_checkpoint(v);
         if (pid != v->job)
             continue;
         v->status = status;
@@ -214,6 +347,12 @@ static bool
 is_freeze(const struct signalfd_siginfo *received)
 {
     return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_FREEZE;
+}
+
+static bool
+is_checkpoint(const struct signalfd_siginfo *received)
+{
+    return (received->ssi_ptr & UINT32_MAX) == HANDOVER_IS_CHECKPOINT;
 }
 
 static void
@@ -242,6 +381,11 @@ read_signals(struct supervisor *v)
             set_limit(v, HANDOVER_LIMIT_OF(received.ssi_ptr));
         else if (is_freeze(&received))
             set_frozen(v, HANDOVER_FREEZE_OF(received.ssi_ptr));
+        else if (is_checkpoint(&received) && v->job == 0)
+            forward_signal(v, HANDOVER_VALUE(LAUNCH_ALL, SIGTERM));
+        else if (is_checkpoint(&received))
+            checkpoint_and_end(v,
+                               HANDOVER_CHECKPOINT_OF(received.ssi_ptr) * 1000);
         else
             forward_signal(v, received.ssi_int);
     }
@@ -283,17 +427,17 @@ enforce_limit(struct supervisor *v)
             d->warned = true;
             if (v->is_starting || v->warn_signal == 0)
                 break;
-            if (!v->warn_main)
-                signal_all(v, v->warn_signal);
-            else if (!v->is_over)
-                kill(v->job, v->warn_signal);
+            warn(v);
             break;
         case DEADLINE_TERMINATE:
-            d->terminated = v->is_late = true;
-            end_all(v, v->is_starting ? SIGKILL : SIGTERM);
+            d->terminated = true;
+            v->is_late |= !v->is_over;
+            if (!begin_checkpoint(v, d->grace_us))
+                end_all(v, v->is_starting ? SIGKILL : SIGTERM);
             break;
         case DEADLINE_KILL:
-            d->terminated = d->killed = v->is_late = true;
+            d->terminated = d->killed = true;
+            v->is_late |= !v->is_over;
             end_all(v, SIGKILL);
             return -1;
         case DEADLINE_WAIT:
@@ -366,8 +510,10 @@ supervisor_wait_end(struct supervisor *v)
 {
     v->deadline.started_us = clock_monotonic_us(&clock_system);
     read_events(v);
-    while (!v->is_over) {
-        int limit_ms = enforce_limit(v);
+    if (v->early_grace_us > 0)
+        checkpoint_and_end(v, v->early_grace_us);
+    while (!v->is_over || v->checkpoint.pid != 0) {
+        int limit_ms = earlier_ms(enforce_limit(v), enforce_checkpoint(v));
         int wait_ms = v->is_fenced ? -1 : fence_wait_ms(&v->fence);
 
         hold_still(v);

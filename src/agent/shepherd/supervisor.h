@@ -22,6 +22,22 @@ struct become_user_report;
 struct cgroup;
 struct error;
 
+/* The job's own command that saves its state before it is told to end; it runs
+ * once. Times: of the monotonic clock.
+ */
+struct checkpoint {
+    /* Starts it, with its pid as that of its session; or a negative errno. NULL:
+     * the job has none.
+     */
+    pid_t (*start)(void *context, struct error *err);
+    bool has_begun; /* or could not be */
+    bool was_cut;   /* it was killed because its time was over */
+    pid_t pid;      /* 0: it does not run */
+    int status;     /* of waitpid, once it has ended */
+    int64_t began_us, until_us, ended_us;
+    char *failure; /* why it could not be started; NULL: it was */
+};
+
 struct supervisor {
     int signal_fd;
     pid_t job;                   /* 0 before there is one */
@@ -30,8 +46,11 @@ struct supervisor {
     struct deadline deadline;
     int warn_signal; /* 0: none */
     bool warn_main;
-    bool is_starting; /* the job's program does not run yet */
-    bool is_late;     /* it was ended at its time limit */
+    bool is_starting;             /* the job's program does not run yet */
+    bool is_late;                 /* it was ended at its time limit */
+    bool is_told_to_end;          /* by SIGTERM or SIGKILL, all of it */
+    struct checkpoint checkpoint; /* before that */
+    int64_t early_grace_us;       /* it was asked for while the job started */
     struct output_index output_index;
     bool is_frozen;                     /* it is to stand still, */
     bool stands_still;                  /* and does */
@@ -65,7 +84,7 @@ bool supervisor_wait_start(struct supervisor *v,
                            struct become_user_report *ret_report);
 
 /* Until the job's first process has ended, by the fence or its time limit
- * perhaps. The limit counts from here.
+ * perhaps, and its checkpoint command, if that runs. The limit counts from here.
  */
 void supervisor_wait_end(struct supervisor *v);
 

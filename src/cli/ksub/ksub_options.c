@@ -63,6 +63,12 @@ static const struct option_spec rows[] = {
      .help = "run in this directory instead of this one here",
      .type = OPTION_TEXT,
      PLACE(directory)},
+    {.name = "checkpoint-command",
+     .argument = "COMMAND",
+     .help = "a shell command that saves the job's state: it runs before the "
+             "job is ended at its time limit, for a requeue or to make room",
+     .type = OPTION_TEXT,
+     PLACE(checkpoint_command)},
     {.name = "comment",
      .argument = "TEXT",
      .help = "a note, kept with the job",

@@ -273,6 +273,7 @@ execution(struct arena *arena, const struct submission *s)
     json_set(arena, e, "limits", process_limits(arena));
     if (s->has_signal)
         json_set(arena, e, "signal", warning(arena, &s->signal));
+    set_text(arena, e, "checkpointCommand", s->checkpoint_command);
     if (s->fence_after_s > 0)
         json_set_int(arena, e, "fenceAfterSeconds", s->fence_after_s);
     return e;

@@ -98,6 +98,7 @@ struct submission {
     int64_t fence_after_s; /* 0: never */
     bool has_signal;
     struct submission_signal signal;
+    const char *checkpoint_command; /* or NULL */
 
     /* The process */
     const char *directory; /* NULL: here */

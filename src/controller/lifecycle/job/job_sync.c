@@ -284,9 +284,64 @@ job_sync_delete_pod(struct job_sync *sync, const struct object *pod)
 }
 
 static void
+on_marked(const struct client_reply *reply, void *context)
+{
+    struct removal *removal = context;
+
+    if (check_written(removal->sync, reply) && reply->code != 404)
+        send_delete(removal);
+    else
+        end_removal(removal);
+}
+
+/* First the mark, then the deletion: the agent sees them in this order. */
+static void
+mark_and_delete(struct job_sync *sync,
+                const struct object *pod,
+                const char *annotation)
+{
+    struct arena *arena = arena_new(0);
+    struct json *body = json_object(arena);
+    struct client_request request = {
+        .verb = CLIENT_MERGE_PATCH,
+        .kind = &pod_kind,
+        .namespace = pod->meta->namespace,
+        .name = pod->meta->name,
+        .body = body,
+    };
+
+    json_set_string(arena,
+                    json_make_object(arena,
+                                     json_make_object(arena, body, "metadata"),
+                                     "annotations"),
+                    annotation,
+                    "true");
+    client_call(sync->settings->client,
+                arena,
+                &request,
+                on_marked,
+                remove_pod(sync, pod));
+}
+
+/* It starts anew by and by, so that what its checkpoint command saves is of use. */
+static bool
+wants_checkpoint(const struct job_sync *sync, const struct object *pod)
+{
+    const struct execution *e = pod_of(pod)->spec.execution;
+
+    return e != NULL && e->checkpoint_command != NULL
+           && e->checkpoint_command[0] != '\0'
+           && !job_is_cancelled(job_of(sync->job));
+}
+
+static void
 delete_pod(const struct object *object, void *context)
 {
-    if (is_live(object))
+    if (!is_live(object))
+        return;
+    if (wants_checkpoint(context, object))
+        mark_and_delete(context, object, ANNOTATION_CHECKPOINT);
+    else
         send_delete(remove_pod(context, object));
 }
 
@@ -463,42 +518,11 @@ job_sync_update_pods(struct job_sync *sync, unsigned limit)
 
 /* ---- Pods that are more than wanted ---- */
 
-static void
-on_marked(const struct client_reply *reply, void *context)
-{
-    struct removal *removal = context;
-
-    if (check_written(removal->sync, reply) && reply->code != 404)
-        send_delete(removal);
-    else
-        end_removal(removal);
-}
-
 /* It is marked first, so that its end is never taken for a failure. */
 static void
 remove_unwanted(struct job_sync *sync, const struct object *pod)
 {
-    struct arena *arena = arena_new(0);
-    struct json *body = json_object(arena);
-    struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
-        .kind = &pod_kind,
-        .namespace = pod->meta->namespace,
-        .name = pod->meta->name,
-        .body = body,
-    };
-
-    json_set_string(arena,
-                    json_make_object(arena,
-                                     json_make_object(arena, body, "metadata"),
-                                     "annotations"),
-                    ANNOTATION_SURPLUS,
-                    "true");
-    client_call(sync->settings->client,
-                arena,
-                &request,
-                on_marked,
-                remove_pod(sync, pod));
+    mark_and_delete(sync, pod, ANNOTATION_SURPLUS);
 }
 
 struct live_pods {

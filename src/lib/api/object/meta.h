@@ -115,6 +115,8 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
 /* On Jobs, by whom its pods that run are to stand still; copied to these. */
 #define ANNOTATION_FREEZE         "kiln.hpc/freeze"
+/* On pods that end for their Job to start anew: its checkpoint command is run. */
+#define ANNOTATION_CHECKPOINT     "kiln.hpc/checkpoint"
 #define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* a suspended Job's operator */
 /* On Jobs and pods, what their partition gave them that they did not ask for,
  * as "partition,time"; and "none" of one that asks for no time limit.

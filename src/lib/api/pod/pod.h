@@ -148,7 +148,8 @@ struct execution {
     const char *umask;       /* "0022" */
     LIST_OF(struct rlimit_value) limits;
     const struct limit_signal *signal;
-    int64_t fence_after_s; /* 0: never */
+    int64_t fence_after_s;          /* 0: never */
+    const char *checkpoint_command; /* for /bin/sh; NULL or "": none */
 };
 
 struct scheduling_gate {

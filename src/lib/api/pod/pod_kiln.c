@@ -81,6 +81,11 @@ static const struct field execution_fields[] = {
     INT("fenceAfterSeconds", execution, fence_after_s, 0,
         HELP("End it when its node is cut off from the controller for so "
              "long, so that it can run elsewhere; 0: never.")),
+    STRING("checkpointCommand", execution, checkpoint_command, 0,
+        HELP("A command for /bin/sh that saves the state of the process, run "
+             "beside it before it is told to end at its time limit, at a "
+             "requeue, or to make room; it has the grace but for the last "
+             "5 seconds.")),
 };
 RECORD(execution, execution, "hpc.kiln.v1.Execution",
        HELP("How the process is started: output, umask, limits and "

@@ -37,6 +37,7 @@ whole_order(void)
     o.work_dir = "/w";
     o.stdout_path = "/w/out";
     o.append = true;
+    o.checkpoint = "save 'all of it'\n";
     o.umask = 077;
     o.ignored_signals = 4096;
     o.limits[0] = (struct rlimit_setting){RLIMIT_NOFILE, 10, RLIM_INFINITY};

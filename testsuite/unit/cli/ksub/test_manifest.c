@@ -119,6 +119,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         .requeue = true,
         .has_signal = true,
         .signal = {.name = "USR1", .seconds_before = 120, .batch_only = true},
+        .checkpoint_command = "kill -USR1 $(cat pid)",
         .directory = "/scratch",
         .input = "in",
         .output = "out-%j",
@@ -196,6 +197,7 @@ START_TEST(every_option_has_its_place_in_the_job)
         "            memory: 4Gi\n"
         "        workingDir: /scratch\n"
         "      execution:\n"
+        "        checkpointCommand: kill -USR1 $(cat pid)\n"
         "        openMode: append\n"
         "        signal:\n"
         "          batchOnly: true\n"

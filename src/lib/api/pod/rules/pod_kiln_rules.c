@@ -9,7 +9,8 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-#define PARTITIONS_MAX 8u
+#define MOST_COMMAND_BYTES 4096u
+#define PARTITIONS_MAX     8u
 #define GPU_WORDS \
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -187,6 +188,29 @@ check_signal(struct causes *c, const struct json *signal)
 }
 
 static void
+check_checkpoint(struct causes *c, const struct json *execution)
+{
+    const struct json *command = json_get(execution, "checkpointCommand");
+    const char *text = check_text(execution, "checkpointCommand");
+
+    if (command == NULL)
+        return;
+    if (text[strspn(text, " \t\n")] == '\0')
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "checkpointCommand",
+                   command,
+                   "must be a command; leave it out for none");
+    if (strlen(text) > MOST_COMMAND_BYTES)
+        causes_add(c,
+                   CAUSE_INVALID,
+                   "checkpointCommand",
+                   NULL,
+                   "must be at most %u bytes; put it into a script",
+                   MOST_COMMAND_BYTES);
+}
+
+static void
 check_execution(struct causes *c, const struct json *execution)
 {
     unsigned at;
@@ -195,6 +219,7 @@ check_execution(struct causes *c, const struct json *execution)
     check_umask(c, execution);
     check_limits(c, execution);
     check_not_negative(c, execution, "fenceAfterSeconds");
+    check_checkpoint(c, execution);
     at = causes_enter(c, "signal");
     check_signal(c, json_get(execution, "signal"));
     causes_leave(c, at);

@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The command that saves a job's state: it runs before the job is told to end to
+# make room, for a requeue and at its time limit, not when it is cancelled; it
+# delays nothing, also when it hangs or the agent is killed; what it said and
+# how it ended is told.
+
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+if ! cluster_user kilntest1 || ! cluster_user kilntest2; then
+    skip_all "only root can make users"
+fi
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+agent() { cluster_agent n1 --topology 'package:1 core:2 pu:1'; }
+agent
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+partition() { # NAME SPEC
+    printf '{apiVersion: kiln.hpc/v1, kind: Partition, metadata: {name: %s},
+        spec: %s}' "$1" "$2" | root apply -f - >/dev/null
+}
+partition first '{priorityTier: 2}'
+partition hasty '{graceTime: 2s}'
+home=$cluster/home/kilntest1
+
+job() { root get job "$1" -o json | jq -r "$2"; }
+state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
+attempts_are() { [ "$(job "$1" .status.attempts)" = "$2" ] && state_is "$1" Running; }
+events() { as kilntest1 kctl events --for "$1" 2>&1; }
+says() { events "$1" | grep -q "$2"; }
+has_line() { grep -q "$2" "$home/$1"; }
+listens='trap "echo heard; exit 3" TERM; echo begins; while :; do sleep 0.05; done 2>/dev/null'
+submit() { # NAME OPTIONS...: listens, and writes into NAME
+    submit_name=$1
+    shift
+    as kilntest1 ksub --parsable -c 2 --requeue -o "$submit_name" "$@" \
+        --wrap "$listens"
+}
+runs() { state_is "$1" Running && has_line "$2" begins; }
+urgent() {
+    high=$(as kilntest2 ksub --parsable -p first -o /dev/null -c 2 \
+        --wrap 'exec sleep 1000')
+}
+over() {
+    as kilntest2 kctl cancel "$high" >/dev/null
+    as kilntest1 kctl cancel "$1" >/dev/null
+    wait_for 20 has_ended_job "$1"
+}
+has_ended_job() { state_is "$1" Cancelled; }
+
+like "a command that is none is refused" \
+    "$(submit none --checkpoint-command ' ' 2>&1)" \
+    'checkpointCommand: .*must be a command'
+
+# --- to make room -------------------------------------------------------------------
+cat >"$home/job.sh" <<TXT
+#!/bin/sh
+#KSUB --checkpoint-command 'echo "saves as \$(id -un) of \$KILN_JOB_ID in \$PWD"'
+#KSUB --parsable -c 2 --requeue -o out1
+$listens
+TXT
+id=$(as kilntest1 ksub "$home/job.sh")
+ok "a job runs whose script names a checkpoint command" \
+    wait_for 20 runs "$id" out1
+urgent
+ok "it makes room" wait_for 20 state_is "$high" Running
+is "having saved its state before it was told" \
+    "$(grep -v Terminated "$home/out1")" \
+    "begins
+saves as kilntest1 of $id in $home
+heard"
+ok "it is to start anew" wait_for 20 state_is "$id" Requeued
+ok "and its owner is told how that went" \
+    wait_for 20 says "$id" 'Checkpointed.*exit code 0 after'
+over "$id"
+
+# --- for a requeue, and not when it is cancelled -----------------------------------------
+id=$(submit out2 --checkpoint-command 'echo saves; exit 7')
+ok "another runs" wait_for 20 runs "$id" out2
+as kilntest1 kctl requeue "$id" >/dev/null
+ok "requeued, it starts anew" wait_for 20 attempts_are "$id" 2
+ok "a command that fails is told with its exit code" \
+    wait_for 20 says "$id" 'CheckpointFailed.*exit code 7 after'
+ok "the next attempt listens" wait_for 20 runs "$id" out2
+over "$id"
+not_ok "a job that is cancelled does not save its state" has_line out2 saves
+
+# --- at the end of its time, and one that hangs ----------------------------------------
+id=$(submit out3 -t 0:01 --checkpoint-command 'echo saves')
+ok "at its time limit" wait_for 20 state_is "$id" TimedOut
+ok "it saves its state" has_line out3 saves
+ok "and is told then" has_line out3 heard
+
+hangs='trap "" TERM; echo hangs; (setsid sleep 1000 &); while :; do sleep 0.05; done'
+id=$(submit out4 -p hasty --checkpoint-command "$hangs")
+ok "one runs whose command never ends" wait_for 20 runs "$id" out4
+urgent
+ok "the other has its room all the same" wait_for 20 state_is "$high" Running
+ok "the job was told in time" has_line out4 heard
+ok "and its owner is told" \
+    wait_for 20 says "$id" 'CheckpointFailed.*had not ended'
+not_ok "nothing is left of the command" pgrep -u kilntest1 -x sleep
+over "$id"
+
+# --- the agent is killed meanwhile ---------------------------------------------------
+id=$(submit out5 --checkpoint-command \
+    'echo saves; while [ ! -e go ]; do sleep 0.05; done; echo saved')
+ok "one runs whose command takes its time" wait_for 20 runs "$id" out5
+urgent
+ok "it saves its state" wait_for 20 has_line out5 saves
+stop n1 KILL
+as kilntest1 touch "$home/go"
+ok "which goes on without an agent, and the job ends" \
+    wait_for 20 has_line out5 heard
+agent
+ok "another agent finds its end" wait_for 20 state_is "$high" Running
+is "and has it saved once" "$(grep -c '^saves' "$home/out5")" 1
+over "$id"
+finish
