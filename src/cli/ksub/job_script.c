@@ -210,6 +210,16 @@ split(struct arena *arena,
 }
 
 int
+job_script_split(const char *text,
+                 struct arena *arena,
+                 char ***ret_words,
+                 size_t *ret_count,
+                 struct error *err)
+{
+    return split(arena, text, text + strlen(text), ret_words, ret_count, err);
+}
+
+int
 job_script_next(struct job_script_reader *reader,
                 struct arena *arena,
                 char ***ret_words,

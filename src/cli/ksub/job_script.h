@@ -44,5 +44,12 @@ int job_script_next(struct job_script_reader *reader,
                     size_t *ret_count,
                     struct error *err);
 
+/* The words of a text that is written as a directive is; -EINVAL as there. */
+int job_script_split(const char *text,
+                     struct arena *arena,
+                     char ***ret_words,
+                     size_t *ret_count,
+                     struct error *err);
+
 /* Whether the text can be in a JSON string unchanged. */
 bool job_script_is_utf8(const char *text, size_t length);

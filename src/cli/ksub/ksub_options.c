@@ -57,6 +57,11 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = submission_set_moment,
      PLACE(begin_at_us)},
+    {.name = "chain",
+     .help = "submit several scripts, each to start when the one before it "
+             "has completed: ksub --chain a.sh b.sh",
+     .type = OPTION_FLAG,
+     PLACE(chain)},
     {.name = "chdir",
      .letter = 'D',
      .argument = "DIR",
@@ -287,6 +292,12 @@ static const struct option_spec rows[] = {
      .type = OPTION_CALL,
      .set = submission_set_constraint,
      PLACE(partition)},
+    {.name = "pipeline",
+     .argument = "FILE",
+     .help = "submit the stages of this file, all or none: ksub(1) has what "
+             "stands in it",
+     .type = OPTION_TEXT,
+     PLACE(pipeline)},
     {.name = "priority",
      .argument = "CLASS",
      .help = "a priority class, or (operators) a number",
@@ -367,7 +378,9 @@ const struct option_table ksub_options = {
     .name = "ksub",
     .usage = "[OPTION]... SCRIPT [ARGUMENT]...\n"
              "[OPTION]... < SCRIPT\n"
-             "[OPTION]... --wrap COMMAND",
+             "[OPTION]... --wrap COMMAND\n"
+             "[OPTION]... --chain SCRIPT...\n"
+             "[OPTION]... --pipeline FILE",
     .summary =
         "Submit a batch job, and print its id. Options also stand in the "
         "script, in lines that begin with #KSUB, and in the environment as "

@@ -10,6 +10,7 @@
 #include "cli/ksub/cron_submit.h"
 #include "cli/ksub/job_submit.h"
 #include "cli/ksub/manifest.h"
+#include "cli/ksub/pipeline_submit.h"
 #include "cli/ksub/submission.h"
 #include "cli/ksub/submission_input.h"
 #include "cli/ksub/test_only.h"
@@ -124,36 +125,6 @@ submit(const struct submission *s,
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }
 
-/* Each thing that a user should know of a script of Slurm's is a line. */
-static void
-print_hint(const struct submission_input *input)
-{
-    const struct submission *s = &input->submission;
-    const char *name = submission_input_script_name(s);
-    const char *plural = input->n_foreign == 1 ? "" : "s";
-
-    if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
-        fprintf(stderr,
-                "ksub: %s: ignored %u #SBATCH line%s beside those of #KSUB; "
-                "--sbatch reads them\n",
-                name,
-                input->n_foreign,
-                plural);
-    if (input->reads_foreign && !s->sbatch)
-        fprintf(stderr,
-                "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
-                "leaves them alone\n",
-                name,
-                input->n_foreign,
-                plural);
-    for (unsigned i = 0; i < s->slurm.n_notes; i++)
-        fprintf(stderr,
-                "%s--%s%s",
-                i == 0 ? "ksub: without effect here: " : ", ",
-                s->slurm.notes[i],
-                i + 1 == s->slurm.n_notes ? "\n" : "");
-}
-
 /* All of them, so that a script is mended once. */
 static int
 end_with_problems(const struct submission_input *input)
@@ -184,6 +155,18 @@ end_misused(int r, const struct error *err)
                                                             : status;
 }
 
+static int
+submit_several(struct submission_input *input, int argc, char **argv)
+{
+    struct error err = {0};
+    int status = 0;
+    int r = pipeline_submit_run(input, argc, argv, &status, &err);
+
+    if (r == -EINVAL || r == -E2BIG)
+        return end_misused(-EINVAL, &err);
+    return r < 0 || status == 0 ? (int)program_end("ksub", r, &err) : status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -198,7 +181,9 @@ main(int argc, char **argv)
         return end_with_problems(&input);
     if (r < 0)
         return end_misused(r, &err);
-    print_hint(&input);
+    if (input.submission.chain || input.submission.pipeline != NULL)
+        return submit_several(&input, argc, argv);
+    submission_input_print_hints(&input);
     manifest = manifest_make(&input.submission, &input.script, arena, &err);
     if (manifest == NULL)
         return end_misused(err.code, &err);

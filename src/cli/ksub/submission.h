@@ -108,6 +108,10 @@ struct submission {
     bool append;
     const char *exported; /* of --export; NULL: ALL */
 
+    /* Several jobs at once */
+    const char *pipeline; /* the file; or NULL */
+    bool chain;           /* all operands are scripts, one after the other */
+
     /* This program */
     const char *server;
     bool wait;

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -31,8 +32,8 @@ submission_input_fini(struct submission_input *input)
     memset(input, 0, sizeof(*input));
 }
 
-const char *
-submission_input_script_name(const struct submission *s)
+static const char *
+script_name_of(const struct submission *s)
 {
     if (s->wrapped != NULL)
         return "--wrap";
@@ -90,8 +91,7 @@ read_script(struct submission_input *input, struct error *err)
     if (r < 0)
         return r;
     r = job_script_check(input->script.text, input->script.length, err);
-    return r < 0 ? error_wrap(err, r, "%s", submission_input_script_name(s))
-                 : 0;
+    return r < 0 ? error_wrap(err, r, "%s", script_name_of(s)) : 0;
 }
 
 /* Applies options from a script or the environment, as an argv. After an error
@@ -129,6 +129,10 @@ apply_words(struct submission_input *input,
         return error_set(err, -EINVAL, "'%s' is not an option", argv[operands]);
     if (input->submission.wrapped != wrapped)
         return error_set(err, -EINVAL, "--wrap is for the command line");
+    if (input->submission.chain || input->submission.pipeline != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--chain and --pipeline are for the command line");
     return 0;
 }
 
@@ -148,12 +152,12 @@ static void PRINTF(4, 5) add_problem(struct submission_input *input,
         error_set(first,
                   -EINVAL,
                   "%s:%u: %s",
-                  submission_input_script_name(&input->submission),
+                  script_name_of(&input->submission),
                   line,
                   text.text);
     strbuf_printf(&input->problems,
                   "%s:%u: %s\n",
-                  submission_input_script_name(&input->submission),
+                  script_name_of(&input->submission),
                   line,
                   text.text);
 }
@@ -264,6 +268,14 @@ is_negative(const char *value)
     return false;
 }
 
+/* Those say what is submitted, and not how. */
+static bool
+is_of_command_line(const char *name)
+{
+    return strcmp(name, "wrap") == 0 || strcmp(name, "chain") == 0
+           || strcmp(name, "pipeline") == 0;
+}
+
 static int
 apply_variable(struct submission_input *input,
                const char *entry,
@@ -279,7 +291,7 @@ apply_variable(struct submission_input *input,
     if (equals == NULL)
         return 0;
     option = option_of_variable(name, (size_t)(equals - name));
-    if (option == NULL || strcmp(option->name, "wrap") == 0)
+    if (option == NULL || is_of_command_line(option->name))
         return 0;
     if (option->argument != NULL)
         word = arena_printf(input->arena, "--%s=%s", option->name, equals + 1);
@@ -369,26 +381,50 @@ choose_table(int argc, char **argv)
     return &ksub_options;
 }
 
-int
-submission_input_read(struct submission_input *input,
-                      int argc,
-                      char **argv,
-                      struct error *err)
+static void
+init(struct submission_input *input)
 {
-    const struct option_table *table = choose_table(argc, argv);
-    struct submission given = {0};
-    struct submission *s = &input->submission;
-    int operands;
-    int r;
-
     memset(input, 0, sizeof(*input));
     strbuf_init(&input->script);
     strbuf_init(&input->problems);
     input->arena = arena_new(0);
-    operands = program_begin(table, argc, argv, &given);
-    s->wrapped = given.wrapped;
-    s->sbatch = given.sbatch;
-    s->no_sbatch = given.no_sbatch;
+}
+
+/* Several jobs: the options are common to all, and each reads them again with
+ * its own.
+ */
+static int
+read_common(struct submission_input *input,
+            const struct option_table *table,
+            int argc,
+            char **argv,
+            struct error *err)
+{
+    struct submission *s = &input->submission;
+    int r = apply_environment(input, err);
+
+    if (r == 0)
+        r = option_parse(table, argc, argv, s, &input->operands, err);
+    if (r == 0)
+        take_format(s);
+    return r;
+}
+
+static int
+read_one(struct submission_input *input,
+         const struct option_table *table,
+         const struct submission *given,
+         int operands,
+         int argc,
+         char **argv,
+         struct error *err)
+{
+    struct submission *s = &input->submission;
+    int r;
+
+    s->wrapped = given->wrapped;
+    s->sbatch = given->sbatch;
+    s->no_sbatch = given->no_sbatch;
     if (operands < argc) {
         if (strcmp(argv[operands], "-") != 0)
             s->script_path = argv[operands];
@@ -400,4 +436,73 @@ submission_input_read(struct submission_input *input,
     if (r == 0)
         take_format(s);
     return r;
+}
+
+int
+submission_input_read(struct submission_input *input,
+                      int argc,
+                      char **argv,
+                      struct error *err)
+{
+    const struct option_table *table = choose_table(argc, argv);
+    struct submission given = {0};
+    int operands;
+
+    init(input);
+    operands = program_begin(table, argc, argv, &given);
+    if (given.chain || given.pipeline != NULL)
+        return read_common(input, table, argc, argv, err);
+    return read_one(input, table, &given, operands, argc, argv, err);
+}
+
+int
+submission_input_read_stage(struct submission_input *input,
+                            int argc,
+                            char **argv,
+                            struct error *err)
+{
+    const struct option_table *table = choose_table(argc, argv);
+    struct submission given = {0};
+    int operands = 0;
+    int r;
+
+    init(input);
+    r = option_parse(table, argc, argv, &given, &operands, err);
+    if (r == OPTION_HELP || r == OPTION_VERSION)
+        return error_set(err,
+                         -EINVAL,
+                         "--help and --version are for the command line");
+    if (r < 0)
+        return r;
+    return read_one(input, table, &given, operands, argc, argv, err);
+}
+
+/* Each thing that a user should know of a script of Slurm's is a line. */
+void
+submission_input_print_hints(const struct submission_input *input)
+{
+    const struct submission *s = &input->submission;
+    const char *name = script_name_of(s);
+    const char *plural = input->n_foreign == 1 ? "" : "s";
+
+    if (input->n_foreign > 0 && !input->reads_foreign && !s->no_sbatch)
+        fprintf(stderr,
+                "ksub: %s: ignored %u #SBATCH line%s beside those of #KSUB; "
+                "--sbatch reads them\n",
+                name,
+                input->n_foreign,
+                plural);
+    if (input->reads_foreign && !s->sbatch)
+        fprintf(stderr,
+                "ksub: %s: read %u #SBATCH line%s as sbatch does; --no-sbatch "
+                "leaves them alone\n",
+                name,
+                input->n_foreign,
+                plural);
+    for (unsigned i = 0; i < s->slurm.n_notes; i++)
+        fprintf(stderr,
+                "%s--%s%s",
+                i == 0 ? "ksub: without effect here: " : ", ",
+                s->slurm.notes[i],
+                i + 1 == s->slurm.n_notes ? "\n" : "");
 }

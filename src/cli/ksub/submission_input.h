@@ -24,6 +24,7 @@ struct submission_input {
     bool reads_foreign;     /* they were read */
     struct strbuf problems; /* of the script, a line each */
     unsigned n_problems;
+    int operands; /* in argv, of --chain and --pipeline */
 };
 
 void submission_input_fini(struct submission_input *input);
@@ -31,12 +32,21 @@ void submission_input_fini(struct submission_input *input);
 
 /* Does not return after --help, --version or a wrong option on the command
  * line. Errors name the script and the line: the first of its problems, all of
- * which are in `problems`.
+ * which are in `problems`. With --chain and --pipeline only the options are
+ * read, and no script.
  */
 int submission_input_read(struct submission_input *input,
                           int argc,
                           char **argv,
                           struct error *err);
 
-/* The script's name as errors show it. */
-const char *submission_input_script_name(const struct submission *submission);
+/* The same of one job of several, by the words of the command line and its own.
+ * It returns after wrong options, too.
+ */
+int submission_input_read_stage(struct submission_input *input,
+                                int argc,
+                                char **argv,
+                                struct error *err);
+
+/* On standard error, what a user should know of a script of Slurm's. */
+void submission_input_print_hints(const struct submission_input *input);

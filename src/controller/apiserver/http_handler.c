@@ -21,6 +21,7 @@
 #include "controller/apiserver/discovery/request_metrics.h"
 #include "controller/apiserver/discovery/resource_metrics.h"
 #include "controller/apiserver/http/http_answer.h"
+#include "controller/apiserver/pipeline.h"
 #include "controller/apiserver/request/accept.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/not_served.h"
@@ -335,6 +336,7 @@ serve(struct http_exchange *v)
     if (token_endpoint_serve(q, asked.path)
         || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))
+        || pipeline_serve(q, asked.path, http_request_peer(v->http))
         || metrics_token_serve(q,
                                asked.path,
                                http_request_query(v->http, "name"),

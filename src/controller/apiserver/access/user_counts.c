@@ -262,6 +262,17 @@ user_counts_take(struct user_counts *counts,
     return true;
 }
 
+void
+user_counts_charge(struct user_counts *counts,
+                   uid_t uid,
+                   enum user_allowance allowance,
+                   int64_t per_second,
+                   unsigned count)
+{
+    entry_of(counts, uid)->allowances[allowance].spent_us +=
+        count * (SECOND_US / per_second);
+}
+
 struct user_count
 user_counts_get(const struct user_counts *counts, uid_t uid)
 {

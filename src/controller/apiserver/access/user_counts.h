@@ -71,6 +71,13 @@ bool user_counts_take(struct user_counts *counts,
                       enum user_allowance allowance,
                       int64_t per_second);
 
+/* Takes so many more, of what was done already: those that come next wait. */
+void user_counts_charge(struct user_counts *counts,
+                        uid_t uid,
+                        enum user_allowance allowance,
+                        int64_t per_second,
+                        unsigned count);
+
 /* Look. Of a user who has nothing, zeros. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
 

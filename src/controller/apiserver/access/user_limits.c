@@ -63,6 +63,19 @@ user_limits_take_request(struct request *q)
                                most));
 }
 
+void
+user_limits_charge_requests(const struct request *q, unsigned count)
+{
+    int64_t most = q->server->policy->limits.per_user.requests_per_second;
+
+    if (most > 0 && user_limits_bind(q))
+        user_counts_charge(q->server->counts,
+                           q->principal->uid,
+                           USER_REQUEST,
+                           most,
+                           count);
+}
+
 bool
 user_limits_take_question(struct request *q)
 {

@@ -24,6 +24,9 @@ bool user_limits_bind(const struct request *q);
 /* One request: false, and a 429, when the user has made too many. */
 bool user_limits_take_request(struct request *q);
 
+/* One request did the work of so many more. */
+void user_limits_charge_requests(const struct request *q, unsigned count);
+
 /* One question to the scheduler (pods/NAME/why), likewise. */
 bool user_limits_take_question(struct request *q);
 

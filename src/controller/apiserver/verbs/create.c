@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* create.c - POST to a collection: decode, default, admit, validate, put */
+#include "controller/apiserver/verbs/create.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,18 +211,14 @@ digest_body(struct request *q, char out[DIGEST_HEX_SIZE])
     digest_format(&digest, out);
 }
 
-/* The Job of an earlier submission with this key: replied, with a 200, or a
- * 409 when it was another one. True: there is one.
- */
-static bool
-reply_submitted(struct request *q, const char *digest)
+const struct object *
+create_find_submitted(const struct request *q)
 {
     const struct object *object = NULL;
     const char *value = arena_printf(q->arena,
                                      "%u/%s",
                                      (unsigned)q->principal->uid,
                                      q->submission_key);
-    const char *before;
 
     store_visit_index(q->server->store,
                       &job_kind,
@@ -229,10 +227,38 @@ reply_submitted(struct request *q, const char *digest)
                       value,
                       find_first,
                       &object);
+    return object;
+}
+
+static bool
+has_digest(const struct object *job, const char *digest)
+{
+    const char *before =
+        string_map_find(&job->meta->annotations, ANNOTATION_DIGEST);
+
+    return before != NULL && strcmp(before, digest) == 0;
+}
+
+bool
+create_is_same_submission(struct request *q, const struct object *job)
+{
+    char digest[DIGEST_HEX_SIZE];
+
+    digest_body(q, digest);
+    return has_digest(job, digest);
+}
+
+/* The Job of an earlier submission with this key: replied, with a 200, or a
+ * 409 when it was another one. True: there is one.
+ */
+static bool
+reply_submitted(struct request *q, const char *digest)
+{
+    const struct object *object = create_find_submitted(q);
+
     if (object == NULL)
         return false;
-    before = string_map_find(&object->meta->annotations, ANNOTATION_DIGEST);
-    if (before != NULL && strcmp(before, digest) == 0)
+    if (has_digest(object, digest))
         reply_object(&q->reply, 200, object);
     else
         reply_conflict(&q->reply,
@@ -367,20 +393,26 @@ log_node_event(const struct request *q, const struct object *object)
                  e->message);
 }
 
-static void
-put(struct request *q, struct store_txn *txn TAKES, struct json *tree)
+static bool
+put(struct request *q, struct store_txn *txn, struct json *tree)
 {
     const struct object *object =
         quota_put(q, txn) ? write_put(q, txn, tree, NULL) : NULL;
 
-    if (object == NULL) {
-        request_rollback(q, txn);
-        return;
-    }
+    if (object == NULL)
+        return false;
     log_node_event(q, object);
     content_put(q, txn);
     reply_object(&q->reply, 201, object);
-    request_commit(q, txn);
+    return true;
+}
+
+bool
+create_job_within(struct request *q, struct store_txn *txn)
+{
+    struct json *tree = q->body;
+
+    return decode(q, tree) && make(q, tree) && put(q, txn, tree);
 }
 
 static void
@@ -408,8 +440,10 @@ create(struct request *q)
             reply_tree(&q->reply, 201, tree);
             request_finish(q);
         }
-    } else
-        put(q, txn, tree);
+    } else if (put(q, txn, tree))
+        request_commit(q, txn);
+    else
+        request_rollback(q, txn);
 }
 
 const struct object *

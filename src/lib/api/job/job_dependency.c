@@ -113,6 +113,7 @@ struct reader {
     struct json *list;
     const char *at;
     char separator; /* that stood between two, ',' or '?'; 0: none did yet */
+    bool takes_stages;
     struct error *err;
 };
 
@@ -178,28 +179,50 @@ refuse_job(struct reader *r, enum job_dependency_type type, const char *at)
                      types[type]);
 }
 
+/* "+10", behind what began there */
 static int
 read_minutes(struct reader *r,
              enum job_dependency_type type,
-             int64_t job,
+             const char *began,
              int64_t *ret_minutes)
 {
+    const int length = (int)(r->at - began);
+
     r->at++;
     if (type != DEPENDENCY_AFTER)
         return error_set(r->err,
                          -EINVAL,
-                         "%s: minutes go with after alone, such as "
-                         "after:%" PRId64 "+10",
+                         "%s: minutes go with after alone, such as after:%.*s"
+                         "+10",
                          types[type],
-                         job);
+                         length,
+                         began);
     if (!read_number(r, ret_minutes) || *ret_minutes > MOST_MINUTES)
         return error_set(r->err,
                          -EINVAL,
-                         "after:%" PRId64 "+: minutes are expected, such "
-                         "as after:%" PRId64 "+10",
-                         job,
-                         job);
+                         "after:%.*s+: minutes are expected, such as "
+                         "after:%.*s+10",
+                         length,
+                         began,
+                         length,
+                         began);
     return 0;
+}
+
+/* "prepare": no number, and no tasks of one; NULL: there is none. */
+static const char *
+read_stage(struct reader *r)
+{
+    const size_t length = strcspn(r->at, ":,?+");
+    const size_t digits = strspn(r->at, "0123456789");
+    const char *name;
+
+    if (!r->takes_stages || length == 0 || digits >= length
+        || (digits > 0 && r->at[digits] == '_'))
+        return NULL;
+    name = arena_strndup(r->arena, r->at, length);
+    r->at += length;
+    return name;
 }
 
 /* "_3", "_[3-9]" */
@@ -253,21 +276,22 @@ read_tasks(struct reader *r,
     return 0;
 }
 
-/* "1041", "1041+10", "1042_3", "1042_[3-9]" */
+/* "1041", "1041+10", "1042_3", "1042_[3-9]", and of a pipeline "prepare" */
 static int
 read_job(struct reader *r, enum job_dependency_type type)
 {
     const char *began = r->at, *tasks = NULL;
-    int64_t job, minutes = 0;
+    const char *stage = read_stage(r);
+    int64_t job = 0, minutes = 0;
     struct json *one;
     int result = 0;
 
-    if (!read_number(r, &job) || job == 0)
+    if (stage == NULL && (!read_number(r, &job) || job == 0))
         return refuse_job(r, type, began);
     if (*r->at == '_')
         result = read_tasks(r, type, job, &tasks);
     if (result == 0 && *r->at == '+')
-        result = read_minutes(r, type, job, &minutes);
+        result = read_minutes(r, type, began, &minutes);
     if (result < 0)
         return result;
     if (*r->at != '\0' && strchr(":,?", *r->at) == NULL)
@@ -275,7 +299,10 @@ read_job(struct reader *r, enum job_dependency_type type)
     result = add(r, type, &one);
     if (result < 0)
         return result;
-    json_set_int(r->arena, one, "job", job);
+    if (stage != NULL)
+        json_set_string(r->arena, one, "stage", stage);
+    else
+        json_set_int(r->arena, one, "job", job);
     if (tasks != NULL)
         json_set_string(r->arena, one, "tasks", tasks);
     if (minutes > 0)
@@ -293,6 +320,10 @@ read_one(struct reader *r)
     struct json *one;
     int result = 0;
 
+    /* A stage alone is waited for as most are. */
+    if (type == DEPENDENCY_NONE && r->takes_stages && r->at[length] != ':'
+        && length > 0)
+        return read_job(r, DEPENDENCY_OK);
     if (type == DEPENDENCY_NONE)
         return refuse_type(r, word);
     r->at += length;
@@ -331,16 +362,18 @@ read_separator(struct reader *r)
     return 0;
 }
 
-int
-job_dependency_parse(const char *text,
-                     struct arena *arena,
-                     struct json **ret_dependencies,
-                     struct error *err)
+static int
+parse(const char *text,
+      bool takes_stages,
+      struct arena *arena,
+      struct json **ret_dependencies,
+      struct error *err)
 {
     struct reader r = {
         .arena = arena,
         .list = json_array(arena),
         .at = text,
+        .takes_stages = takes_stages,
         .err = err,
     };
     struct json *all;
@@ -366,6 +399,24 @@ job_dependency_parse(const char *text,
     json_set(arena, all, "jobs", r.list);
     *ret_dependencies = all;
     return 0;
+}
+
+int
+job_dependency_parse(const char *text,
+                     struct arena *arena,
+                     struct json **ret_dependencies,
+                     struct error *err)
+{
+    return parse(text, false, arena, ret_dependencies, err);
+}
+
+int
+job_dependency_parse_stages(const char *text,
+                            struct arena *arena,
+                            struct json **ret_dependencies,
+                            struct error *err)
+{
+    return parse(text, true, arena, ret_dependencies, err);
 }
 
 int

@@ -54,6 +54,15 @@ int job_dependency_parse(const char *text,
                          struct json **ret_dependencies,
                          struct error *err);
 
+/* The same of a stage of a pipeline, where names of stages stand for numbers:
+ * "stage" has the name, in place of "job". A name alone is waited for by
+ * afterok.
+ */
+int job_dependency_parse_stages(const char *text,
+                                struct arena *arena,
+                                struct json **ret_dependencies,
+                                struct error *err);
+
 /* A list of tasks in its shortest form, in the arena. -EINVAL: it is none, or
  * empty.
  */

@@ -233,7 +233,7 @@ START_TEST(a_mistake_is_refused_with_its_place)
         {"#!/bin/sh\n#KSUB --signal USR1@x\n", "is not a signal"},
         {"#!/bin/sh\n#KSUB --signal 0\n", "is not a signal"},
         {"#!/bin/sh\n#KSUB --open-mode rw\n", "neither append nor"},
-        {"#!/bin/sh\n#KSUB --begin soon\n", "is no time (such as"},
+        {"#!/bin/sh\n#KSUB --begin later\n", "is no time (such as"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
