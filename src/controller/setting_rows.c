@@ -325,7 +325,7 @@ static const struct setting settings[] = {
      .initial = "0",
      .max = 1LL << 50,
      .help =
-         "How large its file may become before the oldest rows go; 0: any size. A row takes some 300 bytes."},
+         "How large its file may become before the oldest rows go; 0: any size. A row takes some 400 bytes."},
     {"watchLog.bytes",
      SETTING_BYTES,
      AT(watch_log_bytes),
