@@ -53,6 +53,14 @@ is "each task has its file, and its own numbers" \
 kiln-${id}_10.out: $id 10 4 3 20 7 1 $id
 kiln-${id}_15.out: $id 15 4 3 20 7 2 $id
 kiln-${id}_20.out: $id 20 4 3 20 7 3 $id"
+told() { # ID: how many Events of each reason there are, of the array and its tasks
+    root get events -o json | jq -r --arg job "job-$1" '[.items[] |
+        select(.involvedObject.name | . == $job or startswith($job + "-")) |
+        .reason] | group_by(.) | map("\(.[0]) \(length)") | join(", ")'
+}
+tells() { [ "$(told "$1")" = "$2" ]; }
+ok "an Event tells of the array's end, and none of what each task did" \
+    wait_for 10 tells "$id" "Completed 1"
 cat >theirs.sh <<'END'
 #!/bin/sh
 #SBATCH --array=7-8

@@ -330,16 +330,23 @@ scheduler_pod_leaves(struct assignment *a, void *context)
     queue_leave(s->queue, a->queued);
 }
 
+/* Not of the elements of an array: where each is, its pod says, and later its row
+ * of history.
+ */
 static void
 record_scheduled(struct scheduler *s, const struct assignment *a)
 {
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
 
+    recorder_forget(s->recorder, a->cycle.pod);
+    if (string_map_find(&a->cycle.pod->pod->meta.annotations,
+                        ANNOTATION_ARRAY_TASK)
+        != NULL)
+        return;
     strbuf_printf(&message,
                   "Successfully assigned %s to %s",
                   a->queued->key,
                   a->node_name);
-    recorder_forget(s->recorder, a->cycle.pod);
     recorder_event(s->recorder,
                    a->cycle.pod,
                    "Normal",
