@@ -106,4 +106,18 @@ is "and each says so" "$(elements whole 'tasks=0,20,99' \
 
 array fast '{"tasks":"0-99","failFast":true}' 'exit 3'
 ok "the first failure may end the others" wait_for 30 job_is fast .status.state Failed
+
+printf '{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"few"},
+    "spec":{"hard":{"pods":"2"}}}' | root create -f - >/dev/null
+counts() { root get resourcequota few -o json | jq -e '.status.used'; }
+wait_for 20 counts || bail_out "no quota"
+array narrow '{"tasks":"0-5"}' "until [ -e $cluster/go ]; do sleep 0.1; done"
+says_why() { job narrow | jq -e '.status.cause.message // "" |
+    contains("quota few: 2")'; }
+ok "an array larger than a quota says so" wait_for 30 says_why
+is "and has as many pods as it lets" "$(pods narrow)" 2
+: >"$cluster/go"
+ok "and all of it runs in the end" wait_for 60 job_is narrow .status.succeeded 6
+ok "and it ends" wait_for 20 job_is narrow .status.state Completed
+root delete resourcequota few >/dev/null
 finish
