@@ -33,6 +33,23 @@ like "or before it may begin" \
 like "and a time that is none" "$(submit --deadline soon --wrap true)" \
     'deadline.*is no time .did you mean .noon'
 
+wide=$(submit -c 4 -t 60 --wrap 'exec sleep 1000')
+ok "a job has the node" wait_for 10 state_is "$wide" Running
+late=$(submit -c 4 -t 20 --deadline now+30minutes --wrap true)
+why() { as kilntest1 kctl why "$1" | grep -q "$2"; }
+ok "one that could start too late only is told so" wait_for 10 \
+    why "$late" 'too late to end before its deadline, 20.*nothing is reserved'
+planned() {
+    [ "$(root get pods -l "batch.kubernetes.io/job-name=job-$1" -o json |
+        jq -r '.items[0].status.cause.node')" = "$2" ]
+}
+ok "and has nothing reserved" planned "$late" null
+as kilntest1 kctl update "$late" deadline=now+2hours >/dev/null
+ok "a later one is planned for" wait_for 10 planned "$late" n1
+as kilntest1 kctl update "$late" deadline=none >/dev/null
+ok "as is none" planned "$late" n1
+as kilntest1 kctl cancel "$wide" "$late" >/dev/null
+
 id=$(submit --deadline now+62 -t 1 -c 100 --wrap true)
 runs=$(submit --deadline now+1hour -t 10 --wrap 'exec sleep 1000')
 held=$(submit -H --deadline now+1hour -t 1 --wrap true)

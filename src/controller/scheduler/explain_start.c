@@ -158,6 +158,21 @@ tell_start(const struct explanation *e,
     }
 }
 
+static void
+tell_deadline(const struct explanation *e, struct strbuf *out)
+{
+    char time[TIME_TEXT_SIZE];
+
+    if (e->estimate.chance < START_LATER || e->estimate.from_us == 0
+        || pod_view_is_in_time(e->pod, e->estimate.from_us))
+        return;
+    time_format(e->pod->deadline_us, false, time);
+    strbuf_printf(out,
+                  "; that is too late to end before its deadline, %s, so "
+                  "nothing is reserved for it",
+                  time);
+}
+
 /* The answer has it already: of that node, or of all nodes of one reason. */
 static bool
 is_told(const struct explanation *e, const char *words)
@@ -240,6 +255,7 @@ explanation_add_start(struct explanation *e)
     if (e->estimate.node != NULL && e->estimate.chance != START_NOW)
         tell_node(e, e->estimate.node, &words);
     tell_start(e, words.text, &said);
+    tell_deadline(e, &behind);
     queue_count_before(e->s->queue, e->pod, e->profile, &before);
     if (e->estimate.chance > START_BLOCKED && before > 0)
         strbuf_printf(&behind,
@@ -263,13 +279,15 @@ explanation_add_group_start(struct explanation *e)
 {
     struct json *start = json_make_object(e->arena, e->answer, "start");
     struct start_words said = {STRBUF_INIT, STRBUF_INIT};
+    CLEANUP_STRBUF struct strbuf behind = STRBUF_INIT;
 
     json_set_string(e->arena, start, "chance", "Later");
     add_time(e, start, "from", e->estimate.from_us);
     json_set_string(e->arena, start, "node", e->estimate.node->name);
     tell_later(e, "", &said);
-    set_words(e, start, "message", &said, "", "");
-    set_words(e, start, "outlook", &said, "", "");
+    tell_deadline(e, &behind);
+    set_words(e, start, "message", &said, "", behind.text);
+    set_words(e, start, "outlook", &said, "", behind.text);
     strbuf_fini(&said.head);
     strbuf_fini(&said.tail);
 }

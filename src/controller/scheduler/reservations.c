@@ -217,7 +217,9 @@ keep_nodes(const struct reservation *r, struct start_answer *a)
     }
 }
 
-/* False: nobody knows when it could start. */
+/* False: nobody knows when it could start, or it would be too late for its
+ * deadline.
+ */
 static bool
 plan(struct scheduler *s, struct reservation *r)
 {
@@ -247,7 +249,8 @@ plan(struct scheduler *s, struct reservation *r)
         &a);
     cycle_fini(&cycle);
     r->is_stale = false;
-    if (a.from_us > 0) {
+    is_known = a.from_us > 0 && pod_view_is_in_time(r->members[0], a.from_us);
+    if (is_known) {
         keep_nodes(r, &a);
         if (!is_same_place(r, &a)) {
             note_moved(s, r);
@@ -256,7 +259,6 @@ plan(struct scheduler *s, struct reservation *r)
         timeline_place(r, a.nodes, a.are_free, a.from_us);
         tell_owner(s, r, a.from_us);
     }
-    is_known = a.from_us > 0;
     start_answer_fini(&a);
     return is_known;
 }

@@ -63,6 +63,24 @@ find_start(struct scheduler *s,
     }
 }
 
+/* It has no START then: its Job ends before. */
+static void
+judge_deadline(const struct scheduler *s,
+               const struct pod_view *pod,
+               struct pod_cause *told,
+               struct strbuf *words)
+{
+    int64_t from_us =
+        told->from_us > 0 ? told->from_us : clock_real_us(s->settings.clock);
+
+    if (told->from_us == CAUSE_FROM_SAME || pod_view_is_in_time(pod, from_us))
+        return;
+    told->from_us = 0;
+    told->node = NULL;
+    told->is_assumed = false;
+    strbuf_add_text(words, "; too late for its deadline, by what is known");
+}
+
 /* 0: nobody knows. */
 static int64_t
 begin_of_reservation(const struct scheduler *s, const struct pod_view *pod)
@@ -115,6 +133,8 @@ scheduler_report_wait(struct scheduler *s,
                            : 0;
     else
         find_start(s, a, d, &shortage, has_time, &told);
+    judge_deadline(s, a->cycle.pod, &told, &words);
+    told.message = words.text;
     time_share_end(&s->report_share, began_us);
     recorder_set_cause(s->recorder, a->cycle.pod, &told);
 }

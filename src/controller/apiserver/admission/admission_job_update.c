@@ -35,6 +35,16 @@ is_suspended(const struct object *old_object, const struct json *tree)
            || json_is_true(json_get_path(tree, "spec.suspend"));
 }
 
+/* Its waiting pods say it, too. */
+static bool
+has_other_deadline(const struct json *tree, const struct json *old)
+{
+    const char *is = json_path_text(tree, "spec.deadline");
+    const char *was = json_path_text(old, "spec.deadline");
+
+    return strcmp(is != NULL ? is : "", was != NULL ? was : "") != 0;
+}
+
 /* Pods of a Job that is suspended end and are made anew: then upstream's rules
  * are enough.
  */
@@ -53,6 +63,8 @@ job_update_admit(struct request *q,
         return true;
     job_update_keep_number(q->arena, tree, old);
     what = is != was ? job_update_compare(q->arena, is, was) : JOB_UPDATE_NONE;
+    if (what == JOB_UPDATE_NONE && has_other_deadline(tree, old))
+        job_update_count(q->arena, tree, old);
     if (what == JOB_UPDATE_NONE || what == JOB_UPDATE_OTHER)
         return true;
     why = update_refusal(q->server,

@@ -153,6 +153,13 @@ annotate_for_agent(struct arena *arena,
         json_remove(annotations, ANNOTATION_SCRIPT);
         json_remove(annotations, ANNOTATION_ENVIRONMENT);
         json_remove(annotations, ANNOTATION_ARRAY_TASK);
+        json_remove(annotations, ANNOTATION_DEADLINE);
+    }
+    if (job->spec.deadline_us > 0) {
+        char deadline[TIME_TEXT_SIZE];
+
+        time_format(job->spec.deadline_us, false, deadline);
+        annotate(arena, meta, ANNOTATION_DEADLINE, deadline);
     }
     number(arena, meta, ANNOTATION_JOB_ID, job->status.id);
     number(arena, meta, ANNOTATION_ATTEMPT, attempt);

@@ -170,9 +170,13 @@ read_order(struct pod_view *v)
     const struct meta *meta = &v->pod->meta;
     const char *eligible =
         string_map_find(&meta->annotations, ANNOTATION_ELIGIBLE_AT);
+    const char *deadline =
+        string_map_find(&meta->annotations, ANNOTATION_DEADLINE);
 
     if (eligible == NULL || time_parse(eligible, &v->eligible_at_us) < 0)
         v->eligible_at_us = meta->created_at_us;
+    if (deadline == NULL || time_parse(deadline, &v->deadline_us) < 0)
+        v->deadline_us = 0;
     v->job_id = read_number(&meta->annotations, ANNOTATION_JOB_ID);
     v->job_index = read_number(&meta->annotations, ANNOTATION_INDEX);
 }
@@ -251,6 +255,20 @@ pod_view_is_of(const struct pod_view *view, const struct object *object)
            && strcmp(view->namespace,
                      meta->namespace != NULL ? meta->namespace : "")
                   == 0;
+}
+
+bool
+pod_view_is_in_time(const struct pod_view *view, int64_t start_us)
+{
+    const int64_t *limit_s = view->pod->spec.active_deadline_seconds;
+    int64_t limit_us = 0;
+
+    if (view->deadline_us == 0)
+        return true;
+    if (limit_s != NULL
+        && __builtin_mul_overflow(*limit_s, INT64_C(1000000), &limit_us))
+        return false;
+    return start_us <= view->deadline_us - limit_us;
 }
 
 int64_t

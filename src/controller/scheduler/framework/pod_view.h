@@ -46,6 +46,7 @@ struct pod_view {
     int64_t tier;           /* of its partition, above the usual one */
     int64_t priority;       /* the tier counts before all priorities */
     int64_t eligible_at_us; /* when it could have been placed first */
+    int64_t deadline_us;    /* it is to have ended by then; 0: none */
     int64_t job_id;         /* 0: of no job */
     int64_t job_index;      /* in its job, or 0 */
     struct amounts requests;
@@ -91,6 +92,9 @@ bool pod_view_is_of(const struct pod_view *view, const struct object *object);
  * not ask for it at all any more (upstream's extractPodScaleDown).
  */
 bool pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod);
+
+/* Whether it would end by its deadline, by its time limit, if it began then. */
+bool pod_view_is_in_time(const struct pod_view *view, int64_t start_us);
 
 /* When it began to run; for one that has not, INT64_MAX: the present. */
 int64_t pod_view_start_us(const struct pod_view *view);

@@ -181,6 +181,21 @@ job_update_is_current(const struct meta *pod, const struct meta *job)
 
 /* ---- Pods ---- */
 
+static void
+take_deadline(struct arena *arena, struct json *pod, const struct json *job)
+{
+    const char *deadline = json_path_text(job, "spec.deadline");
+    struct json *meta = json_make_object(arena, pod, "metadata");
+
+    if (deadline != NULL)
+        json_set_string(arena,
+                        json_make_object(arena, meta, "annotations"),
+                        ANNOTATION_DEADLINE,
+                        deadline);
+    else if (json_get(meta, "annotations") != NULL)
+        json_remove(json_get(meta, "annotations"), ANNOTATION_DEADLINE);
+}
+
 void
 job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
 {
@@ -198,6 +213,7 @@ job_update_pod(struct arena *arena, struct json *pod, const struct json *job)
     take_annotation(arena, pod, template_, ANNOTATION_CPUS_PER_TASK);
     take_annotation(arena, pod, template_, ANNOTATION_TASKS);
     take_annotation(arena, pod, job, ANNOTATION_JOB_NAME);
+    take_deadline(arena, pod, job);
 }
 
 /* ---- The partition ---- */

@@ -143,6 +143,8 @@ void meta_redact(struct arena *arena, struct json *object);
  * written by admission; pods of a Job have the Job's.
  */
 #define ANNOTATION_ELIGIBLE_AT   "kiln.hpc/eligible-at"
+/* On pods: their Job's spec.deadline, so that none is planned behind it. */
+#define ANNOTATION_DEADLINE      "kiln.hpc/deadline"
 /* On Jobs and their pods: how often the Job's template has changed since it was
  * made (job_update.h); written by admission.
  */

@@ -74,6 +74,7 @@ struct job {
     const char *group;
     unsigned members;
     const char *spec;
+    int64_t deadline; /* seconds; 0: none */
 };
 
 static void
@@ -85,9 +86,14 @@ put(struct world *w, struct job job)
 
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
-                  "\"annotations\":{\"kiln.hpc/job-id\":\"%u\"}",
+                  "\"annotations\":{\"kiln.hpc/job-id\":\"%u\"",
                   job.name,
                   ++n_jobs);
+    if (job.deadline > 0) {
+        time_format(FAKE_BEGIN + job.deadline * FAKE_SECOND, false, time);
+        strbuf_printf(&s, ",\"kiln.hpc/deadline\":\"%s\"", time);
+    }
+    strbuf_add_text(&s, "}");
     if (job.group != NULL)
         strbuf_printf(&s,
                       ",\"labels\":{\"group\":\"%s\",\"members\":\"%u\"}",
@@ -197,6 +203,35 @@ world_with_wide(void)
     ck_assert_int_eq(reserved_at(w, "default/wide"), 100);
     return w;
 }
+
+/* It can still be in time by an end before a limit, so it is not ended here. */
+START_TEST(what_would_start_too_late_for_its_deadline_is_not_reserved)
+{
+    struct world *w = backfill_new(NULL, false);
+
+    world_add_node(w, "n1", 8);
+    PUT(w, "a", 4, 100, .node = "n1");
+    PUT(w, "b", 4, 60, .node = "n1");
+    world_settle(w);
+    PUT(w, "late", 8, 50, .deadline = 149);
+    PUT(w, "next", 8, 50, .deadline = 150);
+    advance(w, 0);
+    ck_assert_int_eq(reserved_at(w, "default/late"), -1);
+    ck_assert_int_eq(reserved_at(w, "default/next"), 100);
+    ck_assert_str_eq(world_pod(w, "late")->status.cause->message,
+                     "waits for 8 CPUs on n1; too late for its deadline, by "
+                     "what is known");
+    ck_assert_int_eq(world_pod(w, "late")->status.cause->from_us, 0);
+    ck_assert_ptr_null(world_pod(w, "late")->status.cause->node);
+
+    advance(w, 10);
+    end(w, "a");
+    end(w, "b");
+    advance(w, 0);
+    check_node(w, "late", "n1");
+    world_free(w);
+}
+END_TEST
 
 /* --- One pod --------------------------------------------------------------- */
 
@@ -841,6 +876,7 @@ END_TEST
 SUITE("backfill",
       a_wide_pod_is_passed_by_those_that_do_not_delay_it,
       those_who_are_before_it_in_the_order_take_its_room,
+      what_would_start_too_late_for_its_deadline_is_not_reserved,
       a_job_that_ends_early_moves_the_reservation,
       a_reservation_that_ends_wakes_those_it_kept_out,
       a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace,
