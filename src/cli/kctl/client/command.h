@@ -54,6 +54,13 @@ struct common_options {
         .type = OPTION_FLAG, .offset = offsetof(struct common_options, utc), \
     }
 
+/* For verbs that print a table; a bool `no_headings` of their options. */
+#define NO_HEADERS_OPTION(options)                                     \
+    {                                                                  \
+        .name = "no-headers", .help = "leave the headings out",        \
+        .type = OPTION_FLAG, .offset = offsetof(options, no_headings), \
+    }
+
 /* Run: 0, or a negative errno with words. `options` is what the table filled,
  * the operands are what remained, NULL-terminated.
  */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/connect/connection.h"
+#include "cli/connect/inquiry.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -235,6 +236,25 @@ kctl_utc_offset(void)
 
     localtime_r(&now, &local);
     return local.tm_gmtoff;
+}
+
+int
+kctl_ask(struct kctl *kctl,
+         const char *path,
+         struct arena *arena,
+         struct json **ret_answer,
+         struct error *err)
+{
+    int r = kctl_open(kctl, err);
+
+    return r < 0 ? r
+                 : inquiry_run(kctl->connection,
+                               HTTP_GET,
+                               path,
+                               NULL,
+                               arena,
+                               ret_answer,
+                               err);
 }
 
 int

@@ -66,6 +66,15 @@ int kctl_call(struct kctl *kctl,
               struct json **ret_answer,
               struct error *err);
 
+/* GET of a path that is of no kind ("/kiln/v1/nodes"); errors as inquiry_run's
+ * (cli/connect/inquiry.h). Connects first.
+ */
+int kctl_ask(struct kctl *kctl,
+             const char *path,
+             struct arena *arena,
+             struct json **ret_answer,
+             struct error *err);
+
 /* The calls that verbs make. Patch sends a merge patch. List collects all
  * pages into one array. Find: like get, but an object that is not there is
  * NULL and no error.

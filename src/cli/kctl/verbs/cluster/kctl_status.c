@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/node_rows.h"
@@ -202,22 +201,6 @@ describe_warnings(const struct json *status,
 }
 
 static int
-ask(struct kctl *kctl,
-    const char *path,
-    struct arena *arena,
-    struct json **ret_answer,
-    struct error *err)
-{
-    return inquiry_run(kctl->connection,
-                       HTTP_GET,
-                       path,
-                       NULL,
-                       arena,
-                       ret_answer,
-                       err);
-}
-
-static int
 status_run(struct kctl *kctl,
            const void *options,
            int n_operands,
@@ -243,9 +226,9 @@ status_run(struct kctl *kctl,
         return error_set(err, -EINVAL, "-o: '%s' is not json", o->form);
     r = kctl_open(kctl, err);
     if (r == 0)
-        r = ask(kctl, "/kiln/v1/status", arena, &status, err);
+        r = kctl_ask(kctl, "/kiln/v1/status", arena, &status, err);
     if (r == 0)
-        r = ask(kctl, "/kiln/v1/nodes", arena, &nodes, err);
+        r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &nodes, err);
     if (r < 0)
         return r;
     if (o->form != NULL) {

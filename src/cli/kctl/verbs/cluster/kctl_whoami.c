@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/print/human.h"
@@ -234,15 +233,7 @@ whoami_run(struct kctl *kctl,
         return error_set(err, -EINVAL, "'%s' is not expected", operands[0]);
     if (o->form != NULL && strcmp(o->form, "json") != 0)
         return error_set(err, -EINVAL, "-o: '%s' is not json", o->form);
-    r = kctl_open(kctl, err);
-    if (r == 0)
-        r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        "/kiln/v1/whoami",
-                        NULL,
-                        arena,
-                        &answer,
-                        err);
+    r = kctl_ask(kctl, "/kiln/v1/whoami", arena, &answer, err);
     if (r < 0)
         return r;
     if (o->form != NULL) {

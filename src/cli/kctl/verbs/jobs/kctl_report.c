@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/kctl.h"
@@ -171,13 +170,7 @@ fetch(struct kctl *kctl,
                       "account",
                       o->account != NULL ? o->account : kctl->namespace);
     strbuf_printf(&target, "/kiln/v1/history/report%s", query.text);
-    r = inquiry_run(kctl->connection,
-                    HTTP_GET,
-                    target.text,
-                    NULL,
-                    arena,
-                    &answer,
-                    err);
+    r = kctl_ask(kctl, target.text, arena, &answer, err);
     if (r == 0)
         *ret_items = json_get(answer, "items");
     return r;
@@ -192,13 +185,7 @@ count_cpus(struct kctl *kctl,
     struct json *answer = NULL;
     struct node_sum sum = {0};
     const struct json *nodes;
-    int r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        "/kiln/v1/nodes",
-                        NULL,
-                        arena,
-                        &answer,
-                        err);
+    int r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &answer, err);
 
     nodes = json_get(answer, "nodes");
     if (nodes == NULL)

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/node_rows.h"
@@ -47,10 +46,7 @@ static const struct option_spec rows[] = {
      .help = "nodes that are alike in one line (when there are more than 24)",
      .type = OPTION_FLAG,
      PLACE(groups)},
-    {.name = "no-headers",
-     .help = "leave the headings out",
-     .type = OPTION_FLAG,
-     PLACE(no_headings)},
+    NO_HEADERS_OPTION(struct nodes_options),
     {.name = "output",
      .letter = 'o',
      .argument = "FORM",
@@ -242,15 +238,7 @@ nodes_run(struct kctl *kctl,
     if (o->state != NULL)
         r = check_states(o->state, err);
     if (r == 0)
-        r = kctl_open(kctl, err);
-    if (r == 0)
-        r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        "/kiln/v1/nodes",
-                        NULL,
-                        arena,
-                        &answer,
-                        err);
+        r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &answer, err);
     if (r == 0)
         r = choose(o,
                    json_get(answer, "nodes"),

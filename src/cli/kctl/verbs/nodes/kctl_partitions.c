@@ -2,14 +2,14 @@
 /* kctl partitions - which partitions there are, what they allow, and what is
  * free on their nodes
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/name_choice.h"
+#include "cli/kctl/output/allowed_users.h"
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/grid.h"
 #include "cli/print/terminal.h"
@@ -29,10 +29,7 @@ struct partitions_options {
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
-    {.name = "no-headers",
-     .help = "leave the headings out",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct partitions_options, no_headings)},
+    NO_HEADERS_OPTION(struct partitions_options),
 };
 
 static const struct option_table table = {
@@ -71,37 +68,6 @@ sum_nodes(const struct json *nodes, const char *name)
 }
 
 static void
-add_names(const struct json *spec,
-          const char *field,
-          const char *mark,
-          struct strbuf *out)
-{
-    const struct json *list = json_get(spec, field);
-
-    for (uint32_t i = 0; i < json_count(list); i++)
-        strbuf_printf(out,
-                      "%s%s%s",
-                      out->length > 0 ? "," : "",
-                      mark,
-                      json_text(json_at(list, i)));
-}
-
-/* "ann,@chem", "everybody", "everybody in physics" */
-static void
-add_users(const struct json *spec, struct strbuf *out)
-{
-    CLEANUP_STRBUF struct strbuf accounts = STRBUF_INIT;
-
-    add_names(spec, "allowedUsers", "", out);
-    add_names(spec, "allowedGroups", "@", out);
-    if (out->length == 0)
-        strbuf_add_text(out, "everybody");
-    add_names(spec, "allowedAccounts", "", &accounts);
-    if (accounts.length > 0)
-        strbuf_printf(out, " in %s", accounts.text);
-}
-
-static void
 add_time(const struct json *spec, const char *field, struct strbuf *out)
 {
     int64_t seconds = partition_time_s(json_get_text(spec, field));
@@ -135,7 +101,13 @@ add_row(struct grid *grid,
     add_time(spec, "maximumTime", &most);
     strbuf_printf(&count, "%" PRId64, sum.nodes);
     strbuf_printf(&cpus, "%" PRId64 "/%" PRId64, sum.cpus_free, sum.cpus);
-    add_users(spec, &users);
+    allowed_users_add(
+        &(struct allowed_users){
+            .users = json_get(spec, "allowedUsers"),
+            .groups = json_get(spec, "allowedGroups"),
+            .accounts = json_get(spec, "allowedAccounts"),
+        },
+        &users);
     grid_add_row(grid,
                  (const char *const[]){shown.text,
                                        text_of(spec, "state"),
@@ -177,38 +149,6 @@ make_grid(void)
     return grid;
 }
 
-static bool
-is_wanted(const char *name, int n_names, char **names)
-{
-    for (int i = 0; i < n_names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return n_names == 0;
-}
-
-static int
-check_names(const struct json *partitions,
-            int n_names,
-            char **names,
-            struct error *err)
-{
-    for (int i = 0; i < n_names; i++) {
-        bool is_there = false;
-
-        for (uint32_t p = 0; p < json_count(partitions) && !is_there; p++)
-            is_there =
-                strcmp(json_path_text(json_at(partitions, p), "metadata.name"),
-                       names[i])
-                == 0;
-        if (!is_there)
-            return error_set(err,
-                             -ENOENT,
-                             "there is no partition '%s'",
-                             names[i]);
-    }
-    return 0;
-}
-
 static int
 partitions_run(struct kctl *kctl,
                const void *options,
@@ -222,27 +162,13 @@ partitions_run(struct kctl *kctl,
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct json *list = NULL, *nodes = NULL;
     const struct json *items;
-    int r = kctl_open(kctl, err);
+    int r = kctl_ask(kctl, "/apis/kiln.hpc/v1/partitions", arena, &list, err);
 
     if (r == 0)
-        r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        "/apis/kiln.hpc/v1/partitions",
-                        NULL,
-                        arena,
-                        &list,
-                        err);
-    if (r == 0)
-        r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        "/kiln/v1/nodes",
-                        NULL,
-                        arena,
-                        &nodes,
-                        err);
+        r = kctl_ask(kctl, "/kiln/v1/nodes", arena, &nodes, err);
     items = json_get(list, "items");
     if (r == 0)
-        r = check_names(items, n_operands, operands, err);
+        r = name_choice_check(items, "partition", n_operands, operands, err);
     if (r < 0)
         return r;
     if (json_count(items) == 0) {
@@ -251,9 +177,7 @@ partitions_run(struct kctl *kctl,
     }
     grid = make_grid();
     for (uint32_t i = 0; i < json_count(items); i++)
-        if (is_wanted(json_path_text(json_at(items, i), "metadata.name"),
-                      n_operands,
-                      operands))
+        if (name_choice_has(json_at(items, i), n_operands, operands))
             add_row(grid, json_at(items, i), json_get(nodes, "nodes"));
     grid_print(grid, !o->no_headings, &out);
     fwrite(out.text, 1, out.length, stdout);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl reservations - which nodes are kept for whom, and when */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/input/name_choice.h"
+#include "cli/kctl/output/allowed_users.h"
 #include "cli/kctl/output/node_rows.h"
 #include "cli/print/grid.h"
 #include "cli/print/local_time.h"
@@ -27,10 +27,7 @@ struct reservations_options {
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
-    {.name = "no-headers",
-     .help = "leave the headings out",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct reservations_options, no_headings)},
+    NO_HEADERS_OPTION(struct reservations_options),
 };
 
 static const struct option_table table = {
@@ -54,38 +51,18 @@ text_of(const struct json *object, const char *name)
 }
 
 static void
-add_names(const struct json *spec,
-          const char *field,
-          const char *mark,
-          struct strbuf *out)
-{
-    const struct json *list = json_get(spec, field);
-
-    for (uint32_t i = 0; i < json_count(list); i++)
-        strbuf_printf(out,
-                      "%s%s%s",
-                      out->length > 0 ? "," : "",
-                      mark,
-                      json_text(json_at(list, i)));
-}
-
-/* "ann,@chem", "everybody in physics"; "none" of a maintenance. */
-static void
 add_users(const struct json *spec, struct strbuf *out)
 {
-    CLEANUP_STRBUF struct strbuf accounts = STRBUF_INIT;
-
-    if (json_is_true(json_get(spec, "maintenance"))) {
+    if (json_is_true(json_get(spec, "maintenance")))
         strbuf_add_text(out, "none");
-        return;
-    }
-    add_names(spec, "users", "", out);
-    add_names(spec, "groups", "@", out);
-    if (out->length == 0)
-        strbuf_add_text(out, "everybody");
-    add_names(spec, "accounts", "", &accounts);
-    if (accounts.length > 0)
-        strbuf_printf(out, " in %s", accounts.text);
+    else
+        allowed_users_add(
+            &(struct allowed_users){
+                .users = json_get(spec, "users"),
+                .groups = json_get(spec, "groups"),
+                .accounts = json_get(spec, "accounts"),
+            },
+            out);
 }
 
 static void
@@ -175,38 +152,6 @@ make_grid(void)
     return grid;
 }
 
-static bool
-is_wanted(const char *name, int n_names, char **names)
-{
-    for (int i = 0; i < n_names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return n_names == 0;
-}
-
-static int
-check_names(const struct json *items,
-            int n_names,
-            char **names,
-            struct error *err)
-{
-    for (int i = 0; i < n_names; i++) {
-        bool is_there = false;
-
-        for (uint32_t p = 0; p < json_count(items) && !is_there; p++)
-            is_there =
-                strcmp(json_path_text(json_at(items, p), "metadata.name"),
-                       names[i])
-                == 0;
-        if (!is_there)
-            return error_set(err,
-                             -ENOENT,
-                             "there is no reservation '%s'",
-                             names[i]);
-    }
-    return 0;
-}
-
 static int
 reservations_run(struct kctl *kctl,
                  const void *options,
@@ -223,7 +168,7 @@ reservations_run(struct kctl *kctl,
     int r = kctl_list(kctl, &all, NULL, NULL, arena, &items, err);
 
     if (r == 0)
-        r = check_names(items, n_operands, operands, err);
+        r = name_choice_check(items, "reservation", n_operands, operands, err);
     if (r < 0)
         return r;
     if (json_count(items) == 0) {
@@ -232,9 +177,7 @@ reservations_run(struct kctl *kctl,
     }
     grid = make_grid();
     for (uint32_t i = 0; i < json_count(items); i++)
-        if (is_wanted(json_path_text(json_at(items, i), "metadata.name"),
-                      n_operands,
-                      operands))
+        if (name_choice_has(json_at(items, i), n_operands, operands))
             add_row(grid, json_at(items, i), arena);
     grid_print(grid, !o->no_headings, &out);
     fwrite(out.text, 1, out.length, stdout);

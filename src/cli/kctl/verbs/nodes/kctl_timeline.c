@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/connect/inquiry.h"
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/picture_file.h"
@@ -123,15 +122,7 @@ ask(struct kctl *kctl,
     if (r == 0 && o->limit > 0 && n_names == 0)
         strbuf_printf(&path, "?limit=%lld", (long long)o->limit);
     if (r == 0)
-        r = kctl_open(kctl, err);
-    if (r == 0)
-        r = inquiry_run(kctl->connection,
-                        HTTP_GET,
-                        path.text,
-                        NULL,
-                        arena,
-                        ret_answer,
-                        err);
+        r = kctl_ask(kctl, path.text, arena, ret_answer, err);
     if (r == 0 && json_get(*ret_answer, "nodes") == NULL)
         return error_set(err, -EPROTO, "the server's answer is no timeline");
     return r;
