@@ -6,6 +6,7 @@
 
 #include "controller/lifecycle/node/node_verdict.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/cluster/lease.h"
 #include "lib/api/node/node.h"
@@ -15,7 +16,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
-#include "lib/base/error.h"
 #include "lib/base/heap.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
@@ -52,11 +52,11 @@ struct node_health {
     int64_t check_ms;
 };
 
+/* One look at a node. */
 struct pass {
     struct node_health *health;
-    char *node;
-    unsigned calls;
-    bool failed;
+    const char *node;
+    struct pending_calls *calls;
 };
 
 /* ---- Hearing ---- */
@@ -229,56 +229,6 @@ check(void *context)
 
 /* ---- Writing what was noticed ---- */
 
-static void
-end_call(struct pass *pass)
-{
-    if (--pass->calls > 0)
-        return;
-    workqueue_done(pass->health->queue,
-                   pass->node,
-                   pass->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
-    free(pass->node);
-    free(pass);
-}
-
-static void
-on_written(const struct client_reply *reply, void *context)
-{
-    struct pass *pass = context;
-    struct error err = {0};
-
-    if (reply->code == 0 || (reply->code >= 400 && reply->code != 404)) {
-        client_reply_error(reply, &err);
-        log_debug("node '%s': %s, trying again", pass->node, err.text);
-        pass->failed = true;
-    }
-    end_call(pass);
-}
-
-static void
-patch(struct pass *pass,
-      const struct object *object,
-      const char *subresource,
-      struct arena *arena TAKES,
-      struct json *body)
-{
-    struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
-        .kind = object->kind,
-        .namespace = object->meta->namespace,
-        .name = object->meta->name,
-        .subresource = subresource,
-        .body = body,
-    };
-
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
-                    object->meta->resource_version);
-    pass->calls++;
-    client_call(pass->health->client, arena, &request, on_written, pass);
-}
-
 /* Does nothing without a body. */
 static void
 write_wanted(struct pass *pass,
@@ -288,7 +238,7 @@ write_wanted(struct pass *pass,
              struct json *body)
 {
     if (body != NULL)
-        patch(pass, object, subresource, arena, body);
+        pending_calls_patch_seen(pass->calls, arena, object, subresource, body);
     else
         arena_free(arena);
 }
@@ -370,22 +320,19 @@ work_on_node(const char *key, void *context)
     const struct object *node =
         object_cache_find(h->cache, &node_kind, NULL, key);
     const struct heard *n = map_find(h->heard, key);
-    struct pass *pass;
+    struct pass pass = {.health = h, .node = key};
 
     if (!object_cache_has_synced(h->cache)) {
         workqueue_done(h->queue, key, WORKQUEUE_OK);
         return;
     }
-    pass = xnew(struct pass);
-    pass->health = h;
-    pass->node = xstrdup(key);
-    pass->calls = 1;
+    pass.calls = pending_calls_begin(h->client, h->queue, key);
     if (node != NULL)
-        write_node(pass, node, n != NULL && n->silent);
+        write_node(&pass, node, n != NULL && n->silent);
     if (node == NULL || (n != NULL && n->silent)
         || node_is_fenced(node_of(node)))
-        object_cache_visit_on_node(h->cache, key, write_pod, pass);
-    end_call(pass);
+        object_cache_visit_on_node(h->cache, key, write_pod, &pass);
+    pending_calls_end(pass.calls);
 }
 
 /* All clocks begin now: what was renewed before we were here says nothing. */

@@ -7,6 +7,7 @@
 
 #include "controller/lifecycle/node/reservation_status.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
+#include "controller/lifecycle/reconcile/pending_calls.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -49,65 +50,14 @@ struct reservation_controller {
     int64_t offset_us; /* of the real clock to the monotonic one, at first */
 };
 
-/* One look at a Reservation, until its calls have ended. */
+/* One look at a Reservation. */
 struct pass {
     struct reservation_controller *c;
-    char *name;
-    const struct node_reservation *r; /* NULL: gone; while it is looked at */
+    const char *name;
+    const struct node_reservation *r; /* NULL: gone */
     struct map *nodes;                /* of a maintenance that is active */
-    unsigned calls;
-    bool failed;
+    struct pending_calls *calls;
 };
-
-static void
-end_call(struct pass *pass)
-{
-    if (--pass->calls > 0)
-        return;
-    workqueue_done(pass->c->queue,
-                   pass->name,
-                   pass->failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
-    free(pass->name);
-    free(pass);
-}
-
-static void
-on_written(const struct client_reply *reply, void *context)
-{
-    struct pass *pass = context;
-    struct error err = {0};
-
-    if (client_reply_error(reply, &err) < 0 && reply->code != 404) {
-        log_debug("reservation '%s': %s, trying again", pass->name, err.text);
-        pass->failed = true;
-    }
-    end_call(pass);
-}
-
-static void
-patch(struct pass *pass,
-      const struct object *object,
-      const char *subresource,
-      struct arena *arena TAKES,
-      struct json *body)
-{
-    json_set_string(arena,
-                    json_make_object(arena, body, "metadata"),
-                    "resourceVersion",
-                    object->meta->resource_version);
-    pass->calls++;
-    client_call(pass->c->client,
-                arena,
-                &(struct client_request){
-                    .verb = CLIENT_MERGE_PATCH,
-                    .kind = object->kind,
-                    .name = object->meta->name,
-                    .subresource = subresource,
-                    .body = body,
-                },
-                on_written,
-                pass);
-}
 
 /* ---- Nodes under maintenance ---- */
 
@@ -141,7 +91,7 @@ write_cordon(struct pass *pass, const struct object *node, bool is_cordoned)
              node->meta->name,
              is_cordoned ? "is cordoned for" : "is back from",
              pass->name);
-    patch(pass, node, NULL, arena, body);
+    pending_calls_patch_seen(pass->calls, arena, node, NULL, body);
 }
 
 static void
@@ -192,19 +142,8 @@ keep_cordons(struct pass *pass)
 static void
 remove_old(struct pass *pass, const struct object *object)
 {
-    struct arena *arena = arena_new(0);
-
     log_info("reservation '%s' ended a day ago, and is deleted", pass->name);
-    pass->calls++;
-    client_call(pass->c->client,
-                arena,
-                &(struct client_request){
-                    .verb = CLIENT_DELETE,
-                    .kind = object->kind,
-                    .name = object->meta->name,
-                },
-                on_written,
-                pass);
+    pending_calls_delete(pass->calls, object);
 }
 
 static bool
@@ -260,7 +199,7 @@ keep_status(struct pass *pass, const struct object *object)
     if (body != NULL && pass->r->spec.node_count > 0)
         tell_replaced(pass, object, json_get_path(body, "status.nodes"));
     if (body != NULL)
-        patch(pass, object, "status", arena, body);
+        pending_calls_patch_seen(pass->calls, arena, object, "status", body);
     else
         arena_free(arena);
     wait_ms =
@@ -296,25 +235,21 @@ work_on_reservation(const char *key, void *context)
     struct reservation_controller *c = context;
     const struct object *object =
         object_cache_find(c->cache, &reservation_kind, NULL, key);
-    struct pass *pass;
+    struct pass pass = {.c = c, .name = key};
 
     if (!object_cache_has_synced(c->cache)) {
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
     }
-    pass = xnew(struct pass);
-    pass->c = c;
-    pass->name = xstrdup(key);
-    pass->calls = 1;
-    pass->r = object != NULL ? node_reservation_of(object) : NULL;
-    if (pass->r == NULL || pass->r->spec.is_maintenance)
-        keep_cordons(pass);
-    if (object != NULL && is_old(c, pass->r))
-        remove_old(pass, object);
+    pass.calls = pending_calls_begin(c->client, c->queue, key);
+    pass.r = object != NULL ? node_reservation_of(object) : NULL;
+    if (pass.r == NULL || pass.r->spec.is_maintenance)
+        keep_cordons(&pass);
+    if (object != NULL && is_old(c, pass.r))
+        remove_old(&pass, object);
     else if (object != NULL)
-        keep_status(pass, object);
-    pass->r = NULL;
-    end_call(pass);
+        keep_status(&pass, object);
+    pending_calls_end(pass.calls);
 }
 
 /* ---- Hearing ---- */

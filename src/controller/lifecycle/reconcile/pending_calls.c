@@ -60,7 +60,7 @@ on_done(const struct client_reply *reply, void *context)
 
     if (reply->code == 0 || (reply->code >= 400 && reply->code != 404)) {
         client_reply_error(reply, &err);
-        log_debug("cleaning up '%s': %s, trying again", calls->key, err.text);
+        log_debug("'%s': %s, trying again", calls->key, err.text);
         calls->failed = true;
     }
     pending_calls_end(calls);
@@ -109,6 +109,20 @@ pending_calls_patch(struct pending_calls *calls,
 }
 
 void
+pending_calls_patch_seen(struct pending_calls *calls,
+                         struct arena *arena TAKES,
+                         const struct object *object,
+                         const char *subresource,
+                         struct json *body)
+{
+    json_set_string(arena,
+                    json_make_object(arena, body, "metadata"),
+                    "resourceVersion",
+                    object->meta->resource_version);
+    pending_calls_patch(calls, arena, object, subresource, body);
+}
+
+void
 pending_calls_remove_finalizer(struct pending_calls *calls,
                                const struct object *object,
                                const char *name)
@@ -124,11 +138,7 @@ pending_calls_remove_finalizer(struct pending_calls *calls,
                         left,
                         json_string(arena, object->meta->finalizers.items[i]));
     json_set(arena, meta, "finalizers", left);
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    object->meta->resource_version);
-    pending_calls_patch(calls, arena, object, NULL, body);
+    pending_calls_patch_seen(calls, arena, object, NULL, body);
 }
 
 void

@@ -27,8 +27,9 @@ struct pending_calls *pending_calls_begin(struct client *client,
                                           const char *key);
 void pending_calls_end(struct pending_calls *calls TAKES);
 
-/* Change. Patch: a merge patch of the object, or of its status. Retry: the key
- * comes back in any case.
+/* Change. Patch: a merge patch of the object, or of its status. Patch seen: the
+ * object as it was seen; when it is another by now, the key comes back. Retry:
+ * the key comes back in any case.
  */
 void pending_calls_send(struct pending_calls *calls,
                         struct arena *arena TAKES,
@@ -38,6 +39,11 @@ void pending_calls_patch(struct pending_calls *calls,
                          const struct object *object,
                          const char *subresource,
                          struct json *body);
+void pending_calls_patch_seen(struct pending_calls *calls,
+                              struct arena *arena TAKES,
+                              const struct object *object,
+                              const char *subresource,
+                              struct json *body);
 void pending_calls_delete(struct pending_calls *calls,
                           const struct object *object);
 void pending_calls_remove_finalizer(struct pending_calls *calls,
