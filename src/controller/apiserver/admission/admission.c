@@ -2,14 +2,20 @@
 #include "controller/apiserver/admission/admission.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/objects/content.h"
 #include "controller/apiserver/objects/node_record.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "controller/store/store.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 enum {
@@ -19,7 +25,8 @@ enum {
     KILN = 1 << 3, /* not upstream's: left out for conformance */
 };
 
-#define ANY_KIND NULL
+#define ANY_KIND   NULL
+#define NAMES_TOLD 200u /* bytes */
 
 static const struct admission_rule {
     const char *name;
@@ -262,6 +269,39 @@ admission_old_pod_spec(struct request *q, const struct object *old_object)
 
     return path != NULL ? json_get_path(request_old_tree(q, old_object), path)
                         : NULL;
+}
+
+static bool
+add_name(const struct object *object, void *context)
+{
+    struct strbuf *out = context;
+
+    if (out->length > NAMES_TOLD) {
+        strbuf_add_text(out, ", ...");
+        return false;
+    }
+    strbuf_printf(out, "%s%s", out->length > 0 ? ", " : "", object->meta->name);
+    return true;
+}
+
+const char *
+admission_list_names(struct request *q, const struct kind *kind)
+{
+    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
+
+    store_list(q->server->store, kind, NULL, NULL, 0, add_name, &names);
+    return arena_strdup(q->arena, names.length > 0 ? names.text : "none");
+}
+
+bool
+admission_allows_account(const char *const *accounts,
+                         unsigned count,
+                         const char *account)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (account != NULL && strcmp(accounts[i], account) == 0)
+            return true;
+    return count == 0;
 }
 
 bool

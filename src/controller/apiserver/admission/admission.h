@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 struct json;
+struct kind;
 struct object;
 struct request;
 
@@ -136,6 +137,16 @@ admission_rule_fn node_reservation_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;
+
+/* For words: the names of the kind's objects, "none", in the request's memory;
+ * the first of very many.
+ */
+const char *admission_list_names(struct request *q, const struct kind *kind);
+
+/* Whether a list of accounts, which may be empty, is for this one, or NULL. */
+bool admission_allows_account(const char *const *accounts,
+                              unsigned count,
+                              const char *account);
 
 /* The pod spec of a Pod's, Job's or CronJob's tree, or NULL. */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);

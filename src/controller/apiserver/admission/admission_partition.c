@@ -26,8 +26,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define MOST_NAMED 20u
-
 /* The limits are compared with this. A job is counted as it is when all of its
  * pods that may run at once do. The elements of an array are jobs each.
  */
@@ -102,30 +100,6 @@ is_the_same(const struct asked *a, const struct asked *b)
 /* ---- Words ---- */
 
 static bool
-add_name(const struct object *object, void *context)
-{
-    struct strbuf *out = context;
-
-    strbuf_printf(out, "%s%s", out->length > 0 ? ", " : "", object->meta->name);
-    return true;
-}
-
-static const char *
-list_names(struct request *q)
-{
-    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
-
-    store_list(q->server->store,
-               &partition_kind,
-               NULL,
-               NULL,
-               0,
-               add_name,
-               &names);
-    return arena_strdup(q->arena, names.length > 0 ? names.text : "none");
-}
-
-static bool
 refuse(struct request *q, const struct json *tree, const char *why)
 {
     return admission_refuse(q, tree, "Partition", why);
@@ -172,16 +146,6 @@ check_state(struct request *q,
 }
 
 static bool
-has_account(const struct partition *p, const char *account)
-{
-    for (unsigned i = 0; i < p->spec.allowed_accounts.count; i++)
-        if (account != NULL
-            && strcmp(p->spec.allowed_accounts.items[i], account) == 0)
-            return true;
-    return p->spec.allowed_accounts.count == 0;
-}
-
-static bool
 check_rights(struct request *q,
              const struct json *tree,
              const struct partition *p)
@@ -199,7 +163,9 @@ check_rights(struct request *q,
                          "partitions' says who may use which",
                          p->meta.name,
                          q->principal->name));
-    if (!has_account(p, q->route.namespace))
+    if (!admission_allows_account(p->spec.allowed_accounts.items,
+                                  p->spec.allowed_accounts.count,
+                                  q->route.namespace))
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
@@ -305,7 +271,7 @@ check_partition(struct request *q,
                       arena_printf(q->arena,
                                    "there is no partition '%s'; there are: %s",
                                    name,
-                                   list_names(q)));
+                                   admission_list_names(q, &partition_kind)));
     p = partition_of(object);
     if (is_new && !check_state(q, tree, p))
         return false;

@@ -33,7 +33,6 @@
 
 #define MOST_RESERVATIONS 1000u
 #define MOST_TOLD         10u
-#define NAMES_TOLD        200u /* bytes */
 
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)
@@ -43,34 +42,6 @@ refuse(struct request *q, const struct json *tree, const char *why)
 
 /* ---- Jobs ---- */
 
-static bool
-add_name(const struct object *object, void *context)
-{
-    struct strbuf *out = context;
-
-    if (out->length > NAMES_TOLD) {
-        strbuf_add_text(out, ", ...");
-        return false;
-    }
-    strbuf_printf(out, "%s%s", out->length > 0 ? ", " : "", object->meta->name);
-    return true;
-}
-
-static const char *
-list_names(struct request *q)
-{
-    CLEANUP_STRBUF struct strbuf names = STRBUF_INIT;
-
-    store_list(q->server->store,
-               &reservation_kind,
-               NULL,
-               NULL,
-               0,
-               add_name,
-               &names);
-    return arena_strdup(q->arena, names.length > 0 ? names.text : "none");
-}
-
 static const char *
 named_by(const struct json *spec)
 {
@@ -78,15 +49,6 @@ named_by(const struct json *spec)
         json_get_text(json_get(spec, "placement"), "reservation");
 
     return name != NULL ? name : "";
-}
-
-static bool
-has_account(const struct node_reservation *r, const char *account)
-{
-    for (unsigned i = 0; i < r->spec.accounts.count; i++)
-        if (account != NULL && strcmp(r->spec.accounts.items[i], account) == 0)
-            return true;
-    return r->spec.accounts.count == 0;
 }
 
 static bool
@@ -107,7 +69,9 @@ check_rights(struct request *q,
                                    "'kctl reservations' says who may use which",
                                    r->meta.name,
                                    q->principal->name));
-    if (!has_account(r, q->route.namespace))
+    if (!admission_allows_account(r->spec.accounts.items,
+                                  r->spec.accounts.count,
+                                  q->route.namespace))
         return refuse(q,
                       tree,
                       arena_printf(q->arena,
@@ -150,7 +114,7 @@ reservation_admit(struct request *q,
                                    "there is no reservation '%s'; there are: "
                                    "%s",
                                    name,
-                                   list_names(q)));
+                                   admission_list_names(q, &reservation_kind)));
     r = node_reservation_of(object);
     if (r->spec.is_maintenance)
         return refuse(q,
