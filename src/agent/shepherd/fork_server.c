@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -23,38 +22,6 @@ struct fork_server {
     int fd;
 };
 
-/* Signals stay blocked: what ends daemons is not for shepherds, which inherit
- * that.
- */
-static int
-spawn(const char *program, int fd, pid_t *ret_pid)
-{
-    char name[] = "kiln-shepherd";
-    char *const arguments[] = {name, NULL};
-    char *const environment[] = {NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t all;
-    int r;
-
-    sigfillset(&all);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawn_file_actions_init(&actions);
-    r = posix_spawn_file_actions_adddup2(&actions, fd, HANDOVER_ORDER_FD);
-    if (r == 0)
-        r = posix_spawn(ret_pid,
-                        program,
-                        &actions,
-                        &attributes,
-                        arguments,
-                        environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return -r;
-}
-
 static int
 start(struct fork_server *n)
 {
@@ -65,7 +32,7 @@ start(struct fork_server *n)
         return -errno;
     /* Not where it is put: that would leave it closed on exec. */
     lifted = fcntl(ends[1], F_DUPFD_CLOEXEC, 16);
-    r = lifted < 0 ? -errno : spawn(n->program, lifted, &n->pid);
+    r = lifted < 0 ? -errno : handover_spawn(n->program, lifted, -1, &n->pid);
     close(ends[1]);
     if (lifted >= 0)
         close(lifted);

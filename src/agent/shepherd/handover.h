@@ -5,12 +5,13 @@
  * with its value. Any change here is one for both sides of a running system:
  * shepherds of the last release are spoken to by the next one's agent.
  *
- * Thread: none; constants and messages.
+ * Thread: any.
  */
 #pragma once
 
 #include <signal.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define HANDOVER_ORDER_FD  3
 #define HANDOVER_SCRIPT_FD 4
@@ -54,3 +55,12 @@ struct handover_forked {
     ((uint64_t)(uint32_t)(grace_ms) << 32 | HANDOVER_IS_CHECKPOINT)
 #define HANDOVER_CHECKPOINT_OF(value) ((int64_t)((value) >> 32))
 #define HANDOVER_IS_CHECKPOINT        (INT64_C(5) << 8)
+
+/* Starts the program as a shepherd, or as a fork server, with all signals
+ * blocked. The descriptors are above those they are put in; `script_fd` may be
+ * -1. Negative errno.
+ */
+int handover_spawn(const char *program,
+                   int order_fd,
+                   int script_fd,
+                   pid_t *ret_pid);

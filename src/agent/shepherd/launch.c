@@ -6,7 +6,6 @@
 #include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -53,49 +52,6 @@ lift(int fd)
     int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 16);
 
     return lifted < 0 ? -errno : lifted;
-}
-
-/* Signals stay blocked from the first instruction: one sent to a shepherd that
- * has only just begun must wait for it, not end it.
- */
-static void
-set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    posix_spawnattr_init(attributes);
-    posix_spawnattr_setsigmask(attributes, &all);
-    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
-}
-
-static int
-spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
-{
-    char name[] = "kiln-shepherd";
-    char *const arguments[] = {name, NULL};
-    char *const environment[] = {NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int r;
-
-    set_attributes(&attributes);
-    posix_spawn_file_actions_init(&actions);
-    r = posix_spawn_file_actions_adddup2(&actions, order_fd, HANDOVER_ORDER_FD);
-    if (r == 0 && script_fd >= 0)
-        r = posix_spawn_file_actions_adddup2(&actions,
-                                             script_fd,
-                                             HANDOVER_SCRIPT_FD);
-    if (r == 0)
-        r = posix_spawn(ret_pid,
-                        program,
-                        &actions,
-                        &attributes,
-                        arguments,
-                        environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return -r;
 }
 
 /* Arguments of the child that becomes a shepherd. */
@@ -262,7 +218,7 @@ start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
     if (lifted < 0 || (l->script_fd >= 0 && script < 0))
         return error_set(err, -EMFILE, "no descriptor left for a shepherd");
     if (home_fd < 0)
-        r = spawn(l->program, lifted, script, ret_pid);
+        r = handover_spawn(l->program, lifted, script, ret_pid);
     else
         r = spawn_into(home_fd, l->program, lifted, script, ret_pid, &forked);
     if (r < 0 && home_fd >= 0 && !forked)

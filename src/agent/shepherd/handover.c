@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/shepherd/handover.h"
+
+#include <signal.h>
+#include <spawn.h>
+
+/* Signals stay blocked from the first instruction: one sent to a shepherd that
+ * has only just begun must wait for it, not end it.
+ */
+static void
+set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    posix_spawnattr_init(attributes);
+    posix_spawnattr_setsigmask(attributes, &all);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
+}
+
+int
+handover_spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
+{
+    char name[] = "kiln-shepherd";
+    char *const arguments[] = {name, NULL};
+    char *const environment[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int r;
+
+    set_attributes(&attributes);
+    posix_spawn_file_actions_init(&actions);
+    r = posix_spawn_file_actions_adddup2(&actions, order_fd, HANDOVER_ORDER_FD);
+    if (r == 0 && script_fd >= 0)
+        r = posix_spawn_file_actions_adddup2(&actions,
+                                             script_fd,
+                                             HANDOVER_SCRIPT_FD);
+    if (r == 0)
+        r = posix_spawn(ret_pid,
+                        program,
+                        &actions,
+                        &attributes,
+                        arguments,
+                        environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return -r;
+}
