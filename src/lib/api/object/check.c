@@ -2,6 +2,7 @@
 #include "lib/api/object/check.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -142,6 +143,27 @@ check_name_prefix(struct causes *c,
         text[v->count - 1] = '\0';
     }
     return check_form(c, name, form, text, v);
+}
+
+bool
+check_line(struct causes *c,
+           const struct json *object,
+           const char *name,
+           unsigned most)
+{
+    const char *text = check_text(object, name);
+
+    for (const char *p = text; *p != '\0'; p++)
+        if (iscntrl((unsigned char)*p) || p - text >= (long)most) {
+            causes_add(c,
+                       CAUSE_INVALID,
+                       name,
+                       NULL,
+                       "must be one line of at most %u bytes",
+                       most);
+            return false;
+        }
+    return true;
 }
 
 bool

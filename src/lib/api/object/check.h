@@ -67,6 +67,12 @@ bool check_name_prefix(struct causes *c,
                        const char *name,
                        enum name_form form);
 
+/* A text of one line, of at most so many bytes. */
+bool check_line(struct causes *c,
+                const struct json *object,
+                const char *name,
+                unsigned most);
+
 /* Whether the text begins or ends with a space. */
 bool check_has_outer_space(const char *text);
 

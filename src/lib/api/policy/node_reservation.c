@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/policy/node_reservation.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "lib/api/object/check.h"
@@ -432,23 +431,6 @@ check_start(struct causes *c, const struct json *spec)
 }
 
 static void
-check_reason(struct causes *c, const struct json *spec)
-{
-    const char *text = check_text(spec, "reason");
-
-    for (const char *p = text; *p != '\0'; p++)
-        if (iscntrl((unsigned char)*p) || p - text >= (long)REASON_MAX) {
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "reason",
-                       NULL,
-                       "must be one line of at most %u bytes",
-                       REASON_MAX);
-            return;
-        }
-}
-
-static void
 validate(struct causes *c,
          const struct json *reservation,
          const struct json *old)
@@ -466,7 +448,7 @@ validate(struct causes *c,
     duration_s = check_duration(c, spec);
     if (duration_s >= 0)
         check_recurrence(c, spec, duration_s);
-    check_reason(c, spec);
+    check_line(c, spec, "reason", REASON_MAX);
     if (old != NULL
         && json_is_true(json_get(spec, "maintenance"))
                != json_is_true(json_get_path(old, "spec.maintenance")))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/policy/partition.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "lib/api/object/check.h"
@@ -322,23 +321,6 @@ check_names(struct causes *c, const struct json *spec, const char *field)
     }
 }
 
-static void
-check_reason(struct causes *c, const struct json *spec)
-{
-    const char *text = check_text(spec, "reason");
-
-    for (const char *p = text; *p != '\0'; p++)
-        if (iscntrl((unsigned char)*p) || p - text >= (long)REASON_MAX) {
-            causes_add(c,
-                       CAUSE_INVALID,
-                       "reason",
-                       NULL,
-                       "must be one line of at most %u bytes",
-                       REASON_MAX);
-            return;
-        }
-}
-
 /* A mode that nothing heeds yet is refused, and not kept for nothing. */
 static void
 check_later(struct causes *c, const struct json *spec)
@@ -384,7 +366,7 @@ validate(struct causes *c, const struct json *partition, const struct json *old)
                  spec,
                  "state",
                  CHECK_VALUES("Up", "Drain", "Down", "Inactive"));
-    check_reason(c, spec);
+    check_line(c, spec, "reason", REASON_MAX);
     check_range(c, spec, "priorityTier", 0, MOST_TIER);
     check_later(c, spec);
     causes_leave(c, at);

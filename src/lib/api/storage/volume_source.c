@@ -28,15 +28,26 @@
 #define NOT_SERVED "A volume of that kind; stored, and not served here."
 
 /* clang-format off */
+/* Rows that many have. */
+#define VOLUME_ID_ROW                                                  \
+    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,                      \
+        HELP("The volume, as its provider calls it."))
+#define FS_TYPE_ROW(flags)                                             \
+    OPAQUE(STRING, "fsType", flags,                                    \
+        HELP("The file system on it, such as ext4."))
+#define READ_ONLY_ROW(flags)                                           \
+    OPAQUE(BOOL, "readOnly", flags,                                    \
+        HELP("Mounted for reading alone."))
+#define SECRET_REF_ROW(secret, flags)                                  \
+    OPAQUE_OBJECT("secretRef", secret, flags,                          \
+        HELP("The secret with the credentials."))
+
 static const struct field aws_elastic_block_store_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
-        HELP("The volume, as its provider calls it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
+    VOLUME_ID_ROW,
+    FS_TYPE_ROW(0),
     OPAQUE(INT, "partition", 0,
         HELP("The partition; 0 is the whole.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+    READ_ONLY_ROW(0),
 };
 OPAQUE_RECORD(aws_elastic_block_store_volume_source,
        "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
@@ -51,12 +62,10 @@ static const struct field azure_disk_volume_source_fields[] = {
     OPAQUE(STRING, "cachingMode", KEPT,
         ONE_OF("None", "ReadOnly", "ReadWrite"),
         HELP("None, ReadOnly or ReadWrite.")),
-    OPAQUE(STRING, "fsType", KEPT,
-        HELP("The file system on it, such as ext4.")),
+    FS_TYPE_ROW(KEPT),
     OPAQUE(STRING, "kind", KEPT, ONE_OF("Dedicated", "Managed", "Shared"),
         HELP("The kind of object.")),
-    OPAQUE(BOOL, "readOnly", KEPT,
-        HELP("Mounted for reading alone.")),
+    READ_ONLY_ROW(KEPT),
 };
 OPAQUE_RECORD(azure_disk_volume_source,
        "io.k8s.api.core.v1.AzureDiskVolumeSource",
@@ -68,8 +77,7 @@ OPAQUE_RECORD(azure_disk_volume_source,
         HELP("The secret, by name.")),                                 \
     OPAQUE(STRING, "shareName", ALWAYS | REQUIRED,                     \
         HELP("The share, by name.")),                                  \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone."))
+    READ_ONLY_ROW(0)
 OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS,
     MESSAGE("secretName shareName readOnly secretNamespace"), secret_reference,
     OPAQUE(STRING, "secretNamespace", KEPT,
@@ -80,36 +88,28 @@ OF_BOTH(azure_file, "AzureFile", AZURE_FILE_ROWS,
         HELP("Addresses of the monitors.")),                           \
     OPAQUE(STRING, "path", 0,                                          \
         HELP("The path.")),                                            \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
+    READ_ONLY_ROW(0),                                                  \
     OPAQUE(STRING, "secretFile", 0,                                    \
         HELP("The file with the secret.")),                            \
-    OPAQUE_OBJECT("secretRef", secret, 0,                              \
-        HELP("The secret with the credentials.")),                     \
+    SECRET_REF_ROW(secret, 0),                                         \
     OPAQUE(STRING, "user", 0,                                          \
         HELP("The user to come as."))
 OF_BOTH(ceph_fs, "CephFS", CEPH_FS_ROWS,
     MESSAGE("monitors path user secretFile secretRef readOnly"), secret_reference);
 
 #define CINDER_ROWS(secret)                                            \
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,                      \
-        HELP("The volume, as its provider calls it.")),                \
-    OPAQUE(STRING, "fsType", 0,                                        \
-        HELP("The file system on it, such as ext4.")),                 \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
-    OPAQUE_OBJECT("secretRef", secret, 0,                              \
-        HELP("The secret with the credentials."))
+    VOLUME_ID_ROW,                                                     \
+    FS_TYPE_ROW(0),                                                    \
+    READ_ONLY_ROW(0),                                                  \
+    SECRET_REF_ROW(secret, 0)
 OF_BOTH(cinder, "Cinder", CINDER_ROWS,
     MESSAGE("volumeID fsType readOnly secretRef"), secret_reference);
 
 static const struct field fc_volume_source_fields[] = {
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
+    FS_TYPE_ROW(0),
     OPAQUE(INT, "lun", KEPT,
         HELP("The number of the unit.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+    READ_ONLY_ROW(0),
     OPAQUE_LIST(STRING, "targetWWNs", 0,
         HELP("Names of the targets.")),
     OPAQUE_LIST(STRING, "wwids", 0,
@@ -122,14 +122,11 @@ OPAQUE_RECORD(fc_volume_source, "io.k8s.api.core.v1.FCVolumeSource",
 #define FLEX_ROWS(secret)                                              \
     OPAQUE(STRING, "driver", ALWAYS | REQUIRED,                        \
         HELP("The driver that serves it.")),                           \
-    OPAQUE(STRING, "fsType", 0,                                        \
-        HELP("The file system on it, such as ext4.")),                 \
+    FS_TYPE_ROW(0),                                                    \
     OPAQUE_MAP(STRING, "options", 0,                                   \
         HELP("Options for the driver.")),                              \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
-    OPAQUE_OBJECT("secretRef", secret, 0,                              \
-        HELP("The secret with the credentials."))
+    READ_ONLY_ROW(0),                                                  \
+    SECRET_REF_ROW(secret, 0)
 OF_BOTH(flex, "Flex", FLEX_ROWS,
     MESSAGE("driver fsType secretRef readOnly options"), secret_reference);
 
@@ -146,12 +143,10 @@ OPAQUE_RECORD(flocker_volume_source, "io.k8s.api.core.v1.FlockerVolumeSource",
 static const struct field gce_persistent_disk_volume_source_fields[] = {
     OPAQUE(STRING, "pdName", ALWAYS | REQUIRED,
         HELP("The disk, by name.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
+    FS_TYPE_ROW(0),
     OPAQUE(INT, "partition", 0,
         HELP("The partition; 0 is the whole.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+    READ_ONLY_ROW(0),
 };
 OPAQUE_RECORD(gce_persistent_disk_volume_source,
        "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
@@ -163,8 +158,7 @@ OPAQUE_RECORD(gce_persistent_disk_volume_source,
         HELP("The object with the endpoints.")),                       \
     OPAQUE(STRING, "path", ALWAYS | REQUIRED,                          \
         HELP("The path.")),                                            \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone."))
+    READ_ONLY_ROW(0)
 OF_BOTH(glusterfs, "Glusterfs", GLUSTERFS_ROWS,
     MESSAGE("endpoints path readOnly endpointsNamespace"), secret_reference,
     OPAQUE(STRING, "endpointsNamespace", KEPT,
@@ -194,18 +188,15 @@ OPAQUE_RECORD(host_path_volume_source,
         HELP("CHAP when looking for targets.")),                       \
     OPAQUE(BOOL, "chapAuthSession", 0,                                 \
         HELP("CHAP for the session.")),                                \
-    OPAQUE(STRING, "fsType", 0,                                        \
-        HELP("The file system on it, such as ext4.")),                 \
+    FS_TYPE_ROW(0),                                                    \
     OPAQUE(STRING, "initiatorName", KEPT,                              \
         HELP("The name to come under.")),                              \
     OPAQUE(STRING, "iscsiInterface", 0,                                \
         HELP("The interface, such as default or tcp.")),               \
     OPAQUE_LIST(STRING, "portals", 0,                                  \
         HELP("Further addresses of the target.")),                     \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
-    OPAQUE_OBJECT("secretRef", secret, 0,                              \
-        HELP("The secret with the credentials."))
+    READ_ONLY_ROW(0),                                                  \
+    SECRET_REF_ROW(secret, 0)
 OF_BOTH(iscsi, "ISCSI", ISCSI_ROWS,
     MESSAGE("targetPortal iqn lun iscsiInterface fsType readOnly portals "
             "chapAuthDiscovery 10 secretRef chapAuthSession initiatorName"), secret_reference);
@@ -215,8 +206,7 @@ static const struct field nfs_volume_source_fields[] = {
         HELP("What the server exports.")),
     OPAQUE(STRING, "server", ALWAYS | REQUIRED,
         HELP("The host that serves it.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+    READ_ONLY_ROW(0),
 };
 OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource",
        MESSAGE("server path readOnly"),
@@ -225,8 +215,7 @@ OPAQUE_RECORD(nfs_volume_source, "io.k8s.api.core.v1.NFSVolumeSource",
 static const struct field photon_persistent_disk_volume_source_fields[] = {
     OPAQUE(STRING, "pdID", ALWAYS | REQUIRED,
         HELP("The disk, by its id.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
+    FS_TYPE_ROW(0),
 };
 OPAQUE_RECORD(photon_persistent_disk_volume_source,
        "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
@@ -234,12 +223,9 @@ OPAQUE_RECORD(photon_persistent_disk_volume_source,
        HELP(NOT_SERVED));
 
 static const struct field portworx_volume_source_fields[] = {
-    OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,
-        HELP("The volume, as its provider calls it.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+    VOLUME_ID_ROW,
+    FS_TYPE_ROW(0),
+    READ_ONLY_ROW(0),
 };
 OPAQUE_RECORD(portworx_volume_source,
        "io.k8s.api.core.v1.PortworxVolumeSource",
@@ -253,8 +239,7 @@ static const struct field quobyte_volume_source_fields[] = {
         HELP("The volume, by name.")),
     OPAQUE(STRING, "group", 0,
         HELP("The group.")),
-    OPAQUE(BOOL, "readOnly", 0,
-        HELP("Mounted for reading alone.")),
+    READ_ONLY_ROW(0),
     OPAQUE(STRING, "tenant", 0,
         HELP("The tenant.")),
     OPAQUE(STRING, "user", 0,
@@ -269,16 +254,13 @@ OPAQUE_RECORD(quobyte_volume_source, "io.k8s.api.core.v1.QuobyteVolumeSource",
         HELP("The image.")),                                           \
     OPAQUE_LIST(STRING, "monitors", ALWAYS | REQUIRED,                 \
         HELP("Addresses of the monitors.")),                           \
-    OPAQUE(STRING, "fsType", 0,                                        \
-        HELP("The file system on it, such as ext4.")),                 \
+    FS_TYPE_ROW(0),                                                    \
     OPAQUE(STRING, "keyring", 0,                                       \
         HELP("The file with the keyring.")),                           \
     OPAQUE(STRING, "pool", 0,                                          \
         HELP("The pool it is in.")),                                   \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
-    OPAQUE_OBJECT("secretRef", secret, 0,                              \
-        HELP("The secret with the credentials.")),                     \
+    READ_ONLY_ROW(0),                                                  \
+    SECRET_REF_ROW(secret, 0),                                         \
     OPAQUE(STRING, "user", 0,                                          \
         HELP("The user to come as."))
 OF_BOTH(rbd, "RBD", RBD_ROWS,
@@ -287,16 +269,13 @@ OF_BOTH(rbd, "RBD", RBD_ROWS,
 #define SCALE_IO_ROWS(secret)                                          \
     OPAQUE(STRING, "gateway", ALWAYS | REQUIRED,                       \
         HELP("Address of the gateway.")),                              \
-    OPAQUE_OBJECT("secretRef", secret, REQUIRED,                       \
-        HELP("The secret with the credentials.")),                     \
+    SECRET_REF_ROW(secret, REQUIRED),                                  \
     OPAQUE(STRING, "system", ALWAYS | REQUIRED,                        \
         HELP("The storage system.")),                                  \
-    OPAQUE(STRING, "fsType", 0,                                        \
-        HELP("The file system on it, such as ext4.")),                 \
+    FS_TYPE_ROW(0),                                                    \
     OPAQUE(STRING, "protectionDomain", 0,                              \
         HELP("The protection domain.")),                               \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
+    READ_ONLY_ROW(0),                                                  \
     OPAQUE(BOOL, "sslEnabled", 0,                                      \
         HELP("Whether TLS is spoken.")),                               \
     OPAQUE(STRING, "storageMode", 0,                                   \
@@ -310,12 +289,9 @@ OF_BOTH(scale_io, "ScaleIO", SCALE_IO_ROWS,
             "storagePool storageMode volumeName fsType readOnly"), secret_reference);
 
 #define STORAGE_OS_ROWS(secret)                                        \
-    OPAQUE(STRING, "fsType", 0,                                        \
-        HELP("The file system on it, such as ext4.")),                 \
-    OPAQUE(BOOL, "readOnly", 0,                                        \
-        HELP("Mounted for reading alone.")),                           \
-    OPAQUE_OBJECT("secretRef", secret, 0,                              \
-        HELP("The secret with the credentials.")),                     \
+    FS_TYPE_ROW(0),                                                    \
+    READ_ONLY_ROW(0),                                                  \
+    SECRET_REF_ROW(secret, 0),                                         \
     OPAQUE(STRING, "volumeName", 0,                                    \
         HELP("The volume, by name.")),                                 \
     OPAQUE(STRING, "volumeNamespace", 0,                               \
@@ -326,8 +302,7 @@ OF_BOTH(storage_os, "StorageOS", STORAGE_OS_ROWS,
 static const struct field vsphere_virtual_disk_volume_source_fields[] = {
     OPAQUE(STRING, "volumePath", ALWAYS | REQUIRED,
         HELP("The path of the volume.")),
-    OPAQUE(STRING, "fsType", 0,
-        HELP("The file system on it, such as ext4.")),
+    FS_TYPE_ROW(0),
     OPAQUE(STRING, "storagePolicyID", 0,
         HELP("The policy, by id.")),
     OPAQUE(STRING, "storagePolicyName", 0,
