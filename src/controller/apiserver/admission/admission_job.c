@@ -34,6 +34,7 @@ static const char *const tied_annotations[] = {
     ANNOTATION_INDEX_IGNORED,
     ANNOTATION_JOB_ID,
     ANNOTATION_SCRIPT,
+    ANNOTATION_REQUEUE_BEFORE,
     ANNOTATION_SURPLUS,
     ANNOTATION_UPDATE,
 };

@@ -188,6 +188,8 @@ is_excused(const struct job *job, const struct pod *pod)
     return job->spec.suspend || pod_was_not_started(pod)
            || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS)
                   != NULL
+           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
+                  != NULL
            || (job->spec.requeue && lost != NULL
                && strcmp(lost->status, "True") == 0
                && !pod_is_ended_by_preemption(pod));
@@ -212,6 +214,7 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     const struct pod *pod = pod_of(object);
     const char *phase = pod->status.phase;
     struct element_chunk chunk;
+    const struct element_tries *requeued;
     struct element_tries tries;
     int64_t number;
 
@@ -226,6 +229,13 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
         return;
     number = tries.index / ELEMENTS_A_CHUNK;
     (void)element_record_read(q->server->store, job->meta->uid, number, &chunk);
+    requeued = element_chunk_tries(&chunk, tries.index);
+    if (chunk.states[tries.index % ELEMENTS_A_CHUNK] == ELEMENT_WAITING
+        && requeued != NULL
+        && requeued->attempt > number_of(object->meta, ANNOTATION_ATTEMPT)) {
+        element_chunk_fini(&chunk);
+        return; /* its next pod has that number already */
+    }
     tries.attempt = number_of(object->meta, ANNOTATION_ATTEMPT) + 1;
     tries.failures = number_of(object->meta, ANNOTATION_INDEX_FAILURES);
     tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);

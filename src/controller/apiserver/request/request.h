@@ -30,6 +30,7 @@ struct principal;
 struct quota_change;
 struct request;
 struct store_txn;
+struct task_list;
 
 enum body_format {
     BODY_NONE,
@@ -71,8 +72,10 @@ struct request {
     struct json_notes notes; /* what the parser noticed */
     struct json *old_tree;   /* of what is changed, once it was parsed */
     const char *agent;       /* of the User-Agent, or NULL */
-    struct quota_change *quota_changes; /* that admission charged */
-    bool is_applied;                    /* its managedFields are made */
+    struct quota_change *quota_changes;     /* that admission charged */
+    const struct task_list *requeued_tasks; /* of the array that is patched, or
+                                             * NULL */
+    bool is_applied;                        /* its managedFields are made */
     bool is_update_admitted;    /* of a template, or a pod by it (JobUpdate) */
     const char *submission_key; /* of the create of a Job, or NULL */
     struct content contents[2]; /* that admission took out */

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "controller/apiserver/objects/element_requeue.h"
+#include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/job_change.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
@@ -165,4 +167,100 @@ element_change_release(struct job_change_call *c)
                                      "%" PRId64 "' releases the whole array",
                                      job->status.id)
                       : "not held");
+}
+
+/* ---- To run again ---- */
+
+static const char *
+explain_nothing(struct job_change_call *c,
+                const struct edit *e,
+                const struct element_requeue *found)
+{
+    if (found->n_cancelled > 0)
+        return arena_printf(c->arena,
+                            "cancelled, and what is cancelled stays so; 'ksub "
+                            "-a %.80s' submits %s again",
+                            format(c->arena, &e->meant),
+                            e->meant.total == 1 ? "it" : "them");
+    return e->meant.total == 1 ? "has not started yet"
+                               : "none of these has started yet";
+}
+
+static struct json *
+requeue(struct job_change_call *c, bool is_held)
+{
+    CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
+    const struct job *job = job_of(c->object);
+    const struct job_array *array = job->spec.array;
+    struct error err = {0};
+    struct edit e = {.scratch = scratch};
+    struct element_requeue found;
+    struct json *patch, *spec;
+    struct task_list held;
+
+    if (!begin(c, array != NULL ? array->held : NULL, &e)) {
+        if (array != NULL && job_is_finished(job) && !c->is_refused)
+            return refuse(c,
+                          arena_printf(c->arena,
+                                       "has ended as a whole, and does not "
+                                       "begin again; 'ksub -a LIST' submits "
+                                       "tasks of it anew"));
+        return NULL;
+    }
+    if (job_is_cancelled(job))
+        return refuse(c, "is ending: the whole array was cancelled");
+    if (e.meant.total > ELEMENT_REQUEUE_MOST)
+        return refuse(c,
+                      arena_printf(c->arena,
+                                   "%" PRId64 " tasks are meant; at most %d "
+                                   "are requeued by one request",
+                                   e.meant.total,
+                                   ELEMENT_REQUEUE_MOST));
+    if (element_requeue_find(c->server->store,
+                             c->object,
+                             &e.meant,
+                             c->arena,
+                             &found,
+                             &err)
+        < 0)
+        return refuse(c, arena_strdup(c->arena, err.text));
+    c->words = explain_nothing(c, &e, &found);
+    if (found.tasks.total == 0)
+        return NULL;
+    patch = json_object(c->arena);
+    spec = json_make_object(c->arena,
+                            json_make_object(c->arena, patch, "spec"),
+                            "array");
+    json_set_int(c->arena, spec, "requeues", array->requeues + 1);
+    if (is_held) {
+        if (task_sets_unite(scratch, &e.list, &e.meant, &held, &err) < 0)
+            return refuse(c, arena_strdup(c->arena, err.text));
+        json_set_string(c->arena, spec, "held", format(c->arena, &held));
+    }
+    json_set_string(c->arena,
+                    json_make_object(c->arena, patch, "metadata"),
+                    "resourceVersion",
+                    c->object->meta->resource_version);
+    c->requeued = arena_memdup(c->arena, &found.tasks, sizeof(found.tasks));
+    c->words =
+        arena_printf(c->arena,
+                     found.tasks.total < e.meant.total
+                         ? "requeued%s; %" PRId64 " of %" PRId64 " had started"
+                         : "requeued%s",
+                     is_held ? " and held" : "",
+                     found.tasks.total,
+                     e.meant.total);
+    return patch;
+}
+
+struct json *
+element_change_requeue(struct job_change_call *c)
+{
+    return requeue(c, false);
+}
+
+struct json *
+element_change_requeue_and_hold(struct job_change_call *c)
+{
+    return requeue(c, true);
 }

@@ -16,6 +16,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/objects/element_record.h"
+#include "controller/apiserver/objects/element_requeue.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
@@ -91,36 +92,6 @@ read_chunk(struct listing *l, int64_t index)
                                   &l->chunk);
     }
     return &l->chunk;
-}
-
-/* The pod of that attempt, or of the next one, which may be there before the
- * end of the last one is noted.
- */
-static const struct object *
-find_pod(struct listing *l, int64_t index, int64_t attempt)
-{
-    struct arena *arena = l->q->arena;
-    const struct object *found = NULL;
-
-    for (int64_t a = attempt; a <= attempt + 1; a++) {
-        const char *name =
-            a == 0
-                ? arena_printf(arena, "%s-%" PRId64, l->job->meta->name, index)
-                : arena_printf(arena,
-                               "%s-%" PRId64 "-r%" PRId64,
-                               l->job->meta->name,
-                               index,
-                               a);
-        const struct object *pod = store_find(l->q->server->store,
-                                              STORE_PENDING,
-                                              &pod_kind,
-                                              l->job->meta->namespace,
-                                              name);
-
-        if (pod != NULL && meta_is_controlled_by(pod->meta, l->job))
-            found = pod;
-    }
-    return found;
 }
 
 static enum job_state
@@ -212,7 +183,10 @@ add_element(struct listing *l, int64_t task, int64_t index)
     enum element_state record =
         (enum element_state)chunk->states[index % ELEMENTS_A_CHUNK];
     const struct object *pod =
-        find_pod(l, index, tries != NULL ? tries->attempt : 0);
+        element_requeue_pod(l->q->server->store,
+                            l->job,
+                            index,
+                            tries != NULL ? tries->attempt : 0);
     struct json *item = json_object(arena);
     enum job_state state = pod != NULL ? state_of_pod(pod_of(pod))
                                        : state_of_record(l, record, task);

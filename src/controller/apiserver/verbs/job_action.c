@@ -229,6 +229,7 @@ patch(struct job_action *a, const struct chosen *which)
                      : NULL,
         .done = arena_strdup(q->arena, call.words),
     };
+    inner->requeued_tasks = call.requeued;
     inner->principal = q->principal;
     inner->agent = q->agent;
     inner->method = HTTP_PATCH;

@@ -245,10 +245,6 @@ make_resume(struct job_change_call *c)
     return patch;
 }
 
-#define NOT_REQUEUED                                                    \
-    "tasks are not requeued one by one; 'ksub -a' submits them again, " \
-    "and the array's number alone requeues what runs of it"
-
 #define NOT_SUSPENDED \
     "an array is suspended and resumed as a whole, by its number alone"
 
@@ -256,8 +252,11 @@ static const struct job_change changes[] = {
     {"cancel", make_cancel, element_change_cancel, NULL},
     {"hold", make_hold, element_change_hold, NULL},
     {"release", make_release, element_change_release, NULL},
-    {"requeue", make_requeue, NULL, NOT_REQUEUED},
-    {"requeueAndHold", make_requeue_and_hold, NULL, NOT_REQUEUED},
+    {"requeue", make_requeue, element_change_requeue, NULL},
+    {"requeueAndHold",
+     make_requeue_and_hold,
+     element_change_requeue_and_hold,
+     NULL},
     {"resume", make_resume, NULL, NOT_SUSPENDED},
     {"suspend", make_suspend, NULL, NOT_SUSPENDED},
     {"update",

@@ -23,8 +23,10 @@ struct job_change_call {
     const struct json *update;     /* of the request that says what to change */
     const struct task_list *tasks; /* of an array; NULL: the whole job */
     struct arena *arena;
-    const char *words; /* of what was done, or why nothing was */
-    bool is_refused;   /* nothing was, because it may not be */
+    const struct task_list *requeued; /* by make: these begin anew, in the
+                                       * patch's transaction; NULL: none */
+    const char *words;                /* of what was done, or why nothing was */
+    bool is_refused;                  /* nothing was, because it may not be */
 };
 
 struct job_change {

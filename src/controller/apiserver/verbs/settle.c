@@ -13,7 +13,9 @@
  * "as" is Done, Failed or Cancelled; or Again, and then the element waits for its
  * next pod, of that attempt. A pod that has not ended goes only while it has no
  * node. Which was there first, the binding or this, is known here alone; so the
- * answer lists the indexes whose pods stay: {"kept": [8]}.
+ * answer lists the indexes whose pods stay: {"kept": [8]}. "ofAttempt" is that of
+ * the pod: an element that was requeued since goes on waiting for its next one,
+ * and "stale" lists such.
  *
  * Or their pods are made:
  *
@@ -50,6 +52,7 @@ struct settling {
     const struct object *job;
     struct store_txn *txn;
     struct json *kept;
+    struct json *stale;         /* of elements that were requeued */
     struct element_chunk chunk; /* of that number; -1: none is read */
     int64_t number;
 };
@@ -147,6 +150,21 @@ note(struct settling *s, int64_t index, const struct json *item)
     element_chunk_set_tries(&s->chunk, &tries);
 }
 
+/* It was requeued after that pod was made, whose end counts no more. */
+static bool
+is_requeued(struct settling *s, int64_t index, const struct json *item)
+{
+    const struct element_tries *tries;
+
+    if (json_get(item, "ofAttempt") == NULL)
+        return false;
+    read_chunk(s, index / ELEMENTS_A_CHUNK);
+    tries = element_chunk_tries(&s->chunk, index);
+    return s->chunk.states[index % ELEMENTS_A_CHUNK] == ELEMENT_WAITING
+           && tries != NULL
+           && tries->attempt > json_get_int(item, "ofAttempt", 0);
+}
+
 static bool
 settle_one(struct settling *s, const struct json *item)
 {
@@ -160,7 +178,10 @@ settle_one(struct settling *s, const struct json *item)
         json_append(s->q->arena, s->kept, json_int(s->q->arena, index));
         return true;
     }
-    note(s, index, item);
+    if (!is_requeued(s, index, item))
+        note(s, index, item);
+    else if (!is_word(json_get_text(item, "as"), "Again"))
+        json_append(s->q->arena, s->stale, json_int(s->q->arena, index));
     return pod == NULL || remove_pod(s, pod);
 }
 
@@ -340,6 +361,7 @@ verb_settle(struct request *q)
         .q = q,
         .job = write_find(q),
         .kept = json_array(q->arena),
+        .stale = json_array(q->arena),
         .number = -1,
     };
     struct json *answer = json_object(q->arena);
@@ -364,6 +386,8 @@ verb_settle(struct request *q)
         return;
     }
     json_set(q->arena, answer, "kept", s.kept);
+    if (json_count(s.stale) > 0)
+        json_set(q->arena, answer, "stale", s.stale);
     reply_tree(&q->reply, 200, answer);
     request_commit(q, s.txn);
 }

@@ -8,6 +8,7 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/element_requeue.h"
 #include "controller/apiserver/objects/managed_fields.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -329,6 +330,8 @@ put_changed(struct request *q,
     const struct object *object =
         quota_put(q, txn) ? write_put(q, txn, tree, old_tree) : NULL;
 
+    if (object != NULL && q->requeued_tasks != NULL)
+        element_requeue_note(q, txn, object, q->requeued_tasks);
     if (object != NULL)
         reply_object(&q->reply, 200, object);
     return object != NULL;

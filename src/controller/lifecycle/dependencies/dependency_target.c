@@ -10,6 +10,7 @@
 #include "controller/lifecycle/dependencies/task_watch.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "lib/api/job/job.h"
+#include "lib/api/job/job_array.h"
 #include "lib/api/job/job_dependency.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -118,6 +119,21 @@ close_elements(struct dependency_targets *all, struct dependency_target *t)
     look_at_elements(all, t);
 }
 
+/* Elements that had ended are to run again. */
+static void
+read_anew(struct dependency_targets *all,
+          struct dependency_target *t,
+          const struct job *job)
+{
+    element_ends_reset(t->elements);
+    free(t->cancelled);
+    t->cancelled = NULL;
+    t->requeues = job_array_requeues(job);
+    look_at_elements(all, t);
+    t->is_read = false;
+    dependency_target_read_elements(all, t);
+}
+
 static void
 follow_elements(struct dependency_targets *all,
                 struct dependency_target *t,
@@ -126,6 +142,9 @@ follow_elements(struct dependency_targets *all,
     const bool was_known = t->elements->is_known;
 
     element_ends_follow(t->elements, job);
+    if (was_known && t->requeues != job_array_requeues(job))
+        read_anew(all, t, job);
+    t->requeues = job_array_requeues(job);
     if (t->watches != NULL && (see_cancelled(all, t, job) || !was_known))
         task_watches_look_at_all(t->watches, t->elements);
 }
@@ -139,8 +158,10 @@ dependency_target_need_elements(struct dependency_targets *all,
     if (t->elements != NULL)
         return;
     t->elements = element_ends_new();
-    if (object != NULL)
+    if (object != NULL) {
         element_ends_follow(t->elements, job_of(object));
+        t->requeues = job_array_requeues(job_of(object));
+    }
     if (t->stage == DEPENDENCY_STAGE_ENDED)
         close_elements(all, t);
 }

@@ -48,7 +48,8 @@ struct dependency_target {
     struct element_ends *elements; /* NULL: nobody waits for one of them */
     struct task_watches *watches;  /* NULL: nor for one by its number */
     unsigned n_watching;
-    char *cancelled; /* tasks of the array, as they were last looked at */
+    int64_t requeues; /* of the array, when its elements were read */
+    char *cancelled;  /* tasks of the array, as they were last looked at */
 };
 
 /* Changed: the verdict about the whole job may be another. Elements changed: much

@@ -114,6 +114,16 @@ element_ends_load(struct element_ends *ends, const struct json *elements)
 }
 
 void
+element_ends_reset(struct element_ends *ends)
+{
+    index_set_fini(&ends->ok);
+    index_set_fini(&ends->bad);
+    index_set_fini(&ends->cancelled);
+    ends->ok = ends->bad = ends->cancelled = (struct index_set){0};
+    ends->is_loaded = ends->tasks.total == 0;
+}
+
+void
 element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone)
 {
     ends->is_lost = ends->is_lost || (is_gone && !is_ok && !ends->is_loaded);

@@ -51,6 +51,7 @@ void element_ends_begin(struct element_ends *ends, int64_t index);
 void element_ends_see(struct element_ends *ends,
                       int64_t index,
                       enum element_state state);
+void element_ends_reset(struct element_ends *ends); /* to be loaded anew */
 void element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone);
 
 /* The tasks of a Job; an empty list of one that is no array. */

@@ -116,9 +116,11 @@ on_settled(const struct client_reply *reply, void *context)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct array_call *call = context;
+    const struct json *answer = parse_answer(call, reply, arena);
 
     call->settled(call->job,
-                  json_get(parse_answer(call, reply, arena), "kept"),
+                  json_get(answer, "kept"),
+                  json_get(answer, "stale"),
                   call->context);
     end(call);
 }
@@ -140,6 +142,8 @@ describe(struct arena *arena, const struct array_end *end)
         json_set_string(arena, item, "pod", end->pod);
         json_set_string(arena, item, "uid", end->uid);
     }
+    if (end->of_attempt >= 0)
+        json_set_int(arena, item, "ofAttempt", end->of_attempt);
     if (end->attempt > 0)
         json_set_int(arena, item, "attempt", end->attempt);
     if (end->failures > 0)

@@ -18,14 +18,15 @@ struct json;
 struct object;
 
 /* Read: of jobs/NAME/elements; NULL: it failed. Settled: the ends that were sent
- * are noted, but for those of the indexes in `kept`, whose pods have a node;
- * NULL: none are.
+ * are noted, but for those of the indexes in `kept`, whose pods have a node, and
+ * in `stale`, which are to run again; kept NULL: none are.
  */
 typedef void array_read_fn(const struct object *job,
                            const struct json *elements,
                            void *context);
 typedef void array_settled_fn(const struct object *job,
                               const struct json *kept,
+                              const struct json *stale,
                               void *context);
 
 void array_calls_read(struct client *client,

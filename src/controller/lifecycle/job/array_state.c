@@ -42,6 +42,8 @@ array_state_free(struct array_state *a)
     index_set_fini(&a->cancelled);
     index_set_fini(&a->held);
     index_set_fini(&a->unstarted);
+    index_set_fini(&a->requeued);
+    free(a->tries);
     free(a->held_text);
     free(a->cancelled_text);
     arena_free(a->arena);
@@ -181,6 +183,7 @@ array_state_add_end(struct array_state *a,
     end->uid = uid != NULL ? xstrdup(uid) : NULL;
     end->index = index;
     end->outcome = outcome;
+    end->of_attempt = -1;
     list_add_last(&a->ends, &end->link);
     a->n_ends++;
     return end;
@@ -194,6 +197,16 @@ array_state_drop_end(struct array_state *a, struct array_end *end)
     free(end->pod);
     free(end->uid);
     free(end);
+}
+
+void
+array_state_add_try(struct array_state *a, int64_t index, int64_t attempt)
+{
+    if (a->n_tries == a->tries_room) {
+        a->tries_room = a->tries_room > 0 ? 2 * a->tries_room : 16;
+        a->tries = xrealloc_array(a->tries, a->tries_room, sizeof(*a->tries));
+    }
+    a->tries[a->n_tries++] = (struct array_try){index, attempt};
 }
 
 /* ---- The window ---- */

@@ -34,7 +34,8 @@ struct array_end {
     char *pod, *uid; /* NULL: it is gone */
     int64_t index;
     enum array_outcome outcome;
-    int64_t attempt; /* of the next pod; these for AGAIN */
+    int64_t of_attempt; /* of the pod; -1: it is of none */
+    int64_t attempt;    /* of the next pod; these for AGAIN */
     int64_t failures, ignored;
     int64_t since_us; /* monotonic; 0: new */
     bool is_sent;
@@ -50,13 +51,17 @@ struct array_state {
     char *held_text, *cancelled_text;
     struct index_set cancelled;
     struct index_set held;
-    struct index_set
-        unstarted; /* of those that had a pod: it never had a node */
-    struct element_gate *gate; /* in this look; NULL: none waits for an element
+    struct index_set requeued; /* its pod has a node, and is to end */
+    struct array_try {
+        int64_t index, attempt;
+    } * tries; /* by the record: the next attempt of those that wait */
+    size_t n_tries, tries_room;
+    struct index_set unstarted; /* of those with pods: none had a node */
+    struct element_gate *gate;  /* in this look; NULL: none waits for an element
                                 * of another array */
-    int64_t n_vain;            /* cancelled, since they waited in vain */
-    int64_t frontier;          /* none below it may have a new pod */
-    int64_t ended_below;       /* all below it are settled or cancelled */
+    int64_t n_vain;             /* cancelled, since they waited in vain */
+    int64_t frontier;           /* none below it may have a new pod */
+    int64_t ended_below;        /* all below it are settled or cancelled */
 
     int64_t second_us; /* monotonic, the second in which `bound` were */
     int64_t bound, bound_before;
@@ -81,6 +86,9 @@ struct array_end *array_state_add_end(struct array_state *a,
                                       int64_t index,
                                       enum array_outcome outcome);
 void array_state_drop_end(struct array_state *a, struct array_end *end);
+
+/* Of the record: the next attempt of an element. */
+void array_state_add_try(struct array_state *a, int64_t index, int64_t attempt);
 
 /* The window: pods without a node that are worth having. */
 void array_state_note_bound(struct array_state *a);

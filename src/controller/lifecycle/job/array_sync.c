@@ -76,6 +76,7 @@ on_elements_read(const struct object *job,
         return;
     }
     job_memories_recount(sync->settings.memories, job_of(job), m->counts);
+    element_counts_find_requeued(m->counts, job_of(job));
     workqueue_add(sync->settings.queue, key);
 }
 
@@ -123,7 +124,10 @@ state_of_end(const struct array_end *end)
 }
 
 static void
-on_settled(const struct object *job, const struct json *kept, void *context)
+on_settled(const struct object *job,
+           const struct json *kept,
+           const struct json *stale,
+           void *context)
 {
     struct array_sync *sync = context;
     struct job_memory *m = find_memory(sync, job);
@@ -144,13 +148,15 @@ on_settled(const struct object *job, const struct json *kept, void *context)
             continue;
         if (has_index(kept, end->index))
             element_counts_keep(m->counts, end->pod);
-        else if (end->outcome != ARRAY_AGAIN)
+        else if (end->outcome != ARRAY_AGAIN && !has_index(stale, end->index))
             dependencies_see_element(sync->settings.dependencies,
                                      job->meta->uid,
                                      end->index,
                                      state_of_end(end));
         array_state_drop_end(m->counts->array, end);
     }
+    if (json_count(stale) > 0) /* it counted what does not count any more */
+        job_memories_forget(sync->settings.memories, key);
     if (kept == NULL)
         workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
     else
@@ -215,6 +221,8 @@ look_at_pod(const struct object *object, void *context)
     if (is_placed(pod)) {
         if (array_state_is_cancelled(a, index))
             job_sync_delete_pod(l->calls, object);
+        else if (index_set_has(&a->requeued, index))
+            job_sync_requeue_pod(l->calls, object);
         return;
     }
     if (array_state_is_barred(a, index)) {

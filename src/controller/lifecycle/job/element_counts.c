@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/element_counts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/element_gate.h"
@@ -12,6 +13,7 @@
 #include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
@@ -25,6 +27,8 @@ load_element(struct job_pod_counts *t,
     const int64_t *limit = job->spec.backoff_limit_per_index;
 
     if (tries != NULL && state == ELEMENT_WAITING) {
+        if (tries->attempt > 0)
+            array_state_add_try(t->array, index, tries->attempt);
         if (tries->attempt > 0)
             index_counts_note(&t->indexes, index, tries->attempt - 1);
         index_counts_note_failures(&t->indexes,
@@ -84,6 +88,30 @@ element_counts_load(struct job_pod_counts *t,
     return true;
 }
 
+/* The pod before the next attempt is there yet: nobody waits for its end. */
+void
+element_counts_find_requeued(struct job_pod_counts *t, const struct job *job)
+{
+    struct array_state *a = t->array;
+
+    for (size_t i = 0; i < a->n_tries; i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        const char *pod = job_pod_name(arena,
+                                       job->meta.name,
+                                       a->tries[i].index,
+                                       a->tries[i].attempt - 1);
+        const unsigned is = (unsigned)(uintptr_t)map_find(t->pods, pod);
+
+        if ((is & SEEN_LIVE) != 0) {
+            index_set_add(&a->requeued, a->tries[i].index);
+            a->must_look = true;
+        }
+    }
+    free(a->tries);
+    a->tries = NULL;
+    a->n_tries = a->tries_room = 0;
+}
+
 static bool
 has_node(const struct pod *pod)
 {
@@ -117,8 +145,15 @@ element_counts_add_end(struct job_pod_counts *t,
         index_set_remove(&t->array->unstarted, index);
     else
         index_set_add(&t->array->unstarted, index);
-    if (end->outcome == ARRAY_CANCELLED && has_node(pod))
-        end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT) + 1;
+    index_set_remove(&t->array->requeued, index);
+    end->of_attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
+    if (end->of_attempt < 0)
+        end->of_attempt = 0;
+    /* For when it is requeued, and to know that one has started. */
+    if (end->outcome != ARRAY_AGAIN
+        && (end->of_attempt > 0
+            || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
+        end->attempt = end->of_attempt + 1;
     if (end->outcome == ARRAY_AGAIN && slot != NULL) {
         end->attempt = slot->next_attempt;
         end->failures = slot->failures;

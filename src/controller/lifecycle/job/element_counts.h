@@ -24,6 +24,12 @@ bool element_counts_load(struct job_pod_counts *counts,
                          const struct job *job,
                          const struct json *elements);
 
+/* Afterwards, when the pods are counted: those of elements that are to run again
+ * are found.
+ */
+void element_counts_find_requeued(struct job_pod_counts *counts,
+                                  const struct job *job);
+
 /* The pod is taken back, which was not started, or is cancelled. It is kept
  * where it has a node by now.
  */

@@ -298,6 +298,10 @@ on_job(const struct object *old_object,
     if (old_object != NULL && new_object != NULL
         && !job_update_is_current(old_object->meta, new_object->meta))
         note_update(c, key);
+    if (old_object != NULL && new_object != NULL
+        && job_array_requeues(job_of(old_object))
+               != job_array_requeues(job_of(new_object)))
+        job_memories_forget(c->memories, key); /* the record is another */
     if (new_object == NULL)
         job_memories_forget(c->memories, key);
     else if (object_cache_has_synced(c->cache))

@@ -330,7 +330,8 @@ job_report_counts(struct job_report *r, const struct job_pod_counts *t)
     set_count(r,
               "failed",
               was->failed,
-              t->failed > was->failed ? t->failed : was->failed);
+              t->failed > was->failed || t->array != NULL ? t->failed
+                                                          : was->failed);
     set_count(r, "excused", was->excused, t->excused);
     if (made > was->attempts)
         json_set_int(r->arena, r->status, "attempts", made);

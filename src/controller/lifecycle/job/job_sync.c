@@ -298,10 +298,11 @@ on_marked(const struct client_reply *reply, void *context)
 static void
 mark_and_delete(struct job_sync *sync,
                 const struct object *pod,
-                const char *annotation)
+                const char *annotation,
+                const char *other)
 {
     struct arena *arena = arena_new(0);
-    struct json *body = json_object(arena);
+    struct json *body = json_object(arena), *annotations;
     struct client_request request = {
         .verb = CLIENT_MERGE_PATCH,
         .kind = &pod_kind,
@@ -310,12 +311,11 @@ mark_and_delete(struct job_sync *sync,
         .body = body,
     };
 
-    json_set_string(arena,
-                    json_make_object(arena,
-                                     json_make_object(arena, body, "metadata"),
-                                     "annotations"),
-                    annotation,
-                    "true");
+    annotations = json_make_object(arena, body, "metadata");
+    annotations = json_make_object(arena, annotations, "annotations");
+    json_set_string(arena, annotations, annotation, "true");
+    if (other != NULL)
+        json_set_string(arena, annotations, other, "true");
     client_call(sync->settings->client,
                 arena,
                 &request,
@@ -340,9 +340,18 @@ delete_pod(const struct object *object, void *context)
     if (!is_live(object))
         return;
     if (wants_checkpoint(context, object))
-        mark_and_delete(context, object, ANNOTATION_CHECKPOINT);
+        mark_and_delete(context, object, ANNOTATION_CHECKPOINT, NULL);
     else
         send_delete(remove_pod(context, object));
+}
+
+void
+job_sync_requeue_pod(struct job_sync *sync, const struct object *pod)
+{
+    mark_and_delete(sync,
+                    pod,
+                    ANNOTATION_REQUEUE_BEFORE,
+                    wants_checkpoint(sync, pod) ? ANNOTATION_CHECKPOINT : NULL);
 }
 
 void
@@ -522,7 +531,7 @@ job_sync_update_pods(struct job_sync *sync, unsigned limit)
 static void
 remove_unwanted(struct job_sync *sync, const struct object *pod)
 {
-    mark_and_delete(sync, pod, ANNOTATION_SURPLUS);
+    mark_and_delete(sync, pod, ANNOTATION_SURPLUS, NULL);
 }
 
 struct live_pods {

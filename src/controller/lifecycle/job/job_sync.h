@@ -59,6 +59,9 @@ void job_sync_delete_active(struct job_sync *sync);
 void job_sync_remove_pods(struct job_sync *sync, int64_t n);
 void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 
+/* Its element is to run again: its end is no failure. */
+void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
+
 /* Marks the pods that have no node as held, or takes that off them. One that is
  * given a node meanwhile is left alone.
  */

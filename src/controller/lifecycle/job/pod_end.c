@@ -37,6 +37,8 @@ pod_end_is_excused(const struct job *job,
         pod_find_condition(pod, "DisruptionTarget");
 
     if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
+        || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
+               != NULL
         || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job)))
         return true;
     return ruling.rule < 0

@@ -210,6 +210,9 @@ is_requeued(const struct pod *pod, const struct job *job)
 {
     if (job == NULL)
         return false;
+    /* A task of an array says so itself. */
+    if (annotation(&pod->meta, ANNOTATION_REQUEUE_BEFORE) != NULL)
+        return true;
     return number_of(annotation(&pod->meta, ANNOTATION_ATTEMPT), 0)
            < number_of(annotation(&job->meta, ANNOTATION_REQUEUE_BEFORE), 0);
 }

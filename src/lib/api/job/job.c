@@ -153,6 +153,8 @@ static const struct field job_array_fields[] = {
         HELP("Numbers of elements that do not start for now.")),
     STRING("cancelled", job_array, cancelled, 0,
         HELP("Numbers of elements that are ended, or never start.")),
+    INT64("requeues", job_array, requeues, 0,
+        HELP("How often some were requeued; counted by the server.")),
 };
 static RECORD(job_array, job_array, "hpc.kiln.v1.JobArray",
        HELP("A job array: one Job of many elements, of which only those have "

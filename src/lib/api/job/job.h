@@ -66,6 +66,7 @@ struct job_array {
     bool fail_fast;          /* the first failure cancels the others */
     const char *held;        /* elements that do not start; or NULL */
     const char *cancelled;   /* elements that end, or never start; or NULL */
+    int64_t requeues; /* requests so far by which elements were to run again */
 };
 
 /* Kiln: another job, of which something is waited for (job_dependency.h). All

@@ -20,6 +20,12 @@ job_is_array(const struct job *job)
     return job->spec.array != NULL && job->spec.array->tasks != NULL;
 }
 
+int64_t
+job_array_requeues(const struct job *job)
+{
+    return job->spec.array != NULL ? job->spec.array->requeues : 0;
+}
+
 bool
 job_has_unstarted_tasks(const struct job *job)
 {

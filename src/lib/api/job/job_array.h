@@ -28,6 +28,9 @@ struct json;
 
 bool job_is_array(const struct job *job);
 
+/* Requests so far by which elements were to run again; 0 of no array. */
+int64_t job_array_requeues(const struct job *job);
+
 /* Of one that has ended: some never started. */
 bool job_has_unstarted_tasks(const struct job *job);
 bool job_array_is_asked(const struct json *spec);

@@ -177,8 +177,8 @@ check_counts(struct causes *c, const struct change *ch)
                    "ready",
                    json_get(ch->is, "ready"),
                    "cannot set more ready pods than active");
-    /* A requeue begins anew. */
-    if (changes(ch, "requeued"))
+    /* A requeue begins anew; so may elements of an array that had ended. */
+    if (changes(ch, "requeued") || json_get(ch->spec, "array") != NULL)
         return;
     check_no_less(c, ch, "failed");
     if (!is_scaled)

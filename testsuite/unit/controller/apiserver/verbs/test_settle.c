@@ -286,7 +286,67 @@ START_TEST(nothing_is_for_another_array_of_that_name)
 }
 END_TEST
 
+static void
+settle(struct world *w,
+       int index,
+       const char *as,
+       int of_attempt,
+       const char *want)
+{
+    CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf stale = STRBUF_INIT;
+    CLEANUP_ANSWER struct answer a = {0};
+
+    strbuf_printf(&body,
+                  "{\"uid\":\"%s\",\"settle\":[{\"index\":%d,\"as\":\"%s\","
+                  "\"ofAttempt\":%d}]}",
+                  uid,
+                  index,
+                  as,
+                  of_attempt);
+    a = world_ask(w, &job_controller, HTTP_POST, ELEMENTS, body.text);
+    ck_assert_int_eq(a.code, 200);
+    if (json_get(a.body, "stale") != NULL)
+        json_print(json_get(a.body, "stale"), &stale);
+    ck_assert_str_eq(stale.length > 0 ? stale.text : "", want);
+}
+
+static const char *
+state_of(struct world *w, const char *task, struct answer *a)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), ELEMENTS "?tasks=%s", task);
+    *a = world_ask(w, &alice, HTTP_GET, path, NULL);
+    ck_assert_int_eq(a->code, 200);
+    return json_get_text(json_at(json_get(a->body, "items"), 0), "state");
+}
+
+/* Its record says that the next attempt is another. */
+START_TEST(an_end_of_before_a_requeue_counts_no_more)
+{
+    CLEANUP_WORLD struct world w;
+
+    begin(&w);
+    settle(&w, 7, "Again\",\"attempt\":1,\"x\":\"", 0, "");
+    settle(&w, 7, "Failed", 0, "[7]");
+    settle(&w, 7, "Again", 0, "");
+    {
+        CLEANUP_ANSWER struct answer a = {0};
+
+        ck_assert_str_eq(state_of(&w, "7", &a), "Pending");
+    }
+    settle(&w, 7, "Done", 1, "");
+    {
+        CLEANUP_ANSWER struct answer a = {0};
+
+        ck_assert_str_eq(state_of(&w, "7", &a), "Completed");
+    }
+}
+END_TEST
+
 SUITE("settle",
+      an_end_of_before_a_requeue_counts_no_more,
       a_pod_of_many_is_as_one_that_is_made_alone,
       no_two_have_one_uid,
       a_quota_lets_as_many_be_made_as_it_has,
