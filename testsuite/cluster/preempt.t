@@ -117,6 +117,23 @@ over
 as kilntest1 kctl cancel "$id" >/dev/null
 as kilntest1 kctl cancel "$tier" >/dev/null
 
+# --- modes of priority classes -----------------------------------------------------
+class() { # NAME MODE
+    printf '{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 0,
+        metadata: {name: %s, annotations: {kiln.hpc/preemption-mode: %s}}}' \
+        "$1" "$2" | root apply -f - 2>&1
+}
+like "a mode that is none is refused in words" "$(class odd Suspend)" \
+    'PreemptionMode: .*Off, Cancel or Requeue'
+class cheap Cancel >/dev/null
+id=$(submit -p stays --priority cheap --requeue --wrap 'exec sleep 1000')
+ok "a job of a class whose jobs end runs where others stay" \
+    wait_for 20 state_is "$id" Running
+urgent
+ok "it makes room" wait_for 20 state_is "$high" Running
+ok "and has ended" wait_for 20 state_is "$id" Preempted
+over
+
 # --- the signal and the grace --------------------------------------------------------
 id=$(submit -p patient --requeue --signal B:USR2@60 -t 10 --wrap '
     trap "echo saved >saved; exit 3" USR2

@@ -19,6 +19,7 @@
 #include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/framework/volume_book.h"
+#include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
@@ -29,7 +30,6 @@
 #include "lib/api/object/object.h"
 #include "lib/api/object/status.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -329,21 +329,6 @@ handle_visit(void *owner,
     }
 }
 
-static const struct partition *
-find_partition(struct scheduler *s,
-               const struct pod_view *pod,
-               const char *node_name)
-{
-    const struct node_view *node = cache_find_node(s->cache, node_name);
-
-    return node != NULL && node->node != NULL
-               ? partition_find_of_node(pod_spec_partition(&pod->pod->spec),
-                                        &node->node->meta.labels,
-                                        handle_find,
-                                        s)
-               : NULL;
-}
-
 /* One that only waits to be permitted is sent back at once. */
 static void
 handle_evict(void *owner,
@@ -353,6 +338,10 @@ handle_evict(void *owner,
 {
     struct scheduler *s = owner;
     struct assignment *a = binding_cycle_find_waiting(s->binding_cycle, victim);
+    const struct victim_terms terms =
+        victim_terms_find(scheduler_profile(s, preemptor->object),
+                          cache_find_node(s->cache, node_name),
+                          victim);
 
     s->evicted++;
     if (a != NULL)
@@ -365,7 +354,8 @@ handle_evict(void *owner,
                       victim,
                       preemptor,
                       node_name,
-                      find_partition(s, victim, node_name));
+                      terms.mode,
+                      terms.grace_s);
 }
 
 static bool

@@ -91,6 +91,8 @@ void signature_delete(struct request *q, struct json *meta);
 
 /* admission_class_use.c */
 admission_rule_fn class_use_admit;
+/* Of a priority class: its mode is one that the scheduler has. */
+admission_rule_fn preemption_mode_admit;
 
 /* admission_limits.c */
 admission_rule_fn array_admit;

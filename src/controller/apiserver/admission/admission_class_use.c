@@ -159,3 +159,25 @@ class_use_admit(struct request *q,
     return class == NULL /* the rule Priority says so */
            || may_use(q, class, limit) || refuse(q, tree, name, limit);
 }
+
+bool
+preemption_mode_admit(struct request *q,
+                      struct json *tree,
+                      const struct object *old_object)
+{
+    const char *mode =
+        json_get_text(json_get_path(tree, "metadata.annotations"),
+                      ANNOTATION_PREEMPTION_MODE);
+
+    (void)old_object;
+    if (mode == NULL || strcmp(mode, "Off") == 0 || strcmp(mode, "Cancel") == 0
+        || strcmp(mode, "Requeue") == 0)
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "PreemptionMode",
+        "metadata.annotations '" ANNOTATION_PREEMPTION_MODE
+        "' is Off, Cancel or Requeue: what becomes of the jobs of this class "
+        "when others need their room; to suspend them comes in a later release");
+}

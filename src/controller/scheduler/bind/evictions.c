@@ -9,7 +9,6 @@
 #include "lib/api/job/job_reason.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -139,7 +138,8 @@ evictions_add(struct evictions *e,
               struct pod_view *victim,
               struct pod_view *preemptor,
               const char *node_name,
-              const struct partition *partition)
+              enum partition_preemption mode,
+              int64_t grace_s)
 {
     char key[OBJECT_KEY_SIZE];
     CLEANUP_FREE char *message = NULL, *why = NULL, *words = NULL;
@@ -176,12 +176,8 @@ evictions_add(struct evictions *e,
             .cause = &(
                 struct pod_cause){.code = job_reason_name(JOB_REASON_PREEMPTED),
                                   .message = words,
-                                  .is_final = partition != NULL
-                                              && partition_preemption(partition)
-                                                     == PREEMPTION_CANCELS},
-            .grace_s = partition != NULL
-                           ? partition_time_s(partition->spec.grace_time)
-                           : 0,
+                                  .is_final = mode == PREEMPTION_CANCELS},
+            .grace_s = grace_s,
         },
         removed,
         v);

@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/api/policy/partition.h"
 #include "lib/base/macro.h"
 
 struct client;
 struct clock;
 struct evictions;
-struct partition;
 struct pod_view;
 
 struct evictions_settings {
@@ -39,14 +39,13 @@ struct evictions *evictions_new(const struct evictions_settings *settings)
     OWNED_BY(evictions_free);
 DEFINE_CLEANUP(struct evictions, evictions_free)
 
-/* One that is under way already is left alone. By the terms of the victim's
- * partition, which may be NULL.
- */
+/* One that is under way already is left alone. Grace: in seconds; 0: its own. */
 void evictions_add(struct evictions *e,
                    struct pod_view *victim,
                    struct pod_view *preemptor,
                    const char *node_name,
-                   const struct partition *partition);
+                   enum partition_preemption mode,
+                   int64_t grace_s);
 
 /* Some of the pod's victims have not been told yet: until then they look as if
  * they stayed.

@@ -114,12 +114,17 @@ partition_starts_jobs(const struct partition *p)
 }
 
 enum partition_preemption
+partition_preemption_mode(const char *word)
+{
+    if (is(word, "Off"))
+        return PREEMPTION_IS_OFF;
+    return is(word, "Cancel") ? PREEMPTION_CANCELS : PREEMPTION_REQUEUES;
+}
+
+enum partition_preemption
 partition_preemption(const struct partition *p)
 {
-    if (is(p->spec.preemption_mode, "Off"))
-        return PREEMPTION_IS_OFF;
-    return is(p->spec.preemption_mode, "Cancel") ? PREEMPTION_CANCELS
-                                                 : PREEMPTION_REQUEUES;
+    return partition_preemption_mode(p->spec.preemption_mode);
 }
 
 int64_t

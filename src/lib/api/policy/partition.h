@@ -77,6 +77,7 @@ enum partition_preemption {
     PREEMPTION_CANCELS,  /* their Job has ended with that */
 };
 enum partition_preemption partition_preemption(const struct partition *p);
+enum partition_preemption partition_preemption_mode(const char *word);
 
 /* Of the names "a,b" the first with a node of these labels, or NULL. `find` has
  * the object of a kind and name.

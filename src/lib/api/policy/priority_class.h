@@ -9,6 +9,9 @@
 
 struct object;
 
+/* The fate of its pods that make room for others: Off, Cancel, Requeue. */
+#define ANNOTATION_PREEMPTION_MODE "kiln.hpc/preemption-mode"
+
 struct priority_class {
     struct meta meta;
     int64_t value;

@@ -6,9 +6,9 @@
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/proposal.h"
 #include "controller/scheduler/plugins/preemption/disruption_budget.h"
+#include "controller/scheduler/plugins/preemption/victim_terms.h"
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 
 /* A node and a cycle to try things on. Between begin and end the journal is
@@ -90,30 +90,14 @@ has_potential(const struct cycle *c, const struct node_view *node)
     return node->lowest_priority < c->pod->priority;
 }
 
-/* Kiln's own: a partition may keep its pods from it. */
-static bool
-is_protected(const struct profile *p,
-             const struct node_view *node,
-             const struct pod_view *pod)
-{
-    const struct partition *of;
-
-    if (p->handle->find == NULL)
-        return false;
-    of = partition_find_of_node(pod_spec_partition(&pod->pod->spec),
-                                &node->node->meta.labels,
-                                p->handle->find,
-                                p->handle->owner);
-    return of != NULL && partition_preemption(of) == PREEMPTION_IS_OFF;
-}
-
 static bool
 may_be_victim(const struct profile *p,
               const struct cycle *c,
               const struct node_view *node,
               const struct pod_view *pod)
 {
-    return pod->priority < c->pod->priority && !is_protected(p, node, pod);
+    return pod->priority < c->pod->priority
+           && victim_terms_find(p, node, pod).mode != PREEMPTION_IS_OFF;
 }
 
 static unsigned

@@ -268,6 +268,56 @@ START_TEST(a_higher_tier_preempts_where_the_lower_one_lets)
 }
 END_TEST
 
+START_TEST(a_class_has_a_mode_of_its_own)
+{
+    static const struct {
+        const char *class_mode, *partition_mode;
+        bool is_preempted;
+    } rows[] = {
+        {"Off", "Requeue", false},
+        {"Requeue", "Off", true},
+        {"Cancel", "Off", true},
+        {NULL, "Off", false},
+        {NULL, "Requeue", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct world *w = world_new(NULL);
+        CLEANUP_FREE char *mode =
+            rows[i].class_mode == NULL
+                ? xstrdup("")
+                : xasprintf(",\"annotations\":{\"kiln.hpc/preemption-mode\":"
+                            "\"%s\"}",
+                            rows[i].class_mode);
+        CLEANUP_FREE char *class =
+            xasprintf("{\"metadata\":{\"name\":\"c\"%s},\"value\":0}", mode);
+        CLEANUP_FREE char *low =
+            xasprintf(",\"preemptionMode\":\"%s\"", rows[i].partition_mode);
+
+        fake_client_put(w->api, &priority_class_kind, class);
+        add_node(w, "n1", "a");
+        set_partition(w, "low", "a", low);
+        add_tiered(w,
+                   "first",
+                   ",\"priorityClassName\":\"c\",\"placement\":{"
+                   "\"partition\":\"low\"}");
+        world_settle(w);
+        add_tiered(w,
+                   "second",
+                   ",\"priority\":9,\"placement\":{\"partition\":\"low\"}");
+        world_advance(w, 20000);
+        world_advance(w, 20000);
+
+        ck_assert_msg(is_there(w, "first") != rows[i].is_preempted,
+                      "row %zu",
+                      i);
+        ck_assert_str_eq(world_node_of(w, "second"),
+                         rows[i].is_preempted ? "n1" : "");
+        world_free(w);
+    }
+}
+END_TEST
+
 /* Those that run and those that wait, in the same moment. */
 START_TEST(a_tier_that_changes_counts_at_once)
 {
@@ -376,6 +426,7 @@ SUITE("node_partition",
       a_change_is_told_to_those_that_wait_for_something_else,
       a_higher_tier_goes_before_every_priority,
       a_higher_tier_preempts_where_the_lower_one_lets,
+      a_class_has_a_mode_of_its_own,
       a_tier_that_changes_counts_at_once,
       the_first_of_the_highest_tier_has_the_reservation,
       times_are_read_in_both_forms)
