@@ -144,7 +144,12 @@ START_TEST(an_array_stays_one_of_the_same_tasks)
             "{\"spec\":{\"array\":{\"tasks\":\"0-8\"}}}",
             422,
             "spec.array.tasks");
-    taken(&w, HTTP_PATCH, JOBS "/a", "{\"spec\":{\"array\":null}}");
+    refused(&w,
+            HTTP_PATCH,
+            JOBS "/a",
+            "{\"spec\":{\"array\":null}}",
+            422,
+            "a Job is a job array from its creation on, or never");
     has(&w, "spec.array.tasks", "0-9");
     taken(&w,
           HTTP_PATCH,

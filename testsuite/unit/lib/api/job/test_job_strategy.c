@@ -60,7 +60,7 @@ START_TEST(what_a_job_runs_cannot_be_changed)
         {",'script':{'digest':'a'}",
          ",'script':{'digest':'b'}",
          "spec.script FieldValueInvalid"},
-        {",'script':{'digest':'a'}", "", ""},
+        {",'script':{'digest':'a'}", "", "spec.script FieldValueInvalid"},
         {",'suspend':true", ",'suspend':false", ""},
         {",'completionMode':'Indexed','completions':3,'parallelism':3",
          ",'completionMode':'Indexed','completions':5,'parallelism':5",

@@ -83,20 +83,6 @@ START_TEST(a_status_from_a_client_is_dropped_at_creation)
 }
 END_TEST
 
-START_TEST(a_client_that_knows_nothing_of_kiln_loses_nothing)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct json *old = pod(arena, ",'placement':{'numaPolicy':'restricted'}");
-    struct json *v = pod(arena, "");
-
-    pod_prepare(arena, v, old);
-
-    ck_assert_str_eq(json_path_text(v, "spec.placement.numaPolicy"),
-                     "restricted");
-    ck_assert_str_eq(complaints(arena, pod_validate, v, old), "");
-}
-END_TEST
-
 START_TEST(another_placement_is_refused)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -194,7 +180,6 @@ SUITE("pod_strategy",
       quality_of_service_follows_requests_and_limits,
       a_status_without_its_class_keeps_the_one_there_is,
       a_status_from_a_client_is_dropped_at_creation,
-      a_client_that_knows_nothing_of_kiln_loses_nothing,
       another_placement_is_refused,
       an_allocation_stays_as_the_binding_made_it,
       the_unix_side_of_a_pod_is_looked_at,
