@@ -28,7 +28,9 @@ struct kctl {
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     struct connection *connection;
-    bool takes_tasks;      /* of arrays, where a job or a pod is expected */
+    bool takes_tasks; /* of arrays, where a job or a pod is expected */
+    const char
+        *for_tasks; /* of a verb that takes none: what does it for them */
     bool has_said_waiting; /* for a server that slows this user down */
 };
 

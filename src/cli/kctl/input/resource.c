@@ -142,7 +142,10 @@ add_task(struct parse *p,
 
 /* "1042_7", "1042_[3-9]" */
 static int
-add_tasks(struct parse *p, const char *text, struct error *err)
+add_tasks(struct parse *p,
+          const struct kind *kind,
+          const char *text,
+          struct error *err)
 {
     struct target_object object = {.kind = &job_kind,
                                    .namespace = kctl_namespace(p->kctl)};
@@ -193,6 +196,17 @@ add_tasks(struct parse *p, const char *text, struct error *err)
             index,
             arena_printf(p->arena, "%" PRId64 "_%" PRId64, meant.job, id),
             err);
+        if (r == 0 && kind == &pod_kind
+            && p->into->items[p->into->count - 1].kind != &pod_kind)
+            return error_set(err,
+                             -ENOENT,
+                             "task %" PRId64 "_%" PRId64 " has no pod: it has "
+                             "not started, or has ended; 'kctl get job %" PRId64
+                             "_%" PRId64 "' says which",
+                             meant.job,
+                             id,
+                             meant.job,
+                             id);
     }
     return r;
 }
@@ -208,15 +222,20 @@ add(struct parse *p,
 
     if ((kind->flags & KIND_NAMESPACED) != 0)
         object.namespace = kctl_namespace(p->kctl);
-    if (kind == &job_kind && name != NULL && job_elements_looks_like(name))
+    if ((kind == &job_kind || kind == &pod_kind) && name != NULL
+        && job_elements_looks_like(name))
         return p->kctl->takes_tasks
-                   ? add_tasks(p, name, err)
+                   ? add_tasks(p, kind, name, err)
                    : error_set(err,
                                -EINVAL,
                                "'%s' is of a job array, and this is for whole "
-                               "jobs; 'kctl cancel', 'hold' and 'release' are "
-                               "for tasks, too",
-                               name);
+                               "%s; %s",
+                               name,
+                               kind->plural,
+                               p->kctl->for_tasks != NULL
+                                   ? p->kctl->for_tasks
+                                   : "'kctl cancel', 'hold', 'release', "
+                                     "'requeue' and 'get' are for tasks, too");
     if (kind == &job_kind && name != NULL && is_number(name))
         r = find_job(p, &object, err);
     if (r == 0)

@@ -5,6 +5,7 @@
  * has not started, and ends when the pod ends.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,9 +477,21 @@ find_target(struct kctl *kctl,
             struct error *err)
 {
     const bool is_plain = n_operands == 1 && strchr(operands[0], '/') == NULL;
+    struct job_elements meant;
     struct json *pod = NULL;
     int r;
 
+    if (is_plain && job_elements_looks_like(operands[0])
+        && job_elements_parse(arena, operands[0], &meant, NULL) == 0
+        && meant.tasks.total != 1)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' are several tasks, and the output of one is "
+                         "shown at a time, such as 'kctl logs %" PRId64
+                         "_%" PRId64 "'",
+                         operands[0],
+                         meant.job,
+                         task_list_at(&meant.tasks, 0));
     if (is_plain && job_elements_looks_like(operands[0]))
         return find_task(kctl, o, operands[0], arena, ret_target, err);
     if (!is_plain)

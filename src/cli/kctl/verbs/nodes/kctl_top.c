@@ -2,6 +2,7 @@
 /* kctl top - shows what nodes, pods and jobs use now of their allocations */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
@@ -123,13 +124,18 @@ top_run(struct kctl *kctl,
     };
     char *all[] = {arena_strdup(arena, "nodes"), NULL};
     const struct view *view;
-    int r = resource_parse(kctl,
-                           NULL,
-                           n_operands > 0 ? n_operands : 1,
-                           n_operands > 0 ? operands : all,
-                           arena,
-                           &wanted,
-                           err);
+    int r;
+
+    kctl->takes_tasks = n_operands > 0 && strncmp(operands[0], "po", 2) == 0;
+    kctl->for_tasks = "'kctl top pods' shows those of tasks that run, and "
+                      "'kctl history' what a task has used";
+    r = resource_parse(kctl,
+                       NULL,
+                       n_operands > 0 ? n_operands : 1,
+                       n_operands > 0 ? operands : all,
+                       arena,
+                       &wanted,
+                       err);
 
     if (r < 0)
         return r;

@@ -220,6 +220,7 @@ delete_run(struct kctl *kctl,
     struct manner how;
     int result = grace_of(o, &how.grace_s, err);
 
+    kctl->for_tasks = "'kctl cancel' ends tasks, and keeps the others";
     if (result == 0)
         result = timeout_of(o, &how.timeout_us, err);
     if (result < 0)

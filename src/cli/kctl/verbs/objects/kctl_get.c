@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "cli/kctl/client/command.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/job_selection.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/sort_by.h"
+#include "cli/kctl/output/task_table.h"
 #include "cli/kctl/output/watch_output.h"
 #include "lib/api/object/kind.h"
 #include "lib/base/arena.h"
@@ -128,6 +130,7 @@ static const struct option_table table = {
             "  kctl get jobs\n"
             "  kctl get pods -A -o wide --field-selector spec.nodeName=n7\n"
             "  kctl get job 1042 -o yaml\n"
+            "  kctl get job '1042_[3-9]'\n"
             "  kctl get jobs --sort-by .status.startTime\n"
             "  kctl get pods -o jsonpath='{.items[*].spec.nodeName}'\n"
             "  kctl get jobs -A --mine --state Running,Pending -o yaml\n"
@@ -526,8 +529,18 @@ get_run(struct kctl *kctl,
         .keeps_order = o->sort_by != NULL,
     };
     bool has_printed = false;
-    int r = listing_style_parse(o->form, &style, err);
+    int r;
 
+    kctl->takes_tasks = true;
+    if (job_tasks_are_meant(n_operands, operands) && !o->watches
+        && o->sort_by == NULL)
+        return task_table_show(kctl,
+                               n_operands,
+                               operands,
+                               o->form,
+                               !o->no_headings,
+                               err);
+    r = listing_style_parse(o->form, &style, err);
     if (r == 0)
         r = resource_parse(kctl,
                            NULL,

@@ -205,7 +205,11 @@ change_all(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct resources resources;
     struct change c = {.field = field, .overwrites = o->overwrites};
-    int at = o->lists ? n_operands : split(n_operands, operands, err);
+    int at;
+
+    kctl->for_tasks = "tasks have what their array has: its number alone names "
+                      "it, as in 'kctl label job 1042 KEY=VALUE'";
+    at = o->lists ? n_operands : split(n_operands, operands, err);
     int r;
 
     if (at < 0)

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl wait - waits until an object has a condition or a value, or is gone */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "cli/kctl/client/command.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/jsonpath.h"
 #include "cli/kctl/output/jsonpath_template.h"
+#include "lib/api/job/job_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -59,13 +63,15 @@ static const struct option_spec rows[] = {
 static const struct option_table table = {
     .name = "kctl wait",
     .usage = "[OPTION]... --for WHAT TYPE NAME...\n"
-             "[OPTION]... --for WHAT JOB...",
+             "[OPTION]... --for WHAT JOB...\n"
+             "[OPTION]... JOB_TASK...",
     .summary = "Wait until objects are what is wanted of them.",
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl wait --for condition=Complete --timeout 2h 1042\n"
             "  kctl wait --for jsonpath={.status.phase}=Running pod job-7-0\n"
-            "  kctl wait --for delete pod job-7-0",
+            "  kctl wait --for delete pod job-7-0\n"
+            "  kctl wait --timeout 2h '1042_[3-9]'",
 };
 
 enum want_type {
@@ -237,6 +243,83 @@ wait_for(struct kctl *kctl,
     return 0;
 }
 
+/* ---- Tasks of an array ---- */
+
+/* -EAGAIN: some have not ended. Those that have are printed. */
+static int
+look_at_tasks(const struct json *items, bool is_good, struct error *err)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        const char *state = json_get_text(json_at(items, i), "state");
+
+        if (!job_state_is_ended(job_state_of_name(state)))
+            return -EAGAIN;
+    }
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        const struct json *item = json_at(items, i);
+        const char *state = json_get_text(item, "state");
+
+        printf("task %" PRId64 "_%" PRId64 " %s\n",
+               json_get_int(item, "job", 0),
+               json_get_int(item, "task", 0),
+               state);
+        if (is_good && job_state_of_name(state) != JOB_STATE_COMPLETED)
+            r = error_set(err,
+                          -ECANCELED,
+                          "task %" PRId64 "_%" PRId64 " has ended as %s",
+                          json_get_int(item, "job", 0),
+                          json_get_int(item, "task", 0),
+                          state);
+    }
+    return r;
+}
+
+/* They have no conditions: what can be waited for is their end. */
+static int
+wait_for_tasks(struct kctl *kctl,
+               const struct wait_options *o,
+               int n_operands,
+               char **operands,
+               int64_t timeout_us,
+               struct error *err)
+{
+    const struct timespec moment = {.tv_sec = 1};
+    const bool is_good =
+        o->wanted != NULL && strcmp(o->wanted, "condition=Complete") == 0;
+    const time_t until = time(NULL) + (time_t)(timeout_us / 1000000);
+    int i = n_operands > 1 && job_tasks_is_type(operands[0]) ? 1 : 0;
+
+    if (o->wanted != NULL && !is_good)
+        return error_set(err,
+                         -EINVAL,
+                         "--for %s: of tasks of an array their end is waited "
+                         "for, without --for, or that they are Completed, "
+                         "--for condition=Complete",
+                         o->wanted);
+    while (i < n_operands) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        struct json *items = NULL;
+        int r = job_tasks_fetch(kctl, operands[i], arena, &items, err);
+
+        if (r == 0)
+            r = look_at_tasks(items, is_good, err);
+        if (r == 0)
+            i++;
+        else if (r != -EAGAIN)
+            return r;
+        else if (timeout_us > 0 && time(NULL) >= until)
+            return error_set(err,
+                             -ETIMEDOUT,
+                             "tasks '%s' have not all ended",
+                             operands[i]);
+        else
+            nanosleep(&moment, NULL);
+    }
+    return 0;
+}
+
 static int
 wait_run(struct kctl *kctl,
          const void *options,
@@ -250,13 +333,16 @@ wait_run(struct kctl *kctl,
     const char *timeout = o->timeout != NULL ? o->timeout : DEFAULT_TIMEOUT;
     struct resources resources;
     int64_t timeout_us = 0;
-    int r = parse_want(o->wanted, &want, err);
+    const bool has_tasks = job_tasks_are_meant(n_operands, operands);
+    int r = has_tasks ? 0 : parse_want(o->wanted, &want, err);
 
     if (r == 0 && timespan_parse(timeout, &timeout_us) < 0)
         r = error_set(err,
                       -EINVAL,
                       "--timeout: '%s' is not a time (90s, 2h)",
                       timeout);
+    if (r == 0 && has_tasks)
+        return wait_for_tasks(kctl, o, n_operands, operands, timeout_us, err);
     if (r == 0)
         r = resource_select(kctl,
                             NULL,

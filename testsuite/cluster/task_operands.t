@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every verb of kctl that takes a job is asked for a task of an array and for a
+# range: it answers, or says by which command it is done.
+
+# shellcheck disable=SC2086,SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:2 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+user() { as kilntest1 kctl "$@"; }
+
+mkdir -m 0777 "$cluster/flags"
+
+# Task 1 is done, 2 and 3 run, the others wait.
+a=$(as kilntest1 ksub --parsable -a 1-9 -o "$cluster/flags/out.%a" \
+    --wrap 'echo here; test $KILN_ARRAY_TASK_ID = 1 || exec sleep 1000')
+are_running() {
+    [ "$(root get job "job-$a" -o json | jq -r '.status | "\(.succeeded) \(.ready)"')" = "1 2" ]
+}
+wait_for 20 are_running || bail_out "the tasks do not run"
+
+# --- each verb that takes a job --------------------------------------------------
+# What else a verb wants to be told stands here; a verb that is new, and whose
+# usage has a job in it, is asked with nothing else.
+
+extra() {
+    case $1 in
+    priority) echo "low $2" ;;
+    update) echo "$2 time=1:00" ;;
+    label | annotate) echo "job $2 a=b" ;;
+    describe | delete) echo "job $2" ;;
+    get) echo "job $2" ;;
+    wait) echo "--timeout 1s $2" ;;
+    top) echo "jobs $2" ;;
+    history | efficiency) echo "$2" ;;
+    *) echo "$2" ;;
+    esac
+}
+verbs=$(user --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p')
+taking=
+for verb in $verbs; do
+    case $verb in
+    reserve | reservations | create | apply | replace | explain | drain) continue ;;
+    esac
+    user "$verb" --help 2>&1 | sed -n '1,4p' | grep -qE 'JOB|TYPE NAME|\[NAME\]' && taking="$taking $verb"
+done
+like "verbs that take jobs are found" "$taking" \
+    " get .*describe.* why .*logs.* wait .*cancel.*hold.*release.*requeue.*update"
+
+# An end by a signal, nothing at all, or words that name no command are wrong.
+asked() {
+    user "$1" $(extra "$1" "$2") >"$cluster/said" 2>&1 </dev/null
+    code=$?
+    [ -s "$cluster/said" ] || return 1
+    [ $code -lt 100 ] || return 1
+    [ $code -eq 0 ] ||
+        grep -qE "kctl [a-z]+|'(cancel|hold|get)'|ksub|by its number alone|its number alone|have not all ended|$a" \
+            "$cluster/said"
+}
+for verb in $taking; do
+    case $verb in cancel | requeue) continue ;; esac # at last
+    for tasks in "${a}_2" "${a}_[2-3]"; do
+        asked "$verb" "$tasks" || sed "s/^/# $verb $tasks: /" "$cluster/said"
+        ok "$verb $tasks: an answer, or the way" asked "$verb" "$tasks"
+    done
+done
+
+# --- what some of them say -------------------------------------------------------
+
+user release "$a" "${a}_[1-9]" >"$cluster/said" 2>&1
+user get job "${a}_[1-4]" >"$cluster/said"
+like "get shows tasks with and without pods" \
+    "$(tr -s ' ' <"$cluster/said" | tr '\n' ';')" \
+    "^ID STATE .*${a}_1 Completed 1 n1 .* 0;.*${a}_2 Running 1 n1 .*${a}_4 Pending"
+is "and as JSON" \
+    "$(user get "${a}_1" -o json | jq -r '.items[] | "\(.task) \(.state) \(.exitCode)"')" \
+    "1 Completed 0"
+like "pods of tasks are pods" "$(user get pods "${a}_2" --no-headers)" "^job-$a-1 "
+like "one without a pod is told where to look" "$(user get pods "${a}_1" 2>&1)" \
+    "has no pod.*kctl get job ${a}_1"
+like "nor can a pod that is not there be meant by a number" \
+    "$(user get job "${a}_77" 2>&1)" "none of these tasks.*kctl describe job $a"
+ok "a task that has ended is waited for" user wait --for condition=Complete "${a}_1"
+like "one that runs is not, for ever" "$(user wait --timeout 1s "${a}_2" 2>&1)" \
+    "have not all ended"
+like "delete names cancel" "$(user delete job "${a}_[2-3]" 2>&1)" "'kctl cancel' ends tasks"
+user cancel "${a}_[2-9]" >/dev/null
+like "the end of a range is waited for" \
+    "$(user wait --timeout 60s "${a}_[1-9]" | tr '\n' ' ')" \
+    "task ${a}_1 Completed task ${a}_2 Cancelled .*task ${a}_9 Cancelled"
+ok "and not taken for a good one" \
+    sh -c '! "$@"' - as kilntest1 kctl wait --for condition=Complete "${a}_[1-9]"
+finish
