@@ -116,14 +116,37 @@ pod_is_frozen(const struct pod *pod)
     return c != NULL && strcmp(c->status, "True") == 0 && !pod_is_finished(pod);
 }
 
+/* Of a pod whose end its node has not told, others have: then it stood still
+ * until they did.
+ */
+static int64_t
+still_until_us(const struct pod *pod, int64_t now_us)
+{
+    struct container_state state = {0};
+    int64_t end_us = 0;
+
+    if (!pod_is_finished(pod))
+        return now_us;
+    if (pod_main_state(pod, &state) && state.terminated)
+        return 0;
+    for (unsigned i = 0; i < pod->status.conditions.count; i++)
+        if (pod->status.conditions.items[i].last_transition_at_us > end_us)
+            end_us = pod->status.conditions.items[i].last_transition_at_us;
+    return end_us < now_us ? end_us : now_us;
+}
+
 int64_t
 pod_frozen_us(const struct pod *pod, int64_t now_us)
 {
     const struct pod_condition *c = pod_find_condition(pod, CONDITION_FROZEN);
     int64_t before_us = pod->status.frozen_us > 0 ? pod->status.frozen_us : 0;
+    int64_t until_us;
 
-    return pod_is_frozen(pod) && now_us > c->last_transition_at_us
-               ? before_us + now_us - c->last_transition_at_us
+    if (c == NULL || strcmp(c->status, "True") != 0)
+        return before_us;
+    until_us = still_until_us(pod, now_us);
+    return until_us > c->last_transition_at_us
+               ? before_us + until_us - c->last_transition_at_us
                : before_us;
 }
 

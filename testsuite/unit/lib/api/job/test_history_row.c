@@ -153,4 +153,53 @@ START_TEST(a_row_says_who_or_what_ended_it)
 }
 END_TEST
 
-SUITE("history_row", a_row_says_who_or_what_ended_it)
+#define FROZEN(at)                                                          \
+    "{\"type\":\"Frozen\",\"status\":\"True\",\"lastTransitionTime\":\"" at \
+    "\"}"
+#define TOLD(at)                                                                       \
+    ",{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"lastTransitionTime\":\"" at \
+    "\"}"
+#define MAIN(state) \
+    ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{" state "}}]"
+#define BEGAN "\"startedAt\":\"2026-11-23T07:00:00Z\""
+
+START_TEST(what_stood_still_until_others_ended_it_did_not_run)
+{
+    static const struct {
+        const char *status;
+        int64_t frozen_s, lasted_s;
+    } rows[] = {
+        /* its node was lost while it stood still */
+        {"\"phase\":\"Failed\",\"frozenMicroseconds\":5000000,"
+         "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z")
+             TOLD("2026-11-23T07:11:00Z") "]" MAIN("\"running\":{" BEGAN "}"),
+         605,
+         660},
+        /* its node has told how long it stood still */
+        {"\"phase\":\"Failed\",\"frozenMicroseconds\":5000000,"
+         "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z")
+             TOLD("2026-11-23T07:11:00Z") "]" MAIN(
+                 "\"terminated\":{\"exitCode\":1," BEGAN
+                 ",\"finishedAt\":\"2026-11-23T07:05:00Z\"}"),
+         5,
+         300},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP(object_unrefp) const struct object *p = pod("", rows[i].status);
+        CLEANUP(object_unrefp) const struct object *j = job("");
+        struct history_row row;
+
+        history_row_of_pod(&row, arena, p, j, NULL, NOW_US);
+
+        ck_assert_int_eq(row.frozen_us, rows[i].frozen_s * 1000000);
+        ck_assert_int_eq(row.end_at_us - row.start_at_us,
+                         rows[i].lasted_s * 1000000);
+    }
+}
+END_TEST
+
+SUITE("history_row",
+      a_row_says_who_or_what_ended_it,
+      what_stood_still_until_others_ended_it_did_not_run)
