@@ -191,6 +191,15 @@ find_free_in(struct start_order *o, int64_t mcpu, int64_t now_s)
     return at_s <= now_s || at_s == RELEASE_NEVER ? 0 : at_s - now_s;
 }
 
+/* Its part of the machine. */
+static double
+width_of(const struct start_order *o, const struct order_job *job)
+{
+    return job->facts.mcpu < o->machine_mcpu
+               ? (double)job->facts.mcpu / (double)o->machine_mcpu
+               : 1;
+}
+
 static bool
 must_guard(struct start_order *o, const struct order_job *job, int64_t now_s)
 {
@@ -199,7 +208,8 @@ must_guard(struct start_order *o, const struct order_job *job, int64_t now_s)
     double most_s;
 
     shadow_schedule_settle(o->shadow, now_s);
-    most_s = START_ORDER_SHARE * (double)shadow_schedule_longest_s(o->shadow);
+    most_s = (START_ORDER_SHARE - START_ORDER_WIDE * width_of(o, job))
+             * (double)shadow_schedule_longest_s(o->shadow);
     return (double)wait_s
            > (most_s > START_ORDER_MIN_S ? most_s : START_ORDER_MIN_S);
 }

@@ -6,7 +6,9 @@
  * goes before all that are not, in the order of submission, until it starts:
  * its wait and the time until enough CPUs come free exceed START_ORDER_SHARE of
  * the longest wait that the order of submission would have brought so far
- * (shadow_schedule.h), and ten minutes. So the longest wait stays near that of
+ * (shadow_schedule.h), and ten minutes. Of a job that needs all of the machine it is
+ * START_ORDER_WIDE less, in between by its width: once it goes first it waits
+ * longest until there is room. So the longest wait stays near that of
  * EASY, whoever submits how many short jobs.
  *
  * Predictions order jobs, and nothing else: what is planned goes by limits.
@@ -27,7 +29,8 @@
 struct order_job;
 struct start_order;
 
-#define START_ORDER_SHARE 0.6
+#define START_ORDER_SHARE 0.9
+#define START_ORDER_WIDE  0.3
 #define START_ORDER_MIN_S 600
 
 /* A job without a limit is taken for one of this. */
