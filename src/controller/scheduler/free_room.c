@@ -14,6 +14,7 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/framework/string_ids.h"
 #include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue.h"
@@ -24,11 +25,27 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-#define WAKE_ALL_EVERY_US (INT64_C(5) * 1000000)
+/* Within that time of an end all that sleep are asked where they stand. */
+#define RANK_EVERY_US (INT64_C(5) * 1000000)
+
+/* So many groups are in the time of a cycle. */
+#define RANKED_AT_ONCE 16u
+
+/* Answers that are kept, by shape and state of a node. */
+#define ROOM_ANSWERS 8192u
+
+struct room_answer {
+    uint64_t generation; /* of the node: no other ever has it */
+    uint32_t signature;
+    bool has_room;
+    unsigned n_binding;  /* reservations that bind pods in that turn, of */
+    uint64_t turn;       /* which those that run as long as that or longer */
+    int64_t kept_off_us; /* are kept off */
+};
 
 /* While pods are nominated, an end on one node may help on another: they may go
- * there instead. And now and then an end wakes all: where a pod stands in the
- * order is asked when it wakes.
+ * there instead. And now and then an end has all asked where they stand in the
+ * order.
  */
 const char *
 scheduler_room_of(const struct object *ended, void *context)
@@ -36,13 +53,26 @@ scheduler_room_of(const struct object *ended, void *context)
     struct scheduler *s = context;
     int64_t now_us = clock_monotonic_us(s->settings.clock);
 
+    if (now_us >= s->next_ranking_us) {
+        s->next_ranking_us = now_us + RANK_EVERY_US;
+        s->n_to_rank =
+            s->pod_ranks != NULL ? (unsigned)queue_count(s->queue).groups : 0;
+    }
     if (nominator_count(s->handle.nominator) > 0)
         return NULL;
-    if (now_us >= s->next_wake_us) {
-        s->next_wake_us = now_us + WAKE_ALL_EVERY_US;
-        return NULL;
-    }
     return pod_of(ended)->spec.node_name;
+}
+
+void
+scheduler_rank_sleepers(struct scheduler *s)
+{
+    unsigned count =
+        s->n_to_rank < RANKED_AT_ONCE ? s->n_to_rank : RANKED_AT_ONCE;
+
+    if (count == 0)
+        return;
+    s->n_to_rank -= count;
+    queue_rank_sleepers(s->queue, count);
 }
 
 void
@@ -103,22 +133,113 @@ would_pass(const struct profile *profile,
     return is_enough;
 }
 
+/* Pods of one shape get one answer of a node that has not changed. */
+static struct room_answer *
+find_answer(struct scheduler *s,
+            const struct queued_pod *queued,
+            const struct node_view *node)
+{
+    uint32_t signature =
+        profile_sign(queued->profile, queued->pod, s->signatures);
+    uint64_t hash = (node->generation * 31 + signature) * UINT64_C(2654435761);
+    struct room_answer *kept;
+
+    if (signature == SIGNATURE_NONE || s->settings.without_sharing)
+        return NULL;
+    if (s->room_answers == NULL)
+        s->room_answers = xnew_array(struct room_answer, ROOM_ANSWERS);
+    kept = &s->room_answers[(hash >> 12) % ROOM_ANSWERS];
+    if (kept->generation != node->generation || kept->signature != signature)
+        *kept = (struct room_answer){.signature = signature};
+    return kept;
+}
+
 static bool
-may_take(const struct scheduler *s,
+passes_as_its_like(struct scheduler *s,
+                   const struct queued_pod *queued,
+                   const struct node_view *node)
+{
+    struct room_answer *kept = find_answer(s, queued, node);
+    struct cycle cycle;
+    bool has_room;
+
+    if (kept != NULL && kept->generation == node->generation)
+        return kept->has_room;
+    timeline_init_cycle(&cycle, queued->profile, queued->pod, &s->snapshot);
+    has_room = passes(queued->profile, &cycle, node);
+    cycle_fini(&cycle);
+    if (kept != NULL) {
+        kept->generation = node->generation;
+        kept->has_room = has_room;
+    }
+    return has_room;
+}
+
+static bool
+may_take(struct scheduler *s,
          const struct queued_pod *queued,
          struct node_view *node)
 {
     const struct profile *profile = queued->profile;
     struct cycle cycle;
-    bool is_enough;
+    bool is_enough = passes_as_its_like(s, queued, node);
 
+    if (is_enough || profile->orders[POINT_POSTFILTER].count == 0
+        || node->lowest_priority >= queued->pod->priority)
+        return is_enough;
     timeline_init_cycle(&cycle, profile, queued->pod, &s->snapshot);
-    is_enough = passes(profile, &cycle, node);
-    if (!is_enough && profile->orders[POINT_POSTFILTER].count > 0
-        && node->lowest_priority < queued->pod->priority)
-        is_enough = would_pass(profile, &cycle, node);
+    is_enough = would_pass(profile, &cycle, node);
     cycle_fini(&cycle);
     return is_enough;
+}
+
+/* Of a shape, whoever runs longer than one that is kept off is, too. */
+static bool
+is_longer(const struct scheduler *s,
+          const struct room_answer *kept,
+          const struct pod_view *pod)
+{
+    return kept != NULL && kept->turn == s->room_turn
+           && kept->n_binding == timeline_binding(s->handle.timeline)
+           && timeline_limit_us(pod) >= kept->kept_off_us;
+}
+
+static void
+note_kept_off(const struct scheduler *s,
+              struct room_answer *kept,
+              const struct pod_view *pod)
+{
+    if (kept == NULL)
+        return;
+    kept->turn = s->room_turn;
+    kept->n_binding = timeline_binding(s->handle.timeline);
+    kept->kept_off_us = timeline_limit_us(pod);
+}
+
+/* The pod has room there, and those that go by the time keep it off. */
+static bool
+is_kept_off(struct scheduler *s,
+            const struct queued_pod *queued,
+            const struct node_view *node)
+{
+    const struct profile *profile = queued->profile;
+    struct answer answer = ANSWER_OK;
+    struct room_answer *kept;
+    struct cycle cycle;
+
+    if (!passes_as_its_like(s, queued, node))
+        return false;
+    kept = find_answer(s, queued, node);
+    if (is_longer(s, kept, queued->pod))
+        return true;
+    timeline_init_cycle(&cycle, profile, queued->pod, &s->snapshot);
+    cycle.skipped_filters = ~profile->timed;
+    profile_filter(profile, profile->timed, &cycle, &node, 1, &answer);
+    cycle_fini(&cycle);
+    if (answer.verdict == VERDICT_OK)
+        return false;
+    note_kept_off(s, kept, queued->pod);
+    return true;
 }
 
 /* Of a group, what helps one member may help all: others make way for it. */
@@ -127,7 +248,7 @@ scheduler_has_room(const struct queued_pod *queued,
                    const char *node_name,
                    void *context)
 {
-    const struct scheduler *s = context;
+    struct scheduler *s = context;
     struct node_view *node = cache_find_node(s->cache, node_name);
     const struct pod_group *g = queued->pod_group;
     uint32_t last = SIGNATURE_NONE;
@@ -149,6 +270,26 @@ scheduler_has_room(const struct queued_pod *queued,
     return false;
 }
 
+/* A cycle would find the same until a reservation moves, which is told. */
+bool
+scheduler_is_kept_off(const struct queued_pod *queued,
+                      const char *node_name,
+                      void *context)
+{
+    struct scheduler *s = context;
+    struct node_view *node = cache_find_node(s->cache, node_name);
+    unsigned bound = timeline_binding(s->handle.timeline);
+    bool is_off;
+
+    if (queued->pod_group != NULL || queued->profile->timed == 0 || node == NULL
+        || node->node == NULL || node->ledger.n_future == 0)
+        return false;
+    scheduler_bind_reservations(s, queued);
+    is_off = is_kept_off(s, queued, node);
+    timeline_bind(s->handle.timeline, bound);
+    return is_off;
+}
+
 /* A cycle alone finds out when one of the first may start at the earliest; once
  * it has, the first of those who got no reservation is asked again.
  */
@@ -160,4 +301,26 @@ scheduler_must_try(const struct queued_pod *queued, void *context)
     return nominator_count(s->handle.nominator) > 0
            || (queued->passed_over == 0
                && scheduler_lacks_reservation(s, queued));
+}
+
+bool
+scheduler_is_first(const struct queued_pod *queued, void *context)
+{
+    const struct scheduler *s = context;
+
+    return nominator_count(s->handle.nominator) > 0
+           || scheduler_may_reserve(s, queued);
+}
+
+/* Where there are fewer reservations than there may be, one that goes is made up
+ * for by the first that sleeps.
+ */
+bool
+scheduler_overtakes(const struct queued_pod *queued, void *context)
+{
+    const struct scheduler *s = context;
+    const struct timeline *t = s->handle.timeline;
+
+    return timeline_count(t) >= timeline_most(t) && timeline_most(t) > 0
+           && scheduler_lacks_reservation(s, queued);
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "controller/scheduler/explain/earliest_start.h"
-#include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/diagnosis.h"
@@ -79,52 +78,11 @@ find_owner(const struct scheduler *s, const struct reservation *r)
     return queued;
 }
 
-/* Others may have what was reserved there. */
-static void
-note_freed(struct scheduler *s, const struct node_view *node)
-{
-    struct freed_places *f = &s->freed;
-    unsigned at = 0;
-
-    if (node->node == NULL)
-        return;
-    while (at < f->count && strcmp(f->nodes[at], node->name) != 0)
-        at++;
-    if (at < f->count)
-        return;
-    if (f->count < FREED_PLACES_MOST)
-        f->nodes[f->count++] = xstrdup(node->name);
-    else
-        f->is_overfull = true;
-}
-
 static void
 note_moved(struct scheduler *s, const struct reservation *r)
 {
     for (unsigned i = 0; r->places != NULL && i < r->count; i++)
-        note_freed(s, r->places[i].node);
-}
-
-void
-scheduler_forget_freed(struct scheduler *s)
-{
-    for (unsigned i = 0; i < s->freed.count; i++)
-        free(s->freed.nodes[i]);
-    s->freed = (struct freed_places){0};
-}
-
-static void
-tell_freed(struct scheduler *s)
-{
-    struct freed_places *f = &s->freed;
-
-    if (f->count == 0)
-        return;
-    queue_event_of_rooms(s->queue,
-                         &event_reservation_moved,
-                         (const char *const *)f->nodes,
-                         f->is_overfull ? 0 : f->count);
-    scheduler_forget_freed(s);
+        scheduler_note_freed(s, r->places[i].node);
 }
 
 /* Those behind it in the order were planned around it. */
@@ -265,46 +223,6 @@ plan(struct scheduler *s, struct reservation *r)
 
 /* ---- A cycle's end ---- */
 
-/* Nodes whose room is all that the pod lacks; false: there are none. */
-static bool
-find_open_nodes(const struct scheduler *s,
-                const struct diagnosis *d,
-                struct reservation *r)
-{
-    const struct snapshot *snapshot = &s->snapshot;
-    plugin_set room = r->profile->rooms | r->profile->timed;
-    struct cycle cycle;
-    struct shortage shortage = {
-        .profile = r->profile,
-        .cycle = &cycle,
-        .resources = s->resources,
-        .volumes = s->handle.volumes,
-        .scratch_bytes = shortage_scratch(&r->members[0]->pod->spec),
-    };
-    bool is_any = false;
-
-    timeline_init_cycle(&cycle, r->profile, r->members[0], snapshot);
-    free(r->may_come);
-    r->n_slots = snapshot->n_slots;
-    r->may_come = xnew_array(bool, r->n_slots + 1);
-    for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
-        const struct node_view *node = snapshot->nodes[i];
-        struct answer a = diagnosis_answer(d, node);
-        bool may_come =
-            a.verdict == VERDICT_OK
-            || (a.plugin < r->profile->n_entries
-                && (room & PLUGIN_BIT(a.plugin)) != 0
-                && !shortage_is_of_size(&shortage, node)
-                && (a.verdict == VERDICT_REJECT
-                    || (r->profile->timed & PLUGIN_BIT(a.plugin)) != 0));
-
-        r->may_come[node->slot] = may_come;
-        is_any |= may_come;
-    }
-    cycle_fini(&cycle);
-    return is_any;
-}
-
 /* Members that differ are not planned together. */
 static bool
 are_alike(struct scheduler *s,
@@ -322,7 +240,8 @@ are_alike(struct scheduler *s,
     return true;
 }
 
-static void
+/* False: there is no node that it could ever have. */
+static bool
 reserve(struct scheduler *s,
         struct queued_pod *queued,
         struct pod_view *const *members,
@@ -336,17 +255,17 @@ reserve(struct scheduler *s,
     r = timeline_find(t, key_of(queued, key));
     if (r != NULL) {
         timeline_reorder(t, r, queued);
-        if (!find_open_nodes(s, d, r)) {
+        if (!scheduler_find_open_nodes(s, d, r)) {
             drop(s, r);
-            return;
+            return false;
         }
     } else {
         if (!are_alike(s, queued->profile, members, count))
-            return;
+            return true;
         r = reservation_new(key, queued, members, count);
-        if (!find_open_nodes(s, d, r)) {
+        if (!scheduler_find_open_nodes(s, d, r)) {
             reservation_free(r);
-            return;
+            return false;
         }
         timeline_add(t, r);
     }
@@ -354,6 +273,7 @@ reserve(struct scheduler *s,
         drop(s, r);
     else if (timeline_count(t) > timeline_most(t))
         drop(s, timeline_at(t, timeline_count(t) - 1));
+    return true;
 }
 
 /* It is not one of the first: the last that there may be is before it. */
@@ -441,13 +361,14 @@ scheduler_reserve(struct scheduler *s,
 {
     bool is_nominated =
         nominator_node(s->handle.nominator, queued->pod) != NULL;
+    bool may_ever = true;
 
     queued->passed_over = 0;
     if (!scheduler_may_reserve(s, queued))
         return;
     if (!is_nominated)
-        reserve(s, queued, members, count, d);
-    queued->passed_over = scheduler_lacks_reservation(s, queued)
+        may_ever = reserve(s, queued, members, count, d);
+    queued->passed_over = may_ever && scheduler_lacks_reservation(s, queued)
                               ? queue_next_event(s->queue)
                               : PASSED_OVER;
 }
@@ -485,7 +406,7 @@ exchange(struct scheduler *s,
     timeline_init_cycle(&cycle, r->profile, free_place->pod, &s->snapshot);
     w.cycle = &cycle;
     if (timeline_room(&w, node, r->from_us, r->until_us, 1) > 0) {
-        note_freed(s, free_place->node);
+        scheduler_note_freed(s, free_place->node);
         timeline_move_place(free_place, node);
         tell_owner(s, r, r->from_us);
     }
@@ -613,7 +534,8 @@ is_trying(const struct scheduler *s)
 {
     struct queue_counts counts = queue_count(s->queue);
 
-    return counts.active > 0 || counts.backoff > 0;
+    return counts.active > 0 || counts.backoff > 0
+           || queue_has_room_to_hand_out(s->queue);
 }
 
 /* The first that waits for room has the right to a reservation. One that could
@@ -675,7 +597,7 @@ scheduler_settle_reservations(struct scheduler *s)
         i += i < timeline_count(t) && timeline_at(t, i) == r;
     }
     fill(s);
-    tell_freed(s);
+    scheduler_tell_freed(s);
 }
 
 /* A reservation whose time has come is planned again, and so are all when the

@@ -42,6 +42,9 @@
  */
 #define MAX_ROUNDS 3
 
+/* Those that sleep are ranked when nobody is to be tried, and now and then. */
+#define RANK_TURNS 16
+
 /* So many pods whose room was taken go to sleep in the time of a cycle. */
 #define LATE_MOST 32
 
@@ -423,6 +426,13 @@ has_extender_answers(const struct scheduler *s)
            && extender_rounds_has_ready(s->extender_rounds);
 }
 
+static bool
+has_work(const struct scheduler *s)
+{
+    return queue_count(s->queue).active > 0 || has_extender_answers(s)
+           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0;
+}
+
 bool
 scheduler_work(struct scheduler *s, unsigned cycles)
 {
@@ -437,14 +447,19 @@ scheduler_work(struct scheduler *s, unsigned cycles)
             queue_rerank(s->queue);
         scheduler_tell_nominations(s);
         scheduler_settle_reservations(s);
+        s->room_turn++;
+        queue_hand_out_room(s->queue);
         if (queue_skip_late(s->queue, LATE_MOST))
             continue;
         queued = queue_pop(s->queue);
-        if (queued == NULL)
+        if (queued != NULL)
+            schedule_one(s, queued);
+        if (queued == NULL || cycles % RANK_TURNS == 0)
+            scheduler_rank_sleepers(s);
+        if (!has_work(s))
             return false;
-        schedule_one(s, queued);
     }
-    return queue_count(s->queue).active > 0 || has_extender_answers(s);
+    return has_work(s);
 }
 
 /* Time */

@@ -45,6 +45,7 @@ struct queued_pod;
 struct recorder;
 struct reservation;
 struct reserved_place;
+struct room_answer;
 struct strbuf;
 struct volume_calls;
 
@@ -93,8 +94,11 @@ struct scheduler {
     bool has_room_come;        /* since one was last looked for */
     struct freed_places freed; /* by reservations; nobody was told yet */
     bool has_nomination_gone;  /* and nobody was told yet */
-    int64_t next_wake_us;      /* then a pod's end wakes all */
-    int64_t clock_offset_us;   /* of the real clock to the monotonic one */
+    int64_t next_ranking_us;   /* then an end has all ranked that sleep */
+    unsigned n_to_rank;        /* groups of them, by now */
+    uint64_t room_turn;        /* in which nothing changes but who is active */
+    struct room_answer *room_answers; /* for free_room.c; NULL: none yet */
+    int64_t clock_offset_us; /* of the real clock to the monotonic one */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
     uint64_t evicted; /* pods that were told to make room */
@@ -147,14 +151,33 @@ void scheduler_node_leaves(struct scheduler *s, const struct node_view *node);
 void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
 void scheduler_settle_reservations(struct scheduler *s);
 void scheduler_tick_reservations(struct scheduler *s);
+
+/* Their nodes (reservation_nodes.c). Note, tell: others may have again what was
+ * reserved there. Open: sets where it may run once there is room; false: nowhere.
+ */
+void scheduler_note_freed(struct scheduler *s, const struct node_view *node);
+void scheduler_tell_freed(struct scheduler *s);
 void scheduler_forget_freed(struct scheduler *s);
+bool scheduler_find_open_nodes(const struct scheduler *s,
+                               const struct diagnosis *d,
+                               struct reservation *r);
 
 /* For the queue, which room may help whom (free_room.c). */
 const char *scheduler_room_of(const struct object *ended, void *scheduler);
 bool scheduler_has_room(const struct queued_pod *queued,
                         const char *node_name,
                         void *scheduler);
+bool scheduler_is_kept_off(const struct queued_pod *queued,
+                           const char *node_name,
+                           void *scheduler);
 bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
+bool scheduler_is_first(const struct queued_pod *queued, void *scheduler);
+bool scheduler_overtakes(const struct queued_pod *queued, void *scheduler);
+
+/* Asks some of those that sleep where they stand in the order, while there is
+ * reason to.
+ */
+void scheduler_rank_sleepers(struct scheduler *s);
 
 /* Of a group as a whole (group_room.c), by CPUs: the nodes may have room for
  * all, of which the first has a node; a leader that was woken may sleep on, since

@@ -231,6 +231,9 @@ make_components(struct scheduler *s)
         .held = member_held,
         .room_of = scheduler_room_of,
         .has_room = scheduler_has_room,
+        .is_kept_off = scheduler_is_kept_off,
+        .is_first = scheduler_is_first,
+        .overtakes = scheduler_overtakes,
         .must_try = scheduler_must_try,
         .group_sleeps_on = scheduler_group_sleeps_on,
         .rank = rank_pod,
@@ -402,6 +405,7 @@ scheduler_free(struct scheduler *s)
     string_ids_free(s->resources);
     string_ids_free(s->reasons);
     string_ids_free(s->signatures);
+    free(s->room_answers);
     free(s);
 }
 

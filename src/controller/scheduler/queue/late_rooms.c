@@ -63,6 +63,24 @@ was_looked_at(const struct late_rooms *l, uint64_t from, uint64_t at)
     return from < at;
 }
 
+uint64_t
+late_rooms_find(const struct late_rooms *l,
+                uint64_t from,
+                bool (*has_room)(const char *node, void *context),
+                void *context)
+{
+    if (l->next - from > LATE_MOST)
+        return from;
+    for (uint64_t at = from; at < l->next; at++) {
+        const char *node = l->nodes[at % LATE_MOST];
+
+        if (node != NULL && !was_looked_at(l, from, at)
+            && has_room(node, context))
+            return at;
+    }
+    return 0;
+}
+
 bool
 late_rooms_may_help(const struct late_rooms *l,
                     uint64_t from,

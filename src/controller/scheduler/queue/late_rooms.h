@@ -29,8 +29,13 @@ void late_rooms_add(struct late_rooms *l, const char *node);
 uint64_t late_rooms_next(const struct late_rooms *l);
 
 /* Whether one event from that number on may help: it is forgotten, was of no
- * node, or of one that has room.
+ * node, or of one that has room. Find: the first of those that was of a node that
+ * has room, or is forgotten; 0: there is none.
  */
+uint64_t late_rooms_find(const struct late_rooms *l,
+                         uint64_t from,
+                         bool (*has_room)(const char *node, void *context),
+                         void *context);
 bool late_rooms_may_help(const struct late_rooms *l,
                          uint64_t from,
                          bool (*has_room)(const char *node, void *context),

@@ -64,6 +64,7 @@ queue_new(const struct queue_settings *settings)
     q->in_flight = in_flight_new();
     q->late_rooms = late_rooms_new();
     q->next_event = 1;
+    q->offered_by = "";
     q->pod_groups = map_new();
     list_init(&q->unschedulable);
     list_init(&q->gated);

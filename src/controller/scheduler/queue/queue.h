@@ -71,15 +71,23 @@ struct queue_settings {
      * room (valid until the next call); NULL: it may help pods elsewhere, too.
      * Has room: the node may have enough for the pod now, or for one of its
      * group, by itself or with what preemption takes there. Must try: the pod
-     * is to be tried, whatever is free. Group sleeps on: the one whose leader this
-     * is has no room anywhere. All may be NULL: then every end of a pod wakes all
-     * of which an end may help.
+     * is to be tried, whatever is free; is first: it may be so, and so may all
+     * before it. Kept off: the room there is reserved for others. Overtakes: it
+     * comes before one that has a reservation, and has none. Group sleeps on: the
+     * one whose leader this is has no room anywhere. All may be NULL: then every
+     * end of a pod wakes all of which an end may help; kept off and overtakes by
+     * themselves, too.
      */
     const char *(*room_of)(const struct object *ended, void *context);
     bool (*has_room)(const struct queued_pod *pod,
                      const char *node,
                      void *context);
+    bool (*is_kept_off)(const struct queued_pod *pod,
+                        const char *node,
+                        void *context);
     bool (*must_try)(const struct queued_pod *pod, void *context);
+    bool (*is_first)(const struct queued_pod *pod, void *context);
+    bool (*overtakes)(const struct queued_pod *pod, void *context);
     bool (*group_sleeps_on)(struct queued_pod *leader, void *context);
 
     /* Rank: where a pod stands that becomes active. Unrank: it is so no more;
@@ -110,7 +118,9 @@ void queue_remove(struct queue *q, const char *namespace, const char *name);
 /* The pod left the queue and may be returned, as what it has become. */
 void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
 
-/* The cycle. Skip late: of the first active pods, at most so many, those that
+/* The cycle. Hand out room: the first pod that sleeps and that room which has come
+ * free may help becomes active, unless one that is comes before it; has room to
+ * hand out: that may wake one. Skip late: of the first active pods, at most so many, those that
  * were woken for room which others have taken sleep on, as if they had been
  * tried; true: some did. Pop: the next pod, in flight from now on, or NULL; all pods of its
  * group are with it (pod_group_flying). Fail: it comes back (its sets
@@ -119,6 +129,8 @@ void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
  * now on, to be freed or, when binding fails, returned. Of a group each pod
  * fails, leaves or is returned; it is tried again when all have come back.
  */
+void queue_hand_out_room(struct queue *q);
+bool queue_has_room_to_hand_out(const struct queue *q);
 struct queued_pod *queue_pop(struct queue *q);
 bool queue_skip_late(struct queue *q, unsigned most);
 void queue_fail(struct queue *q, struct queued_pod *pod TAKES);
@@ -158,8 +170,11 @@ void queue_pass_over(struct queue *q,
                      const char *name,
                      uint64_t until);
 
-/* Asks anew where the active pods stand, unless there are too many for that. */
+/* Asks anew where the active pods stand, unless there are too many for that; and
+ * where the first of so many groups of sleeping ones do, in turn.
+ */
 void queue_rerank(struct queue *q);
+void queue_rank_sleepers(struct queue *q, unsigned count);
 
 /* Makes the pod active now, whatever its backoff. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);

@@ -3,9 +3,9 @@
  *
  * Most of what happens is the end of a pod. Of the pods that wait for room, and
  * for nothing that other pods decide, it wakes those alone that the room on its
- * node may be enough for, and they sleep on, without a cycle, when that has been
- * taken before their turn. What keeps a pod out of the other nodes has not
- * changed: had room come there, it would have been woken then.
+ * node may be enough for, one after the other in their order, until it is used
+ * up. What keeps a pod out of the other nodes has not changed: had room come
+ * there, it would have been woken then.
  */
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/profile.h"
@@ -81,6 +81,19 @@ has_room(const struct wake_call *call, const struct queued_pod *p)
     return false;
 }
 
+/* Room that the pod may have, too: nobody before it has it reserved. */
+static bool
+may_have_room(const struct queue *q,
+              const struct queued_pod *p,
+              const char *node)
+{
+    const struct queue_settings *set = &q->settings;
+
+    return set->has_room(p, node, set->context)
+           && (set->is_kept_off == NULL
+               || !set->is_kept_off(p, node, set->context));
+}
+
 static bool
 wake_group(struct queued_pod *first, void *context)
 {
@@ -105,6 +118,45 @@ wake_group(struct queued_pod *first, void *context)
         queue_requeue(q, p, strategy);
     }
     return true;
+}
+
+static bool
+shape_goes_by_room(const struct queued_pod *p, void *context)
+{
+    const struct wake_call *call = context;
+    const struct queue *q = call->q;
+
+    return q->settings.is_sharing && q->settings.has_room != NULL
+           && waits_for_room_alone(p);
+}
+
+/* Those who may have to be tried, whatever is free. */
+static bool
+is_first(const struct queued_pod *p, void *context)
+{
+    const struct wake_call *call = context;
+    const struct queue_settings *set = &call->q->settings;
+
+    return set->is_first == NULL || set->is_first(p, set->context);
+}
+
+static bool
+may_help(const struct queued_pod *p, void *context)
+{
+    const struct wake_call *call = context;
+
+    return has_room(call, p)
+           && wake_strategy(p, call->event, call->old_object, call->new_object)
+                  != WAKE_SKIP;
+}
+
+/* The others are offered the room. */
+static bool
+wake_if_must(struct queued_pod *first, void *context)
+{
+    const struct wake_call *call = context;
+
+    return goes_by_room(call->q, first) || wake_group(first, context);
 }
 
 /* It wakes nobody who waits for room alone. */
@@ -132,10 +184,25 @@ tell(struct wake_call *call)
                   call->event,
                   call->old_object,
                   call->new_object);
-    unschedulable_pods_visit(q->unschedulable_pods,
-                             call->event,
-                             wake_group,
-                             call);
+    if (call->n_nodes > 0)
+        q->offered_by = call->event->label;
+    if (call->n_nodes > 0)
+        unschedulable_pods_offer(q->unschedulable_pods,
+                                 call->event,
+                                 &(struct unschedulable_pods_offer){
+                                     .goes_by_room = shape_goes_by_room,
+                                     .is_first = is_first,
+                                     .may_help = may_help,
+                                     .try_first = wake_if_must,
+                                     .visit = wake_group,
+                                     .number = call->number,
+                                     .context = call,
+                                 });
+    else
+        unschedulable_pods_visit(q->unschedulable_pods,
+                                 call->event,
+                                 wake_group,
+                                 call);
 }
 
 void
@@ -181,9 +248,8 @@ static bool
 has_room_on(const char *node, void *context)
 {
     const struct room_question *ask = context;
-    const struct queue_settings *set = &ask->q->settings;
 
-    return set->has_room(ask->pod, node, set->context);
+    return may_have_room(ask->q, ask->pod, node);
 }
 
 static bool
@@ -226,4 +292,115 @@ queue_skip_late(struct queue *q, unsigned most)
         skipped++;
     }
     return skipped > 0;
+}
+
+/* ---- Pods that room is offered to ---- */
+
+struct room_taker {
+    const struct queue *q;
+    uint64_t number; /* of the room, for the last that takes some */
+};
+
+static bool
+takes(const struct queued_pod *p, uint64_t since, void *context)
+{
+    struct room_taker *taker = context;
+    const struct queue *q = taker->q;
+    uint64_t number = late_rooms_find(q->late_rooms,
+                                      since,
+                                      has_room_on,
+                                      &(struct room_question){q, p});
+
+    if (number == 0)
+        return false;
+    taker->number = number;
+    return true;
+}
+
+/* Whoever is active and comes before has the room first. */
+void
+queue_hand_out_room(struct queue *q)
+{
+    uint64_t latest = late_rooms_next(q->late_rooms);
+    const struct queued_pod *active = heap_top(q->active);
+    struct room_taker taker = {.q = q};
+    struct queued_pod *p;
+
+    if (!unschedulable_pods_has_offered(q->unschedulable_pods))
+        return;
+    p = unschedulable_pods_first_offered(q->unschedulable_pods,
+                                         latest,
+                                         takes,
+                                         &taker);
+    if (p == NULL || (active != NULL && !profile_less(p->profile, p, active)))
+        return;
+    unschedulable_pods_note_seen(p, latest);
+    p = unschedulable_pods_pick(q->unschedulable_pods, p, is_ready, q);
+    if (p == NULL)
+        return;
+    q->event = q->offered_by;
+    queue_take_out(q, p);
+    p->woken_for = taker.number;
+    p->is_woken_by_pods = true;
+    queue_requeue(q, p, WAKE_AFTER_BACKOFF);
+}
+
+bool
+queue_has_room_to_hand_out(const struct queue *q)
+{
+    return unschedulable_pods_has_offered(q->unschedulable_pods);
+}
+
+/* ---- The order of those asleep ---- */
+
+static void
+wake_overtaker(struct queue *q, struct queued_pod *p)
+{
+    q->event = "RankChanged";
+    queue_take_out(q, p);
+    queue_requeue(q, p, WAKE_AFTER_BACKOFF);
+}
+
+/* False: it would sleep with others now. */
+static bool
+rank_sleeper(struct queue *q, struct queued_pod *p, bool *ret_is_other)
+{
+    struct queue_rank rank = q->settings.rank(p, q->settings.context);
+    struct queue_rank before = p->rank;
+
+    p->rank.kind = rank.kind;
+    queue_unrank(q, p);
+    rank.kind = NULL;
+    *ret_is_other = rank.is_guarded != before.is_guarded
+                    || rank.key < before.key || rank.key > before.key;
+    if (rank.number != before.number)
+        return false;
+    if (!*ret_is_other)
+        return true;
+    unschedulable_pods_leave_order(p);
+    queue_leave_order(q, p);
+    p->rank = rank;
+    queue_enter_order(q, p);
+    unschedulable_pods_enter_order(p);
+    return true;
+}
+
+void
+queue_rank_sleepers(struct queue *q, unsigned count)
+{
+    size_t groups = unschedulable_pods_groups(q->unschedulable_pods);
+
+    if (q->settings.rank == NULL || q->settings.overtakes == NULL)
+        return;
+    for (size_t i = 0; i < groups && i < count; i++) {
+        struct queued_pod *p =
+            unschedulable_pods_next_turn(q->unschedulable_pods);
+        bool is_other = false;
+
+        if (p != NULL
+            && (!rank_sleeper(q, p, &is_other)
+                || (is_other && waits_for_room_alone(p)
+                    && q->settings.overtakes(p, q->settings.context))))
+            wake_overtaker(q, p);
+    }
 }

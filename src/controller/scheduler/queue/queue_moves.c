@@ -7,6 +7,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/in_flight.h"
+#include "controller/scheduler/queue/late_rooms.h"
 #include "controller/scheduler/queue/pod_group.h"
 #include "controller/scheduler/queue/queue_order.h"
 #include "controller/scheduler/queue/queue_state.h"
@@ -290,12 +291,16 @@ sign_rank(const struct queue *q, const struct queued_pod *p, uint32_t signature)
 }
 
 /* Equal pods sleep together unless room is being made for this one, or what
- * rejected it looks at other pods too.
+ * rejected it looks at other pods too. Their shape leaves out time and rank.
  */
 static uint32_t
-sharing_signature(const struct queue *q, const struct queued_pod *p)
+sharing_signature(const struct queue *q,
+                  const struct queued_pod *p,
+                  uint32_t *ret_shape)
 {
     plugin_set rejectors = p->unschedulable | p->pending;
+
+    *ret_shape = SIGNATURE_NONE;
 
     if (!q->settings.is_sharing
         || nominator_node(q->settings.nominator, p->pod) != NULL)
@@ -304,16 +309,15 @@ sharing_signature(const struct queue *q, const struct queued_pod *p)
         if ((rejectors & PLUGIN_BIT(i)) != 0
             && p->profile->entries[i].plugin->depends_on_others)
             return SIGNATURE_NONE;
-    return sign_rank(
-        q,
-        p,
-        profile_sign_timed(
-            p->profile,
-            p->pod,
-            p->pod_group == NULL
-                ? profile_sign(p->profile, p->pod, q->settings.signatures)
-                : sign_group(q, p->pod_group),
-            q->settings.signatures));
+    *ret_shape = p->pod_group == NULL
+                     ? profile_sign(p->profile, p->pod, q->settings.signatures)
+                     : sign_group(q, p->pod_group);
+    return sign_rank(q,
+                     p,
+                     profile_sign_timed(p->profile,
+                                        p->pod,
+                                        *ret_shape,
+                                        q->settings.signatures));
 }
 
 /* Of a pod that sleeps alone. */
@@ -331,19 +335,22 @@ hint_signature(const struct queue *q, const struct queued_pod *p)
 static void
 put_unschedulable(struct queue *q, struct queued_pod *p)
 {
-    uint32_t signature = sharing_signature(q, p);
-    uint32_t hints =
-        signature == SIGNATURE_NONE ? hint_signature(q, p) : SIGNATURE_NONE;
+    struct sleep_signs signs = {.hints = SIGNATURE_NONE,
+                                .seen = late_rooms_next(q->late_rooms)};
+
+    signs.signature = sharing_signature(q, p, &signs.shape);
+    if (signs.signature == SIGNATURE_NONE)
+        signs.hints = hint_signature(q, p);
 
     /* The result of this attempt says nothing about the group that the pod
      * left.
      */
-    if (signature == SIGNATURE_NONE && p->group != NULL)
+    if (signs.signature == SIGNATURE_NONE && p->group != NULL)
         queue_wake_next(q, p);
     p->state = QUEUE_UNSCHEDULABLE;
     queue_enter_order(q, p);
     entered(q, p, "unschedulable");
-    unschedulable_pods_add(q->unschedulable_pods, p, signature, hints);
+    unschedulable_pods_add(q->unschedulable_pods, p, &signs);
     list_add_last(&q->unschedulable, &p->link);
 }
 

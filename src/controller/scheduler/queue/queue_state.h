@@ -39,8 +39,9 @@ struct queue {
     size_t n_held;          /* of them: their group is held */
     uint64_t arrivals;
     struct late_rooms *late_rooms;
-    uint64_t next_event; /* that may free room; of reservations none does */
-    const char *event;   /* what the change under way comes from */
+    uint64_t next_event;    /* that may free room; of reservations none does */
+    const char *event;      /* what the change under way comes from */
+    const char *offered_by; /* the event that room came with last */
 };
 
 int64_t queue_now_us(const struct queue *q);

@@ -14,6 +14,12 @@
  * by the same in the pod are a *hint group*: an event asks the first, and when
  * it helps, wakes all.
  *
+ * Groups of a class that ask the same of a node's room are a *shape*: they
+ * differ in their time limit, or in their place in the order. Room that has come
+ * free somewhere is *offered* to the shapes that it may be enough for, and their
+ * groups are asked in order, one after the other, until it is used up. So what an
+ * end costs goes by the shapes, and by the pods that it lets start.
+ *
  * With sharing off, as upstream, every pod is a group of its own.
  *
  * Owns:       the groups; not the pods, which the queue owns.
@@ -43,14 +49,19 @@ unschedulable_pods_new(unschedulable_pods_less_fn *less, void *context)
     OWNED_BY(unschedulable_pods_free);
 DEFINE_CLEANUP(struct unschedulable_pods, unschedulable_pods_free)
 
-/* Change. Add: it failed, and sleeps with its like when `signature` is not
- * SIGNATURE_NONE; else in the hint group of `hints` when that is not. Remove:
- * it is asleep no more.
+/* Those that a pod sleeps with: its like when `signature` is not SIGNATURE_NONE, which
+ * is one of those of that shape; else those of the same hints. Seen: offers of
+ * room before that number do not help it.
  */
+struct sleep_signs {
+    uint32_t signature, shape, hints;
+    uint64_t seen;
+};
+
+/* Change. Add: it failed, and sleeps. Remove: it is asleep no more. */
 void unschedulable_pods_add(struct unschedulable_pods *s,
                             struct queued_pod *pod,
-                            uint32_t signature,
-                            uint32_t hints);
+                            const struct sleep_signs *signs);
 void unschedulable_pods_remove(struct unschedulable_pods *s,
                                struct queued_pod *pod);
 
@@ -74,6 +85,45 @@ void unschedulable_pods_visit(struct unschedulable_pods *s,
                               const struct cluster_event *event,
                               unschedulable_pods_visit_fn *visit,
                               void *context);
+
+/* Room has come free. Of a shape that goes by room (its first is asked), those
+ * groups alone are tried that are among the first in the order, and it is noted
+ * from which number on room may help it; other groups are all visited. May help: it
+ * may be enough for that pod, and so for all of its shape.
+ */
+struct unschedulable_pods_offer {
+    bool (*goes_by_room)(const struct queued_pod *pod, void *context);
+    bool (*is_first)(const struct queued_pod *pod, void *context);
+    bool (*may_help)(const struct queued_pod *pod, void *context);
+    unschedulable_pods_visit_fn *try_first, *visit;
+    uint64_t number;
+    void *context;
+};
+void unschedulable_pods_offer(struct unschedulable_pods *s,
+                              const struct cluster_event *event,
+                              const struct unschedulable_pods_offer *offer);
+
+/* Of the shapes that room was offered to, the first in order that takes some of
+ * what was offered since a number; NULL: nobody does. Latest: one more than the
+ * last number. A group that does not take it is not asked again until there is
+ * more; nor is one that was noted to have seen it.
+ */
+struct queued_pod *unschedulable_pods_first_offered(
+    struct unschedulable_pods *s,
+    uint64_t latest,
+    bool (*takes)(const struct queued_pod *pod, uint64_t since, void *context),
+    void *context);
+void unschedulable_pods_note_seen(const struct queued_pod *pod,
+                                  uint64_t latest);
+bool unschedulable_pods_has_offered(const struct unschedulable_pods *s);
+
+/* The first of one group after the other, round and round; NULL: none of it
+ * sleeps, or there is no group. Between leave and enter a sleeping pod's place
+ * in the order may change.
+ */
+struct queued_pod *unschedulable_pods_next_turn(struct unschedulable_pods *s);
+void unschedulable_pods_leave_order(struct queued_pod *pod);
+void unschedulable_pods_enter_order(struct queued_pod *pod);
 
 /* Of the group of a sleeping pod, the one to wake now: the first in order
  * that `is_ready`, or the first; NULL while one that was woken before is

@@ -362,7 +362,6 @@ begin(struct twin *t, uint64_t seed, unsigned reservations, bool are_two)
     t->dice.state = seed;
     t->some = open_world(reservations);
     t->all = are_two ? open_world(reservations) : t->some;
-    t->some->scheduler->next_wake_us = INT64_MAX;
     if (are_two) {
         t->all->scheduler->queue->settings.has_room = NULL;
         t->all->scheduler->queue->settings.room_of = NULL;
