@@ -25,11 +25,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Within that time of an end all that sleep are asked where they stand. */
+/* In that time all that sleep are asked where they stand in the order. */
 #define RANK_EVERY_US (INT64_C(5) * 1000000)
 
-/* So many groups are in the time of a cycle. */
+/* So many groups are in the time of a cycle; as many as are few, at once. */
 #define RANKED_AT_ONCE 16u
+#define FEW_GROUPS     256u
 
 /* Answers that are kept, by shape and state of a node. */
 #define ROOM_ANSWERS 8192u
@@ -43,28 +44,26 @@ struct room_answer {
     int64_t kept_off_us; /* are kept off */
 };
 
-/* While pods are nominated, an end on one node may help on another: they may go
- * there instead. And now and then an end has all asked where they stand in the
- * order.
+/* Few are ranked at once, so that none is older than the end; of many, some in
+ * each turn of the loop.
  */
-const char *
-scheduler_room_of(const struct object *ended, void *context)
+void
+scheduler_tick_ranks(struct scheduler *s)
 {
-    struct scheduler *s = context;
     int64_t now_us = clock_monotonic_us(s->settings.clock);
 
-    if (now_us >= s->next_ranking_us) {
-        s->next_ranking_us = now_us + RANK_EVERY_US;
-        s->n_to_rank =
-            s->pod_ranks != NULL ? (unsigned)queue_count(s->queue).groups : 0;
-    }
-    if (nominator_count(s->handle.nominator) > 0)
-        return NULL;
-    return pod_of(ended)->spec.node_name;
+    if (s->pod_ranks == NULL || now_us < s->next_ranking_us)
+        return;
+    s->next_ranking_us = now_us + RANK_EVERY_US;
+    s->n_to_rank = (unsigned)queue_count(s->queue).groups;
+    if (s->n_to_rank > FEW_GROUPS)
+        return;
+    queue_rank_asleep(s->queue, s->n_to_rank);
+    s->n_to_rank = 0;
 }
 
 void
-scheduler_rank_sleepers(struct scheduler *s)
+scheduler_rank_asleep(struct scheduler *s)
 {
     unsigned count =
         s->n_to_rank < RANKED_AT_ONCE ? s->n_to_rank : RANKED_AT_ONCE;
@@ -72,7 +71,21 @@ scheduler_rank_sleepers(struct scheduler *s)
     if (count == 0)
         return;
     s->n_to_rank -= count;
-    queue_rank_sleepers(s->queue, count);
+    queue_rank_asleep(s->queue, count);
+}
+
+/* While pods are nominated, an end on one node may help on another: they may go
+ * there instead.
+ */
+const char *
+scheduler_room_of(const struct object *ended, void *context)
+{
+    struct scheduler *s = context;
+
+    scheduler_tick_ranks(s);
+    if (nominator_count(s->handle.nominator) > 0)
+        return NULL;
+    return pod_of(ended)->spec.node_name;
 }
 
 void

@@ -223,23 +223,6 @@ plan(struct scheduler *s, struct reservation *r)
 
 /* ---- A cycle's end ---- */
 
-/* Members that differ are not planned together. */
-static bool
-are_alike(struct scheduler *s,
-          const struct profile *profile,
-          struct pod_view *const *members,
-          unsigned count)
-{
-    uint32_t first = profile_sign(profile, members[0], s->signatures);
-
-    for (unsigned i = 1; i < count; i++)
-        if (first == SIGNATURE_NONE
-            || profile_sign(profile, members[i], s->signatures) != first
-            || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
-            return false;
-    return true;
-}
-
 /* False: there is no node that it could ever have. */
 static bool
 reserve(struct scheduler *s,
@@ -260,7 +243,7 @@ reserve(struct scheduler *s,
             return false;
         }
     } else {
-        if (!are_alike(s, queued->profile, members, count))
+        if (!scheduler_are_alike(s, queued->profile, members, count))
             return true;
         r = reservation_new(key, queued, members, count);
         if (!scheduler_find_open_nodes(s, d, r)) {

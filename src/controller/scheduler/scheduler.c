@@ -455,7 +455,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         if (queued != NULL)
             schedule_one(s, queued);
         if (queued == NULL || cycles % RANK_TURNS == 0)
-            scheduler_rank_sleepers(s);
+            scheduler_rank_asleep(s);
         if (!has_work(s))
             return false;
     }
@@ -499,6 +499,7 @@ scheduler_tick(struct scheduler *s)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     unallocated_pods_retry(s->unallocated_pods);
     scheduler_tell_nominations(s);
+    scheduler_tick_ranks(s);
     scheduler_tick_reservations(s);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);

@@ -152,7 +152,7 @@ void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
 void scheduler_settle_reservations(struct scheduler *s);
 void scheduler_tick_reservations(struct scheduler *s);
 
-/* Their nodes (reservation_nodes.c). Note, tell: others may have again what was
+/* Their nodes (open_nodes.c). Note, tell: others may have again what was
  * reserved there. Open: sets where it may run once there is room; false: nowhere.
  */
 void scheduler_note_freed(struct scheduler *s, const struct node_view *node);
@@ -161,6 +161,12 @@ void scheduler_forget_freed(struct scheduler *s);
 bool scheduler_find_open_nodes(const struct scheduler *s,
                                const struct diagnosis *d,
                                struct reservation *r);
+
+/* Members of a group that differ are not planned together. */
+bool scheduler_are_alike(struct scheduler *s,
+                         const struct profile *profile,
+                         struct pod_view *const *members,
+                         unsigned count);
 
 /* For the queue, which room may help whom (free_room.c). */
 const char *scheduler_room_of(const struct object *ended, void *scheduler);
@@ -174,10 +180,11 @@ bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
 bool scheduler_is_first(const struct queued_pod *queued, void *scheduler);
 bool scheduler_overtakes(const struct queued_pod *queued, void *scheduler);
 
-/* Asks some of those that sleep where they stand in the order, while there is
- * reason to.
+/* Now and then, those that sleep are asked where they stand in the order: tick
+ * says when it is time, the other asks some.
  */
-void scheduler_rank_sleepers(struct scheduler *s);
+void scheduler_tick_ranks(struct scheduler *s);
+void scheduler_rank_asleep(struct scheduler *s);
 
 /* Of a group as a whole (group_room.c), by CPUs: the nodes may have room for
  * all, of which the first has a node; a leader that was woken may sleep on, since

@@ -174,7 +174,7 @@ void queue_pass_over(struct queue *q,
  * where the first of so many groups of sleeping ones do, in turn.
  */
 void queue_rerank(struct queue *q);
-void queue_rank_sleepers(struct queue *q, unsigned count);
+void queue_rank_asleep(struct queue *q, unsigned count);
 
 /* Makes the pod active now, whatever its backoff. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);

@@ -363,7 +363,7 @@ wake_overtaker(struct queue *q, struct queued_pod *p)
 
 /* False: it would sleep with others now. */
 static bool
-rank_sleeper(struct queue *q, struct queued_pod *p, bool *ret_is_other)
+rank_one_asleep(struct queue *q, struct queued_pod *p, bool *ret_is_other)
 {
     struct queue_rank rank = q->settings.rank(p, q->settings.context);
     struct queue_rank before = p->rank;
@@ -386,7 +386,7 @@ rank_sleeper(struct queue *q, struct queued_pod *p, bool *ret_is_other)
 }
 
 void
-queue_rank_sleepers(struct queue *q, unsigned count)
+queue_rank_asleep(struct queue *q, unsigned count)
 {
     size_t groups = unschedulable_pods_groups(q->unschedulable_pods);
 
@@ -398,7 +398,7 @@ queue_rank_sleepers(struct queue *q, unsigned count)
         bool is_other = false;
 
         if (p != NULL
-            && (!rank_sleeper(q, p, &is_other)
+            && (!rank_one_asleep(q, p, &is_other)
                 || (is_other && waits_for_room_alone(p)
                     && q->settings.overtakes(p, q->settings.context))))
             wake_overtaker(q, p);

@@ -873,6 +873,45 @@ START_TEST(the_number_of_reservations_is_at_least_one)
 }
 END_TEST
 
+/* Amounts would do; no NUMA node is of that size, whoever is on it. */
+START_TEST(what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end)
+{
+    struct world *w = backfill_new(NULL, false);
+    unsigned attempts;
+
+    world_add_numa_node(w, "n1", 2, 4);
+    world_add_pod(w, "a", "4", "1Gi", EXCLUSIVE);
+    world_add_pod(w,
+                  "b",
+                  "4",
+                  "1Gi",
+                  EXCLUSIVE ",\"activeDeadlineSeconds\":100");
+    world_settle(w);
+    check_node(w, "a", "n1");
+    world_add_pod(w,
+                  "never",
+                  "12",
+                  "1Gi",
+                  SINGLE_NUMA ",\"activeDeadlineSeconds\":50");
+    world_add_pod(w,
+                  "head",
+                  "12",
+                  "1Gi",
+                  EXCLUSIVE ",\"activeDeadlineSeconds\":50");
+    advance(w, 1);
+    ck_assert_int_eq(reserved_at(w, "default/never"), -1);
+    ck_assert_int_ge(reserved_at(w, "default/head"), 100);
+    attempts = queue_find(w->scheduler->queue, "default", "never")->attempts;
+    end(w, "b");
+    advance(w, 1);
+    check_node(w, "head", "n1");
+    ck_assert_uint_eq(
+        queue_find(w->scheduler->queue, "default", "never")->attempts,
+        attempts);
+    world_free(w);
+}
+END_TEST
+
 SUITE("backfill",
       a_wide_pod_is_passed_by_those_that_do_not_delay_it,
       those_who_are_before_it_in_the_order_take_its_room,
@@ -887,6 +926,7 @@ SUITE("backfill",
       a_node_that_joins_is_the_heads,
       a_clock_that_jumps_moves_the_reservation_and_starts_nobody,
       a_scheduler_that_starts_anew_reserves_the_same,
+      what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end,
       shapes_count_not_amounts,
       nobody_who_passes_makes_the_first_start_later,
       results_that_are_shared_decide_the_same,

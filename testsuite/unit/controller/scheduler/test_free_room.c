@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two clusters that go through the same: in one every end of a pod wakes all that
- * wait, in the other those alone that the room may be enough for. The same pods
+ * wait, in the other the room is handed out to those that it is enough for. The same pods
  * start at the same time on the same nodes. Where pods preempt, the order in which
  * victims go may differ; there, who sleeps is tried by hand, and must not start.
  */
@@ -490,8 +490,72 @@ START_TEST(nobody_sleeps_who_could_preempt)
 }
 END_TEST
 
+/* These differed once, when the others still woke all. */
+START_TEST(beside_three_reservations_nobody_sleeps)
+{
+    try_sleepers(218, 3, false);
+    try_sleepers(331, 3, true);
+}
+END_TEST
+
+START_TEST(beside_three_reservations_the_same_start)
+{
+    struct twin sum = {0};
+
+    for (uint64_t seed = 401; seed <= 400 + SEEDS; seed++)
+        run(seed, 3, &sum);
+    check_sum(&sum);
+}
+END_TEST
+
+static void
+put_alike(struct twin *t, unsigned count, unsigned cpus)
+{
+    for (unsigned i = 0; i < count; i++)
+        submit_one(t,
+                   &(struct job){
+                       .cpus = cpus,
+                       .limit = 1000 + i,
+                       .placement = ",\"nodeSelector\":{\"color\":\"blue\"}",
+                   });
+    settle_one(t->some);
+}
+
+/* Forty that differ in their limits wait; each end lets one start, and there is
+ * no cycle for the others.
+ */
+START_TEST(an_end_costs_the_cycles_of_those_that_start)
+{
+    struct twin *t = xnew(struct twin);
+    uint64_t before;
+    unsigned bound;
+
+    begin(t, 1, 0, false);
+    put_alike(t, 80, 2);
+    for (unsigned i = 0; i < t->n_jobs; i++)
+        if (*world_node_of(t->some, t->jobs[i].name) != '\0')
+            start(t, &t->jobs[i], world_node_of(t->some, t->jobs[i].name));
+    settle_one(t->some);
+    bound = count_bound(t);
+    ck_assert_uint_gt(bound, 4);
+    ck_assert_uint_lt(bound, 60);
+    before = scheduler_count(t->some->scheduler).attempts;
+    for (unsigned i = 0; i < 4; i++) {
+        remove_job(t, i);
+        settle_one(t->some);
+        ck_assert_uint_eq(count_bound(t), bound);
+    }
+    ck_assert_uint_eq(scheduler_count(t->some->scheduler).attempts, before + 4);
+    world_free(t->some);
+    free(t);
+}
+END_TEST
+
 SUITE("free_room",
       without_backfill_the_same_start,
       beside_a_reservation_the_same_start,
+      beside_three_reservations_the_same_start,
       nobody_sleeps_who_could_start,
-      nobody_sleeps_who_could_preempt)
+      nobody_sleeps_who_could_preempt,
+      beside_three_reservations_nobody_sleeps,
+      an_end_costs_the_cycles_of_those_that_start)

@@ -2,6 +2,7 @@
 #include "controller/scheduler/queue/queue.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -509,6 +510,121 @@ START_TEST(equal_sleepers_cost_an_event_what_one_costs)
 }
 END_TEST
 
+/* Pods of few CPUs first, or of many; the last overtakes all. */
+struct ranks {
+    bool are_many_first;
+    unsigned asked;
+    const char *overtaker;
+};
+static struct ranks ranks;
+
+static struct queue_rank
+rank_by_cpus(const struct queued_pod *pod, void *context)
+{
+    double cpus = (double)pod->pod->requests.cpu_milli;
+
+    (void)context;
+    ranks.asked++;
+    return (struct queue_rank){
+        .number = (uint32_t)cpus,
+        .key = ranks.are_many_first ? -cpus : cpus,
+    };
+}
+
+static bool
+is_overtaker(const struct queued_pod *pod, void *context)
+{
+    (void)context;
+    return ranks.overtaker != NULL
+           && strcmp(pod->pod->name, ranks.overtaker) == 0;
+}
+
+static struct bench *
+bench_new_ranked(void)
+{
+    struct bench *b = bench_new(true);
+    struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
+
+    for (unsigned i = 0; i < n_upstream_profile; i++) {
+        plugins[i] = upstream_profile[i];
+        if (plugins[i].plugin->less != NULL)
+            plugins[i].plugin = plugin_find("PredictedOrder");
+    }
+    profile_free(b->profile);
+    ck_assert_int_eq(profile_new(
+                         &(struct profile_settings){
+                             .scheduler_name = "default-scheduler",
+                             .plugins = plugins,
+                             .n_plugins = n_upstream_profile,
+                             .handle = &b->handle,
+                         },
+                         &b->profile,
+                         NULL),
+                     0);
+    queue_free(b->queue);
+    b->queue = queue_new(&(struct queue_settings){
+        .clock = &b->time.clock,
+        .nominator = b->handle.nominator,
+        .signatures = b->signatures,
+        .is_sharing = true,
+        .initial_backoff_us = 1,
+        .max_backoff_us = 1,
+        .rank = rank_by_cpus,
+        .overtakes = is_overtaker,
+        .context = b,
+    });
+    ranks = (struct ranks){0};
+    return b;
+}
+
+static void
+check_before(struct bench *b, const char *name, size_t before)
+{
+    const struct queued_pod *p = queue_find(b->queue, "d", name);
+    size_t count;
+
+    ck_assert(queue_count_before(b->queue, p->pod, b->profile, &count));
+    ck_assert_uint_eq(count, before);
+}
+
+START_TEST(those_that_sleep_are_ranked_anew_in_turn)
+{
+    struct bench *b = bench_new_ranked();
+
+    add_cpu(b, "one", 0, "1");
+    add_cpu(b, "two", 0, "2");
+    add_cpu(b, "three", 0, "3");
+    pop_and_fail(b, "one");
+    pop_and_fail(b, "two");
+    pop_and_fail(b, "three");
+    check_before(b, "one", 0);
+    check_before(b, "three", 2);
+
+    ranks.are_many_first = true;
+    ranks.asked = 0;
+    queue_rank_asleep(b->queue, 2);
+    ck_assert_uint_eq(ranks.asked, 2);
+    queue_rank_asleep(b->queue, 1);
+    ck_assert_uint_eq(ranks.asked, 3);
+    check_before(b, "three", 0);
+    check_before(b, "two", 1);
+    check_before(b, "one", 2);
+    ck_assert_uint_eq(queue_count(b->queue).active, 0);
+
+    /* More than there are are asked once; one whose rank is the same sleeps. */
+    ranks.overtaker = "one";
+    queue_rank_asleep(b->queue, 100);
+    ck_assert_uint_eq(ranks.asked, 6);
+    ck_assert_uint_eq(queue_count(b->queue).active, 0);
+    ranks.are_many_first = false;
+    fake_clock_advance(&b->time, FAKE_SECOND);
+    queue_rank_asleep(b->queue, 100);
+    ck_assert_uint_eq(queue_count(b->queue).active, 1);
+    pop_and_place(b, "one");
+    bench_free(b);
+}
+END_TEST
+
 SUITE("queue",
       a_pod_knows_how_many_are_before_it,
       without_sharing_a_pod_that_failed_is_behind,
@@ -526,4 +642,5 @@ SUITE("queue",
       a_deleted_pod_leaves_every_queue,
       a_returned_pod_that_is_there_again_is_dropped,
       activate_skips_backoff,
-      equal_sleepers_cost_an_event_what_one_costs)
+      equal_sleepers_cost_an_event_what_one_costs,
+      those_that_sleep_are_ranked_anew_in_turn)

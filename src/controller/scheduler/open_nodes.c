@@ -170,3 +170,19 @@ scheduler_find_open_nodes(const struct scheduler *s,
     cycle_fini(&cycle);
     return is_any;
 }
+
+bool
+scheduler_are_alike(struct scheduler *s,
+                    const struct profile *profile,
+                    struct pod_view *const *members,
+                    unsigned count)
+{
+    uint32_t first = profile_sign(profile, members[0], s->signatures);
+
+    for (unsigned i = 1; i < count; i++)
+        if (first == SIGNATURE_NONE
+            || profile_sign(profile, members[i], s->signatures) != first
+            || timeline_limit_us(members[i]) != timeline_limit_us(members[0]))
+            return false;
+    return true;
+}
