@@ -324,7 +324,7 @@ queue_hand_out_room(struct queue *q)
     uint64_t latest = late_rooms_next(q->late_rooms);
     const struct queued_pod *active = heap_top(q->active);
     struct room_taker taker = {.q = q};
-    struct queued_pod *p;
+    struct queued_pod *p, *ready;
 
     if (!unschedulable_pods_has_offered(q->unschedulable_pods))
         return;
@@ -335,9 +335,8 @@ queue_hand_out_room(struct queue *q)
     if (p == NULL || (active != NULL && !profile_less(p->profile, p, active)))
         return;
     unschedulable_pods_note_seen(p, latest);
-    p = unschedulable_pods_pick(q->unschedulable_pods, p, is_ready, q);
-    if (p == NULL)
-        return;
+    ready = unschedulable_pods_pick(q->unschedulable_pods, p, is_ready, q);
+    p = ready != NULL ? ready : p; /* it comes before one that is awake */
     q->event = q->offered_by;
     queue_take_out(q, p);
     p->woken_for = taker.number;

@@ -5,81 +5,12 @@
 
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
-#include "controller/scheduler/framework/queued_pod.h"
+#include "controller/scheduler/queue/unschedulable_state.h"
 #include "lib/base/alloc.h"
 #include "lib/base/heap.h"
 
 /* How many of a group are looked at for one that is ready. */
 #define PICK_DEPTH 16u
-
-/* So many that come first are gathered in a shape. */
-#define FIRST_MOST 256u
-
-/* Families whose pods the same plugins of the same profile rejected. */
-struct class
-{
-    struct list link;
-    const struct profile *profile;
-    plugin_set plugins;
-    unsigned actions[EVENT_RESOURCES]; /* that any of them registered for */
-    struct list shapes;
-    struct list groups; /* those of no shape and no hint group */
-    struct list hint_groups;
-    struct list awake; /* groups of one pod, which is up: no event's business */
-    struct heap *sleeping; /* groups of no shape, by the first asleep */
-};
-
-/* Groups of a class whose pods ask the same of a node's room. */
-struct shape {
-    struct list link;    /* of its class */
-    struct list offered; /* or of none */
-    struct class *class;
-    struct shape *next; /* of that number, in another class */
-    uint32_t number;
-    struct list groups;
-    struct heap *sleeping; /* of them, by the first asleep */
-    bool is_offered;
-    uint64_t since;  /* that number, when it is */
-    bool is_visited; /* right now: it stays though it empties */
-};
-
-/* Families of a class that hints go by the same for. */
-struct hint_group {
-    struct list link; /* of its class */
-    struct list groups;
-    uint32_t hints;
-    bool is_visited; /* right now: it stays though it empties */
-};
-
-struct signature_group {
-    struct list link; /* of its class, shape or hint group */
-    struct list turn; /* of all groups: the one looked at last is the last */
-    struct class *class;
-    struct shape *shape;               /* or NULL */
-    uint64_t seen;                     /* offers before it are no news */
-    size_t place;                      /* among those of it with one asleep */
-    plugin_set unschedulable, pending; /* of the latest to fail */
-    struct hint_group *hint_group;     /* or NULL */
-    uint32_t signature;
-    struct heap *members;     /* asleep */
-    unsigned n_awake;         /* woken, and neither placed nor failed */
-    struct queued_pod *awake; /* the last one woken */
-};
-
-struct unschedulable_pods {
-    unschedulable_pods_less_fn *less;
-    void *context;
-    struct list classes;
-    struct signature_group **by_signature;
-    size_t n_signatures;
-    struct hint_group **by_hints;
-    size_t n_hints;
-    struct shape **shapes; /* by number */
-    size_t n_shapes;
-    struct list offered; /* shapes that room was offered to */
-    struct list turns;
-    size_t n_pods, n_groups;
-};
 
 struct unschedulable_pods *
 unschedulable_pods_new(unschedulable_pods_less_fn *less, void *context)
@@ -94,8 +25,9 @@ unschedulable_pods_new(unschedulable_pods_less_fn *less, void *context)
     return s;
 }
 
-static void
-settle_shape(struct unschedulable_pods *s, struct shape *shape)
+void
+unschedulable_pods_settle_shape(struct unschedulable_pods *s,
+                                struct shape *shape)
 {
     struct shape **at = &s->shapes[shape->number];
 
@@ -110,8 +42,9 @@ settle_shape(struct unschedulable_pods *s, struct shape *shape)
     free(shape);
 }
 
-static void
-settle_hint_group(struct unschedulable_pods *s, struct hint_group *ch)
+void
+unschedulable_pods_settle_hints(struct unschedulable_pods *s,
+                                struct hint_group *ch)
 {
     if (ch->is_visited || !list_is_empty(&ch->groups))
         return;
@@ -128,9 +61,9 @@ group_free(struct unschedulable_pods *s, struct signature_group *f)
     list_remove(&f->link);
     list_remove(&f->turn);
     if (f->hint_group != NULL)
-        settle_hint_group(s, f->hint_group);
+        unschedulable_pods_settle_hints(s, f->hint_group);
     if (f->shape != NULL)
-        settle_shape(s, f->shape);
+        unschedulable_pods_settle_shape(s, f->shape);
     heap_free(f->members);
     free(f);
     s->n_groups--;
@@ -323,7 +256,7 @@ reclass(struct unschedulable_pods *s,
     f->shape = shape != SIGNATURE_NONE ? shape_find(s, c, shape) : NULL;
     list_add_last(f->shape != NULL ? &f->shape->groups : &c->groups, &f->link);
     if (before != NULL)
-        settle_shape(s, before);
+        unschedulable_pods_settle_shape(s, before);
 }
 
 /* Where its first is among those asleep. */
@@ -426,7 +359,7 @@ step_aside(struct unschedulable_pods *s, struct signature_group *f)
     list_remove(&f->link);
     list_add_last(&f->class->awake, &f->link);
     if (f->hint_group != NULL)
-        settle_hint_group(s, f->hint_group);
+        unschedulable_pods_settle_hints(s, f->hint_group);
     f->hint_group = NULL;
 }
 
@@ -443,14 +376,6 @@ unschedulable_pods_remove(struct unschedulable_pods *s, struct queued_pod *pod)
     f->awake = pod;
     if (f->signature == SIGNATURE_NONE)
         step_aside(s, f);
-}
-
-/* Plugins that rejected one of late would reject its like, too. */
-static void
-take_rejectors(struct queued_pod *pod, const struct signature_group *f)
-{
-    pod->unschedulable = f->unschedulable;
-    pod->pending = f->pending;
 }
 
 void
@@ -479,194 +404,6 @@ unschedulable_pods_leave(struct unschedulable_pods *s,
     return false;
 }
 
-static bool
-visit_group(struct list *link,
-            unschedulable_pods_visit_fn *visit,
-            void *context)
-{
-    struct signature_group *f =
-        container_of(link, struct signature_group, link);
-    struct queued_pod *first = heap_top(f->members);
-
-    if (first == NULL)
-        return true;
-    take_rejectors(first, f);
-    return visit(first, context);
-}
-
-static void
-visit_shape(struct unschedulable_pods *s,
-            struct shape *shape,
-            unschedulable_pods_visit_fn *visit,
-            void *context)
-{
-    shape->is_visited = true;
-    list_foreach_safe(link, &shape->groups) visit_group(link, visit, context);
-    shape->is_visited = false;
-    settle_shape(s, shape);
-}
-
-static void
-visit_hint_group(struct unschedulable_pods *s,
-                 struct hint_group *ch,
-                 unschedulable_pods_visit_fn *visit,
-                 void *context)
-{
-    ch->is_visited = true;
-    list_foreach_safe(link, &ch->groups)
-    {
-        if (!visit_group(link, visit, context))
-            break;
-    }
-    ch->is_visited = false;
-    settle_hint_group(s, ch);
-}
-
-/* Its first stands for all. */
-static struct queued_pod *
-first_of(const struct heap *sleeping)
-{
-    struct signature_group *f = heap_top(sleeping);
-    struct queued_pod *first;
-
-    if (f == NULL)
-        return NULL;
-    first = heap_top(f->members);
-    take_rejectors(first, f);
-    return first;
-}
-
-/* Below a place in the heap nobody comes before who is there. */
-static void
-gather_first(struct shape *shape,
-             size_t at,
-             const struct unschedulable_pods_offer *offer,
-             struct queued_pod **found,
-             unsigned *count)
-{
-    const struct signature_group *f;
-
-    if (at >= heap_count(shape->sleeping) || *count == FIRST_MOST)
-        return;
-    f = heap_at(shape->sleeping, at);
-    if (!offer->is_first(heap_top(f->members), offer->context))
-        return;
-    found[(*count)++] = heap_top(f->members);
-    gather_first(shape, 2 * at + 1, offer, found, count);
-    gather_first(shape, 2 * at + 2, offer, found, count);
-}
-
-/* False: its groups are to be visited one by one. */
-static bool
-offer_to_shape(struct unschedulable_pods *s,
-               struct shape *shape,
-               const struct unschedulable_pods_offer *offer)
-{
-    struct queued_pod *first = first_of(shape->sleeping);
-    struct queued_pod *found[FIRST_MOST];
-    unsigned count = 0;
-
-    if (first == NULL)
-        return true;
-    if (!offer->goes_by_room(first, offer->context))
-        return false;
-    gather_first(shape, 0, offer, found, &count);
-    if (count == FIRST_MOST)
-        return false;
-    if (!shape->is_offered && offer->may_help(first, offer->context)) {
-        shape->is_offered = true;
-        shape->since = offer->number;
-        list_add_last(&s->offered, &shape->offered);
-    }
-    for (unsigned i = 0; i < count; i++)
-        if (found[i]->state == QUEUE_UNSCHEDULABLE
-            && found[i]->group->shape == shape) {
-            take_rejectors(found[i], found[i]->group);
-            offer->try_first(found[i], offer->context);
-        }
-    return true;
-}
-
-static void
-offer_to_class(struct unschedulable_pods *s,
-               struct class *c,
-               const struct unschedulable_pods_offer *offer)
-{
-    list_foreach_safe(link, &c->shapes)
-    {
-        struct shape *shape = container_of(link, struct shape, link);
-
-        shape->is_visited = true;
-        if (!offer_to_shape(s, shape, offer))
-            list_foreach_safe(at, &shape->groups)
-                visit_group(at, offer->visit, offer->context);
-        shape->is_visited = false;
-        settle_shape(s, shape);
-    }
-}
-
-static void
-visit_class(struct unschedulable_pods *s,
-            struct class *c,
-            unschedulable_pods_visit_fn *visit,
-            void *context)
-{
-    list_foreach_safe(link, &c->shapes)
-        visit_shape(s, container_of(link, struct shape, link), visit, context);
-}
-
-static void
-visit_others(struct unschedulable_pods *s,
-             struct class *c,
-             unschedulable_pods_visit_fn *visit,
-             void *context)
-{
-    list_foreach_safe(link, &c->groups) visit_group(link, visit, context);
-    list_foreach_safe(link, &c->hint_groups)
-        visit_hint_group(s,
-                         container_of(link, struct hint_group, link),
-                         visit,
-                         context);
-}
-
-static bool
-is_told(const struct class *c, const struct cluster_event *event)
-{
-    return (c->actions[event->resource] & event->actions) != 0;
-}
-
-void
-unschedulable_pods_offer(struct unschedulable_pods *s,
-                         const struct cluster_event *event,
-                         const struct unschedulable_pods_offer *offer)
-{
-    list_foreach(at, &s->classes)
-    {
-        struct class *c = container_of(at, struct class, link);
-
-        if (!is_told(c, event))
-            continue;
-        offer_to_class(s, c, offer);
-        visit_others(s, c, offer->visit, offer->context);
-    }
-}
-
-void
-unschedulable_pods_visit(struct unschedulable_pods *s,
-                         const struct cluster_event *event,
-                         unschedulable_pods_visit_fn *visit,
-                         void *context)
-{
-    list_foreach(at, &s->classes)
-    {
-        struct class *c = container_of(at, struct class, link);
-
-        if (!is_told(c, event))
-            continue;
-        visit_class(s, c, visit, context);
-        visit_others(s, c, visit, context);
-    }
-}
 struct queued_pod *
 unschedulable_pods_pick(const struct unschedulable_pods *s,
                         const struct queued_pod *member,
@@ -691,158 +428,16 @@ unschedulable_pods_pick(const struct unschedulable_pods *s,
     return best;
 }
 
-/* A search among all groups. */
-struct first_walk {
-    const struct unschedulable_pods *s;
-    bool (*is_wanted)(const struct queued_pod *pod, void *context);
-    void *context;
-    struct queued_pod *best;
-};
-
-/* Below a place in the heap nobody comes before who is there. */
-static void
-look_below(struct first_walk *w, const struct heap *sleeping, size_t at)
+size_t
+unschedulable_pods_count(const struct unschedulable_pods *s)
 {
-    const struct signature_group *f;
-    struct queued_pod *pod;
-
-    if (at >= heap_count(sleeping))
-        return;
-    f = heap_at(sleeping, at);
-    pod = heap_top(f->members);
-    if (w->best != NULL && !w->s->less(pod, w->best, w->s->context))
-        return;
-    if (w->is_wanted(pod, w->context)) {
-        w->best = pod;
-        return;
-    }
-    look_below(w, sleeping, 2 * at + 1);
-    look_below(w, sleeping, 2 * at + 2);
+    return s->n_pods;
 }
 
-struct queued_pod *
-unschedulable_pods_first(const struct unschedulable_pods *s,
-                         bool (*is_wanted)(const struct queued_pod *pod,
-                                           void *context),
-                         void *context)
+size_t
+unschedulable_pods_groups(const struct unschedulable_pods *s)
 {
-    struct first_walk w = {.s = s, .is_wanted = is_wanted, .context = context};
-
-    list_foreach(at, &s->classes)
-    {
-        struct class *c = container_of(at, struct class, link);
-
-        look_below(&w, c->sleeping, 0);
-        list_foreach(link, &c->shapes)
-            look_below(&w, container_of(link, struct shape, link)->sleeping, 0);
-    }
-    return w.best;
-}
-
-/* ---- Offers ---- */
-
-/* A search among the groups of one shape. */
-struct offer_walk {
-    const struct unschedulable_pods *s;
-    uint64_t since, latest;
-    bool (*takes)(const struct queued_pod *pod, uint64_t since, void *context);
-    void *context;
-    struct queued_pod *best;
-    bool is_open; /* somebody may still take it */
-};
-
-/* Whoever was woken from the group before decides for it. */
-static bool
-is_decided(const struct signature_group *f)
-{
-    return f->awake != NULL && f->awake->state != QUEUE_BACKOFF;
-}
-
-static void
-offer_below(struct offer_walk *w, const struct heap *sleeping, size_t at)
-{
-    struct signature_group *f;
-    struct queued_pod *pod;
-
-    if (at >= heap_count(sleeping))
-        return;
-    f = heap_at(sleeping, at);
-    pod = heap_top(f->members);
-    if (w->best != NULL && !w->s->less(pod, w->best, w->s->context)) {
-        w->is_open = true;
-        return;
-    }
-    if (f->seen < w->latest && !is_decided(f)) {
-        take_rejectors(pod, f);
-        if (w->takes(pod,
-                     f->seen > w->since ? f->seen : w->since,
-                     w->context)) {
-            w->best = pod;
-            w->is_open = true;
-            return;
-        }
-    }
-    f->seen = w->latest;
-    offer_below(w, sleeping, 2 * at + 1);
-    offer_below(w, sleeping, 2 * at + 2);
-}
-
-struct queued_pod *
-unschedulable_pods_first_offered(struct unschedulable_pods *s,
-                                 uint64_t latest,
-                                 bool (*takes)(const struct queued_pod *pod,
-                                               uint64_t since,
-                                               void *context),
-                                 void *context)
-{
-    struct offer_walk w = {
-        .s = s,
-        .latest = latest,
-        .takes = takes,
-        .context = context,
-    };
-
-    list_foreach_safe(link, &s->offered)
-    {
-        struct shape *shape = container_of(link, struct shape, offered);
-
-        w.is_open = false;
-        w.since = shape->since;
-        offer_below(&w, shape->sleeping, 0);
-        if (w.is_open)
-            continue;
-        shape->is_offered = false;
-        list_remove(&shape->offered);
-    }
-    return w.best;
-}
-
-void
-unschedulable_pods_note_seen(const struct queued_pod *pod, uint64_t latest)
-{
-    pod->group->seen = latest;
-}
-
-bool
-unschedulable_pods_has_offered(const struct unschedulable_pods *s)
-{
-    return !list_is_empty(&s->offered);
-}
-
-struct queued_pod *
-unschedulable_pods_next_turn(struct unschedulable_pods *s)
-{
-    struct signature_group *f;
-
-    if (list_is_empty(&s->turns))
-        return NULL;
-    f = container_of(s->turns.next, struct signature_group, turn);
-    list_remove(&f->turn);
-    list_add_last(&s->turns, &f->turn);
-    if (heap_count(f->members) == 0)
-        return NULL;
-    take_rejectors(heap_top(f->members), f);
-    return heap_top(f->members);
+    return s->n_groups;
 }
 
 void
@@ -855,16 +450,4 @@ void
 unschedulable_pods_enter_order(struct queued_pod *pod)
 {
     enter_class(pod->group);
-}
-
-size_t
-unschedulable_pods_count(const struct unschedulable_pods *s)
-{
-    return s->n_pods;
-}
-
-size_t
-unschedulable_pods_groups(const struct unschedulable_pods *s)
-{
-    return s->n_groups;
 }
