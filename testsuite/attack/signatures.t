@@ -37,7 +37,7 @@ like "who cancels his job cannot say that root did" "$(api kilntest1 PATCH \
 is "the server says who it was" "$(annotation "$jobs/a" kiln.hpc/cancel)" \
     kilntest1
 forged=
-for name in cancel held-by deleted-by suspended-by user uid; do
+for name in cancel held-by deleted-by suspended-by requeued-by user uid; do
     forged="$forged${forged:+,}\"kiln.hpc/$name\":\"root\""
 done
 like "nor can he say so with the submission" "$(api kilntest1 POST "$jobs" \

@@ -44,8 +44,8 @@ history_reader_close(struct history_reader *r)
     free(r);
 }
 
-bool
-history_reader_is_over(const struct history_reader *r)
+static bool
+is_over(const struct history_reader *r)
 {
     return clock_monotonic_us(&clock_system) >= r->ends_us;
 }
@@ -216,8 +216,7 @@ print_rows(struct history_reader *r,
 
     while ((result = history_scan_next(scan, &s, err)) == 1) {
         if (page->shown == q->limit
-            || (++page->seen % ROWS_BETWEEN_LOOKS == 0
-                && history_reader_is_over(r))) {
+            || (++page->seen % ROWS_BETWEEN_LOOKS == 0 && is_over(r))) {
             page->is_cut = true;
             return 0;
         }

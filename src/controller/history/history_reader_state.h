@@ -50,5 +50,3 @@ int history_reader_prepare(struct history_reader *reader,
                            sqlite3_stmt **ret_statement,
                            struct error *err);
 void history_reader_release(struct history_reader *reader, sqlite3_stmt *s);
-
-bool history_reader_is_over(const struct history_reader *reader);

@@ -13,7 +13,7 @@
 #include "controller/history/history_reader_state.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/wildcard.h"
 
@@ -270,7 +270,8 @@ find_name(struct history_scan *scan,
 }
 
 /* Of each name that there is and that the pattern has. Too many names, or too
- * many that match, are no help.
+ * many that match, are no help; nor is a walk over them that takes a quarter of
+ * the time, for each page begins with one.
  */
 static int
 add_names(struct history_scan *scan, struct error *err)
@@ -278,6 +279,8 @@ add_names(struct history_scan *scan, struct error *err)
     const char *pattern = scan->filter->question->name;
     CLEANUP_FREE char *prefix = prefix_of(pattern);
     CLEANUP_FREE char *name = xstrdup(prefix);
+    const int64_t now_us = clock_monotonic_us(&clock_system);
+    const int64_t ends_us = now_us + (scan->reader->ends_us - now_us) / 4;
     int r = 1;
 
     for (unsigned seen = 0; r == 1 && !scan->is_too_many; seen++) {
@@ -300,7 +303,8 @@ add_names(struct history_scan *scan, struct error *err)
         r = r == 0 ? 1 : r;
         scan->is_too_many =
             scan->is_too_many || seen == NAMES_MOST
-            || (seen % 64 == 63 && history_reader_is_over(scan->reader));
+            || (seen % 64 == 63
+                && clock_monotonic_us(&clock_system) >= ends_us);
     }
     return r < 0 ? r : 0;
 }

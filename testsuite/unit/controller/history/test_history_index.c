@@ -283,12 +283,58 @@ START_TEST(a_pattern_of_very_many_names_finds_all_of_them)
 }
 END_TEST
 
+/* Of a question that has no time at all, each page still gets further. */
+START_TEST(a_search_that_has_no_time_ends_all_the_same)
+{
+    struct history_question q = everything;
+    struct history_reader *reader = NULL;
+    unsigned pages = 0, rows = 0;
+    bool has_more = true;
+    struct place p;
+
+    fill(&p);
+    ck_assert_int_eq(history_index_build(p.path, &never, NULL), 0);
+    ck_assert_int_eq(history_file_begin(p.file, NULL), 0);
+    for (int64_t n = 31; n <= 1030; n++) {
+        struct history_row row = row_of(&p, n);
+
+        row.name = arena_printf(p.arena, "run-%" PRId64, n);
+        ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
+    }
+    ck_assert_int_eq(history_file_commit(p.file, 2000, NULL), 0);
+    ck_assert_int_eq(history_reader_open(p.path, &reader, NULL), 0);
+    q.name = "*n-*";
+    q.limit = 5000;
+    while (has_more) {
+        CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+        const char *next;
+
+        ck_assert_int_eq(history_reader_list(reader, &q, 0, &text, NULL), 0);
+        for (const char *at = text.text; (at = strstr(at, "\"pod\":")) != NULL;
+             at++)
+            rows++;
+        next = strstr(text.text, "\"continue\":\"");
+        has_more = next != NULL
+                   && sscanf(next,
+                             "\"continue\":\"%" SCNd64 ".%" SCNd64,
+                             &q.after_end_s,
+                             &q.after_id)
+                          == 2;
+        ck_assert_uint_lt(pages++, 30);
+    }
+    ck_assert_uint_eq(rows, 1000);
+    history_reader_close(reader);
+    place_fini(&p);
+}
+END_TEST
+
 SUITE("history_index",
       the_states_of_a_user_or_an_account_come_merged_in_the_order_of_the_end,
       a_name_that_two_uids_had_is_found_by_both,
       a_row_that_is_ones_own_and_of_ones_account_comes_once,
       names_are_found_by_patterns_however_many_there_are,
       a_pattern_of_very_many_names_finds_all_of_them,
+      a_search_that_has_no_time_ends_all_the_same,
       an_answer_is_the_same_before_while_and_after_an_index_is_made,
       the_writer_goes_on_with_an_index_that_was_made_beside_it,
       making_stops_when_it_has_to_and_leaves_nothing_half_done)
