@@ -120,6 +120,7 @@ like "which somebody else is told as well" \
     "$(as kilntest2 ksub -d "afterok:${a}_20" --wrap true 2>&1)" "there is no job $a"
 
 # Gone while nobody was there who could tell.
+# shellcheck disable=SC2016 # for the job
 d=$(submit -a 1-3 --wrap 'test $KILN_ARRAY_TASK_ID != 2')
 hold=$(submit --hold --wrap true)
 e=$(submit -d "afterok:${d}_3,after:$hold" --wrap true)

@@ -24,6 +24,7 @@ user() { as kilntest1 kctl "$@"; }
 mkdir -m 0777 "$cluster/flags"
 
 # Task 1 is done, 2 and 3 run, the others wait.
+# shellcheck disable=SC2016 # for the job
 a=$(as kilntest1 ksub --parsable -a 1-9 -o "$cluster/flags/out.%a" \
     --wrap 'echo here; test $KILN_ARRAY_TASK_ID = 1 || exec sleep 1000')
 are_running() {
@@ -61,6 +62,7 @@ like "verbs that take jobs are found" "$taking" \
 
 # An end by a signal, nothing at all, or words that name no command are wrong.
 asked() {
+    # shellcheck disable=SC2046 # several words, or none
     user "$1" $(extra "$1" "$2") >"$cluster/said" 2>&1 </dev/null
     code=$?
     [ -s "$cluster/said" ] || return 1
