@@ -131,7 +131,8 @@ add(struct singletons *s, const struct object *object)
     object_key(object, key);
     make_room(g);
     g->is_sorted =
-        g->count == g->head || g->members[g->count - 1].id < job->status.id;
+        g->count == g->head
+        || (g->is_sorted && g->members[g->count - 1].id < job->status.id);
     g->members[g->count++] =
         (struct member){.id = job->status.id, .key = xstrdup(key)};
 }
