@@ -78,6 +78,29 @@ like "what it runs is its owner's to read" \
 unlike "and nobody else's" \
     "$(as kilntest2 kctl get cronjob mine -o json)" 'id -u'
 
+# Held, it makes none, however long.
+is "its owner holds it" "$(as kilntest1 kctl hold cronjob/mine)" \
+    "cronjob/mine held"
+is "once" "$(as kilntest1 kctl hold cronjob mine)" "cronjob/mine is held already"
+like "which is shown" "$(as kilntest1 kctl get cronjobs | tr -s ' ')" \
+    'mine \* \* \* \* \* <none> True'
+like "another user does not release it" \
+    "$(as kilntest2 kctl release cronjob/mine 2>&1)" 'cannot|forbidden'
+like "nor does one hold what is not there" \
+    "$(as kilntest1 kctl hold cronjob/none cronjob/mine 2>&1 | tr '\n' ' ')" \
+    'mine is held already.*"none" not found'
+make rests kilntest1 '"suspend": true' >/dev/null
+make beside kilntest1 >/dev/null
+due rests
+due beside
+ok "another makes its Job when it is due" wait_for 20 has_jobs beside 1
+is "one that is held does not" "$(jobs_of rests .metadata.name)" ""
+is "until it is released" "$(as kilntest1 kctl release cronjob/rests)" \
+    "cronjob/rests released"
+ok "it makes the last that was due" wait_for 20 has_jobs rests 1
+as kilntest1 kctl release cronjob/mine >/dev/null
+as kilntest1 kctl delete cronjob beside rests >/dev/null
+
 # ksub --cron: script and environment are kept, and each run is a job.
 cat >"$cluster/home/kilntest1/nightly.sh" <<'EOF'
 #!/bin/sh

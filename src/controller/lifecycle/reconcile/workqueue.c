@@ -12,6 +12,7 @@
 #include "lib/loop/timer.h"
 
 #define FIRST_RETRY_MS 100
+#define A_TURN         256u /* keys that are worked on in one go */
 #define LAST_RETRY_MS  60000
 
 /* A key the queue knows. In `ready` (linked), in `delayed` (due_place), being
@@ -78,12 +79,19 @@ forget_if_idle(struct workqueue *q, struct entry *e)
     free(e);
 }
 
+/* Much of the work is over at once, so that nothing else would end the turn. */
 static void
 run_ready(void *arg)
 {
     struct workqueue *q = arg;
 
-    while (q->busy < q->parallel && !list_is_empty(&q->ready)) {
+    for (unsigned n = 0; q->busy < q->parallel && !list_is_empty(&q->ready);
+         n++) {
+        if (n == A_TURN) {
+            if (!timer_is_running(q->kick))
+                timer_start(q->kick, 0);
+            return;
+        }
         struct entry *e = container_of(q->ready.next, struct entry, link);
 
         list_remove(&e->link);

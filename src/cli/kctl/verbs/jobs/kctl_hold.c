@@ -2,8 +2,11 @@
 /* kctl hold, release, requeue, suspend, resume, cancel - change the state of
  * jobs
  */
+#include <string.h>
+
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/verbs/jobs/cron_hold.h"
 #include "cli/kctl/verbs/jobs/job_request.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -54,8 +57,18 @@ change_all(struct kctl *kctl,
     struct json *body = json_object(arena);
     struct job_request request = *verb;
     struct job_choice choice = o->choice;
+    const bool holds = strcmp(verb->action, "hold") == 0;
     int r;
 
+    if (holds || strcmp(verb->action, "release") == 0) {
+        const char **names;
+        size_t count = cron_hold_take(&n_operands, operands, arena, &names);
+
+        r = count > 0 ? cron_hold_run(kctl, names, count, holds, arena, err)
+                      : 0;
+        if (r < 0 || (count > 0 && n_operands == 0))
+            return r;
+    }
     choice.n_operands = n_operands;
     choice.operands = operands;
     r = job_request_choose(kctl, &choice, body, arena, err);
@@ -100,16 +113,19 @@ change_all(struct kctl *kctl,
 JOB_VERB(hold,
          "Hold",
          false,
-         "Keep jobs from starting; what runs of them goes on.",
+         "Keep jobs from starting; what runs of them goes on. A CronJob makes "
+         "none.",
          "Examples:\n"
          "  kctl hold 1042\n"
+         "  kctl hold cronjob/nightly-bxkqtz\n"
          "  kctl hold --state Pending --partition gpu");
 JOB_VERB(release,
          "Release",
          false,
-         "Let held jobs start.",
+         "Let held jobs start, and CronJobs make them again.",
          "Examples:\n"
          "  kctl release 1042\n"
+         "  kctl release cronjob/nightly-bxkqtz\n"
          "  kctl release --state Held");
 JOB_VERB(requeue,
          "Requeue",
