@@ -131,6 +131,14 @@ y=$(submit -d "afternotok:$v" --wrap true)
 ok "also that it was not so" wait_for 20 ended_never "$y"
 as kilntest1 kctl update "$w" "dependency=afterok:$v" >/dev/null
 ok "and noted by who waited" wait_for 20 has_state "$w" Completed
+gg=$(submit -H --wrap true)
+ok "an update may name what only history knows" \
+    as kilntest1 kctl update "$gg" "dependency=afterok:$v"
+ok "but not what it does not know" \
+    says "there is no job 999999" \
+    as kilntest1 kctl update "$gg" dependency=afterok:999999
+as kilntest1 kctl release "$gg" >/dev/null
+ok "and starts, for it had ended so" wait_for 20 has_state "$gg" Completed
 
 # The end is on the disk, and nobody was told of it.
 z=$(submit --wrap 'sleep 2')
@@ -153,6 +161,9 @@ ok "the second waits" waits "$sb" singleton
 as kilntest1 kctl cancel "$sb" >/dev/null
 wait_for 20 has_state "$sb" Cancelled
 ok "the third waits, too" waits "$sc" singleton
+kill_controller gone
+ok "also when the controller has died" wait_for 20 waits "$sc" singleton
+ok "and the first runs on" wait_for 20 has_state "$sa" Running
 as kilntest1 kctl cancel "$sa" >/dev/null
 ok "and runs when nobody is before it" wait_for 20 has_state "$sc" Running
 

@@ -149,15 +149,18 @@ gone_jobs_find(struct request *q, gone_jobs_fn *then)
     const struct json *list = json_get_path(q->body, "spec.dependencies.jobs");
     struct search *s;
 
-    if (q->route.kind != &job_kind || q->server->policy->is_conformance
-        || q->server->history == NULL || json_count(list) == 0) {
+    if (q->route.kind != &job_kind || q->route.subresource != SUBRESOURCE_NONE
+        || q->server->policy->is_conformance || q->server->history == NULL
+        || json_count(list) == 0) {
         then(q);
         return;
     }
     s = arena_alloc(q->arena, sizeof(*s));
     *s = (struct search){.q = q, .then = then};
     for (uint32_t i = 0; i < json_count(list); i++)
-        take(s, json_at(list, i));
+        if (q->route.verb == VERB_CREATE
+            || json_get_text(json_at(list, i), "uid") == NULL)
+            take(s, json_at(list, i));
     if (s->count > 0)
         q->gone_jobs = map_new();
     search_next(s);

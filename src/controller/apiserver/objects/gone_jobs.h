@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gone_jobs.h - the jobs that a new Job waits for and that are gone: looked up
+/* gone_jobs.h - the jobs that a Job is to wait for and that are gone: looked up
  * in history before anything of the request is decided
  *
  * Thread: the loop's.
@@ -15,7 +15,8 @@ struct request;
  */
 const char *gone_jobs_key(struct arena *arena, const struct json *dependency);
 
-/* Calls `then` once request->gone_jobs has all of them that the principal may
+/* The body is a Job or a merge patch of one; a job that an update names with its
+ * uid was known before. Calls `then` once request->gone_jobs has all of them that the principal may
  * read; perhaps before it returns. When history cannot tell now, the request is
  * finished instead, with a 503.
  */

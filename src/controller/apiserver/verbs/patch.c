@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
+#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
@@ -132,21 +133,12 @@ apply_patch(struct request *q)
         apply_configuration(q, old_object);
 }
 
-void
-verb_patch(struct request *q)
+static void
+merge(struct request *q)
 {
-    const struct object *old_object;
+    const struct object *old_object = write_find(q);
     struct json *old_tree, *tree;
 
-    if (!check_options(q)) {
-        request_finish(q);
-        return;
-    }
-    if (q->format == BODY_APPLY) {
-        apply_patch(q);
-        return;
-    }
-    old_object = write_find(q);
     if (old_object == NULL || !authorization_covers(q, old_object)) {
         request_finish_durably(q);
         return;
@@ -158,4 +150,18 @@ verb_patch(struct request *q)
         return;
     }
     update_finish(q, old_object, old_tree, tree);
+}
+
+void
+verb_patch(struct request *q)
+{
+    if (!check_options(q)) {
+        request_finish(q);
+        return;
+    }
+    if (q->format == BODY_APPLY) {
+        apply_patch(q);
+        return;
+    }
+    gone_jobs_find(q, merge);
 }

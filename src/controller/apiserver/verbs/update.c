@@ -9,6 +9,7 @@
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/element_requeue.h"
+#include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/managed_fields.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -446,8 +447,8 @@ keep_unsent(struct request *q)
                        write_tree(q, old_object));
 }
 
-void
-verb_replace(struct request *q)
+static void
+replace(struct request *q)
 {
     const struct object *old_object;
 
@@ -466,4 +467,10 @@ verb_replace(struct request *q)
         return;
     }
     update_finish(q, old_object, write_tree(q, old_object), q->body);
+}
+
+void
+verb_replace(struct request *q)
+{
+    gone_jobs_find(q, replace);
 }

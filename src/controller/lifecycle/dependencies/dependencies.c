@@ -20,6 +20,7 @@
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 #define SECOND_US    INT64_C(1000000)
 #define ASK_AGAIN_US (2 * SECOND_US) /* of what was not answered */
@@ -226,7 +227,8 @@ static void
 watch_tasks(struct dependencies *d,
             struct edge *e,
             const struct job_dependency *dependency,
-            enum job_state noted)
+            enum job_state noted,
+            int64_t began_us)
 {
     struct dependency_target *t = e->target;
 
@@ -235,11 +237,15 @@ watch_tasks(struct dependencies *d,
     if (noted == JOB_STATE_NONE || e->watch->ended != JOB_STATE_NONE)
         return;
     t->is_gone = true;
+    e->watch->began_us = began_us;
     task_watches_settle(t->watches, e->watch, noted);
 }
 
 static void
-follow_target(struct dependencies *d, struct edge *e, enum job_state noted)
+follow_target(struct dependencies *d,
+              struct edge *e,
+              enum job_state noted,
+              int64_t began_us)
 {
     struct dependency_target *t = e->target;
 
@@ -250,7 +256,7 @@ follow_target(struct dependencies *d, struct edge *e, enum job_state noted)
         element_gate_add(e->waiter->gate, t->elements);
     }
     if (noted != JOB_STATE_NONE && t->stage != DEPENDENCY_STAGE_ENDED)
-        dependency_target_settle(d->targets, t, noted);
+        dependency_target_settle(d->targets, t, noted, began_us);
     dependency_target_ask(d->targets, t);
 }
 
@@ -262,6 +268,7 @@ add_edge(struct dependencies *d,
 {
     struct edge *e = &w->edges[w->n_edges++];
     const enum job_state noted = job_dependency_noted(job, dependency);
+    const int64_t began_us = job_dependency_noted_start_us(job, dependency);
 
     *e = (struct edge){
         .waiter = w,
@@ -277,9 +284,9 @@ add_edge(struct dependencies *d,
     }
     e->target = dependency_targets_get(d->targets, dependency);
     if (dependency->tasks != NULL)
-        watch_tasks(d, e, dependency, noted);
+        watch_tasks(d, e, dependency, noted, began_us);
     else
-        follow_target(d, e, noted);
+        follow_target(d, e, noted, began_us);
     set_verdict(e);
 }
 
@@ -378,7 +385,7 @@ dependencies_see(struct dependencies *d,
     if (t != NULL && new_job != NULL)
         dependency_target_see(d->targets, t, new_job);
     else if (t != NULL)
-        dependency_target_settle(d->targets, t, JOB_STATE_NONE);
+        dependency_target_settle(d->targets, t, JOB_STATE_NONE, 0);
     singletons_see(d->singletons, old_job, new_job);
     see_waiter(d, key, new_job);
 }
@@ -493,6 +500,8 @@ describe_end(struct arena *arena, const struct edge *e)
     const enum job_state state = t == NULL          ? JOB_STATE_NONE
                                  : e->watch != NULL ? task_watch_end(e->watch)
                                                     : t->state;
+    int64_t began_us;
+    char began[TIME_TEXT_SIZE];
     struct json *one;
 
     if (t == NULL || !t->is_gone || state == JOB_STATE_NONE)
@@ -505,6 +514,11 @@ describe_end(struct arena *arena, const struct edge *e)
                         "tasks",
                         arena_strdup(arena, e->watch->tasks));
     json_set_string(arena, one, "state", job_state_words(state)->name);
+    began_us = e->watch != NULL ? e->watch->began_us : t->began_us;
+    if (began_us != 0) {
+        time_format(began_us, false, began);
+        json_set_string(arena, one, "startTime", began);
+    }
     return one;
 }
 

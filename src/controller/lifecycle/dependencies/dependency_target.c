@@ -268,11 +268,13 @@ dependency_target_see(struct dependency_targets *all,
 void
 dependency_target_settle(struct dependency_targets *all,
                          struct dependency_target *t,
-                         enum job_state state)
+                         enum job_state state,
+                         int64_t began_us)
 {
     if (t->stage != DEPENDENCY_STAGE_ENDED) {
         if (t->stage < DEPENDENCY_STAGE_STARTED)
-            t->began_us = clock_real_us(all->settings.clock);
+            t->began_us =
+                began_us != 0 ? began_us : clock_real_us(all->settings.clock);
         t->stage = DEPENDENCY_STAGE_ENDED;
         t->state = state != JOB_STATE_NONE ? state : JOB_STATE_CANCELLED;
     }
@@ -337,9 +339,9 @@ on_end(const struct client_reply *reply, void *context)
     if (t != NULL) {
         t->is_asked = false;
         if (reply->code == 404)
-            dependency_target_settle(all, t, JOB_STATE_NONE);
+            dependency_target_settle(all, t, JOB_STATE_NONE, 0);
         else if (reply->code == 200)
-            dependency_target_settle(all, t, read_state(reply));
+            dependency_target_settle(all, t, read_state(reply), 0);
         else
             all->settings.changed(t, all->settings.context);
     }

@@ -82,7 +82,8 @@ void dependency_targets_release(struct dependency_targets *all,
                                 struct dependency_target *target);
 
 /* Change. See: the Job as it is now. See pod: of the Job. Settle: it is gone, and
- * ended so; NONE: nobody knows how.
+ * ended so (NONE: nobody knows how); it began then, real time (0: nobody knows,
+ * and it is as if now).
  */
 void dependency_target_see(struct dependency_targets *all,
                            struct dependency_target *target,
@@ -91,7 +92,8 @@ void dependency_target_see_pod(struct dependency_target *target,
                                const struct object *pod);
 void dependency_target_settle(struct dependency_targets *all,
                               struct dependency_target *target,
-                              enum job_state state);
+                              enum job_state state,
+                              int64_t began_us);
 
 /* Somebody waits for elements of it; or for those of a list, by whose watch the
  * ends of these are told.

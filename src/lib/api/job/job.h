@@ -148,6 +148,7 @@ struct job_dependency_end {
     const char *uid;
     const char *tasks; /* these of it; NULL: the whole job */
     const char *state;
+    int64_t began_at_us; /* its start, or its end without one; 0: not noted */
 };
 
 struct job_dependency_status {

@@ -37,6 +37,8 @@ static const struct field job_dependency_end_fields[] = {
         HELP("Of which these were waited for.")),
     STRING("state", job_dependency_end, state, ALWAYS,
         HELP("How it ended: kiln-states(7).")),
+    TIME("startTime", job_dependency_end, began_at_us, 0,
+        HELP("When it started; its end where it never did.")),
 };
 static RECORD(job_dependency_end, job_dependency_end,
        "hpc.kiln.v1.JobDependencyEnd",
@@ -513,18 +515,35 @@ job_dependency_judge_end(enum job_dependency_type type, enum job_state state)
     }
 }
 
-enum job_state
-job_dependency_noted(const struct job *job, const struct job_dependency *d)
+static const struct job_dependency_end *
+find_end(const struct job *job, const struct job_dependency *d)
 {
     const struct job_dependency_status *s = job->status.dependencies;
 
-    if (d->ended != NULL)
-        return job_state_of_name(d->ended);
     for (unsigned i = 0; s != NULL && d->uid != NULL && i < s->ended.count; i++)
         if (is_same_text(s->ended.items[i].uid, d->uid)
             && is_same_text(s->ended.items[i].tasks, d->tasks))
-            return job_state_of_name(s->ended.items[i].state);
-    return JOB_STATE_NONE;
+            return &s->ended.items[i];
+    return NULL;
+}
+
+enum job_state
+job_dependency_noted(const struct job *job, const struct job_dependency *d)
+{
+    const struct job_dependency_end *end = find_end(job, d);
+
+    if (d->ended != NULL)
+        return job_state_of_name(d->ended);
+    return end != NULL ? job_state_of_name(end->state) : JOB_STATE_NONE;
+}
+
+int64_t
+job_dependency_noted_start_us(const struct job *job,
+                              const struct job_dependency *d)
+{
+    const struct job_dependency_end *end = find_end(job, d);
+
+    return end != NULL ? end->began_at_us : 0;
 }
 
 bool

@@ -94,6 +94,10 @@ job_dependency_judge_end(enum job_dependency_type type, enum job_state state);
 enum job_state job_dependency_noted(const struct job *job,
                                     const struct job_dependency *dependency);
 
+/* And when it started, real time; 0: nothing is noted. */
+int64_t job_dependency_noted_start_us(const struct job *job,
+                                      const struct job_dependency *dependency);
+
 /* Whether nothing has been met yet for which it waits. Of one that has had a
  * pod all was met once, and that is for good.
  */

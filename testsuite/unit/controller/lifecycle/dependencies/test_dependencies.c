@@ -9,6 +9,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
+#include "lib/json/record.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
@@ -191,6 +192,127 @@ START_TEST(minutes_pass_though_the_clock_is_set)
 }
 END_TEST
 
+#define TEN_MINUTES_AFTER_1                                             \
+    AFTER("{\"type\":\"after\",\"job\":1,\"uid\":\"u1\",\"namespace\":" \
+          "\"default\",\"name\":\"job-1\",\"delaySeconds\":600}")
+
+/* A new instance hears of all that is there, as the controller does that starts
+ * again.
+ */
+static void
+restart(void)
+{
+    dependencies_free(dependencies);
+    object_cache_free(cache);
+    cache = object_cache_new(fake_client_client(api));
+    dependencies = dependencies_new(
+        &(struct dependencies_settings){fake_client_client(api),
+                                        cache,
+                                        &now.clock,
+                                        count_woken,
+                                        NULL});
+    object_cache_listen(cache, &job_kind, on_job, NULL);
+    object_cache_start(cache);
+    fake_client_run(api);
+    dependencies_start(dependencies);
+}
+
+START_TEST(minutes_after_a_job_that_is_gone_go_on_over_a_restart)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    char began[TIME_TEXT_SIZE];
+    struct dependency_answer answer;
+
+    begin();
+    put(1, "", RUNS);
+    put(2, TEN_MINUTES_AFTER_1, "");
+    fake_client_run(api);
+    time_format(now.real_us, false, began);
+    now.real_us += 4 * MINUTE;
+    now.monotonic_us += 4 * MINUTE;
+    fake_client_remove(api, &job_kind, "default", "job-1");
+    fake_client_run(api);
+    answer = judge("job-2");
+    ck_assert_int_eq(answer.wake_after_us, 6 * MINUTE);
+    ck_assert_ptr_nonnull(answer.ended);
+
+    put(2,
+        TEN_MINUTES_AFTER_1,
+        arena_printf(arena,
+                     "\"dependencies\":{\"ended\":[{\"uid\":\"u1\","
+                     "\"state\":\"Cancelled\",\"startTime\":\"%s\"}]}",
+                     began));
+    fake_client_run(api);
+    now.real_us += MINUTE;
+    now.monotonic_us = 17;
+    restart();
+    answer = judge("job-2");
+    ck_assert_int_eq(answer.verdict, DEPENDENCY_WAITS);
+    ck_assert_int_eq(answer.wake_after_us, 5 * MINUTE);
+
+    now.monotonic_us += 5 * MINUTE;
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+    end();
+}
+END_TEST
+
+/* A release before this one noted no time. */
+START_TEST(minutes_after_a_job_of_which_no_time_is_noted_begin_anew)
+{
+    begin();
+    put(2,
+        TEN_MINUTES_AFTER_1,
+        "\"dependencies\":{\"ended\":[{\"uid\":\"u1\",\"state\":"
+        "\"Cancelled\"}]}");
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-2").wake_after_us, 10 * MINUTE);
+    end();
+}
+END_TEST
+
+START_TEST(news_that_come_late_or_twice_take_nothing_back)
+{
+    begin();
+    put(1, "", "");
+    put(2, AFTER(ON("afterok", 1)), "");
+    put(3, AFTER(ON("after", 1)), "");
+    put(4, AFTER(ON("afternotok", 1)), "");
+    put(1, "", RUNS);
+    fake_client_run(api);
+    put(1, "", "");
+    put(1, "", COMPLETED);
+    put(1, "", COMPLETED);
+    put(1, "", RUNS);
+    put(1, "", "");
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+    ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_IS_MET);
+    ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_IS_NEVER_MET);
+
+    fake_client_remove(api, &job_kind, "default", "job-1");
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-2").verdict, DEPENDENCY_IS_MET);
+    ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_IS_NEVER_MET);
+    end();
+}
+END_TEST
+
+/* A list has "job-10" before "job-9". */
+START_TEST(a_waiter_that_is_listed_before_its_job_waits_for_it)
+{
+    begin();
+    put(9, "", RUNS);
+    put(10, AFTER(ON("afterok", 9)), "");
+    restart();
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-10").verdict, DEPENDENCY_WAITS);
+    put(9, "", COMPLETED);
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-10").verdict, DEPENDENCY_IS_MET);
+    end();
+}
+END_TEST
+
 START_TEST(one_of_two_is_enough_and_neither_is_never)
 {
     begin();
@@ -286,6 +408,67 @@ START_TEST(singletons_go_by_their_number)
 }
 END_TEST
 
+#define NAMED_FORMAT                                                            \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"     \
+    "\"job-%u\",\"namespace\":\"default\",\"uid\":\"u%u\",\"annotations\":{"    \
+    "\"kiln.hpc/job-name\":\"same\"}},\"spec\":{" AFTER(                        \
+        "{\"type\":\"singleton\"}") ",\"template\":{\"spec\":{\"containers\":[" \
+                                    "{\"name\":\"main\"}]}}},\"status\":{"      \
+                                    "\"id\":%u}}"
+#define NAMED(id, status)                                                       \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"     \
+    "\"job-" #id "\",\"namespace\":\"default\",\"uid\":\"u" #id                 \
+    "\",\"annotations\":{\"kiln.hpc/job-name\":\"same\"}},\"spec\":{" AFTER(    \
+        "{\"type\":\"singleton\"}") ",\"template\":{\"spec\":{\"containers\":[" \
+                                    "{\"name\":\"main\"}]}}},\"status\":{"      \
+                                    "\"id\":" #id status "}}"
+
+/* Jobs are visited in an order that is another each time. */
+START_TEST(singletons_are_in_order_however_they_are_found)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    begin();
+    for (unsigned id = 7; id < 27; id++)
+        fake_client_put(api,
+                        &job_kind,
+                        arena_printf(arena, NAMED_FORMAT, id, id, id));
+    for (unsigned round = 0; round < 20; round++) {
+        restart();
+        for (unsigned id = 8; id < 27; id++)
+            ck_assert_int_eq(judge(arena_printf(arena, "job-%u", id)).verdict,
+                             DEPENDENCY_WAITS);
+        ck_assert_int_eq(judge("job-7").verdict, DEPENDENCY_IS_MET);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(singletons_keep_their_order_over_a_restart)
+{
+    begin();
+    fake_client_put(api, &job_kind, NAMED(7, "," RUNS));
+    fake_client_put(api, &job_kind, NAMED(8, ""));
+    fake_client_put(api, &job_kind, NAMED(9, ""));
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-8").verdict, DEPENDENCY_WAITS);
+
+    restart();
+    ck_assert_int_eq(judge("job-9").verdict, DEPENDENCY_WAITS);
+    ck_assert_int_eq(judge("job-8").verdict, DEPENDENCY_WAITS);
+    fake_client_put(api, &job_kind, NAMED(8, "," FAILED));
+    fake_client_put(api, &job_kind, NAMED(8, "," FAILED));
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-9").verdict, DEPENDENCY_WAITS);
+    restart();
+    ck_assert_int_eq(judge("job-9").verdict, DEPENDENCY_WAITS);
+    fake_client_remove(api, &job_kind, "default", "job-7");
+    fake_client_run(api);
+    ck_assert_int_eq(judge("job-9").verdict, DEPENDENCY_IS_MET);
+    end();
+}
+END_TEST
+
 #define ARRAY "\"array\":{\"tasks\":\"0-3\"},\"completions\":4"
 
 START_TEST(an_array_that_ended_badly_before_frees_no_task)
@@ -368,6 +551,12 @@ SUITE("dependencies",
       an_end_decides_once_for_all_that_wait,
       ten_thousand_are_woken_by_the_end_that_decides_and_by_no_other,
       minutes_pass_though_the_clock_is_set,
+      minutes_after_a_job_that_is_gone_go_on_over_a_restart,
+      minutes_after_a_job_of_which_no_time_is_noted_begin_anew,
+      news_that_come_late_or_twice_take_nothing_back,
+      a_waiter_that_is_listed_before_its_job_waits_for_it,
+      singletons_are_in_order_however_they_are_found,
+      singletons_keep_their_order_over_a_restart,
       one_of_two_is_enough_and_neither_is_never,
       a_job_that_was_removed_is_noted_by_those_who_wait,
       a_job_of_the_same_name_that_came_later_is_not_meant,
