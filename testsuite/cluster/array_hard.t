@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Hard cases of job arrays: one that is larger than its quota, its place between
+# other jobs, and an agent that hears late and twice of its elements.
+
+# shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+agent() { cluster_agent n1 --topology 'package:1 core:2 pu:1' --heartbeat 300ms; }
+agent
+wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
+for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n1 "$key-" >/dev/null
+done
+home=$cluster/home/kilntest1
+submit() { as kilntest1 ksub --parsable -o /dev/null "$@"; }
+job() { root get job "$1" -o json | jq -r "$2"; }
+state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
+ran() { sort -n "$home/$1" | tr '\n' ' '; }
+pods() { root get pods -o json | jq '[.items[] |
+    select(.status.phase == "Pending" or .status.phase == "Running")] | length'; }
+
+# --- larger than its quota --------------------------------------------------------
+
+root create -f - >/dev/null <<'TXT'
+{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"},
+ "spec": {"hard": {"pods": "2", "requests.cpu": "2"}}}
+TXT
+counted() { [ "$(root get resourcequota small -o json |
+    jq -r '.status.used.pods')" = 0 ]; }
+wait_for 10 counted || bail_out "no quota"
+id=$(submit -a 1-9 --wrap 'echo $KILN_ARRAY_TASK_ID >>large; sleep 0.2')
+most=0
+ended() {
+    now=$(pods)
+    [ "$now" -le "$most" ] || most=$now
+    state_is "$id" Completed
+}
+ok "an array that is larger than its quota ends" wait_for 40 ended
+is "each task has run once" "$(ran large)" "1 2 3 4 5 6 7 8 9 "
+ok "no more at a time than the quota has" test "$most" -le 2
+free() { [ "$(root get resourcequota small -o json |
+    jq -r '.status.used | "\(.pods) \(.["requests.cpu"])"')" = "0 0" ]; }
+ok "and the quota is free again" wait_for 10 free
+root delete resourcequota small >/dev/null
+
+# --- its place ----------------------------------------------------------------------
+
+a=$(submit -c 2 --wrap 'exec sleep 1000')
+wait_for 20 state_is "$a" Running || bail_out "it does not run"
+for name in one two three four; do
+    case $name in
+    one | three) set -- -a 1-2 ;;
+    *) set -- ;;
+    esac
+    last=$(submit -c 2 -J "$name" "$@" --wrap "echo $name >>order")
+done
+as kilntest1 kctl cancel "$a" >/dev/null
+ok "all have run" wait_for 40 state_is "$last" Completed
+is "arrays and jobs in the order of submission" \
+    "$(tr '\n' ' ' <"$home/order")" "one one two three three four "
+
+# --- an agent that hears late, and twice ----------------------------------------------
+
+id=$(submit -a 1-14 --wrap 'echo $KILN_ARRAY_TASK_ID >>heard; sleep 0.2')
+begun() { [ -s "$home/heard" ]; }
+wait_for 20 begun || bail_out "no task runs"
+signal STOP n1
+sleep 1
+as kilntest1 kctl cancel "${id}_14" >/dev/null
+signal CONT n1
+more() { [ "$(wc -l <"$home/heard")" -ge 6 ]; }
+wait_for 20 more || bail_out "the tasks do not go on"
+signal KILL n1
+await_end n1
+agent
+done_all() { [ "$(job "$id" .status.succeeded)" = 13 ]; }
+ok "its array ends all the same" wait_for 60 done_all
+is "each task has run once, and the one that was cancelled has not" \
+    "$(ran heard)" "1 2 3 4 5 6 7 8 9 10 11 12 13 "
+rows() { [ "$(as kilntest1 kctl history --job "$id" -o json | jq -s '[.[] |
+    if type == "array" then .[] else (.items // [.])[] end |
+    select(.state == "Completed")] | length')" = 13 ]; }
+ok "and has one row of history" wait_for 20 rows
+finish
