@@ -123,6 +123,25 @@ state_of_end(const struct array_end *end)
     return ELEMENT_WAITING;
 }
 
+static void on_settled(const struct object *job,
+                       const struct json *kept,
+                       const struct json *stale,
+                       void *context);
+
+static void
+send_ends(struct array_sync *sync,
+          struct job_memory *m,
+          const struct object *job)
+{
+    m->counts->array->must_settle = false;
+    m->is_settling = true;
+    array_calls_settle(sync->settings.client,
+                       job,
+                       m->counts->array,
+                       on_settled,
+                       sync);
+}
+
 static void
 on_settled(const struct object *job,
            const struct json *kept,
@@ -155,8 +174,13 @@ on_settled(const struct object *job,
                                      state_of_end(end));
         array_state_drop_end(m->counts->array, end);
     }
+    /* Ends are sent one request behind the other, since more elements than one has
+     * may end in the time of a sync.
+     */
     if (json_count(stale) > 0) /* it counted what does not count any more */
         job_memories_forget(sync->settings.memories, key);
+    else if (kept != NULL && m->counts->array->n_ends >= SETTLE_MANY)
+        send_ends(sync, m, job);
     if (kept == NULL)
         workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
     else
@@ -186,9 +210,7 @@ array_sync_settle(struct array_sync *sync,
         workqueue_add_after(sync->settings.queue, key, left / 1000 + 1);
         return;
     }
-    a->must_settle = false;
-    m->is_settling = true;
-    array_calls_settle(sync->settings.client, job, a, on_settled, sync);
+    send_ends(sync, m, job);
 }
 
 struct looking {
