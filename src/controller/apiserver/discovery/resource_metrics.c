@@ -45,10 +45,10 @@ unit_of(const char *resource)
 static void
 add_value(struct strbuf *out, const struct pod_sum *sum)
 {
-    if (sum->nano % NANO == 0)
+    if (sum->amount.nano % NANO == 0)
         strbuf_printf(out, " %" PRId64 "\n", pod_sum_value(sum));
     else
-        strbuf_printf(out, " %.15g\n", (double)sum->nano / NANO);
+        strbuf_printf(out, " %.15g\n", (double)sum->amount.nano / NANO);
 }
 
 static const char *
@@ -70,7 +70,7 @@ add_pod(struct strbuf *out,
     if (spec->priority != NULL)
         snprintf(priority, sizeof(priority), "%" PRId64, *spec->priority);
     for (uint32_t i = 0; i < sums->count; i++) {
-        if (sums->items[i].nano == 0)
+        if (quantity_sign(&sums->items[i].amount) == 0)
             continue;
         strbuf_printf(out,
                       "%s{namespace=\"%s\",pod=\"%s\",node=\"%s\","

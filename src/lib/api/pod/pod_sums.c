@@ -55,7 +55,8 @@ static void
 add_each(struct pod_sums *to, const struct pod_sums *from)
 {
     for (uint32_t i = 0; i < from->count; i++)
-        sum_of(to, from->items[i].name)->nano += from->items[i].nano;
+        quantity_add(&sum_of(to, from->items[i].name)->amount,
+                     &from->items[i].amount);
 }
 
 static void
@@ -64,8 +65,8 @@ raise_each(struct pod_sums *to, const struct pod_sums *from)
     for (uint32_t i = 0; i < from->count; i++) {
         struct pod_sum *sum = sum_of(to, from->items[i].name);
 
-        if (from->items[i].nano > sum->nano)
-            sum->nano = from->items[i].nano;
+        if (quantity_compare(&from->items[i].amount, &sum->amount) > 0)
+            sum->amount = from->items[i].amount;
     }
 }
 
@@ -76,7 +77,7 @@ add_map(struct pod_sums *to, const struct string_map *map)
         struct quantity q;
 
         if (quantity_parse(map->items[i].value, &q) == 0)
-            sum_of(to, map->items[i].key)->nano += q.nano;
+            quantity_add(&sum_of(to, map->items[i].key)->amount, &q);
     }
 }
 
@@ -93,9 +94,10 @@ add_container(struct pod_sums *to,
     if (d == NULL)
         return;
     if (string_map_find(amounts, "cpu") == NULL)
-        sum_of(to, "cpu")->nano += (__int128)d->cpu_milli * 1000000;
+        sum_of(to, "cpu")->amount.nano += (__int128)d->cpu_milli * 1000000;
     if (string_map_find(amounts, "memory") == NULL)
-        sum_of(to, "memory")->nano += (__int128)d->memory_bytes * 1000000000;
+        sum_of(to, "memory")->amount.nano +=
+            (__int128)d->memory_bytes * 1000000000;
 }
 
 static bool
@@ -157,24 +159,20 @@ pod_sums_add_limits(struct pod_sums *s, const struct pod_spec *spec)
         struct pod_sum *sum = find(s, spec->overhead.items[i].key);
         struct quantity q;
 
-        if (sum != NULL && sum->nano != 0
+        if (sum != NULL && quantity_sign(&sum->amount) != 0
             && quantity_parse(spec->overhead.items[i].value, &q) == 0)
-            sum->nano += q.nano;
+            quantity_add(&sum->amount, &q);
     }
 }
 
 int64_t
 pod_sum_value(const struct pod_sum *sum)
 {
-    struct quantity q = {.nano = sum != NULL ? sum->nano : 0};
-
-    return quantity_value(&q);
+    return sum != NULL ? quantity_value(&sum->amount) : 0;
 }
 
 int64_t
 pod_sum_milli(const struct pod_sum *sum)
 {
-    struct quantity q = {.nano = sum != NULL ? sum->nano : 0};
-
-    return quantity_milli_value(&q);
+    return sum != NULL ? quantity_milli_value(&sum->amount) : 0;
 }

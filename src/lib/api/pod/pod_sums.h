@@ -11,13 +11,14 @@
 
 #include <stdint.h>
 
+#include "lib/api/value/quantity.h"
 #include "lib/base/macro.h"
 
 struct pod_spec;
 
 struct pod_sum {
     const char *name;
-    __int128 nano; /* the amount times 10^9 */
+    struct quantity amount; /* in the form of the first that was added */
 };
 
 /* Zeroed is empty. */

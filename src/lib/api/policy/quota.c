@@ -6,6 +6,8 @@
 
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_sums.h"
 #include "lib/api/value/resource_name.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
@@ -99,68 +101,6 @@ add_object(struct quota_amounts *amounts, const struct kind *kind)
 
 /* --- pods ----------------------------------------------------------------- */
 
-static void
-add_list(struct quota_amounts *amounts, const struct json *list)
-{
-    for (uint32_t i = 0; i < json_count(list); i++) {
-        struct quantity q;
-        const char *text = json_text(list->members[i].value);
-
-        if (text != NULL && quantity_parse(text, &q) == 0)
-            add(amounts, list->members[i].name, &q);
-    }
-}
-
-static void
-raise_to(struct quota_amounts *amounts, const struct quota_amounts *least)
-{
-    for (unsigned i = 0; i < least->count; i++) {
-        struct quota_amount *a = make(amounts, least->items[i].name);
-
-        if (quantity_compare(&a->amount, &least->items[i].amount) < 0)
-            a->amount = least->items[i].amount;
-    }
-}
-
-/* Sums what a pod asks for: its containers together with the sidecars, or the
- * largest init step, and its overhead. `list`: "requests" or "limits".
- */
-static void
-add_asked(struct quota_amounts *amounts,
-          const struct json *spec,
-          const char *list)
-{
-    const struct json *containers = json_get(spec, "containers");
-    const struct json *before = json_get(spec, "initContainers");
-    struct quota_amounts beside, largest;
-
-    quota_amounts_init(&beside, amounts->arena);
-    quota_amounts_init(&largest, amounts->arena);
-    for (uint32_t i = 0; i < json_count(before); i++) {
-        const struct json *c = json_at(before, i);
-        const struct json *asked = json_get(json_get(c, "resources"), list);
-        struct quota_amounts step;
-
-        if (strcmp(check_text(c, "restartPolicy"), "Always") == 0) {
-            add_list(&beside, asked);
-            raise_to(&largest, &beside);
-            continue;
-        }
-        quota_amounts_init(&step, amounts->arena);
-        for (unsigned k = 0; k < beside.count; k++)
-            add(&step, beside.items[k].name, &beside.items[k].amount);
-        add_list(&step, asked);
-        raise_to(&largest, &step);
-    }
-    for (uint32_t i = 0; i < json_count(containers); i++)
-        add_list(amounts,
-                 json_get(json_get(json_at(containers, i), "resources"), list));
-    for (unsigned k = 0; k < beside.count; k++)
-        add(amounts, beside.items[k].name, &beside.items[k].amount);
-    raise_to(amounts, &largest);
-    add_list(amounts, json_get(spec, "overhead"));
-}
-
 static bool
 is_basic(const char *name)
 {
@@ -171,11 +111,11 @@ is_basic(const char *name)
 /* By the names that quotas have for them. */
 static void
 add_by_quota_names(struct quota_amounts *amounts,
-                   const struct quota_amounts *requests,
-                   const struct quota_amounts *limits)
+                   const struct pod_sums *requests,
+                   const struct pod_sums *limits)
 {
-    for (unsigned i = 0; i < requests->count; i++) {
-        const struct quota_amount *r = &requests->items[i];
+    for (uint32_t i = 0; i < requests->count; i++) {
+        const struct pod_sum *r = &requests->items[i];
         bool is_huge = resource_name_is_hugepages(r->name);
 
         if (is_basic(r->name) || is_huge)
@@ -185,7 +125,7 @@ add_by_quota_names(struct quota_amounts *amounts,
                 arena_printf(amounts->arena, "requests.%s", r->name),
                 &r->amount);
     }
-    for (unsigned i = 0; i < limits->count; i++)
+    for (uint32_t i = 0; i < limits->count; i++)
         if (is_basic(limits->items[i].name))
             add(amounts,
                 arena_printf(amounts->arena,
@@ -211,17 +151,20 @@ takes_room(const struct json *pod, int64_t now_us)
 static void
 add_pod(struct quota_amounts *amounts, const struct json *pod, int64_t now_us)
 {
-    const struct json *spec = json_get(pod, "spec");
-    struct quota_amounts requests, limits;
+    const struct json *tree = json_get(pod, "spec");
+    struct pod_sums requests = {0}, limits = {0};
+    struct pod_spec spec = {0};
 
     if (!takes_room(pod, now_us))
         return;
-    quota_amounts_init(&requests, amounts->arena);
-    quota_amounts_init(&limits, amounts->arena);
-    add_asked(&requests, spec, "requests");
-    add_asked(&limits, spec, "limits");
+    if (tree != NULL)
+        record_decode(&pod_spec_record, amounts->arena, tree, &spec);
+    pod_sums_add_requests(&requests, &spec, NULL);
+    pod_sums_add_limits(&limits, &spec);
     add_one(amounts, "pods");
     add_by_quota_names(amounts, &requests, &limits);
+    pod_sums_fini(&requests);
+    pod_sums_fini(&limits);
 }
 
 /* --- claims --------------------------------------------------------------- */

@@ -49,6 +49,16 @@ static const struct {
              "'cpu':'2'") "]"),
      "{'cpu':'3'}",
      NULL},
+    /* Overhead is limited where the rest is. */
+    {QUOTA("'limits.cpu':'9','limits.ephemeral-storage':'1Gi',"
+           "'requests.ephemeral-storage':'1Gi'",
+           "'limits.cpu':'0','limits.ephemeral-storage':'0',"
+           "'requests.ephemeral-storage':'0'"),
+     POD(CONTAINER("c", "'ephemeral-storage':'64Mi'"),
+         ",'overhead':{'cpu':'250m','ephemeral-storage':'64Mi'}"),
+     "{'limits.cpu':'2250m','limits.ephemeral-storage':'0',"
+     "'requests.ephemeral-storage':'128Mi'}",
+     NULL},
     {"{'metadata':{'name':'cap'},'spec':{'scopes':['Terminating']},'status':{"
      "'hard':{'pods':'0'},'used':{'pods':'0'}}}",
      POD(CONTAINER("c", ""), ""),
