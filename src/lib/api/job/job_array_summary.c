@@ -125,6 +125,17 @@ without(struct arena *arena,
     return task_sets_subtract(arena, a, b, &rest, NULL) < 0 ? *a : rest;
 }
 
+/* None wait of an array that began and names none in its status, and all before
+ * that.
+ */
+static const char *
+name_waiting(const struct job *job)
+{
+    if (job->status.array != NULL)
+        return job->status.array->waiting;
+    return job->status.attempts == 0 ? job->spec.array->tasks : NULL;
+}
+
 /* The status may not be written yet, or be of a moment ago: a pod tells more
  * than that. Tasks that were cancelled do not wait.
  */
@@ -134,11 +145,8 @@ find_waiting(struct arena *arena,
              const struct task_list *placed,
              const struct task_list *unplaced)
 {
-    const struct job_array *array = job->spec.array;
-    const struct task_list cancelled = parse(arena, array->cancelled);
-    struct task_list list = parse(
-        arena,
-        job->status.array != NULL ? job->status.array->waiting : array->tasks);
+    const struct task_list cancelled = parse(arena, job->spec.array->cancelled);
+    struct task_list list = parse(arena, name_waiting(job));
 
     list = both(arena, &list, unplaced);
     list = without(arena, &list, placed);

@@ -50,6 +50,7 @@ START_TEST(tasks_wait_are_held_or_run)
         {",\"status\":{\"array\":{\"waiting\":\"8-9\"}}", "1042_[5,8-9]"},
         {",\"status\":{\"array\":{\"waiting\":\"1-2,6-8,...\"}}", "1042_[5,8]"},
         {",\"status\":{\"array\":{\"cancelled\":1}}", "1042_5"},
+        {",\"status\":{\"attempts\":9}", "1042_5"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
