@@ -96,4 +96,46 @@ over
 like "requeued by its owner" "$(as kilntest1 kctl requeue "$id" 2>&1)" requeued
 ok "it starts as well" wait_for 20 state_is "$id" Running
 as kilntest1 kctl cancel "$id" >/dev/null
+
+# Tasks of an array are counted each by itself.
+runs() { [ "$(job "$1" '.status.ready // 0')" = "$2" ]; }
+holds() { [ "$(job "$1" '.spec.array.held // ""')" = "$2" ]; }
+attempts() { root get pods -o json | jq -r --arg job "$1" '[.items[] |
+    select(.metadata.name | startswith($job)) | .metadata.name] | join(" ")'; }
+has_pods() { [ "$(attempts "$1")" = "$2" ]; }
+array=$(as kilntest1 ksub --parsable -o /dev/null -c 4 -a 7-8%1 --requeue \
+    --wrap 'exec sleep 1000')
+ok "a task runs" wait_for 20 runs "job-$array" 1
+urgent
+ok "another takes its room" takes_room
+again
+over
+ok "it starts anew after a kill" wait_for 20 has_pods "job-$array" "job-$array-0-r1"
+ok "and runs" wait_for 20 runs "job-$array" 1
+urgent
+ok "and is preempted again" takes_room
+ok "now the task is held" wait_for 20 holds "job-$array" 7
+over
+ok "the other one runs" wait_for 20 has_pods "job-$array" "job-$array-1"
+like "as its owner reads" "$(as kilntest1 kctl jobs)" "${array}_7 .*Held"
+like "and why, in the words of a job" \
+    "$(as kilntest1 kctl describe job "$array")" \
+    "task 7 held: interrupted 2 times, started anew 1 time at most"
+again
+ok "a killed controller still holds it" holds "job-$array" 7
+like "nobody else releases it" \
+    "$(as kilntest2 kctl release "${array}_7" 2>&1)" \
+    'forbidden|may not|not found|cannot'
+as kilntest1 kctl cancel "${array}_8" >/dev/null
+like "its owner does" "$(as kilntest1 kctl release "${array}_7" 2>&1)" released
+ok "and it goes on with the next number" wait_for 20 has_pods "job-$array" \
+    "job-$array-0-r2"
+ok "runs" wait_for 20 runs "job-$array" 1
+urgent
+ok "and may be preempted" takes_room
+again
+over
+ok "once more" wait_for 20 has_pods "job-$array" "job-$array-0-r3"
+ok "since the count began anew" holds "job-$array" ""
+as kilntest1 kctl cancel "$array" >/dev/null
 finish

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -178,21 +179,40 @@ find_array(const struct request *q, const struct object *pod)
                : NULL;
 }
 
-/* Ended for its Job's sake, or lost with its node where the Job forgives that. */
+/* Ended for its Job's sake, as its user asked. */
 static bool
-is_excused(const struct job *job, const struct pod *pod)
+is_asked_for(const struct job *job, const struct pod *pod)
+{
+    return job->spec.suspend
+           || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS)
+                  != NULL
+           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
+                  != NULL;
+}
+
+/* Not started, or lost with its node where the Job forgives that. */
+static bool
+is_interrupted(const struct job *job, const struct pod *pod)
 {
     const struct pod_condition *lost =
         pod_find_condition(pod, "DisruptionTarget");
 
-    return job->spec.suspend || pod_was_not_started(pod)
-           || string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS)
-                  != NULL
-           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
-                  != NULL
+    return pod_was_not_started(pod)
            || (job->spec.requeue && lost != NULL
                && strcmp(lost->status, "True") == 0
                && !pod_is_ended_by_preemption(pod));
+}
+
+static int64_t
+count_interrupted(const struct request *q,
+                  const struct job *job,
+                  const struct pod *pod,
+                  const struct element_tries *before)
+{
+    if (q->server->policy->limits.maximum_requeues == 0)
+        return 0;
+    return (before != NULL ? before->interrupted : 0)
+           + (is_interrupted(job, pod) && !is_asked_for(job, pod));
 }
 
 /* With the whole array, before it came to an end of its own. */
@@ -239,13 +259,15 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     tries.attempt = number_of(object->meta, ANNOTATION_ATTEMPT) + 1;
     tries.failures = number_of(object->meta, ANNOTATION_INDEX_FAILURES);
     tries.ignored = number_of(object->meta, ANNOTATION_INDEX_IGNORED);
+    tries.interrupted = count_interrupted(q, job_of(job), pod, requeued);
     if (phase != NULL && strcmp(phase, "Succeeded") == 0)
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_DONE;
     else if (is_cancelled(job_of(job), pod)) {
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_CANCELLED;
         if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
             tries = (struct element_tries){.index = tries.index};
-    } else if (!is_excused(job_of(job), pod))
+    } else if (!is_asked_for(job_of(job), pod)
+               && !is_interrupted(job_of(job), pod))
         tries.failures++;
     element_chunk_set_tries(&chunk, &tries);
     element_record_write(q->server->store, txn, job, number, &chunk);

@@ -17,6 +17,12 @@
  * the pod: an element that was requeued since goes on waiting for its next one,
  * and "stale" lists such.
  *
+ * With Again, "interrupted" is how many of its pods ended for no fault of the
+ * job's since it began anew. Beside it "hold" adds the element to
+ * spec.array.held, and the count begins anew: both in this transaction, so that
+ * one that is released is not held again by a request that came twice. The
+ * answer lists those: {"held": [8]}.
+ *
  * Or their pods are made:
  *
  *   {"make": [POD, POD, ...]}
@@ -44,7 +50,12 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/task_list.h"
+#include "lib/api/value/task_sets.h"
 #include "lib/base/arena.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
 struct settling {
@@ -53,6 +64,7 @@ struct settling {
     struct store_txn *txn;
     struct json *kept;
     struct json *stale;         /* of elements that were requeued */
+    struct json *held;          /* of those that were interrupted too often */
     struct element_chunk chunk; /* of that number; -1: none is read */
     int64_t number;
 };
@@ -134,16 +146,28 @@ state_of(const char *word)
                                         : ELEMENT_WAITING;
 }
 
+static bool
+is_to_hold(const struct json *item)
+{
+    return is_word(json_get_text(item, "as"), "Again")
+           && json_is_true(json_get(item, "hold"));
+}
+
 static void
 note(struct settling *s, int64_t index, const struct json *item)
 {
-    const struct element_tries tries = {
+    struct element_tries tries = {
         .index = index,
         .attempt = json_get_int(item, "attempt", 0),
         .failures = json_get_int(item, "failures", 0),
         .ignored = json_get_int(item, "ignored", 0),
+        .interrupted = json_get_int(item, "interrupted", 0),
     };
 
+    if (is_to_hold(item)) {
+        tries.interrupted = 0;
+        json_append(s->q->arena, s->held, json_int(s->q->arena, index));
+    }
     read_chunk(s, index / ELEMENTS_A_CHUNK);
     s->chunk.states[index % ELEMENTS_A_CHUNK] =
         (uint8_t)state_of(json_get_text(item, "as"));
@@ -165,6 +189,23 @@ is_requeued(struct settling *s, int64_t index, const struct json *item)
            && tries->attempt > json_get_int(item, "ofAttempt", 0);
 }
 
+/* Its pod was removed before, and counted by that; nothing is counted any more
+ * where it was held or requeued since.
+ */
+static void
+hold_counted(struct settling *s, int64_t index)
+{
+    const struct element_tries *was = element_chunk_tries(&s->chunk, index);
+    struct element_tries tries;
+
+    if (was == NULL || was->interrupted == 0)
+        return;
+    tries = *was;
+    tries.interrupted = 0;
+    element_chunk_set_tries(&s->chunk, &tries);
+    json_append(s->q->arena, s->held, json_int(s->q->arena, index));
+}
+
 static bool
 settle_one(struct settling *s, const struct json *item)
 {
@@ -180,9 +221,77 @@ settle_one(struct settling *s, const struct json *item)
     }
     if (!is_requeued(s, index, item))
         note(s, index, item);
+    else if (is_to_hold(item))
+        hold_counted(s, index);
     else if (!is_word(json_get_text(item, "as"), "Again"))
         json_append(s->q->arena, s->stale, json_int(s->q->arena, index));
     return pod == NULL || remove_pod(s, pod);
+}
+
+/* The elements of s->held beside those that its users hold. */
+static const char *
+format_held(struct settling *s)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    const struct job_array *array = job_of(s->job)->spec.array;
+    struct arena *arena = s->q->arena;
+    const uint32_t n = json_count(s->held);
+    struct task_range *ranges = arena_new_array(arena, struct task_range, n);
+    struct task_list all, was, more, both;
+    struct error err = {0};
+
+    if (task_list_parse(arena, array->tasks, &all, &err) < 0
+        || task_list_parse(arena,
+                           array->held != NULL ? array->held : "",
+                           &was,
+                           &err)
+               < 0)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t index = 0;
+
+        (void)json_to_int(json_at(s->held, i), &index);
+        ranges[i].first = ranges[i].last = task_list_at(&all, index);
+        ranges[i].step = 1;
+    }
+    if (task_list_of_ranges(arena, ranges, n, &more, &err) < 0
+        || task_sets_unite(arena, &was, &more, &both, &err) < 0) {
+        log_error("tasks of job '%s/%s' that were interrupted too often are "
+                  "not held: %s",
+                  s->job->meta->namespace,
+                  s->job->meta->name,
+                  err.text);
+        return NULL;
+    }
+    task_list_format(&both, &text);
+    return arena_strdup(arena, text.length > 0 ? text.text : "");
+}
+
+/* False: the reply is made. */
+static bool
+hold(struct settling *s)
+{
+    struct arena *arena = s->q->arena;
+    const char *list = json_count(s->held) > 0 ? format_held(s) : NULL;
+    struct json *old_tree, *tree, *meta;
+
+    if (list == NULL) {
+        s->held = json_array(arena);
+        return true;
+    }
+    old_tree = object_tree(s->job, arena);
+    tree = json_dup(arena, old_tree);
+    meta = json_make_object(arena, tree, "metadata");
+    json_set_int(arena,
+                 meta,
+                 "generation",
+                 json_get_int(meta, "generation", 0) + 1);
+    json_set_string(
+        arena,
+        json_make_object(arena, json_make_object(arena, tree, "spec"), "array"),
+        "held",
+        list);
+    return write_put_other(s->q, s->txn, &job_kind, tree, old_tree);
 }
 
 /* False: the reply is made. */
@@ -197,7 +306,7 @@ settle(struct settling *s)
             return false;
         }
     write_chunk(s);
-    return true;
+    return hold(s);
 }
 
 /* ---- Pods are made ---- */
@@ -362,6 +471,7 @@ verb_settle(struct request *q)
         .job = write_find(q),
         .kept = json_array(q->arena),
         .stale = json_array(q->arena),
+        .held = json_array(q->arena),
         .number = -1,
     };
     struct json *answer = json_object(q->arena);
@@ -388,6 +498,8 @@ verb_settle(struct request *q)
     json_set(q->arena, answer, "kept", s.kept);
     if (json_count(s.stale) > 0)
         json_set(q->arena, answer, "stale", s.stale);
+    if (json_count(s.held) > 0)
+        json_set(q->arena, answer, "held", s.held);
     reply_tree(&q->reply, 200, answer);
     request_commit(q, s.txn);
 }

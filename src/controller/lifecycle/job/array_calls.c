@@ -121,6 +121,7 @@ on_settled(const struct client_reply *reply, void *context)
     call->settled(call->job,
                   json_get(answer, "kept"),
                   json_get(answer, "stale"),
+                  json_get(answer, "held"),
                   call->context);
     end(call);
 }
@@ -150,6 +151,10 @@ describe(struct arena *arena, const struct array_end *end)
         json_set_int(arena, item, "failures", end->failures);
     if (end->ignored > 0)
         json_set_int(arena, item, "ignored", end->ignored);
+    if (end->interrupted > 0)
+        json_set_int(arena, item, "interrupted", end->interrupted);
+    if (end->is_too_often)
+        json_set_bool(arena, item, "hold", true);
     return item;
 }
 

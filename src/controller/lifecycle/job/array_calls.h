@@ -19,7 +19,8 @@ struct object;
 
 /* Read: of jobs/NAME/elements; NULL: it failed. Settled: the ends that were sent
  * are noted, but for those of the indexes in `kept`, whose pods have a node, and
- * in `stale`, which are to run again; kept NULL: none are.
+ * in `stale`, which are to run again; kept NULL: none are. Those in `held` were
+ * interrupted too often, and are held from now on.
  */
 typedef void array_read_fn(const struct object *job,
                            const struct json *elements,
@@ -27,6 +28,7 @@ typedef void array_read_fn(const struct object *job,
 typedef void array_settled_fn(const struct object *job,
                               const struct json *kept,
                               const struct json *stale,
+                              const struct json *held,
                               void *context);
 
 void array_calls_read(struct client *client,

@@ -104,9 +104,10 @@ array_state_follow(struct array_state *a, const struct job *job)
 {
     const struct job_array *array = job->spec.array;
 
-    if (is_same(a->held_text, array->held)
+    if (!a->must_follow && is_same(a->held_text, array->held)
         && is_same(a->cancelled_text, array->cancelled))
         return;
+    a->must_follow = false;
     replace_text(&a->held_text, array->held);
     replace_text(&a->cancelled_text, array->cancelled);
     index_set_fini(&a->cancelled);

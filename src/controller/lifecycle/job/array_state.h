@@ -37,6 +37,8 @@ struct array_end {
     int64_t of_attempt; /* of the pod; -1: it is of none */
     int64_t attempt;    /* of the next pod; these for AGAIN */
     int64_t failures, ignored;
+    int64_t interrupted; /* more than may be: the element is to be held */
+    bool is_too_often;
     int64_t since_us; /* monotonic; 0: new */
     bool is_sent;
 };
@@ -49,6 +51,7 @@ struct array_state {
     struct arena *arena; /* of the lists */
     struct task_list tasks;
     char *held_text, *cancelled_text;
+    bool must_follow; /* though the texts are the same */
     struct index_set cancelled;
     struct index_set held;
     struct index_set requeued; /* its pod has a node, and is to end */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/lifecycle/job/array_sync.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/list.h"
 #include "lib/base/log.h"
+#include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
 #define AGAIN_AFTER_MS 1000
@@ -126,6 +128,7 @@ state_of_end(const struct array_end *end)
 static void on_settled(const struct object *job,
                        const struct json *kept,
                        const struct json *stale,
+                       const struct json *held,
                        void *context);
 
 static void
@@ -142,10 +145,37 @@ send_ends(struct array_sync *sync,
                        sync);
 }
 
+/* In the words of a plain job. */
+static void
+tell_held(struct array_sync *sync,
+          const struct object *job,
+          const struct job_pod_counts *t,
+          const struct array_end *end)
+{
+    const int64_t task = task_list_at(&t->array->tasks, end->index);
+    CLEANUP_FREE char *words = xasprintf(
+        "task %" PRId64 " held: interrupted %" PRId64
+        " times, started anew %" PRId64
+        " time%s at most; 'kctl release %" PRId64 "_%" PRId64 "' lets it go on",
+        task,
+        end->interrupted,
+        t->maximum_requeues,
+        t->maximum_requeues == 1 ? "" : "s",
+        job_of(job)->status.id,
+        task);
+
+    event_recorder_record(sync->settings.event_recorder,
+                          job,
+                          RECORD_WARNING,
+                          "Held",
+                          words);
+}
+
 static void
 on_settled(const struct object *job,
            const struct json *kept,
            const struct json *stale,
+           const struct json *held,
            void *context)
 {
     struct array_sync *sync = context;
@@ -165,6 +195,10 @@ on_settled(const struct object *job,
         end->is_sent = false;
         if (kept == NULL)
             continue;
+        if (end->is_too_often && has_index(held, end->index))
+            tell_held(sync, job, m->counts, end);
+        else if (end->is_too_often) /* released or requeued meanwhile */
+            m->counts->array->must_follow = true;
         if (has_index(kept, end->index))
             element_counts_keep(m->counts, end->pod);
         else if (end->outcome != ARRAY_AGAIN && !has_index(stale, end->index))

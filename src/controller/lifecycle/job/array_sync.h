@@ -16,6 +16,7 @@ struct array_sync;
 struct client;
 struct clock;
 struct dependencies;
+struct event_recorder;
 struct job_memories;
 struct job_memory;
 struct job_pod_counts;
@@ -31,6 +32,7 @@ struct array_sync_settings {
     struct workqueue *queue; /* of the jobs that are to be looked at */
     struct job_memories *memories;
     struct dependencies *dependencies;
+    struct event_recorder *event_recorder;
     bool holds_never_satisfied;
 };
 

@@ -17,6 +17,43 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
+/* Of one that was interrupted; counted since it began anew. Too often: it gets
+ * no pod from now on, and the store is told to hold it.
+ */
+static void
+note_interrupted(struct job_pod_counts *t,
+                 struct array_end *end,
+                 int64_t interrupted)
+{
+    end->interrupted = interrupted;
+    end->is_too_often =
+        t->maximum_requeues > 0 && interrupted > t->maximum_requeues;
+    index_counts_set_interrupted(&t->indexes,
+                                 end->index,
+                                 end->is_too_often ? 0 : interrupted);
+    if (!end->is_too_often)
+        return;
+    index_set_add(&t->array->held, end->index);
+    t->array->must_settle = true;
+}
+
+/* Its last pod went without the controller, which would have held it. */
+static void
+load_interrupted(struct job_pod_counts *t, const struct element_tries *tries)
+{
+    struct array_end *end;
+
+    index_counts_set_interrupted(&t->indexes, tries->index, tries->interrupted);
+    if (t->maximum_requeues == 0 || tries->interrupted <= t->maximum_requeues)
+        return;
+    end = array_state_add_end(t->array, NULL, NULL, tries->index, ARRAY_AGAIN);
+    end->of_attempt = tries->attempt - 1;
+    end->attempt = tries->attempt;
+    end->failures = tries->failures;
+    end->ignored = tries->ignored;
+    note_interrupted(t, end, tries->interrupted);
+}
+
 static void
 load_element(struct job_pod_counts *t,
              const struct job *job,
@@ -38,6 +75,8 @@ load_element(struct job_pod_counts *t,
                                    0);
         t->failed += tries->failures;
         t->made += tries->failures;
+        if (tries->interrupted > 0)
+            load_interrupted(t, tries);
     }
     if (state == ELEMENT_DONE) {
         index_counts_finish(&t->indexes, index);
@@ -158,6 +197,11 @@ element_counts_add_end(struct job_pod_counts *t,
         end->attempt = slot->next_attempt;
         end->failures = slot->failures;
         end->ignored = slot->ignored;
+        if (t->maximum_requeues > 0)
+            note_interrupted(t,
+                             end,
+                             slot->interrupted
+                                 + pod_end_is_interrupted(job, pod));
     }
 }
 
@@ -185,6 +229,7 @@ element_counts_withdraw(struct job_pod_counts *t,
     else if (slot != NULL) {
         end->failures = slot->failures;
         end->ignored = slot->ignored;
+        end->interrupted = slot->interrupted;
     }
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)(was | SEEN_WITHDRAWN));
 }

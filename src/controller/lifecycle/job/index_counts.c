@@ -199,6 +199,15 @@ index_counts_note_failures(struct index_counts *l,
     slot->last_failure_us = larger(slot->last_failure_us, last_failure_us);
 }
 
+void
+index_counts_set_interrupted(struct index_counts *l,
+                             int64_t index,
+                             int64_t interrupted)
+{
+    if (!index_counts_is_settled(l, index))
+        slot_of(l, index)->interrupted = interrupted;
+}
+
 /* ---- Look ---- */
 
 int64_t

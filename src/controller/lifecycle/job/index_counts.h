@@ -21,9 +21,10 @@
 struct index_slot {
     int64_t index;
     int64_t next_attempt;
-    int64_t active;   /* its pods; more than 0: taken */
-    int64_t failures; /* of its pods that count against it */
-    int64_t ignored;  /* and those that do not */
+    int64_t active;      /* its pods; more than 0: taken */
+    int64_t failures;    /* of its pods that count against it */
+    int64_t ignored;     /* and those that do not */
+    int64_t interrupted; /* of its pods, since it began anew; of an array */
     int64_t last_failure_us;
 };
 
@@ -60,6 +61,9 @@ void index_counts_note_failures(struct index_counts *l,
                                 int64_t failures,
                                 int64_t ignored,
                                 int64_t last_failure_us);
+void index_counts_set_interrupted(struct index_counts *l,
+                                  int64_t index,
+                                  int64_t interrupted);
 
 /* Look. Count: of those below `end`. Find: NULL when it never had a pod, or is settled. */
 int64_t index_counts_count_done(const struct index_counts *l, int64_t end);

@@ -219,6 +219,7 @@ work_on_job(const char *key, void *context)
         return;
     }
     m = job_memories_get(c->memories, key, job_of(job));
+    m->counts->maximum_requeues = c->maximum_requeues;
     if (!array_sync_knows_elements(c->arrays, m, job)) {
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
@@ -234,7 +235,6 @@ work_on_job(const char *key, void *context)
     arena = arena_new(0);
     judge_dependencies(c, m, job, arena, &answer);
     wake_after_us = array_sync_see_gate(c->arrays, m, job);
-    m->counts->maximum_requeues = c->maximum_requeues;
     job_plan(job_of(job),
              m->counts,
              clock_real_us(c->clock),
@@ -430,6 +430,7 @@ job_controller_new(struct loop *loop,
         .queue = c->queue,
         .memories = c->memories,
         .dependencies = c->dependencies,
+        .event_recorder = c->event_recorder,
     });
     object_cache_listen(cache, &job_kind, on_job, c);
     object_cache_listen(cache, &pod_kind, on_pod, c);

@@ -28,6 +28,25 @@ pod_end_us(const struct pod *pod)
     return end;
 }
 
+static bool
+is_asked_for(const struct job *job, const struct pod *pod)
+{
+    return string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
+           || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
+                  != NULL
+           || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job));
+}
+
+bool
+pod_end_is_interrupted(const struct job *job, const struct pod *pod)
+{
+    struct failure_ruling ruling = failure_policy_judge(job, pod);
+
+    return !is_asked_for(job, pod)
+           && (ruling.action == FAILURE_IS_IGNORED
+               || pod_end_is_excused(job, pod, ruling));
+}
+
 bool
 pod_end_is_excused(const struct job *job,
                    const struct pod *pod,
@@ -36,10 +55,7 @@ pod_end_is_excused(const struct job *job,
     const struct pod_condition *lost =
         pod_find_condition(pod, "DisruptionTarget");
 
-    if (string_map_find(&pod->meta.annotations, ANNOTATION_SURPLUS) != NULL
-        || string_map_find(&pod->meta.annotations, ANNOTATION_REQUEUE_BEFORE)
-               != NULL
-        || (pod->meta.deleted_at_us != 0 && job_pod_counts_excuses(job)))
+    if (is_asked_for(job, pod))
         return true;
     return ruling.rule < 0
            && ((job->spec.requeue && lost != NULL

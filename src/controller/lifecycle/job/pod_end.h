@@ -27,6 +27,9 @@ bool pod_end_is_excused(const struct job *job,
                         const struct pod *pod,
                         struct failure_ruling ruling);
 
+/* For no fault of the job's, and not because its user asked. */
+bool pod_end_is_interrupted(const struct job *job, const struct pod *pod);
+
 /* Whether the next attempt may end as fast as this one did: on a node whose
  * shepherds die at their start, a thousand would in a minute.
  */

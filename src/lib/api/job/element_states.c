@@ -11,6 +11,7 @@
 
 /* Two elements in a digit, and behind the digits the tries. */
 #define FORM   "1:"
+#define FORM_2 "2:" /* some of the tries have a fourth number */
 #define DIGITS (ELEMENTS_A_CHUNK / 2)
 
 void
@@ -38,8 +39,26 @@ parse_states(struct element_chunk *chunk, const char *text)
     return true;
 }
 
+/* How often it was interrupted, where that is told. False: not in this form. */
 static bool
-parse_tries(struct element_chunk *chunk, int64_t first, const char *text)
+parse_interrupted(const char **text, bool is_form_2, int64_t *ret_interrupted)
+{
+    int n;
+
+    *ret_interrupted = 0;
+    if (**text != '/')
+        return true;
+    if (!is_form_2 || sscanf(*text, "/%" SCNd64 "%n", ret_interrupted, &n) != 1)
+        return false;
+    *text += n;
+    return true;
+}
+
+static bool
+parse_tries(struct element_chunk *chunk,
+            int64_t first,
+            const char *text,
+            bool is_form_2)
 {
     struct element_tries t;
     int at, n;
@@ -56,8 +75,10 @@ parse_tries(struct element_chunk *chunk, int64_t first, const char *text)
             || at < 0 || at >= ELEMENTS_A_CHUNK)
             return false;
         t.index = first + at;
-        element_chunk_set_tries(chunk, &t);
         text += n;
+        if (!parse_interrupted(&text, is_form_2, &t.interrupted))
+            return false;
+        element_chunk_set_tries(chunk, &t);
     }
     return true;
 }
@@ -67,12 +88,23 @@ element_chunk_parse(struct element_chunk *chunk,
                     int64_t first,
                     const char *text)
 {
+    const bool is_form_2 = strncmp(text, FORM_2, strlen(FORM_2)) == 0;
+
     element_chunk_fini(chunk);
-    if (strncmp(text, FORM, strlen(FORM)) == 0
+    if ((is_form_2 || strncmp(text, FORM, strlen(FORM)) == 0)
         && parse_states(chunk, text + strlen(FORM))
-        && parse_tries(chunk, first, text + strlen(FORM) + DIGITS))
+        && parse_tries(chunk, first, text + strlen(FORM) + DIGITS, is_form_2))
         return true;
     element_chunk_fini(chunk);
+    return false;
+}
+
+static bool
+tells_interrupted(const struct element_chunk *chunk)
+{
+    for (size_t i = 0; i < chunk->n_tries; i++)
+        if (chunk->tries[i].interrupted > 0)
+            return true;
     return false;
 }
 
@@ -86,15 +118,18 @@ element_chunk_format(const struct element_chunk *chunk,
     for (size_t i = 0; i < DIGITS; i++)
         digits[i] = "0123456789abcdef"[(chunk->states[2 * i] & 3)
                                        | (chunk->states[2 * i + 1] & 3) << 2];
-    strbuf_add_text(out, FORM);
+    strbuf_add_text(out, tells_interrupted(chunk) ? FORM_2 : FORM);
     strbuf_add(out, digits, DIGITS);
-    for (size_t i = 0; i < chunk->n_tries; i++)
+    for (size_t i = 0; i < chunk->n_tries; i++) {
         strbuf_printf(out,
                       " %" PRId64 "=%" PRId64 "/%" PRId64 "/%" PRId64,
                       chunk->tries[i].index - first,
                       chunk->tries[i].attempt,
                       chunk->tries[i].failures,
                       chunk->tries[i].ignored);
+        if (chunk->tries[i].interrupted > 0)
+            strbuf_printf(out, "/%" PRId64, chunk->tries[i].interrupted);
+    }
 }
 
 /* ---- Tries ---- */

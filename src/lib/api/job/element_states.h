@@ -8,7 +8,8 @@
  * follow from that: it failed and is to be tried again, or was cancelled after
  * it had started.
  *
- * The text begins with the version of this form, "1:". A later one is refused,
+ * The text begins with the version of this form: "1:", or "2:" where some were
+ * interrupted, which the tries have in a fourth number. A later one is refused,
  * so that nothing is run twice by a release that does not understand it.
  *
  * Thread:  any; plain data.
@@ -34,8 +35,11 @@ enum element_state {
 struct element_tries {
     int64_t index;
     int64_t attempt;
-    int64_t failures; /* that count against it */
-    int64_t ignored;  /* and those that do not */
+    int64_t failures;    /* that count against it */
+    int64_t ignored;     /* and those that do not */
+    int64_t interrupted; /* pods that ended for no fault of the job's, since the
+                          * element was submitted, requeued or last held for
+                          * that; 0 where there is no maximum of them */
 };
 
 struct element_chunk {

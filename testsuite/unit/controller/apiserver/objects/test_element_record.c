@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
+#include <string.h>
+
 #include "lib/api/job/element_states.h"
+#include "lib/api/job/job.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "testsuite/lib/suite.h"
@@ -11,7 +14,7 @@
     "9\"},\"template\":{\"spec\":{\"restartPolicy\":\"Never\","          \
     "\"containers\":[{\"name\":\"main\",\"image\":\"host\",\"command\":" \
     "[\"/bin/true\"]}]}}}}"
-#define LATER "2:of a later release"
+#define LATER "3:of a later release"
 
 static const struct principal controller = {.type = PRINCIPAL_LIFECYCLE,
                                             .name = "lifecycle"};
@@ -162,7 +165,68 @@ START_TEST(both_go_with_the_job)
 }
 END_TEST
 
+static const char *
+find_held(const struct world *w)
+{
+    const char *held =
+        job_of(store_find(w->store, STORE_PENDING, &job_kind, "default", "a"))
+            ->spec.array->held;
+
+    return held != NULL ? held : "";
+}
+
+/* A request that comes twice does not hold again what was released between. */
+START_TEST(one_that_was_interrupted_too_often_is_held_once)
+{
+    static const char *const items =
+        "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+        "\"interrupted\":2,\"hold\":true},"
+        "{\"index\":5,\"as\":\"Again\",\"ofAttempt\":0,\"attempt\":1,"
+        "\"interrupted\":1},"
+        "{\"index\":6,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+        "\"interrupted\":2,\"hold\":true}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_WORLD struct world w;
+
+    begin(&w);
+    settle(&w, items);
+    ck_assert_str_eq(find_held(&w), "4,6");
+    ck_assert_ptr_nonnull(
+        strstr(find_record(&w, arena, ""), " 4=2/0/0 5=1/0/0/1 6=2/0/0"));
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                JOBS "/a",
+                                "{\"spec\":{\"array\":{\"held\":\"6\"}}}"),
+                     200);
+    settle(&w, items);
+    ck_assert_str_eq(find_held(&w), "6");
+}
+END_TEST
+
+/* Its pod was removed without the job controller, which finds that later. */
+START_TEST(so_is_one_whose_count_is_in_the_record_alone)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_WORLD struct world w;
+
+    begin(&w);
+    settle(&w,
+           "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+           "\"interrupted\":2}");
+    ck_assert_str_eq(find_held(&w), "");
+    settle(&w,
+           "{\"index\":4,\"as\":\"Again\",\"ofAttempt\":1,\"attempt\":2,"
+           "\"interrupted\":2,\"hold\":true}");
+    ck_assert_str_eq(find_held(&w), "4");
+    ck_assert_ptr_nonnull(strstr(find_record(&w, arena, ""), " 4=2/0/0"));
+    ck_assert_ptr_null(strstr(find_record(&w, arena, ""), " 4=2/0/0/"));
+}
+END_TEST
+
 SUITE("element_record",
+      one_that_was_interrupted_too_often_is_held_once,
+      so_is_one_whose_count_is_in_the_record_alone,
       what_elements_come_to_is_kept,
       a_record_that_cannot_be_read_is_not_written_over,
       and_nothing_is_lost_when_it_can_be_read_again,

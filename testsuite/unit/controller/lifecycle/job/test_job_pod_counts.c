@@ -475,6 +475,63 @@ START_TEST(with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
 }
 END_TEST
 
+/* Attempt 0 and so on of element 5, each lost with its node. */
+static const struct object *
+make_lost(int attempt, const char *annotations)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return parse(
+        &pod_kind,
+        arena_printf(
+            arena,
+            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+            "\"uid\":\"p%d\",\"annotations\":{%s}},\"spec\":"
+            "{\"nodeName\":\"n\",\"containers\":[{\"name\":\"main\"}]},"
+            "\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
+            "\"DisruptionTarget\",\"status\":\"True\"}]}}",
+            job_pod_name(arena, "j", 5, attempt),
+            attempt,
+            annotations));
+}
+
+START_TEST(a_task_that_is_interrupted_too_often_is_to_be_held)
+{
+    static const struct {
+        const char *annotations;
+        int64_t interrupted;
+        bool is_held;
+    } rows[] = {
+        {"", 1, false},
+        {"\"" ANNOTATION_REQUEUE_BEFORE "\":\"true\"", 1, false},
+        {"", 2, true},
+        {"", 1, false}, /* it began anew when it was held */
+    };
+    struct life *l = begin("\"completionMode\":\"Indexed\",\"requeue\":true,"
+                           "\"completions\":100,\"parallelism\":100,"
+                           "\"backoffLimitPerIndex\":0,"
+                           "\"array\":{\"tasks\":\"0-99\"}");
+
+    l->counts->maximum_requeues = 1;
+    for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct object *pod = make_lost((int)i, rows[i].annotations);
+        const struct array_end *e;
+
+        job_pod_counts_see(l->counts, job_of(l->job), pod_of(pod));
+        job_pod_counts_see(l->counts, job_of(l->job), pod_of(pod));
+        e = container_of(l->counts->array->ends.prev, struct array_end, link);
+        ck_assert_int_eq(e->outcome, ARRAY_AGAIN);
+        ck_assert_int_eq(e->attempt, (int)i + 1);
+        ck_assert_int_eq(e->interrupted, rows[i].interrupted);
+        ck_assert(e->is_too_often == rows[i].is_held);
+        ck_assert(array_state_is_barred(l->counts->array, 5) == (i >= 2));
+        object_unref(pod);
+    }
+    ck_assert_uint_eq(l->counts->array->n_ends, ARRAY_SIZE(rows));
+    end(l);
+}
+END_TEST
+
 /* A controller that was killed begins with the status that it last wrote, and may
  * see an end behind it at once: it adds to those that are written.
  */
@@ -517,4 +574,5 @@ SUITE("job_tally",
       and_those_that_replace_pods_early,
       a_million_indexes_done_in_order_cost_little,
       an_end_that_the_status_has_not_is_added_to_those_it_has,
+      a_task_that_is_interrupted_too_often_is_to_be_held,
       with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)

@@ -13,10 +13,10 @@ START_TEST(a_chunk_comes_back_as_it_was)
 
     for (size_t i = 0; i < ELEMENTS_A_CHUNK; i++)
         a.states[i] = (uint8_t)(i * 7 % 4);
-    element_chunk_set_tries(&a, &(struct element_tries){3072, 1, 1, 0});
-    element_chunk_set_tries(&a, &(struct element_tries){4095, 12, 0, 11});
-    element_chunk_set_tries(&a, &(struct element_tries){3080, 2, 1, 1});
-    element_chunk_set_tries(&a, &(struct element_tries){3072, 0, 0, 0});
+    element_chunk_set_tries(&a, &(struct element_tries){3072, 1, 1, 0, 0});
+    element_chunk_set_tries(&a, &(struct element_tries){4095, 12, 0, 11, 0});
+    element_chunk_set_tries(&a, &(struct element_tries){3080, 2, 1, 1, 0});
+    element_chunk_set_tries(&a, &(struct element_tries){3072, 0, 0, 0, 0});
     element_chunk_format(&a, 3072, &text);
 
     ck_assert(element_chunk_parse(&b, 3072, text.text));
@@ -37,7 +37,7 @@ START_TEST(what_is_no_such_text_is_refused)
 
     element_chunk_format(&a, 0, &text);
     ck_assert(element_chunk_parse(&b, 0, text.text));
-    text.text[0] = '2'; /* of a later release */
+    text.text[0] = '3'; /* of a later release */
     ck_assert(!element_chunk_parse(&b, 0, text.text));
     text.text[0] = '1';
     text.text[100] = 'g';
@@ -51,6 +51,33 @@ START_TEST(what_is_no_such_text_is_refused)
 }
 END_TEST
 
+/* A release before this one reads what tells of none. */
+START_TEST(how_often_one_was_interrupted_is_in_the_second_form_alone)
+{
+    CLEANUP_STRBUF struct strbuf first = STRBUF_INIT, text = STRBUF_INIT;
+    struct element_chunk a = {0}, b = {0};
+
+    element_chunk_set_tries(&a, &(struct element_tries){3, 2, 1, 0, 0});
+    element_chunk_format(&a, 0, &first);
+    ck_assert_mem_eq(first.text, "1:", 2);
+    element_chunk_set_tries(&a, &(struct element_tries){5, 4, 1, 0, 3});
+    element_chunk_format(&a, 0, &text);
+    ck_assert_mem_eq(text.text, "2:", 2);
+    ck_assert(element_chunk_parse(&b, 0, text.text));
+    ck_assert_int_eq(element_chunk_tries(&b, 3)->interrupted, 0);
+    ck_assert_int_eq(element_chunk_tries(&b, 5)->interrupted, 3);
+    ck_assert_int_eq(element_chunk_tries(&b, 5)->attempt, 4);
+    text.text[0] = '1'; /* which that form does not have */
+    ck_assert(!element_chunk_parse(&b, 0, text.text));
+    text.text[0] = '2';
+    strbuf_add_text(&text, "/1");
+    ck_assert(!element_chunk_parse(&b, 0, text.text));
+    element_chunk_fini(&a);
+    element_chunk_fini(&b);
+}
+END_TEST
+
 SUITE("element_states",
       a_chunk_comes_back_as_it_was,
+      how_often_one_was_interrupted_is_in_the_second_form_alone,
       what_is_no_such_text_is_refused)
