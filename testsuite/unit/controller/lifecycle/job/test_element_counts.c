@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/lifecycle/job/element_counts.h"
+
+#include "controller/lifecycle/job/array_state.h"
+#include "controller/lifecycle/job/job_pod_counts.h"
+#include "lib/api/job/element_states.h"
+#include "lib/api/job/job.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
+#include "testsuite/lib/suite.h"
+
+static const int64_t none = 0, hundred = 100;
+static const struct job_array array = {.tasks = "0-99"};
+static const struct job job = {
+    .meta.uid = "u",
+    .spec.array = &array,
+    .spec.completion_mode = "Indexed",
+    .spec.completions = &hundred,
+    .spec.backoff_limit_per_index = &none,
+};
+
+/* As it is read from the store: the next pods of 5 and 6 are their third and
+ * second.
+ */
+static struct job_pod_counts *
+load(int64_t maximum_requeues)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct job_pod_counts *t = job_pod_counts_new(&job);
+    struct json *elements = json_object(arena);
+    struct json *chunks = json_array(arena);
+    struct json *item = json_object(arena);
+    struct element_chunk chunk = {0};
+
+    element_chunk_set_tries(&chunk, &(struct element_tries){5, 2, 0, 0, 2});
+    element_chunk_set_tries(&chunk, &(struct element_tries){6, 1, 0, 0, 1});
+    element_chunk_format(&chunk, 0, &text);
+    element_chunk_fini(&chunk);
+    json_set_string(arena, item, "text", text.text);
+    json_append(arena, chunks, item);
+    json_set(arena, elements, "chunks", chunks);
+    t->maximum_requeues = maximum_requeues;
+    ck_assert(element_counts_load(t, &job, elements));
+    return t;
+}
+
+/* Killed when its pod had gone and been counted, before the element was held. */
+START_TEST(what_was_interrupted_too_often_is_held_by_the_next_controller)
+{
+    CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(1);
+    const struct array_end *end;
+
+    ck_assert_uint_eq(t->array->n_ends, 1);
+    end = container_of(t->array->ends.next, struct array_end, link);
+    ck_assert_int_eq(end->outcome, ARRAY_AGAIN);
+    ck_assert_int_eq(end->index, 5);
+    ck_assert_int_eq(end->of_attempt, 1);
+    ck_assert_int_eq(end->attempt, 2);
+    ck_assert_int_eq(end->interrupted, 2);
+    ck_assert(end->is_too_often);
+    ck_assert(array_state_is_barred(t->array, 5));
+    ck_assert(!array_state_is_barred(t->array, 6));
+    ck_assert_int_eq(index_counts_find(&t->indexes, 6)->interrupted, 1);
+}
+END_TEST
+
+START_TEST(without_a_maximum_none_is)
+{
+    CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(0);
+
+    ck_assert_uint_eq(t->array->n_ends, 0);
+    ck_assert(!array_state_is_barred(t->array, 5));
+}
+END_TEST
+
+SUITE("element_counts",
+      what_was_interrupted_too_often_is_held_by_the_next_controller,
+      without_a_maximum_none_is)
