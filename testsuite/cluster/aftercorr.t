@@ -49,7 +49,7 @@ ok "while the others go on" has_state "$a" Running
 ok "a task that the other array does not have ends, one that waits waits" \
     wait_for 20 are "$b" '5:Completed 6:Cancelled 7:Pending'
 
-signal KILL controller
+signal controller KILL
 await_end controller || bail_out "the controller lives"
 cluster_controller --socket "$cluster/socket"
 ok "what has ended is known after a kill" \

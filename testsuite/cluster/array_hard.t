@@ -73,13 +73,13 @@ is "arrays and jobs in the order of submission" \
 id=$(submit -a 1-14 --wrap 'echo $KILN_ARRAY_TASK_ID >>heard; sleep 0.2')
 begun() { [ -s "$home/heard" ]; }
 wait_for 20 begun || bail_out "no task runs"
-signal STOP n1
+signal n1 STOP
 sleep 1
 as kilntest1 kctl cancel "${id}_14" >/dev/null
-signal CONT n1
+signal n1 CONT
 more() { [ "$(wc -l <"$home/heard")" -ge 6 ]; }
 wait_for 20 more || bail_out "the tasks do not go on"
-signal KILL n1
+signal n1 KILL
 await_end n1
 agent
 done_all() { [ "$(job "$id" .status.succeeded)" = 13 ]; }

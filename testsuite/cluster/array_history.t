@@ -57,7 +57,7 @@ c=$(submit -a 1-8%2 --wrap 'test $KILN_ARRAY_TASK_ID != 2 || exec sleep 1000')
 is_done() { root get job "job-$c" -o json | jq -e '.status.succeeded >= 1' >/dev/null; }
 wait_for 20 is_done || bail_out "no task has completed"
 as kilntest1 kctl cancel "${c}_[4-8]" >/dev/null
-signal KILL controller
+signal controller KILL
 await_end controller || bail_out "the controller lives"
 cluster_controller --socket "$cluster/socket"
 wait_for 20 root get job "job-$c" >/dev/null

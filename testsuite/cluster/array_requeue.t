@@ -86,7 +86,7 @@ ok "who waits for it goes by its last end" wait_for 20 has_state "$wait" Complet
 # --- while the controller dies ---------------------------------------------------
 
 requeue "${a}_[3-4]" >/dev/null
-signal KILL controller
+signal controller KILL
 await_end controller || bail_out "the controller lives"
 cluster_controller --socket "$cluster/socket"
 ok "a requeue is heeded after a kill" wait_for 30 has_attempts "${a}_4" "1 Requeued"

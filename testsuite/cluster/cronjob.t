@@ -145,7 +145,7 @@ is "no Job is there" "$(root -n lab get jobs -o name)" ""
 
 # The controller dies; nothing is made twice, what was missed is made once.
 due mine
-signal KILL controller
+signal controller KILL
 await_end controller
 cluster_controller --socket "$cluster/socket"
 count=$(jobs_of mine .metadata.name | sort | uniq -d | wc -l)

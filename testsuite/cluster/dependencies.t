@@ -41,7 +41,7 @@ why() { as kilntest1 kctl jobs --all --no-headers | awk -v id="$1" '$1 == id'; }
 waits() { why "$1" | grep -q "Pending.*waits for $2"; }
 ended_never() { has_state "$1" Cancelled && why "$1" | grep -q "never be met"; }
 kill_controller() {
-    signal KILL controller
+    signal controller KILL
     await_end controller || bail_out "the controller lives"
     "$@"
     cluster_controller --socket "$cluster/socket"

@@ -38,7 +38,7 @@ line() { as kilntest1 kctl jobs --all --no-headers | awk -v id="$1" '$1 == id'; 
 waits() { line "$1" | grep -qF -- "waits for $2"; }
 ended_never() { has_state "$1" Cancelled && line "$1" | grep -q "never be met"; }
 kill_controller() {
-    signal KILL controller
+    signal controller KILL
     await_end controller || bail_out "the controller lives"
     cluster_controller --socket "$cluster/socket"
 }

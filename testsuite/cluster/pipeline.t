@@ -169,7 +169,7 @@ for i in 1 2 3 4 5 6 7 8; do
     (submit --parsable -J "kill$i" --pipeline now.yaml \
         >"told$i" 2>"error$i" || echo refused >>"told$i") &
     [ $((i % 3)) != 0 ] || {
-        signal KILL controller
+        signal controller KILL
         await_end controller || bail_out "the controller lives"
         cluster_controller --socket "$cluster/socket"
     }

@@ -131,7 +131,7 @@ for i in $(seq 60); do submit >/dev/null; done
 last=$(submit)
 k1 cancel --yes --all >/dev/null 2>&1 &
 pid=$!
-signal KILL controller
+signal controller KILL
 stop controller
 cluster_controller --socket "$cluster/socket" --operators kilntest2
 wait "$pid" 2>/dev/null

@@ -117,15 +117,17 @@ is_running() {
     [ -n "$cluster_pid" ] && kill -0 "$cluster_pid" 2>/dev/null
 }
 
-# signal NAME SIGNAL
+# signal NAME SIGNAL: a name that no daemon has ends the test.
 signal() {
     cluster_pid=$(pid_of "$1")
-    [ -n "$cluster_pid" ] && kill -s "$2" "$cluster_pid"
+    [ -n "$cluster_pid" ] || bail_out "signal: no daemon is named '$1'"
+    kill -s "$2" "$cluster_pid"
 }
 
 # stop NAME [SIGNAL]: waits for its end; its exit status is $stopped_with.
 stop() {
-    signal "$1" "${2:-TERM}" 2>/dev/null || true
+    cluster_pid=$(pid_of "$1")
+    [ -z "$cluster_pid" ] || kill -s "${2:-TERM}" "$cluster_pid" 2>/dev/null || true
     await_end "$1"
 }
 
