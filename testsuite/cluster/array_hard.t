@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Hard cases of job arrays: one that is larger than its quota, its place between
-# other jobs, and an agent that hears late and twice of its elements.
+# Hard cases of job arrays: one that is larger than its quota, one of which no task
+# fits it, its place between other jobs, and an agent that hears late and twice of
+# its elements.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -51,6 +52,40 @@ free() { [ "$(root get resourcequota small -o json |
     jq -r '.status.used | "\(.pods) \(.["requests.cpu"])"')" = "0 0" ]; }
 ok "and the quota is free again" wait_for 10 free
 root delete resourcequota small >/dev/null
+
+# --- none of it fits its quota -------------------------------------------------------
+
+tight() {
+    printf '{"apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": {"name": "tight"},
+        "spec": {"hard": {"requests.cpu": "%s"}}}' "$1" |
+        root apply -f - >/dev/null
+}
+tight 1
+known() { root get resourcequota tight -o json | jq -e '.status.used'; }
+wait_for 10 known || bail_out "no quota"
+id=$(submit -c 2 -a 1-3 --wrap 'echo $KILN_ARRAY_TASK_ID >>raised')
+plain=$(submit -c 2 --wrap 'echo 0 >>raised')
+words='quota tight: 2 CPUs wanted, it has 1 in all'
+says() {
+    as kilntest1 kctl why "$1" | grep -F ", $words (AssocGrpCpuLimit)"
+}
+ok "an array no task of which fits its quota says so" wait_for 20 says "$id"
+ok "as a plain job does" wait_for 20 says "$plain"
+ok "so does each of its tasks" says "${id}_2"
+like "and the list of jobs" "$(as kilntest1 kctl jobs)" "${id}_.*$words"
+is "and its status" "$(job "$id" .status.cause.message)" "$words"
+stop controller
+cluster_controller --socket "$cluster/socket"
+tight 1500m
+words='quota tight: 2 CPUs wanted, it has 1500m in all'
+ok "what has changed is said after a restart" wait_for 40 says "$id"
+tight 2
+ok "it goes on when the quota is raised" wait_for 40 state_is "$id" Completed
+ok "as a plain job does" wait_for 40 state_is "$plain" Completed
+is "each has run once" "$(ran raised)" "0 1 2 3 "
+is "and nothing is said any more" "$(job "$id" '.status.cause // "none"')" none
+root delete resourcequota tight >/dev/null
 
 # --- its place ----------------------------------------------------------------------
 

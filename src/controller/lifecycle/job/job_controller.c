@@ -28,6 +28,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/client/event_recorder.h"
+#include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
 #define PARALLEL_JOBS      256u
@@ -367,6 +368,42 @@ on_pod(const struct object *old_object,
     workqueue_add(c->queue, key);
 }
 
+static const struct json *
+hard_of(const struct object *quota, struct arena *arena)
+{
+    return quota != NULL
+               ? json_get_path(object_tree(quota, arena), "status.hard")
+               : NULL;
+}
+
+/* A quota has more or less in all: pods that it refused may be made now, and not a
+ * minute later, when they are tried again anyway. The part that is used changes
+ * with each pod, so that it wakes nobody.
+ */
+static void
+on_quota(const struct object *old_object,
+         const struct object *new_object,
+         void *context)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct job_controller *c = context;
+    const struct object *quota = new_object ? new_object : old_object;
+    const char *key;
+    const size_t n = strlen(quota->meta->namespace);
+    size_t at = 0;
+    struct job_memory *m;
+
+    if (old_object == NULL
+        || (new_object != NULL
+            && json_equals(hard_of(old_object, arena),
+                           hard_of(new_object, arena))))
+        return;
+    while (job_memories_next(c->memories, &at, &key, &m))
+        if (m->counts->refusal != NULL
+            && strncmp(key, quota->meta->namespace, n) == 0 && key[n] == '/')
+            workqueue_add(c->queue, key);
+}
+
 static void
 add_job(const struct object *job, void *context)
 {
@@ -434,6 +471,7 @@ job_controller_new(struct loop *loop,
     });
     object_cache_listen(cache, &job_kind, on_job, c);
     object_cache_listen(cache, &pod_kind, on_pod, c);
+    object_cache_listen(cache, &resource_quota_kind, on_quota, c);
     object_cache_on_synced(cache, on_synced, c);
     return c;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/quantity.h"
+#include "lib/base/alloc.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
@@ -268,6 +270,78 @@ reason_of_resource(const char *name, size_t n, const char **ret_words)
     return JOB_REASON_GROUP_OTHER;
 }
 
+/* One pair of each of the lists; has: what others use. */
+struct quota_pair {
+    const char *name, *asks, *has, *most;
+    size_t n_name, n_asks, n_has, n_most;
+};
+
+static bool
+read_amount(const char *text, size_t n, struct quantity *ret_amount)
+{
+    CLEANUP_FREE char *copy = xstrndup(text, n);
+
+    return quantity_parse(copy, ret_amount) == 0;
+}
+
+/* More than there is of it, whoever ends. */
+static bool
+is_never_met(const struct quota_pair *pair)
+{
+    struct quantity asks, most;
+
+    return read_amount(pair->asks, pair->n_asks, &asks)
+           && read_amount(pair->most, pair->n_most, &most)
+           && quantity_compare(&asks, &most) > 0;
+}
+
+/* Of several the first that is never met, since to wait for the others is in vain;
+ * else the first. False: the text has another form.
+ */
+static bool
+find_pair(const char *requested,
+          const char *used,
+          const char *limited,
+          struct quota_pair *ret_pair)
+{
+    const char *end = limited + strlen(limited);
+    bool is_any = false;
+
+    for (const char *p = requested + strlen(", requested: "); p < used;) {
+        size_t n = strcspn(p, ",");
+        const char *equals = memchr(p, '=', n);
+        struct quota_pair pair = {.name = p};
+
+        if (equals == NULL)
+            return false;
+        pair.n_name = (size_t)(equals - p);
+        pair.asks = equals + 1;
+        pair.n_asks = n - pair.n_name - 1;
+        if (!find_value(used + strlen(", used: "),
+                        limited,
+                        p,
+                        pair.n_name,
+                        &pair.has,
+                        &pair.n_has)
+            || !find_value(limited + strlen(", limited: "),
+                           end,
+                           p,
+                           pair.n_name,
+                           &pair.most,
+                           &pair.n_most))
+            return false;
+        if (!is_any)
+            *ret_pair = pair;
+        is_any = true;
+        if (is_never_met(&pair)) {
+            *ret_pair = pair;
+            return true;
+        }
+        p += n + 1;
+    }
+    return is_any;
+}
+
 /* "exceeded quota: chem, requested: requests.cpu=2, used: requests.cpu=4,
  * limited: requests.cpu=4"
  */
@@ -277,35 +351,31 @@ tell_quota(const char *text, struct strbuf *out)
     const char *requested = strstr(text, ", requested: ");
     const char *used = strstr(text, ", used: ");
     const char *limited = strstr(text, ", limited: ");
-    const char *name, *has, *most, *words = NULL;
-    size_t n, n_has, n_most, n_most_end;
+    const char *words = NULL;
+    struct quota_pair pair;
     enum job_reason reason;
+    bool is_vain;
 
     if (requested == NULL || used == NULL || limited == NULL || requested > used
-        || used > limited)
+        || used > limited || !find_pair(requested, used, limited, &pair))
         return JOB_REASON_NONE;
-    name = requested + strlen(", requested: ");
-    n = strcspn(name, "=");
-    n_most_end = strlen(limited);
-    if (!find_value(used + strlen(", used: "), limited, name, n, &has, &n_has)
-        || !find_value(limited + strlen(", limited: "),
-                       limited + n_most_end,
-                       name,
-                       n,
-                       &most,
-                       &n_most))
-        return JOB_REASON_NONE;
-    reason = reason_of_resource(name, n, &words);
+    is_vain = is_never_met(&pair);
+    reason = reason_of_resource(pair.name, pair.n_name, &words);
     strbuf_printf(out, "quota %.*s: ", (int)(requested - text), text);
-    strbuf_add(out, has, n_has);
+    if (is_vain)
+        strbuf_add(out, pair.asks, pair.n_asks);
+    else
+        strbuf_add(out, pair.has, pair.n_has);
     if (words != NULL)
         strbuf_add_text(out, words);
     else {
         strbuf_add_char(out, ' ');
-        strbuf_add(out, name, n);
+        strbuf_add(out, pair.name, pair.n_name);
     }
-    strbuf_add_text(out, " used of ");
-    strbuf_add(out, most, n_most);
+    strbuf_add_text(out, is_vain ? " wanted, it has " : " used of ");
+    strbuf_add(out, pair.most, pair.n_most);
+    if (is_vain)
+        strbuf_add_text(out, " in all");
     return reason;
 }
 

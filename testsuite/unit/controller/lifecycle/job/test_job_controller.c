@@ -273,6 +273,71 @@ START_TEST(a_name_that_another_pod_has_is_not_taken_for_the_jobs)
 }
 END_TEST
 
+static void
+put_quota(const char *namespace, int pods, int used)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(api,
+                    &resource_quota_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"q\",\"namespace\":"
+                                 "\"%s\",\"uid\":\"q-%s\"},\"status\":{"
+                                 "\"hard\":{\"pods\":\"%d\"},\"used\":{"
+                                 "\"pods\":\"%d\"}}}",
+                                 namespace,
+                                 namespace,
+                                 pods,
+                                 used));
+    for (int i = 0; i < 3; i++) {
+        fake_client_run(api);
+        timer_start(end_of_turn, 1);
+        loop_run(loop);
+    }
+}
+
+/* More than a test makes. */
+static void
+refuse_creates(void)
+{
+    for (int i = 0; i < 200; i++)
+        fake_client_fail(api, CLIENT_CREATE, NULL, 403, "Forbidden");
+}
+
+static unsigned
+creates(void)
+{
+    return fake_client_calls(api, CLIENT_CREATE, NULL);
+}
+
+/* Refused so often that failure alone brings no other look for a minute. */
+START_TEST(what_was_refused_is_tried_when_its_quota_is_changed)
+{
+    unsigned before;
+
+    begin();
+    put_quota("default", 1, 0);
+    put_quota("other", 1, 0);
+    refuse_creates();
+    put_job();
+    for (int i = 2; i < 14; i++) {
+        before = creates();
+        put_quota("default", i, 0);
+        ck_assert_uint_gt(creates(), before);
+    }
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+
+    before = creates();
+    put_quota("default", 13, 1);
+    put_quota("other", 2, 0);
+    ck_assert_uint_eq(creates(), before);
+    fake_client_remove(api, &resource_quota_kind, "default", "q");
+    settle();
+    ck_assert_uint_gt(creates(), before);
+    end();
+}
+END_TEST
+
 /* What is under way when this controller is no leader any more. */
 START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 {
@@ -480,6 +545,7 @@ SUITE("job_control",
       how_a_pod_ended_is_known_though_it_went_at_once,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
+      what_was_refused_is_tried_when_its_quota_is_changed,
       a_create_that_is_abandoned_is_not_said_to_be_refused,
       a_hold_that_is_taken_back_at_once_costs_nothing,
       a_job_that_stays_held_has_its_pod_ended_and_excused,

@@ -29,6 +29,25 @@ START_TEST(quotas_are_told_with_what_is_used_of_them)
          "requests.kiln.hpc/gpu=2, limited: requests.kiln.hpc/gpu=2",
          "AssocGrpGRES",
          "quota chem: 2 requests.kiln.hpc/gpu used of 2"},
+        {"exceeded quota: small, requested: requests.cpu=2, used: "
+         "requests.cpu=0, limited: requests.cpu=1500m",
+         "AssocGrpCpuLimit",
+         "quota small: 2 CPUs wanted, it has 1500m in all"},
+        {"exceeded quota: small, requested: memory=2Gi,pods=1, used: "
+         "memory=512Mi,pods=2, limited: memory=1Gi,pods=2",
+         "AssocGrpMemLimit",
+         "quota small: 2Gi of memory wanted, it has 1Gi in all"},
+        {"exceeded quota: small, requested: pods=1,requests.cpu=2, used: "
+         "pods=3,requests.cpu=0, limited: pods=3,requests.cpu=1",
+         "AssocGrpCpuLimit",
+         "quota small: 2 CPUs wanted, it has 1 in all"},
+        {"exceeded quota: none, requested: pods=1, used: pods=0, limited: "
+         "pods=0",
+         "AssocGrpJobsLimit",
+         "quota none: 1 pods wanted, it has 0 in all"},
+        {"exceeded quota: odd, requested: pods, used: pods=0, limited: pods=0",
+         "Other",
+         "exceeded quota: odd, requested: pods, used: pods=0, limited: pods=0"},
         {"exceeded quota: something of another form",
          "Other",
          "exceeded quota: something of another form"},
