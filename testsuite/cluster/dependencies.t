@@ -141,11 +141,17 @@ as kilntest1 kctl release "$gg" >/dev/null
 ok "and starts, for it had ended so" wait_for 20 has_state "$gg" Completed
 
 # The end is on the disk, and nobody was told of it.
-z=$(submit --wrap 'sleep 2')
+# shellcheck disable=SC2016 # for the job
+z=$(submit --wrap 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done')
 aa=$(submit -d "afterok:$z" --wrap true)
-wait_for 20 has_state "$z" Running
-slept() { sleep 3; }
-kill_controller slept
+home=$cluster/home/kilntest1
+begun() { [ -s "$home/pid" ]; }
+wait_for 20 begun || bail_out "no job runs"
+ends_alone() {
+    as kilntest1 touch go
+    wait_for 20 has_ended "$(cat "$home/pid")" || bail_out "the job does not end"
+}
+kill_controller ends_alone
 ok "an end while nobody was there starts what waited" \
     wait_for 40 has_state "$aa" Completed
 
