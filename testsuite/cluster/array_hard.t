@@ -80,7 +80,7 @@ cluster_controller --socket "$cluster/socket"
 tight 1500m
 words='quota tight: 2 CPUs wanted, it has 1500m in all'
 ok "what has changed is said after a restart" wait_for 40 says "$id"
-tight 2
+tight 8
 ok "it goes on when the quota is raised" wait_for 40 state_is "$id" Completed
 ok "as a plain job does" wait_for 40 state_is "$plain" Completed
 is "each has run once" "$(ran raised)" "0 1 2 3 "
