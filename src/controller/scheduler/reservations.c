@@ -29,9 +29,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Nodes that are asked in one plan, where amounts alone do not tell. */
-#define PLAN_TRIALS 4096
-
 /* A clock that differs by this much from the monotonic one was set. */
 #define JUMP_US INT64_C(2000000)
 
@@ -140,77 +137,19 @@ activate(struct scheduler *s, const struct reservation *r)
 
 /* ---- The plan ---- */
 
-static bool
-is_same_place(const struct reservation *r, const struct start_answer *a)
-{
-    if (r->places == NULL || r->from_us < a->from_us)
-        return false;
-    for (unsigned i = 0; i < r->count; i++)
-        if (r->places[i].node != a->nodes[i])
-            return false;
-    return true;
-}
-
-/* Members are alike: one that keeps its node need not be told of another. */
-static void
-keep_nodes(const struct reservation *r, struct start_answer *a)
-{
-    for (unsigned i = 0; r->places != NULL && i < r->count; i++) {
-        struct node_view *node = r->places[i].node;
-        unsigned at = 0;
-        bool is_free;
-
-        if (a->nodes[i] == node)
-            continue;
-        while (at < r->count
-               && (a->nodes[at] != node || r->places[at].node == node))
-            at++;
-        if (at == r->count)
-            continue;
-        is_free = a->are_free[at];
-        a->nodes[at] = a->nodes[i];
-        a->are_free[at] = a->are_free[i];
-        a->nodes[i] = node;
-        a->are_free[i] = is_free;
-    }
-}
-
 /* False: nobody knows when it could start, or it would be too late for its
  * deadline.
  */
 static bool
 plan(struct scheduler *s, struct reservation *r)
 {
-    struct timeline *t = timeline_of(s);
-    unsigned at = timeline_rank(t, &r->order);
     struct start_answer a;
-    struct cycle cycle;
-    bool is_known;
+    bool is_moved, is_known;
 
-    timeline_init_cycle(&cycle, r->profile, r->members[0], &s->snapshot);
-    earliest_start_find(
-        &(struct start_question){.what_if = {.timeline = t,
-                                             .profile = r->profile,
-                                             .filters = r->profile->rooms,
-                                             .cycle = &cycle,
-                                             .n_binding = at,
-                                             .now_us = now_us(s)},
-                                 .cache = s->cache,
-                                 .node_reservations =
-                                     s->handle.node_reservations,
-                                 .snapshot = &s->snapshot,
-                                 .may_come = r->may_come,
-                                 .n_slots = r->n_slots,
-                                 .count = r->count,
-                                 .most_ends = UINT32_MAX,
-                                 .most_trials = PLAN_TRIALS},
-        &a);
-    cycle_fini(&cycle);
+    is_known = scheduler_plan_reservation(s, r, &a, &is_moved);
     r->is_stale = false;
-    is_known = a.from_us > 0 && pod_view_is_in_time(r->members[0], a.from_us);
     if (is_known) {
-        keep_nodes(r, &a);
-        if (!is_same_place(r, &a)) {
+        if (is_moved) {
             note_moved(s, r);
             mark_behind(s, r);
         }

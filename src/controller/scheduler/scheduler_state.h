@@ -46,6 +46,7 @@ struct recorder;
 struct reservation;
 struct reserved_place;
 struct room_answer;
+struct start_answer;
 struct strbuf;
 struct volume_calls;
 
@@ -151,6 +152,15 @@ void scheduler_node_leaves(struct scheduler *s, const struct node_view *node);
 void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
 void scheduler_settle_reservations(struct scheduler *s);
 void scheduler_tick_reservations(struct scheduler *s);
+
+/* Their plan (reservation_plan.c). Plan: when and where it would start; false:
+ * nobody knows, or too late for its deadline. Moved: that is later or elsewhere
+ * than it stands. The start is the caller's to end (start_answer_fini), always.
+ */
+bool scheduler_plan_reservation(struct scheduler *s,
+                                const struct reservation *r,
+                                struct start_answer *ret_start,
+                                bool *ret_is_moved);
 
 /* Their nodes (open_nodes.c). Note, tell: others may have again what was
  * reserved there. Open: sets where it may run once there is room; false: nowhere.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "controller/scheduler/explain/refusal_meaning.h"
 #include "controller/scheduler/explain/shortage.h"
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/diagnosis.h"
@@ -25,104 +26,10 @@
 
 #define CLOSERS 2 /* words for what closes nodes */
 
-/* The meaning of a reason for the pod; the best last. */
-enum meaning {
-    MEANS_UNWANTED,
-    MEANS_TOO_LARGE,
-    MEANS_WORDS, /* of another kind: volumes, an extender */
-    MEANS_CLOSED,
-    MEANS_OTHERS, /* pods there keep it away, or do not come near */
-    MEANS_ROOM,
-    MEANS_WITHHELD, /* it has room, but a Reservation has it before the end */
-    MEANS_RESERVED, /* it has room, and would delay those before it */
-};
-
-/* By the code of the refusal (refusals.h): what it means, and what is short or
- * wrong in words; NULL: an amount that the pod asks for.
- */
-static const struct {
-    const char *code;
-    enum meaning meaning;
-    enum job_reason reason;
-    const char *words;
-} known[] = {
-    {"InsufficientCPU", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"InsufficientMemory", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"InsufficientResource", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"NoFreeCores", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"NoSharedCPU", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"NoFreeMemory", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"NoFreeDevices", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"NotAligned", MEANS_ROOM, JOB_REASON_RESOURCES, NULL},
-    {"NoFreeHugePages", MEANS_ROOM, JOB_REASON_RESOURCES, "huge pages"},
-    {"TooManyPods", MEANS_ROOM, JOB_REASON_RESOURCES, "the end of a pod"},
-    {"NodePorts", MEANS_ROOM, JOB_REASON_RESOURCES, "its port"},
-    {"NodeNotEmpty", MEANS_ROOM, JOB_REASON_RESOURCES, "an empty node"},
-    {"UntoleratedTaint", MEANS_CLOSED, JOB_REASON_NOT_AVAILABLE, NULL},
-    {"NodeUnschedulable", MEANS_CLOSED, JOB_REASON_NOT_AVAILABLE, NULL},
-    {"NodeAffinity", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
-    {"NodeName", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
-    {"NoSuchDevices", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
-    {"Reserved",
-     MEANS_RESERVED,
-     JOB_REASON_PRIORITY,
-     "would delay jobs before it on every node that has room"},
-    {"NodeTooSmall", MEANS_TOO_LARGE, JOB_REASON_BAD_CONSTRAINTS, NULL},
-    {"PartitionNodes", MEANS_UNWANTED, JOB_REASON_BAD_CONSTRAINTS, NULL},
-    {"PartitionMissing", MEANS_WORDS, JOB_REASON_BAD_CONSTRAINTS, NULL},
-    {"PartitionClosed", MEANS_WORDS, JOB_REASON_PARTITION_DOWN, NULL},
-    {"PartitionTime", MEANS_WORDS, JOB_REASON_PARTITION_TIME, NULL},
-    {"PartitionLimit", MEANS_WORDS, JOB_REASON_PARTITION_LIMIT, NULL},
-    {"ReservedNodes",
-     MEANS_WITHHELD,
-     JOB_REASON_RESERVED,
-     "would still run when a reservation begins on every node that has room"},
-    {"ReservationMissing", MEANS_WORDS, JOB_REASON_RESERVATION_GONE, NULL},
-    {"ReservationPlanned", MEANS_WORDS, JOB_REASON_RESERVATION, NULL},
-    {"ReservationEnded", MEANS_WORDS, JOB_REASON_RESERVATION_GONE, NULL},
-    {"ReservationEmpty", MEANS_WORDS, JOB_REASON_RESERVATION, NULL},
-    {"PodAffinity",
-     MEANS_OTHERS,
-     JOB_REASON_RESOURCES,
-     "no node has the pods that it is to be near"},
-    {"PodAntiAffinity",
-     MEANS_OTHERS,
-     JOB_REASON_RESOURCES,
-     "every node has pods that it is to be away from"},
-    {"ExistingPodsAntiAffinity",
-     MEANS_OTHERS,
-     JOB_REASON_RESOURCES,
-     "pods on every node keep it away"},
-    {"TopologySpread",
-     MEANS_OTHERS,
-     JOB_REASON_RESOURCES,
-     "it would be spread too unevenly"},
-    {"VolumeNodeAffinity",
-     MEANS_WORDS,
-     JOB_REASON_STORAGE,
-     "its volume is on another node"},
-    {"NoVolume", MEANS_WORDS, JOB_REASON_STORAGE, "no volume fits its claim"},
-    {"NoStorage",
-     MEANS_WORDS,
-     JOB_REASON_STORAGE,
-     "no node has enough free storage"},
-    {"VolumeLost", MEANS_WORDS, JOB_REASON_STORAGE, "its volume is lost"},
-    {"VolumeClaim",
-     MEANS_WORDS,
-     JOB_REASON_STORAGE,
-     "its volume claim is not bound"},
-    {"Extender",
-     MEANS_WORDS,
-     JOB_REASON_OTHER,
-     "an extender refuses every node"},
-};
-
 /* One reason of some nodes. */
 struct found {
-    enum meaning meaning;
-    enum job_reason reason;
+    struct refusal_meaning known;
     const char *code;
-    const char *words;
     unsigned nodes;
     const struct node_view *first;
     const char *text; /* as the node said it */
@@ -143,8 +50,6 @@ understand(const struct search *s, const struct reason_nodes *r)
 {
     const char *text = string_ids_text(s->f->reasons, r->reason);
     struct found found = {
-        .meaning = MEANS_WORDS,
-        .reason = JOB_REASON_OTHER,
         .nodes = r->nodes,
         .first = r->first,
         .text = text,
@@ -153,12 +58,7 @@ understand(const struct search *s, const struct reason_nodes *r)
     bool ignored;
 
     found.code = refusals_code(text, found.length, &ignored);
-    for (unsigned i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(known[i].code, found.code) == 0) {
-            found.meaning = known[i].meaning;
-            found.reason = known[i].reason;
-            found.words = known[i].words;
-        }
+    found.known = refusal_meaning_of(found.code);
     return found;
 }
 
@@ -168,7 +68,7 @@ count_of(const struct search *s, enum meaning meaning)
     unsigned nodes = 0;
 
     for (unsigned i = 0; i < s->count; i++)
-        if (s->items[i].meaning == meaning)
+        if (s->items[i].known.meaning == meaning)
             nodes += s->items[i].nodes;
     return nodes;
 }
@@ -180,7 +80,7 @@ find_most(const struct search *s, enum meaning meaning)
     const struct found *best = NULL;
 
     for (unsigned i = 0; i < s->count; i++)
-        if (s->items[i].meaning == meaning
+        if (s->items[i].known.meaning == meaning
             && (best == NULL || s->items[i].nodes > best->nodes))
             best = &s->items[i];
     return best;
@@ -224,7 +124,7 @@ meaning_of(const struct search *s, const struct node_view *node)
 
     for (unsigned i = 0; i < s->count; i++)
         if (s->f->counts->items[i].reason == reason)
-            return (int)s->items[i].meaning;
+            return (int)s->items[i].known.meaning;
     return -1;
 }
 
@@ -284,8 +184,8 @@ tell_room(const struct search *s, struct strbuf *out, struct wait_cause *ret)
             return false;
         node = scan.is_complete && scan.large == 1 ? scan.first_large : NULL;
     }
-    if (most->words != NULL)
-        strbuf_add_text(&what, most->words);
+    if (most->known.words != NULL)
+        strbuf_add_text(&what, most->known.words);
     else
         shortage_format_short(s->f->shortage,
                               most->code,
@@ -349,7 +249,7 @@ add_closers(struct search *s, struct strbuf *out, bool *ret_is_silent)
             *ret_is_silent = is_silence(most);
         add_closer(most, out);
         s->items[most - s->items].nodes = 0;
-        s->items[most - s->items].meaning = MEANS_WORDS;
+        s->items[most - s->items].known.meaning = MEANS_WORDS;
     }
 }
 
@@ -443,15 +343,15 @@ tell_words(const struct search *s,
         return false;
     if (strncmp(most->text, "node(s) ", 8) == 0)
         skip = 8;
-    if (most->words != NULL)
-        strbuf_add_text(&what, most->words);
+    if (most->known.words != NULL)
+        strbuf_add_text(&what, most->known.words);
     else
         strbuf_add(&what, most->text + skip, most->length - skip);
     ret->reason = say(s,
                       (struct job_wait){
                           .kind = WAIT_WORDS,
                           .what = what.text,
-                          .reason = most->reason,
+                          .reason = most->known.reason,
                       },
                       out);
     return true;
@@ -526,7 +426,7 @@ tell_withheld(const struct search *s,
                       (struct job_wait){
                           .kind = WAIT_WORDS,
                           .what = what.text,
-                          .reason = most->reason,
+                          .reason = most->known.reason,
                       },
                       out);
     return true;
@@ -588,11 +488,11 @@ tell_prefilter(struct search *s, struct strbuf *out, struct wait_cause *ret)
     if (d->prefilter_reason == STRING_ID_NONE)
         return false;
     found = understand(s, &r);
-    if (found.words == NULL && d->prefilter_words != NULL) {
+    if (found.known.words == NULL && d->prefilter_words != NULL) {
         found.text = d->prefilter_words;
         found.length = strcspn(found.text, "\n");
     }
-    found.meaning = MEANS_WORDS;
+    found.known.meaning = MEANS_WORDS;
     s->items[0] = found;
     s->count = 1;
     return tell_words(s, MEANS_WORDS, out, ret);

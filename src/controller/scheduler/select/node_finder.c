@@ -4,48 +4,27 @@
 #include <string.h>
 
 #include "controller/scheduler/extenders/extender_results.h"
-#include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
-#include "controller/scheduler/framework/timeline.h"
 #include "controller/scheduler/report/cycle_trace.h"
 #include "controller/scheduler/select/answer_counts.h"
 #include "controller/scheduler/select/bounded_search.h"
 #include "controller/scheduler/select/kept_refusals.h"
 #include "controller/scheduler/select/linear_search.h"
+#include "controller/scheduler/select/node_finder_state.h"
 #include "controller/scheduler/select/node_results.h"
 #include "controller/scheduler/select/result_cache.h"
 #include "lib/base/alloc.h"
-#include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
 
-#define BATCH                256u
-#define ALL_PLUGINS          (~(plugin_set)0)
 #define MIN_FEASIBLE         100u
 #define MIN_PERCENTAGE       5u
 #define ADAPTIVE_PERCENTAGE  50u
 #define BOUNDED_SEARCH_NODES 256u
-
-struct node_finder {
-    struct node_finder_settings settings;
-    struct result_cache *result_cache;
-    struct bounded_search *bounded_search;
-    struct kept_refusals *refusals;
-    struct answer_counts counts; /* of the answers, where those are refusals */
-    uint32_t next_start;
-    struct answer *answers; /* by slot */
-    uint32_t n_answers;
-    struct node_view **feasible;
-    int64_t *totals;
-    int64_t *scores;
-    uint32_t capacity;
-    struct diagnosis diagnosis;
-    struct node_finder_facts facts;
-};
 
 struct node_finder *
 node_finder_new(const struct node_finder_settings *settings)
@@ -59,13 +38,6 @@ node_finder_new(const struct node_finder_settings *settings)
     ch->bounded_search = bounded_search_new();
     ch->refusals = kept_refusals_new(0);
     return ch;
-}
-
-static void
-mark(const struct node_finder *ch, enum cycle_step step)
-{
-    if (ch->settings.trace != NULL)
-        cycle_trace_mark(ch->settings.trace, step);
 }
 
 void
@@ -112,8 +84,8 @@ feasible_wanted(unsigned percentage, uint32_t n_nodes)
 }
 
 /* Room for one answer a slot. */
-static void
-make_room(struct node_finder *ch, const struct snapshot *s)
+void
+node_finder_make_room(struct node_finder *ch, const struct snapshot *s)
 {
     if (ch->n_answers < s->n_slots) {
         ch->n_answers = s->n_slots;
@@ -130,10 +102,10 @@ make_room(struct node_finder *ch, const struct snapshot *s)
 }
 
 /* None was looked at yet. */
-static void
-clear_answers(struct node_finder *ch, const struct snapshot *s)
+void
+node_finder_clear_answers(struct node_finder *ch, const struct snapshot *s)
 {
-    make_room(ch, s);
+    node_finder_make_room(ch, s);
     for (uint32_t i = 0; i < s->n_slots; i++)
         ch->answers[i] = ANSWER_OK;
 }
@@ -182,8 +154,8 @@ set_absent(struct node_finder *ch,
     ch->diagnosis.unschedulable |= narrowers;
 }
 
-static void
-note_rejectors(struct node_finder *ch, const struct snapshot *s)
+void
+node_finder_note_rejectors(struct node_finder *ch, const struct snapshot *s)
 {
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         struct answer a = ch->diagnosis.answers[s->nodes[i]->slot];
@@ -192,6 +164,27 @@ note_rejectors(struct node_finder *ch, const struct snapshot *s)
             ch->diagnosis.pending |= PLUGIN_BIT(a.plugin);
         else if (a.verdict != VERDICT_OK && a.plugin != PLUGIN_NONE)
             ch->diagnosis.unschedulable |= PLUGIN_BIT(a.plugin);
+    }
+}
+
+void
+node_finder_add_scores(struct node_finder *ch,
+                       const struct profile *profile,
+                       plugin_set plugins,
+                       struct cycle *c,
+                       unsigned count)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)ch->feasible;
+
+    plugins &= profile->scores & ~c->skipped_scores;
+    for (unsigned p = 0; p < profile->n_entries; p++) {
+        if ((plugins & PLUGIN_BIT(p)) == 0)
+            continue;
+        profile_score(profile, p, c, nodes, count, ch->scores);
+        profile_normalize(profile, p, c, nodes, count, ch->scores);
+        for (unsigned i = 0; i < count; i++)
+            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
     }
 }
 
@@ -205,21 +198,14 @@ make_totals(struct node_finder *ch,
         (const struct node_view *const *)ch->feasible;
 
     profile_prescore(profile, ALL_PLUGINS, c, nodes, count);
-    mark(ch, STEP_PRESCORE);
+    node_finder_mark(ch, STEP_PRESCORE);
     memset(ch->totals, 0, count * sizeof(*ch->totals));
-    for (unsigned p = 0; p < profile->n_entries; p++) {
-        if ((profile->scores & ~c->skipped_scores & PLUGIN_BIT(p)) == 0)
-            continue;
-        profile_score(profile, p, c, nodes, count, ch->scores);
-        profile_normalize(profile, p, c, nodes, count, ch->scores);
-        for (unsigned i = 0; i < count; i++)
-            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
-    }
-    mark(ch, STEP_SCORE);
+    node_finder_add_scores(ch, profile, ALL_PLUGINS, c, count);
+    node_finder_mark(ch, STEP_SCORE);
 }
 
-static struct node_view *
-pick_best(struct node_finder *ch, unsigned count)
+struct node_view *
+node_finder_pick_best(struct node_finder *ch, unsigned count)
 {
     unsigned ties = 0, at = 0;
     int64_t best = INT64_MIN;
@@ -287,19 +273,19 @@ choose_by_linear_search(struct node_finder *ch,
     };
     bool is_known;
 
-    clear_answers(ch, c->snapshot);
+    node_finder_clear_answers(ch, c->snapshot);
     s.answers = ch->answers;
     s.feasible = ch->feasible;
     ch->diagnosis.answers = ch->answers;
     if (prefilter_result->has_names)
         set_absent(ch, profile, narrowers);
     is_known = search_nodes(ch, &s, prefilter_result);
-    mark(ch, STEP_FILTER);
+    node_finder_mark(ch, STEP_FILTER);
     ch->facts.evaluated = s.found + s.rejected;
     ch->facts.feasible = s.found;
     ch->facts.nodes = ch->feasible;
     if (s.found == 0) {
-        note_rejectors(ch, c->snapshot);
+        node_finder_note_rejectors(ch, c->snapshot);
         return NULL;
     }
     ch->diagnosis.unschedulable = 0;
@@ -313,251 +299,10 @@ choose_by_linear_search(struct node_finder *ch,
         add_extender_scores(ch, extender_results, s.found);
     ch->facts.totals = ch->totals;
     ch->facts.n_totals = s.found;
-    return pick_best(ch, s.found);
+    return node_finder_pick_best(ch, s.found);
 }
 
 /* With kept results */
-
-/* The plugins that look at other nodes' pods and do not skip this pod. */
-static plugin_set
-find_others(const struct profile *profile, struct cycle *c)
-{
-    plugin_set others = profile->others;
-
-    profile_prescore(profile, ALL_PLUGINS, c, NULL, 0);
-    return others
-           & ((profile->filters & ~c->skipped_filters)
-              | (profile->scores & ~c->skipped_scores));
-}
-
-/* The nodes to which pods are to come that count against this one, by slot. */
-struct crowd {
-    const struct profile *profile;
-    const struct cycle *c;
-    bool *is_crowded;
-};
-
-static void
-note_crowded(const char *node_name, void *context)
-{
-    const struct crowd *crowd = context;
-    const struct node_view *node = snapshot_find(crowd->c->snapshot, node_name);
-
-    if (node != NULL && profile_has_nominated(crowd->profile, crowd->c, node))
-        crowd->is_crowded[node->slot] = true;
-}
-
-/* NULL: there are none. */
-static bool *
-find_crowded(const struct profile *profile, const struct cycle *c)
-{
-    struct crowd crowd = {profile, c, NULL};
-
-    if (nominator_count(profile->handle->nominator) == 0)
-        return NULL;
-    crowd.is_crowded = xnew_array(bool, c->snapshot->n_slots + 1);
-    nominator_visit_nodes(profile->handle->nominator, note_crowded, &crowd);
-    return crowd.is_crowded;
-}
-
-/* Of what is feasible by the kept results, what is by the others too. A node
- * that others are to come to is filtered anew, with them.
- */
-static unsigned
-filter_others(struct node_finder *ch,
-              const struct profile *profile,
-              const struct cycle *c,
-              const struct answer *answers)
-{
-    const struct snapshot *s = c->snapshot;
-    CLEANUP_FREE bool *is_crowded = find_crowded(profile, c);
-    unsigned passed = 0;
-
-    for (uint32_t at = 0; at < s->n_nodes;) {
-        struct node_view *nodes[BATCH];
-        struct answer given[BATCH];
-        unsigned count = 0;
-
-        for (; at < s->n_nodes && count < BATCH; at++) {
-            uint32_t slot = s->nodes[at]->slot;
-            struct answer answer = answers[slot];
-
-            if (is_crowded != NULL && is_crowded[slot]) {
-                answer = profile_filter_nominated(profile, c, s->nodes[at]);
-                if (answer.verdict == VERDICT_OK)
-                    ch->feasible[passed++] = s->nodes[at];
-                else
-                    ch->answers[slot] = answer;
-            } else if (answer.verdict == VERDICT_OK) {
-                nodes[count++] = s->nodes[at];
-            } else {
-                ch->answers[slot] = answer;
-            }
-        }
-        profile_filter(profile,
-                       profile->others | profile->timed,
-                       c,
-                       (const struct node_view *const *)nodes,
-                       count,
-                       given);
-        for (unsigned i = 0; i < count; i++)
-            if (given[i].verdict == VERDICT_OK)
-                ch->feasible[passed++] = nodes[i];
-            else
-                ch->answers[nodes[i]->slot] = given[i];
-    }
-    return passed;
-}
-
-static void
-add_others(struct node_finder *ch,
-           const struct profile *profile,
-           struct cycle *c,
-           unsigned count)
-{
-    const struct node_view *const *nodes =
-        (const struct node_view *const *)ch->feasible;
-
-    profile_prescore(profile, profile->others, c, nodes, count);
-    mark(ch, STEP_PRESCORE);
-    for (unsigned p = 0; p < profile->n_entries; p++) {
-        if ((profile->others & profile->scores & ~c->skipped_scores
-             & PLUGIN_BIT(p))
-            == 0)
-            continue;
-        profile_score(profile, p, c, nodes, count, ch->scores);
-        profile_normalize(profile, p, c, nodes, count, ch->scores);
-        for (unsigned i = 0; i < count; i++)
-            ch->totals[i] += ch->scores[i] * profile->entries[p].weight;
-    }
-}
-
-static struct node_view *
-choose_with_others(struct node_finder *ch,
-                   const struct profile *profile,
-                   struct cycle *c,
-                   const struct node_results *node_results)
-{
-    unsigned count;
-
-    clear_answers(ch, c->snapshot);
-    ch->diagnosis.answers = ch->answers;
-    count = filter_others(ch, profile, c, node_results_answers(node_results));
-    mark(ch, STEP_FILTER);
-    ch->facts.evaluated = c->snapshot->n_nodes;
-    ch->facts.feasible = count;
-    ch->facts.nodes = ch->feasible;
-    if (count == 0) {
-        note_rejectors(ch, c->snapshot);
-        return NULL;
-    }
-    if (count == 1)
-        return ch->feasible[0];
-    node_results_totals(node_results,
-                        (const struct node_view *const *)ch->feasible,
-                        count,
-                        ch->totals);
-    add_others(ch, profile, c, count);
-    mark(ch, STEP_SCORE);
-    ch->facts.totals = ch->totals;
-    ch->facts.n_totals = count;
-    return pick_best(ch, count);
-}
-
-/* The plugins that go by the time, where there is something to ask them. */
-static plugin_set
-find_timed(const struct profile *profile, const struct cycle *c)
-{
-    return profile->timed & ~c->skipped_filters;
-}
-
-/* They are asked of one node; it has room now. */
-static struct answer
-filter_timed(const struct profile *profile,
-             const struct cycle *c,
-             const struct node_view *node)
-{
-    struct answer answer = ANSWER_OK;
-
-    if (node->ledger.n_future > 0)
-        profile_filter(profile, profile->timed, c, &node, 1, &answer);
-    return answer;
-}
-
-struct timed_mask {
-    const struct profile *profile;
-    const struct cycle *cycle;
-    struct node_results *node_results;
-    struct node_results_mask mask;
-};
-
-static void
-mask_timed(struct node_view *node, void *context)
-{
-    struct timed_mask *m = context;
-    struct answer answer;
-
-    if (!node_results_is_feasible(m->node_results, node))
-        return;
-    answer = filter_timed(m->profile, m->cycle, node);
-    if (answer.verdict != VERDICT_OK)
-        node_results_mask(m->node_results, &m->mask, node, answer);
-}
-
-/* Nodes that a Reservation has before the pod would end. */
-static void
-mask_withheld(struct timed_mask *m)
-{
-    const struct handle *handle = m->profile->handle;
-    int64_t now_us = clock_real_us(handle->clock);
-
-    if (handle->node_reservations != NULL)
-        node_reservations_visit(handle->node_reservations,
-                                now_us,
-                                timeline_end_us(m->cycle->pod, now_us),
-                                mask_timed,
-                                m);
-}
-
-/* Of the nodes with room now, those with a reserved entry are asked about time,
- * and left out while one is picked.
- */
-static struct node_view *
-pick_timed(struct node_finder *ch,
-           const struct profile *profile,
-           const struct cycle *c,
-           struct node_results *node_results)
-{
-    const struct timeline *t = profile->handle->timeline;
-    struct timed_mask mask = {
-        .profile = profile,
-        .cycle = c,
-        .node_results = node_results,
-    };
-    struct node_view *node;
-
-    for (unsigned i = 0; t != NULL && i < timeline_binding(t); i++) {
-        const struct reservation *r = timeline_at(t, i);
-
-        for (unsigned p = 0; r->places != NULL && p < r->count; p++)
-            mask_timed(r->places[p].node, &mask);
-    }
-    mask_withheld(&mask);
-    ch->facts.feasible = node_results_feasible(node_results);
-    node = node_results_pick(node_results,
-                             profile->handle->random,
-                             &ch->facts.total);
-    if (node == NULL) {
-        make_room(ch, c->snapshot);
-        memcpy(ch->answers,
-               node_results_answers(node_results),
-               c->snapshot->n_slots * sizeof(*ch->answers));
-        ch->diagnosis.answers = ch->answers;
-        note_rejectors(ch, c->snapshot);
-    }
-    node_results_unmask(node_results, &mask.mask);
-    return node;
-}
 
 static struct node_view *
 pick_from_results(struct node_finder *ch,
@@ -569,15 +314,15 @@ pick_from_results(struct node_finder *ch,
 
     ch->facts.by_cache = true;
     ch->facts.evaluated = node_results_evaluated(node_results);
-    if (find_timed(profile, c) != 0)
-        return pick_timed(ch, profile, c, node_results);
+    if (node_finder_goes_by_time(profile, c))
+        return node_finder_pick_timed(ch, profile, c, node_results);
     ch->facts.feasible = node_results_feasible(node_results);
     node = node_results_pick(node_results,
                              profile->handle->random,
                              &ch->facts.total);
     if (node == NULL) {
         ch->diagnosis.answers = node_results_answers(node_results);
-        note_rejectors(ch, c->snapshot);
+        node_finder_note_rejectors(ch, c->snapshot);
     }
     return node;
 }
@@ -601,7 +346,7 @@ choose_by_bounded_search(struct node_finder *ch,
                                  bounded_search_cost(ch->bounded_search)))
         return false;
     has_found = bounded_search_run(ch->bounded_search, profile, c);
-    mark(ch, STEP_FILTER);
+    node_finder_mark(ch, STEP_FILTER);
     if (!has_found)
         return false;
     ch->facts.by_bounds = true;
@@ -610,52 +355,7 @@ choose_by_bounded_search(struct node_finder *ch,
     *ret_node = bounded_search_pick(ch->bounded_search,
                                     profile->handle->random,
                                     &ch->facts.total);
-    return find_timed(profile, c) == 0
-           || filter_timed(profile, c, *ret_node).verdict == VERDICT_OK;
-}
-
-/* Of a shape that hardly any node has room for: what nodes say of time is laid
- * over what they answered.
- */
-static void
-overlay_timed(struct node_finder *ch,
-              const struct cycle *c,
-              const struct refusal *r,
-              const struct answer *timed)
-{
-    make_room(ch, c->snapshot);
-    memcpy(ch->answers,
-           r->answers,
-           c->snapshot->n_slots * sizeof(*ch->answers));
-    answer_counts_copy(&ch->counts, r->counts);
-    for (unsigned i = 0; i < r->n_feasible; i++) {
-        ch->answers[r->feasible[i]->slot] = timed[i];
-        answer_counts_change(&ch->counts,
-                             c->snapshot,
-                             ch->answers,
-                             r->feasible[i],
-                             ANSWER_OK);
-    }
-}
-
-/* Nodes with room that are all reserved. */
-static bool
-are_reserved(struct node_finder *ch,
-             const struct profile *profile,
-             const struct cycle *c,
-             const struct refusal *r)
-{
-    struct answer timed[REFUSAL_FEASIBLE_MOST];
-
-    if (find_timed(profile, c) == 0)
-        return false;
-    for (unsigned i = 0; i < r->n_feasible; i++) {
-        timed[i] = filter_timed(profile, c, r->feasible[i]);
-        if (timed[i].verdict == VERDICT_OK)
-            return false;
-    }
-    overlay_timed(ch, c, r, timed);
-    return true;
+    return node_finder_is_in_time(profile, c, *ret_node);
 }
 
 /* By what nodes answered to its like. False: it may fit somewhere by now. */
@@ -669,14 +369,14 @@ refuse_again(struct node_finder *ch,
     struct refusal r;
 
     if (!kept_refusals_find(ch->refusals, profile, c, signature, &r)
-        || (r.n_feasible > 0 && !are_reserved(ch, profile, c, &r)))
+        || (r.n_feasible > 0 && !node_finder_are_reserved(ch, profile, c, &r)))
         return false;
     counts = r.n_feasible > 0 ? &ch->counts : r.counts;
     ch->diagnosis.answers = r.n_feasible > 0 ? ch->answers : r.answers;
     ch->diagnosis.totals = &counts->totals;
     ch->diagnosis.unschedulable = counts->totals.unschedulable;
     ch->diagnosis.pending = counts->totals.pending;
-    mark(ch, STEP_FILTER);
+    node_finder_mark(ch, STEP_FILTER);
     ch->facts.by_cache = true;
     ch->facts.evaluated = r.evaluated;
     return true;
@@ -718,7 +418,7 @@ choose_by_cache(struct node_finder *ch,
         || nominator_node(profile->handle->nominator, c->pod) != NULL
         || c->snapshot->n_nodes == 0)
         return false;
-    others = find_others(profile, c);
+    others = node_finder_find_others(profile, c);
     if (others != 0 && !profile->others_filter_last)
         return false;
     signature = profile_sign(profile, c->pod, ch->settings.signatures);
@@ -733,14 +433,15 @@ choose_by_cache(struct node_finder *ch,
     node_results = result_cache_get(ch->result_cache, profile, signature);
     if (!node_results_update(node_results, c))
         return false;
-    mark(ch, STEP_FILTER);
+    node_finder_mark(ch, STEP_FILTER);
     result_cache_trim(ch->result_cache, node_results);
     if (is_alone) {
         *ret_node = pick_from_results(ch, profile, c, node_results);
         if (*ret_node == NULL)
             keep_refusal(ch, profile, c, signature, node_results);
     } else
-        *ret_node = choose_with_others(ch, profile, c, node_results);
+        *ret_node =
+            node_finder_choose_with_others(ch, profile, c, node_results);
     return true;
 }
 
@@ -757,13 +458,13 @@ node_finder_find(struct node_finder *ch,
 
     start_diagnosis(ch, c);
     answer = profile_prefilter(profile, c, &prefilter_result, &narrowers);
-    mark(ch, STEP_PREFILTER);
+    node_finder_mark(ch, STEP_PREFILTER);
     if (ch->settings.trace != NULL)
         cycle_trace_set_verdict(ch->settings.trace,
                                 STEP_PREFILTER,
                                 answer.verdict);
     if (answer.verdict != VERDICT_OK) {
-        clear_answers(ch, c->snapshot);
+        node_finder_clear_answers(ch, c->snapshot);
         ch->diagnosis.answers = ch->answers;
         ch->diagnosis.absent = answer;
         ch->diagnosis.prefilter_reason = answer.reason;

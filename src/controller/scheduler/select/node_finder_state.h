@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_finder_state.h - the insides of a node finder, for its own files
+ *
+ * Called by:  node_finder.c (the ways to a node), others_choice.c (with what is
+ *             on other nodes), timed_choice.c (with what is reserved).
+ * Thread:     the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "controller/scheduler/framework/cycle.h"
+#include "controller/scheduler/report/cycle_trace.h"
+#include "controller/scheduler/select/answer_counts.h"
+#include "controller/scheduler/select/node_finder.h"
+
+struct bounded_search;
+struct kept_refusals;
+struct node_results;
+struct refusal;
+struct result_cache;
+struct snapshot;
+
+#define ALL_PLUGINS (~(plugin_set)0)
+
+struct node_finder {
+    struct node_finder_settings settings;
+    struct result_cache *result_cache;
+    struct bounded_search *bounded_search;
+    struct kept_refusals *refusals;
+    struct answer_counts counts; /* of the answers, where those are refusals */
+    uint32_t next_start;
+    struct answer *answers; /* by slot */
+    uint32_t n_answers;
+    struct node_view **feasible;
+    int64_t *totals;
+    int64_t *scores;
+    uint32_t capacity;
+    struct diagnosis diagnosis;
+    struct node_finder_facts facts;
+};
+
+static inline void
+node_finder_mark(const struct node_finder *ch, enum cycle_step step)
+{
+    if (ch->settings.trace != NULL)
+        cycle_trace_mark(ch->settings.trace, step);
+}
+
+/* Room for one answer a slot. Clear: and none was looked at yet. */
+void node_finder_make_room(struct node_finder *ch, const struct snapshot *s);
+void node_finder_clear_answers(struct node_finder *ch,
+                               const struct snapshot *s);
+
+/* The plugins that said no, by the diagnosis's answers. */
+void node_finder_note_rejectors(struct node_finder *ch,
+                                const struct snapshot *s);
+
+/* Of the first `count` that are feasible: adds the scores of those plugins to
+ * the totals; picks one of the best totals.
+ */
+void node_finder_add_scores(struct node_finder *ch,
+                            const struct profile *profile,
+                            plugin_set plugins,
+                            struct cycle *c,
+                            unsigned count);
+struct node_view *node_finder_pick_best(struct node_finder *ch, unsigned count);
+
+/* Others (others_choice.c). Find: the plugins that look at other nodes' pods and
+ * do not skip this pod. Choose: NULL: no node, as the diagnosis says.
+ */
+plugin_set node_finder_find_others(const struct profile *profile,
+                                   struct cycle *c);
+struct node_view *
+node_finder_choose_with_others(struct node_finder *ch,
+                               const struct profile *profile,
+                               struct cycle *c,
+                               const struct node_results *node_results);
+
+/* Time (timed_choice.c). Goes by time: there is something to ask the plugins that
+ * do. Is in time: they let the pod have a node that has room now. Pick: of the
+ * nodes with room now, one that they let it have; NULL: none, as the diagnosis
+ * says. Are reserved: the nodes with room are, all of them; then the answers and
+ * their counts say so.
+ */
+bool node_finder_goes_by_time(const struct profile *profile,
+                              const struct cycle *c);
+bool node_finder_is_in_time(const struct profile *profile,
+                            const struct cycle *c,
+                            const struct node_view *node);
+struct node_view *node_finder_pick_timed(struct node_finder *ch,
+                                         const struct profile *profile,
+                                         const struct cycle *c,
+                                         struct node_results *node_results);
+bool node_finder_are_reserved(struct node_finder *ch,
+                              const struct profile *profile,
+                              const struct cycle *c,
+                              const struct refusal *r);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A choice by kept results for a pod that pods on other nodes, or those that are
+ * to come to a node, matter to: these are asked of what the results let pass.
+ */
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/profile.h"
+#include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/select/node_finder_state.h"
+#include "controller/scheduler/select/node_results.h"
+#include "lib/base/alloc.h"
+
+#define BATCH 256u
+
+plugin_set
+node_finder_find_others(const struct profile *profile, struct cycle *c)
+{
+    plugin_set others = profile->others;
+
+    profile_prescore(profile, ALL_PLUGINS, c, NULL, 0);
+    return others
+           & ((profile->filters & ~c->skipped_filters)
+              | (profile->scores & ~c->skipped_scores));
+}
+
+/* The nodes to which pods are to come that count against this one, by slot. */
+struct crowd {
+    const struct profile *profile;
+    const struct cycle *c;
+    bool *is_crowded;
+};
+
+static void
+note_crowded(const char *node_name, void *context)
+{
+    const struct crowd *crowd = context;
+    const struct node_view *node = snapshot_find(crowd->c->snapshot, node_name);
+
+    if (node != NULL && profile_has_nominated(crowd->profile, crowd->c, node))
+        crowd->is_crowded[node->slot] = true;
+}
+
+/* NULL: there are none. */
+static bool *
+find_crowded(const struct profile *profile, const struct cycle *c)
+{
+    struct crowd crowd = {profile, c, NULL};
+
+    if (nominator_count(profile->handle->nominator) == 0)
+        return NULL;
+    crowd.is_crowded = xnew_array(bool, c->snapshot->n_slots + 1);
+    nominator_visit_nodes(profile->handle->nominator, note_crowded, &crowd);
+    return crowd.is_crowded;
+}
+
+/* Of what is feasible by the kept results, what is by the others too. A node
+ * that others are to come to is filtered anew, with them.
+ */
+static unsigned
+filter_others(struct node_finder *ch,
+              const struct profile *profile,
+              const struct cycle *c,
+              const struct answer *answers)
+{
+    const struct snapshot *s = c->snapshot;
+    CLEANUP_FREE bool *is_crowded = find_crowded(profile, c);
+    unsigned passed = 0;
+
+    for (uint32_t at = 0; at < s->n_nodes;) {
+        struct node_view *nodes[BATCH];
+        struct answer given[BATCH];
+        unsigned count = 0;
+
+        for (; at < s->n_nodes && count < BATCH; at++) {
+            uint32_t slot = s->nodes[at]->slot;
+            struct answer answer = answers[slot];
+
+            if (is_crowded != NULL && is_crowded[slot]) {
+                answer = profile_filter_nominated(profile, c, s->nodes[at]);
+                if (answer.verdict == VERDICT_OK)
+                    ch->feasible[passed++] = s->nodes[at];
+                else
+                    ch->answers[slot] = answer;
+            } else if (answer.verdict == VERDICT_OK) {
+                nodes[count++] = s->nodes[at];
+            } else {
+                ch->answers[slot] = answer;
+            }
+        }
+        profile_filter(profile,
+                       profile->others | profile->timed,
+                       c,
+                       (const struct node_view *const *)nodes,
+                       count,
+                       given);
+        for (unsigned i = 0; i < count; i++)
+            if (given[i].verdict == VERDICT_OK)
+                ch->feasible[passed++] = nodes[i];
+            else
+                ch->answers[nodes[i]->slot] = given[i];
+    }
+    return passed;
+}
+
+static void
+add_others(struct node_finder *ch,
+           const struct profile *profile,
+           struct cycle *c,
+           unsigned count)
+{
+    const struct node_view *const *nodes =
+        (const struct node_view *const *)ch->feasible;
+
+    profile_prescore(profile, profile->others, c, nodes, count);
+    node_finder_mark(ch, STEP_PRESCORE);
+    node_finder_add_scores(ch, profile, profile->others, c, count);
+}
+
+struct node_view *
+node_finder_choose_with_others(struct node_finder *ch,
+                               const struct profile *profile,
+                               struct cycle *c,
+                               const struct node_results *node_results)
+{
+    unsigned count;
+
+    node_finder_clear_answers(ch, c->snapshot);
+    ch->diagnosis.answers = ch->answers;
+    count = filter_others(ch, profile, c, node_results_answers(node_results));
+    node_finder_mark(ch, STEP_FILTER);
+    ch->facts.evaluated = c->snapshot->n_nodes;
+    ch->facts.feasible = count;
+    ch->facts.nodes = ch->feasible;
+    if (count == 0) {
+        node_finder_note_rejectors(ch, c->snapshot);
+        return NULL;
+    }
+    if (count == 1)
+        return ch->feasible[0];
+    node_results_totals(node_results,
+                        (const struct node_view *const *)ch->feasible,
+                        count,
+                        ch->totals);
+    add_others(ch, profile, c, count);
+    node_finder_mark(ch, STEP_SCORE);
+    ch->facts.totals = ch->totals;
+    ch->facts.n_totals = count;
+    return node_finder_pick_best(ch, count);
+}
