@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/lifecycle/dependencies/dependency_target.h"
+#include "controller/lifecycle/dependencies/dependency_waiter.h"
 #include "controller/lifecycle/dependencies/element_ends.h"
 #include "controller/lifecycle/dependencies/element_gate.h"
 #include "controller/lifecycle/dependencies/singletons.h"
@@ -22,33 +23,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define SECOND_US    INT64_C(1000000)
-#define ASK_AGAIN_US (2 * SECOND_US) /* of what was not answered */
-
-struct waiter;
-
-struct edge {
-    struct list link; /* of the target's edges, or of its watch's waiters */
-    struct waiter *waiter;
-    struct dependency_target *target; /* NULL: a singleton */
-    struct task_watch *watch;         /* NULL: it waits for no single tasks */
-    enum job_dependency_type type;
-    enum job_dependency_verdict
-        verdict; /* but for what time or others decide */
-    bool is_by_element;
-    int64_t delay_us;
-    int64_t due_us; /* monotonic; 0: not known yet */
-};
-
-struct waiter {
-    char *key;
-    char *uid;
-    bool is_any;
-    struct element_gate *gate; /* NULL: it waits as a whole */
-    unsigned n_edges;
-    int n_met, n_never;
-    struct edge *edges;
-};
+#define ASK_AGAIN_US INT64_C(2000000) /* of what was not answered */
 
 struct dependencies {
     struct dependencies_settings settings;
@@ -67,55 +42,13 @@ wake(const char *key, void *context)
     d->settings.wake(key, d->settings.context);
 }
 
-static enum job_dependency_verdict
-judge_target(const struct edge *e)
-{
-    const struct dependency_target *t = e->target;
-
-    if (t == NULL || e->delay_us > 0 || e->is_by_element)
-        return DEPENDENCY_WAITS; /* asked for in each look */
-    if (e->watch != NULL)
-        return e->watch->verdict;
-    if (t->stage == DEPENDENCY_STAGE_ENDED)
-        return job_dependency_judge_end(e->type, t->state);
-    return t->stage == DEPENDENCY_STAGE_STARTED && e->type == DEPENDENCY_AFTER
-               ? DEPENDENCY_IS_MET
-               : DEPENDENCY_WAITS;
-}
-
-static void
-count(struct waiter *w, enum job_dependency_verdict verdict, int by)
-{
-    w->n_met += verdict == DEPENDENCY_IS_MET ? by : 0;
-    w->n_never += verdict == DEPENDENCY_IS_NEVER_MET ? by : 0;
-}
-
-static bool
-is_decided(const struct waiter *w)
-{
-    return w->is_any ? w->n_met > 0 || w->n_never == (int)w->n_edges
-                     : w->n_never > 0 || w->n_met == (int)w->n_edges;
-}
-
-static void
-set_verdict(struct edge *e)
-{
-    const enum job_dependency_verdict verdict = judge_target(e);
-
-    if (verdict == e->verdict)
-        return;
-    count(e->waiter, e->verdict, -1);
-    count(e->waiter, verdict, 1);
-    e->verdict = verdict;
-}
-
 /* Whoever is gone is to be noted, also where it decides nothing. */
 static void
 tell_waiter(struct dependencies *d, struct edge *e)
 {
-    set_verdict(e);
+    edge_judge(e);
     if (e->target->is_gone || e->delay_us > 0 || e->is_by_element
-        || is_decided(e->waiter))
+        || waiter_is_decided(e->waiter))
         wake(e->waiter->key, d);
 }
 
@@ -189,186 +122,24 @@ dependencies_see_pod(struct dependencies *d,
 /* ---- Waiters ---- */
 
 static void
-free_waiter(struct waiter *w)
-{
-    element_gate_free(w->gate);
-    free(w->edges);
-    free(w->key);
-    free(w->uid);
-    free(w);
-}
-
-static void
-forget_waiter(struct dependencies *d, struct waiter *w)
-{
-    map_remove(d->waiters, w->key);
-    for (unsigned i = 0; i < w->n_edges; i++) {
-        struct edge *e = &w->edges[i];
-
-        if (e->target == NULL)
-            continue;
-        list_remove(&e->link);
-        if (e->watch != NULL)
-            dependency_target_unwatch(d->targets, e->target, e->watch);
-        else
-            dependency_targets_release(d->targets, e->target);
-    }
-    free_waiter(w);
-}
-
-static bool
-is_target(const struct job_dependency *dependency)
-{
-    return dependency->uid != NULL && dependency->namespace != NULL
-           && dependency->name != NULL && dependency->ended == NULL;
-}
-
-static void
-watch_tasks(struct dependencies *d,
-            struct edge *e,
-            const struct job_dependency *dependency,
-            enum job_state noted,
-            int64_t began_us)
-{
-    struct dependency_target *t = e->target;
-
-    e->watch = dependency_target_watch(d->targets, t, dependency);
-    list_add_last(&e->watch->waiters, &e->link);
-    if (noted == JOB_STATE_NONE || e->watch->ended != JOB_STATE_NONE)
-        return;
-    t->is_gone = true;
-    e->watch->began_us = began_us;
-    task_watches_settle(t->watches, e->watch, noted);
-}
-
-static void
-follow_target(struct dependencies *d,
-              struct edge *e,
-              enum job_state noted,
-              int64_t began_us)
-{
-    struct dependency_target *t = e->target;
-
-    list_add_last(&t->edges, &e->link);
-    if (e->waiter->gate != NULL && e->type == DEPENDENCY_CORR) {
-        e->is_by_element = true;
-        dependency_target_need_elements(d->targets, t);
-        element_gate_add(e->waiter->gate, t->elements);
-    }
-    if (noted != JOB_STATE_NONE && t->stage != DEPENDENCY_STAGE_ENDED)
-        dependency_target_settle(d->targets, t, noted, began_us);
-    dependency_target_ask(d->targets, t);
-}
-
-static void
-add_edge(struct dependencies *d,
-         struct waiter *w,
-         const struct job *job,
-         const struct job_dependency *dependency)
-{
-    struct edge *e = &w->edges[w->n_edges++];
-    const enum job_state noted = job_dependency_noted(job, dependency);
-    const int64_t began_us = job_dependency_noted_start_us(job, dependency);
-
-    *e = (struct edge){
-        .waiter = w,
-        .type = job_dependency_type_of(dependency->type),
-        .delay_us = dependency->delay_s * SECOND_US,
-    };
-    list_init(&e->link);
-    if (!is_target(dependency)) {
-        if (e->type != DEPENDENCY_SINGLETON)
-            e->verdict = job_dependency_judge_end(e->type, noted);
-        count(w, e->verdict, 1);
-        return;
-    }
-    e->target = dependency_targets_get(d->targets, dependency);
-    if (dependency->tasks != NULL)
-        watch_tasks(d, e, dependency, noted, began_us);
-    else
-        follow_target(d, e, noted, began_us);
-    set_verdict(e);
-}
-
-/* Any of several is waited for as a whole. */
-static bool
-waits_by_element(const struct job *job)
-{
-    const struct job_dependencies *all = job->spec.dependencies;
-
-    if (all == NULL || !job_is_array(job) || job_is_finished(job)
-        || job_dependencies_any(all))
-        return false;
-    for (unsigned i = 0; i < all->jobs.count; i++)
-        if (job_dependency_type_of(all->jobs.items[i].type) == DEPENDENCY_CORR
-            && is_target(&all->jobs.items[i]))
-            return true;
-    return false;
-}
-
-static bool
-is_edge(const struct edge *e, const struct job_dependency *dependency)
-{
-    if (e->type != job_dependency_type_of(dependency->type)
-        || e->delay_us != dependency->delay_s * SECOND_US
-        || (e->watch != NULL) != (dependency->tasks != NULL)
-        || (e->watch != NULL
-            && strcmp(e->watch->tasks, dependency->tasks) != 0))
-        return false;
-    return e->target != NULL
-               ? dependency->uid != NULL
-                     && strcmp(e->target->uid, dependency->uid) == 0
-               : !is_target(dependency);
-}
-
-static bool
-is_current(const struct waiter *w, const struct job *job)
-{
-    const struct job_dependencies *all = job->spec.dependencies;
-
-    if (strcmp(w->uid, job->meta.uid) != 0 || w->n_edges != all->jobs.count
-        || w->is_any != job_dependencies_any(all))
-        return false;
-    for (unsigned i = 0; i < w->n_edges; i++)
-        if (!is_edge(&w->edges[i], &all->jobs.items[i]))
-            return false;
-    return true;
-}
-
-static struct waiter *
-add_waiter(struct dependencies *d, const char *key, const struct job *job)
-{
-    const struct job_dependencies *all = job->spec.dependencies;
-    struct waiter *w = xnew(struct waiter);
-
-    w->key = xstrdup(key);
-    w->uid = xstrdup(job->meta.uid);
-    w->is_any = job_dependencies_any(all);
-    w->edges = xnew_array(struct edge, all->jobs.count + 1);
-    map_put(d->waiters, w->key, w);
-    if (waits_by_element(job))
-        w->gate = element_gate_new(job);
-    for (unsigned i = 0; i < all->jobs.count; i++)
-        add_edge(d, w, job, &all->jobs.items[i]);
-    if (w->gate != NULL)
-        element_gate_complete(w->gate);
-    return w;
-}
-
-static void
 see_waiter(struct dependencies *d, const char *key, const struct object *object)
 {
     struct waiter *w = map_find(d->waiters, key);
     const struct job *job = object != NULL ? job_of(object) : NULL;
     const bool waits =
-        job != NULL && (job_waits_for_others(job) || waits_by_element(job));
+        job != NULL
+        && (job_waits_for_others(job) || waiter_waits_by_element(job));
 
-    if (w != NULL && waits && is_current(w, job))
+    if (w != NULL && waits && waiter_is_current(w, job))
         return;
-    if (w != NULL)
-        forget_waiter(d, w);
-    if (waits)
-        add_waiter(d, key, job);
+    if (w != NULL) {
+        map_remove(d->waiters, key);
+        waiter_leave(w, d->targets);
+    }
+    if (waits) {
+        w = waiter_new(key, job, d->targets);
+        map_put(d->waiters, w->key, w);
+    }
 }
 
 void
@@ -591,7 +362,7 @@ dependencies_gate(struct dependencies *d,
     struct waiter *w;
 
     *ret_wake_after_us = 0;
-    if (!waits_by_element(job_of(object)))
+    if (!waiter_waits_by_element(job_of(object)))
         return NULL;
     object_key(object, key);
     see_waiter(d, key, object);
@@ -620,7 +391,7 @@ dependencies_free(struct dependencies *d)
     if (d == NULL)
         return;
     while (map_next(d->waiters, &at, NULL, &value))
-        free_waiter(value);
+        waiter_free(value);
     map_free(d->waiters);
     dependency_targets_free(d->targets);
     singletons_free(d->singletons);

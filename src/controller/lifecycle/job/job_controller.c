@@ -14,6 +14,7 @@
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "controller/lifecycle/job/job_sync.h"
 #include "controller/lifecycle/job/job_verdict.h"
+#include "controller/lifecycle/job/pod_marks.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job.h"
@@ -261,9 +262,9 @@ work_on_job(const char *key, void *context)
     array_sync_look_at_pods(c->arrays, sync, m->counts, plan.n_withdraw);
     array_sync_settle(c->arrays, key, m, job);
     if (plan.hold_waiting || plan.release_waiting)
-        job_sync_hold_waiting(sync, plan.hold_waiting);
+        pod_marks_hold_waiting(sync, plan.hold_waiting);
     if (plan.mark_placed)
-        job_sync_mark_placed(sync);
+        pod_marks_freeze_placed(sync);
     if (plan.wake_after_us > 0)
         workqueue_add_after(c->queue, key, plan.wake_after_us / 1000 + 1);
     if (plan.status != NULL)

@@ -91,6 +91,33 @@ job_sync_refuse(struct job_sync *sync,
                             sync->settings->context);
 }
 
+struct live_visit {
+    object_cache_visit_fn *visit;
+    void *context;
+};
+
+static void
+visit_if_live(const struct object *pod, void *context)
+{
+    const struct live_visit *v = context;
+
+    if (!pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
+        v->visit(pod, v->context);
+}
+
+void
+job_sync_visit_live(const struct job_sync *sync,
+                    void (*visit)(const struct object *pod, void *context),
+                    void *context)
+{
+    struct live_visit v = {visit, context};
+
+    object_cache_visit_owned(sync->settings->cache,
+                             sync->job->meta->uid,
+                             visit_if_live,
+                             &v);
+}
+
 /* ---- Creates ---- */
 
 struct create {
@@ -211,6 +238,13 @@ check_written(struct job_sync *sync, const struct client_reply *reply)
     return false;
 }
 
+void
+job_sync_end_write(struct job_sync *sync, const struct client_reply *reply)
+{
+    (void)check_written(sync, reply);
+    end_call(sync);
+}
+
 struct removal {
     struct job_sync *sync;
     char *pod_name;
@@ -269,12 +303,6 @@ remove_pod(struct job_sync *sync, const struct object *pod)
     removal->pod_name = xstrdup(pod->meta->name);
     sync->calls++;
     return removal;
-}
-
-static bool
-is_live(const struct object *pod)
-{
-    return !pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0;
 }
 
 void
@@ -337,8 +365,6 @@ wants_checkpoint(const struct job_sync *sync, const struct object *pod)
 static void
 delete_pod(const struct object *object, void *context)
 {
-    if (!is_live(object))
-        return;
     if (wants_checkpoint(context, object))
         mark_and_delete(context, object, ANNOTATION_CHECKPOINT, NULL);
     else
@@ -357,110 +383,7 @@ job_sync_requeue_pod(struct job_sync *sync, const struct object *pod)
 void
 job_sync_delete_active(struct job_sync *sync)
 {
-    object_cache_visit_owned(sync->settings->cache,
-                             sync->job->meta->uid,
-                             delete_pod,
-                             sync);
-}
-
-/* ---- Pods that are held, or to stand still ---- */
-
-struct holding {
-    struct job_sync *sync;
-    bool is_held;
-};
-
-static void
-on_marked_pod(const struct client_reply *reply, void *context)
-{
-    struct job_sync *sync = context;
-
-    (void)check_written(sync, reply);
-    end_call(sync);
-}
-
-/* The mark is the annotation of that name; value NULL: none. */
-static void
-mark_pod(struct job_sync *sync,
-         const struct object *pod,
-         const char *name,
-         const char *value)
-{
-    const char *is = string_map_find(&pod->meta->annotations, name);
-    struct arena *arena;
-    struct json *body, *meta;
-    struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
-        .kind = &pod_kind,
-        .namespace = pod->meta->namespace,
-        .name = pod->meta->name,
-    };
-
-    if ((is != NULL) == (value != NULL))
-        return;
-    arena = arena_new(0);
-    body = json_object(arena);
-    meta = json_make_object(arena, body, "metadata");
-    json_set_string(arena,
-                    meta,
-                    "resourceVersion",
-                    pod->meta->resource_version);
-    json_set(arena,
-             json_make_object(arena, meta, "annotations"),
-             name,
-             value != NULL ? json_string(arena, value) : json_null(arena));
-    request.body = body;
-    sync->calls++;
-    client_call(sync->settings->client, arena, &request, on_marked_pod, sync);
-}
-
-static bool
-is_placed(const struct object *pod)
-{
-    const char *node = pod_of(pod)->spec.node_name;
-
-    return node != NULL && node[0] != '\0';
-}
-
-static void
-hold_pod(const struct object *pod, void *context)
-{
-    const struct holding *h = context;
-
-    if (is_live(pod) && !is_placed(pod))
-        mark_pod(h->sync, pod, ANNOTATION_HOLD, h->is_held ? "true" : NULL);
-}
-
-void
-job_sync_hold_waiting(struct job_sync *sync, bool is_held)
-{
-    struct holding h = {sync, is_held};
-
-    object_cache_visit_owned(sync->settings->cache,
-                             sync->job->meta->uid,
-                             hold_pod,
-                             &h);
-}
-
-static void
-freeze_pod(const struct object *pod, void *context)
-{
-    struct job_sync *sync = context;
-
-    if (is_live(pod) && is_placed(pod))
-        mark_pod(sync,
-                 pod,
-                 ANNOTATION_FREEZE,
-                 job_find_freezer(job_of(sync->job)));
-}
-
-void
-job_sync_mark_placed(struct job_sync *sync)
-{
-    object_cache_visit_owned(sync->settings->cache,
-                             sync->job->meta->uid,
-                             freeze_pod,
-                             sync);
+    job_sync_visit_live(sync, delete_pod, sync);
 }
 
 /* ---- Pods of a Job that was updated ---- */
@@ -498,8 +421,7 @@ update_pod(const struct object *pod, void *context)
         .name = pod->meta->name,
     };
 
-    if (u->count == u->limit || !is_live(pod)
-        || job_update_is_current(pod->meta, job->meta))
+    if (u->count == u->limit || job_update_is_current(pod->meta, job->meta))
         return;
     arena = arena_new(0);
     request.body = object_tree(pod, arena);
@@ -518,10 +440,7 @@ job_sync_update_pods(struct job_sync *sync, unsigned limit)
 {
     struct updating u = {.sync = sync, .limit = limit};
 
-    object_cache_visit_owned(sync->settings->cache,
-                             sync->job->meta->uid,
-                             update_pod,
-                             &u);
+    job_sync_visit_live(sync, update_pod, &u);
     return u.count;
 }
 
@@ -544,8 +463,6 @@ add_live(const struct object *object, void *context)
 {
     struct live_pods *live = context;
 
-    if (!is_live(object))
-        return;
     if (live->count == live->room) {
         live->room = live->room > 0 ? live->room * 2 : 64;
         live->items =
@@ -559,10 +476,7 @@ job_sync_remove_pods(struct job_sync *sync, int64_t n)
 {
     struct live_pods live = {0};
 
-    object_cache_visit_owned(sync->settings->cache,
-                             sync->job->meta->uid,
-                             add_live,
-                             &live);
+    job_sync_visit_live(sync, add_live, &live);
     pods_to_remove_sort(job_of(sync->job), live.items, live.count);
     for (size_t i = 0; i < live.count && (int64_t)i < n; i++)
         remove_unwanted(sync, live.items[i]);

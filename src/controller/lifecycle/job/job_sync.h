@@ -17,6 +17,7 @@
 struct event_recorder;
 struct arena;
 struct client;
+struct client_reply;
 struct job_event;
 struct job_sync;
 struct job_plan_pod;
@@ -51,6 +52,13 @@ void job_sync_end(struct job_sync *sync);
 
 const struct object *job_sync_job(const struct job_sync *sync);
 
+/* The Job's pods, as they were last seen, that have neither ended nor are being
+ * deleted.
+ */
+void job_sync_visit_live(const struct job_sync *sync,
+                         void (*visit)(const struct object *pod, void *context),
+                         void *context);
+
 /* Calls. The status goes with the Job's revision: one that has changed since
  * is looked at again. The arena is that of the status.
  */
@@ -61,16 +69,6 @@ void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 
 /* Its element is to run again: its end is no failure. */
 void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
-
-/* Marks the pods that have no node as held, or takes that off them. One that is
- * given a node meanwhile is left alone.
- */
-void job_sync_hold_waiting(struct job_sync *sync, bool is_held);
-
-/* Marks the pods that have a node as to stand still, as the Job is, or takes
- * that off them.
- */
-void job_sync_mark_placed(struct job_sync *sync);
 
 /* Makes of the live pods what the Job says by now those that are as it said
  * before; one that changes meanwhile is left for the next look. Returns how many
@@ -84,11 +82,14 @@ void job_sync_write(struct job_sync *sync,
                     const struct job_event *event);
 
 /* For calls of other modules in the same sync: between begin and end it is under
- * way. Refuse: the pod of that number could not be made; tell says so in the log
- * and by an Event.
+ * way. End write: the call has failed if the reply says that it is to be tried
+ * again; a pod that is gone is not. Refuse: the pod of that number could not be
+ * made; tell says so in the log and by an Event.
  */
 struct client *job_sync_begin_call(struct job_sync *sync);
 void job_sync_end_call(struct job_sync *sync, bool has_failed);
+void job_sync_end_write(struct job_sync *sync,
+                        const struct client_reply *reply);
 void job_sync_refuse(struct job_sync *sync,
                      int64_t index,
                      int64_t attempt,
