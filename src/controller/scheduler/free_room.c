@@ -56,8 +56,11 @@ scheduler_tick_ranks(struct scheduler *s)
         return;
     s->next_ranking_us = now_us + RANK_EVERY_US;
     s->n_to_rank = (unsigned)queue_count(s->queue).groups;
-    if (s->n_to_rank > FEW_GROUPS)
+    if (s->n_to_rank > FEW_GROUPS) {
+        if (s->settings.ready != NULL)
+            s->settings.ready(s->settings.context);
         return;
+    }
     queue_rank_asleep(s->queue, s->n_to_rank);
     s->n_to_rank = 0;
 }

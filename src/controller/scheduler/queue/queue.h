@@ -47,8 +47,9 @@ struct queue_settings {
      */
     bool is_sharing;
 
-    /* Activated: a pod became active. Entered: one came to "active", "backoff",
-     * "unschedulable" or "gated", by what happened. Either may be NULL.
+    /* Activated: a pod became active, or there is room to hand out. Entered: one
+     * came to "active", "backoff", "unschedulable" or "gated", by what happened.
+     * Either may be NULL.
      */
     void (*activated)(void *context);
     void (*entered)(const char *queue, const char *event, void *context);

@@ -16,6 +16,9 @@
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "lib/base/heap.h"
 
+/* So many are told at an end that they are kept off its room. */
+#define TOLD_AT_ONCE 4u
+
 static bool
 is_told_of_pods(const struct plugin *plugin)
 {
@@ -81,17 +84,21 @@ has_room(const struct wake_call *call, const struct queued_pod *p)
     return false;
 }
 
-/* Room that the pod may have, too: nobody before it has it reserved. */
 static bool
-may_have_room(const struct queue *q,
-              const struct queued_pod *p,
-              const char *node)
+has_room_there(const struct queue *q,
+               const struct queued_pod *p,
+               const char *node)
+{
+    return q->settings.has_room(p, node, q->settings.context);
+}
+
+/* Somebody before it has that room reserved. */
+static bool
+is_kept_off(const struct queue *q, const struct queued_pod *p, const char *node)
 {
     const struct queue_settings *set = &q->settings;
 
-    return set->has_room(p, node, set->context)
-           && (set->is_kept_off == NULL
-               || !set->is_kept_off(p, node, set->context));
+    return set->is_kept_off != NULL && set->is_kept_off(p, node, set->context);
 }
 
 static bool
@@ -168,6 +175,28 @@ is_of_no_room(const struct cluster_event *event)
 }
 
 static void
+offer(struct wake_call *call)
+{
+    struct queue *q = call->q;
+
+    q->offered_by = call->event->label;
+    q->n_to_tell = TOLD_AT_ONCE;
+    unschedulable_pods_offer(q->unschedulable_pods,
+                             call->event,
+                             &(struct unschedulable_pods_offer){
+                                 .goes_by_room = shape_goes_by_room,
+                                 .is_first = is_first,
+                                 .may_help = may_help,
+                                 .try_first = wake_if_must,
+                                 .visit = wake_group,
+                                 .number = call->number,
+                                 .context = call,
+                             });
+    if (q->settings.activated != NULL && queue_has_room_to_hand_out(q))
+        q->settings.activated(q->settings.context);
+}
+
+static void
 tell(struct wake_call *call)
 {
     struct queue *q = call->q;
@@ -185,19 +214,7 @@ tell(struct wake_call *call)
                   call->old_object,
                   call->new_object);
     if (call->n_nodes > 0)
-        q->offered_by = call->event->label;
-    if (call->n_nodes > 0)
-        unschedulable_pods_offer(q->unschedulable_pods,
-                                 call->event,
-                                 &(struct unschedulable_pods_offer){
-                                     .goes_by_room = shape_goes_by_room,
-                                     .is_first = is_first,
-                                     .may_help = may_help,
-                                     .try_first = wake_if_must,
-                                     .visit = wake_group,
-                                     .number = call->number,
-                                     .context = call,
-                                 });
+        offer(call);
     else
         unschedulable_pods_visit(q->unschedulable_pods,
                                  call->event,
@@ -249,7 +266,8 @@ has_room_on(const char *node, void *context)
 {
     const struct room_question *ask = context;
 
-    return may_have_room(ask->q, ask->pod, node);
+    return has_room_there(ask->q, ask->pod, node)
+           && !is_kept_off(ask->q, ask->pod, node);
 }
 
 static bool
@@ -296,22 +314,52 @@ queue_skip_late(struct queue *q, unsigned most)
 
 /* ---- Pods that room is offered to ---- */
 
+struct room_look {
+    const struct queue *q;
+    const struct queued_pod *pod;
+    bool is_kept_off; /* on one of the nodes */
+};
+
 struct room_taker {
     const struct queue *q;
-    uint64_t number; /* of the room, for the last that takes some */
+    uint64_t number; /* of the room, for the last that takes some; 0: it is */
+                     /* tried in order to be told */
 };
+
+static bool
+is_open_on(const char *node, void *context)
+{
+    struct room_look *look = context;
+
+    if (!has_room_there(look->q, look->pod, node))
+        return false;
+    if (!is_kept_off(look->q, look->pod, node))
+        return true;
+    look->is_kept_off = true;
+    return false;
+}
+
+/* One that waited for room, and is kept off it now, has a cycle to say so; some
+ * at an end.
+ */
+static bool
+is_to_be_told(const struct room_look *look)
+{
+    const struct queued_pod *p = look->pod;
+
+    return look->is_kept_off && look->q->n_to_tell > 0
+           && ((p->unschedulable | p->pending) & p->profile->timed) == 0;
+}
 
 static bool
 takes(const struct queued_pod *p, uint64_t since, void *context)
 {
     struct room_taker *taker = context;
-    const struct queue *q = taker->q;
-    uint64_t number = late_rooms_find(q->late_rooms,
-                                      since,
-                                      has_room_on,
-                                      &(struct room_question){q, p});
+    struct room_look look = {.q = taker->q, .pod = p};
+    uint64_t number =
+        late_rooms_find(taker->q->late_rooms, since, is_open_on, &look);
 
-    if (number == 0)
+    if (number == 0 && !is_to_be_told(&look))
         return false;
     taker->number = number;
     return true;
@@ -341,6 +389,7 @@ queue_hand_out_room(struct queue *q)
     queue_take_out(q, p);
     p->woken_for = taker.number;
     p->is_woken_by_pods = true;
+    q->n_to_tell -= taker.number == 0;
     queue_requeue(q, p, WAKE_AFTER_BACKOFF);
 }
 

@@ -42,6 +42,7 @@ struct queue {
     uint64_t next_event;    /* that may free room; of reservations none does */
     const char *event;      /* what the change under way comes from */
     const char *offered_by; /* the event that room came with last */
+    unsigned n_to_tell;     /* pods that are kept off its room, still */
 };
 
 int64_t queue_now_us(const struct queue *q);

@@ -25,7 +25,14 @@ struct world {
     struct fake_client *api;
     struct scheduler *scheduler;
     struct informers *informers;
+    bool is_ready; /* the scheduler said that there is work, or left some */
 };
+
+static inline void
+world_note_ready(void *context)
+{
+    ((struct world *)context)->is_ready = true;
+}
 
 /* A scheduler that knows what is in the API by now and does not lead. */
 static inline void
@@ -38,6 +45,11 @@ world_open(struct world *w, const struct scheduler_settings *settings)
     set.client = fake_client_client(w->api);
     set.clock = &w->time.clock;
     set.seed = 1;
+    if (set.ready == NULL) {
+        set.ready = world_note_ready;
+        set.context = w;
+    }
+    w->is_ready = true;
     ck_assert_msg(scheduler_new(&set, &w->scheduler, &err) == 0,
                   "%s",
                   err.text);
@@ -83,6 +95,17 @@ world_free(struct world *w)
     free(w);
 }
 
+/* As scheduler_loop does: it works when it was told that there is work. */
+static inline bool
+world_work(struct world *w)
+{
+    if (!w->is_ready)
+        return false;
+    w->is_ready = false;
+    w->is_ready |= scheduler_work(w->scheduler, 1000);
+    return true;
+}
+
 /* Until nothing is left to do at this moment. */
 static inline void
 world_settle(struct world *w)
@@ -91,7 +114,7 @@ world_settle(struct world *w)
         fake_client_run(w->api);
         scheduler_tick(w->scheduler);
         fake_client_run(w->api);
-    } while (scheduler_work(w->scheduler, 1000));
+    } while (world_work(w));
     scheduler_tick(w->scheduler);
     fake_client_run(w->api);
 }
