@@ -154,13 +154,15 @@ read_text(struct reader *r,
           const char **ret_text)
 {
     const struct json *value = json_get(object, name);
+    const char *text;
 
     *ret_text = NULL;
     if (value == NULL || json_is(value, JSON_NULL))
         return 0;
-    if (text_of(value) == NULL || text_of(value)[0] == '\0')
+    text = text_of(value);
+    if (text == NULL || text[0] == '\0')
         return refuse(r, value, "%s: a text is expected", name);
-    *ret_text = arena_strdup(r->arena, text_of(value));
+    *ret_text = arena_strdup(r->arena, text);
     return 0;
 }
 
