@@ -100,7 +100,7 @@ ok "at its time limit" wait_for 20 state_is "$id" TimedOut
 ok "it saves its state" has_line out3 saves
 ok "and is told then" has_line out3 heard
 
-hangs='trap "" TERM; echo hangs; (setsid sleep 1000 &); while :; do sleep 0.05; done'
+hangs='trap "" TERM; echo hangs; (setsid sleep 98765 &); while :; do sleep 0.05; done'
 id=$(submit out4 -p hasty --checkpoint-command "$hangs")
 ok "one runs whose command never ends" wait_for 20 runs "$id" out4
 urgent
@@ -108,7 +108,8 @@ ok "the other has its room all the same" wait_for 20 state_is "$high" Running
 ok "the job was told in time" has_line out4 heard
 ok "and its owner is told" \
     wait_for 20 says "$id" 'CheckpointFailed.*had not ended'
-not_ok "nothing is left of the command" pgrep -u kilntest1 -x sleep
+not_ok "nothing is left of the command" \
+    pgrep -u kilntest1 -f "sleep 98765"
 over "$id"
 
 # --- the agent is killed meanwhile ---------------------------------------------------

@@ -173,8 +173,8 @@ like "one that has ended stays as it was" \
 
 slow=$(submit -c 1 -t 10 --wrap 'exec sleep 1000')
 ok "another runs" wait_for 20 state_is "$slow" Running
-signal agent-n1 KILL
-await_end agent-n1
+signal n1 KILL
+await_end n1
 k1 update job "$slow" time=0:04 >/dev/null
 big=$(submit -c 1000 --wrap 'exec sleep 1000')
 k1 update job "$big" cpus-per-task=2000 >/dev/null
