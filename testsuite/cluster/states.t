@@ -66,7 +66,8 @@ tells() { # WORDS: ksub --wait does, in one line, or nothing
 submit -c 4 --wrap 'exec sleep 1000'
 becomes "one that has a node" Running
 runner=$id
-submit -c 4 --wrap 'exec sleep 1000'
+# A shorter one comes before the other, also when that is there anew at once.
+submit -c 4 -t 5 --wrap 'exec sleep 1000'
 becomes "one for which there is no room" Pending
 waiter=$id
 submit --hold --wrap 'exec sleep 1000'
