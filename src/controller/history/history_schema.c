@@ -125,8 +125,8 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     /* Of an array that ended: the tasks that never started, in one row. */
     "ALTER TABLE attempts ADD COLUMN tasks TEXT;",
     /* Of storage; NULL: not known. */
-    "ALTER TABLE attempts ADD COLUMN read_bytes INTEGER;"
-    "ALTER TABLE attempts ADD COLUMN written_bytes INTEGER;",
+    ("ALTER TABLE attempts ADD COLUMN read_bytes INTEGER;"
+     "ALTER TABLE attempts ADD COLUMN written_bytes INTEGER;"),
 };
 
 static int

@@ -145,8 +145,8 @@ START_TEST(one_that_does_not_end_delays_nothing)
     static const char *const commands[] = {
         "trap '' TERM; echo $$ > left; while :; do sleep 0.01; done",
         "(trap '' TERM; sleep 100) & echo $! > left; wait",
-        "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > left; "
-        "while :; do sleep 0.01; done' & wait; while :; do sleep 0.01; done",
+        ("trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ > left; "
+         "while :; do sleep 0.01; done' & wait; while :; do sleep 0.01; done"),
         "trap '' TERM; echo $$ > left; while :; do echo more; done",
         "echo $$ > left; kill -STOP $$",
     };
