@@ -591,6 +591,20 @@ count_key(enum client_verb verb, const char *subresource)
     return xasprintf("%d/%s", verb, subresource != NULL ? subresource : "");
 }
 
+static void
+answer_nobody(const struct client_reply *reply, void *context)
+{
+    (void)reply;
+    (void)context;
+}
+
+void
+fake_client_forget_callers(struct fake_client *fake)
+{
+    list_foreach(link, &fake->calls) container_of(link, struct fake_call, link)
+        ->done = answer_nobody;
+}
+
 unsigned
 fake_client_calls(const struct fake_client *fake,
                   enum client_verb verb,

@@ -36,6 +36,11 @@ void fake_client_remove(struct fake_client *fake,
 /* Runs until nothing is left to answer or deliver. */
 void fake_client_run(struct fake_client *fake);
 
+/* Calls under way are carried out, and their answers reach nobody: as when the
+ * caller was killed.
+ */
+void fake_client_forget_callers(struct fake_client *fake);
+
 /* While they are held, watches bring nothing: what happens waits its turn. */
 void fake_client_hold_watches(struct fake_client *fake, bool held);
 

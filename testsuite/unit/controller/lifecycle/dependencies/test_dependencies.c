@@ -141,6 +141,7 @@ START_TEST(an_end_decides_once_for_all_that_wait)
                      "afterok:1 can never be met: job 1 has ended as Failed");
     ck_assert_int_eq(judge("job-3").verdict, DEPENDENCY_IS_MET);
     ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_IS_MET);
+    fake_client_run(api);
     end();
 }
 END_TEST
@@ -516,6 +517,7 @@ START_TEST(the_end_of_a_task_wakes_those_who_wait_for_it)
                      "afterok:1_3 can never be met: job 1_3 has ended as "
                      "Cancelled");
     ck_assert_int_eq(judge("job-4").verdict, DEPENDENCY_IS_MET);
+    fake_client_run(api);
     end();
 }
 END_TEST
