@@ -69,7 +69,7 @@ begin(void)
     end_of_turn = timer_new(loop, stop, NULL);
 }
 
-/* What a kill leaves would be a leak there: calls end before it. */
+/* Calls end before a kill there: they would be leaks. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define FINDS_LEAKS true
