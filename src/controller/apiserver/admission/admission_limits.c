@@ -18,6 +18,7 @@
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -468,17 +469,53 @@ follow_throttle(struct request *q, struct json *spec, const struct json *old)
                      job_array_parallelism(q->arena, spec));
 }
 
+/* Each new number has the job controller and dependencies read the record of all
+ * elements again, so that it is the server's alone, in the change that requeues
+ * some. Who leaves it out does not mean it.
+ */
+static bool
+keep_requeues(struct request *q,
+              const struct json *tree,
+              struct json *array,
+              int64_t before)
+{
+    const int64_t given = json_get_int(array, "requeues", 0);
+
+    if (q->requeued_tasks != NULL || given == before)
+        return true;
+    if (given != 0)
+        return admission_refuse(
+            q,
+            tree,
+            "Array",
+            arena_printf(q->arena,
+                         "spec.array.requeues, %" PRId64
+                         ", is counted by the server (it is %" PRId64
+                         "); 'kctl requeue JOB_[LIST]' lets tasks run again",
+                         given,
+                         before));
+    json_set_int(q->arena, array, "requeues", before);
+    return true;
+}
+
 bool
 array_admit(struct request *q,
             struct json *tree,
             const struct object *old_object)
 {
     struct json *spec = json_get(tree, "spec");
+    struct json *array;
 
     if (q->route.subresource != SUBRESOURCE_NONE || !job_array_is_asked(spec))
         return true;
-    if (old_object == NULL)
+    array = json_get(spec, "array");
+    if (old_object == NULL) {
+        json_remove(array, "requeues"); /* as of another job that is copied */
         return check_array_size(q, tree);
+    }
     follow_throttle(q, spec, json_get(request_old_tree(q, old_object), "spec"));
-    return true;
+    return keep_requeues(q,
+                         tree,
+                         array,
+                         job_array_requeues(job_of(old_object)));
 }

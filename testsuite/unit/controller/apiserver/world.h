@@ -183,7 +183,8 @@ struct question {
     enum body_format format;
     const char *body;
     const char *key;
-    const struct kind *kind; /* instead of the target's; or NULL */
+    const struct kind *kind;          /* instead of the target's; or NULL */
+    const struct task_list *requeued; /* as kctl requeue has them, or NULL */
 };
 
 static inline void
@@ -230,6 +231,7 @@ world_begin(struct world *w,
     q->text = question->body;
     q->length = question->body != NULL ? strlen(question->body) : 0;
     q->submission_key = question->key;
+    q->requeued_tasks = question->requeued;
     q->done = world_done;
     q->context = &asked->awaited;
     verbs_start(q, world_parameters(q->arena, target), target->n_parameters);
