@@ -157,20 +157,34 @@ for i in $(seq "$n"); do
 done | jq -s '{apiVersion: "v1", kind: "List", items: .}' |
     as kilntest1 kctl create -f - >/dev/null || bail_out "no CronJobs"
 for i in $(seq "$n"); do due "many$i" || bail_out "many$i is not there"; done
-all=/apis/batch/v1/namespaces/default/cronjobs
-resumed() {
-    api root PATCH "$all/many$1" '{"spec":{"suspend":false}}' "$merge" | grep -q '^200'
-}
-resume() { for i in $(seq "$n"); do wait_for 20 resumed "$i" || return 1; done; }
-resume &
-resumes=$!
+# A third of them at a time. The kill comes with the news of the first Job of
+# these, while most are being made and before any status tells of them.
+mkfifo "$cluster/news"
+last=0
 for kill in 1 2 3; do
-    wait_for 20 has_jobs many $(((kill - 1) * n / 3 + 1))
-    signal controller KILL
+    there=$(jobs_of many .metadata.name | wc -l)
+    root get jobs -l of=many -w -o name >"$cluster/news" 2>/dev/null &
+    watch=$!
+    {
+        head -n "$((there + 1))" >/dev/null
+        signal controller KILL
+    } <"$cluster/news" &
+    killer=$!
+    # shellcheck disable=SC2046 # many operands
+    as kilntest1 kctl release $(seq -f 'cronjob/many%.0f' \
+        $((last + 1)) $((kill * n / 3))) >/dev/null 2>&1
+    last=$((kill * n / 3))
+    wait "$killer"
     await_end controller
+    kill "$watch" 2>/dev/null
     cluster_controller --socket "$cluster/socket"
 done
-wait "$resumes"
+# Those that the kills have kept from being released.
+released() {
+    # shellcheck disable=SC2046
+    as kilntest1 kctl release $(seq -f 'cronjob/many%.0f' "$n") >/dev/null 2>&1
+}
+ok "all are released" wait_for 20 released
 made() { jobs_of many '.metadata.ownerReferences[0].name' | sort -u | wc -l; }
 all_made() { [ "$(made)" = "$n" ]; }
 ok "each makes its Job, whenever the controller dies" wait_for 30 all_made

@@ -108,6 +108,7 @@ static const struct admission_rule {
      eligible_time_admit},
     {"Process", &pod_kind, ON_CREATE | ON_UPDATE | KILN, process_admit},
     {"Process", &job_kind, ON_CREATE | ON_UPDATE | KILN, process_admit},
+    {"Process", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, process_admit},
     {"UserLimits", ANY_KIND, ON_CREATE | ON_UPDATE | KILN, user_limits_admit},
     {"PartitionDefaults",
      &pod_kind,

@@ -164,6 +164,39 @@ START_TEST(what_would_not_be_a_process_of_the_host_is_refused)
 }
 END_TEST
 
+#define CRON_JOBS "/apis/batch/v1/namespaces/default/cronjobs"
+#define CRON(container)                                                     \
+    "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"schedule\":\"@daily\","     \
+    "\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":" \
+    "\"Never\",\"containers\":[{\"name\":\"m\"" container "}]}}}}}}"
+
+START_TEST(what_a_cron_job_runs_is_a_process_of_the_host_as_well)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
+                     201);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &alice, HTTP_GET, CRON_JOBS "/c", NULL);
+
+        ck_assert_ptr_nonnull(strstr(a.text, "\"image\":\"host\""));
+    }
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_POST,
+                                CRON_JOBS,
+                                CRON(",\"image\":\"ubuntu\"")),
+                     403);
+
+    w.policy.is_conformance = true;
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
+                     422);
+}
+END_TEST
+
 START_TEST(a_dry_run_leaves_nothing)
 {
     CLEANUP_WORLD struct world w;
@@ -228,6 +261,7 @@ SUITE("create",
       content_that_cannot_be_run_is_refused,
       a_script_comes_back_byte_by_byte,
       what_would_not_be_a_process_of_the_host_is_refused,
+      what_a_cron_job_runs_is_a_process_of_the_host_as_well,
       a_dry_run_leaves_nothing,
       a_name_is_taken_once,
       bad_bodies_are_told_what_is_wrong)

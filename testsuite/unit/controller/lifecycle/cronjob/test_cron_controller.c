@@ -18,6 +18,8 @@
 #define MANY  3000u
 #define NOW_S INT64_C(1767226210) /* 2026-01-01T00:10:10Z */
 
+#define SECOND_US INT64_C(1000000)
+
 static struct fake_clock now;
 static struct fake_client *api;
 static struct loop *loop;
@@ -63,7 +65,7 @@ static void
 begin(void)
 {
     now = (struct fake_clock)FAKE_CLOCK;
-    now.real_us = NOW_S * 1000000;
+    now.real_us = NOW_S * SECOND_US;
     api = fake_client_new();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
@@ -127,6 +129,12 @@ creates(void)
     return fake_client_calls(api, CLIENT_CREATE, NULL);
 }
 
+static size_t
+jobs(void)
+{
+    return fake_client_count(api, &job_kind);
+}
+
 START_TEST(thousands_that_are_due_are_made_a_few_at_a_time)
 {
     unsigned most = 0;
@@ -185,6 +193,7 @@ START_TEST(a_kill_between_two_steps_neither_doubles_nor_loses_a_time)
                 turn();
         }
         kill_control();
+        now.real_us += 20 * SECOND_US; /* of the same minute still */
         start();
         settle();
         ck_assert_msg(fake_client_count(api, &job_kind) == 2,
@@ -197,6 +206,32 @@ START_TEST(a_kill_between_two_steps_neither_doubles_nor_loses_a_time)
             fake_client_find(api, &job_kind, "d", "c2-29453770"));
         end();
     }
+}
+END_TEST
+
+/* Nothing but the status knows then that it was there. */
+START_TEST(a_time_whose_job_is_gone_is_not_made_again_after_a_kill)
+{
+    begin();
+    put(1, "");
+    start();
+    settle();
+    ck_assert_uint_eq(jobs(), 1);
+
+    fake_client_remove(api, &job_kind, "d", "c1-29453770");
+    kill_control();
+    now.real_us += 20 * SECOND_US;
+    start();
+    settle();
+    ck_assert_uint_eq(jobs(), 0);
+
+    now.real_us += 60 * SECOND_US;
+    kill_control();
+    start();
+    settle();
+    ck_assert_uint_eq(jobs(), 1);
+    ck_assert_ptr_nonnull(fake_client_find(api, &job_kind, "d", "c1-29453771"));
+    end();
 }
 END_TEST
 
@@ -215,4 +250,5 @@ SUITE("cron_controller",
       thousands_that_are_due_are_made_a_few_at_a_time,
       one_that_is_held_makes_none_until_it_is_released,
       a_kill_between_two_steps_neither_doubles_nor_loses_a_time,
+      a_time_whose_job_is_gone_is_not_made_again_after_a_kill,
       a_time_that_is_too_late_is_not_made_up_for)
