@@ -165,10 +165,10 @@ for kill in 1 2 3; do
     there=$(jobs_of many .metadata.name | wc -l)
     root get jobs -l of=many -w -o name >"$cluster/news" 2>/dev/null &
     watch=$!
-    {
-        head -n "$((there + 1))" >/dev/null
-        signal controller KILL
-    } <"$cluster/news" &
+    controller=$(pid_of controller)
+    while read -r _; do
+        [ $((there -= 1)) -ge 0 ] || break
+    done <"$cluster/news" && kill -s KILL "$controller" &
     killer=$!
     # shellcheck disable=SC2046 # many operands
     as kilntest1 kctl release $(seq -f 'cronjob/many%.0f' \

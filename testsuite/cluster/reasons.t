@@ -133,8 +133,12 @@ long=$(sub -c 2 --wrap 'exec sleep 600')
 ok "it is used" wait_for 20 state_is "$long" Running
 id=$(sub -c 1 --wrap true)
 says "a quota" "$id" AssocGrpCpuLimit 'quota chem: 2 CPUs used of 2'
+# By now it would be tried again in 12 seconds at the earliest.
+sleep 14
+end "$long"
+ok "a job goes on when its quota has room, not when it is tried anyway" \
+    wait_for 6 state_is "$id" Completed
 root delete resourcequota chem >/dev/null
-end "$long" "$id"
 
 # --- how it ended ------------------------------------------------------------------
 id=$(sub --time 0:02 --wrap 'trap "exit 0" TERM; sleep 600 & wait')

@@ -15,6 +15,7 @@
 #include "controller/lifecycle/job/job_sync.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "controller/lifecycle/job/pod_marks.h"
+#include "controller/lifecycle/job/quota_waiters.h"
 #include "controller/lifecycle/reconcile/object_cache.h"
 #include "controller/lifecycle/reconcile/workqueue.h"
 #include "lib/api/job/job.h"
@@ -29,7 +30,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/client/event_recorder.h"
-#include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
 #define PARALLEL_JOBS      256u
@@ -49,6 +49,7 @@ struct job_controller {
     bool holds_never_satisfied;
     int64_t maximum_requeues;
     struct job_memories *memories;
+    struct quota_waiters *waiters;
     struct timer *overdue;
 };
 
@@ -67,8 +68,10 @@ on_refused(const struct object *job,
 
     object_key(job, key);
     m = job_memories_peek(c->memories, key);
-    if (m != NULL)
-        job_pod_counts_refuse(m->counts, index, attempt, words);
+    if (m == NULL)
+        return;
+    job_pod_counts_refuse(m->counts, index, attempt, words);
+    quota_waiters_refuse(c->waiters, job, words);
 }
 
 static void
@@ -80,8 +83,10 @@ on_updated(const struct object *job, const char *refusal, void *context)
 
     object_key(job, key);
     m = job_memories_peek(c->memories, key);
-    if (m != NULL && (refusal != NULL || m->counts->refusal != NULL))
-        job_pod_counts_set_refusal(m->counts, refusal);
+    if (m == NULL || (refusal == NULL && m->counts->refusal == NULL))
+        return;
+    job_pod_counts_set_refusal(m->counts, refusal);
+    quota_waiters_refuse(c->waiters, job, refusal);
 }
 
 static void
@@ -212,6 +217,7 @@ work_on_job(const char *key, void *context)
     if (job == NULL || job->meta->deleted_at_us != 0
         || job_is_finished(job_of(job)) || is_anothers(job_of(job))) {
         job_memories_forget(c->memories, key);
+        quota_waiters_remove(c->waiters, key);
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
     }
@@ -222,6 +228,8 @@ work_on_job(const char *key, void *context)
     }
     m = job_memories_get(c->memories, key, job_of(job));
     m->counts->maximum_requeues = c->maximum_requeues;
+    if (m->counts->refusal == NULL)
+        quota_waiters_remove(c->waiters, key);
     if (!array_sync_knows_elements(c->arrays, m, job)) {
         workqueue_done(c->queue, key, WORKQUEUE_OK);
         return;
@@ -304,9 +312,10 @@ on_job(const struct object *old_object,
         && job_array_requeues(job_of(old_object))
                != job_array_requeues(job_of(new_object)))
         job_memories_forget(c->memories, key); /* the record is another */
-    if (new_object == NULL)
+    if (new_object == NULL) {
         job_memories_forget(c->memories, key);
-    else if (object_cache_has_synced(c->cache))
+        quota_waiters_remove(c->waiters, key);
+    } else if (object_cache_has_synced(c->cache))
         workqueue_add(c->queue, key);
 }
 
@@ -369,40 +378,17 @@ on_pod(const struct object *old_object,
     workqueue_add(c->queue, key);
 }
 
-static const struct json *
-hard_of(const struct object *quota, struct arena *arena)
-{
-    return quota != NULL
-               ? json_get_path(object_tree(quota, arena), "status.hard")
-               : NULL;
-}
-
-/* A quota has more or less in all: pods that it refused may be made now, and not a
- * minute later, when they are tried again anyway. The part that is used changes
- * with each pod, so that it wakes nobody.
+/* Refused pods may be made now, and not a minute later, when they are tried
+ * again anyway.
  */
 static void
 on_quota(const struct object *old_object,
          const struct object *new_object,
          void *context)
 {
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct job_controller *c = context;
-    const struct object *quota = new_object ? new_object : old_object;
-    const char *key;
-    const size_t n = strlen(quota->meta->namespace);
-    size_t at = 0;
-    struct job_memory *m;
 
-    if (old_object == NULL
-        || (new_object != NULL
-            && json_equals(hard_of(old_object, arena),
-                           hard_of(new_object, arena))))
-        return;
-    while (job_memories_next(c->memories, &at, &key, &m))
-        if (m->counts->refusal != NULL
-            && strncmp(key, quota->meta->namespace, n) == 0 && key[n] == '/')
-            workqueue_add(c->queue, key);
+    quota_waiters_see_quota(c->waiters, old_object, new_object);
 }
 
 static void
@@ -461,6 +447,7 @@ job_controller_new(struct loop *loop,
     c->overdue = timer_new(loop, look_for_overdue, c);
     c->queue = workqueue_new(loop, PARALLEL_JOBS, work_on_job, c);
     c->memories = job_memories_new(cache, clock, c->queue);
+    c->waiters = quota_waiters_new(on_woken, c);
     c->arrays = array_sync_new(&(struct array_sync_settings){
         .client = client,
         .cache = cache,
@@ -501,5 +488,6 @@ job_controller_free(struct job_controller *c)
     dependencies_free(c->dependencies);
     array_sync_free(c->arrays);
     job_memories_free(c->memories);
+    quota_waiters_free(c->waiters);
     free(c);
 }

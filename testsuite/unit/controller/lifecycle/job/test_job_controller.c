@@ -301,7 +301,7 @@ static void
 refuse_creates(void)
 {
     for (int i = 0; i < 200; i++)
-        fake_client_fail(api, CLIENT_CREATE, NULL, 403, "Forbidden");
+        fake_client_fail(api, CLIENT_CREATE, NULL, 403, "exceeded quota: q");
 }
 
 static unsigned
@@ -331,6 +331,10 @@ START_TEST(what_was_refused_is_tried_when_its_quota_is_changed)
     put_quota("default", 13, 1);
     put_quota("other", 2, 0);
     ck_assert_uint_eq(creates(), before);
+    put_quota("default", 13, 0);
+    ck_assert_uint_gt(creates(), before);
+
+    before = creates();
     fake_client_remove(api, &resource_quota_kind, "default", "q");
     settle();
     ck_assert_uint_gt(creates(), before);
