@@ -150,7 +150,7 @@ check_record(const struct bench *b, const struct pod_run *r)
     CLEANUP(exit_record_freep) struct exit_record *e = NULL;
     struct error err = {0};
 
-    if (exit_record_read(state, state, &e, &err) < 0)
+    if (exit_record_read(state, state, "bench", &e, &err) < 0)
         die(err.text);
     if (e->failed_step != NULL || e->exit_code != 0)
         die(e->message == NULL ? "the job failed" : e->message);

@@ -362,8 +362,9 @@ pod_host_read_ending(const struct agent_context *g, const char *uid)
     CLEANUP_FREE char *run = pod_record_run_path(g, uid, "");
     struct exit_record *exit_record = NULL;
 
-    return exit_record_read(state, run, &exit_record, NULL) == 0 ? exit_record
-                                                                 : NULL;
+    return exit_record_read(state, run, uid, &exit_record, NULL) == 0
+               ? exit_record
+               : NULL;
 }
 
 struct cgroup *

@@ -19,6 +19,7 @@
 #include "agent/pods/files/spare_dirs.h"
 #include "agent/pods/pod_order.h"
 #include "agent/pods/pod_record.h"
+#include "agent/shepherd/exit_record.h"
 #include "agent/shepherd/order.h"
 #include "agent/volumes/removal.h"
 #include "agent/volumes/tmp_dirs.h"
@@ -127,7 +128,8 @@ remove_files(const char *path, struct spare_dirs *spare_dirs)
 
         unlink(file);
     }
-    spare_dirs_put(spare_dirs, path);
+    exit_record_blank(path);
+    spare_dirs_put(spare_dirs, path, EXIT_RECORD_FILE);
 }
 
 static void

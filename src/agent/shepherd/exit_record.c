@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/reused_file.h"
 #include "lib/base/strbuf.h"
 
 #define EXIT_RECORD_LIMIT_BYTES 65536u
@@ -117,9 +118,7 @@ sync_directory(const char *directory)
     return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* In place, and once: a torn record is known as such, so this needs no rename
- * and syncs the disk a single time, which is most of what a short job costs.
- */
+/* A torn record is known as such, so this needs no rename. */
 static int
 write_once(const char *directory, const struct strbuf *text)
 {
@@ -150,6 +149,9 @@ exit_record_write(const struct exit_record *e,
     int r;
 
     exit_record_format(e, &text);
+    r = reused_file_write(state_dir, EXIT_RECORD_FILE, &text);
+    if (r == 0)
+        return 0;
     r = write_once(state_dir, &text);
     if (r < 0 && r != -EEXIST && write_once(run_dir, &text) == 0)
         return 0;
@@ -190,28 +192,54 @@ take(struct exit_record *e, const char *name, const char *value)
 }
 
 static int
+decode(struct strbuf *text, struct exit_record **ret_record, struct error *err)
+{
+    CLEANUP(exit_record_freep) struct exit_record *e = xnew(struct exit_record);
+    struct key_values key_values;
+    const char *name;
+    char *value;
+    int r = key_values_open(&key_values, text->text, text->length, title, err);
+
+    while (r == 0 && key_values_next(&key_values, &name, &value))
+        r = take(e, name, value);
+    if (r == 0 && e->pod_uid == NULL)
+        r = -EBADMSG;
+    if (r < 0)
+        return r;
+    exit_record_note_oom(e, e->oom_kills); /* a shepherd may be older */
+    *ret_record = e;
+    e = NULL;
+    return 0;
+}
+
+static int
 read_at(const char *directory,
         struct exit_record **ret_record,
         struct error *err)
 {
     CLEANUP_FREE char *path = xasprintf("%s/exit", directory);
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    CLEANUP(exit_record_freep) struct exit_record *e = xnew(struct exit_record);
-    struct key_values key_values;
-    const char *name;
-    char *value;
     int r = file_read(path, EXIT_RECORD_LIMIT_BYTES, &text, err);
 
     if (r < 0)
         return r;
-    r = key_values_open(&key_values, text.text, text.length, title, err);
-    while (r == 0 && key_values_next(&key_values, &name, &value))
-        r = take(e, name, value);
-    if (r == 0 && e->pod_uid == NULL)
-        r = -EBADMSG;
-    if (r < 0)
-        return error_wrap(err, r, "reading '%s'", path);
-    exit_record_note_oom(e, e->oom_kills); /* a shepherd may be older */
+    r = decode(&text, ret_record, err);
+    return r < 0 ? error_wrap(err, r, "reading '%s'", path) : 0;
+}
+
+/* After a crash of the machine it may be of a pod that had the directory before.
+ */
+static int
+read_reused(const char *directory,
+            const char *pod_uid,
+            struct exit_record **ret_record)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    CLEANUP(exit_record_freep) struct exit_record *e = NULL;
+
+    if (reused_file_read(directory, EXIT_RECORD_FILE, &text) < 0
+        || decode(&text, &e, NULL) < 0 || strcmp(e->pod_uid, pod_uid) != 0)
+        return -ENOENT;
     *ret_record = e;
     e = NULL;
     return 0;
@@ -220,12 +248,22 @@ read_at(const char *directory,
 int
 exit_record_read(const char *state_dir,
                  const char *run_dir,
+                 const char *pod_uid,
                  struct exit_record **ret_record,
                  struct error *err)
 {
-    int r = read_at(state_dir, ret_record, err);
+    int r;
 
+    if (read_reused(state_dir, pod_uid, ret_record) == 0)
+        return 0;
+    r = read_at(state_dir, ret_record, err);
     return r == -ENOENT ? read_at(run_dir, ret_record, err) : r;
+}
+
+int
+exit_record_blank(const char *state_dir)
+{
+    return reused_file_blank(state_dir, EXIT_RECORD_FILE);
 }
 
 bool

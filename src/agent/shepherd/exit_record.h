@@ -65,9 +65,17 @@ struct exit_record {
     char *checkpoint_failure; /* it could not be started, and why; or NULL */
 };
 
-/* Life. Write fails with -EEXIST where there is one already. Read looks at both
- * places, -ENOENT when there is none in either, -EBADMSG for one that a crash
- * of the machine has torn: the job is over, and nothing more is known.
+/* A record is written over the last one that was in its pod's directory, which
+ * had another pod then (spare_dirs.h), into this file. One that has no room in
+ * it, or for which it cannot be written, is a file of its own, "exit", as those
+ * of shepherds of a release before are.
+ */
+#define EXIT_RECORD_FILE "record"
+
+/* Life. Write fails with -EEXIST where that file is there already. Read looks
+ * at both places, -ENOENT when there is none of that pod in either, -EBADMSG for
+ * one that a crash of the machine has torn: the job is over, and nothing more is
+ * known. Blank: the directory is to be another pod's.
  */
 void exit_record_free(struct exit_record *e);
 int exit_record_write(const struct exit_record *e,
@@ -76,8 +84,10 @@ int exit_record_write(const struct exit_record *e,
                       struct error *err);
 int exit_record_read(const char *state_dir,
                      const char *run_dir,
+                     const char *pod_uid,
                      struct exit_record **ret_record,
                      struct error *err);
+int exit_record_blank(const char *state_dir);
 DEFINE_CLEANUP(struct exit_record, exit_record_free)
 
 /* The kernel has killed so many processes of the job for want of memory. With

@@ -78,7 +78,8 @@ static int
 refuse_finished(struct shepherd *s, struct error *err)
 {
     struct exit_record *e = NULL;
-    int r = exit_record_read(s->order.state_dir, s->order.run_dir, &e, err);
+    const struct order *o = &s->order;
+    int r = exit_record_read(o->state_dir, o->run_dir, o->pod_uid, &e, err);
 
     if (r == -ENOENT)
         return 0;

@@ -116,7 +116,7 @@ spare_dirs_take(struct spare_dirs *s, const char *path)
 }
 
 static bool
-is_empty(const char *path)
+has_nothing_but(const char *path, const char *kept)
 {
     DIR *dir = opendir(path);
     bool empty = dir != NULL;
@@ -124,9 +124,20 @@ is_empty(const char *path)
     if (dir == NULL)
         return false;
     for (struct dirent *e; empty && (e = readdir(dir)) != NULL;)
-        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0
+                || strcmp(e->d_name, kept) == 0;
     closedir(dir);
     return empty;
+}
+
+/* The directory too, where nothing else is in it. */
+static void
+remove_with(const char *path, const char *kept)
+{
+    CLEANUP_FREE char *file = xasprintf("%s/%s", path, kept);
+
+    unlink(file);
+    rmdir(path);
 }
 
 static unsigned long
@@ -141,19 +152,21 @@ new_number(struct spare_dirs *s)
 }
 
 void
-spare_dirs_put(struct spare_dirs *s, const char *path)
+spare_dirs_put(struct spare_dirs *s, const char *path, const char *kept)
 {
     CLEANUP_FREE char *spare = NULL;
     unsigned long number;
 
-    if (!is_empty(path))
+    if (spare_dirs_count(s) >= ROOM || !has_nothing_but(path, kept)) {
+        remove_with(path, kept);
         return;
+    }
     number = new_number(s);
     spare = path_of(s, number);
-    if (spare_dirs_count(s) >= ROOM || rename(path, spare) < 0)
-        rmdir(path);
+    if (rename(path, spare) < 0)
+        remove_with(path, kept);
     else if (!push(s, number))
-        rmdir(spare);
+        remove_with(spare, kept);
 }
 
 unsigned

@@ -178,9 +178,11 @@ test_pod_ending(struct test_pod *p)
     struct exit_record *e = NULL;
     struct error err = {0};
 
-    ck_assert_msg(exit_record_read(p->state_dir, p->run_dir, &e, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(
+        exit_record_read(p->state_dir, p->run_dir, p->order.pod_uid, &e, &err)
+            == 0,
+        "%s",
+        err.text);
     return e;
 }
 

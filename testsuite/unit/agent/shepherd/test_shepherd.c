@@ -554,7 +554,7 @@ START_TEST(the_job_and_its_record_outlive_a_launcher_killed_meanwhile)
 
     for (int i = 0; i < 1000 && e == NULL; i++) {
         test_pod_pause(10);
-        exit_record_read(p.state_dir, p.run_dir, &e, NULL);
+        exit_record_read(p.state_dir, p.run_dir, p.order.pod_uid, &e, NULL);
     }
 
     ck_assert_ptr_nonnull(e);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/fd.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
@@ -29,7 +30,7 @@ START_TEST(what_is_put_there_is_taken_again)
     ck_assert_int_eq(spare_dirs_take(spare_dirs, first), -ENOENT);
     ck_assert_int_eq(mkdir(first, 0711), 0);
     inode = inode_of(first);
-    spare_dirs_put(spare_dirs, first);
+    spare_dirs_put(spare_dirs, first, "record");
     ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
     ck_assert_int_ne(access(first, F_OK), 0);
 
@@ -51,10 +52,38 @@ START_TEST(what_is_not_empty_stays)
     ck_assert_int_eq(mkdir(place, 0711), 0);
     ck_assert_int_eq(mkdir(inside, 0711), 0);
 
-    spare_dirs_put(spare_dirs, place);
+    spare_dirs_put(spare_dirs, place, "record");
 
     ck_assert_int_eq(access(inside, F_OK), 0);
     ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+}
+END_TEST
+
+/* The file that comes along is there for whoever has the directory next. */
+START_TEST(one_file_comes_along_and_goes_with_the_rest)
+{
+    CLEANUP(scratch_freep) char *top = scratch_new();
+    CLEANUP(spare_dirs_freep)
+    struct spare_dirs *spare_dirs = spare_dirs_new(top);
+    CLEANUP_FREE char *place = xasprintf("%s/place", top);
+    CLEANUP_FREE char *kept = xasprintf("%s/place/record", top);
+    CLEANUP_FREE char *output = xasprintf("%s/place/output", top);
+    ino_t inode;
+
+    ck_assert_int_eq(mkdir(place, 0711), 0);
+    ck_assert_int_eq(file_write_atomic(kept, 0600, "x", 1, NULL), 0);
+    inode = inode_of(kept);
+
+    spare_dirs_put(spare_dirs, place, "record");
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
+    ck_assert_uint_eq(inode_of(kept), inode);
+
+    ck_assert_int_eq(mkdir(output, 0711), 0);
+    spare_dirs_put(spare_dirs, place, "record");
+    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+    ck_assert_int_eq(access(output, F_OK), 0);
+    ck_assert_int_ne(access(kept, F_OK), 0);
 }
 END_TEST
 
@@ -68,7 +97,7 @@ START_TEST(nothing_is_put_over_what_is_there)
     CLEANUP_FREE char *inside = xasprintf("%s/place/exit", top);
 
     ck_assert_int_eq(mkdir(spare, 0711), 0);
-    spare_dirs_put(spare_dirs, spare);
+    spare_dirs_put(spare_dirs, spare, "record");
     ck_assert_int_eq(mkdir(place, 0711), 0);
     ck_assert_int_eq(mkdir(inside, 0711), 0);
 
@@ -86,14 +115,14 @@ START_TEST(the_next_agent_takes_them_up)
     CLEANUP_FREE char *place = xasprintf("%s/place", top);
 
     ck_assert_int_eq(mkdir(place, 0711), 0);
-    spare_dirs_put(spare_dirs, place);
+    spare_dirs_put(spare_dirs, place, "record");
     spare_dirs_free(spare_dirs);
 
     spare_dirs = spare_dirs_new(top);
 
     ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
     ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
-    spare_dirs_put(spare_dirs, place);
+    spare_dirs_put(spare_dirs, place, "record");
     ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
     spare_dirs_free(spare_dirs);
 }
@@ -108,7 +137,7 @@ START_TEST(there_is_room_for_so_many)
 
     for (int i = 0; i < 70; i++) {
         ck_assert_int_eq(mkdir(place, 0711), 0);
-        spare_dirs_put(spare_dirs, place);
+        spare_dirs_put(spare_dirs, place, "record");
         ck_assert_int_ne(access(place, F_OK), 0);
     }
 
@@ -119,6 +148,7 @@ END_TEST
 SUITE("spare_dirs",
       what_is_put_there_is_taken_again,
       what_is_not_empty_stays,
+      one_file_comes_along_and_goes_with_the_rest,
       nothing_is_put_over_what_is_there,
       the_next_agent_takes_them_up,
       there_is_room_for_so_many)
