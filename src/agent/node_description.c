@@ -53,6 +53,8 @@ node_description_init(struct node_description *d,
     d->facts.can_guard_devices = can != NULL && can->devices;
     d->facts.devices_lacking = can != NULL ? can->devices_lacking : NULL;
     d->facts.can_bind_cpus = can != NULL && can->cpuset;
+    /* CPU partitions of the kernel do not overlap. */
+    d->facts.lends_cores = s->cpu_partition == CPU_PARTITION_NONE;
     if (resources->scratch == NULL)
         return;
     d->facts.scratch_dir = scratch_dir(resources->scratch);

@@ -116,9 +116,9 @@ like "a mode that is not there yet is refused in words" \
 apiVersion: kiln.hpc/v1
 kind: Partition
 metadata: {name: second}
-spec: {preemptionMode: Suspend}
+spec: {preemptionMode: Gang}
 TXT
-)" 'spec.preemptionMode: Unsupported value: "Suspend".*later release'
+)" 'spec.preemptionMode: Unsupported value: "Gang".*"Suspend"'
 
 # --- states -----------------------------------------------------------------------
 

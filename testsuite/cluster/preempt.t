@@ -50,9 +50,9 @@ urgent() {
 waits_for() { [ "$(root get pod "job-$1-0" -o json | jq -r .status.cause.code)" = "$2" ]; }
 over() { as kilntest2 kctl cancel "$high" >/dev/null; }
 
-like "that jobs are suspended for others is refused in words" \
-    "$(partition frozen '{preemptionMode: Suspend}')" \
-    'supported values: "Cancel", "Off", "Requeue".*later release'
+like "a mode that is none is refused in words" \
+    "$(partition frozen '{preemptionMode: Gang}')" \
+    'supported values: "Cancel", "Off", "Requeue", "Suspend"'
 like "and a grace of more than a day" \
     "$(partition slow '{graceTime: 2-00:00:00}')" 'graceTime: .*at most a day'
 
@@ -123,8 +123,8 @@ class() { # NAME MODE
         metadata: {name: %s, annotations: {kiln.hpc/preemption-mode: %s}}}' \
         "$1" "$2" | root apply -f - 2>&1
 }
-like "a mode that is none is refused in words" "$(class odd Suspend)" \
-    'PreemptionMode: .*Off, Cancel or Requeue'
+like "of a class, too" "$(class odd Gang)" \
+    'PreemptionMode: .*Off, Cancel, Requeue or Suspend'
 class cheap Cancel >/dev/null
 id=$(submit -p stays --priority cheap --requeue --wrap 'exec sleep 1000')
 ok "a job of a class whose jobs end runs where others stay" \

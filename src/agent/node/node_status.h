@@ -36,6 +36,7 @@ struct node_facts {
     bool can_bind_cpus; /* a cpuset controller, beside affinity */
     bool can_guard_devices;
     const char *devices_lacking; /* why not, or NULL */
+    bool lends_cores;            /* of a pod that stands still, to others */
     uint32_t uid;                /* of a rootless agent */
 
     const char *scratch_dir; /* NULL: none is offered */

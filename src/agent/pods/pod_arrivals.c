@@ -21,6 +21,39 @@
 #include "lib/client/event_recorder.h"
 #include "lib/client/informer.h"
 
+/* Cores of one that stands still for others may be had. */
+static int
+check_beside(const struct pod_run *there,
+             const struct allocation *wanted,
+             struct error *err)
+{
+    const struct allocation *a = pod_of(pod_run_pod(there))->status.allocation;
+
+    return pod_run_has_yielded(there)
+               ? allocation_check_beside(wanted, a, err)
+               : allocation_check_disjoint(a, wanted, err);
+}
+
+bool
+pods_has_lent(const struct pod_run *run, void *context)
+{
+    const struct pods *p = context;
+    const struct allocation *own = pod_of(pod_run_pod(run))->status.allocation;
+    size_t at = 0;
+    void *other;
+
+    while (own != NULL && map_next(p->runs, &at, NULL, &other)) {
+        const struct allocation *a =
+            pod_of(pod_run_pod(other))->status.allocation;
+
+        if (other != run && a != NULL && pod_run_holds_cores(other)
+            && !pod_run_is_waiting(other) && !pod_run_has_yielded(other)
+            && allocation_check_disjoint(a, own, NULL) < 0)
+            return true;
+    }
+    return false;
+}
+
 /* The one here whose cores or devices the pod's allocation overlaps. One that
  * waits for its cores has none yet.
  */
@@ -35,11 +68,10 @@ pods_find_overlap(const struct pods *p,
 
     while (map_next(p->runs, &at, NULL, &other)) {
         const struct object *there = pod_run_pod(other);
-        const struct allocation *a = pod_of(there)->status.allocation;
 
-        if (a != NULL && pod_run_holds_cores(other)
-            && !pod_run_is_waiting(other)
-            && allocation_check_disjoint(a, wanted, err) < 0)
+        if (pod_of(there)->status.allocation != NULL
+            && pod_run_holds_cores(other) && !pod_run_is_waiting(other)
+            && check_beside(other, wanted, err) < 0)
             return other;
     }
     return NULL;
@@ -48,7 +80,8 @@ pods_find_overlap(const struct pods *p,
 /* The API gives cores to a pod when their holder has ended: what is left of
  * that here, after a restart of the agent for example, is waited for. Nobody
  * waits for one that the API has running beside it, nor for one that cannot be
- * killed, which may stay for days: the pod is tried elsewhere.
+ * killed, which may stay for days: the pod is tried elsewhere. One that is to
+ * give way stands still in a moment.
  */
 static bool
 is_leaving(const struct pods *p, const struct pod_run *run)
@@ -58,6 +91,7 @@ is_leaving(const struct pods *p, const struct pod_run *run)
     if (pod_run_is_unkillable(run))
         return false;
     return known == NULL || pod_is_finished(pod_of(known))
+           || pod_find_yield(pod_of(known)) != NULL
            || known->meta->deleted_at_us != 0 || pod_run_is_forgotten(run);
 }
 

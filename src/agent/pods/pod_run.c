@@ -390,17 +390,22 @@ has_same_limit(const struct object *a, const struct object *b)
     return (x == NULL) == (y == NULL) && (x == NULL || *x == *y);
 }
 
+/* An operator's wish, and another's need. */
 static bool
-is_to_freeze(const struct object *pod)
+has_same_wishes(const struct object *a, const struct object *b)
 {
-    return string_map_find(&pod->meta->annotations, ANNOTATION_FREEZE) != NULL;
+    return (string_map_find(&a->meta->annotations, ANNOTATION_FREEZE) != NULL)
+               == (string_map_find(&b->meta->annotations, ANNOTATION_FREEZE)
+                   != NULL)
+           && (pod_find_yield(pod_of(a)) != NULL)
+                  == (pod_find_yield(pod_of(b)) != NULL);
 }
 
 void
 pod_run_update(struct pod_run *s, const struct object *pod)
 {
     const bool has_limit_changed = !has_same_limit(s->pod, pod);
-    const bool has_freeze_changed = is_to_freeze(s->pod) != is_to_freeze(pod);
+    const bool has_freeze_changed = !has_same_wishes(s->pod, pod);
 
     object_unref(s->pod);
     s->pod = object_ref(pod);
@@ -487,6 +492,14 @@ bool
 pod_run_holds_cores(const struct pod_run *s)
 {
     return s->phase != POD_RUN_DONE;
+}
+
+bool
+pod_run_has_yielded(const struct pod_run *s)
+{
+    return s->phase == POD_RUN_RUNNING && s->live != NULL
+           && s->live->frozen_at_us != 0
+           && pod_find_yield(pod_of(s->pod)) != NULL;
 }
 
 bool

@@ -65,7 +65,10 @@ struct pod_run_settings {
     struct shared_pool *shared_pool;
     pod_run_over_fn *over;
     pod_run_over_fn *holding_changed; /* it holds nothing any more, to be told
-                                      yet, or it cannot be killed */
+                                      yet, or it cannot be killed, or it
+                                      stands still, or does not any more */
+    /* Others run on the cores of one that stands still; NULL: never. */
+    bool (*has_lent)(const struct pod_run *run, void *context);
     allocation_given_fn *given; /* memory, to all pods here; NULL: not known */
     void *context;              /* of them all */
     unsigned *n_launched; /* how many of them are, on the way to RUNNING */
@@ -106,6 +109,7 @@ enum pod_run_phase pod_run_phase(const struct pod_run *run);
 const struct object *pod_run_pod(const struct pod_run *run);
 const char *pod_run_uid(const struct pod_run *run);
 bool pod_run_holds_cores(const struct pod_run *run);
+bool pod_run_has_yielded(const struct pod_run *run); /* its cores, to others */
 bool pod_run_is_unkillable(const struct pod_run *run); /* it cannot be killed */
 bool pod_run_is_waiting(const struct pod_run *run); /* for cores to be free */
 bool pod_run_format_cgroup(const struct pod_run *run, struct strbuf *out);

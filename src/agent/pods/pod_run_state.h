@@ -56,6 +56,7 @@ struct pod_run {
     struct timer *freeze_timer;
     int64_t freeze_look_ms;
     int64_t told_frozen_at_us, told_frozen_us; /* the API, or is being told */
+    bool told_yielding;                        /* that this is for another */
     bool is_freeze_refused; /* its shepherd cannot, which was said */
     struct timer *deadline_timer;
     bool deadline_exceeded;
@@ -114,7 +115,8 @@ void pod_start_note(const struct pod_run *s, const char *failure);
 
 /* shepherd_watch.c: until the shepherd ends. Note limit: the pod has another one
  * than its shepherd was started with; freeze: it is to stand still, or to go on,
- * and look_frozen, of a timer, whether it does; freezer: by whose wish, or NULL.
+ * and look_frozen, of a timer, whether it does; freezer: by whose wish, or NULL
+ * (it may still have to, for another).
  * Act: does what its deadline and
  * its deletion demand; look: for the first sign that the job runs; both of a
  * timer.

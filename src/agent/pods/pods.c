@@ -118,6 +118,7 @@ add_run(struct pods *p, const struct object *pod)
         .shared_pool = p->shared_pool,
         .over = on_over,
         .holding_changed = on_holding_changed,
+        .has_lent = pods_has_lent,
         .given = sum_given,
         .context = p,
         .n_launched = &p->n_launched,

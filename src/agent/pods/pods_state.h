@@ -43,8 +43,10 @@ const struct object *pods_find_known(const struct pods *p,
 
 /* Arrivals (pod_arrivals.c). Find: the one here whose cores or devices the pod's
  * allocation overlaps; one that waits for its cores has none yet. Check: those
- * that wait, once more; a timer's callback.
+ * that wait, once more; a timer's callback. Has lent: another runs, or is about
+ * to, on cores of this one.
  */
+bool pods_has_lent(const struct pod_run *run, void *pods);
 const struct pod_run *pods_find_overlap(const struct pods *p,
                                         const struct object *pod,
                                         struct error *err);

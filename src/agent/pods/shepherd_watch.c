@@ -31,6 +31,7 @@
 #define LOOK_LAST_MS    500
 #define FREEZE_FIRST_MS 10
 #define FREEZE_LAST_MS  1000
+#define FREEZE_LENT_MS  100
 
 /* By itself; one of an agent before this one does not, or keeps none but the one
  * that it was started with.
@@ -155,6 +156,15 @@ warn_of_preemption(struct pod_run *s)
                   NULL);
 }
 
+/* Its cores are another's: it ends without having run on them. */
+static bool
+stands_for_another(const struct pod_run *s)
+{
+    return s->live != NULL && s->live->frozen_at_us != 0
+           && (pod_find_yield(pod_of(s->pod)) != NULL
+               || (s->s.has_lent != NULL && s->s.has_lent(s, s->s.context)));
+}
+
 /* Somebody else has less patience. */
 static void
 end_sooner(struct pod_run *s, int64_t grace_us)
@@ -176,7 +186,7 @@ shepherd_watch_note_deletion(struct pod_run *s)
 
     if (meta->deleted_at_us == 0 && !s->forgotten && !s->given_up)
         return;
-    if (s->forgotten || s->given_up)
+    if (s->forgotten || s->given_up || stands_for_another(s))
         grace = 0;
     if (s->is_preemption_warned) {
         end_sooner(s, grace);
@@ -255,9 +265,27 @@ shepherd_watch_freezer(const struct pod_run *s)
 }
 
 static bool
+has_wish(const struct pod_run *s)
+{
+    return shepherd_watch_freezer(s) != NULL
+           || pod_find_yield(pod_of(s->pod)) != NULL;
+}
+
+/* Whoever has its cores meanwhile has to be gone first, also where the API thinks
+ * so already.
+ */
+static bool
+is_to_stand(const struct pod_run *s)
+{
+    return has_wish(s)
+           || (s->live->frozen_at_us != 0 && s->s.has_lent != NULL
+               && s->s.has_lent(s, s->s.context));
+}
+
+static bool
 is_as_wanted(const struct pod_run *s)
 {
-    return (s->live->frozen_at_us != 0) == (shepherd_watch_freezer(s) != NULL);
+    return (s->live->frozen_at_us != 0) == is_to_stand(s);
 }
 
 /* The time of the freezes before is known by the monotonic clock alone; when this
@@ -269,15 +297,14 @@ take_freeze(struct pod_run *s)
     s->deadline.is_frozen = false;
     s->deadline.started_us = s->began_us + s->live->frozen_us;
     if (s->live->frozen_at_us != 0
-        || (s->live->keeps_limit >= LIVE_CAN_FREEZE
-            && shepherd_watch_freezer(s) != NULL))
+        || (s->live->keeps_limit >= LIVE_CAN_FREEZE && has_wish(s)))
         deadline_freeze(&s->deadline, clock_monotonic_us(s->s.agent->clock));
 }
 
 static void
 refuse(struct pod_run *s)
 {
-    if (s->is_freeze_refused || shepherd_watch_freezer(s) == NULL)
+    if (s->is_freeze_refused || !has_wish(s))
         return;
     s->is_freeze_refused = true;
     log_warning("pod '%s/%s' cannot be suspended: it was started by a former "
@@ -289,6 +316,7 @@ refuse(struct pod_run *s)
                           RECORD_WARNING,
                           "CannotSuspend",
                           "it was started by a former release, and runs on");
+    status_report_repeat(s);
 }
 
 /* One that is being ended goes on by itself, and stays so. */
@@ -299,11 +327,21 @@ is_over(const struct pod_run *s)
            || s->deadline.delete_us != DEADLINE_NEVER || s->deadline.terminated;
 }
 
-void
-shepherd_watch_note_freeze(struct pod_run *s)
+static void
+tell_freeze(struct pod_run *s)
 {
     struct error err = {0};
 
+    if (launch_set_frozen(s->pidfd, is_to_stand(s), &err) < 0)
+        log_debug("pod '%s/%s': %s",
+                  s->pod->meta->namespace,
+                  s->pod->meta->name,
+                  err.text);
+}
+
+void
+shepherd_watch_note_freeze(struct pod_run *s)
+{
     timer_stop(s->freeze_timer);
     if (is_over(s) || s->live == NULL)
         return;
@@ -312,12 +350,7 @@ shepherd_watch_note_freeze(struct pod_run *s)
         return;
     }
     take_freeze(s);
-    if (launch_set_frozen(s->pidfd, shepherd_watch_freezer(s) != NULL, &err)
-        < 0)
-        log_debug("pod '%s/%s': %s",
-                  s->pod->meta->namespace,
-                  s->pod->meta->name,
-                  err.text);
+    tell_freeze(s);
     s->freeze_look_ms = FREEZE_FIRST_MS;
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
@@ -326,11 +359,26 @@ shepherd_watch_note_freeze(struct pod_run *s)
 static void
 begin_freeze(struct pod_run *s)
 {
-    if (s->resumed || shepherd_watch_freezer(s) != NULL)
+    if (s->resumed || has_wish(s))
         shepherd_watch_note_freeze(s);
 }
 
-/* A file in /run, asked for with growing pauses. */
+static void
+take_standing(struct pod_run *s)
+{
+    take_freeze(s);
+    if (s->told_frozen_at_us != s->live->frozen_at_us
+        || s->told_frozen_us != s->live->frozen_us
+        || s->told_yielding != (pod_find_yield(pod_of(s->pod)) != NULL)) {
+        status_report_repeat(s);
+        s->s.holding_changed(s, s->s.context);
+    }
+    shepherd_watch_enforce(s);
+}
+
+/* A file in /run, asked for with growing pauses. It is told again, too: that costs
+ * nothing.
+ */
 void
 shepherd_watch_look_frozen(void *context)
 {
@@ -345,13 +393,12 @@ shepherd_watch_look_frozen(void *context)
         s->live = live;
     }
     if (is_as_wanted(s)) {
-        take_freeze(s);
-        if (s->told_frozen_at_us != s->live->frozen_at_us
-            || s->told_frozen_us != s->live->frozen_us)
-            status_report_repeat(s);
-        shepherd_watch_enforce(s);
+        take_standing(s);
+        if (!has_wish(s) && is_to_stand(s))
+            timer_start(s->freeze_timer, FREEZE_LENT_MS);
         return;
     }
+    tell_freeze(s);
     s->freeze_look_ms = s->freeze_look_ms * 2 > FREEZE_LAST_MS
                             ? FREEZE_LAST_MS
                             : s->freeze_look_ms * 2;

@@ -111,7 +111,7 @@ add_frozen(struct arena *arena,
            const struct frozen_state *frozen,
            int64_t now_us)
 {
-    const char *by = frozen->by;
+    const char *by = frozen->by, *to = frozen->yields_to;
 
     if (frozen->at_us != 0)
         add_condition(
@@ -120,9 +120,20 @@ add_frozen(struct arena *arena,
             pod,
             CONDITION_FROZEN,
             true,
-            "Suspended",
-            by != NULL ? arena_printf(arena, "suspended by %.100s", by) : "",
+            to != NULL ? FROZEN_YIELDED : FROZEN_SUSPENDED,
+            by != NULL   ? arena_printf(arena, "suspended by %.100s", by)
+            : to != NULL ? arena_printf(arena, "suspended for %.100s", to)
+                         : "",
             frozen->at_us);
+    else if (frozen->is_refused)
+        add_condition(arena,
+                      list,
+                      pod,
+                      CONDITION_FROZEN,
+                      false,
+                      FROZEN_CANNOT,
+                      "it was started by a former release",
+                      now_us);
     else if (frozen->before_us > 0
              || pod_find_condition(pod, CONDITION_FROZEN) != NULL)
         add_condition(arena,

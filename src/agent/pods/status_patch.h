@@ -26,13 +26,15 @@ struct allocation_fault {
     const char *message;
 };
 
-/* Since when it stands still (0: it does not), how long it has before, and by
- * whose wish, or NULL.
+/* Since when it stands still (0: it does not), how long it has before, by whose
+ * wish and for whom, or NULL.
  */
 struct frozen_state {
     int64_t at_us;
     int64_t before_us;
     const char *by;
+    const char *yields_to;
+    bool is_refused; /* it cannot stand still */
 };
 
 /* A job that hangs before its program runs: `for_what`, which may be NULL. */

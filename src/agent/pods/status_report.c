@@ -8,6 +8,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -126,6 +127,7 @@ make_patch(struct pod_run *s, struct arena *arena)
     if (s->wanted == REPORT_RUNNING) {
         s->told_frozen_at_us = s->live->frozen_at_us;
         s->told_frozen_us = s->live->frozen_us;
+        s->told_yielding = pod_find_yield(pod_of(s->pod)) != NULL;
         return status_patch_make_running(
             arena,
             s->pod,
@@ -140,7 +142,9 @@ make_patch(struct pod_run *s, struct arena *arena)
                 .broken = broken,
                 .frozen = {.at_us = s->live->frozen_at_us,
                            .before_us = s->live->frozen_us,
-                           .by = shepherd_watch_freezer(s)},
+                           .by = shepherd_watch_freezer(s),
+                           .yields_to = pod_find_yield(pod_of(s->pod)),
+                           .is_refused = s->is_freeze_refused},
                 .now_us = clock_real_us(g->clock),
             });
     }

@@ -6,6 +6,7 @@
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
@@ -161,6 +162,18 @@ has_other_limit(const struct object *a, const struct object *b)
            || pod_of(a)->status.frozen_us != pod_of(b)->status.frozen_us;
 }
 
+/* Room was being made for them, and has come. */
+static void
+activate_nominated(const struct scheduler *s, const char *node_name)
+{
+    size_t count;
+    struct pod_view *const *pods =
+        nominator_pods(s->handle.nominator, node_name, &count);
+
+    for (size_t i = 0; i < count; i++)
+        queue_activate(s->queue, pods[i]->namespace, pods[i]->name);
+}
+
 static void
 resources_taken(struct scheduler *s,
                 const struct object *old_object,
@@ -172,6 +185,7 @@ resources_taken(struct scheduler *s,
     unsigned n;
 
     cache_set_pod(s->cache, pod, pod->pod->spec.node_name);
+    yields_note(s->yields, pod);
     /* One on its way here is still to be given its allocation. */
     if (binding_cycle_find(s->binding_cycle, pod->namespace, pod->name) == NULL)
         unallocated_pods_add(s->unallocated_pods, pod);
@@ -183,6 +197,8 @@ resources_taken(struct scheduler *s,
         scheduler_room_changed(
             s,
             cache_find_node(s->cache, pod->pod->spec.node_name));
+    if (pod->has_yielded && !pod_has_yielded(pod_of(old_object)))
+        activate_nominated(s, pod->pod->spec.node_name);
     n = events_of_pod_update(old_object, new_object, true, events);
     for (unsigned i = 0; i < n; i++)
         if (events[i].actions != ACTION_UPDATE_OTHER)
@@ -196,6 +212,7 @@ resources_freed(struct scheduler *s, const struct object *object)
     struct pod_view *pod = scheduler_view_pod(s, object);
 
     cache_remove_pod(s->cache, pod);
+    yields_forget(s->yields, pod);
     retained_allocations_keep(&s->retained_allocations, object);
     unallocated_pods_forget(s->unallocated_pods, pod);
     scheduler_room_changed(s,

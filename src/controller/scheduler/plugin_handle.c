@@ -7,6 +7,7 @@
 #include "controller/scheduler/bind/dispatcher.h"
 #include "controller/scheduler/bind/evictions.h"
 #include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/extenders/extender_results.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
@@ -341,7 +342,8 @@ handle_evict(void *owner,
     const struct victim_terms terms =
         victim_terms_find(scheduler_profile(s, preemptor->object),
                           cache_find_node(s->cache, node_name),
-                          victim);
+                          victim,
+                          preemptor);
 
     s->evicted++;
     if (a != NULL)
@@ -349,6 +351,8 @@ handle_evict(void *owner,
                              a,
                              assignment_waits_for(a),
                              string_ids_add(s->reasons, "preempted"));
+    else if (terms.mode == PREEMPTION_SUSPENDS)
+        yields_ask(s->yields, victim, preemptor);
     else if (!pod_view_is_terminating(victim))
         evictions_add(s->evictions,
                       victim,
@@ -359,11 +363,20 @@ handle_evict(void *owner,
 }
 
 static bool
+handle_refuses_to_yield(void *owner, const struct pod_view *pod)
+{
+    const struct scheduler *s = owner;
+
+    return yields_is_refused(s->yields, pod);
+}
+
+static bool
 handle_is_evicting(void *owner, const struct pod_view *preemptor)
 {
     const struct scheduler *s = owner;
 
-    return evictions_has_preemptor(s->evictions, preemptor);
+    return evictions_has_preemptor(s->evictions, preemptor)
+           || yields_has_preemptor(s->yields, preemptor);
 }
 
 static void
@@ -475,6 +488,7 @@ scheduler_make_handle(struct scheduler *s)
         .visit_waiting = host_visit_waiting,
         .resume = handle_resume,
         .evict = handle_evict,
+        .refuses_to_yield = handle_refuses_to_yield,
         .is_evicting = handle_is_evicting,
         .propose = set->extenders != NULL && set->extenders->count > 0
                        ? handle_propose

@@ -7,6 +7,7 @@
 #include "controller/scheduler/bind/dispatcher.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/extenders/extender_results.h"
 #include "controller/scheduler/extenders/extender_rounds.h"
 #include "controller/scheduler/framework/assignment.h"
@@ -498,6 +499,7 @@ scheduler_tick(struct scheduler *s)
     if (cache_expire(s->cache) > 0)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     unallocated_pods_retry(s->unallocated_pods);
+    yields_settle(s->yields);
     scheduler_tell_nominations(s);
     scheduler_tick_ranks(s);
     scheduler_tick_reservations(s);

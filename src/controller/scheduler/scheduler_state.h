@@ -49,6 +49,7 @@ struct room_answer;
 struct start_answer;
 struct strbuf;
 struct volume_calls;
+struct yields;
 
 /* Nodes on which reservations have left room to others, by name. */
 #define FREED_PLACES_MOST 16u
@@ -81,6 +82,7 @@ struct scheduler {
     struct unallocated_pods *unallocated_pods;
     struct retained_allocations retained_allocations;
     struct evictions *evictions;
+    struct yields *yields;
     struct volume_calls *volume_calls;
     struct scheduler_metrics *metrics;
     struct debugger *debugger;

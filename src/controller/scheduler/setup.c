@@ -5,6 +5,7 @@
 #include "controller/scheduler/bind/evictions.h"
 #include "controller/scheduler/bind/unallocated_pods.h"
 #include "controller/scheduler/bind/volume_calls.h"
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/config/feature_gate.h"
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/extenders/extender_binder.h"
@@ -161,6 +162,26 @@ eviction_ended(const struct pod_view *preemptor,
         queue_activate(s->queue, preemptor->namespace, preemptor->name);
 }
 
+static void
+yield_said(struct pod_view *pod,
+           const char *reason,
+           const char *message,
+           void *context)
+{
+    const struct scheduler *s = context;
+
+    recorder_event(s->recorder, pod, "Normal", reason, message);
+}
+
+/* It tries again: elsewhere, or with others that make room. */
+static void
+yield_ended(const struct pod_view *preemptor, void *context)
+{
+    const struct scheduler *s = context;
+
+    queue_activate(s->queue, preemptor->namespace, preemptor->name);
+}
+
 static struct queue_rank
 rank_pod(const struct queued_pod *pod, void *context)
 {
@@ -307,6 +328,15 @@ make_components(struct scheduler *s)
         .ended = eviction_ended,
         .context = s,
     });
+    s->yields = yields_new(&(struct yields_settings){
+        .client = set->client,
+        .clock = set->clock,
+        .cache = s->cache,
+        .nominator = s->handle.nominator,
+        .say = yield_said,
+        .ended = yield_ended,
+        .context = s,
+    });
     s->objects = map_new();
     s->changed_partitions = map_new();
     s->changed_reservations = map_new();
@@ -381,6 +411,7 @@ scheduler_free(struct scheduler *s)
     extender_binder_free(s->extender_binder);
     binding_cycle_free(s->binding_cycle);
     evictions_free(s->evictions);
+    yields_free(s->yields);
     recorder_free(s->recorder);
     dispatcher_free(s->dispatcher);
     unallocated_pods_free(s->unallocated_pods);

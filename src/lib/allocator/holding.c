@@ -51,6 +51,17 @@ dup_holding(const struct holding *holding)
     return h;
 }
 
+struct holding *
+holding_dup_without_cores(const struct holding *holding)
+{
+    struct holding *h = dup_holding(holding);
+
+    h->n_cores = 0;
+    h->shared_milli = h->charged_milli = 0;
+    h->is_shared = false;
+    return h;
+}
+
 bool
 holding_equals(const struct holding *a, const struct holding *b)
 {

@@ -46,6 +46,10 @@ struct holding *holding_new(unsigned n_cores,
                             unsigned n_devices,
                             unsigned n_memory) OWNED_BY(holding_free);
 
+/* The same without cores and share of the CPUs. */
+struct holding *holding_dup_without_cores(const struct holding *holding)
+    OWNED_BY(holding_free);
+
 bool holding_equals(const struct holding *a, const struct holding *b);
 
 /* The same PUs, devices and bytes on the topology that a node has now; what it

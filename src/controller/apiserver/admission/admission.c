@@ -90,6 +90,7 @@ static const struct admission_rule {
     {"Tolerations", &job_kind, ON_CREATE | ON_UPDATE | KILN, tolerations_admit},
     {"Array", &job_kind, ON_CREATE | ON_UPDATE | KILN, array_admit},
     {"Freeze", &job_kind, ON_CREATE | ON_UPDATE | KILN, freeze_admit},
+    {"Yield", &pod_kind, ON_CREATE | ON_UPDATE | KILN, yield_admit},
     {"HeldJob", &job_kind, ON_CREATE | ON_UPDATE | KILN, held_job_admit},
     {"Dependencies",
      &job_kind,

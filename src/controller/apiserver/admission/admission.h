@@ -73,6 +73,7 @@ admission_rule_fn own_name_admit;
 
 /* admission_hold.c */
 admission_rule_fn freeze_admit;
+admission_rule_fn yield_admit;
 admission_rule_fn held_job_admit;
 
 /* admission_dependency.c */

@@ -171,13 +171,13 @@ preemption_mode_admit(struct request *q,
 
     (void)old_object;
     if (mode == NULL || strcmp(mode, "Off") == 0 || strcmp(mode, "Cancel") == 0
-        || strcmp(mode, "Requeue") == 0)
+        || strcmp(mode, "Requeue") == 0 || strcmp(mode, "Suspend") == 0)
         return true;
     return admission_refuse(
         q,
         tree,
         "PreemptionMode",
         "metadata.annotations '" ANNOTATION_PREEMPTION_MODE
-        "' is Off, Cancel or Requeue: what becomes of the jobs of this class "
-        "when others need their room; to suspend them comes in a later release");
+        "' is Off, Cancel, Requeue or Suspend: what becomes of the jobs of this "
+        "class when others need their room");
 }

@@ -21,6 +21,7 @@
 
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
+#include "controller/apiserver/objects/binding_check.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/store/store.h"
@@ -33,6 +34,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/json/json.h"
 
 static const char *
@@ -329,4 +331,34 @@ freeze_admit(struct request *q,
                                 "and administrators; 'kctl hold' keeps what "
                                 "does not run yet from starting");
     return now == NULL || sign_freeze(q, tree, old_object, was);
+}
+
+/* ---- To stand still for others ---- */
+
+/* It gets its cores back as by a binding: from who has them by then it takes
+ * none, whatever crossed on its way.
+ */
+bool
+yield_admit(struct request *q,
+            struct json *tree,
+            const struct object *old_object)
+{
+    struct json *notes = json_get_path(tree, "metadata.annotations");
+    const bool is_to_yield = json_get(notes, ANNOTATION_YIELD) != NULL;
+    const bool was_to_yield =
+        old_object != NULL && pod_find_yield(pod_of(old_object)) != NULL;
+    struct error err = {0};
+
+    if (old_object == NULL && is_to_yield)
+        json_remove(notes, ANNOTATION_YIELD);
+    if (!was_to_yield || is_to_yield
+        || binding_check_may_resume(q, old_object, &err) == 0)
+        return true;
+    reply_conflict(&q->reply,
+                   &pod_kind,
+                   "",
+                   old_object->meta->name,
+                   "it cannot go on yet: %s",
+                   err.text);
+    return false;
 }

@@ -37,6 +37,7 @@ static const char *const tied_annotations[] = {
     ANNOTATION_REQUEUE_BEFORE,
     ANNOTATION_SURPLUS,
     ANNOTATION_UPDATE,
+    ANNOTATION_YIELD,
 };
 
 static const char *const tied_labels[] = {

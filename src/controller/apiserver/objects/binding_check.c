@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/apiserver/objects/binding_check.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "controller/apiserver/access/authorization.h"
@@ -253,9 +254,13 @@ check_neighbour(const struct object *object, void *context)
     struct error err = {0};
 
     if (pod->status.allocation == NULL
-        || allocation_check_disjoint(m->binding.allocation,
-                                     pod->status.allocation,
-                                     &err)
+        || (pod_has_yielded(pod)
+                ? allocation_check_beside(m->binding.allocation,
+                                          pod->status.allocation,
+                                          &err)
+                : allocation_check_disjoint(m->binding.allocation,
+                                            pod->status.allocation,
+                                            &err))
                == 0)
         return true;
     n->is_disjoint = refuse(m,
@@ -293,6 +298,58 @@ check_disjoint(struct bind_member *m)
                       check_neighbour,
                       &n);
     return n.is_disjoint;
+}
+
+struct resumption {
+    const struct object *pod;
+    struct error *err;
+    int r;
+};
+
+static bool
+check_user_of_cores(const struct object *object, void *context)
+{
+    struct resumption *m = context;
+    const struct pod *pod = pod_of(object);
+    struct error why = {0};
+
+    if (object->kind != &pod_kind || pod->status.allocation == NULL
+        || strcmp(pod->meta.uid, m->pod->meta->uid) == 0 || pod_has_yielded(pod)
+        || allocation_check_disjoint(pod_of(m->pod)->status.allocation,
+                                     pod->status.allocation,
+                                     &why)
+               == 0)
+        return true;
+    m->r = error_set(m->err,
+                     -EEXIST,
+                     "pod %s/%s runs on its cores: %s",
+                     pod->meta.namespace,
+                     pod->meta.name,
+                     why.text);
+    return false;
+}
+
+int
+binding_check_may_resume(const struct request *q,
+                         const struct object *pod,
+                         struct error *err)
+{
+    const struct allocation *a = pod_of(pod)->status.allocation;
+    const char *node = pod_of(pod)->spec.node_name;
+    struct resumption m = {.pod = pod, .err = err};
+
+    if (a == NULL || node == NULL || pod_is_finished(pod_of(pod)))
+        return 0;
+    m.r = retained_on_node_check_disjoint(q, node, a, err);
+    if (m.r == 0)
+        store_visit_index(q->server->store,
+                          &pod_kind,
+                          POD_LIVE_BY_NODE,
+                          STORE_PENDING,
+                          node,
+                          check_user_of_cores,
+                          &m);
+    return m.r;
 }
 
 /* Everything that may refuse. */

@@ -12,6 +12,7 @@
 
 #include "lib/api/node/binding.h"
 
+struct error;
 struct json;
 struct object;
 struct request;
@@ -23,6 +24,14 @@ struct bind_member {
     struct json *body;      /* the Binding */
     struct binding binding; /* that, once it was checked */
 };
+
+/* Whether a pod that stood still for others may have its cores again: nobody that
+ * is live on its node, or is left there, has one of them but who stands still
+ * himself. -EEXIST with words otherwise.
+ */
+int binding_check_may_resume(const struct request *q,
+                             const struct object *pod,
+                             struct error *err);
 
 /* Everything that may refuse. False: the reply says what. */
 bool binding_check(struct bind_member *m, const struct object *pod);

@@ -224,6 +224,35 @@ make_suspend(struct job_change_call *c)
     return annotate(c->arena, ANNOTATION_FREEZE, c->principal->name);
 }
 
+/* For whom one of its pods stands still: the first that is found. */
+static bool
+find_yielding(const struct object *pod, void *context)
+{
+    const char **to = context;
+
+    *to = pod_is_finished(pod_of(pod)) ? NULL : pod_find_yield(pod_of(pod));
+    return *to == NULL;
+}
+
+static const char *
+say_not_suspended(struct job_change_call *c)
+{
+    const char *to = NULL;
+
+    store_visit_index(c->server->store,
+                      &pod_kind,
+                      POD_BY_JOB,
+                      STORE_PENDING,
+                      c->object->meta->uid,
+                      find_yielding,
+                      &to);
+    return to == NULL ? "is not suspended"
+                      : arena_printf(c->arena,
+                                     "is suspended for %.100s, and goes on by "
+                                     "itself when its cores are free again",
+                                     to);
+}
+
 static struct json *
 make_resume(struct job_change_call *c)
 {
@@ -234,7 +263,7 @@ make_resume(struct job_change_call *c)
     c->words = "has ended already";
     if (job_is_finished(job))
         return NULL;
-    c->words = "is not suspended";
+    c->words = say_not_suspended(c);
     if (job_find_freezer(job) == NULL)
         return NULL;
     c->words = "resumed";

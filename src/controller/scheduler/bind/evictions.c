@@ -118,19 +118,25 @@ removed(const struct client_reply *reply, void *context)
     eviction_free(v);
 }
 
-/* "preempted by job 51 (user u2)": the victim's owner may know who, not what. */
-static char *
-tell_victim(const struct pod_view *preemptor)
+char *
+evictions_describe(const struct pod_view *preemptor)
 {
     const char *user =
         string_map_find(&preemptor->pod->meta.annotations, ANNOTATION_USER);
     CLEANUP_FREE char *by =
         user != NULL ? xasprintf(" (user %.64s)", user) : xstrdup("");
 
-    return preemptor->job_id != 0 ? xasprintf(JOB_REASON_BY_JOB "%" PRId64 "%s",
-                                              preemptor->job_id,
-                                              by)
-                                  : xasprintf("preempted by another pod%s", by);
+    return preemptor->job_id != 0
+               ? xasprintf("job %" PRId64 "%s", preemptor->job_id, by)
+               : xasprintf("another pod%s", by);
+}
+
+static char *
+tell_victim(const struct pod_view *preemptor)
+{
+    CLEANUP_FREE char *by = evictions_describe(preemptor);
+
+    return xasprintf("preempted by %s", by);
 }
 
 void

@@ -47,6 +47,9 @@ void evictions_add(struct evictions *e,
                    enum partition_preemption mode,
                    int64_t grace_s);
 
+/* "job 51 (user u2)": the victim's owner may know who, not what. */
+char *evictions_describe(const struct pod_view *preemptor);
+
 /* Some of the pod's victims have not been told yet: until then they look as if
  * they stayed.
  */

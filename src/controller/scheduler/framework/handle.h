@@ -107,6 +107,9 @@ struct handle {
                   struct pod_view *victim,
                   struct pod_view *preemptor,
                   const char *node_name);
+    /* The pod was asked to stand still for another, and did not. NULL: none was.
+     */
+    bool (*refuses_to_yield)(void *owner, const struct pod_view *pod);
     /* Some pods that are to end for this one have not been told yet. NULL:
      * they are at once.
      */

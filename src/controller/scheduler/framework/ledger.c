@@ -5,6 +5,7 @@
 
 #include "lib/allocator/holding.h"
 #include "lib/allocator/occupancy.h"
+#include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
 /* The journal */
@@ -110,9 +111,10 @@ count_in(struct ledger *l, const struct ledger_entry *e)
 
     if (e->requests != NULL)
         amounts_add(&l->requested, e->requests);
-    l->requested.cpu_milli += withheld;
-    l->nonzero_cpu_milli += e->nonzero_cpu_milli + withheld;
+    l->requested.cpu_milli += withheld - e->lent_milli;
+    l->nonzero_cpu_milli += e->nonzero_cpu_milli + withheld - e->lent_milli;
     l->nonzero_memory_bytes += e->nonzero_memory_bytes;
+    l->n_yielded += e->has_yielded;
     if (l->occupancy != NULL && e->holding != NULL)
         occupancy_take(l->occupancy, e->holding);
 }
@@ -124,9 +126,10 @@ count_out(struct ledger *l, const struct ledger_entry *e)
 
     if (e->requests != NULL)
         amounts_subtract(&l->requested, e->requests);
-    l->requested.cpu_milli -= withheld;
-    l->nonzero_cpu_milli -= e->nonzero_cpu_milli + withheld;
+    l->requested.cpu_milli -= withheld - e->lent_milli;
+    l->nonzero_cpu_milli -= e->nonzero_cpu_milli + withheld - e->lent_milli;
     l->nonzero_memory_bytes -= e->nonzero_memory_bytes;
+    l->n_yielded -= e->has_yielded;
     if (l->occupancy != NULL && e->holding != NULL)
         occupancy_release(l->occupancy, e->holding);
 }
@@ -248,8 +251,97 @@ ledger_replace(struct ledger *l,
 {
     struct ledger_entry *found = find_entry(l, owner);
 
-    if (found != NULL)
+    if (found == NULL)
+        return;
+    if (found->has_yielded == entry->has_yielded) {
+        const int64_t lent = found->lent_milli;
+
         *found = *entry;
+        found->lent_milli = lent;
+        return;
+    }
+    count_out(l, found);
+    *found = *entry;
+    count_in(l, found);
+}
+
+/* ---- Cores of those that stand still ---- */
+
+static void
+close_lent(struct journal_note *note, bool is_kept)
+{
+    (void)is_kept;
+    holding_free(note->removed);
+}
+
+void
+ledger_lend(struct ledger *l, const void *owner)
+{
+    const struct ledger_entry *found = find_entry(l, owner);
+    struct ledger_entry e;
+    struct holding *rest;
+
+    if (found == NULL || found->holding == NULL || found->whole != NULL)
+        return;
+    e = *found;
+    rest = holding_dup_without_cores(e.holding);
+    journal_add(l->journal,
+                &(struct journal_note){.close = close_lent, .removed = rest});
+    e.whole = e.holding;
+    e.holding = rest;
+    e.lent_milli = e.requests != NULL ? e.requests->cpu_milli : 0;
+    ledger_remove(l, owner, (uint32_t)(found - l->entries));
+    ledger_add(l, &e);
+}
+
+/* CPU of its cores that at least so many others hold. */
+static int64_t
+shared_with_others(const struct ledger *l,
+                   const struct ledger_entry *e,
+                   unsigned holders)
+{
+    const struct holding *h = e->holding;
+    int64_t asked = e->requests != NULL ? e->requests->cpu_milli : 0;
+    int64_t counted = asked + withheld_milli(e), milli = 0;
+
+    for (unsigned i = 0; l->occupancy != NULL && i < h->n_cores; i++)
+        if (l->occupancy->core_holders[h->cores[i]] >= holders)
+            milli +=
+                (int64_t)l->occupancy->topology_index->cores[h->cores[i]].n_pus
+                * 1000;
+    return milli < counted ? milli : counted;
+}
+
+void
+ledger_take_back(struct ledger *l, const void *owner)
+{
+    const struct ledger_entry *found = find_entry(l, owner);
+    struct ledger_entry e;
+
+    if (found == NULL || found->whole == NULL)
+        return;
+    e = *found;
+    e.holding = e.whole;
+    e.whole = NULL;
+    e.lent_milli = e.has_yielded ? shared_with_others(l, &e, 1) : 0;
+    ledger_remove(l, owner, (uint32_t)(found - l->entries));
+    ledger_add(l, &e);
+}
+
+void
+ledger_settle(struct ledger *l)
+{
+    for (uint32_t i = 0; l->n_yielded > 0 && i < l->count; i++) {
+        struct ledger_entry *e = &l->entries[i];
+        int64_t lent;
+
+        if (!e->has_yielded || e->holding == NULL || e->whole != NULL)
+            continue;
+        lent = shared_with_others(l, e, 2);
+        l->requested.cpu_milli -= lent - e->lent_milli;
+        l->nonzero_cpu_milli -= lent - e->lent_milli;
+        e->lent_milli = lent;
+    }
 }
 
 void

@@ -46,6 +46,10 @@ struct ledger_entry {
     const struct holding *holding;  /* NULL: nothing exact */
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;
+    bool has_yielded;   /* it stands still: its cores are lent to some */
+    int64_t lent_milli; /* of its CPU, which others have and are counted for */
+    const struct holding *whole; /* when it lends, within a journal: what it
+                                    holds otherwise; else NULL */
 };
 
 struct ledger {
@@ -54,6 +58,7 @@ struct ledger {
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;
     struct occupancy *occupancy; /* NULL: the node has no topology */
+    uint32_t n_yielded;          /* entries */
     struct ledger_entry *entries;
     uint32_t count, capacity;
     struct ledger_entry *future; /* reserved, withheld: in none of the sums */
@@ -72,6 +77,17 @@ bool ledger_remove(struct ledger *l, const void *owner, uint32_t near);
 void ledger_replace(struct ledger *l,
                     const void *owner,
                     const struct ledger_entry *entry);
+
+/* Within a journal, of an owner that has exact cores. Lend: they are free, and its
+ * memory and devices are not. Take back: they are its own again.
+ */
+void ledger_lend(struct ledger *l, const void *owner);
+void ledger_take_back(struct ledger *l, const void *owner);
+
+/* Counts no core twice that somebody has beside its owner, who has yielded.
+ * After each change outside of a journal.
+ */
+void ledger_settle(struct ledger *l);
 
 /* Change outside of a journal. Hold: what the owner holds exactly, or NULL.
  * Set occupancy: another topology (takes it); nobody may hold anything then.

@@ -119,6 +119,7 @@ make_entry(const struct pod_view *pod, enum ledger_state state)
         .holding = pod->holding,
         .nonzero_cpu_milli = pod->nonzero_cpu_milli,
         .nonzero_memory_bytes = pod->nonzero_memory_bytes,
+        .has_yielded = pod->has_yielded,
     };
 
     if (deadline != NULL && e.from_us != INT64_MAX && !pod_is_frozen(pod->pod)
@@ -374,6 +375,24 @@ node_view_replace_pod(struct node_view *v, struct pod_view *pod)
     pods_replace(&v->with_affinity, pod);
     pods_replace(&v->with_required_anti_affinity, pod);
     return true;
+}
+
+bool
+node_view_lend_to(struct node_view *v, const struct pod_view *pod)
+{
+    bool lends = false;
+
+    if (v->ledger.n_yielded == 0 || !pod->demand.is_exclusive)
+        return false;
+    for (uint32_t i = 0; i < v->pods.count; i++) {
+        const struct pod_view *other = v->pods.items[i];
+
+        if (!other->has_yielded || other->priority >= pod->priority)
+            continue;
+        ledger_lend(&v->ledger, other);
+        lends = true;
+    }
+    return lends;
 }
 
 /* From what the node says of it. */

@@ -93,6 +93,11 @@ bool node_view_remove_pod(struct node_view *v, const struct pod_view *pod);
  */
 bool node_view_replace_pod(struct node_view *v, struct pod_view *pod);
 
+/* Within a journal: those that stand still and are less important lend the pod
+ * their cores. False: there are none, or it would not have cores of its own.
+ */
+bool node_view_lend_to(struct node_view *v, const struct pod_view *pod);
+
 /* Adds an allocation that the node says is left of the pod with that uid. */
 void node_view_release(struct retained_allocation *retained);
 struct retained_allocation *node_view_retain(struct node_view *v,

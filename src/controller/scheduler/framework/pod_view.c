@@ -6,6 +6,7 @@
 
 #include "controller/scheduler/framework/string_ids.h"
 #include "lib/allocator/holding.h"
+#include "lib/api/node/allocation.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -199,6 +200,10 @@ pod_view_new(const struct object *object, struct string_ids *resources)
     read_affinity(v);
     read_owner(v);
     read_order(v);
+    v->is_to_yield = pod_find_yield(v->pod) != NULL;
+    v->has_yielded = v->is_to_yield && pod_has_yielded(v->pod)
+                     && v->pod->status.allocation != NULL
+                     && v->pod->status.allocation->cpus != NULL;
     return v;
 }
 

@@ -59,6 +59,8 @@ struct pod_view {
     bool has_signature;
     bool has_affinity;               /* to pods, any kind */
     bool has_required_anti_affinity; /* to pods */
+    bool is_to_yield;                /* to stand still for another, */
+    bool has_yielded;                /* and does: its cores may be lent */
     bool repels_all;                 /* by ANNOTATION_REPELS: not its owner's
                                         pods alone */
     int64_t owner;                   /* uid that it runs as; -1: nobody's */

@@ -114,8 +114,19 @@ linear_search_nominated(struct linear_search *s)
     const char *name = nominator_node(s->profile->handle->nominator, s->c->pod);
     struct node_view *node =
         name != NULL ? snapshot_find(s->c->snapshot, name) : NULL;
+    struct journal *journal;
+    size_t mark;
 
-    return node != NULL && search_batch(s, &node, 1) && s->found == 1;
+    if (node == NULL)
+        return false;
+    if (node->ledger.n_yielded == 0)
+        return search_batch(s, &node, 1) && s->found == 1;
+    journal = node->ledger.journal;
+    mark = journal_begin(journal);
+    node_view_lend_to(node, s->c->pod);
+    search_batch(s, &node, 1);
+    journal_roll_back(journal, mark);
+    return s->found == 1;
 }
 
 void

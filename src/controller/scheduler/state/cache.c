@@ -237,6 +237,7 @@ cache_look_up(const struct cache *cache, const struct pod_view *pod)
 static void
 changed(struct cache *cache, struct node_view *v)
 {
+    ledger_settle(&v->ledger);
     if (v->object != NULL)
         touch(cache, v);
     else
@@ -456,7 +457,8 @@ renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
         node_view_remove_pod(v, p->pod);
         node_view_add_pod(v, pod, LEDGER_RUNNING);
         changed(cache, v);
-    }
+    } else if (p->pod->has_yielded != pod->has_yielded)
+        changed(cache, v);
     pod_view_unref(p->pod);
     p->pod = pod;
     note_end(cache, p);

@@ -402,6 +402,10 @@ tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
 
     if (!pod_is_frozen(f->pod))
         return JOB_REASON_NONE;
+    if (by == NULL && pod_find_yield(f->pod) != NULL) {
+        strbuf_printf(words, "suspended for %.100s", pod_find_yield(f->pod));
+        return JOB_REASON_SUSPENDED;
+    }
     strbuf_printf(words,
                   "suspended by operator%s%.60s",
                   by != NULL ? " " : "",

@@ -102,6 +102,14 @@ check_devices(const struct allocation *a,
 }
 
 int
+allocation_check_beside(const struct allocation *a,
+                        const struct allocation *still,
+                        struct error *err)
+{
+    return check_devices(a, still, err);
+}
+
+int
 allocation_check_disjoint(const struct allocation *a,
                           const struct allocation *b,
                           struct error *err)

@@ -50,6 +50,13 @@ int allocation_check_disjoint(const struct allocation *a,
                               const struct allocation *b,
                               struct error *err);
 
+/* The same beside a pod that stands still for others: they may have its PUs, and
+ * none of its devices.
+ */
+int allocation_check_beside(const struct allocation *a,
+                            const struct allocation *still,
+                            struct error *err);
+
 /* Whether all of it is there: PUs, NUMA nodes, devices. What is not is appended
  * to `missing`: "CPUs 4-7, device gpu1".
  */

@@ -131,6 +131,7 @@ bool node_is_fenced(const struct node *node);
  */
 #define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
 #define NODE_FEATURE_FREEZE        "Freeze" /* suspends pods */
+#define NODE_FEATURE_YIELD         "Yield"  /* and runs others on their cores */
 bool node_has_feature(const struct node *node, const char *name);
 
 /* Of its scratch directory; 0: it has none. */

@@ -180,6 +180,7 @@ static const char *const kept_annotations[] = {
     ANNOTATION_HOLD,
     ANNOTATION_HOLD_AT,
     ANNOTATION_FREEZE,
+    ANNOTATION_YIELD,
     "kiln.hpc/suspended-by",
     "kiln.hpc/suspended-at",
     ANNOTATION_DELETED_BY,

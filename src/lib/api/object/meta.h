@@ -115,6 +115,10 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
 /* On Jobs, by whom its pods that run are to stand still; copied to these. */
 #define ANNOTATION_FREEZE         "kiln.hpc/freeze"
+/* On pods that run, for whom they are to stand still, as "job 51 (user u2)": that
+ * one runs on their cores meanwhile. Written by the scheduler alone.
+ */
+#define ANNOTATION_YIELD          "kiln.hpc/yield"
 /* On pods that end for their Job to start anew: its checkpoint command is run. */
 #define ANNOTATION_CHECKPOINT     "kiln.hpc/checkpoint"
 #define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* a suspended Job's operator */

@@ -116,6 +116,35 @@ pod_is_frozen(const struct pod *pod)
     return c != NULL && strcmp(c->status, "True") == 0 && !pod_is_finished(pod);
 }
 
+const char *
+pod_find_yield(const struct pod *pod)
+{
+    return string_map_find(&pod->meta.annotations, ANNOTATION_YIELD);
+}
+
+static bool
+is_frozen_as(const struct pod *pod, const char *status, const char *reason)
+{
+    const struct pod_condition *c = pod_find_condition(pod, CONDITION_FROZEN);
+
+    return c != NULL && strcmp(c->status, status) == 0 && c->reason != NULL
+           && strcmp(c->reason, reason) == 0;
+}
+
+bool
+pod_has_yielded(const struct pod *pod)
+{
+    return pod_find_yield(pod) != NULL && !pod_is_finished(pod)
+           && pod->meta.deleted_at_us == 0
+           && is_frozen_as(pod, "True", FROZEN_YIELDED);
+}
+
+bool
+pod_cannot_freeze(const struct pod *pod)
+{
+    return is_frozen_as(pod, "False", FROZEN_CANNOT);
+}
+
 /* Of a pod whose end its node has not told, others have: then it stood still
  * until they did.
  */
@@ -321,6 +350,7 @@ static const struct right rights[] = {
     {BY_AGENT, MAY_READ | MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_NODE},
     {BY_SCHEDULER, MAY_CREATE, SUBRESOURCE_BINDING, SCOPE_ALL},
     {BY_SCHEDULER, MAY_CREATE, SUBRESOURCE_EVICTION, SCOPE_ALL},
+    {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL}, /* its wish */
     {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_ALL},
     {BY_SCHEDULER, MAY_DELETE, SUBRESOURCE_NONE, SCOPE_ALL},
     {BY_LIFECYCLE, MAY_CREATE, SUBRESOURCE_BINDING, SCOPE_NONE},

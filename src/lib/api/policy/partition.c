@@ -49,10 +49,11 @@ static const struct field partition_spec_fields[] = {
         HELP("1, unless it says more: pods of a higher tier are tried before those "
              "of lower ones, and preempt them, whatever their priorities.")),
     STRING("preemptionMode", partition_spec, preemption_mode, 0,
-        ONE_OF("Cancel", "Off", "Requeue"),
+        ONE_OF("Cancel", "Off", "Requeue", "Suspend"),
         HELP("What happens to its jobs when others of a higher priority need "
-             "their nodes: Requeue, they start anew; Cancel, they end; Off, "
-             "they stay.")),
+             "their nodes: Requeue, they start anew; Cancel, they end; Suspend, "
+             "they stand still with their memory until the cores are free "
+             "again; Off, they stay.")),
     STRING("graceTime", partition_spec, grace_time, 0,
         HELP("How long its jobs have to end when they are preempted: 2m; "
              "without it, their own.")),
@@ -118,6 +119,8 @@ partition_preemption_mode(const char *word)
 {
     if (is(word, "Off"))
         return PREEMPTION_IS_OFF;
+    if (is(word, "Suspend"))
+        return PREEMPTION_SUSPENDS;
     return is(word, "Cancel") ? PREEMPTION_CANCELS : PREEMPTION_REQUEUES;
 }
 
@@ -334,13 +337,14 @@ check_later(struct causes *c, const struct json *spec)
     const char *exclusive = check_text(spec, "exclusive");
 
     if (*mode != '\0' && strcmp(mode, "Requeue") != 0
-        && strcmp(mode, "Off") != 0 && strcmp(mode, "Cancel") != 0)
+        && strcmp(mode, "Off") != 0 && strcmp(mode, "Cancel") != 0
+        && strcmp(mode, "Suspend") != 0)
         causes_add(c,
                    CAUSE_NOT_SUPPORTED,
                    "preemptionMode",
                    json_get(spec, "preemptionMode"),
-                   "supported values: \"Cancel\", \"Off\", \"Requeue\"; that "
-                   "jobs are suspended for others comes in a later release");
+                   "supported values: \"Cancel\", \"Off\", \"Requeue\", "
+                   "\"Suspend\"");
     if (*exclusive != '\0' && strcmp(exclusive, "Node") != 0)
         causes_add(c,
                    CAUSE_NOT_SUPPORTED,

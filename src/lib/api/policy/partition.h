@@ -33,7 +33,8 @@ struct partition_spec {
     LIST_OF(const char *) allowed_groups;
     LIST_OF(const char *) allowed_accounts; /* namespaces */
     int64_t priority_tier;       /* partition_tier; 0: the usual one */
-    const char *preemption_mode; /* Off, Requeue, Cancel; "": Requeue */
+    const char *preemption_mode; /* Off, Requeue, Cancel, Suspend; "":
+                                    Requeue */
     const char *grace_time;      /* of what is preempted; "": its own */
     const char *exclusive;       /* "", Node */
     const char *state;           /* Up, Drain, Down, Inactive; "": Up */
@@ -75,6 +76,7 @@ enum partition_preemption {
     PREEMPTION_REQUEUES, /* they start anew, where their Job may */
     PREEMPTION_IS_OFF,   /* they stay */
     PREEMPTION_CANCELS,  /* their Job has ended with that */
+    PREEMPTION_SUSPENDS, /* they stand still, and go on afterwards */
 };
 enum partition_preemption partition_preemption(const struct partition *p);
 enum partition_preemption partition_preemption_mode(const char *word);

@@ -98,6 +98,10 @@ preemption_refusal(const struct cycle *c,
             && is_leaving_by_preemption(node->pods.items[i]))
             return "not eligible due to a terminating pod on the nominated "
                    "node.";
+        else if (node->pods.items[i]->priority < c->pod->priority
+                 && node->pods.items[i]->is_to_yield
+                 && !node->pods.items[i]->has_yielded)
+            return "a pod on the nominated node does not stand still yet.";
     return NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "controller/scheduler/plugins/preemption/victim_terms.h"
 
 #include "controller/scheduler/framework/framework.h"
+#include "lib/api/node/allocation.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -26,10 +27,38 @@ find_mode_of_class(const struct profile *p, const struct pod_view *victim)
                          : NULL;
 }
 
+static bool
+can_be_suspended(const struct profile *p,
+                 const struct node_view *node,
+                 const struct pod_view *victim,
+                 const struct pod_view *preemptor)
+{
+    const struct allocation *a = victim->pod->status.allocation;
+
+    return a != NULL && a->cpus != NULL && preemptor->demand.is_exclusive
+           && node_has_feature(node->node, NODE_FEATURE_YIELD)
+           && !pod_cannot_freeze(victim->pod)
+           && (p->handle->refuses_to_yield == NULL
+               || !p->handle->refuses_to_yield(p->handle->owner, victim));
+}
+
+static enum partition_preemption
+settle_suspension(const struct profile *p,
+                  const struct node_view *node,
+                  const struct pod_view *victim,
+                  const struct pod_view *preemptor)
+{
+    if (pod_view_is_terminating(victim))
+        return PREEMPTION_REQUEUES;
+    return can_be_suspended(p, node, victim, preemptor) ? PREEMPTION_SUSPENDS
+                                                        : PREEMPTION_IS_OFF;
+}
+
 struct victim_terms
 victim_terms_find(const struct profile *profile,
                   const struct node_view *node,
-                  const struct pod_view *victim)
+                  const struct pod_view *victim,
+                  const struct pod_view *preemptor)
 {
     struct victim_terms terms = {.mode = PREEMPTION_REQUEUES};
     const struct partition *of;
@@ -50,5 +79,7 @@ victim_terms_find(const struct profile *profile,
     mode = find_mode_of_class(profile, victim);
     if (mode != NULL)
         terms.mode = partition_preemption_mode(mode);
+    if (terms.mode == PREEMPTION_SUSPENDS)
+        terms.mode = settle_suspension(profile, node, victim, preemptor);
     return terms;
 }

@@ -23,8 +23,11 @@ struct victim_terms {
 
 /* `profile` is the preemptor's: classes have modes where it has the plugin
  * Partition, which upstream's has not. Without a node, or where objects cannot be
- * looked up, the terms are those of a pod without partition and class.
+ * looked up, the terms are those of a pod without partition and class. Suspend is
+ * Off where it does not help: the victim or the preemptor has no cores of its own,
+ * or the victim cannot be made to stand still; one that ends already needs not.
  */
 struct victim_terms victim_terms_find(const struct profile *profile,
                                       const struct node_view *node,
-                                      const struct pod_view *victim);
+                                      const struct pod_view *victim,
+                                      const struct pod_view *preemptor);

@@ -40,9 +40,21 @@ trial_end(struct trial_run *t)
     cycle_fini(&t->cycle);
 }
 
+/* It would stand still there: its cores alone are free then. */
+static bool
+would_stand_still(const struct trial_run *t, const struct pod_view *pod)
+{
+    return victim_terms_find(t->profile, t->node, pod, t->cycle.pod).mode
+           == PREEMPTION_SUSPENDS;
+}
+
 static void
 remove_pod(struct trial_run *t, struct pod_view *pod)
 {
+    if (would_stand_still(t, pod)) {
+        ledger_lend(&t->node->ledger, pod);
+        return;
+    }
     node_view_remove_pod(t->node, pod);
     profile_remove_pod(t->profile, &t->cycle, pod, t->node);
 }
@@ -50,6 +62,10 @@ remove_pod(struct trial_run *t, struct pod_view *pod)
 static void
 add_pod(struct trial_run *t, struct pod_view *pod)
 {
+    if (would_stand_still(t, pod)) {
+        ledger_take_back(&t->node->ledger, pod);
+        return;
+    }
     node_view_add_pod(t->node, pod, LEDGER_RUNNING);
     profile_add_pod(t->profile, &t->cycle, pod, t->node);
 }
@@ -97,7 +113,7 @@ may_be_victim(const struct profile *p,
               const struct pod_view *pod)
 {
     return pod->priority < c->pod->priority
-           && victim_terms_find(p, node, pod).mode != PREEMPTION_IS_OFF;
+           && victim_terms_find(p, node, pod, c->pod).mode != PREEMPTION_IS_OFF;
 }
 
 static unsigned

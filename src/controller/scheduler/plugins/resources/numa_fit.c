@@ -221,6 +221,8 @@ find_future_holding(const struct numa_fit *self,
         if (other->holding != NULL && other->priority < pod->priority
             && pod_view_is_terminating(other))
             ledger_remove(ledger, other, i);
+        else if (other->is_to_yield && other->priority < pod->priority)
+            ledger_lend(ledger, other);
     }
     answer = allocator_grant(ledger->occupancy, &d, grant);
     journal_roll_back(ledger->journal, mark);
@@ -452,7 +454,9 @@ drop_topology_index(void *topology_index)
     topology_index_unref(topology_index);
 }
 
-/* Cores that nobody has, and that nobody is to have. */
+/* Cores that nobody has, and that nobody is to have; and then those of pods that
+ * stand still for it.
+ */
 static enum allocator_answer
 choose_cores(const struct numa_fit *self,
              const struct cycle *c,
@@ -464,11 +468,15 @@ choose_cores(const struct numa_fit *self,
     enum allocator_answer answer;
     size_t mark;
 
-    if (nominator_count(self->handle->nominator) == 0)
+    if (nominator_count(self->handle->nominator) == 0
+        && node->ledger.n_yielded == 0)
         return allocator_grant(node->ledger.occupancy, &d, ret_grant);
     mark = journal_begin(journal);
     leave_room(self, c, snapshot_find(c->snapshot, node->name));
     answer = allocator_grant(node->ledger.occupancy, &d, ret_grant);
+    if (answer != ALLOCATOR_FITS
+        && node_view_lend_to(snapshot_find(c->snapshot, node->name), c->pod))
+        answer = allocator_grant(node->ledger.occupancy, &d, ret_grant);
     journal_roll_back(journal, mark);
     return answer;
 }

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/bind/yields.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/scheduler/bind/evictions.h"
+#include "controller/scheduler/framework/node_view.h"
+#include "controller/scheduler/framework/nominator.h"
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/state/cache.h"
+#include "lib/allocator/holding.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/arena.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/client/client.h"
+#include "lib/json/json.h"
+
+#define FREEZE_WAIT_US  (INT64_C(30) * 1000000)
+#define REFUSED_US      (INT64_C(300) * 1000000)
+#define RESUME_AGAIN_US (INT64_C(1) * 1000000)
+
+/* A pod that is asked, yields, or did not. */
+struct yielding {
+    struct yields *owner;
+    char *key;
+    struct pod_view *pod;       /* as it was noted last */
+    struct pod_view *preemptor; /* that it is being asked for; or NULL */
+    struct client_call *call;
+    int64_t asked_at_us;      /* and it runs still; 0: it does not */
+    int64_t refused_until_us; /* 0: it did not refuse */
+    int64_t next_us;          /* it is not looked at before */
+};
+
+struct yields {
+    struct yields_settings settings;
+    struct map *pods; /* by namespace/name */
+};
+
+struct yields *
+yields_new(const struct yields_settings *settings)
+{
+    struct yields *y = xnew(struct yields);
+
+    y->settings = *settings;
+    y->pods = map_new();
+    return y;
+}
+
+static void
+yielding_free(struct yielding *e)
+{
+    client_cancel(e->call);
+    pod_view_unref(e->pod);
+    pod_view_unref(e->preemptor);
+    free(e->key);
+    free(e);
+}
+
+void
+yields_free(struct yields *y)
+{
+    size_t at = 0;
+    void *value;
+
+    if (y == NULL)
+        return;
+    while (map_next(y->pods, &at, NULL, &value))
+        yielding_free(value);
+    map_free(y->pods);
+    free(y);
+}
+
+static int64_t
+now_us(const struct yields *y)
+{
+    return clock_monotonic_us(y->settings.clock);
+}
+
+static struct yielding *
+find(const struct yields *y, const struct pod_view *pod)
+{
+    char key[OBJECT_KEY_SIZE];
+    struct yielding *e;
+
+    if (map_count(y->pods) == 0)
+        return NULL;
+    snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
+    e = map_find(y->pods, key);
+    return e != NULL && pod_view_is_same(e->pod, pod) ? e : NULL;
+}
+
+static void
+drop(struct yields *y, struct yielding *e)
+{
+    map_remove(y->pods, e->key);
+    yielding_free(e);
+}
+
+static struct yielding *
+make(struct yields *y, struct pod_view *pod)
+{
+    struct yielding *e = find(y, pod), *former;
+
+    if (e != NULL)
+        return e;
+    e = xnew(struct yielding);
+    e->owner = y;
+    e->key = xasprintf("%s/%s", pod->namespace, pod->name);
+    e->pod = pod_view_ref(pod);
+    former = map_put(y->pods, e->key, e);
+    if (former != NULL)
+        yielding_free(former);
+    return e;
+}
+
+/* ---- The wish ---- */
+
+/* Words NULL: it goes on. */
+static void
+write_wish(struct yielding *e, const char *words, client_done_fn *done)
+{
+    struct arena *arena = arena_new(512);
+    struct json *body = json_object(arena);
+    struct json *meta = json_make_object(arena, body, "metadata");
+
+    if (e->pod->uid != NULL)
+        json_set_string(arena, meta, "uid", e->pod->uid);
+    json_set(arena,
+             json_make_object(arena, meta, "annotations"),
+             ANNOTATION_YIELD,
+             words != NULL ? json_string(arena, words) : json_null(arena));
+    e->call = client_call(e->owner->settings.client,
+                          arena,
+                          &(struct client_request){
+                              .verb = CLIENT_MERGE_PATCH,
+                              .kind = &pod_kind,
+                              .namespace = e->pod->namespace,
+                              .name = e->pod->name,
+                              .body = body,
+                          },
+                          done,
+                          e);
+}
+
+/* Not again at once, where it was refused. */
+static void
+asked(const struct client_reply *reply, void *context)
+{
+    struct yielding *e = context;
+    struct yields *y = e->owner;
+    CLEANUP(pod_view_unrefp) struct pod_view *preemptor = e->preemptor;
+    struct error err = {0};
+
+    e->call = NULL;
+    e->preemptor = NULL;
+    e->next_us = now_us(y) + RESUME_AGAIN_US;
+    if (client_reply_error(reply, &err) == 0)
+        return;
+    e->refused_until_us = now_us(y) + REFUSED_US;
+    if (reply->code != 404 && reply->code != 409)
+        log_warning("pod '%s' was to stand still for another but runs on: %s",
+                    e->key,
+                    err.text);
+    y->settings.ended(preemptor, y->settings.context);
+}
+
+void
+yields_ask(struct yields *y,
+           struct pod_view *victim,
+           struct pod_view *preemptor)
+{
+    CLEANUP_FREE char *words = evictions_describe(preemptor);
+    CLEANUP_FREE char *message = NULL;
+    const char *is = pod_find_yield(victim->pod);
+    struct yielding *e = make(y, victim);
+
+    if (e->call != NULL || (is != NULL && strcmp(is, words) == 0))
+        return;
+    e->preemptor = pod_view_ref(preemptor);
+    message = xasprintf("Suspended for %s, which runs on its cores", words);
+    y->settings.say(victim, "Preempted", message, y->settings.context);
+    write_wish(e, words, asked);
+}
+
+static void
+resumed(const struct client_reply *reply, void *context)
+{
+    struct yielding *e = context;
+    struct yields *y = e->owner;
+    struct error err = {0};
+
+    e->call = NULL;
+    e->next_us = now_us(y) + RESUME_AGAIN_US;
+    if (client_reply_error(reply, &err) == 0) {
+        y->settings.say(e->pod,
+                        "Resumed",
+                        "Nobody runs on its cores any more",
+                        y->settings.context);
+        return;
+    }
+    log_debug("pod '%s' stands still a while longer: %s", e->key, err.text);
+}
+
+/* ---- As the API has it ---- */
+
+void
+yields_note(struct yields *y, struct pod_view *pod)
+{
+    struct yielding *e = find(y, pod);
+
+    if (e == NULL && !pod->is_to_yield)
+        return;
+    if (e == NULL)
+        e = make(y, pod);
+    if (pod->is_to_yield != e->pod->is_to_yield)
+        e->next_us = 0;
+    pod_view_ref(pod);
+    pod_view_unref(e->pod);
+    e->pod = pod;
+    if (!pod->is_to_yield || pod->has_yielded)
+        e->asked_at_us = 0;
+    else if (e->asked_at_us == 0)
+        e->asked_at_us = now_us(y);
+    if (!pod->is_to_yield && e->call == NULL && e->refused_until_us == 0)
+        drop(y, e);
+}
+
+void
+yields_forget(struct yields *y, const struct pod_view *pod)
+{
+    struct yielding *e = find(y, pod);
+
+    if (e != NULL)
+        drop(y, e);
+}
+
+/* ---- To go on ---- */
+
+static bool
+shares_cores(const struct pod_view *a, const struct pod_view *b)
+{
+    const struct holding *x = a->holding, *z = b->holding;
+
+    for (unsigned i = 0; x != NULL && z != NULL && i < x->n_cores; i++)
+        for (unsigned k = 0; k < z->n_cores; k++)
+            if (x->cores[i] == z->cores[k])
+                return true;
+    return false;
+}
+
+/* Of those that wait for the same cores, the most important goes on first. */
+static bool
+goes_before(const struct pod_view *a, const struct pod_view *b)
+{
+    if (!a->is_to_yield || a->priority != b->priority)
+        return !a->is_to_yield || a->priority > b->priority;
+    if (pod_view_start_us(a) != pod_view_start_us(b))
+        return pod_view_start_us(a) < pod_view_start_us(b);
+    return strcmp(a->uid != NULL ? a->uid : a->name,
+                  b->uid != NULL ? b->uid : b->name)
+           < 0;
+}
+
+static bool
+has_cores_taken(const struct node_view *node, const struct pod_view *pod)
+{
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        const struct pod_view *other = node->pods.items[i];
+
+        if (!pod_view_is_same(other, pod) && goes_before(other, pod)
+            && shares_cores(other, pod))
+            return true;
+    }
+    return false;
+}
+
+/* The one that it yields to is still to come to the node. */
+static bool
+is_wanted(const struct yields *y,
+          const struct node_view *node,
+          const struct pod_view *pod)
+{
+    const char *to = pod_find_yield(pod->pod);
+    size_t count;
+    struct pod_view *const *pods =
+        nominator_pods(y->settings.nominator, node->name, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP_FREE char *words = evictions_describe(pods[i]);
+
+        if (pods[i]->priority > pod->priority && strcmp(words, to) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+has_refused(const struct yielding *e, int64_t now)
+{
+    return !e->pod->has_yielded
+           && (pod_cannot_freeze(e->pod->pod)
+               || (e->asked_at_us != 0
+                   && now - e->asked_at_us > FREEZE_WAIT_US));
+}
+
+/* Room was to be made by it. */
+static void
+tell_nominated(const struct yields *y, const struct node_view *node)
+{
+    size_t count;
+    struct pod_view *const *pods =
+        nominator_pods(y->settings.nominator, node->name, &count);
+
+    for (size_t i = 0; i < count; i++)
+        y->settings.ended(pods[i], y->settings.context);
+}
+
+static void
+settle_one(struct yields *y, struct yielding *e, int64_t now)
+{
+    const struct node_view *node =
+        cache_find_node(y->settings.cache, e->pod->pod->spec.node_name);
+
+    if (node == NULL || pod_view_is_terminating(e->pod))
+        return;
+    if (has_refused(e, now)) {
+        if (e->refused_until_us == 0) {
+            log_warning("pod '%s' was to stand still for %s, and runs on",
+                        e->key,
+                        pod_find_yield(e->pod->pod));
+            tell_nominated(y, node);
+        }
+        e->refused_until_us = now + REFUSED_US;
+    } else if (has_cores_taken(node, e->pod) || is_wanted(y, node, e->pod)) {
+        return;
+    }
+    write_wish(e, NULL, resumed);
+}
+
+void
+yields_settle(struct yields *y)
+{
+    const int64_t now = map_count(y->pods) > 0 ? now_us(y) : 0;
+    struct yielding **gone = NULL;
+    size_t at = 0, n = 0, capacity = 0;
+    void *value;
+
+    while (map_next(y->pods, &at, NULL, &value)) {
+        struct yielding *e = value;
+
+        if (e->call != NULL || e->next_us > now)
+            continue;
+        if (e->pod->is_to_yield) {
+            settle_one(y, e, now);
+        } else if (e->refused_until_us < now) {
+            xgrow(gone, n, capacity);
+            gone[n++] = e;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        drop(y, gone[i]);
+    free(gone);
+}
+
+/* ---- Look ---- */
+
+/* Few are asked at a time. */
+bool
+yields_has_preemptor(const struct yields *y, const struct pod_view *preemptor)
+{
+    size_t at = 0;
+    void *value;
+
+    while (map_next(y->pods, &at, NULL, &value)) {
+        const struct yielding *e = value;
+
+        if (e->preemptor != NULL && pod_view_is_same(e->preemptor, preemptor))
+            return true;
+    }
+    return false;
+}
+
+bool
+yields_is_refused(const struct yields *y, const struct pod_view *pod)
+{
+    const struct yielding *e = find(y, pod);
+
+    return e != NULL && e->refused_until_us > now_us(y);
+}
