@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* why [NODES [WAITING [QUESTIONS]]] - what an answer to "why does it wait?" costs
+/* why [NODES [WAITING [QUESTIONS [SORT]]]] - what an answer to "why does it wait?" costs
  *
  * NODES (5000) of 40 CPUs in two NUMA nodes, full of pods on whole cores that
  * end at many times (20 a node); WAITING (100000) pods, of jobs of 20000. Then
- * QUESTIONS (200) of each sort, by the processor's time of the thread, and the
- * largest answer.
+ * QUESTIONS (200) of each sort, or of those from SORT (0) on, by the processor's
+ * time of the thread, and the largest answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,12 @@ add_pod(struct fake_client *api,
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
 
     strbuf_printf(&s,
-                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"",
+                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                  "\"labels\":{\"batch.kubernetes.io/job-name\":\"%s\","
+                  "\"batch.kubernetes.io/job-completion-index\":\"0\","
+                  "\"job-name\":\"%s\"}",
+                  name,
+                  name,
                   name);
     if (job > 0)
         strbuf_printf(&s,
@@ -241,6 +246,14 @@ static const struct sort sorts[] = {
      "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":"
      "{\"matchLabels\":{\"a\":\"b@\"}}}]",
      OF_NEW},
+    {"apart, new each",
+     1,
+     0,
+     NULL,
+     ",\"affinity\":{\"podAntiAffinity\":{"
+     "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
+     "\"rack\",\"labelSelector\":{\"matchLabels\":{\"a\":\"b@\"}}}]}}",
+     OF_NEW},
 };
 
 static const struct object *
@@ -361,7 +374,8 @@ main(int argc, char **argv)
            "bytes",
            "ends",
            "trials");
-    for (size_t i = 0; i < ARRAY_SIZE(sorts); i++)
+    for (size_t i = argc > 4 ? (size_t)atoi(argv[4]) : 0; i < ARRAY_SIZE(sorts);
+         i++)
         ask(&c, &sorts[i], questions);
     cluster_fini(&c);
     return EXIT_SUCCESS;

@@ -12,6 +12,7 @@
 #include "lib/api/node/node.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -46,6 +47,7 @@ pods_fini(struct pod_list *pods)
     for (uint32_t i = 0; i < pods->count; i++)
         pod_view_unref(pods->items[i]);
     free(pods->items);
+    free(pods->label_bits);
     *pods = (struct pod_list){0};
 }
 
@@ -68,7 +70,13 @@ node_view_free(struct node_view *v)
 static void
 pods_add(struct pod_list *pods, struct pod_view *pod)
 {
+    if (pods->count == pods->capacity)
+        pods->label_bits =
+            xrealloc_array(pods->label_bits,
+                           pods->capacity ? pods->capacity * 2 : 8,
+                           sizeof(uint64_t));
     xgrow(pods->items, pods->count, pods->capacity);
+    pods->label_bits[pods->count] = pod->label_bits;
     pods->items[pods->count++] = pod_view_ref(pod);
 }
 
@@ -93,8 +101,10 @@ pods_index(const struct pod_list *pods, const struct pod_view *pod)
 static void
 pods_take(struct pod_list *pods, uint32_t at)
 {
-    if (at != NOT_THERE)
-        pods->items[at] = pods->items[--pods->count];
+    if (at == NOT_THERE)
+        return;
+    pods->items[at] = pods->items[--pods->count];
+    pods->label_bits[at] = pods->label_bits[pods->count];
 }
 
 static void
@@ -102,6 +112,8 @@ pods_put_back(struct pod_list *pods, struct pod_view *pod, uint32_t at)
 {
     if (at == NOT_THERE)
         return;
+    pods->label_bits[pods->count] = pods->label_bits[at];
+    pods->label_bits[at] = pod->label_bits;
     pods->items[pods->count++] = pods->items[at];
     pods->items[at] = pod;
 }
@@ -219,6 +231,8 @@ node_view_add_pod(struct node_view *v,
                         .removed = pod,
                         .before = v->lowest_priority,
                     });
+    if (pod->label_bits == 0)
+        pod->label_bits = label_bits(&pod->pod->meta.labels);
     pods_add(&v->pods, pod);
     if (pod->priority < v->lowest_priority)
         v->lowest_priority = pod->priority;
@@ -314,6 +328,7 @@ pods_replace(struct pod_list *pods, struct pod_view *pod)
 {
     for (uint32_t i = 0; i < pods->count; i++)
         if (pod_view_is_same(pods->items[i], pod)) {
+            pod->label_bits = pods->label_bits[i]; /* the same labels */
             pod_view_unref(pods->items[i]);
             pods->items[i] = pod_view_ref(pod);
             return true;

@@ -27,8 +27,12 @@ struct remnant;
 struct pod_view;
 struct topology_cache;
 
+/* The bits of their labels (selector.h) stand side by side: most pods of a
+ * cluster are passed over by them, and not one is read from the memory.
+ */
 struct pod_list {
     struct pod_view **items;
+    uint64_t *label_bits;
     uint32_t count, capacity;
 };
 

@@ -49,6 +49,7 @@ struct pod_view {
     int64_t deadline_us;    /* it is to have ended by then; 0: none */
     int64_t job_id;         /* 0: of no job */
     int64_t job_index;      /* in its job, or 0 */
+    uint64_t label_bits;    /* selector.h; 0: none, or on no node yet */
     struct amounts requests;
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;

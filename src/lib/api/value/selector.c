@@ -150,6 +150,52 @@ label_selector_matches(const struct label_selector *selector,
     return true;
 }
 
+/* Two of 64 bits, by a hash (FNV-1a). */
+static uint64_t
+bits_of(const char *key, const char *value)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (const char *c = key; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    hash = (hash ^ '=') * UINT64_C(1099511628211);
+    for (const char *c = value; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    /* The last letters, in which names of jobs differ, reach all bits. */
+    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    hash ^= hash >> 33;
+    return UINT64_C(1) << (hash >> 58) | UINT64_C(1) << (hash >> 52 & 63);
+}
+
+uint64_t
+label_bits(const struct string_map *labels)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < labels->count; i++)
+        bits |= bits_of(labels->items[i].key, labels->items[i].value);
+    return bits;
+}
+
+uint64_t
+label_selector_bits(const struct label_selector *selector)
+{
+    uint64_t bits;
+
+    if (selector == NULL)
+        return 0;
+    bits = label_bits(&selector->match_labels);
+    for (unsigned i = 0; i < selector->match_expressions.count; i++) {
+        const struct selector_requirement *r =
+            &selector->match_expressions.items[i];
+
+        if (operator_of(r) == OPERATOR_IN && r->values.count == 1
+            && r->key != NULL)
+            bits |= bits_of(r->key, r->values.items[0]);
+    }
+    return bits;
+}
+
 /* Only the name of the node, by In or NotIn and one value. */
 static bool
 field_requirement_matches(const struct selector_requirement *r,

@@ -50,6 +50,12 @@ bool node_selector_matches(const struct node_selector *selector,
                            const struct string_map *labels,
                            const char *node_name);
 
+/* A sieve for who looks at many: labels that lack one of the bits that are
+ * wanted do not match; of those that have them most do.
+ */
+uint64_t label_bits(const struct string_map *labels);
+uint64_t label_selector_bits(const struct label_selector *selector);
+
 /* Whether every requirement can be read at all: a term with one that cannot
  * matches nothing.
  */

@@ -7,6 +7,7 @@
 #include "lib/api/node/node.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 
 /* The result of prefilter: domain counts that is kept between cycles, or, in
@@ -27,6 +28,8 @@ struct filter_query {
     const struct interpod *me;
     const struct pod_view *pod;
     const struct filter_note *note;
+    uint64_t affinity_bits; /* of labels, that a pod must have to matter */
+    uint64_t anti_bits;
 };
 
 static void
@@ -137,6 +140,17 @@ add_to_domain_counts(void *where,
     domain_counts_add(counted->domain_counts, column, counted->node, by);
 }
 
+static bool
+may_matter(const struct filter_query *query, uint64_t bits)
+{
+    const struct filter_note *note = query->note;
+
+    return (note->n_affinity > 0
+            && (bits & query->affinity_bits) == query->affinity_bits)
+           || (note->n_anti > 0
+               && (bits & query->anti_bits) == query->anti_bits);
+}
+
 static void
 count_into(struct domain_counts *h, const struct node_view *node, void *context)
 {
@@ -160,12 +174,32 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
     if (note->n_affinity == 0 && note->n_anti == 0)
         return;
     for (uint32_t i = 0; i < node->pods.count; i++)
-        count_pod(query->me,
-                  note,
-                  node->pods.items[i],
-                  1,
-                  add_to_domain_counts,
-                  &counted);
+        if (may_matter(query, node->pods.label_bits[i]))
+            count_pod(query->me,
+                      note,
+                      node->pods.items[i],
+                      1,
+                      add_to_domain_counts,
+                      &counted);
+}
+
+/* A pod matters to all terms of affinity or to none, and to each of
+ * anti-affinity by itself.
+ */
+static struct filter_query
+make_query(const struct interpod *me,
+           const struct pod_view *pod,
+           const struct filter_note *note)
+{
+    struct filter_query query = {me, pod, note, 0, ~UINT64_C(0)};
+
+    for (unsigned i = 0; i < note->n_affinity; i++)
+        query.affinity_bits |=
+            label_selector_bits(note->affinity[i].term->label_selector);
+    for (unsigned i = 0; i < note->n_anti; i++)
+        query.anti_bits &=
+            label_selector_bits(note->anti[i].term->label_selector);
+    return query;
 }
 
 static bool
@@ -197,7 +231,7 @@ interpod_prefilter(void *self,
         affinity_terms(c->pod, AFFINITY_REQUIRED, &note->n_affinity);
     note->anti = affinity_terms(c->pod, ANTI_AFFINITY_REQUIRED, &note->n_anti);
     note->domain_counts = interpod_domain_counts(me, c->pod, 'F');
-    query = (struct filter_query){.me = me, .pod = c->pod, .note = note};
+    query = make_query(me, c->pod, note);
     domain_counts_update(note->domain_counts,
                          c->snapshot,
                          me->handle->namespaces_version,

@@ -18,11 +18,17 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
 {
     const struct spread_query *query = context;
     const struct spread_rules *rules = query->rules;
-    bool is_covered = spread_rules_cover(rules, &node->node->meta.labels);
+    unsigned columns[SPREAD_RULES];
+    bool is_covered = true;
 
     for (unsigned i = 0; i < rules->count; i++) {
+        columns[i] =
+            domain_counts_column(h, (int)i, rules->items[i].topology_key);
+        is_covered &= domain_counts_at(h, columns[i])->ids[node->slot] != 0;
+    }
+    for (unsigned i = 0; i < rules->count; i++) {
         const struct spread_rule *rule = &rules->items[i];
-        unsigned column = domain_counts_column(h, (int)i, rule->topology_key);
+        unsigned column = columns[i];
 
         /* Nodes themselves count as they are when they are scored. */
         if (!is_covered

@@ -10,6 +10,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
@@ -226,12 +227,24 @@ use_default_selector(struct spread_rules *rules,
     free(labels.items);
 }
 
-void
-spread_rules_init(struct spread_rules *rules,
-                  const struct handle *handle,
-                  const struct pod_view *pod,
-                  const struct spread_defaults *defaults,
-                  const char *when_unsatisfiable)
+static void
+find_bits(struct spread_rules *rules)
+{
+    for (unsigned i = 0; i < rules->count; i++) {
+        struct spread_rule *rule = &rules->items[i];
+
+        rule->label_bits = label_bits(&rule->same)
+                           | label_selector_bits(rule->selector)
+                           | label_selector_bits(rule->owner);
+    }
+}
+
+static void
+read_all_rules(struct spread_rules *rules,
+               const struct handle *handle,
+               const struct pod_view *pod,
+               const struct spread_defaults *defaults,
+               const char *when_unsatisfiable)
 {
     const struct pod_spec *spec = &pod->pod->spec;
 
@@ -253,6 +266,17 @@ spread_rules_init(struct spread_rules *rules,
                when_unsatisfiable);
     if (rules->count > 0)
         use_default_selector(rules, handle, pod);
+}
+
+void
+spread_rules_init(struct spread_rules *rules,
+                  const struct handle *handle,
+                  const struct pod_view *pod,
+                  const struct spread_defaults *defaults,
+                  const char *when_unsatisfiable)
+{
+    read_all_rules(rules, handle, pod, defaults, when_unsatisfiable);
+    find_bits(rules);
 }
 
 void
@@ -317,6 +341,8 @@ spread_rule_count(const struct spread_rule *rule,
     for (uint32_t i = 0; i < node->pods.count; i++) {
         const struct pod_view *pod = node->pods.items[i];
 
+        if ((node->pods.label_bits[i] & rule->label_bits) != rule->label_bits)
+            continue;
         count += !pod_view_is_terminating(pod)
                  && strcmp(pod->namespace, namespace) == 0
                  && spread_rule_selects(rule, &pod->pod->meta.labels);

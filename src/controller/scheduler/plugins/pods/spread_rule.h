@@ -31,6 +31,7 @@ struct spread_rule {
     const struct label_selector *selector; /* NULL: nothing by itself */
     struct string_map same; /* matchLabelKeys of the pod's own labels; owned */
     const struct label_selector *owner; /* of the pod's owner, or NULL */
+    uint64_t label_bits;                /* that all of them have (selector.h) */
 };
 
 #define SPREAD_RULES 16

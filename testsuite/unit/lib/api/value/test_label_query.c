@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <errno.h>
+#include <string.h>
 
 #include "lib/api/value/selector.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
 START_TEST(a_query_selects_by_labels)
@@ -68,6 +72,71 @@ START_TEST(a_query_that_makes_no_sense_is_refused_with_words)
 }
 END_TEST
 
+/* The sieve may let labels through that do not match, and never the reverse. */
+START_TEST(labels_that_match_have_the_bits_of_the_selector)
+{
+    struct string_entry entries[] = {{"tier", "web"}, {"n", "7"}, {"job", "1"}};
+    struct string_map labels = {entries, ARRAY_SIZE(entries)};
+    static const struct {
+        const char *selector;
+        bool matches, may_match;
+    } cases[] = {
+        {"{}", true, true},
+        {"{'matchLabels':{'tier':'web','job':'1'}}", true, true},
+        {"{'matchLabels':{'tier':'web','job':'2'}}", false, false},
+        {"{'matchLabels':{'zone':'a'}}", false, false},
+        {"{'matchExpressions':[{'key':'n','operator':'In','values':['7']}]}",
+         true,
+         true},
+        {"{'matchExpressions':[{'key':'n','operator':'In','values':['8']}]}",
+         false,
+         false},
+        {"{'matchExpressions':[{'key':'n','operator':'In','values':['8','7']}]}",
+         true,
+         true},
+        {"{'matchExpressions':[{'key':'n','operator':'NotIn','values':['8']}]}",
+         true,
+         true},
+        {"{'matchExpressions':[{'key':'n','operator':'NotIn','values':['7']}]}",
+         false,
+         true},
+        {"{'matchExpressions':[{'key':'n','operator':'Exists'}]}", true, true},
+        {"{'matchExpressions':[{'key':'zone','operator':'DoesNotExist'}]}",
+         true,
+         true},
+        {"{'matchExpressions':[{'operator':'In','values':['7']}]}",
+         false,
+         true},
+    };
+
+    ck_assert(label_selector_bits(NULL) == 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+        CLEANUP_FREE char *text = xstrdup(cases[i].selector);
+        struct label_selector selector = {0};
+        struct json *tree;
+        uint64_t bits;
+
+        for (char *c = text; *c != '\0'; c++)
+            if (*c == '\'')
+                *c = '"';
+        tree = json_parse(arena, text, strlen(text), NULL, NULL);
+        ck_assert_ptr_nonnull(tree);
+        record_decode(&label_selector_record, arena, tree, &selector);
+        bits = label_selector_bits(&selector);
+        ck_assert_msg(label_selector_matches(&selector, &labels)
+                          == cases[i].matches,
+                      "%s",
+                      text);
+        ck_assert_msg(((label_bits(&labels) & bits) == bits)
+                          == cases[i].may_match,
+                      "%s",
+                      text);
+    }
+}
+END_TEST
+
 SUITE("label_query",
       a_query_selects_by_labels,
-      a_query_that_makes_no_sense_is_refused_with_words)
+      a_query_that_makes_no_sense_is_refused_with_words,
+      labels_that_match_have_the_bits_of_the_selector)
