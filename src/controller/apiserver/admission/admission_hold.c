@@ -22,9 +22,9 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/binding_check.h"
+#include "controller/apiserver/objects/job_placement.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
-#include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
@@ -242,41 +242,14 @@ held_job_admit(struct request *q,
 
 /* ---- Suspended while it runs ---- */
 
-struct placed {
-    const struct apiserver *server;
-    const char *old_agent; /* a node whose agent cannot; or NULL */
-};
-
-static bool
-visit(const struct object *object, void *context)
-{
-    struct placed *p = context;
-    const struct pod *pod = pod_of(object);
-    const char *name = pod->spec.node_name;
-    const struct object *node;
-
-    if (name == NULL || name[0] == '\0' || pod_is_finished(pod))
-        return true;
-    node = store_find(p->server->store, STORE_PENDING, &node_kind, NULL, name);
-    if (node != NULL && !node_has_feature(node_of(node), NODE_FEATURE_FREEZE))
-        p->old_agent = name;
-    return p->old_agent == NULL;
-}
-
 static bool
 check_agents(struct request *q,
              const struct json *tree,
              const struct object *job)
 {
-    struct placed p = {.server = q->server};
+    const struct job_placement p =
+        job_placement_find(q->server, job, NODE_FEATURE_FREEZE);
 
-    store_visit_index(q->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      job->meta->uid,
-                      visit,
-                      &p);
     if (p.old_agent == NULL)
         return true;
     return admission_refuse(

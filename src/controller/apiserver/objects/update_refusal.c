@@ -5,45 +5,12 @@
 #include <stdint.h>
 
 #include "controller/apiserver/access/principal.h"
-#include "controller/apiserver/request/server.h"
-#include "controller/store/store.h"
+#include "controller/apiserver/objects/job_placement.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
-#include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
-
-/* Of the pods of a Job that have a node and have not ended: a node of theirs, and
- * one whose agent keeps the limit that it began with.
- */
-struct placed {
-    const struct apiserver *server;
-    bool is_limit; /* so the agents of all are asked for */
-    const char *node;
-    const char *old_agent;
-};
-
-static bool
-visit(const struct object *object, void *context)
-{
-    struct placed *p = context;
-    const struct pod *pod = pod_of(object);
-    const char *name = pod->spec.node_name;
-    const struct object *node;
-
-    if (name == NULL || name[0] == '\0' || pod_is_finished(pod))
-        return true;
-    p->node = name;
-    if (!p->is_limit)
-        return false;
-    node = store_find(p->server->store, STORE_PENDING, &node_kind, NULL, name);
-    if (node != NULL
-        && !node_has_feature(node_of(node), NODE_FEATURE_CHANGED_LIMIT))
-        p->old_agent = name;
-    return true;
-}
 
 /* None is more than any. */
 static bool
@@ -66,20 +33,14 @@ update_refusal(const struct apiserver *server,
                const struct json *spec,
                struct arena *arena)
 {
-    struct placed p = {
-        .server = server,
-        .is_limit = what == JOB_UPDATE_LIMIT,
-    };
+    struct job_placement p;
 
     if (job_is_finished(job_of(job)))
         return "it has ended already";
-    store_visit_index(server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      job->meta->uid,
-                      visit,
-                      &p);
+    p = job_placement_find(server,
+                           job,
+                           what == JOB_UPDATE_LIMIT ? NODE_FEATURE_CHANGED_LIMIT
+                                                    : NULL);
     if (p.node == NULL)
         return NULL;
     if (what != JOB_UPDATE_LIMIT)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/apiserver/access/principal.h"
+#include "controller/apiserver/objects/job_placement.h"
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/verbs/element_change.h"
 #include "controller/apiserver/verbs/job_update_patch.h"
@@ -187,22 +188,10 @@ make_requeue_and_hold(struct job_change_call *c)
 
 /* ---- Suspended while it runs ---- */
 
-static bool
-find_placed(const struct object *pod, void *context)
-{
-    const char *node = pod_of(pod)->spec.node_name;
-    bool *is_placed = context;
-
-    *is_placed =
-        !pod_is_finished(pod_of(pod)) && node != NULL && node[0] != '\0';
-    return !*is_placed;
-}
-
 static struct json *
 make_suspend(struct job_change_call *c)
 {
     const struct job *job = job_of(c->object);
-    bool is_placed = false;
 
     c->words = "has ended already";
     if (job_is_finished(job))
@@ -210,15 +199,8 @@ make_suspend(struct job_change_call *c)
     c->words = "is suspended already";
     if (job_find_freezer(job) != NULL)
         return NULL;
-    store_visit_index(c->server->store,
-                      &pod_kind,
-                      POD_BY_JOB,
-                      STORE_PENDING,
-                      c->object->meta->uid,
-                      find_placed,
-                      &is_placed);
     c->words = "does not run; 'kctl hold' keeps it from starting";
-    if (!is_placed)
+    if (job_placement_find(c->server, c->object, NULL).node == NULL)
         return NULL;
     c->words = "suspended";
     return annotate(c->arena, ANNOTATION_FREEZE, c->principal->name);

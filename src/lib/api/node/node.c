@@ -341,8 +341,21 @@ name_value(const struct object *object, char buffer[64])
     return object->meta->name;
 }
 
+static const char *
+release_value(const struct object *object, char buffer[64])
+{
+    const struct node *node = node_of(object);
+
+    (void)buffer;
+    return node_has_feature(node, NODE_FEATURE_CHANGED_LIMIT)
+                   && node_has_feature(node, NODE_FEATURE_FREEZE)
+               ? NULL
+               : NODE_FORMER;
+}
+
 static const struct kind_index indexes[] = {
     [NODE_BY_NAME] = {"metadata.name", name_value},
+    [NODE_BY_RELEASE] = {NULL, release_value},
 };
 
 /* Operators cordon, drain, taint and label. A user may start a rootless agent

@@ -99,7 +99,8 @@ extern const struct record node_record;
 const struct node *node_of(const struct object *object);
 
 enum node_index {
-    NODE_BY_NAME, /* so that each agent watches its own for nothing */
+    NODE_BY_NAME,    /* so that each agent watches its own for nothing */
+    NODE_BY_RELEASE, /* NODE_FORMER: its agent lacks a feature */
 };
 
 const struct node_condition *node_find_condition(const struct node *node,
@@ -129,6 +130,7 @@ bool node_is_fenced(const struct node *node);
 /* Whether its agent said that it can do that: it takes another time limit for a
  * pod that runs, or has one stand still.
  */
+#define NODE_FORMER                "former"
 #define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
 #define NODE_FEATURE_FREEZE        "Freeze" /* suspends pods */
 #define NODE_FEATURE_YIELD         "Yield"  /* and runs others on their cores */

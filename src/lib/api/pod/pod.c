@@ -325,11 +325,18 @@ live_node(const struct object *object, char buffer[64])
                : pod->spec.node_name;
 }
 
+static const char *
+live_job_uid(const struct object *object, char buffer[64])
+{
+    return live_node(object, buffer) != NULL ? job_uid(object, buffer) : NULL;
+}
+
 static const struct kind_index indexes[] = {
     [POD_BY_NODE] = {"spec.nodeName", select_node_name},
     [POD_BY_JOB] = {NULL, job_uid},
     [POD_BY_PLAN] = {NULL, planned_node},
     [POD_LIVE_BY_NODE] = {NULL, live_node},
+    [POD_LIVE_BY_JOB] = {NULL, live_job_uid},
 };
 
 /* Users have their own pods, operators release and cancel those of others, and

@@ -293,6 +293,7 @@ enum pod_index {
     POD_BY_JOB,       /* the uid of the controlling Job */
     POD_BY_PLAN,      /* the node that is reserved for it, while it waits */
     POD_LIVE_BY_NODE, /* the node, of those that have not ended */
+    POD_LIVE_BY_JOB,  /* the uid of the Job, of those that have a node, too */
 };
 
 /* "bind", "preferred" or "interleave": as it asks; else bound where it was given

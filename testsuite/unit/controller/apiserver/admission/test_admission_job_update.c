@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
+#include <time.h>
+
+#include "controller/apiserver/objects/job_placement.h"
+#include "lib/api/node/node.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "testsuite/lib/suite.h"
 
 #define NODES "/api/v1/nodes"
@@ -231,10 +237,110 @@ START_TEST(an_agent_of_the_release_before_is_named)
 }
 END_TEST
 
+#define SIBLINGS 400
+
+static void
+make_siblings(struct world *w, const char *uid)
+{
+    for (unsigned i = 1; i <= SIBLINGS; i++) {
+        CLEANUP_FREE char *body = xasprintf(
+            "{\"metadata\":{\"name\":\"j-%u\",\"ownerReferences\":[{"
+            "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+            "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{"
+            "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\"}]}}",
+            i,
+            uid);
+        CLEANUP_FREE char *path = xasprintf(PODS "/j-%u/binding", i);
+
+        ck_assert_int_eq(world_code(w, &lifecycle_room, HTTP_POST, PODS, body),
+                         201);
+        if (i % 2 == 0)
+            ck_assert_int_eq(world_code(w,
+                                        &scheduler_room,
+                                        HTTP_POST,
+                                        path,
+                                        "{\"target\":{\"name\":\"n1\"}}"),
+                             201);
+    }
+}
+
+static bool
+look(const struct object *pod, void *context)
+{
+    unsigned *looked = context;
+
+    *looked += pod_of(pod)->spec.node_name != NULL;
+    return true;
+}
+
+static int64_t
+cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+START_TEST(a_large_job_is_judged_without_a_look_at_its_pods)
+{
+    CLEANUP_WORLD struct world w;
+    const struct object *job;
+    unsigned looked = 0;
+    int64_t began_ns, by_index_ns, by_look_ns;
+
+    world_init(&w);
+    make_job(&w);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_POST,
+                                NODES,
+                                "{\"metadata\":{\"name\":\"n1\"}}"),
+                     201);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_PATCH,
+                                NODES "/n1/status",
+                                "{\"status\":{\"agentFeatures\":["
+                                "\"ChangedLimit\",\"Freeze\"]}}"),
+                     200);
+    job = store_find(w.store, STORE_PENDING, &job_kind, "default", "j");
+    ck_assert_ptr_null(
+        job_placement_find(w.server, job, NODE_FEATURE_CHANGED_LIMIT).node);
+    make_siblings(&w, job->meta->uid);
+    job = store_find(w.store, STORE_PENDING, &job_kind, "default", "j");
+
+    began_ns = cpu_ns();
+    for (unsigned i = 0; i < 100; i++)
+        ck_assert_str_eq(
+            job_placement_find(w.server, job, NODE_FEATURE_CHANGED_LIMIT).node,
+            "n1");
+    by_index_ns = cpu_ns() - began_ns;
+    began_ns = cpu_ns();
+    for (unsigned i = 0; i < 100; i++)
+        store_visit_index(w.store,
+                          &pod_kind,
+                          POD_BY_JOB,
+                          STORE_PENDING,
+                          job->meta->uid,
+                          look,
+                          &looked);
+    by_look_ns = cpu_ns() - began_ns;
+
+    ck_assert_uint_eq(looked, 100 * SIBLINGS / 2);
+    ck_assert_msg(by_index_ns < by_look_ns,
+                  "%lld ns, to look at all: %lld ns",
+                  (long long)by_index_ns,
+                  (long long)by_look_ns);
+    ck_assert_int_eq(code(&w, &alice, "\"activeDeadlineSeconds\":50"), 200);
+}
+END_TEST
+
 SUITE("admission_job_update",
       a_pod_gets_a_node_only_as_its_job_says,
       the_number_and_the_pod_are_not_the_users_to_write,
       what_a_job_runs_never_changes,
       without_kilns_rules_a_template_is_immutable,
       a_running_jobs_limit_is_lowered_by_its_owner_and_raised_by_operators,
-      an_agent_of_the_release_before_is_named)
+      an_agent_of_the_release_before_is_named,
+      a_large_job_is_judged_without_a_look_at_its_pods)
