@@ -248,22 +248,11 @@ write_remove(struct request *q,
     return false;
 }
 
-bool
+void
 write_remove_pod(struct request *q,
                  struct store_txn *txn,
                  const struct object *pod)
 {
-    struct put what = {
-        .kind = &pod_kind,
-        .tree = object_tree(pod, q->arena),
-        .keeps_spec = true,
-        .is_normal = true, /* as it came out of the store */
-    };
-    struct error err = {0};
-
     history_note_removal(q->server->history, txn, pod);
-    if (put_removal(q->arena, txn, &what, &err) == 0)
-        return true;
-    refuse(q, &pod_kind, &err);
-    return false;
+    store_txn_remove(txn, object_renumbered(pod, store_txn_revision(txn)));
 }

@@ -88,9 +88,9 @@ bool write_remove(struct request *q,
                   const struct object *old_object,
                   struct json *tree);
 
-/* The same of a pod, whatever the request is about; what its element came to is
- * the caller's to note.
+/* The same of a pod as it is, whatever the request is about; what its element came
+ * to is the caller's to note.
  */
-bool write_remove_pod(struct request *q,
+void write_remove_pod(struct request *q,
                       struct store_txn *txn,
                       const struct object *pod);

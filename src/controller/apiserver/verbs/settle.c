@@ -126,9 +126,11 @@ remove_pod(struct settling *s, const struct object *pod)
 {
     struct request *q = s->q;
 
-    return (!retained_on_node_expected(q, pod)
-            || retained_on_node_leave(q, s->txn, pod))
-           && write_remove_pod(q, s->txn, pod);
+    if (retained_on_node_expected(q, pod)
+        && !retained_on_node_leave(q, s->txn, pod))
+        return false;
+    write_remove_pod(q, s->txn, pod);
+    return true;
 }
 
 static bool

@@ -13,18 +13,24 @@
 #include "lib/api/object/meta.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/decimal.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* One allocation: the head, the view, what the view points to, the text. */
+#define RENUMBERED UINT32_MAX
+
+/* One allocation: the head, the view, what the view points to, the text. Of one
+ * that is renumbered the view points into the object that it is beside, which is
+ * the same at another revision, and its text is that one's.
+ */
 struct published {
     struct object object;
     const struct object *beside; /* its pattern, or NULL */
     atomic_uint references;
     uint32_t bytes;
-    uint32_t packed; /* of the text, when beside a pattern */
+    uint32_t packed; /* of the text, when beside a pattern; or RENUMBERED */
     _Alignas(8) char view[];
 };
 
@@ -130,6 +136,32 @@ object_new(const struct kind *kind, const struct json *tree)
     return object_new_packed(kind, tree, NULL);
 }
 
+const struct object *
+object_renumbered(const struct object *object, int64_t revision)
+{
+    const size_t view_size = aligned(object->kind->record->size);
+    char room[DECIMAL_SIZE];
+    const char *number = decimal_of(revision, room);
+    const size_t length = strlen(number);
+    const size_t bytes = sizeof(struct published) + view_size + length + 1;
+    struct published *p = xmalloc(bytes);
+    struct meta *meta = (struct meta *)p->view;
+
+    memcpy(p->view, object->view, object->kind->record->size);
+    memcpy(p->view + view_size, number, length + 1);
+    atomic_init(&p->references, 1);
+    p->bytes = (uint32_t)bytes;
+    p->packed = RENUMBERED;
+    p->beside = object_ref(object);
+    p->object = *object;
+    p->object.meta = meta;
+    p->object.view = p->view;
+    p->object.length += length - strlen(meta->resource_version);
+    p->object.revision = revision;
+    meta->resource_version = p->view + view_size;
+    return &p->object;
+}
+
 int
 object_parse(const struct kind *kind,
              const char *text,
@@ -169,7 +201,7 @@ object_unref(const struct object *object)
     p = published_of(object);
     if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) != 1)
         return;
-    object_unref(p->beside); /* which has no pattern itself */
+    object_unref(p->beside); /* a short chain */
     free(p);
 }
 
@@ -191,6 +223,29 @@ object_own_text(const struct object *object)
     return (struct text_span){own_text(published_of(object)), object->length};
 }
 
+/* The number stands before all that users write, and no quote within a text looks
+ * like the one before a name.
+ */
+static const char *
+renumbered_text(const struct published *p, struct arena *arena)
+{
+    static const char name[] = "\"resourceVersion\":\"";
+    const char *from = object_text(p->beside, arena);
+    const char *number = strstr(from, name) + strlen(name);
+    const char *behind = strchr(number, '"');
+    const size_t before = (size_t)(number - from);
+    const char *now = p->object.meta->resource_version;
+    const size_t length = strlen(now);
+    char *text = arena_text(arena, p->object.length);
+
+    memcpy(text, from, before);
+    memcpy(text + before, now, length);
+    memcpy(text + before + length,
+           behind,
+           p->beside->length - (size_t)(behind - from));
+    return text;
+}
+
 const char *
 object_text(const struct object *object, struct arena *arena)
 {
@@ -199,6 +254,8 @@ object_text(const struct object *object, struct arena *arena)
 
     if (p->beside == NULL)
         return own_text(p);
+    if (p->packed == RENUMBERED)
+        return renumbered_text(p, arena);
     text = arena_text(arena, object->length);
     dictionary_text_unpack(object_own_text(p->beside),
                            (struct text_span){own_text(p), p->packed},

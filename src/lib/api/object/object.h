@@ -63,6 +63,12 @@ const struct object *object_restore(const struct kind *kind,
                                     const char *text,
                                     size_t length,
                                     struct dictionary_objects *dictionaries);
+
+/* The same, which has a resourceVersion, at another revision: little more than the
+ * number, and a reference to the first.
+ */
+const struct object *object_renumbered(const struct object *object,
+                                       int64_t revision);
 const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);

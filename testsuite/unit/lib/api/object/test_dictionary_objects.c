@@ -2,6 +2,7 @@
 #include "lib/api/object/dictionary_objects.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -89,6 +90,52 @@ START_TEST(an_object_beside_a_pattern_reads_as_it_does_alone)
 
         assert_same(beside, alone);
         ck_assert_int_eq(object_is_whole(beside), i == 0);
+    }
+}
+END_TEST
+
+/* As the tree with that number would be, alone and beside a pattern, with words of
+ * users that look like the number.
+ */
+START_TEST(an_object_at_another_revision_differs_in_the_number_alone)
+{
+    static const int64_t revisions[] = {2, 9, 10, 123456789012};
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+
+    for (unsigned i = 0; i < 4; i++) {
+        CLEANUP(object_unrefp) const struct object *again = NULL;
+        CLEANUP(object_unrefp) const struct object *twice = NULL;
+        CLEANUP(object_unrefp) const struct object *alone = NULL;
+        struct json *tree = pod_tree(arena, i, ",\"nodeName\":\"n1\"");
+        struct json *meta = json_get(tree, "metadata");
+        const struct object *object;
+
+        json_set_string(arena,
+                        json_get(meta, "annotations"),
+                        "resourceVersion",
+                        "1");
+        json_set_string(arena,
+                        json_get(meta, "labels"),
+                        "resourceVersion",
+                        "1");
+        object = object_new_packed(&pod_kind, tree, p);
+        ck_assert_int_eq(object_is_whole(object), i == 0);
+        again = object_renumbered(object, revisions[i]);
+        object_unref(object);
+        twice = object_renumbered(again, 77);
+        json_set_string(arena,
+                        meta,
+                        "resourceVersion",
+                        arena_printf(arena, "%" PRId64, revisions[i]));
+        alone = object_new(&pod_kind, tree);
+
+        assert_same(again, alone);
+        ck_assert(!object_is_whole(again));
+        ck_assert_int_eq(twice->revision, 77);
+        ck_assert_str_eq(twice->meta->resource_version, "77");
+        ck_assert_uint_eq(strlen(object_text(twice, arena)), twice->length);
     }
 }
 END_TEST
@@ -282,6 +329,7 @@ END_TEST
 
 SUITE("dictionaries",
       an_object_beside_a_pattern_reads_as_it_does_alone,
+      an_object_at_another_revision_differs_in_the_number_alone,
       an_object_beside_a_pattern_is_small,
       a_pattern_lives_as_long_as_what_is_held_beside_it,
       what_nothing_is_like_is_whole_and_a_pattern_from_then_on,
