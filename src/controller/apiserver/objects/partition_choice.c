@@ -44,27 +44,36 @@ find_choice(struct request *q, const char *names, const struct object *node)
     return choice;
 }
 
+bool
+partition_choice_is_open(const struct request *q, const struct object *pod)
+{
+    const struct placement *p = pod_of(pod)->spec.placement;
+
+    return !q->server->policy->is_conformance && p != NULL
+           && p->partition != NULL && strchr(p->partition, ',') != NULL
+           && meta_controller_of(pod->meta, &job_kind) != NULL;
+}
+
 void
 partition_choice_write(struct request *q,
                        const struct object *pod,
                        struct json *spec,
                        const char *node_name)
 {
-    const struct placement *p = pod_of(pod)->spec.placement;
     const struct object *node;
     struct json *placement;
     const char *choice;
 
-    if (q->server->policy->is_conformance || p == NULL || p->partition == NULL
-        || strchr(p->partition, ',') == NULL
-        || meta_controller_of(pod->meta, &job_kind) == NULL)
+    if (!partition_choice_is_open(q, pod))
         return;
     node = store_find(q->server->store,
                       STORE_PENDING,
                       &node_kind,
                       NULL,
                       node_name);
-    choice = node != NULL ? find_choice(q, p->partition, node) : NULL;
+    choice = node != NULL
+                 ? find_choice(q, pod_of(pod)->spec.placement->partition, node)
+                 : NULL;
     if (choice == NULL)
         return;
     placement = json_dup(q->arena, json_get(spec, "placement"));

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct json;
 struct object;
 struct request;
@@ -18,3 +20,7 @@ void partition_choice_write(struct request *q,
                             const struct object *pod,
                             struct json *spec,
                             const char *node_name);
+
+/* Whether the pod is one that this may write to. */
+bool partition_choice_is_open(const struct request *q,
+                              const struct object *pod);

@@ -39,6 +39,17 @@ stored_tree(struct arena *arena, const struct put *put, struct error *err)
                : NULL;
 }
 
+static void
+set_revision(struct arena *arena, struct store_txn *txn, struct json *tree)
+{
+    char room[DECIMAL_SIZE];
+
+    json_set_string(arena,
+                    json_make_object(arena, tree, "metadata"),
+                    "resourceVersion",
+                    decimal_of(store_txn_revision(txn), room));
+}
+
 static const struct object *
 make_object(struct arena *arena,
             struct store_txn *txn,
@@ -46,12 +57,8 @@ make_object(struct arena *arena,
             struct error *err)
 {
     struct json *stored;
-    char room[DECIMAL_SIZE];
 
-    json_set_string(arena,
-                    json_make_object(arena, put->tree, "metadata"),
-                    "resourceVersion",
-                    decimal_of(store_txn_revision(txn), room));
+    set_revision(arena, txn, put->tree);
     /* Fields that admission and preparation added get their defaults and their
      * order, too.
      */
@@ -92,6 +99,24 @@ put_object(struct arena *arena,
     }
     store_txn_put(txn, object, delta.length > 0 ? delta.text : NULL);
     return object;
+}
+
+const struct object *
+put_patch(struct arena *arena,
+          struct store_txn *txn,
+          const struct object *object,
+          struct json *patch)
+{
+    CLEANUP_STRBUF struct strbuf delta = STRBUF_INIT;
+    const struct object *patched;
+
+    set_revision(arena, txn, patch);
+    patched = object_patched(object, patch, arena, store_txn_patterns(txn));
+    if (patched == NULL)
+        return NULL;
+    json_print(patch, &delta);
+    store_txn_put(txn, patched, delta.text);
+    return patched;
 }
 
 int

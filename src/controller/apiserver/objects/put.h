@@ -42,6 +42,14 @@ const struct object *put_object(struct arena *arena,
                                 const struct put *put,
                                 struct error *err);
 
+/* The same for a patch that only sets members (object_patched); NULL: it has to be
+ * put as a tree.
+ */
+const struct object *put_patch(struct arena *arena,
+                               struct store_txn *txn,
+                               const struct object *object,
+                               struct json *patch);
+
 /* Takes the object out; watchers see the tree last. -EINVAL as above. */
 int put_removal(struct arena *arena,
                 struct store_txn *txn,

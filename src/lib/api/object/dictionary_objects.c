@@ -61,18 +61,29 @@ hash_of(const char *text)
 }
 
 static struct set *
+set_for(struct dictionary_objects *p,
+        const struct kind *kind,
+        const char *namespace,
+        const char *user)
+{
+    uint64_t hash =
+        hash_of(kind->name) + 3 * hash_of(namespace) + 5 * hash_of(user);
+
+    return &p->sets[(hash ^ hash >> 32) % SETS];
+}
+
+static struct set *
 set_of(struct dictionary_objects *p,
        const struct kind *kind,
        const struct json *tree)
 {
     const struct json *meta = json_get(tree, "metadata");
-    uint64_t hash = hash_of(kind->name)
-                    + 3 * hash_of(json_get_text(meta, "namespace"))
-                    + 5
-                          * hash_of(json_get_text(json_get(meta, "annotations"),
-                                                  ANNOTATION_USER));
 
-    return &p->sets[(hash ^ hash >> 32) % SETS];
+    return set_for(
+        p,
+        kind,
+        json_get_text(meta, "namespace"),
+        json_get_text(json_get(meta, "annotations"), ANNOTATION_USER));
 }
 
 static void
@@ -91,15 +102,14 @@ fits(const struct object *pattern, const struct kind *kind, size_t length)
            && pattern->length < 4 * length && length < 4 * pattern->length;
 }
 
-bool
-dictionary_objects_pack(struct dictionary_objects *p,
-                        const struct kind *kind,
-                        const struct json *tree,
-                        const char *text,
-                        size_t length,
-                        struct packed_text *ret)
+static bool
+pack(struct dictionary_objects *p,
+     struct set *set,
+     const struct kind *kind,
+     const char *text,
+     size_t length,
+     struct packed_text *ret)
 {
-    struct set *set = set_of(p, kind, tree);
     size_t best = length / ENOUGH + 1;
     unsigned chosen = PLACES;
 
@@ -125,6 +135,37 @@ dictionary_objects_pack(struct dictionary_objects *p,
     move_first(set, chosen);
     *ret = (struct packed_text){set->places[0], p->best, best};
     return true;
+}
+
+bool
+dictionary_objects_pack(struct dictionary_objects *p,
+                        const struct kind *kind,
+                        const struct json *tree,
+                        const char *text,
+                        size_t length,
+                        struct packed_text *ret)
+{
+    return pack(p, set_of(p, kind, tree), kind, text, length, ret);
+}
+
+bool
+dictionary_objects_pack_next(struct dictionary_objects *p,
+                             const struct object *before,
+                             const char *text,
+                             size_t length,
+                             struct packed_text *ret)
+{
+    const struct meta *meta = before->meta;
+
+    return pack(p,
+                set_for(p,
+                        before->kind,
+                        meta->namespace,
+                        string_map_find(&meta->annotations, ANNOTATION_USER)),
+                before->kind,
+                text,
+                length,
+                ret);
 }
 
 void

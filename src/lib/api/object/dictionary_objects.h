@@ -46,6 +46,13 @@ bool dictionary_objects_pack(struct dictionary_objects *p,
                              const char *text,
                              size_t length,
                              struct packed_text *ret);
+
+/* The same for what becomes of an object. */
+bool dictionary_objects_pack_next(struct dictionary_objects *p,
+                                  const struct object *before,
+                                  const char *text,
+                                  size_t length,
+                                  struct packed_text *ret);
 void dictionary_objects_add(struct dictionary_objects *p,
                             const struct json *tree,
                             const struct object *object);

@@ -18,19 +18,23 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
+#include "lib/json/text_patch.h"
 
 #define RENUMBERED UINT32_MAX
+#define PATCHED    (UINT32_C(1) << 31)
 
 /* One allocation: the head, the view, what the view points to, the text. Of one
  * that is renumbered the view points into the object that it is beside, which is
- * the same at another revision, and its text is that one's.
+ * the same at another revision, and its text is that one's. Of one that is patched
+ * the view points into the object that it was made of, which stands behind it.
  */
 struct published {
     struct object object;
     const struct object *beside; /* its pattern, or NULL */
     atomic_uint references;
     uint32_t bytes;
-    uint32_t packed; /* of the text, when beside a pattern; or RENUMBERED */
+    uint32_t packed; /* of the text, when beside a pattern, with PATCHED; or
+                      * RENUMBERED */
     _Alignas(8) char view[];
 };
 
@@ -46,12 +50,31 @@ aligned(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
+static size_t
+packed_length(const struct published *p)
+{
+    return p->packed & ~PATCHED;
+}
+
 /* The text stands last, packed or whole with a NUL behind it. */
 static const char *
 own_text(const struct published *p)
 {
     return (const char *)p + p->bytes
-           - (p->beside != NULL ? p->packed : p->object.length + 1);
+           - (p->beside != NULL ? packed_length(p) : p->object.length + 1);
+}
+
+static bool
+is_patched(const struct published *p)
+{
+    return p->packed != RENUMBERED && (p->packed & PATCHED) != 0;
+}
+
+/* Behind the view of one that is patched. */
+static const struct object **
+origin_of(struct published *p)
+{
+    return (void *)(p->view + aligned(p->object.kind->record->size));
 }
 
 static const struct object *
@@ -162,6 +185,65 @@ object_renumbered(const struct object *object, int64_t revision)
     return &p->object;
 }
 
+/* The view is the other one's where the patch says nothing. */
+static const struct object *
+publish_patched(const struct object *object,
+                const struct json *patch,
+                size_t length,
+                const struct packed_text *text)
+{
+    const struct record *record = object->kind->record;
+    const struct record_space space = record_measure(record, patch, NULL);
+    const size_t view_size = aligned(record->size) + sizeof(object);
+    const size_t bytes = sizeof(struct published) + view_size + space.aligned
+                         + space.packed + text->length;
+    struct published *p = xmalloc(bytes);
+    char *block = p->view + view_size;
+
+    atomic_init(&p->references, 1);
+    p->bytes = (uint32_t)bytes;
+    p->packed = (uint32_t)text->length | PATCHED;
+    p->beside = object_ref(text->beside);
+    p->object = (struct object){
+        .kind = object->kind,
+        .meta = (const void *)p->view,
+        .view = p->view,
+        .length = length,
+    };
+    memcpy(p->view, object->view, record->size);
+    *origin_of(p) = object_ref(object);
+    record_decode_into(record, patch, NULL, &space, block, p->view);
+    memcpy(block + space.aligned + space.packed, text->packed, text->length);
+    p->object.revision = strtoll(p->object.meta->resource_version, NULL, 10);
+    return &p->object;
+}
+
+const struct object *
+object_patched(const struct object *object,
+               const struct json *patch,
+               struct arena *arena,
+               struct dictionary_objects *dictionaries)
+{
+    const struct published *p = published_of(object);
+    CLEANUP_STRBUF struct strbuf text;
+    char room[8192]; /* most fit */
+    struct packed_text packed;
+
+    strbuf_init_in(&text, room, sizeof(room));
+    if (p->packed == RENUMBERED || is_patched(p)
+        || !text_patch(object->kind->record,
+                       object_text(object, arena),
+                       patch,
+                       &text)
+        || !dictionary_objects_pack_next(dictionaries,
+                                         object,
+                                         text.text,
+                                         text.length,
+                                         &packed))
+        return NULL;
+    return publish_patched(object, patch, text.length, &packed);
+}
+
 int
 object_parse(const struct kind *kind,
              const char *text,
@@ -201,6 +283,8 @@ object_unref(const struct object *object)
     p = published_of(object);
     if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) != 1)
         return;
+    if (is_patched(p))
+        object_unref(*origin_of(p));
     object_unref(p->beside); /* a short chain */
     free(p);
 }
@@ -258,7 +342,7 @@ object_text(const struct object *object, struct arena *arena)
         return renumbered_text(p, arena);
     text = arena_text(arena, object->length);
     dictionary_text_unpack(object_own_text(p->beside),
-                           (struct text_span){own_text(p), p->packed},
+                           (struct text_span){own_text(p), packed_length(p)},
                            text,
                            object->length);
     return text;

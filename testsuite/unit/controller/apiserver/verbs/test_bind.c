@@ -37,6 +37,74 @@ START_TEST(a_binding_sets_node_allocation_and_condition)
 }
 END_TEST
 
+/* The pod without what no two have in common. */
+static struct json *
+read_pod(struct world *w, const char *path, struct answer *a)
+{
+    struct json *meta;
+
+    *a = world_ask(w, &alice, HTTP_GET, path, NULL);
+    ck_assert_int_eq(a->code, 200);
+    meta = json_get(a->body, "metadata");
+    ck_assert(json_remove(meta, "name"));
+    ck_assert(json_remove(meta, "uid"));
+    ck_assert(json_remove(meta, "resourceVersion"));
+    return a->body;
+}
+
+/* A binding that brings annotations, though none, is written as a whole tree, any
+ * other as a patch; of neither pod can be told how it was bound.
+ */
+START_TEST(a_binding_does_the_same_as_a_patch_and_as_a_tree)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < 3; i++) {
+        CLEANUP_ANSWER struct answer patched = {0}, whole = {0};
+        CLEANUP_FREE char *a = xasprintf("a%d", i);
+        CLEANUP_FREE char *b = xasprintf("b%d", i);
+        CLEANUP_FREE char *at_a = xasprintf(PODS "/a%d", i);
+        CLEANUP_FREE char *at_b = xasprintf(PODS "/b%d", i);
+        CLEANUP_FREE char *body_a = xasprintf(POD("%s"), a);
+        CLEANUP_FREE char *body_b = xasprintf(POD("%s"), b);
+
+        world_code(&w, &alice, HTTP_POST, PODS, body_a);
+        world_code(&w, &alice, HTTP_POST, PODS, body_b);
+        ck_assert_int_eq(bind_pod(&w, a, BINDING("n1", "0-3")), 201);
+        ck_assert_int_eq(
+            bind_pod(&w,
+                     b,
+                     "{\"metadata\":{\"annotations\":{}},\"target\":{\"name\":"
+                     "\"n1\"},\"allocation\":{\"cpus\":\"4-7\",\"memoryNodes\":"
+                     "\"0\"}}"),
+            201);
+        read_pod(&w, at_a, &patched);
+        read_pod(&w, at_b, &whole);
+        json_set_string(whole.arena,
+                        json_get_path(whole.body, "status.allocation"),
+                        "cpus",
+                        "0-3");
+        ck_assert_msg(json_equals(patched.body, whole.body),
+                      "%s\n%s",
+                      patched.text,
+                      whole.text);
+        ck_assert_int_eq(world_code(&w,
+                                    &admin,
+                                    HTTP_DELETE,
+                                    at_a,
+                                    "{\"gracePeriodSeconds\":0}"),
+                         200);
+        ck_assert_int_eq(world_code(&w,
+                                    &admin,
+                                    HTTP_DELETE,
+                                    at_b,
+                                    "{\"gracePeriodSeconds\":0}"),
+                         200);
+    }
+}
+END_TEST
+
 START_TEST(no_core_is_given_twice)
 {
     CLEANUP_WORLD struct world w;
@@ -484,6 +552,7 @@ END_TEST
 
 SUITE("bind",
       a_binding_sets_node_allocation_and_condition,
+      a_binding_does_the_same_as_a_patch_and_as_a_tree,
       no_core_is_given_twice,
       a_pod_that_ended_gives_its_cores_back,
       a_bound_pod_is_not_bound_again,

@@ -17,6 +17,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/json/json.h"
+#include "lib/json/merge.h"
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
@@ -136,6 +137,46 @@ START_TEST(an_object_at_another_revision_differs_in_the_number_alone)
         ck_assert_int_eq(twice->revision, 77);
         ck_assert_str_eq(twice->meta->resource_version, "77");
         ck_assert_uint_eq(strlen(object_text(twice, arena)), twice->length);
+    }
+}
+END_TEST
+
+/* As the merged tree would be; and what it was made of may be let go. */
+START_TEST(a_patched_object_is_as_one_that_is_made_of_the_merged_tree)
+{
+    static const char patch_text[] =
+        "{\"metadata\":{\"resourceVersion\":\"99\"},\"spec\":{\"nodeName\":"
+        "\"n7\"},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
+        "\"status\":\"True\",\"lastProbeTime\":null,\"lastTransitionTime\":"
+        "\"2024-06-01T00:00:00Z\"}],\"allocation\":{\"cpus\":\"0-3\","
+        "\"memoryNodes\":\"0\"}}}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    struct json *patch =
+        json_parse(arena, patch_text, strlen(patch_text), NULL, NULL);
+
+    for (unsigned i = 0; i < 3; i++) {
+        CLEANUP(object_unrefp) const struct object *patched = NULL;
+        CLEANUP(object_unrefp) const struct object *alone = NULL;
+        CLEANUP(object_unrefp) const struct object *next = NULL;
+        struct json *tree = pod_tree(arena, i, ",\"hostNetwork\":true");
+        const struct object *object = object_new_packed(&pod_kind, tree, p);
+
+        patched = object_patched(object, patch, arena, p);
+        object_unref(object);
+        ck_assert_ptr_nonnull(patched);
+        tree = json_merge(arena, tree, patch);
+        ck_assert_int_eq(
+            record_normalize(pod_kind.record, arena, tree, NULL, NULL),
+            0);
+        alone = object_new(&pod_kind, tree);
+
+        assert_same(patched, alone);
+        ck_assert_str_eq(pod_of(patched)->spec.node_name, "n7");
+        ck_assert_ptr_null(object_patched(patched, patch, arena, p));
+        next = object_renumbered(patched, 5);
+        ck_assert_uint_eq(strlen(object_text(next, arena)), next->length);
     }
 }
 END_TEST
@@ -330,6 +371,7 @@ END_TEST
 SUITE("dictionaries",
       an_object_beside_a_pattern_reads_as_it_does_alone,
       an_object_at_another_revision_differs_in_the_number_alone,
+      a_patched_object_is_as_one_that_is_made_of_the_merged_tree,
       an_object_beside_a_pattern_is_small,
       a_pattern_lives_as_long_as_what_is_held_beside_it,
       what_nothing_is_like_is_whole_and_a_pattern_from_then_on,

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/text_patch.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/json/field.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+/* ---- The text ---- */
+
+/* At a quote; what is behind the next one. */
+static const char *
+skip_string(const char *at)
+{
+    for (at++; *at != '"'; at++)
+        if (*at == '\\')
+            at++;
+    return at + 1;
+}
+
+static const char *
+skip_value(const char *at)
+{
+    unsigned depth = 0;
+
+    for (;;) {
+        switch (*at) {
+        case '"':
+            at = skip_string(at);
+            if (depth == 0)
+                return at;
+            continue;
+        case '{':
+        case '[':
+            depth++;
+            break;
+        case '}':
+        case ']':
+            if (depth == 0) /* behind a number or a word */
+                return at;
+            if (--depth == 0)
+                return at + 1;
+            break;
+        case ',':
+            if (depth == 0)
+                return at;
+            break;
+        default:
+            break;
+        }
+        at++;
+    }
+}
+
+/* ---- Both side by side ---- */
+
+struct patching {
+    const struct record *record;
+    const struct json *patch;
+    uint32_t next; /* of the patch's members */
+    unsigned guess;
+    struct strbuf *out;
+    bool is_first;
+};
+
+/* The place in the table of a name of that length; or -1. */
+static int
+place_of(struct patching *p, const char *name, size_t length)
+{
+    const struct record *record = p->record;
+
+    for (unsigned i = 0; i < record->n_fields; i++) {
+        const unsigned place = (p->guess + i) % record->n_fields;
+        const char *is = record->fields[place].name;
+
+        if (strncmp(is, name, length) == 0 && is[length] == '\0') {
+            p->guess = place + 1;
+            return (int)place;
+        }
+    }
+    return -1;
+}
+
+static void
+add_name(struct patching *p, const char *name)
+{
+    strbuf_add_text(p->out, p->is_first ? "\"" : ",\"");
+    strbuf_add_text(p->out, name);
+    strbuf_add_text(p->out, "\":");
+    p->is_first = false;
+}
+
+static const struct json_member *
+next_member(const struct patching *p, int *ret_place)
+{
+    struct patching table = {.record = p->record};
+    const struct json_member *m;
+
+    if (p->next >= json_count(p->patch))
+        return NULL;
+    m = &p->patch->members[p->next];
+    *ret_place = place_of(&table, m->name, strlen(m->name));
+    return m;
+}
+
+/* Those of the patch that stand before that place. False: one cannot be added. */
+static bool
+add_before(struct patching *p, int before)
+{
+    const struct json_member *m;
+    int place;
+
+    while ((m = next_member(p, &place)) != NULL) {
+        if (place < 0 || m->value->type == JSON_NULL)
+            return false;
+        if (place >= before)
+            return true;
+        add_name(p, m->name);
+        json_print(m->value, p->out);
+        p->next++;
+    }
+    return true;
+}
+
+static const char *patch_object(const struct record *record,
+                                const char *at,
+                                const struct json *patch,
+                                struct strbuf *out);
+
+/* The member that both have; what is behind its value, or NULL. */
+static const char *
+patch_member(struct patching *p,
+             int place,
+             const char *value,
+             const struct json_member *m)
+{
+    const struct field *f = &p->record->fields[place];
+
+    p->next++;
+    add_name(p, m->name);
+    if (*value != '{' || m->value->type != JSON_OBJECT) {
+        json_print(m->value, p->out);
+        return skip_value(value);
+    }
+    if (f->type != FIELD_OBJECT || f->of == NULL || field_is_pointed(f))
+        return NULL;
+    return patch_object(f->of, value, m->value, p->out);
+}
+
+/* At the brace; what is behind the last one, or NULL. */
+static const char *
+patch_object(const struct record *record,
+             const char *at,
+             const struct json *patch,
+             struct strbuf *out)
+{
+    struct patching p = {record, patch, 0, 0, out, true};
+
+    strbuf_add_char(out, '{');
+    for (at++; *at != '}';) {
+        const char *name = at + 1, *end, *value;
+        const struct json_member *m;
+        int place, wanted;
+
+        end = skip_string(at) - 1;
+        value = end + 2;
+        place = place_of(&p, name, (size_t)(end - name));
+        if (place < 0 || !add_before(&p, place))
+            return NULL;
+        m = next_member(&p, &wanted);
+        if (m != NULL && wanted == place) {
+            at = patch_member(&p, place, value, m);
+            if (at == NULL)
+                return NULL;
+        } else {
+            const char *behind = skip_value(value);
+
+            if (!p.is_first)
+                strbuf_add_char(out, ',');
+            strbuf_add(out, at, (size_t)(behind - at));
+            p.is_first = false;
+            at = behind;
+        }
+        if (*at == ',')
+            at++;
+    }
+    if (!add_before(&p, (int)record->n_fields))
+        return NULL;
+    strbuf_add_char(out, '}');
+    return at + 1;
+}
+
+bool
+text_patch(const struct record *record,
+           const char *text,
+           const struct json *patch,
+           struct strbuf *out)
+{
+    return json_is(patch, JSON_OBJECT)
+           && patch_object(record, text, patch, out) != NULL;
+}
