@@ -92,13 +92,13 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
                        string_ids_text(s->reasons, queued->gate_reason));
 }
 
+/* `pod`, here and in what follows, is the newest object as plugins see it. */
 static void
 waiting_changed(struct scheduler *s,
+                struct pod_view *pod,
                 const struct object *old_object,
                 const struct object *new_object)
 {
-    CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = scheduler_view_pod(s, new_object);
     struct profile *profile = scheduler_profile(s, new_object);
     struct assignment *a = binding_cycle_find(s->binding_cycle,
                                               new_object->meta->namespace,
@@ -126,13 +126,10 @@ waiting_changed(struct scheduler *s,
 
 /* It waits no longer: bound, gone, or ended before it ran. */
 static void
-waiting_ended(struct scheduler *s, const struct object *object)
+waiting_ended(struct scheduler *s, struct pod_view *pod)
 {
-    CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = scheduler_view_pod(s, object);
-    struct assignment *a = binding_cycle_find(s->binding_cycle,
-                                              object->meta->namespace,
-                                              object->meta->name);
+    struct assignment *a =
+        binding_cycle_find(s->binding_cycle, pod->namespace, pod->name);
 
     queue_remove(s->queue, pod->namespace, pod->name);
     scheduler_end_nomination(s, pod, pod->pod->spec.node_name);
@@ -176,11 +173,10 @@ activate_nominated(const struct scheduler *s, const char *node_name)
 
 static void
 resources_taken(struct scheduler *s,
+                struct pod_view *pod,
                 const struct object *old_object,
                 const struct object *new_object)
 {
-    CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = scheduler_view_pod(s, new_object);
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n;
 
@@ -206,17 +202,22 @@ resources_taken(struct scheduler *s,
 }
 
 static void
-resources_freed(struct scheduler *s, const struct object *object)
+resources_freed(struct scheduler *s,
+                struct pod_view *pod,
+                const struct object *object)
 {
-    CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = scheduler_view_pod(s, object);
+    CLEANUP(pod_view_unrefp) struct pod_view *own = NULL;
+    const char *uid = object->meta->uid;
 
+    if (pod->uid == NULL || uid == NULL || strcmp(pod->uid, uid) != 0)
+        pod = own = scheduler_view_pod(s, object); /* it has a successor */
     cache_remove_pod(s->cache, pod);
     yields_forget(s->yields, pod);
     retained_allocations_keep(&s->retained_allocations, object);
     unallocated_pods_forget(s->unallocated_pods, pod);
-    scheduler_room_changed(s,
-                           cache_find_node(s->cache, pod->pod->spec.node_name));
+    scheduler_room_changed(
+        s,
+        cache_find_node(s->cache, pod_of(object)->spec.node_name));
     queue_event(s->queue, &event_assigned_pod_delete, object, NULL);
     if (pod->has_required_anti_affinity)
         queue_event(s->queue, &event_anti_affinity_gone, object, NULL);
@@ -258,13 +259,10 @@ observe_handled(const struct scheduler *s,
  */
 static void
 tell_order(struct scheduler *s,
-           const struct object *object,
+           struct pod_view *pod,
            bool is_waiting,
            bool has_resources)
 {
-    CLEANUP(pod_view_unrefp)
-    struct pod_view *pod = scheduler_view_pod(s, object);
-
     if (has_resources) {
         pod_ranks_pod_bound(s->pod_ranks, pod);
     } else if (!is_waiting) {
@@ -286,23 +284,31 @@ scheduler_pod_changed(struct scheduler *s,
     bool is_waiting = is_ours_to_place(s, new_object);
     bool had_resources = holds_resources(old_object);
     bool has_resources = holds_resources(new_object);
+    bool is_order_told = s->pod_ranks != NULL && !is_waiting
+                         && (has_resources != had_resources || was_waiting
+                             || old_object == NULL);
     int64_t began_us = clock_monotonic_us(s->settings.clock);
 
-    if (s->pod_ranks != NULL && !is_waiting
-        && (has_resources != had_resources || was_waiting
-            || old_object == NULL))
-        tell_order(s,
-                   new_object != NULL ? new_object : old_object,
-                   is_waiting,
-                   has_resources);
-    if (was_waiting && !is_waiting)
-        waiting_ended(s, new_object != NULL ? new_object : old_object);
-    if (has_resources)
-        resources_taken(s, old_object, new_object);
-    else if (had_resources)
-        resources_freed(s, old_object);
-    if (is_waiting)
-        waiting_changed(s, was_waiting ? old_object : NULL, new_object);
+    if (is_order_told || was_waiting || is_waiting || had_resources
+        || has_resources) {
+        CLEANUP(pod_view_unrefp)
+        struct pod_view *pod =
+            scheduler_view_pod(s, new_object != NULL ? new_object : old_object);
+
+        if (is_order_told)
+            tell_order(s, pod, is_waiting, has_resources);
+        if (was_waiting && !is_waiting)
+            waiting_ended(s, pod);
+        if (has_resources)
+            resources_taken(s, pod, old_object, new_object);
+        else if (had_resources)
+            resources_freed(s, pod, old_object);
+        if (is_waiting)
+            waiting_changed(s,
+                            pod,
+                            was_waiting ? old_object : NULL,
+                            new_object);
+    }
     observe_handled(s,
                     had_resources || has_resources ? "AssignedPod"
                                                    : "UnscheduledPod",
