@@ -70,8 +70,8 @@ const struct object *object_restore(const struct kind *kind,
 const struct object *object_renumbered(const struct object *object,
                                        int64_t revision);
 
-/* What a merge patch makes of it that sets members, its resourceVersion among
- * them, and is normalized: packed, with a view that points into the first one
+/* The object that a merge patch makes of it, which sets members, its resourceVersion
+ * among them, and is normalized: packed, with a view that points into the first one
  * but for what is set, and made in a third of the time. NULL: it has to be made
  * from its tree (lib/json/text_patch.h); also where the first was made so, lest
  * there be chains.
