@@ -202,6 +202,7 @@ status_report_send(struct pod_run *s)
         .name = s->pod->meta->name,
         .subresource = "status",
         .raw = true, /* the watch tells what became of it */
+        .is_report = true,
     };
 
     if (s->call != NULL)

@@ -22,6 +22,7 @@
 #include "controller/apiserver/discovery/resource_metrics.h"
 #include "controller/apiserver/http/http_answer.h"
 #include "controller/apiserver/pipeline.h"
+#include "controller/apiserver/pod_reports.h"
 #include "controller/apiserver/request/accept.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/not_served.h"
@@ -278,7 +279,6 @@ serve_api(struct http_exchange *v)
         return;
     }
     v->view.kind = q->route.kind;
-    q->agent = agent_of(v);
     q->submission_key = http_request_header(v->http, "Idempotency-Key");
     v->view.accept.is_pretty =
         parameter_find(parameters, n_parameters, "pretty") != NULL;
@@ -309,6 +309,7 @@ serve(struct http_exchange *v)
     q->done = done;
     q->context = v;
     q->method = http_request_method(v->http);
+    q->agent = agent_of(v);
     v->view.principal = v->principal;
     v->view.store = v->server->store;
     q->format = find_format(http_request_header(v->http, "Content-Type"));
@@ -337,6 +338,7 @@ serve(struct http_exchange *v)
         || resource_metrics_serve(q, asked.path) || summary_serve(q, asked.path)
         || job_action_serve(q, asked.path, http_request_peer(v->http))
         || pipeline_serve(q, asked.path, http_request_peer(v->http))
+        || pod_reports_serve(q, asked.path, http_request_peer(v->http))
         || metrics_token_serve(q,
                                asked.path,
                                http_request_query(v->http, "name"),

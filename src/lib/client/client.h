@@ -58,7 +58,11 @@ struct client_request {
     const char *query;          /* further, encoded: "gracePeriodSeconds=5" */
     const char *submission_key; /* makes a create idempotent; or NULL */
     const struct object *on_behalf_of; /* in process: asks as its owner */
-    bool raw;             /* the answer's text is all that is wanted */
+    bool raw; /* the answer's text is all that is wanted */
+    bool
+        is_report; /* a strategic patch of a pod's status: it may wait for those
+                     * before it and go with others in one request, and no more
+                     * than its code and words is answered */
     const char *accept;   /* another representation (Table); implies raw */
     client_data_fn *data; /* a stream's text as it comes (a log); or NULL */
     void *data_context;

@@ -14,6 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/client/answer_reader.h"
 #include "lib/client/api_path.h"
+#include "lib/client/remote_reports.h"
 #include "lib/client/remote_watch.h"
 #include "lib/http/http_client.h"
 #include "lib/json/json.h"
@@ -26,6 +27,7 @@ struct remote_call {
     const struct kind *kind;
     bool is_raw;
     struct http_call *http;
+    struct remote_report *report; /* instead */
     client_data_fn *data;
     void *data_context;
     client_done_fn *done;
@@ -192,7 +194,49 @@ call_data(const void *bytes, size_t length, void *arg)
     call->data(bytes, length, call->data_context);
 }
 
+static void
+report_answered(const struct client_reply *reply, void *arg)
+{
+    struct remote_call *call = arg;
+
+    call->done(reply, call->context);
+    call_free(call);
+}
+
 /* The call */
+
+static struct remote_call *
+call_new(struct remote *remote,
+         const struct client_request *request,
+         client_done_fn *done,
+         void *context)
+{
+    struct remote_call *call = xnew(struct remote_call);
+
+    call->base.client = &remote->base;
+    call->kind = request->kind;
+    call->is_raw = request->raw || request->accept != NULL;
+    call->data = request->data;
+    call->data_context = request->data_context;
+    call->done = done;
+    call->context = context;
+    list_add_last(&remote->calls, &call->place);
+    return call;
+}
+
+static struct client_call *
+call_as_report(struct remote *remote,
+               struct remote_call *call,
+               struct arena *arena TAKES,
+               const struct client_request *request)
+{
+    if (remote->reports == NULL)
+        remote->reports = remote_reports_new(remote->http);
+    call->report =
+        remote_reports_send(remote->reports, request, report_answered, call);
+    arena_free(arena);
+    return &call->base;
+}
 
 static struct client_call *
 remote_call(struct client *client,
@@ -202,7 +246,7 @@ remote_call(struct client *client,
             void *context)
 {
     struct remote *remote = remote_of(client);
-    struct remote_call *call = xnew(struct remote_call);
+    struct remote_call *call = call_new(remote, request, done, context);
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
     const struct http_header headers[] = {
@@ -220,14 +264,8 @@ remote_call(struct client *client,
         .arg = call,
     };
 
-    call->base.client = client;
-    call->kind = request->kind;
-    call->is_raw = request->raw || request->accept != NULL;
-    call->data = request->data;
-    call->data_context = request->data_context;
-    call->done = done;
-    call->context = context;
-    list_add_last(&remote->calls, &call->place);
+    if (request->is_report)
+        return call_as_report(remote, call, arena, request);
     api_path_of_request(request, &target);
     question.target = target.text;
     if (request->body != NULL) {
@@ -242,11 +280,20 @@ remote_call(struct client *client,
 }
 
 static void
+end_request(struct remote_call *call)
+{
+    if (call->report != NULL)
+        remote_report_cancel(call->report);
+    else
+        http_call_cancel(call->http);
+}
+
+static void
 remote_cancel(struct client_call *base)
 {
     struct remote_call *call = container_of(base, struct remote_call, base);
 
-    http_call_cancel(call->http);
+    end_request(call);
     call_free(call);
 }
 
@@ -264,7 +311,7 @@ remote_abandon(struct client *client)
             container_of(calls.next, struct remote_call, place);
 
         list_remove(&call->place);
-        http_call_cancel(call->http);
+        end_request(call);
         call_done(NULL, &err, call);
     }
 }
@@ -278,6 +325,7 @@ remote_free(struct client *client)
 
     list_foreach_safe(place, &remote->calls)
         remote_cancel(&container_of(place, struct remote_call, place)->base);
+    remote_reports_free(remote->reports);
     remote_watch_stop_all(remote);
     free(remote);
 }

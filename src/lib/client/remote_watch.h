@@ -10,12 +10,14 @@
 #include "lib/client/client.h"
 
 struct http_client;
+struct remote_reports;
 
 struct remote {
     struct client base;
     struct http_client *http;
     struct list calls;
     struct list watches;
+    struct remote_reports *reports; /* NULL: none was sent yet */
 };
 
 static inline struct remote *

@@ -109,12 +109,14 @@ patch_status(struct running *r,
              client_done_fn *done)
 {
     struct client_request request = {
-        .verb = CLIENT_MERGE_PATCH,
+        .verb = CLIENT_STRATEGIC_PATCH,
         .kind = &pod_kind,
         .namespace = r->pod->meta->namespace,
         .name = r->pod->meta->name,
         .subresource = "status",
         .body = body,
+        .raw = true,
+        .is_report = true,
     };
 
     client_call(r->node->client, arena, &request, done, r);
