@@ -147,6 +147,8 @@ like "what is for whole jobs refuses a task" \
     "$(user delete job "${id}_2" 2>&1)" 'this is for whole jobs'
 like "a task that it does not have is refused" \
     "$(user cancel "${id}_77" 2>&1)" 'no such task; it has 1-4'
+like "of several, it is told which it does not have" \
+    "$(user hold "${id}_[4,77]" 2>&1)" 'goes on; the array has no task 77$'
 like "and a task of what is no array" \
     "$(user cancel "$(submit --wrap true)_1" 2>&1)" 'is no job array'
 user cancel "$id" >/dev/null

@@ -50,6 +50,11 @@ as kilntest1 kctl cancel "$b" >/dev/null
 ok "an array of which nothing started has one row" \
     wait_for 20 has_rows "$b" "${b}_5-50:5 Cancelled"
 
+f=$(submit -H -a 5 --wrap true)
+as kilntest1 kctl cancel "$f" >/dev/null
+is_plain() { as kilntest1 kctl history --no-headers "$f" | grep -q "^${f}_5 "; }
+ok "of one task that never began the number has no brackets" wait_for 20 is_plain
+
 # --- ranges, and a controller that dies ------------------------------------------
 
 # shellcheck disable=SC2016 # for the job

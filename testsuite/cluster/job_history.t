@@ -88,7 +88,7 @@ is "a report counts the jobs of an account" \
 like "...and of a day, with how full the cluster was" \
     "$(kctl report --by day)" "DAY +JOBS.*UTIL"
 is "a report by what there is none of is refused" \
-    "$(kctl report --by colour 2>&1 | grep -c "by: 'colour' cannot be read")" 1
+    "$(kctl report --by colour 2>&1 | grep -c "by: 'colour' is none of all, account, ")" 1
 
 # --- more ends --------------------------------------------------------------
 

@@ -75,6 +75,9 @@ ok "the directory may be another" \
 
 like "a test says where and when" "$(ksub --test-only job.sh)" \
     '^It could start now, on n1 \(1 of 1 nodes have room\)'
+like "and what makes it later" \
+    "$(ksub --test-only --begin now+1hour -d singleton job.sh)" \
+    'room\); --begin makes it later; the jobs of --dependency come first\.$'
 blocker=$(ksub --parsable --exclusive -t 30 --wrap 'sleep 1000')
 holds_node() { kctl get pods --field-selector spec.nodeName=n1 | grep -q Running; }
 wait_for 20 holds_node || note "the node is not taken"

@@ -57,6 +57,10 @@ ok "somebody must be allowed" grep -q 'who may use it' "$cluster/err"
 root reserve bad --nodes n1 --start tomorrow --duration 30h --daily \
     --users kilntest1 2>"$cluster/err"
 ok "a day has 23 hours at least" grep -q 'at most 23:00:00' "$cluster/err"
+root reserve bad --nodes n1 --start yesterday --duration 1h --users kilntest1 \
+    2>"$cluster/err"
+ok "one that would have ended is refused" \
+    grep -q 'it would have ended already' "$cluster/err"
 root reserve bad --count 3 --duration 1h --users kilntest1 2>"$cluster/err"
 ok "more nodes than there are" grep -q '3 nodes are asked for' "$cluster/err"
 as kilntest1 kctl reserve mine --nodes n1 --duration 1h --users kilntest1 2>"$cluster/err"

@@ -107,7 +107,9 @@ test_only_print(const struct submission *s,
         return error_set(err, -ENODEV, "%.800s", text.text);
     print_shape(s);
     if (s->begin_at_us > clock_real_us(&clock_system))
-        strbuf_add_text(&text, "; it is not to begin before --begin");
+        strbuf_add_text(&text, "; --begin makes it later");
+    if (s->dependency != NULL && s->dependency[0] != '\0')
+        strbuf_add_text(&text, "; the jobs of --dependency come first");
     if (s->hold)
         strbuf_add_text(&text, "; held, it waits for 'kctl release'");
     printf("%c%s.\n", toupper((unsigned char)text.text[0]), text.text + 1);

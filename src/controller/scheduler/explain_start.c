@@ -116,8 +116,8 @@ tell_later(const struct explanation *e,
                       time);
     } else
         strbuf_add_text(&out->head,
-                        "no node has room, and what runs there has no time "
-                        "limit");
+                        "no node has room, and what is in the way there has "
+                        "no known end");
     strbuf_printf(&out->tail, "; the nearest, %s, %s", t->node->name, words);
 }
 

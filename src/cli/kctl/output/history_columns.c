@@ -224,6 +224,7 @@ static void
 add_job(const struct json *row, struct strbuf *out)
 {
     const int64_t job = json_get_int(row, "job", 0);
+    const char *tasks = json_get_text(row, "tasks");
 
     if (job == 0)
         return;
@@ -232,8 +233,10 @@ add_job(const struct json *row, struct strbuf *out)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "task", 0));
     else if (json_get(row, "index") != NULL)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "index", 0));
-    else if (json_get(row, "tasks") != NULL)
-        strbuf_printf(out, "_[%s]", json_get_text(row, "tasks"));
+    else if (tasks != NULL)
+        strbuf_printf(out,
+                      strpbrk(tasks, ",-") != NULL ? "_[%s]" : "_%s",
+                      tasks);
 }
 
 static void

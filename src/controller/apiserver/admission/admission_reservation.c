@@ -391,6 +391,7 @@ node_reservation_admit(struct request *q,
         .nodes = &nodes,
         .now_us = clock_real_us(q->server->clock),
     };
+    struct reserved_window window;
     struct causes causes;
     bool is_good;
 
@@ -412,6 +413,11 @@ node_reservation_admit(struct request *q,
     record_decode(&node_reservation_record, q->arena, tree, &r);
     if (r.meta.name == NULL)
         r.meta.name = "";
+    if (old_object == NULL && !node_reservation_window(&r, m.now_us, &window))
+        return refuse(q,
+                      tree,
+                      "it would have ended already; give a start or an end "
+                      "that is to come");
     m.taken = map_new();
     is_good = check_made(&m);
     if (is_good && old_object == NULL)

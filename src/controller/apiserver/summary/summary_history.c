@@ -141,7 +141,11 @@ take_sum(struct inquiry *i, const struct parameter *p)
             i->question.by = sums[k].sum;
             return true;
         }
-    return refuse(i->q, p->name, p->value);
+    reply_bad_request(&i->q->reply,
+                      "by: '%.64s' is none of all, account, account,user, "
+                      "day, month, partition and user",
+                      p->value);
+    return false;
 }
 
 /* "job,state": the members that rows are to have. */

@@ -24,6 +24,7 @@ struct edit {
     struct arena *scratch;
     struct task_list meant;
     struct task_list list;
+    const char *unknown; /* words for tasks that the array does not have */
 };
 
 static struct json *
@@ -49,7 +50,7 @@ begin(struct job_change_call *c, const char *list, struct edit *e)
 {
     const struct job *job = job_of(c->object);
     struct error err = {0};
-    struct task_list all;
+    struct task_list all, unknown;
 
     c->words = "has ended already";
     if (!job_is_array(job))
@@ -70,9 +71,28 @@ begin(struct job_change_call *c, const char *list, struct edit *e)
                arena_printf(c->arena,
                             "the array has no such task; it has %.80s",
                             job->spec.array->tasks));
-    else
+    else {
+        if (e->meant.total < c->tasks->total
+            && task_sets_subtract(e->scratch, c->tasks, &all, &unknown, NULL)
+                   == 0)
+            e->unknown = arena_printf(c->arena,
+                                      "; the array has no task%s %.80s",
+                                      unknown.total == 1 ? "" : "s",
+                                      format(c->arena, &unknown));
         return true;
+    }
     return false;
+}
+
+/* What was said of some is not to be taken for what became of all. */
+static const char *
+with_unknown(const struct job_change_call *c,
+             const struct edit *e,
+             const char *words)
+{
+    return e->unknown != NULL
+               ? arena_printf(c->arena, "%s%s", words, e->unknown)
+               : words;
 }
 
 /* With the Job's revision: what was read is what is changed. */
@@ -88,10 +108,10 @@ finish(struct job_change_call *c,
     int64_t count = now->total > e->list.total ? now->total - e->list.total
                                                : e->list.total - now->total;
 
-    c->words = nothing;
+    c->words = with_unknown(c, e, nothing);
     if (count == 0)
         return NULL;
-    c->words = done;
+    c->words = with_unknown(c, e, done);
     json_set_string(c->arena,
                     json_make_object(c->arena,
                                      json_make_object(c->arena, patch, "spec"),
@@ -224,7 +244,7 @@ requeue(struct job_change_call *c, bool is_held)
                              &err)
         < 0)
         return refuse(c, arena_strdup(c->arena, err.text));
-    c->words = explain_nothing(c, &e, &found);
+    c->words = with_unknown(c, &e, explain_nothing(c, &e, &found));
     if (found.tasks.total == 0)
         return NULL;
     patch = json_object(c->arena);
@@ -250,6 +270,7 @@ requeue(struct job_change_call *c, bool is_held)
                      is_held ? " and held" : "",
                      found.tasks.total,
                      e.meant.total);
+    c->words = with_unknown(c, &e, c->words);
     return patch;
 }
 

@@ -21,6 +21,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
+#define FAIL_FAST  "fail-fast"
 #define WORDS_MOST 400 /* bytes of a message: a row is small */
 
 /* clang-format off */
@@ -205,6 +206,14 @@ is_cancelled(const struct job *job)
                || is_failure_of(job, "Cancelled"));
 }
 
+/* A task of its array has failed, and that ended the others. */
+static bool
+has_failed_fast(const struct job *job)
+{
+    return is_failure_of(job, "FailedIndexes") && job_is_array(job)
+           && job->spec.array->fail_fast;
+}
+
 static bool
 is_requeued(const struct pod *pod, const struct job *job)
 {
@@ -260,20 +269,30 @@ state_of_deleted(const struct pod *pod,
         if (is_requeued(pod, job))
             return JOB_STATE_REQUEUED;
     }
+    if (has_failed_fast(job)) {
+        *reason = JOB_REASON_CANCELLED;
+        return JOB_STATE_CANCELLED;
+    }
     *reason = JOB_REASON_POD_DELETED;
     return JOB_STATE_CANCELLED;
 }
 
-/* It ended by itself before anybody's wish reached it. */
+/* It ended by itself before anybody's wish reached it: before the deletion was
+ * asked for, which is its time less the grace. What ends within the grace was
+ * told to, whatever its exit code.
+ */
 static bool
 has_own_end(const struct pod *pod)
 {
+    const int64_t *grace_s = pod->meta.deletion_grace_s;
+    const int64_t asked_us =
+        pod->meta.deleted_at_us
+        - (grace_s != NULL ? *grace_s : 0) * INT64_C(1000000);
     struct container_state state = {0};
 
     return pod_main_state(pod, &state) && state.terminated && state.signal == 0
            && state.exit_code < 128
-           && (pod->meta.deleted_at_us == 0
-               || state.finished_at_us < pod->meta.deleted_at_us);
+           && (pod->meta.deleted_at_us == 0 || state.finished_at_us < asked_us);
 }
 
 /* Whoever deleted the pod, or its Job. */
@@ -319,8 +338,11 @@ find_ender(enum job_state state,
 {
     switch (state) {
     case JOB_STATE_CANCELLED:
-        return is_cancelled(job) ? find_canceller(job)
-                                 : find_deleter(pod, job, deleted_by);
+        if (is_cancelled(job))
+            return find_canceller(job);
+        return reason == JOB_REASON_CANCELLED
+                   ? FAIL_FAST
+                   : find_deleter(pod, job, deleted_by);
     case JOB_STATE_REQUEUED:
         if (job_is_held_on_request(job))
             return annotation(&job->meta, ANNOTATION_HOLD);
@@ -485,6 +507,23 @@ history_row_of_pod(struct history_row *row,
     row->revision = object->revision;
 }
 
+/* Tasks that never ran have no end of their own: how the last one ended that did
+ * is nothing of theirs.
+ */
+static enum job_reason
+find_reason_of_unstarted(const struct job *job,
+                         enum job_reason reason,
+                         struct strbuf *words)
+{
+    if (reason == JOB_REASON_CANCELLED || reason == JOB_REASON_DEADLINE
+        || reason == JOB_REASON_DEPENDENCY_NEVER)
+        return reason;
+    strbuf_truncate(words, 0);
+    if (has_failed_fast(job))
+        strbuf_add_text(words, "a task failed, and fail-fast ends the others");
+    return JOB_REASON_CANCELLED;
+}
+
 void
 history_row_of_job(struct history_row *row,
                    struct arena *arena,
@@ -503,8 +542,11 @@ history_row_of_job(struct history_row *row,
     enum job_state state = job_find_state(job);
 
     /* Others of an array may have failed; these did not run. */
-    if (job_has_unstarted_tasks(job) && state != JOB_STATE_DEADLINE)
-        state = JOB_STATE_CANCELLED;
+    if (job_has_unstarted_tasks(job)) {
+        reason = find_reason_of_unstarted(job, reason, &words);
+        if (state != JOB_STATE_DEADLINE)
+            state = JOB_STATE_CANCELLED;
+    }
     *row = (struct history_row){0};
     take_owner(row, &job->meta);
     row->job_id = job->status.id;
@@ -527,6 +569,8 @@ history_row_of_job(struct history_row *row,
     if (job->status.array != NULL)
         row->tasks = job->status.array->unstarted;
     row->ended_by = job->status.cancelled_by;
+    if (row->ended_by == NULL && row->tasks != NULL && has_failed_fast(job))
+        row->ended_by = FAIL_FAST;
     if (reason != JOB_REASON_NONE)
         row->reason = job_reason_name(reason);
     if (words.length > 0)

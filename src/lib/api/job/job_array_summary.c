@@ -106,6 +106,13 @@ parse(struct arena *arena, const char *text)
     return list;
 }
 
+static bool
+is_cut(const char *text)
+{
+    return text != NULL
+           && (strlen(text) > MOST_TEXT || strstr(text, ",...") != NULL);
+}
+
 /* Both lists, or the first where they are too fragmented together. */
 static struct task_list
 both(struct arena *arena, const struct task_list *a, const struct task_list *b)
@@ -183,9 +190,38 @@ job_array_summary_finish(struct job_array_summary *s,
     all = list_of(arena, placed, n_placed);
     waiting = list_of(arena, unplaced, n_unplaced);
     s->waiting = find_waiting(arena, job, &all, &waiting);
+    s->is_waiting_cut = is_cut(name_waiting(job));
     if (held.total > 0
         && task_sets_intersect(arena, &s->waiting, &held, &s->held, NULL) == 0)
         s->waiting = without(arena, &s->waiting, &held);
+}
+
+static const char *
+format_text(struct arena *arena,
+            int64_t job,
+            const struct task_list *tasks,
+            bool is_cut,
+            size_t most_bytes)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    size_t length;
+
+    task_list_format(tasks, &text);
+    if (tasks->total == 1 && !is_cut)
+        return arena_printf(arena, "%" PRId64 "_%s", job, text.text);
+    length = text.length;
+    if (length > most_bytes) {
+        length = most_bytes;
+        while (length > 1 && text.text[length] != ',')
+            length--;
+        is_cut = true;
+    }
+    return arena_printf(arena,
+                        "%" PRId64 "_[%.*s%s]",
+                        job,
+                        (int)length,
+                        length > 0 ? text.text : "",
+                        is_cut ? ",..." : "");
 }
 
 const char *
@@ -194,23 +230,14 @@ job_array_summary_text(struct arena *arena,
                        const struct task_list *tasks,
                        size_t most_bytes)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    size_t length;
+    return format_text(arena, job, tasks, false, most_bytes);
+}
 
-    task_list_format(tasks, &text);
-    if (tasks->total == 1)
-        return arena_printf(arena, "%" PRId64 "_%s", job, text.text);
-    if (text.length <= most_bytes)
-        return arena_printf(arena,
-                            "%" PRId64 "_[%s]",
-                            job,
-                            text.length > 0 ? text.text : "");
-    length = most_bytes;
-    while (length > 1 && text.text[length] != ',')
-        length--;
-    return arena_printf(arena,
-                        "%" PRId64 "_[%.*s,...]",
-                        job,
-                        (int)length,
-                        text.text);
+const char *
+job_array_summary_waiting_text(struct arena *arena,
+                               int64_t job,
+                               const struct job_array_summary *s,
+                               size_t most_bytes)
+{
+    return format_text(arena, job, &s->waiting, s->is_waiting_cut, most_bytes);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct job_array_task {
 
 struct job_array_summary {
     struct task_list waiting; /* without those that are held */
+    bool is_waiting_cut;      /* there are more, beyond the last of these */
     struct task_list held;
     const struct pod *first_waiting; /* of those that have a pod; or NULL */
     struct job_array_task *running;  /* by their ids */
@@ -45,3 +47,10 @@ const char *job_array_summary_text(struct arena *arena,
                                    int64_t job,
                                    const struct task_list *tasks,
                                    size_t most_bytes);
+
+/* The same of those that wait: "1042_[1-39:2,...]" where not all are known. */
+const char *
+job_array_summary_waiting_text(struct arena *arena,
+                               int64_t job,
+                               const struct job_array_summary *summary,
+                               size_t most_bytes);

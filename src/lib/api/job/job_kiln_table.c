@@ -112,10 +112,10 @@ summarize_waiting(const struct table_row *row, struct summary *s)
     job_array_summary_finish(tasks, row->arena, s->job);
     if (tasks->waiting.total == 0)
         return;
-    s->id = job_array_summary_text(row->arena,
-                                   s->job->status.id,
-                                   &tasks->waiting,
-                                   MAX_TASKS);
+    s->id = job_array_summary_waiting_text(row->arena,
+                                           s->job->status.id,
+                                           tasks,
+                                           MAX_TASKS);
     s->pod = tasks->first_waiting;
     s->run = (struct run){0};
     s->state = is_held ? JOB_STATE_HELD : JOB_STATE_PENDING;

@@ -437,8 +437,8 @@ START_TEST(what_a_forgotten_pod_left_is_not_free)
     ck_chance(why, "Later");
     ck_assert_ptr_null(json_path_text(why, "start.from"));
     ck_assert(says(why,
-                   "no node has room, and what runs there has no time "
-                   "limit; the nearest, n1"));
+                   "no node has room, and what is in the way there has no "
+                   "known end; the nearest, n1"));
     world_free(w);
 }
 END_TEST

@@ -61,6 +61,10 @@ job(const char *annotations)
     ",\"deletionTimestamp\":\"2026-11-23T08:00:00Z\"," \
     "\"deletionGracePeriodSeconds\":30"
 #define FAILED "\"phase\":\"Failed\""
+#define EXIT_3_AT(time)                                             \
+    FAILED ",\"containerStatuses\":[{\"name\":\"main\",\"state\":{" \
+           "\"terminated\":{\"exitCode\":3,\"startedAt\":"          \
+           "\"2026-11-23T07:00:00Z\",\"finishedAt\":\"" time "\"}}}]"
 #define TARGET(why)                                                        \
     ",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\"," \
     "\"reason\":\"" why "\"}]"
@@ -79,6 +83,24 @@ static const struct ending {
      NULL,
      "Cancelled",
      "alice"},
+    {DELETED,
+     EXIT_3_AT("2026-11-23T07:59:31Z"),
+     "\"kiln.hpc/cancel\":\"alice\"",
+     NULL,
+     "Cancelled",
+     "alice"},
+    {DELETED,
+     EXIT_3_AT("2026-11-23T07:59:31Z"),
+     "\"kiln.hpc/requeue-before\":\"1\",\"kiln.hpc/requeued-by\":\"olga\"",
+     NULL,
+     "Requeued",
+     "olga"},
+    {DELETED,
+     EXIT_3_AT("2026-11-23T07:59:29Z"),
+     "\"kiln.hpc/cancel\":\"alice\"",
+     NULL,
+     "Failed",
+     NULL},
     {DELETED, "\"phase\":\"Running\"", NULL, "bob", "Cancelled", "bob"},
     {DELETED, "\"phase\":\"Running\"", NULL, NULL, "Cancelled", NULL},
     {DELETED ",\"annotations\":{\"kiln.hpc/deleted-by\":\"olga\"}",
@@ -200,6 +222,40 @@ START_TEST(what_stood_still_until_others_ended_it_did_not_run)
 }
 END_TEST
 
+#define ARRAY(status)                                                         \
+    "{\"kind\":\"Job\",\"apiVersion\":\"batch/v1\",\"metadata\":{"            \
+    "\"name\":\"j\",\"namespace\":\"a\",\"uid\":\"u\"},\"spec\":{\"array\":{" \
+    "\"tasks\":\"0-9\",\"failFast\":true},\"template\":{\"spec\":{"           \
+    "\"containers\":[{\"name\":\"main\"}]}}},\"status\":{\"array\":{"         \
+    "\"unstarted\":\"3-9\"},\"lastRun\":{\"exitCode\":143,\"signal\":15},"    \
+    "\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\"," status "}]}}"
+#define ENDED_FAST "\"reason\":\"FailedIndexes\""
+
+START_TEST(tasks_that_never_ran_did_not_end_as_the_last_one_did)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(object_unrefp)
+    const struct object *fast = parse(&job_kind, ARRAY(ENDED_FAST));
+    CLEANUP(object_unrefp)
+    const struct object *p = pod(DELETED, EXIT_3_AT("2026-11-23T07:59:31Z"));
+    struct history_row row;
+
+    history_row_of_job(&row, arena, fast, NOW_US);
+
+    ck_assert_str_eq(row.state, "Cancelled");
+    ck_assert_str_eq(row.reason, "Cancelled");
+    ck_assert_str_eq(row.message,
+                     "a task failed, and fail-fast ends the others");
+    ck_assert_str_eq(row.ended_by, "fail-fast");
+
+    history_row_of_pod(&row, arena, p, fast, NULL, NOW_US);
+
+    ck_assert_str_eq(row.state, "Cancelled");
+    ck_assert_str_eq(row.ended_by, "fail-fast");
+}
+END_TEST
+
 SUITE("history_row",
       a_row_says_who_or_what_ended_it,
+      tasks_that_never_ran_did_not_end_as_the_last_one_did,
       what_stood_still_until_others_ended_it_did_not_run)
