@@ -95,6 +95,11 @@ ok "held with it, it waits" says "requeued and held" requeue --hold "${a}_4"
 ok "until it is released" wait_for 20 has_counts "$a" "2 0 1"
 as kilntest1 kctl release "${a}_4" >/dev/null
 ok "and then runs" wait_for 20 has_counts "$a" "2 0 2"
+told_who() {
+    as kilntest1 kctl history --no-headers --job "${a}_3" -o state,by |
+        grep -q '^Requeued *kilntest1$'
+}
+ok "history tells who asked for it" wait_for 20 told_who
 ok "it is its owner's to say" says "cannot change it" \
     as kilntest2 kctl requeue "${a}_3"
 

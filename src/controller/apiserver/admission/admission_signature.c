@@ -6,7 +6,7 @@
  *   kiln.hpc/fenced-by, -at     one whose pods were given up
  *   kiln.hpc/tainted-by, -at    one whose other taints somebody set
  *   kiln.hpc/suspended-by, -at  a Job that is held
- *   kiln.hpc/requeued-by, -at   a Job that began anew
+ *   kiln.hpc/requeued-by, -at   a Job that began anew, or tasks of it
  *   kiln.hpc/cancel             a Job that is cancelled, which this does
  *   kiln.hpc/deleted-by         what is to be gone by its deletionTimestamp
  *
@@ -48,12 +48,23 @@ suspended(const struct json *tree, struct arena *arena)
     return json_is_true(value) ? value : NULL;
 }
 
+/* The whole of it, or tasks of an array, which are counted. */
 static const struct json *
 requeued(const struct json *tree, struct arena *arena)
 {
-    (void)arena;
-    return json_get(json_get_path(tree, "metadata.annotations"),
-                    ANNOTATION_REQUEUE_BEFORE);
+    struct json *before = json_get(json_get_path(tree, "metadata.annotations"),
+                                   ANNOTATION_REQUEUE_BEFORE);
+    const int64_t count =
+        json_get_int(json_get_path(tree, "spec.array"), "requeues", 0);
+    struct json *both;
+
+    if (count == 0)
+        return before;
+    both = json_array(arena);
+    json_append(arena, both, json_int(arena, count));
+    if (before != NULL)
+        json_append(arena, both, before);
+    return both;
 }
 
 /* The node's taints of that key, or all but those; NULL: none. */
