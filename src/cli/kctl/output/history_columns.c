@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include "lib/json/record.h"
 
 #define SECOND_US INT64_C(1000000)
+
+#define MOST_TASKS 24 /* bytes of their list, in a table */
 
 enum form {
     FORM_TEXT,
@@ -220,8 +223,9 @@ add_milli(int64_t milli, struct strbuf *out)
         strbuf_printf(out, "%.2f", (double)milli / 1000);
 }
 
+/* A long list of tasks is cut at a comma. */
 static void
-add_job(const struct json *row, struct strbuf *out)
+add_job(const struct json *row, size_t most, struct strbuf *out)
 {
     const int64_t job = json_get_int(row, "job", 0);
     const char *tasks = json_get_text(row, "tasks");
@@ -233,10 +237,21 @@ add_job(const struct json *row, struct strbuf *out)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "task", 0));
     else if (json_get(row, "index") != NULL)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "index", 0));
-    else if (tasks != NULL)
+    else if (tasks != NULL && strpbrk(tasks, ",-") == NULL)
+        strbuf_printf(out, "_%s", tasks);
+    else if (tasks != NULL) {
+        size_t length = strlen(tasks);
+
+        if (length > most) {
+            length = most;
+            while (length > 1 && tasks[length] != ',')
+                length--;
+        }
         strbuf_printf(out,
-                      strpbrk(tasks, ",-") != NULL ? "_[%s]" : "_%s",
+                      tasks[length] != '\0' ? "_[%.*s,...]" : "_[%.*s]",
+                      (int)length,
                       tasks);
+    }
 }
 
 static void
@@ -286,7 +301,7 @@ add_for_people(const struct column *c,
             add_length(n, out);
         break;
     case FORM_JOB:
-        add_job(row, out);
+        add_job(row, MOST_TASKS, out);
         break;
     case FORM_ELAPSED:
         add_length(history_columns_elapsed_us(row), out);
@@ -323,6 +338,9 @@ add_for_programs(const struct column *c,
     switch (c->form) {
     case FORM_TIME:
         add_text(value, out);
+        break;
+    case FORM_JOB:
+        add_job(row, INT_MAX, out);
         break;
     case FORM_ELAPSED:
         if (history_columns_elapsed_us(row) >= 0)

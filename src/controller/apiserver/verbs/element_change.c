@@ -84,7 +84,7 @@ begin(struct job_change_call *c, const char *list, struct edit *e)
     return false;
 }
 
-/* What was said of some is not to be taken for what became of all. */
+/* The outcome of some is not to be taken for that of all. */
 static const char *
 with_unknown(const struct job_change_call *c,
              const struct edit *e,

@@ -15,7 +15,12 @@
 #define SECOND_US    1000000
 #define LEAST_WINDOW 64
 #define MOST_WINDOW  16384
-#define PIECES       20 /* of the text of those that wait */
+#define PIECES       20  /* of the text of those that wait */
+#define RUNS_WAITING 512 /* of them that are looked at, each time */
+
+/* The same of those that never started, once: they are looked for by it. */
+#define PIECES_AT_END 200
+#define RUNS_AT_END   1000000
 
 struct array_state *
 array_state_new(const struct job *job)
@@ -237,38 +242,93 @@ array_state_set_window(struct array_state *a, int64_t now_us)
 
 /* ---- The elements that wait ---- */
 
-/* The ids of consecutive indexes, piece by piece of the array's ranges. */
-static unsigned
-format_piece(const struct array_state *a,
-             int64_t first,
-             int64_t last,
-             unsigned room,
-             struct strbuf *out)
-{
-    unsigned pieces = 0;
+/* Ids that are far from each other by the same step, one by one, are one piece:
+ * of every other task nothing is lost. Runs are of consecutive indexes.
+ */
+struct pieces {
+    struct strbuf *out;
+    unsigned count, most;       /* pieces that are written */
+    unsigned n_runs, most_runs; /* that were looked at */
+    int64_t first, last, step;  /* of ids that are not written yet... */
+    int64_t n_ids;              /* ...so many */
+    bool is_cut;
+};
 
-    for (size_t i = 0; i < a->tasks.count && first <= last; i++) {
+static void
+write_piece(struct pieces *p, int64_t from, int64_t to, int64_t step)
+{
+    if (p->is_cut)
+        return;
+    if (p->count == p->most) {
+        p->is_cut = true;
+        strbuf_add_text(p->out, ",...");
+        return;
+    }
+    strbuf_printf(p->out, "%s%" PRId64, p->out->length > 0 ? "," : "", from);
+    if (to > from)
+        strbuf_printf(p->out, "-%" PRId64, to);
+    if (to > from && step > 1)
+        strbuf_printf(p->out, ":%" PRId64, step);
+    p->count++;
+}
+
+static void
+end_piece(struct pieces *p)
+{
+    if (p->n_ids > 2)
+        write_piece(p, p->first, p->last, p->step);
+    else if (p->n_ids > 0) {
+        write_piece(p, p->first, p->first, 1);
+        if (p->n_ids == 2)
+            write_piece(p, p->last, p->last, 1);
+    }
+    p->n_ids = 0;
+}
+
+static void
+add_piece(struct pieces *p, int64_t from, int64_t to, int64_t step)
+{
+    if (to > from) {
+        end_piece(p);
+        write_piece(p, from, to, step);
+        return;
+    }
+    if (p->n_ids > 1 && from - p->last != p->step)
+        end_piece(p);
+    if (p->n_ids == 0)
+        p->first = from;
+    else
+        p->step = from - p->last;
+    p->last = from;
+    p->n_ids++;
+}
+
+/* Of consecutive indexes, by the array's ranges. False: it is enough. */
+static bool
+add_run(struct pieces *p,
+        const struct array_state *a,
+        int64_t first,
+        int64_t last)
+{
+    if (p->n_runs++ == p->most_runs) {
+        end_piece(p);
+        p->most = p->count;
+        write_piece(p, 0, 0, 1);
+    }
+    for (size_t i = 0; i < a->tasks.count && first <= last && !p->is_cut; i++) {
         const struct task_range *r = &a->tasks.ranges[i];
         int64_t n = (r->last - r->first) / r->step + 1;
         int64_t end = r->before + n - 1 < last ? r->before + n - 1 : last;
-        int64_t from, to;
 
         if (first >= r->before + n)
             continue;
-        if (pieces++ == room) {
-            strbuf_add_text(out, ",...");
-            return pieces;
-        }
-        from = r->first + (first - r->before) * r->step;
-        to = r->first + (end - r->before) * r->step;
-        strbuf_printf(out, "%s%" PRId64, out->length > 0 ? "," : "", from);
-        if (to > from)
-            strbuf_printf(out, "-%" PRId64, to);
-        if (to > from && r->step > 1)
-            strbuf_printf(out, ":%" PRId64, r->step);
+        add_piece(p,
+                  r->first + (first - r->before) * r->step,
+                  r->first + (end - r->before) * r->step,
+                  r->step);
         first = end + 1;
     }
-    return pieces;
+    return !p->is_cut;
 }
 
 void
@@ -277,10 +337,13 @@ array_state_format_waiting(const struct array_state *a,
                            struct strbuf *out)
 {
     const struct index_set *cancelled = &a->cancelled;
-    unsigned pieces = 0;
+    struct pieces p = {
+        .out = out,
+        .most = PIECES,
+        .most_runs = RUNS_WAITING,
+    };
 
-    for (int64_t at = a->ended_below;
-         at < a->tasks.total && pieces <= PIECES;) {
+    for (int64_t at = a->ended_below; at < a->tasks.total;) {
         int64_t end;
 
         at = index_set_gap(taken, at);
@@ -293,11 +356,11 @@ array_state_format_waiting(const struct array_state *a,
             end = index_set_next(cancelled, at);
         if (end > a->tasks.total)
             end = a->tasks.total;
-        if (at >= end)
+        if (at >= end || !add_run(&p, a, at, end - 1))
             break;
-        pieces += format_piece(a, at, end - 1, PIECES - pieces, out);
         at = end;
     }
+    end_piece(&p);
 }
 
 void
@@ -305,12 +368,14 @@ array_state_format(const struct array_state *a,
                    const struct index_set *indexes,
                    struct strbuf *out)
 {
-    unsigned pieces = 0;
+    struct pieces p = {
+        .out = out,
+        .most = PIECES_AT_END,
+        .most_runs = RUNS_AT_END,
+    };
 
-    for (size_t i = 0; i < indexes->count && pieces <= PIECES; i++)
-        pieces += format_piece(a,
-                               indexes->ranges[i].first,
-                               indexes->ranges[i].last,
-                               PIECES - pieces,
-                               out);
+    for (size_t i = 0; i < indexes->count; i++)
+        if (!add_run(&p, a, indexes->ranges[i].first, indexes->ranges[i].last))
+            break;
+    end_piece(&p);
 }

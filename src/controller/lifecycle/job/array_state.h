@@ -115,7 +115,7 @@ int64_t array_state_next(const struct array_state *a,
 void array_state_format_waiting(const struct array_state *a,
                                 const struct index_set *taken,
                                 struct strbuf *out);
-/* The same of any indexes. */
+/* The same of any indexes, at the end: less is left out. */
 void array_state_format(const struct array_state *a,
                         const struct index_set *indexes,
                         struct strbuf *out);

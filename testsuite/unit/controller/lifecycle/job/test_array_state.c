@@ -78,6 +78,10 @@ START_TEST(those_that_wait_are_told_by_their_tasks_and_shortly)
         {"0-9", "3-5", {0, 1}, "2,6-9"},
         {"0-9", "0-9", {0, 1}, ""},
         {"5", NULL, {0, 0}, ""},
+        {"0-999", "2-999:2", {0, 0}, "1-999:2"},
+        {"0-999:5", "0-990:10", {0, 0}, "5-995:10"},
+        {"0-30", "0,2,4,6,9-12,14-19", {0, 0}, "1-5:2,7-8,13,20-30"},
+        {"0-9", "1-3,5-9", {1, 1}, "0,4"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -104,7 +108,19 @@ START_TEST(a_scattered_array_is_shortened)
     for (int64_t i = 0; i < 100000; i += 2)
         index_set_add(&taken, i);
     array_state_format_waiting(a, &taken, &out);
+    ck_assert_str_eq(out.text, "1-1023:2,...");
+
+    strbuf_truncate(&out, 0);
+    for (int64_t i = 1; i < 100000; i += 7)
+        index_set_add(&taken, i);
+    array_state_format_waiting(a, &taken, &out);
     ck_assert_uint_lt(out.length, 300);
+    ck_assert_str_eq(out.text + out.length - 4, ",...");
+
+    strbuf_truncate(&out, 0);
+    array_state_format(a, &taken, &out);
+    ck_assert_uint_gt(out.length, 300);
+    ck_assert_uint_lt(out.length, 3000);
     ck_assert_str_eq(out.text + out.length - 4, ",...");
     index_set_fini(&taken);
     array_state_free(a);
