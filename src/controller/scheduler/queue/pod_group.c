@@ -18,6 +18,7 @@ pod_group_new(const char *key)
     g->key = xstrdup(key);
     slash = strchr(g->key, '/');
     g->name = slash != NULL ? slash + 1 : g->key;
+    list_init(&g->untold);
     return g;
 }
 
@@ -26,6 +27,7 @@ pod_group_free(struct pod_group *g)
 {
     if (g == NULL)
         return;
+    list_remove(&g->untold);
     free(g->members);
     free(g->key);
     free(g);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "controller/scheduler/queue/wake_strategy.h"
+#include "lib/base/list.h"
 #include "lib/base/macro.h"
 
 struct queued_pod;
@@ -40,6 +41,7 @@ struct pod_group {
     struct queued_pod *rejected; /* did not fit the last time; or NULL */
     enum wake_strategy strategy; /* for it, of what happened in flight */
     const char *refusal;         /* NULL, or why it is not tried */
+    struct list untold;          /* in the queue's: all are to be told why */
 };
 
 /* Life: without members. */

@@ -69,6 +69,7 @@ queue_new(const struct queue_settings *settings)
     list_init(&q->unschedulable);
     list_init(&q->gated);
     list_init(&q->untold);
+    list_init(&q->untold_groups);
     return q;
 }
 

@@ -134,6 +134,7 @@ lead(struct queue *q, struct pod_group *g, enum wake_strategy strategy)
     const struct queued_pod *rejected = g->rejected;
 
     g->leader = leader;
+    list_remove(&g->untold);
     q->n_in_group--;
     leader->unschedulable = rejected != NULL ? rejected->unschedulable : 0;
     leader->pending = rejected != NULL ? rejected->pending : 0;
@@ -155,35 +156,41 @@ depose(struct queue *q, struct pod_group *g)
     g->rejected = NULL;
 }
 
-/* Its members are told, but not right now: the next may have come by then. */
+/* Its members are told, but not right now: the next may have come or gone by
+ * then, and a group of which all go would be walked for each of them.
+ */
 static void
-note_held(struct queue *q, const struct pod_group *g, struct queued_pod *joined)
+note_held(struct queue *q, struct pod_group *g, struct queued_pod *joined)
 {
-    for (uint32_t i = 0; joined == NULL && i < g->count; i++) {
-        struct queued_pod *p = g->members[i];
+    struct list *list = joined != NULL ? &q->untold : &q->untold_groups;
+    struct list *link = joined != NULL ? &joined->link : &g->untold;
 
-        if (p->state != QUEUE_IN_GROUP)
-            continue;
-        list_remove(&p->link);
-        list_add_last(&q->untold, &p->link);
-    }
-    if (joined != NULL) {
-        list_remove(&joined->link);
-        list_add_last(&q->untold, &joined->link);
-    }
+    list_remove(link);
+    list_add_last(list, link);
+}
+
+static void
+tell(struct queue *q, struct queued_pod *p)
+{
+    list_remove(&p->link);
+    if (q->settings.held != NULL)
+        q->settings.held(p, q->settings.context);
 }
 
 void
 queue_tell_held(struct queue *q)
 {
-    while (!list_is_empty(&q->untold)) {
-        struct list *link = q->untold.next;
+    while (!list_is_empty(&q->untold_groups)) {
+        struct pod_group *g =
+            container_of(q->untold_groups.next, struct pod_group, untold);
 
-        list_remove(link);
-        if (q->settings.held != NULL)
-            q->settings.held(container_of(link, struct queued_pod, link),
-                             q->settings.context);
+        list_remove(&g->untold);
+        for (uint32_t i = 0; g->leader == NULL && i < g->count; i++)
+            if (g->members[i]->state == QUEUE_IN_GROUP)
+                tell(q, g->members[i]);
     }
+    while (!list_is_empty(&q->untold))
+        tell(q, container_of(q->untold.next, struct queued_pod, link));
 }
 
 /* Whether it has a leader is as its members say. `joined`: the only one that

@@ -33,10 +33,11 @@ struct queue {
     struct list unschedulable; /* the one that failed longest ago first */
     struct list gated;
     size_t n_gated;
-    struct list untold;     /* held pods that are to be told why */
-    struct map *pod_groups; /* key to struct pod_group */
-    size_t n_in_group;      /* pods in that state */
-    size_t n_held;          /* of them: their group is held */
+    struct list untold;        /* held pods that are to be told why */
+    struct list untold_groups; /* of which all held pods are */
+    struct map *pod_groups;    /* key to struct pod_group */
+    size_t n_in_group;         /* pods in that state */
+    size_t n_held;             /* of them: their group is held */
     uint64_t arrivals;
     struct late_rooms *late_rooms;
     uint64_t next_event;    /* that may free room; of reservations none does */
