@@ -121,6 +121,14 @@ like "as its owner reads" "$(as kilntest1 kctl jobs)" "${array}_7 .*Held"
 like "and why, in the words of a job" \
     "$(as kilntest1 kctl describe job "$array")" \
     "task 7 held: interrupted 2 times, started anew 1 time at most"
+like "and why of the task" "$(as kilntest1 kctl why "${array}_7")" \
+    "^Task ${array}_7: Held; .*'kctl release ${array}_7' lets it"
+like "with the reason" "$(as kilntest1 kctl why "${array}_7")" \
+    "task 7 held: interrupted 2 times, started anew 1 time at most"
+like "and what it was interrupted by" "$(as kilntest1 kctl why "${array}_7")" \
+    "^Its earlier attempts:"
+like "its state is that of now" \
+    "$(as kilntest1 kctl get job "${array}_7" --no-headers)" "Held"
 again
 ok "a killed controller still holds it" holds "job-$array" 7
 like "nobody else releases it" \

@@ -26,6 +26,7 @@
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
+#include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -207,8 +208,15 @@ add_element(struct listing *l, int64_t task, int64_t index)
 
 /* ---- History ---- */
 
+static bool
+has_ended(const struct json *item)
+{
+    return job_state_is_ended(job_state_of_name(json_get_text(item, "state")));
+}
+
 /* An element's members that a row has; the rows come in the order of the end,
- * so that the last attempt is what stays.
+ * so that the last attempt is what stays. One that is to run again waits or is
+ * held, however that one ended.
  */
 static void
 take_row(struct listing *l, struct json *item, const struct json *row)
@@ -226,13 +234,14 @@ take_row(struct listing *l, struct json *item, const struct json *row)
         "peakMemoryBytes",
         "readBytes",
         "writtenBytes",
-        "state",
+        "state", /* from here on of one that has ended */
         "endedBy",
     };
+    const size_t n = ARRAY_SIZE(names) - (has_ended(item) ? 0 : 2);
 
     if (json_get_int(item, "attempt", 0) > json_get_int(row, "attempt", 0))
         return;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+    for (size_t i = 0; i < n; i++) {
         struct json *value = json_get(row, names[i]);
 
         if (value != NULL)

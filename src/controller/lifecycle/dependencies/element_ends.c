@@ -107,6 +107,9 @@ element_ends_load(struct element_ends *ends, const struct json *elements)
                 element_ends_see(ends,
                                  first + at,
                                  (enum element_state)chunk.states[at]);
+        for (size_t t = 0; t < chunk.n_tries; t++)
+            if (chunk.tries[t].attempt > 0)
+                element_ends_begin(ends, chunk.tries[t].index);
         element_chunk_fini(&chunk);
     }
     ends->is_loaded = true;

@@ -28,7 +28,7 @@ struct element_ends {
     struct task_list tasks;     /* empty: no array, or not known yet */
     struct index_set ok, bad;   /* completed; ended otherwise */
     struct index_set cancelled; /* of bad */
-    struct index_set begun;     /* have started, of those that have a pod */
+    struct index_set begun;     /* have started, of those that have not ended */
     bool is_known, is_loaded;
     bool is_over;     /* what is not ok never will be */
     bool is_whole_ok; /* all of it is */
@@ -41,8 +41,8 @@ struct element_ends *element_ends_new(void) OWNED_BY(element_ends_free);
 
 /* Change. Follow: the Job is known now. Load: what the store has noted of its
  * elements, as jobs/NAME/elements has it; false: it cannot be read. Begin: it
- * has started. See: it is settled, or WAITING: is to run again. Close: the array has ended; gone: nothing
- * more can be read of it.
+ * has started. See: it is settled, or WAITING: is to run again. Close: the array
+ * has ended; gone: nothing more can be read of it.
  */
 void element_ends_follow(struct element_ends *ends, const struct job *job);
 bool element_ends_needs_load(const struct element_ends *ends);

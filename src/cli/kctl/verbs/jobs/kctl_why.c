@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl why - says why a job or a pod does not run, or how it ended */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/client/command.h"
-#include "cli/kctl/client/history_pages.h"
 #include "cli/kctl/client/job_pods.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
 #include "cli/kctl/output/array_report.h"
 #include "cli/kctl/output/describe_output.h"
-#include "cli/kctl/output/history_columns.h"
 #include "cli/kctl/output/listing.h"
 #include "cli/kctl/output/object_events.h"
 #include "cli/kctl/output/why_answer.h"
+#include "cli/kctl/output/why_history.h"
 #include "cli/print/sanitize_text.h"
 #include "lib/api/job/job_state.h"
 #include "lib/api/object/kind.h"
@@ -370,69 +371,6 @@ explain(struct kctl *kctl,
     return r;
 }
 
-/* ---- Jobs that are gone ---- */
-
-struct gone {
-    const char *id;
-    bool is_task; /* whose job is there */
-    struct arena *arena;
-    size_t count;
-};
-
-static const char *
-gone_text(const struct json *row, const char *column, struct arena *arena)
-{
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-
-    history_columns_text(column, row, &text);
-    return arena_strdup(arena, text.length > 0 ? text.text : "");
-}
-
-static bool
-explain_row(const struct json *row, void *context)
-{
-    struct gone *g = context;
-    const char *message = json_get_text(row, "message");
-    const char *reason = json_get_text(row, "reason");
-    const char *by = json_get_text(row, "endedBy");
-    CLEANUP_FREE char *words =
-        sanitize_text_dup(message != NULL ? message : "");
-    CLEANUP_FREE char *name =
-        sanitize_text_dup(gone_text(row, "name", g->arena));
-
-    if (g->count++ == 0 && g->is_task)
-        printf("Task %s (%s) has ended:\n", g->id, name);
-    else if (g->count == 1)
-        printf("Job %s (%s) is gone; history has how it ended.\n", g->id, name);
-    printf("%s  attempt %s  %s%s%s%s%s%s%s\n",
-           gone_text(row, "ended", g->arena),
-           gone_text(row, "attempt", g->arena),
-           gone_text(row, "state", g->arena),
-           by != NULL ? " by " : "",
-           by != NULL ? by : "",
-           reason != NULL ? ": " : "",
-           reason != NULL ? reason : "",
-           words[0] != '\0' ? ", " : "",
-           words);
-    return true;
-}
-
-/* -ENOENT: history does not know it, either; the words stay. */
-static int
-explain_gone(struct kctl *kctl,
-             const char *id,
-             bool is_task,
-             struct arena *arena)
-{
-    CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
-    struct gone g = {.id = id, .is_task = is_task, .arena = arena};
-
-    if (history_query_add_job(&query, id, NULL) < 0
-        || history_pages_visit(kctl, query.text, explain_row, &g, NULL) < 0)
-        return -ENOENT;
-    return g.count > 0 ? 0 : -ENOENT;
-}
-
 /* ---- Tasks without a pod ---- */
 
 static bool
@@ -442,6 +380,33 @@ has_task(struct arena *arena, const char *list, int64_t task)
 
     return list != NULL && task_list_parse(arena, list, &tasks, NULL) == 0
            && task_list_index(&tasks, task) >= 0;
+}
+
+/* Why the system holds it; "" where somebody asked for that. */
+static char *
+find_hold(struct kctl *kctl,
+          const struct target_object *target,
+          int64_t task,
+          struct arena *arena)
+{
+    const struct target_object job = {.kind = &job_kind,
+                                      .namespace = target->namespace,
+                                      .name = target->name};
+    const char *begin = arena_printf(arena, "task %" PRId64 " held: ", task);
+    const char *found = NULL;
+    struct json *events = NULL;
+    struct error err = {0};
+
+    if (object_events_collect(kctl, &job, job.namespace, arena, &events, &err)
+        < 0)
+        return sanitize_text_dup(NULL);
+    for (uint32_t i = 0; i < json_count(events); i++) {
+        const char *words = json_get_text(json_at(events, i), "message");
+
+        if (words != NULL && strncmp(words, begin, strlen(begin)) == 0)
+            found = words;
+    }
+    return sanitize_text_dup(found);
 }
 
 /* It waits with its array. */
@@ -463,14 +428,32 @@ explain_waiting_task(struct kctl *kctl,
         return 0;
     }
     if (has_task(arena, json_path_text(job, "spec.array.held"), task)) {
-        printf("Task %s: Held; 'kctl release %s' lets it start\n",
+        CLEANUP_FREE char *words = find_hold(kctl, target, task, arena);
+
+        printf("Task %s: Held; 'kctl release %s' lets it start\n%s%s",
                target->task,
-               target->task);
+               target->task,
+               words,
+               words[0] != '\0' ? "\n" : "");
         return 0;
     }
     printf("Task %s waits with the rest of its array:\n", target->task);
     whole.task = NULL;
     return explain(kctl, &whole, err);
+}
+
+/* Whatever history has of it: a task that was interrupted, or requeued. */
+static bool
+is_to_run(struct kctl *kctl, const char *task, struct arena *arena)
+{
+    struct json *items = NULL;
+    struct error err = {0};
+    enum job_state state;
+
+    if (job_tasks_fetch(kctl, task, arena, &items, &err) < 0)
+        return false;
+    state = job_state_of_name(json_get_text(json_at(items, 0), "state"));
+    return state != JOB_STATE_NONE && !job_state_is_ended(state);
 }
 
 /* One that has ended is in history; a pod that is there may be of the run after.
@@ -483,6 +466,7 @@ explain_task(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *pod = NULL;
     const char *phase = NULL;
+    bool is_waiting;
     int r = 0;
 
     if (target->kind == &pod_kind) {
@@ -496,10 +480,16 @@ explain_task(struct kctl *kctl,
             || (strcmp(phase, "Succeeded") != 0
                 && strcmp(phase, "Failed") != 0)))
         return explain(kctl, target, err);
-    if (explain_gone(kctl, target->task, true, arena) == 0)
+    is_waiting = is_to_run(kctl, target->task, arena);
+    if (!is_waiting
+        && why_history_print(kctl, target->task, WHY_HISTORY_TASK, arena))
         return 0;
-    return pod != NULL ? explain(kctl, target, err)
-                       : explain_waiting_task(kctl, target, err);
+    if (pod != NULL && !is_waiting)
+        return explain(kctl, target, err);
+    r = explain_waiting_task(kctl, target, err);
+    if (r == 0 && is_waiting)
+        (void)why_history_print(kctl, target->task, WHY_HISTORY_EARLIER, arena);
+    return r;
 }
 
 static const char *
@@ -580,7 +570,7 @@ why_run(struct kctl *kctl,
         r = explain_any(kctl, &jobs.items[i], err);
     }
     if (r == -ENOENT && n_operands == 1
-        && explain_gone(kctl, operands[0], false, arena) == 0)
+        && why_history_print(kctl, operands[0], WHY_HISTORY_GONE, arena))
         return 0;
     return r;
 }

@@ -7,8 +7,12 @@
 #include <stdio.h>
 
 #include "controller/lifecycle/dependencies/element_ends.h"
+#include "lib/api/job/element_states.h"
 #include "lib/api/job/job.h"
+#include "lib/base/arena.h"
 #include "lib/base/macro.h"
+#include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
 #define MANY 10000
@@ -142,6 +146,37 @@ START_TEST(after_is_met_when_each_has_begun_or_ended)
 }
 END_TEST
 
+/* A controller that has just started knows from the record alone that a task had
+ * started which waits for its next attempt.
+ */
+START_TEST(one_that_is_to_run_again_has_begun)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct element_chunk chunk = {0};
+    struct json *elements = json_object(arena), *item = json_object(arena);
+    struct json *chunks = json_array(arena);
+    struct task_watch *after, *first;
+
+    element_chunk_set_tries(&chunk,
+                            &(struct element_tries){.index = 3, .attempt = 2});
+    element_chunk_format(&chunk, 0, &text);
+    json_set_string(arena, item, "text", text.text);
+    json_set(arena, elements, "chunks", chunks);
+    json_append(arena, chunks, item);
+    begin("0-9");
+    after = watch(DEPENDENCY_AFTER, "3");
+    first = watch(DEPENDENCY_AFTER, "4");
+    ck_assert(element_ends_load(ends, elements));
+    task_watches_look_at_all(all, ends);
+
+    ck_assert_int_eq(after->verdict, DEPENDENCY_IS_MET);
+    ck_assert_int_eq(first->verdict, DEPENDENCY_WAITS);
+    element_chunk_fini(&chunk);
+    end();
+}
+END_TEST
+
 START_TEST(ten_thousand_that_wait_for_a_task_each_hear_of_that_one_alone)
 {
     begin("0-9999");
@@ -235,6 +270,7 @@ SUITE("task_watch",
       a_task_is_known_by_its_id_and_heard_of_by_its_index,
       a_range_is_judged_like_a_job_of_its_tasks,
       after_is_met_when_each_has_begun_or_ended,
+      one_that_is_to_run_again_has_begun,
       ten_thousand_that_wait_for_a_task_each_hear_of_that_one_alone,
       a_range_of_a_million_is_passed_in_few_steps,
       an_array_that_is_over_decides_what_had_not_ended,
