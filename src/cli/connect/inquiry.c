@@ -10,6 +10,7 @@
 #include "lib/http/http_client.h"
 #include "lib/json/json.h"
 #include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
 
 struct inquiry {
     struct loop *loop;
@@ -17,7 +18,31 @@ struct inquiry {
     struct json *answer;
     struct error *err;
     int result;
+    bool is_answered;
+
+    inquiry_work_fn *work; /* NULL: nothing is left of it */
+    void *context;
+    struct timer *turn;
 };
+
+static void
+stop_if_done(struct inquiry *i)
+{
+    if (i->is_answered && i->work == NULL)
+        loop_stop(i->loop);
+}
+
+static void
+work_on(void *context)
+{
+    struct inquiry *i = context;
+
+    if (i->work(i->context))
+        timer_start(i->turn, 0);
+    else
+        i->work = NULL;
+    stop_if_done(i);
+}
 
 static int
 code_of(int status)
@@ -44,7 +69,8 @@ answered(const struct http_response *answer, const struct error *err, void *arg)
     struct inquiry *i = arg;
     const char *message;
 
-    loop_stop(i->loop);
+    i->is_answered = true;
+    stop_if_done(i);
     if (answer == NULL) {
         i->result = error_set(i->err, err->code, "%s", err->text);
         return;
@@ -92,6 +118,38 @@ inquiry_run(struct connection *connection,
     }
     http_client_call(connection_http(connection), &question);
     loop_run(i.loop);
+    *ret_answer = i.answer;
+    return connection_advise(i.result, err);
+}
+
+int
+inquiry_run_beside(struct connection *connection,
+                   const char *target,
+                   inquiry_work_fn *work,
+                   void *context,
+                   struct arena *arena,
+                   struct json **ret_answer,
+                   struct error *err)
+{
+    struct inquiry i = {
+        .loop = connection_client(connection)->loop,
+        .arena = arena,
+        .err = err,
+        .work = work,
+        .context = context,
+    };
+
+    i.turn = timer_new(i.loop, work_on, &i);
+    timer_start(i.turn, 0);
+    http_client_call(connection_http(connection),
+                     &(struct http_client_request){
+                         .method = HTTP_GET,
+                         .target = target,
+                         .done = answered,
+                         .arg = &i,
+                     });
+    loop_run(i.loop);
+    timer_free(i.turn);
     *ret_answer = i.answer;
     return connection_advise(i.result, err);
 }

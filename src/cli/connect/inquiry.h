@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/http/http.h"
 
 struct arena;
@@ -24,3 +26,16 @@ int inquiry_run(struct connection *connection,
                 struct arena *arena,
                 struct json **ret_answer,
                 struct error *err);
+
+/* The same as a GET, and meanwhile work is called again and again, for a moment
+ * each time, until it returns false: nothing is left. Returns when both are
+ * done.
+ */
+typedef bool inquiry_work_fn(void *context);
+int inquiry_run_beside(struct connection *connection,
+                       const char *target,
+                       inquiry_work_fn *work,
+                       void *context,
+                       struct arena *arena,
+                       struct json **ret_answer,
+                       struct error *err);

@@ -13,6 +13,9 @@
 #define SECOND_US   INT64_C(1000000)
 #define DAY_S       86400
 #define NUMBER_SIZE 24
+#define HEAD_SIZE   40 /* a head, and as many bytes as are copied at once */
+#define AT_ONCE     32
+#define WORD_MOST   128 /* bytes of one that is longer is no usual word */
 
 static const char *const names[COLUMN_COUNT] = {
     [COLUMN_ID] = "id",
@@ -76,7 +79,7 @@ enum form {
         ",\"" name "\":", sizeof(name) + 3, FORM_##form, column \
     }
 static const struct member {
-    const char *head;
+    char head[HEAD_SIZE];
     size_t length;
     enum form form;
     enum history_column column;
@@ -152,26 +155,75 @@ history_print_select(uint64_t columns, struct strbuf *sql)
 
 /* ---- Values ---- */
 
-static void
-add_number(int64_t n, struct strbuf *out)
-{
-    char digits[NUMBER_SIZE];
-    char *at = digits + sizeof(digits);
-    uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+/* All of a row but its texts is shorter, and written without looking for room. */
+#define ROOM 4096
 
-    do {
-        *--at = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (n < 0)
-        *--at = '-';
-    strbuf_add(out, at, (size_t)(digits + sizeof(digits) - at));
+struct row_text {
+    struct strbuf *out;
+    char *at; /* behind what is written, in the room */
+};
+
+static void
+open_room(struct row_text *t)
+{
+    t->at = strbuf_extend(t->out, ROOM);
 }
 
 static void
-add_text(const char *text, struct strbuf *out)
+close_room(struct row_text *t)
 {
-    json_print_string(text, strlen(text), out);
+    strbuf_truncate(t->out, (size_t)(t->at - t->out->text));
+}
+
+static inline void
+put(struct row_text *t, const char *bytes, size_t length)
+{
+    memcpy(t->at, bytes, length);
+    t->at += length;
+}
+
+/* Of bytes that so many may be read of: no call, and no loop. */
+static inline void
+put_short(struct row_text *t, const char *bytes, size_t length)
+{
+    memcpy(t->at, bytes, AT_ONCE);
+    t->at += length;
+}
+
+static void
+add_number(int64_t n, struct row_text *t)
+{
+    static const char pairs[] = "00010203040506070809"
+                                "10111213141516171819"
+                                "20212223242526272829"
+                                "30313233343536373839"
+                                "40414243444546474849"
+                                "50515253545556575859"
+                                "60616263646566676869"
+                                "70717273747576777879"
+                                "80818283848586878889"
+                                "90919293949596979899";
+    char digits[NUMBER_SIZE + AT_ONCE];
+    char *at = digits + NUMBER_SIZE;
+    uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+    for (; rest >= 10; rest /= 100) {
+        at -= 2;
+        memcpy(at, pairs + rest % 100 * 2, 2);
+    }
+    if (rest > 0 || at == digits + NUMBER_SIZE)
+        *--at = (char)('0' + rest);
+    if (n < 0)
+        *--at = '-';
+    put_short(t, at, (size_t)(digits + NUMBER_SIZE - at));
+}
+
+static void
+add_text(const char *text, size_t length, struct row_text *t)
+{
+    close_room(t);
+    json_print_string(text, length, t->out);
+    open_room(t);
 }
 
 static void
@@ -183,7 +235,7 @@ put_two(char *at, int64_t n)
 
 /* Most times of a row are of the day of the one before. */
 static void
-add_time(struct history_reader *r, int64_t seconds, struct strbuf *out)
+add_time(struct history_reader *r, int64_t seconds, struct row_text *t)
 {
     int64_t day = seconds / DAY_S, of_day = seconds % DAY_S;
     char *text = r->time_text + 1;
@@ -193,13 +245,13 @@ add_time(struct history_reader *r, int64_t seconds, struct strbuf *out)
     if (r->time_text[0] == '\0' || day != r->time_day) {
         time_format(seconds * SECOND_US, false, text);
         r->time_text[0] = '"';
+        text[strlen("2026-01-31T12:00:00Z")] = '"';
         r->time_day = day;
     }
     put_two(text + 11, of_day / 3600);
     put_two(text + 14, of_day / 60 % 60);
     put_two(text + 17, of_day % 60);
-    strbuf_add(out, r->time_text, strlen("\"2026-01-31T12:00:00Z"));
-    strbuf_add_char(out, '"');
+    put(t, r->time_text, strlen("\"2026-01-31T12:00:00Z\""));
 }
 
 static const char *
@@ -209,29 +261,36 @@ text_of(sqlite3_stmt *s, int column)
 }
 
 static bool
-add_text_of(sqlite3_stmt *s, int column, struct strbuf *out)
+add_text_of(sqlite3_stmt *s, int column, struct row_text *t)
 {
     const char *text = text_of(s, column);
 
     if (text == NULL || text[0] == '\0')
         return false;
-    add_text(text, out);
+    add_text(text, (size_t)sqlite3_column_bytes(s, column), t);
     return true;
 }
 
 static bool
-add_word(struct history_reader *r, int64_t id, struct strbuf *out)
+add_word(struct history_reader *r, int64_t id, struct row_text *t)
 {
-    const char *word = history_reader_word(r, id);
+    size_t length;
+    const char *word = history_reader_printed_word(r, id, &length);
 
     if (word == NULL)
         return false;
-    add_text(word, out);
+    if (length <= WORD_MOST)
+        put(t, word, length);
+    else {
+        close_room(t);
+        strbuf_add(t->out, word, length);
+        open_room(t);
+    }
     return true;
 }
 
 static bool
-add_pod(sqlite3_stmt *s, struct strbuf *out)
+add_pod(sqlite3_stmt *s, struct row_text *t)
 {
     char room[512];
     struct strbuf name;
@@ -243,9 +302,52 @@ add_pod(sqlite3_stmt *s, struct strbuf *out)
     if (pod[0] == '-')
         strbuf_add_text(&name, text_of(s, COLUMN_OBJECT));
     strbuf_add_text(&name, pod);
-    json_print_string(name.text, name.length, out);
+    add_text(name.text, name.length, t);
     strbuf_fini(&name);
     return true;
+}
+
+/* Quoted; of a uid with its dashes. */
+static void
+add_hex(const unsigned char *bytes,
+        size_t n,
+        const char *prefix,
+        struct row_text *t)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *at = t->at;
+
+    *at++ = '"';
+    at = stpcpy(at, prefix);
+    for (size_t i = 0; i < n; i++) {
+        if (n == HISTORY_UID_BYTES && (i == 4 || i == 6 || i == 8 || i == 10))
+            *at++ = '-';
+        *at++ = digits[bytes[i] >> 4];
+        *at++ = digits[bytes[i] & 15];
+    }
+    *at++ = '"';
+    t->at = at;
+}
+
+/* A value of another form stands there as its text. */
+static bool
+add_packed(sqlite3_stmt *s,
+           int column,
+           size_t bytes,
+           const char *prefix,
+           struct row_text *t)
+{
+    if (sqlite3_column_type(s, column) != SQLITE_BLOB
+        || sqlite3_column_bytes(s, column) != (int)bytes)
+        return add_text_of(s, column, t);
+    add_hex(sqlite3_column_blob(s, column), bytes, prefix, t);
+    return true;
+}
+
+static bool
+add_uid(sqlite3_stmt *s, int column, struct row_text *t)
+{
+    return add_packed(s, column, HISTORY_UID_BYTES, "", t);
 }
 
 /* False: nothing was added, since there is no value. */
@@ -254,48 +356,57 @@ add_value(struct history_reader *r,
           sqlite3_stmt *s,
           const struct member *m,
           bool is_own,
-          struct strbuf *out)
+          struct row_text *t)
 {
     const int column = (int)m->column;
+    int64_t n;
 
     switch (m->form) {
     case FORM_NUMBER:
-        if (sqlite3_column_int64(s, column) == 0)
+        n = sqlite3_column_int64(s, column);
+        if (n == 0)
             return false;
-        add_number(sqlite3_column_int64(s, column), out);
+        add_number(n, t);
         return true;
     case FORM_MEASURE:
-        if (sqlite3_column_type(s, column) == SQLITE_NULL)
+        n = sqlite3_column_int64(s, column);
+        if (n == 0 && sqlite3_column_type(s, column) == SQLITE_NULL)
             return false;
-        add_number(sqlite3_column_int64(s, column), out);
+        add_number(n, t);
         return true;
     case FORM_WORD:
-        return add_word(r, sqlite3_column_int64(s, column), out);
+        return add_word(r, sqlite3_column_int64(s, column), t);
     case FORM_TEXT:
-        return add_text_of(s, column, out);
+        return add_text_of(s, column, t);
     case FORM_SECRET:
-        return is_own && add_text_of(s, column, out);
+        return is_own && add_text_of(s, column, t);
     case FORM_TIME:
-        if (sqlite3_column_int64(s, column) == 0)
+        n = sqlite3_column_int64(s, column);
+        if (n == 0)
             return false;
-        add_time(r, sqlite3_column_int64(s, column), out);
+        add_time(r, n, t);
         return true;
     case FORM_UID:
-        return history_add_uid(s, column, out);
+        return add_uid(s, column, t);
     case FORM_DIGEST:
-        return is_own && history_add_digest(s, column, out);
+        return is_own
+               && add_packed(s,
+                             column,
+                             HISTORY_DIGEST_BYTES,
+                             HISTORY_SHA256,
+                             t);
     case FORM_NAME:
-        return add_text_of(s, COLUMN_NAME, out)
-               || add_text_of(s, COLUMN_OBJECT, out);
+        return add_text_of(s, COLUMN_NAME, t)
+               || add_text_of(s, COLUMN_OBJECT, t);
     case FORM_POD:
-        return add_pod(s, out);
+        return add_pod(s, t);
     case FORM_POD_UID:
         return sqlite3_column_type(s, COLUMN_POD) != SQLITE_NULL
-               && history_add_uid(s, column, out);
+               && add_uid(s, column, t);
     case FORM_FLAG:
         if (sqlite3_column_int64(s, column) == 0)
             return false;
-        strbuf_add_text(out, "true");
+        put(t, "true", strlen("true"));
         return true;
     }
     return false;
@@ -308,19 +419,22 @@ history_print_row(struct history_reader *r,
                   bool is_own,
                   struct strbuf *out)
 {
+    struct row_text t = {.out = out};
     size_t first = 1; /* the comma before the first is left out */
 
-    strbuf_add_char(out, '{');
+    open_room(&t);
+    *t.at++ = '{';
     for (unsigned i = 0; i < ARRAY_SIZE(members); i++) {
-        const size_t before = out->length;
+        const struct member *m = &members[i];
 
         if (wanted != 0 && (wanted & UINT64_C(1) << i) == 0)
             continue;
-        strbuf_add(out, members[i].head + first, members[i].length - first);
-        if (add_value(r, s, &members[i], is_own, out))
+        put_short(&t, m->head + first, m->length - first);
+        if (add_value(r, s, m, is_own, &t))
             first = 0;
         else
-            strbuf_truncate(out, before);
+            t.at -= m->length - first;
     }
-    strbuf_add_char(out, '}');
+    *t.at++ = '}';
+    close_room(&t);
 }

@@ -19,11 +19,19 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "lib/json/json.h"
 
 #define WORDS_KEPT         100000
 #define ROWS_BETWEEN_LOOKS 64 /* at the clock */
 
 /* ---- Life ---- */
+
+static void
+free_word(struct history_word *word)
+{
+    free(word->text);
+    free(word->printed);
+}
 
 void
 history_reader_close(struct history_reader *r)
@@ -37,9 +45,9 @@ history_reader_close(struct history_reader *r)
         free(r->statements[i].text);
     }
     for (size_t i = 0; i < r->n_words; i++)
-        free(r->words[i]);
+        free_word(&r->words[i]);
     free(r->words);
-    free(r->other_word);
+    free_word(&r->other_word);
     sql_close(r->db);
     free(r);
 }
@@ -104,9 +112,14 @@ history_reader_find_word(struct history_reader *r, const char *word)
 }
 
 /* Words never change, and are few. */
-static void
-keep_word(struct history_reader *r, int64_t id, char *word TAKES)
+static struct history_word *
+place_of(struct history_reader *r, int64_t id)
 {
+    if (id >= WORDS_KEPT) {
+        free_word(&r->other_word);
+        r->other_word = (struct history_word){0};
+        return &r->other_word;
+    }
     if ((size_t)id >= r->n_words) {
         const size_t n = (size_t)id * 2 + 64;
 
@@ -114,29 +127,58 @@ keep_word(struct history_reader *r, int64_t id, char *word TAKES)
         memset(r->words + r->n_words, 0, (n - r->n_words) * sizeof(*r->words));
         r->n_words = n;
     }
-    r->words[id] = word;
+    return &r->words[id];
+}
+
+static const struct history_word *
+read_word(struct history_reader *r, int64_t id)
+{
+    struct history_word *word = NULL;
+
+    (void)sqlite3_bind_int64(r->word, 1, id);
+    if (sqlite3_step(r->word) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(r->word, 0);
+        struct strbuf printed = STRBUF_INIT;
+
+        word = place_of(r, id);
+        word->text = xstrdup(text);
+        json_print_string(text, strlen(text), &printed);
+        word->length = printed.length;
+        word->printed = strbuf_take(&printed);
+    }
+    (void)sqlite3_reset(r->word);
+    return word;
+}
+
+static inline const struct history_word *
+find_word(struct history_reader *r, int64_t id)
+{
+    if (id <= 0)
+        return NULL;
+    if ((size_t)id < r->n_words && r->words[id].text != NULL)
+        return &r->words[id];
+    return read_word(r, id);
 }
 
 const char *
 history_reader_word(struct history_reader *r, int64_t id)
 {
-    char *word = NULL;
+    const struct history_word *word = find_word(r, id);
 
-    if (id <= 0)
+    return word != NULL ? word->text : NULL;
+}
+
+const char *
+history_reader_printed_word(struct history_reader *r,
+                            int64_t id,
+                            size_t *ret_length)
+{
+    const struct history_word *word = find_word(r, id);
+
+    if (word == NULL)
         return NULL;
-    if ((size_t)id < r->n_words && r->words[id] != NULL)
-        return r->words[id];
-    (void)sqlite3_bind_int64(r->word, 1, id);
-    if (sqlite3_step(r->word) == SQLITE_ROW)
-        word = xstrdup((const char *)sqlite3_column_text(r->word, 0));
-    (void)sqlite3_reset(r->word);
-    if (word != NULL && id < WORDS_KEPT)
-        keep_word(r, id, word);
-    else {
-        free(r->other_word);
-        r->other_word = word;
-    }
-    return word;
+    *ret_length = word->length;
+    return word->printed;
 }
 
 /* ---- Statements ---- */

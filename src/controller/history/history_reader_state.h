@@ -24,12 +24,19 @@ struct history_statement {
     bool is_in_use;
 };
 
+/* As it is, and as JSON with its quotes. */
+struct history_word {
+    char *text, *printed;
+    size_t length; /* of the printed one */
+};
+
 struct history_reader {
     sqlite3 *db;
     sqlite3_stmt *word, *find;
-    char **words; /* by their number, as far as they were asked for */
+    struct history_word *words; /* by their number, as far as they were asked
+                                 * for */
     size_t n_words;
-    char *other_word; /* the last beyond those */
+    struct history_word other_word; /* the last beyond those */
     struct history_statement statements[HISTORY_STATEMENTS];
     unsigned next_statement; /* to be replaced */
     int64_t ends_us;         /* when the question has had its time; monotonic */
@@ -43,6 +50,9 @@ struct history_reader {
 int64_t history_reader_find_word(struct history_reader *reader,
                                  const char *word);
 const char *history_reader_word(struct history_reader *reader, int64_t id);
+const char *history_reader_printed_word(struct history_reader *reader,
+                                        int64_t id,
+                                        size_t *ret_length);
 
 /* A statement of that text, for one at a time; give it back in any state. */
 int history_reader_prepare(struct history_reader *reader,

@@ -5,13 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lib/base/strbuf.h"
-#include "lib/json/json.h"
-
-#define SECOND_US    INT64_C(1000000)
-#define UID_BYTES    16
-#define DIGEST_BYTES 32
-#define SHA256       "sha256:"
+#define SECOND_US INT64_C(1000000)
 
 void
 history_bind_text(sqlite3_stmt *s, int at, const char *text)
@@ -78,7 +72,7 @@ is_uuid(const char *uid)
 void
 history_bind_uid(sqlite3_stmt *s, int at, const char *uid)
 {
-    unsigned char bytes[UID_BYTES];
+    unsigned char bytes[HISTORY_UID_BYTES];
 
     if (uid != NULL && is_uuid(uid) && read_hex(uid, bytes, sizeof(bytes)))
         (void)sqlite3_bind_blob(s, at, bytes, sizeof(bytes), SQLITE_TRANSIENT);
@@ -89,70 +83,13 @@ history_bind_uid(sqlite3_stmt *s, int at, const char *uid)
 void
 history_bind_digest(sqlite3_stmt *s, int at, const char *digest)
 {
-    unsigned char bytes[DIGEST_BYTES];
+    unsigned char bytes[HISTORY_DIGEST_BYTES];
 
-    if (digest != NULL && strncmp(digest, SHA256, strlen(SHA256)) == 0
+    if (digest != NULL
+        && strncmp(digest, HISTORY_SHA256, strlen(HISTORY_SHA256)) == 0
         && strchr(digest, '-') == NULL
-        && read_hex(digest + strlen(SHA256), bytes, sizeof(bytes)))
+        && read_hex(digest + strlen(HISTORY_SHA256), bytes, sizeof(bytes)))
         (void)sqlite3_bind_blob(s, at, bytes, sizeof(bytes), SQLITE_TRANSIENT);
     else
         history_bind_text(s, at, digest);
-}
-
-/* Quoted, with dashes as a uid has them. */
-static void
-add_hex(const unsigned char *bytes,
-        size_t n,
-        const char *prefix,
-        bool has_dashes,
-        struct strbuf *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[2 * DIGEST_BYTES + 16];
-    char *at = text;
-
-    *at++ = '"';
-    at = stpcpy(at, prefix);
-    for (size_t i = 0; i < n; i++) {
-        if (has_dashes && (i == 4 || i == 6 || i == 8 || i == 10))
-            *at++ = '-';
-        *at++ = digits[bytes[i] >> 4];
-        *at++ = digits[bytes[i] & 15];
-    }
-    *at++ = '"';
-    strbuf_add(out, text, (size_t)(at - text));
-}
-
-static bool
-add_packed(sqlite3_stmt *s,
-           int at,
-           const char *prefix,
-           size_t bytes,
-           bool has_dashes,
-           struct strbuf *out)
-{
-    const char *text;
-
-    if (sqlite3_column_type(s, at) == SQLITE_BLOB
-        && sqlite3_column_bytes(s, at) == (int)bytes) {
-        add_hex(sqlite3_column_blob(s, at), bytes, prefix, has_dashes, out);
-        return true;
-    }
-    text = (const char *)sqlite3_column_text(s, at);
-    if (text == NULL || text[0] == '\0')
-        return false;
-    json_print_string(text, strlen(text), out);
-    return true;
-}
-
-bool
-history_add_uid(sqlite3_stmt *s, int at, struct strbuf *out)
-{
-    return add_packed(s, at, "", UID_BYTES, true, out);
-}
-
-bool
-history_add_digest(sqlite3_stmt *s, int at, struct strbuf *out)
-{
-    return add_packed(s, at, SHA256, DIGEST_BYTES, false, out);
 }

@@ -8,12 +8,13 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
 
-struct strbuf;
+#define HISTORY_UID_BYTES    16
+#define HISTORY_DIGEST_BYTES 32
+#define HISTORY_SHA256       "sha256:" /* before a digest's text */
 
 /* NULL is NULL. Borrowed until the statement has run, but for uid and digest. */
 void history_bind_text(sqlite3_stmt *s, int at, const char *text);
@@ -21,7 +22,3 @@ void history_bind_number(sqlite3_stmt *s, int at, const int64_t *number);
 void history_bind_time(sqlite3_stmt *s, int at, int64_t us);
 void history_bind_uid(sqlite3_stmt *s, int at, const char *uid);
 void history_bind_digest(sqlite3_stmt *s, int at, const char *digest);
-
-/* Adds the value as JSON, quoted; false: there is none. */
-bool history_add_uid(sqlite3_stmt *s, int at, struct strbuf *out);
-bool history_add_digest(sqlite3_stmt *s, int at, struct strbuf *out);

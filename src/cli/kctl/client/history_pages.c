@@ -17,7 +17,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define PATIENCE 20 /* times that a server that is asked too much is asked */
+#define PATIENCE       20 /* times that a server that is asked too much is asked */
+#define ROWS_AT_A_TIME 250
 
 void
 history_query_add(struct strbuf *query, const char *name, const char *value)
@@ -74,42 +75,74 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
     return 0;
 }
 
+/* A page whose rows are handed over while the next is on its way. */
+struct page {
+    struct arena *arena;
+    struct json *tree;
+    uint32_t next; /* row */
+    history_row_fn *visit;
+    void *context;
+    bool is_stopped; /* by who visits */
+};
+
+/* True: rows are left. */
+static bool
+visit_some(void *context)
+{
+    struct page *page = context;
+    const struct json *items = json_get(page->tree, "items");
+    const uint32_t count = json_count(items);
+
+    for (unsigned i = 0; i < ROWS_AT_A_TIME && page->next < count; i++)
+        if (!page->visit(json_at(items, page->next++), page->context)) {
+            page->is_stopped = true;
+            return false;
+        }
+    return page->next < count;
+}
+
 /* Others of the same user may be asking, too. */
 static int
 ask(struct kctl *kctl,
     const char *target,
-    struct arena *arena,
-    struct json **ret_page,
+    struct page *before,
+    struct page *page,
     struct error *err)
 {
     const struct timespec moment = {.tv_nsec = 250000000};
-    int r = -EAGAIN;
+    int r = inquiry_run_beside(kctl->connection,
+                               target,
+                               visit_some,
+                               before,
+                               page->arena,
+                               &page->tree,
+                               err);
 
-    for (unsigned i = 0; r == -EAGAIN && i < PATIENCE; i++) {
-        if (i > 0)
-            nanosleep(&moment, NULL);
+    for (unsigned i = 1; r == -EAGAIN && i < PATIENCE; i++) {
+        nanosleep(&moment, NULL);
         r = inquiry_run(kctl->connection,
                         HTTP_GET,
                         target,
                         NULL,
-                        arena,
-                        ret_page,
+                        page->arena,
+                        &page->tree,
                         err);
     }
     return r;
 }
 
-static bool
-visit_page(const struct json *page, history_row_fn *visit, void *context)
+static void
+begin(struct page *page, struct page *after)
 {
-    const struct json *items = json_get(page, "items");
-
-    for (uint32_t i = 0; i < json_count(items); i++)
-        if (!visit(json_at(items, i), context))
-            return false;
-    return true;
+    *after = *page;
+    *page = (struct page){.arena = arena_new(0),
+                          .visit = after->visit,
+                          .context = after->context};
 }
 
+/* The rows of a page are visited while the server makes the next. The first are
+ * visited before it is asked for: who wants only a few of them stops there.
+ */
 int
 history_pages_visit(struct kctl *kctl,
                     const char *query,
@@ -118,26 +151,30 @@ history_pages_visit(struct kctl *kctl,
                     struct error *err)
 {
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
-    const char *next = NULL;
+    struct page page = {.visit = visit, .context = context}, before = {0};
+    const char *next = "";
     int r = kctl_open(kctl, err);
 
     strbuf_printf(&target, "/kiln/v1/history%s", query);
-    while (r == 0) {
-        CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-        struct json *page = NULL;
-
-        r = ask(kctl, target.text, arena, &page, err);
-        if (r < 0 || !visit_page(page, visit, context))
-            return r;
-        next = json_path_text(page, "metadata.continue");
-        if (next == NULL)
-            return 0;
+    while (r == 0 && next != NULL) {
+        begin(&page, &before);
+        r = ask(kctl, target.text, &before, &page, err);
+        arena_free(before.arena);
+        if (r < 0 || before.is_stopped)
+            break;
+        next = json_path_text(page.tree, "metadata.continue");
+        if (visit_some(&page) && next == NULL)
+            while (visit_some(&page))
+                ;
+        if (page.is_stopped)
+            break;
         strbuf_truncate(&target, 0);
         strbuf_printf(&target,
                       "/kiln/v1/history%s%ccontinue=%s",
                       query,
                       query[0] != '\0' ? '&' : '?',
-                      next);
+                      next != NULL ? next : "");
     }
+    arena_free(page.arena);
     return r;
 }

@@ -29,6 +29,7 @@
 
 #define DAY_US     INT64_C(86400000000)
 #define WRITE_SIZE 65536
+#define PAGE       INT64_C(5000) /* rows */
 
 struct history_options {
     struct common_options common;
@@ -222,6 +223,7 @@ make_query(struct kctl *kctl,
     struct job_selection selection = o->selection;
     const char *account =
         kctl->namespace != NULL ? kctl->namespace : selection.account;
+    char limit[24];
     int r = job_selection_check(&selection, err);
 
     if (r == 0 && o->all && selection.user != NULL)
@@ -241,7 +243,11 @@ make_query(struct kctl *kctl,
     history_query_add(query, "node", o->node);
     history_query_add(query, "name", selection.name);
     add_states(selection.states, query);
-    history_query_add(query, "limit", "5000");
+    (void)snprintf(limit,
+                   sizeof(limit),
+                   "%" PRId64,
+                   o->limit > 0 && o->limit < PAGE ? o->limit : PAGE);
+    history_query_add(query, "limit", limit);
     return 0;
 }
 
