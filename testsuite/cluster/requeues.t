@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A job that is preempted more often than its site lets it start anew is held
-# with the reason, and goes on when it is released; a controller that is killed
-# neither forgets an interruption nor counts it twice.
+# A job that is preempted more often than its site or its partition lets it start
+# anew is held with the reason, and goes on when it is released; a controller
+# that is killed neither forgets an interruption nor counts it twice.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -95,6 +95,36 @@ ok "when it is held" wait_for 20 state_is "$id" Held
 over
 like "requeued by its owner" "$(as kilntest1 kctl requeue "$id" 2>&1)" requeued
 ok "it starts as well" wait_for 20 state_is "$id" Running
+as kilntest1 kctl cancel "$id" >/dev/null
+
+# By the partition, where the site says nothing.
+limit() {
+    api root PATCH /apis/kiln.hpc/v1/partitions/all \
+        "{\"spec\":{\"maximumRequeues\":$1}}" "$merge"
+}
+printf 'limits: {}\n' >"$cluster/limits.yaml"
+again
+like "a partition has no negative number" "$(limit -1)" \
+    '^422 .*maximumRequeues: .*must be'
+like "nor one beyond reason" "$(limit 1000001)" '^422 .*maximumRequeues: '
+like "an operator says how often its jobs start anew" "$(limit 1)" '^200'
+like "which is shown" "$(root describe partition all)" 'Requeues: +1'
+like "in a wide table, too" "$(root get partitions -o wide)" 'REQUEUES'
+id=$(as kilntest1 ksub --parsable -o /dev/null -c 4 --requeue \
+    --wrap 'exec sleep 1000')
+ok "a job runs in it" wait_for 20 state_is "$id" Running
+urgent
+ok "another takes its room once" takes_room
+over
+ok "it starts anew" wait_for 20 state_is "$id" Running
+urgent
+ok "another takes its room twice" takes_room
+ok "it is held by its partition's number" wait_for 20 state_is "$id" Held
+is "with the same reason" "$(job "$id" .status.cause.message)" "$words"
+over
+limit 2 >/dev/null
+ok "it goes on when the partition allows more" wait_for 20 state_is "$id" Running
+limit 1 >/dev/null
 as kilntest1 kctl cancel "$id" >/dev/null
 
 # Tasks of an array are counted each by itself.

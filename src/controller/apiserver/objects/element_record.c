@@ -16,6 +16,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
@@ -203,13 +204,31 @@ is_interrupted(const struct job *job, const struct pod *pod)
                && !pod_is_ended_by_preemption(pod));
 }
 
+static const struct object *
+find_partition(void *owner, const char *kind, const char *name)
+{
+    (void)kind;
+    return store_find(owner, STORE_PENDING, &partition_kind, NULL, name);
+}
+
+/* How often it starts anew is of interest to nobody, else. */
+static bool
+is_limited(const struct request *q, const struct pod *pod)
+{
+    return q->server->policy->limits.maximum_requeues > 0
+           || partition_maximum_requeues(pod_spec_partition(&pod->spec),
+                                         find_partition,
+                                         q->server->store)
+                  > 0;
+}
+
 static int64_t
 count_interrupted(const struct request *q,
                   const struct job *job,
                   const struct pod *pod,
                   const struct element_tries *before)
 {
-    if (q->server->policy->limits.maximum_requeues == 0)
+    if (!is_limited(q, pod))
         return 0;
     return (before != NULL ? before->interrupted : 0)
            + (is_interrupted(job, pod) && !is_asked_for(job, pod));

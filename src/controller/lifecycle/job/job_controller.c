@@ -25,6 +25,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/policy/partition.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -52,6 +53,32 @@ struct job_controller {
     struct quota_waiters *waiters;
     struct timer *overdue;
 };
+
+/* ---- How often a job starts anew ---- */
+
+static const struct object *
+find_partition(void *owner, const char *kind, const char *name)
+{
+    (void)kind;
+    return object_cache_find(owner, &partition_kind, NULL, name);
+}
+
+/* The site's count, or its partition's, whichever is less. */
+static int64_t
+maximum_requeues_of(const struct job_controller *c, const struct job *job)
+{
+    const struct pod_spec *spec = job->spec.template_.spec;
+    const int64_t of_partition =
+        spec != NULL ? partition_maximum_requeues(pod_spec_partition(spec),
+                                                  find_partition,
+                                                  c->cache)
+                     : 0;
+
+    return c->maximum_requeues == 0
+                   || (of_partition > 0 && of_partition < c->maximum_requeues)
+               ? of_partition
+               : c->maximum_requeues;
+}
 
 /* ---- A sync ---- */
 
@@ -227,7 +254,7 @@ work_on_job(const char *key, void *context)
         return;
     }
     m = job_memories_get(c->memories, key, job_of(job));
-    m->counts->maximum_requeues = c->maximum_requeues;
+    m->counts->maximum_requeues = maximum_requeues_of(c, job_of(job));
     if (m->counts->refusal == NULL)
         quota_waiters_remove(c->waiters, key);
     if (!array_sync_knows_elements(c->arrays, m, job)) {
@@ -392,6 +419,35 @@ on_quota(const struct object *old_object,
 }
 
 static void
+look_again(const struct object *job, void *context)
+{
+    struct job_controller *c = context;
+    char key[OBJECT_KEY_SIZE];
+
+    object_key(job, key);
+    if (!job_is_finished(job_of(job)))
+        workqueue_add(c->queue, key);
+}
+
+/* Jobs may be held now, or go on. It changes once in a year. */
+static void
+on_partition(const struct object *old_object,
+             const struct object *new_object,
+             void *context)
+{
+    struct job_controller *c = context;
+    const int64_t was = old_object != NULL
+                            ? partition_of(old_object)->spec.maximum_requeues
+                            : 0;
+    const int64_t is = new_object != NULL
+                           ? partition_of(new_object)->spec.maximum_requeues
+                           : 0;
+
+    if (was != is && object_cache_has_synced(c->cache))
+        object_cache_visit(c->cache, &job_kind, look_again, c);
+}
+
+static void
 add_job(const struct object *job, void *context)
 {
     struct job_controller *c = context;
@@ -460,6 +516,7 @@ job_controller_new(struct loop *loop,
     object_cache_listen(cache, &job_kind, on_job, c);
     object_cache_listen(cache, &pod_kind, on_pod, c);
     object_cache_listen(cache, &resource_quota_kind, on_quota, c);
+    object_cache_listen(cache, &partition_kind, on_partition, c);
     object_cache_on_synced(cache, on_synced, c);
     return c;
 }

@@ -13,12 +13,13 @@
 #include "lib/base/timespan.h"
 #include "lib/json/json.h"
 
-#define SECOND_US    INT64_C(1000000)
-#define REASON_MAX   200u
-#define NAME_SIZE    64u /* of a label's value */
-#define MOST_ALLOWED 256u
-#define MOST_GRACE_S 86400
-#define MOST_TIER    65533 /* Slurm's */
+#define SECOND_US     INT64_C(1000000)
+#define REASON_MAX    200u
+#define NAME_SIZE     64u /* of a label's value */
+#define MOST_ALLOWED  256u
+#define MOST_GRACE_S  86400
+#define MOST_TIER     65533 /* Slurm's */
+#define MOST_REQUEUES 1000000
 
 /* clang-format off */
 static const struct field partition_spec_fields[] = {
@@ -57,6 +58,10 @@ static const struct field partition_spec_fields[] = {
     STRING("graceTime", partition_spec, grace_time, 0,
         HELP("How long its jobs have to end when they are preempted: 2m; "
              "without it, their own.")),
+    INT("maximumRequeues", partition_spec, maximum_requeues, 0,
+        HELP("How often its jobs start anew when they are interrupted, by "
+             "preemption or with their nodes; then they are held. 0: as often "
+             "as the site allows.")),
     STRING("exclusive", partition_spec, exclusive, 0,
         ONE_OF("Node"),
         HELP("Node: each pod has its node for itself.")),
@@ -149,6 +154,13 @@ find_at(const char *at, size_t length, partition_find_fn *find, void *owner)
     return find(owner, partition_kind.name, name);
 }
 
+/* 0 is none. */
+static int64_t
+least_of_limits(int64_t a, int64_t b)
+{
+    return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
 int64_t
 partition_tier_of_names(const char *names, partition_find_fn *find, void *owner)
 {
@@ -166,6 +178,26 @@ partition_tier_of_names(const char *names, partition_find_fn *find, void *owner)
             lowest = tier;
     }
     return lowest < INT64_MAX ? lowest : PARTITION_USUAL_TIER;
+}
+
+int64_t
+partition_maximum_requeues(const char *names,
+                           partition_find_fn *find,
+                           void *owner)
+{
+    int64_t least = 0;
+    size_t n;
+
+    for (const char *at = names != NULL ? names : "";
+         (n = partition_next_name(&at)) > 0;
+         at += n) {
+        const struct object *object = find_at(at, n, find, owner);
+        int64_t most =
+            object != NULL ? partition_of(object)->spec.maximum_requeues : 0;
+
+        least = least_of_limits(least, most);
+    }
+    return least;
 }
 
 const struct partition *
@@ -377,6 +409,7 @@ validate(struct causes *c, const struct json *partition, const struct json *old)
                  CHECK_VALUES("Up", "Drain", "Down", "Inactive"));
     check_line(c, spec, "reason", REASON_MAX);
     check_range(c, spec, "priorityTier", 0, MOST_TIER);
+    check_range(c, spec, "maximumRequeues", 0, MOST_REQUEUES);
     check_later(c, spec);
     causes_leave(c, at);
 }
@@ -419,6 +452,17 @@ add_maximum_time(struct table_row *row)
 }
 
 static void
+add_requeues(struct table_row *row)
+{
+    const int64_t most = partition_of(row->object)->spec.maximum_requeues;
+
+    if (most > 0)
+        table_cell_int(row, most);
+    else
+        table_cell(row, "any");
+}
+
+static void
 add_reason(struct table_row *row)
 {
     table_cell(row, partition_of(row->object)->spec.reason);
@@ -435,6 +479,8 @@ static const struct table_column columns[] = {
     COLUMN("Time-Limit", add_maximum_time,
         "The longest time limit of a job."),
     TABLE_AGE,
+    COLUMN("Requeues", add_requeues,
+        "How often a job that is interrupted starts anew.", WIDE),
     COLUMN("Reason", add_reason, "Why it is not up.", WIDE),
 };
 static const struct table table = {TABLE_COLUMNS(columns)};

@@ -36,6 +36,7 @@ struct partition_spec {
     const char *preemption_mode; /* Off, Requeue, Cancel, Suspend; "":
                                     Requeue */
     const char *grace_time;      /* of what is preempted; "": its own */
+    int64_t maximum_requeues;    /* of a job that is interrupted; 0: any */
     const char *exclusive;       /* "", Node */
     const char *state;           /* Up, Drain, Down, Inactive; "": Up */
     const char *reason;
@@ -70,6 +71,13 @@ partition_find_fn(void *owner, const char *kind, const char *name);
 int64_t partition_tier_of_names(const char *names,
                                 partition_find_fn *find,
                                 void *owner);
+
+/* How often a job of these names may start anew when it is interrupted: the least
+ * of those that say so, since it may run in any of them; 0: none does.
+ */
+int64_t partition_maximum_requeues(const char *names,
+                                   partition_find_fn *find,
+                                   void *owner);
 
 /* The fate of its pods when others of a higher priority need their room. */
 enum partition_preemption {

@@ -274,6 +274,123 @@ START_TEST(a_name_that_another_pod_has_is_not_taken_for_the_jobs)
 END_TEST
 
 static void
+put_partition(const char *name, int maximum_requeues)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(api,
+                    &partition_kind,
+                    arena_printf(arena,
+                                 "{\"metadata\":{\"name\":\"%s\"},\"spec\":{"
+                                 "\"maximumRequeues\":%d}}",
+                                 name,
+                                 maximum_requeues));
+    settle();
+}
+
+/* The nth pod of a job that may start anew was lost with its node. */
+static void
+lose_pod(int n)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const char *name = n == 0 ? "j-0" : arena_printf(arena, "j-0-r%d", n);
+
+    fake_client_put(
+        api,
+        &pod_kind,
+        arena_printf(
+            arena,
+            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+            "\"uid\":\"%s\",\"ownerReferences\":[{\"apiVersion\":"
+            "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
+            "\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","
+            "\"containers\":[{\"name\":\"main\"}]},\"status\":{\"phase\":"
+            "\"Failed\",\"conditions\":[{\"type\":\"DisruptionTarget\","
+            "\"status\":\"True\"}]}}",
+            name,
+            uid_of(&pod_kind, name),
+            uid_of(&job_kind, "j")));
+    settle();
+}
+
+static void
+put_job_in(const char *partitions)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"j\",\"namespace\":"
+                     "\"default\",\"uid\":\"u\"},\"spec\":{\"requeue\":true,"
+                     "\"completions\":1,\"parallelism\":1,\"backoffLimit\":0,"
+                     "\"template\":{\"spec\":{\"placement\":{\"partition\":"
+                     "\"%s\"},\"containers\":[{\"name\":\"main\"}]}}},"
+                     "\"status\":{\"id\":7}}",
+                     partitions));
+    settle();
+}
+
+static bool
+is_held_for_requeues(void)
+{
+    const struct job *job = the_job();
+
+    return job->status.cause != NULL
+           && strcmp(job->status.cause->code, "JobHoldMaxRequeue") == 0;
+}
+
+START_TEST(the_least_of_site_and_partitions_says_how_often_it_starts_anew)
+{
+    static const struct {
+        int site, of_a, of_b, most;
+        const char *partitions;
+    } cases[] = {
+        {0, 1, 0, 1, "a"},
+        {2, 1, 0, 1, "a"},
+        {1, 2, 0, 1, "a"},
+        {0, 2, 1, 1, "a,b"},
+        {0, 0, 1, 1, "a,b"},
+        {2, 0, 0, 2, "a"},
+        {2, 0, 0, 2, "nowhere"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        begin();
+        job_controller_limit_requeues(control, cases[i].site);
+        put_partition("a", cases[i].of_a);
+        put_partition("b", cases[i].of_b);
+        put_job_in(cases[i].partitions);
+        for (int n = 0; n < cases[i].most; n++)
+            lose_pod(n);
+        ck_assert_msg(!is_held_for_requeues(), "case %u", i);
+
+        lose_pod(cases[i].most);
+        ck_assert_msg(is_held_for_requeues(), "case %u", i);
+        end();
+    }
+}
+END_TEST
+
+START_TEST(a_partition_that_is_changed_lets_go_what_it_held)
+{
+    begin();
+    put_partition("a", 1);
+    put_job_in("a");
+    lose_pod(0);
+    lose_pod(1);
+    ck_assert(is_held_for_requeues());
+    ck_assert_ptr_null(fake_client_find(api, &pod_kind, "default", "j-0-r2"));
+
+    put_partition("a", 2);
+    ck_assert_ptr_nonnull(
+        fake_client_find(api, &pod_kind, "default", "j-0-r2"));
+    end();
+}
+END_TEST
+
+static void
 put_quota(const char *namespace, int pods, int used)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -549,6 +666,8 @@ SUITE("job_control",
       how_a_pod_ended_is_known_though_it_went_at_once,
       a_pod_that_vanishes_fails_its_job_and_its_node_is_told,
       a_name_that_another_pod_has_is_not_taken_for_the_jobs,
+      the_least_of_site_and_partitions_says_how_often_it_starts_anew,
+      a_partition_that_is_changed_lets_go_what_it_held,
       what_was_refused_is_tried_when_its_quota_is_changed,
       a_create_that_is_abandoned_is_not_said_to_be_refused,
       a_hold_that_is_taken_back_at_once_costs_nothing,
