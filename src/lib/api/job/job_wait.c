@@ -11,8 +11,12 @@
 
 #define LABEL_FEATURE "feature.kiln.hpc/"
 
-/* A message stands in a column and in each of a hundred thousand pods. */
-#define WORDS_MAX 120
+/* A message stands in a column and in each of a hundred thousand pods; what the
+ * API refused stands in one Job alone, and is read as a whole.
+ */
+#define WORDS_MAX   120
+#define REFUSAL_MAX 300
+#define WORD_MOST   40 /* bytes; a longer one is cut within */
 
 /* ---- Wishes for nodes ---- */
 
@@ -193,14 +197,21 @@ tell_wait(const struct job_wait *w,
     return w->reason;
 }
 
-/* At a character's beginning. */
+/* Behind a word; within one that is very long at a character's beginning. */
 static void
-cut(struct strbuf *out, size_t before)
+cut(struct strbuf *out, size_t before, size_t most)
 {
-    size_t end = before + WORDS_MAX;
+    size_t end = before + most, blank = end;
 
     if (out->length <= end)
         return;
+    while (blank > before && end - blank < WORD_MOST && out->text[blank] != ' ')
+        blank--;
+    if (blank > before && out->text[blank] == ' ') {
+        end = blank;
+        while (end > before && strchr(" ,;:(-", out->text[end - 1]) != NULL)
+            end--;
+    }
     while (end > before && ((unsigned char)out->text[end] & 0xc0) == 0x80)
         end--;
     strbuf_truncate(out, end);
@@ -215,7 +226,7 @@ job_wait_format(const struct job_wait *wait,
     size_t before = out->length;
     enum job_reason reason = tell_wait(wait, spec, out);
 
-    cut(out, before);
+    cut(out, before, WORDS_MAX);
     return reason;
 }
 
@@ -394,6 +405,6 @@ job_wait_format_refusal(const char *refusal, struct strbuf *out)
         strbuf_add(out, refusal, strcspn(refusal, "\n"));
         reason = JOB_REASON_OTHER;
     }
-    cut(out, before);
+    cut(out, before, REFUSAL_MAX);
     return reason;
 }

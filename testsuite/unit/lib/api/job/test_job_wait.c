@@ -74,11 +74,33 @@ START_TEST(words_are_cut_at_a_character)
     for (unsigned i = 0; i < 200; i++)
         strbuf_add_text(&long_words, "\xc3\xa9");
     (void)job_wait_format_refusal(long_words.text, &out);
-    ck_assert_uint_le(out.length, 123);
+    ck_assert_uint_le(out.length, 303);
     ck_assert_str_eq(out.text + out.length - 5, "\xc3\xa9...");
+}
+END_TEST
+
+START_TEST(a_refusal_is_told_as_a_whole_or_cut_behind_a_word)
+{
+    static const char whole[] =
+        "Partition: partition gpu takes no jobs of account chemistry: it is for "
+        "biology, physics and mathematics, as the committee of the cluster has "
+        "said on its page";
+    CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+
+    (void)job_wait_format_refusal(whole, &out);
+    ck_assert_str_eq(out.text, whole);
+
+    for (unsigned i = 0; i < 100; i++)
+        strbuf_add_text(&words, "words, ");
+    strbuf_truncate(&out, 0);
+    (void)job_wait_format_refusal(words.text, &out);
+    ck_assert_uint_le(out.length, 303);
+    ck_assert_str_eq(out.text + out.length - 9, " words...");
 }
 END_TEST
 
 SUITE("api/job_wait",
       quotas_are_told_with_what_is_used_of_them,
-      words_are_cut_at_a_character)
+      words_are_cut_at_a_character,
+      a_refusal_is_told_as_a_whole_or_cut_behind_a_word)
