@@ -85,6 +85,22 @@ ok "those that are cancelled never run" \
     wait_for 30 job_is stop .status.succeeded 18
 ok "and the array says so" wait_for 30 job_is stop .status.state Cancelled
 
+# What runs goes on where the throttle becomes 0, and nothing follows it.
+array pause '{"tasks":"0-5","throttle":2}' \
+    "until [ -e $cluster/home/go ]; do sleep 0.1; done"
+ok "as many run as the throttle lets" wait_for 30 job_is pause .status.ready 2
+change pause '{"spec":{"array":{"throttle":0}}}'
+: >"$cluster/home/go"
+ok "those that run end though it is 0 by now" \
+    wait_for 30 job_is pause .status.succeeded 2
+sleep 1
+is "and no others begin" "$(job pause |
+    jq -c '[.status.succeeded,.status.ready//0,.status.array.waiting]')" \
+    '[2,0,"2-5"]'
+change pause '{"spec":{"array":{"throttle":2}}}'
+ok "until there is one again" wait_for 30 job_is pause .status.state Completed
+is "each once" "$(job pause | jq -c .status.succeeded)" 6
+
 array long '{"tasks":"0-9"}' 'exec sleep 1000'
 ok "some run" wait_for 30 job_is long .status.ready 8
 change long '{"spec":{"array":{"cancelled":"0-8"}}}'
