@@ -80,10 +80,13 @@ meets(struct reserved_nodes *r, int64_t from_us, int64_t until_us)
 
 /* ---- Entries ---- */
 
+/* What is left of a node that is gone goes with its last pod, which nobody
+ * tells.
+ */
 static void
 withhold(struct withheld_node *w, struct node_view *node)
 {
-    if (node == NULL || w->node != NULL)
+    if (node == NULL || node->object == NULL || w->node != NULL)
         return;
     w->node = node;
     ledger_reserve(&node->ledger,

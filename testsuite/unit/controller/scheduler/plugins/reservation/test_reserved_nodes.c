@@ -241,6 +241,35 @@ START_TEST(two_that_overlap_share_and_a_maintenance_does_not)
 }
 END_TEST
 
+/* Its pod is still known: what the scheduler has of the node goes with that. */
+START_TEST(a_node_that_is_gone_is_withheld_no_more)
+{
+    struct world *w = world_new(NULL);
+
+    add_node(w, "n1");
+    add_pod(w, "p", 60, "");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "p"), "n1");
+    fake_client_remove(w->api, &node_kind, "", "n1");
+    world_settle(w);
+    reserve(w, "r", 1, TWO_HOURS MAINTENANCE);
+    world_settle(w);
+    fake_client_remove(w->api, &pod_kind, "default", "p");
+    world_settle(w);
+    reserve(w, "r", 2, TWO_HOURS MAINTENANCE);
+    world_settle(w);
+
+    add_node(w, "n1");
+    add_pod(w, "long", 7201, "");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "long"), "");
+    add_pod(w, "short", 7100, "");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "short"), "n1");
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_clock_that_is_set_moves_what_is_active)
 {
     struct world *w = world_new(NULL);
@@ -343,6 +372,7 @@ SUITE("reserved_nodes",
       a_pod_that_names_one_has_its_nodes_while_it_is_active,
       one_that_goes_is_told_whatever_they_wait_for,
       two_that_overlap_share_and_a_maintenance_does_not,
+      a_node_that_is_gone_is_withheld_no_more,
       a_clock_that_is_set_moves_what_is_active,
       a_node_that_joins_later_is_withheld_and_one_may_leave,
       a_scheduler_that_starts_again_knows_it,
