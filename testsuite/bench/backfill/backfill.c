@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backfill [NODES [WAITING [ENDS [with|without]]]] - what reservations and
- * those who pass them cost
+/* backfill [NODES [WAITING [ENDS [with|without|withheld]]]] - what reservations
+ * and those who pass them cost
  *
  * NODES (5000) of 40 CPUs in two NUMA nodes, full of four pods each that end at
  * many times; WAITING (100000) pods on whole cores, of mixed shapes and time
  * limits, which are all tried once; then ENDS (200) pods end before their time.
- * Each with backfill and without, by the processor's time of the thread.
+ * Each with backfill and without, by the processor's time of the thread. Withheld:
+ * the nodes are empty, and all but ten have a daily maintenance before any pod would
+ * end.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -151,6 +153,28 @@ make_wait(struct cluster *c)
     fake_client_run(c->api);
 }
 
+static void
+add_maintenance(struct cluster *c)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+    time_t soon = time(NULL) + 1800;
+    struct tm utc;
+    char start[32];
+
+    gmtime_r(&soon, &utc);
+    strftime(start, sizeof(start), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"m\",\"uid\":\"u\"},\"spec\":{"
+                  "\"start\":\"%s\",\"duration\":\"1h\",\"recurrence\":"
+                  "\"Daily\",\"maintenance\":true,\"nodes\":[",
+                  start);
+    for (unsigned i = 10; i < c->nodes; i++)
+        strbuf_printf(&s, "%s\"n%u\"", i > 10 ? "," : "", i);
+    strbuf_add_text(&s, "]}}");
+    fake_client_put(c->api, &reservation_kind, s.text);
+    work(c);
+}
+
 /* Every pod that waits is tried, in turns as the loop takes them. */
 static void
 measure_pass(struct cluster *c, const char *name)
@@ -230,9 +254,11 @@ measure_ends(struct cluster *c, const char *name)
 }
 
 static void
-run(const struct cluster *asked, bool has_backfill)
+run(const struct cluster *asked, bool has_backfill, bool is_withheld)
 {
-    const char *name = has_backfill ? "backfill" : "without";
+    const char *name = is_withheld    ? "withheld"
+                       : has_backfill ? "backfill"
+                                      : "without";
     struct cluster c = *asked;
     struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
     struct profile_settings profile = {
@@ -268,10 +294,14 @@ run(const struct cluster *asked, bool has_backfill)
         informers_new(c.scheduler, fake_client_client(c.api), NULL, NULL);
     fake_client_run(c.api);
     scheduler_start(c.scheduler);
-    fill(&c);
+    if (is_withheld)
+        add_maintenance(&c);
+    else
+        fill(&c);
     make_wait(&c);
     measure_pass(&c, name);
-    measure_ends(&c, name);
+    if (!is_withheld)
+        measure_ends(&c, name);
     informers_free(c.informers);
     scheduler_free(c.scheduler);
     fake_client_free(c.api);
@@ -287,8 +317,10 @@ main(int argc, char **argv)
     };
 
     if (argc <= 4 || strcmp(argv[4], "without") == 0)
-        run(&c, false);
+        run(&c, false, false);
     if (argc <= 4 || strcmp(argv[4], "with") == 0)
-        run(&c, true);
+        run(&c, true, false);
+    if (argc > 4 && strcmp(argv[4], "withheld") == 0)
+        run(&c, true, true);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/sets/node_set.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/base/alloc.h"
@@ -35,6 +36,8 @@ struct walk {
     struct reservation **reserved; /* by their ends */
     int64_t turns[TURNS];          /* when reserved nodes come free, in order */
     unsigned n_turns, next_turn;
+    struct node_bits withheld; /* by Reservations */
+    int64_t withheld_at_us;    /* at that time; 0: not known */
     struct start_answer *ret;
 };
 
@@ -78,18 +81,47 @@ until_us(const struct walk *w)
     return limit_us < INT64_MAX - w->at_us ? w->at_us + limit_us : INT64_MAX;
 }
 
+/* Many nodes are in few Reservations: that they are withheld is no trial. */
+static bool
+is_withheld(struct walk *w, const struct node_view *node)
+{
+    const struct start_question *q = w->q;
+
+    if (q->node_reservations == NULL || node->ledger.n_future == 0
+        || node_reservations_name(q->what_if.cycle->pod) != NULL)
+        return false;
+    if (w->withheld_at_us != w->at_us) {
+        w->withheld_at_us = w->at_us;
+        node_reservations_find_withheld(q->node_reservations,
+                                        w->at_us,
+                                        until_us(w),
+                                        &w->withheld);
+    }
+    return node_bits_has(&w->withheld, node->slot);
+}
+
+static unsigned
+room_of(struct walk *w, struct node_view *node)
+{
+    const struct start_question *q = w->q;
+    unsigned room;
+
+    if (is_withheld(w, node))
+        return 0;
+    w->ret->trials++;
+    room = timeline_room(&q->what_if, node, w->at_us, until_us(w), q->count);
+    return room > 0 && q->is_enough != NULL
+                   && !q->is_enough(node, w->at_us, q->context)
+               ? 0
+               : room;
+}
+
 static void
 try_node(struct walk *w, struct node_view *node)
 {
-    const struct start_question *q = w->q;
     struct prospect *p = &w->prospects[node->slot];
-    unsigned room;
+    unsigned room = room_of(w, node);
 
-    w->ret->trials++;
-    room = timeline_room(&q->what_if, node, w->at_us, until_us(w), q->count);
-    if (room > 0 && q->is_enough != NULL
-        && !q->is_enough(node, w->at_us, q->context))
-        room = 0;
     w->room += room - p->room;
     p->room = room;
 }
@@ -332,6 +364,7 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
         amounts_fini(&w.prospects[i].freed);
     free(w.prospects);
     free(w.reserved);
+    node_bits_fini(&w.withheld);
     if (ret->from_us == 0) {
         free(ret->nodes);
         free(ret->are_free);

@@ -6,6 +6,7 @@
 #include "controller/scheduler/framework/ledger.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/sets/withheld_sets.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/node_reservation.h"
@@ -24,6 +25,7 @@ struct withheld_node {
 struct reserved_nodes {
     const struct object *object;
     struct map *nodes;           /* struct withheld_node, by name */
+    struct node_bits bits;       /* those of them that are there */
     bool is_active, has_ended;   /* as was told last */
     struct reserved_window next; /* the first that ends after: */
     int64_t next_after_us;       /* INT64_MAX: not known */
@@ -31,6 +33,7 @@ struct reserved_nodes {
 
 struct node_reservations {
     struct map *by_name; /* struct reserved_nodes */
+    struct withheld_sets *sets;
     node_reservations_find_fn *find;
     void *context;
 };
@@ -41,6 +44,7 @@ node_reservations_new(node_reservations_find_fn *find, void *context)
     struct node_reservations *all = xnew(struct node_reservations);
 
     all->by_name = map_new();
+    all->sets = withheld_sets_new();
     all->find = find;
     all->context = context;
     return all;
@@ -80,15 +84,14 @@ meets(struct reserved_nodes *r, int64_t from_us, int64_t until_us)
 
 /* ---- Entries ---- */
 
-/* What is left of a node that is gone goes with its last pod, which nobody
- * tells.
- */
+/* The rest of a node that is gone goes with its last pod, which nobody tells. */
 static void
 withhold(struct withheld_node *w, struct node_view *node)
 {
     if (node == NULL || node->object == NULL || w->node != NULL)
         return;
     w->node = node;
+    node_bits_set(&w->of->bits, node->slot);
     ledger_reserve(&node->ledger,
                    &(struct ledger_entry){
                        .owner = w,
@@ -101,8 +104,10 @@ withhold(struct withheld_node *w, struct node_view *node)
 static void
 release(struct withheld_node *w)
 {
-    if (w->node != NULL)
-        ledger_unreserve(&w->node->ledger, w);
+    if (w->node == NULL)
+        return;
+    node_bits_clear(&w->of->bits, w->node->slot);
+    ledger_unreserve(&w->node->ledger, w);
     w->node = NULL;
 }
 
@@ -125,6 +130,7 @@ reserved_nodes_free(struct reserved_nodes *r)
     if (r == NULL)
         return;
     release_all(r);
+    node_bits_fini(&r->bits);
     map_free(r->nodes);
     object_unref(r->object);
     free(r);
@@ -141,6 +147,7 @@ node_reservations_free(struct node_reservations *all)
     while (map_next(all->by_name, &at, NULL, &r))
         reserved_nodes_free(r);
     map_free(all->by_name);
+    withheld_sets_free(all->sets);
     free(all);
 }
 
@@ -168,6 +175,7 @@ node_reservations_set(struct node_reservations *all,
         r->nodes = map_new();
         map_put(all->by_name, name, r);
     }
+    withheld_sets_forget(all->sets);
     release_all(r);
     object_ref(reservation);
     object_unref(r->object);
@@ -191,6 +199,7 @@ node_reservations_set(struct node_reservations *all,
 void
 node_reservations_remove(struct node_reservations *all, const char *name)
 {
+    withheld_sets_forget(all->sets);
     reserved_nodes_free(map_remove(all->by_name, name));
 }
 
@@ -205,8 +214,10 @@ node_reservations_node_comes(struct node_reservations *all,
         const struct reserved_nodes *r = value;
         struct withheld_node *w = map_find(r->nodes, node->name);
 
-        if (w != NULL)
-            withhold(w, node);
+        if (w == NULL)
+            continue;
+        withheld_sets_forget(all->sets);
+        withhold(w, node);
     }
 }
 
@@ -221,8 +232,10 @@ node_reservations_node_leaves(struct node_reservations *all,
         const struct reserved_nodes *r = value;
         struct withheld_node *w = map_find(r->nodes, node->name);
 
-        if (w != NULL)
-            release(w);
+        if (w == NULL)
+            continue;
+        withheld_sets_forget(all->sets);
+        release(w);
     }
 }
 
@@ -359,6 +372,54 @@ node_reservations_withholder(const struct node_view *node,
             return w->of->object;
     }
     return NULL;
+}
+
+static void
+make_sets(const struct node_reservations *all, int64_t from_us)
+{
+    size_t at = 0;
+    void *value;
+
+    withheld_sets_begin(all->sets, from_us);
+    while (map_next(all->by_name, &at, NULL, &value)) {
+        struct reserved_nodes *r = value;
+        struct reserved_window window;
+
+        if (map_count(r->nodes) > 0 && find_window(r, from_us, &window))
+            withheld_sets_add(all->sets,
+                              window.from_us,
+                              window.until_us,
+                              &r->bits);
+    }
+    withheld_sets_end(all->sets);
+}
+
+const struct node_set *
+node_reservations_withheld(const struct node_reservations *all,
+                           int64_t from_us,
+                           int64_t until_us)
+{
+    if (!withheld_sets_hold(all->sets, from_us))
+        make_sets(all, from_us);
+    return withheld_sets_find(all->sets, until_us);
+}
+
+void
+node_reservations_find_withheld(const struct node_reservations *all,
+                                int64_t from_us,
+                                int64_t until_us,
+                                struct node_bits *bits)
+{
+    size_t at = 0;
+    void *value;
+
+    node_bits_empty(bits);
+    while (map_next(all->by_name, &at, NULL, &value)) {
+        struct reserved_nodes *r = value;
+
+        if (map_count(r->nodes) > 0 && meets(r, from_us, until_us))
+            node_bits_add(bits, &r->bits);
+    }
 }
 
 void

@@ -21,7 +21,9 @@
 
 #include "lib/base/macro.h"
 
+struct node_bits;
 struct node_reservations;
+struct node_set;
 struct node_view;
 struct object;
 struct pod_view;
@@ -78,6 +80,20 @@ node_reservations_withholder(const struct node_view *node,
                              int64_t from_us,
                              int64_t until_us,
                              struct reserved_window *ret_window);
+
+/* The nodes that are withheld in that time from a pod which names none: those
+ * where `admit` says no. NULL: none. Borrowed until the next change or call.
+ */
+const struct node_set *
+node_reservations_withheld(const struct node_reservations *all,
+                           int64_t from_us,
+                           int64_t until_us);
+
+/* The same of any time to come: they alone are in `bits` afterwards. */
+void node_reservations_find_withheld(const struct node_reservations *all,
+                                     int64_t from_us,
+                                     int64_t until_us,
+                                     struct node_bits *bits);
 
 /* Visits the nodes of the Reservations that have a window in that time. */
 typedef void node_reservations_visit_fn(struct node_view *node, void *context);

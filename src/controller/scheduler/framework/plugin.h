@@ -25,6 +25,7 @@ struct error;
 struct handle;
 struct json;
 struct bounds;
+struct node_set;
 struct node_view;
 struct object;
 struct pod_view;
@@ -168,6 +169,15 @@ struct plugin {
                                const struct cycle *c,
                                const struct node_view *node,
                                uint32_t *ret_reason);
+
+    /* Of one that depends on time: the nodes that its filter would reject with
+     * VERDICT_NEVER, so that they need not be asked one by one. The set is
+     * borrowed until something changes, NULL: none. False: they must be asked.
+     */
+    bool (*rejected_nodes)(void *self,
+                           const struct cycle *c,
+                           const struct node_set **ret_nodes,
+                           uint32_t *ret_reason);
     /* WAIT: the pod is tried again when what it waits for is there. */
     enum verdict (*postfilter)(void *self,
                                struct cycle *c,

@@ -112,6 +112,8 @@ find_by_name(const struct recorder *r, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
 
+    if (map_count(r->stories) == 0)
+        return NULL;
     snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
     return map_find(r->stories, key);
 }

@@ -7,6 +7,7 @@
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/select/answer_counts.h"
+#include "controller/scheduler/select/rejected_nodes.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 
@@ -18,7 +19,8 @@
 struct kept_refusal {
     struct list link; /* used last, first */
     uint32_t signature;
-    uint64_t generation; /* of the nodes, seen */
+    uint64_t rejected_id; /* of the set that is rejected in any case */
+    uint64_t generation;  /* of the nodes, seen */
     uint64_t removal_generation;
     uint32_t n_slots;
     struct answer *answers; /* by slot; OK where there is no node, too */
@@ -112,6 +114,7 @@ void
 kept_refusals_keep(struct kept_refusals *r,
                    const struct cycle *c,
                    uint32_t signature,
+                   const struct rejected_nodes *rejected,
                    const struct answer *answers)
 {
     const struct snapshot *s = c->snapshot;
@@ -121,6 +124,7 @@ kept_refusals_keep(struct kept_refusals *r,
     if (r->by_signature[signature] != NULL)
         drop(r, r->by_signature[signature]);
     k->signature = signature;
+    k->rejected_id = node_set_id(rejected);
     k->generation = s->generation;
     k->removal_generation = s->removal_generation;
     k->n_slots = s->n_slots;
@@ -158,6 +162,7 @@ static bool
 ask(struct kept_refusal *k,
     const struct profile *profile,
     const struct cycle *c,
+    const struct rejected_nodes *rejected,
     struct node_view *const *nodes,
     unsigned count)
 {
@@ -172,6 +177,9 @@ ask(struct kept_refusal *k,
                    answers);
     for (unsigned i = 0; i < count; i++) {
         forget_feasible(k, nodes[i]);
+        if (answers[i].verdict == VERDICT_OK
+            && rejects_node(rejected, nodes[i]->slot))
+            answers[i] = rejected->answer;
         set_answer(k, c->snapshot, nodes[i], answers[i]);
         if (answers[i].verdict == VERDICT_OK)
             are_few &= note_feasible(k, nodes[i]);
@@ -184,6 +192,7 @@ static bool
 ask_changed(struct kept_refusal *k,
             const struct profile *profile,
             const struct cycle *c,
+            const struct rejected_nodes *rejected,
             unsigned *ret_evaluated)
 {
     struct node_view *nodes[BATCH];
@@ -199,11 +208,11 @@ ask_changed(struct kept_refusal *k,
         nodes[count++] = v;
         ++*ret_evaluated;
         if (count == BATCH) {
-            are_few &= ask(k, profile, c, nodes, count);
+            are_few &= ask(k, profile, c, rejected, nodes, count);
             count = 0;
         }
     }
-    are_few &= ask(k, profile, c, nodes, count);
+    are_few &= ask(k, profile, c, rejected, nodes, count);
     k->generation = c->snapshot->generation;
     return are_few;
 }
@@ -223,6 +232,7 @@ kept_refusals_find(struct kept_refusals *r,
                    const struct profile *profile,
                    const struct cycle *c,
                    uint32_t signature,
+                   const struct rejected_nodes *rejected,
                    struct refusal *ret_refusal)
 {
     struct kept_refusal *k =
@@ -231,7 +241,8 @@ kept_refusals_find(struct kept_refusals *r,
 
     if (k == NULL)
         return false;
-    if (!is_of_use(k, c->snapshot) || !ask_changed(k, profile, c, &evaluated)) {
+    if (k->rejected_id != node_set_id(rejected) || !is_of_use(k, c->snapshot)
+        || !ask_changed(k, profile, c, rejected, &evaluated)) {
         drop(r, k);
         return false;
     }

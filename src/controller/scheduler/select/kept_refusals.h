@@ -26,6 +26,7 @@ struct cycle;
 struct node_view;
 struct profile;
 struct kept_refusals;
+struct rejected_nodes;
 
 /* More nodes with room than this are for those who choose. */
 #define REFUSAL_FEASIBLE_MOST 8u
@@ -45,15 +46,21 @@ struct kept_refusals *kept_refusals_new(size_t bytes)
     OWNED_BY(kept_refusals_free);
 DEFINE_CLEANUP(struct kept_refusals, kept_refusals_free)
 
-/* Keep: the nodes of the cycle's snapshot have answered so. */
+/* Keep: the nodes of the cycle's snapshot have answered so, with those that are
+ * rejected whatever they answer.
+ */
 void kept_refusals_keep(struct kept_refusals *r,
                         const struct cycle *c,
                         uint32_t signature,
+                        const struct rejected_nodes *rejected,
                         const struct answer *answers);
 
-/* False: nothing is kept of it, or too many nodes have room by now. */
+/* False: nothing is kept of it, other nodes were rejected, or too many nodes have
+ * room by now.
+ */
 bool kept_refusals_find(struct kept_refusals *r,
                         const struct profile *profile,
                         const struct cycle *c,
                         uint32_t signature,
+                        const struct rejected_nodes *rejected,
                         struct refusal *ret_refusal);

@@ -308,6 +308,7 @@ static struct node_view *
 pick_from_results(struct node_finder *ch,
                   const struct profile *profile,
                   const struct cycle *c,
+                  const struct timed_nodes *timed,
                   struct node_results *node_results)
 {
     struct node_view *node;
@@ -315,7 +316,7 @@ pick_from_results(struct node_finder *ch,
     ch->facts.by_cache = true;
     ch->facts.evaluated = node_results_evaluated(node_results);
     if (node_finder_goes_by_time(profile, c))
-        return node_finder_pick_timed(ch, profile, c, node_results);
+        return node_finder_pick_timed(ch, profile, c, timed, node_results);
     ch->facts.feasible = node_results_feasible(node_results);
     node = node_results_pick(node_results,
                              profile->handle->random,
@@ -363,12 +364,18 @@ static bool
 refuse_again(struct node_finder *ch,
              const struct profile *profile,
              const struct cycle *c,
+             const struct timed_nodes *timed,
              uint32_t signature)
 {
     const struct answer_counts *counts;
     struct refusal r;
 
-    if (!kept_refusals_find(ch->refusals, profile, c, signature, &r)
+    if (!kept_refusals_find(ch->refusals,
+                            profile,
+                            c,
+                            signature,
+                            &timed->rejected,
+                            &r)
         || (r.n_feasible > 0 && !node_finder_are_reserved(ch, profile, c, &r)))
         return false;
     counts = r.n_feasible > 0 ? &ch->counts : r.counts;
@@ -387,6 +394,7 @@ static void
 keep_refusal(struct node_finder *ch,
              const struct profile *profile,
              const struct cycle *c,
+             const struct timed_nodes *timed,
              uint32_t signature,
              const struct node_results *node_results)
 {
@@ -397,8 +405,9 @@ keep_refusal(struct node_finder *ch,
     kept_refusals_keep(ch->refusals,
                        c,
                        signature,
+                       &timed->rejected,
                        node_results_answers(node_results));
-    if (refuse_again(ch, profile, c, signature))
+    if (refuse_again(ch, profile, c, timed, signature))
         ch->facts.evaluated = evaluated;
 }
 
@@ -408,6 +417,7 @@ choose_by_cache(struct node_finder *ch,
                 struct cycle *c,
                 struct node_view **ret_node)
 {
+    struct timed_nodes timed = {.rejected.answer = ANSWER_OK};
     struct node_results *node_results;
     uint32_t signature;
     plugin_set others;
@@ -425,20 +435,23 @@ choose_by_cache(struct node_finder *ch,
     if (signature == SIGNATURE_NONE)
         return false;
     is_alone = others == 0 && nominator_count(profile->handle->nominator) == 0;
-    if (is_alone && refuse_again(ch, profile, c, signature))
+    if (is_alone)
+        signature =
+            node_finder_find_rejected(ch, profile, c, signature, &timed);
+    if (is_alone && refuse_again(ch, profile, c, &timed, signature))
         return true;
     if (is_alone
         && choose_by_bounded_search(ch, profile, c, signature, ret_node))
         return true;
     node_results = result_cache_get(ch->result_cache, profile, signature);
-    if (!node_results_update(node_results, c))
+    if (!node_results_update(node_results, c, &timed.rejected))
         return false;
     node_finder_mark(ch, STEP_FILTER);
     result_cache_trim(ch->result_cache, node_results);
     if (is_alone) {
-        *ret_node = pick_from_results(ch, profile, c, node_results);
+        *ret_node = pick_from_results(ch, profile, c, &timed, node_results);
         if (*ret_node == NULL)
-            keep_refusal(ch, profile, c, signature, node_results);
+            keep_refusal(ch, profile, c, &timed, signature, node_results);
     } else
         *ret_node =
             node_finder_choose_with_others(ch, profile, c, node_results);

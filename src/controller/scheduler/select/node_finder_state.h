@@ -14,6 +14,7 @@
 #include "controller/scheduler/report/cycle_trace.h"
 #include "controller/scheduler/select/answer_counts.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/select/rejected_nodes.h"
 
 struct bounded_search;
 struct kept_refusals;
@@ -24,11 +25,22 @@ struct snapshot;
 
 #define ALL_PLUGINS (~(plugin_set)0)
 
+/* Sets of nodes that are rejected by time, for each of which results are kept: more
+ * are in use at once only where pods of one shape end at very different times.
+ */
+#define REJECTED_SETS 8u
+struct rejected_set_use {
+    uint64_t id; /* 0: free */
+    uint64_t used;
+};
+
 struct node_finder {
     struct node_finder_settings settings;
     struct result_cache *result_cache;
     struct bounded_search *bounded_search;
     struct kept_refusals *refusals;
+    struct rejected_set_use sets[REJECTED_SETS];
+    uint64_t n_set_uses;
     struct answer_counts counts; /* of the answers, where those are refusals */
     uint32_t next_start;
     struct answer *answers; /* by slot */
@@ -79,19 +91,30 @@ node_finder_choose_with_others(struct node_finder *ch,
                                const struct node_results *node_results);
 
 /* Time (timed_choice.c). Goes by time: there is something to ask the plugins that
- * do. Is in time: they let the pod have a node that has room now. Pick: of the
+ * do. Find rejected: the nodes that they reject as a set, and the signature under
+ * which results without these are kept. Is in time: they let the pod have a node that has room now. Pick: of the
  * nodes with room now, one that they let it have; NULL: none, as the diagnosis
  * says. Are reserved: the nodes with room are, all of them; then the answers and
  * their counts say so.
  */
 bool node_finder_goes_by_time(const struct profile *profile,
                               const struct cycle *c);
+struct timed_nodes {
+    struct rejected_nodes rejected;
+    bool must_ask; /* about the nodes of Reservations one by one */
+};
+uint32_t node_finder_find_rejected(struct node_finder *ch,
+                                   const struct profile *profile,
+                                   const struct cycle *c,
+                                   uint32_t signature,
+                                   struct timed_nodes *ret_timed);
 bool node_finder_is_in_time(const struct profile *profile,
                             const struct cycle *c,
                             const struct node_view *node);
 struct node_view *node_finder_pick_timed(struct node_finder *ch,
                                          const struct profile *profile,
                                          const struct cycle *c,
+                                         const struct timed_nodes *timed,
                                          struct node_results *node_results);
 bool node_finder_are_reserved(struct node_finder *ch,
                               const struct profile *profile,

@@ -6,41 +6,23 @@
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/profile.h"
 #include "controller/scheduler/framework/snapshot.h"
+#include "controller/scheduler/select/rejected_nodes.h"
+#include "controller/scheduler/select/score_spectrum.h"
+#include "controller/scheduler/select/tournament.h"
 #include "lib/base/alloc.h"
-#include "lib/base/random.h"
 
 #define BATCH 256u
-
-/* Different raw scores of one plugin that are told apart. */
-#define SPECTRUM_MAX 64u
-
-#define INFEASIBLE INT64_MIN
-
-/* How many feasible nodes have each raw score: tells the largest. */
-struct spectrum {
-    int64_t values[SPECTRUM_MAX];
-    uint32_t counts[SPECTRUM_MAX];
-    unsigned count;
-    int64_t most; /* what the totals were made with */
-};
-
-/* A node of the tournament: the best total below, and how many have it. */
-struct bout {
-    int64_t best;
-    uint32_t count;
-};
 
 struct node_results {
     const struct profile *profile;
     uint64_t generation; /* seen */
     uint64_t removal_generation;
     uint32_t n_slots;
-    uint32_t n_leaves; /* a power of two */
     struct answer *answers;
     struct node_view **views; /* by slot, NULL: no node */
     int64_t *raw;             /* by slot and scoring plugin */
     int64_t *flat;            /* by slot: the sum of what is not normalized */
-    struct bout *bouts;       /* 1 is the root, leaves from n_leaves */
+    struct tournament totals;
     uint8_t scorers[PROFILE_MAX_PLUGINS];
     unsigned n_scorers;
     struct spectrum *spectra; /* one for each scorer that is normalized */
@@ -50,6 +32,11 @@ struct node_results {
     unsigned feasible;
     unsigned evaluated;
     bool is_overfull;
+
+    /* Rejected beside that: a copy, by id. */
+    uint64_t rejected_id;
+    struct node_bits rejected;
+    struct answer rejection;
 };
 
 struct node_results *
@@ -82,8 +69,9 @@ node_results_free(struct node_results *b)
     free(b->views);
     free(b->raw);
     free(b->flat);
-    free(b->bouts);
+    tournament_fini(&b->totals);
     free(b->spectra);
+    node_bits_fini(&b->rejected);
     free(b);
 }
 
@@ -94,7 +82,8 @@ node_results_bytes(const struct node_results *b)
            + b->n_slots
                  * (sizeof(*b->answers) + sizeof(struct node_view *)
                     + (b->n_scorers + 1) * sizeof(*b->raw))
-           + (size_t)b->n_leaves * 2 * sizeof(*b->bouts);
+           + tournament_bytes(&b->totals)
+           + b->rejected.n_words * sizeof(uint64_t);
 }
 
 static const struct profile_entry *
@@ -107,62 +96,6 @@ static bool
 is_normalized(const struct node_results *b, unsigned scorer)
 {
     return entry_of(b, scorer)->plugin->normalization != NORMALIZE_NOT;
-}
-
-/* The spectrum */
-
-static bool
-spectrum_add(struct spectrum *s, int64_t value)
-{
-    unsigned empty = s->count;
-
-    for (unsigned i = 0; i < s->count; i++) {
-        if (s->values[i] == value) {
-            s->counts[i]++;
-            return true;
-        }
-        if (s->counts[i] == 0)
-            empty = i;
-    }
-    if (empty == SPECTRUM_MAX)
-        return false;
-    s->values[empty] = value;
-    s->counts[empty] = 1;
-    if (empty == s->count)
-        s->count++;
-    return true;
-}
-
-static void
-spectrum_remove(struct spectrum *s, int64_t value)
-{
-    for (unsigned i = 0; i < s->count; i++)
-        if (s->values[i] == value)
-            s->counts[i]--;
-}
-
-static bool
-spectrum_is_single(const struct spectrum *s, int64_t *ret_value)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < s->count; i++)
-        if (s->counts[i] > 0) {
-            *ret_value = s->values[i];
-            n++;
-        }
-    return n == 1;
-}
-
-static int64_t
-spectrum_most(const struct spectrum *s)
-{
-    int64_t most = 0;
-
-    for (unsigned i = 0; i < s->count; i++)
-        if (s->counts[i] > 0 && s->values[i] > most)
-            most = s->values[i];
-    return most;
 }
 
 /* Totals and the tournament */
@@ -189,28 +122,6 @@ make_total(const struct node_results *b, uint32_t slot)
     return total;
 }
 
-static struct bout
-play(struct bout a, struct bout b)
-{
-    if (a.best == b.best && a.best != INFEASIBLE)
-        return (struct bout){a.best, a.count + b.count};
-    return a.best > b.best ? a : b;
-}
-
-static void
-set_leaf(struct node_results *b, uint32_t slot, int64_t total)
-{
-    b->bouts[b->n_leaves + slot] =
-        (struct bout){total, total == INFEASIBLE ? 0 : 1};
-}
-
-static void
-replay_path(struct node_results *b, uint32_t slot)
-{
-    for (uint32_t i = (b->n_leaves + slot) / 2; i >= 1; i /= 2)
-        b->bouts[i] = play(b->bouts[2 * i], b->bouts[2 * i + 1]);
-}
-
 static bool
 is_feasible(const struct node_results *b, uint32_t slot)
 {
@@ -218,14 +129,19 @@ is_feasible(const struct node_results *b, uint32_t slot)
 }
 
 static void
+set_leaf(struct node_results *b, uint32_t slot)
+{
+    tournament_set(&b->totals,
+                   slot,
+                   is_feasible(b, slot) ? make_total(b, slot) : TOURNAMENT_OUT);
+}
+
+static void
 replay_all(struct node_results *b)
 {
     for (uint32_t slot = 0; slot < b->n_slots; slot++)
-        set_leaf(b,
-                 slot,
-                 is_feasible(b, slot) ? make_total(b, slot) : INFEASIBLE);
-    for (uint32_t i = b->n_leaves - 1; i >= 1; i--)
-        b->bouts[i] = play(b->bouts[2 * i], b->bouts[2 * i + 1]);
+        set_leaf(b, slot);
+    tournament_play_all(&b->totals);
 }
 
 /* Evaluation */
@@ -301,8 +217,11 @@ evaluate(struct node_results *b,
 
         forget_slot(b, slot);
         b->views[slot] = nodes[i];
-        b->answers[slot] = answers[i];
-        if (answers[i].verdict == VERDICT_OK)
+        b->answers[slot] = answers[i].verdict == VERDICT_OK
+                                   && node_bits_has(&b->rejected, slot)
+                               ? b->rejection
+                               : answers[i];
+        if (b->answers[slot].verdict == VERDICT_OK)
             passed[n_passed++] = nodes[i];
     }
     score_batch(b, c, passed, n_passed);
@@ -312,10 +231,6 @@ evaluate(struct node_results *b,
 static void
 make_room(struct node_results *b, uint32_t n_slots)
 {
-    uint32_t n_leaves = 1;
-
-    while (n_leaves < n_slots)
-        n_leaves *= 2;
     b->n_slots = n_slots;
     b->answers = xrealloc_array(b->answers, n_slots + 1, sizeof(*b->answers));
     b->views =
@@ -324,13 +239,7 @@ make_room(struct node_results *b, uint32_t n_slots)
                             (size_t)n_slots * b->n_scorers + 1,
                             sizeof(*b->raw));
     b->flat = xrealloc_array(b->flat, n_slots + 1, sizeof(*b->flat));
-    if (n_leaves != b->n_leaves) {
-        b->n_leaves = n_leaves;
-        b->bouts =
-            xrealloc_array(b->bouts, (size_t)n_leaves * 2, sizeof(*b->bouts));
-    }
-    for (uint32_t i = 0; i < 2 * n_leaves; i++)
-        b->bouts[i] = (struct bout){INFEASIBLE, 0};
+    tournament_reset(&b->totals, n_slots);
 }
 
 static bool
@@ -387,10 +296,8 @@ flush(struct node_results *b,
     for (unsigned i = 0; i < count; i++) {
         uint32_t slot = changed[i]->slot;
 
-        set_leaf(b,
-                 slot,
-                 is_feasible(b, slot) ? make_total(b, slot) : INFEASIBLE);
-        replay_path(b, slot);
+        set_leaf(b, slot);
+        tournament_play(&b->totals, slot);
     }
 }
 
@@ -416,18 +323,103 @@ make_changed(struct node_results *b, const struct cycle *c)
         flush(b, c, changed, count);
 }
 
-bool
-node_results_update(struct node_results *b, const struct cycle *c)
+static void
+set_rejected(struct node_results *b, const struct rejected_nodes *rejected)
+{
+    uint32_t n = rejected->nodes != NULL ? rejected->nodes->bits.n_words : 0;
+
+    node_bits_reach(&b->rejected, n);
+    node_bits_empty(&b->rejected);
+    if (n > 0)
+        node_bits_add(&b->rejected, &rejected->nodes->bits);
+    b->rejected_id = node_set_id(rejected);
+    if (n > 0)
+        b->rejection = rejected->answer;
+}
+
+static bool
+is_rejection(const struct node_results *b, struct answer answer)
+{
+    return answer.verdict != VERDICT_OK && answer.plugin == b->rejection.plugin
+           && answer.reason == b->rejection.reason;
+}
+
+/* That node is rejected by now, or no longer. */
+static void
+turn_slot(struct node_results *b, const struct cycle *c, uint32_t slot)
+{
+    struct node_view *node = b->views[slot];
+
+    if (node_bits_has(&b->rejected, slot)) {
+        if (!is_feasible(b, slot))
+            return;
+        forget_slot(b, slot);
+        b->answers[slot] = b->rejection;
+    } else if (node != NULL && is_rejection(b, b->answers[slot])) {
+        evaluate(b, c, &node, 1);
+    }
+}
+
+/* The nodes by which the sets differ; what they answer is up to date. */
+static void
+change_rejected(struct node_results *b,
+                const struct cycle *c,
+                const struct rejected_nodes *rejected)
+{
+    CLEANUP_FREE uint64_t *differ = NULL;
+    bool is_other = false;
+    uint32_t n;
+
+    node_bits_reach(&b->rejected, (b->n_slots + 63) / 64);
+    n = b->rejected.n_words;
+    differ = xnew_array(uint64_t, n + 1);
+    memcpy(differ, b->rejected.words, n * sizeof(*differ));
+    set_rejected(b, rejected);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint64_t left = differ[i] ^ b->rejected.words[i]; left != 0;
+             left &= left - 1) {
+            uint32_t slot = i * 64 + (uint32_t)__builtin_ctzll(left);
+
+            if (slot >= b->n_slots)
+                continue;
+            turn_slot(b, c, slot);
+            is_other = true;
+        }
+    if (!is_other)
+        return;
+    spectra_moved(b);
+    replay_all(b);
+}
+
+static bool
+must_make_all(const struct node_results *b, const struct cycle *c)
 {
     const struct snapshot *s = c->snapshot;
 
+    return b->n_slots != s->n_slots || b->totals.n_leaves == 0
+           || b->removal_generation != s->removal_generation
+           || b->skipped != (c->skipped_scores & b->scoring) || b->is_overfull;
+}
+
+bool
+node_results_update(struct node_results *b,
+                    const struct cycle *c,
+                    const struct rejected_nodes *rejected)
+{
+    const struct snapshot *s = c->snapshot;
+    bool has_other_set = b->rejected_id != node_set_id(rejected);
+
     b->evaluated = 0;
-    if (b->n_slots != s->n_slots || b->n_leaves == 0
-        || b->removal_generation != s->removal_generation
-        || b->skipped != (c->skipped_scores & b->scoring) || b->is_overfull)
+    if (must_make_all(b, c)) {
+        if (has_other_set)
+            set_rejected(b, rejected);
         make_all(b, c);
-    else if (b->generation != s->generation)
-        make_changed(b, c);
+    } else {
+        if (b->generation != s->generation)
+            make_changed(b, c);
+        if (has_other_set)
+            change_rejected(b, c, rejected);
+    }
     b->generation = s->generation;
     b->removal_generation = s->removal_generation;
     return !b->is_overfull;
@@ -444,25 +436,12 @@ node_results_pick(const struct node_results *b,
                   struct random_source *random,
                   int64_t *ret_total)
 {
-    uint32_t i = 1;
-    uint64_t which;
+    uint32_t slot;
 
     if (b->feasible == 0)
         return NULL;
-    which = random_below(random, b->bouts[1].count);
-    while (i < b->n_leaves) {
-        struct bout whole = b->bouts[i], left = b->bouts[2 * i];
-        uint32_t in_left = left.best == whole.best ? left.count : 0;
-
-        if (which < in_left) {
-            i = 2 * i;
-        } else {
-            which -= in_left;
-            i = 2 * i + 1;
-        }
-    }
-    *ret_total = b->bouts[i].best;
-    return b->views[i - b->n_leaves];
+    slot = tournament_pick(&b->totals, random, ret_total);
+    return b->views[slot];
 }
 
 static void
@@ -472,8 +451,8 @@ settle_slot(struct node_results *b, uint32_t slot)
         replay_all(b);
         return;
     }
-    set_leaf(b, slot, is_feasible(b, slot) ? make_total(b, slot) : INFEASIBLE);
-    replay_path(b, slot);
+    set_leaf(b, slot);
+    tournament_play(&b->totals, slot);
 }
 
 bool
@@ -528,7 +507,7 @@ node_results_count_stale(const struct node_results *b,
                          const struct snapshot *s,
                          unsigned most)
 {
-    if (b->n_slots != s->n_slots || b->n_leaves == 0
+    if (b->n_slots != s->n_slots || b->totals.n_leaves == 0
         || b->removal_generation != s->removal_generation || b->is_overfull)
         return most;
     return snapshot_changed(s, b->generation, most);

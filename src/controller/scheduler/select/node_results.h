@@ -30,6 +30,7 @@ struct cycle;
 struct node_view;
 struct profile;
 struct random_source;
+struct rejected_nodes;
 struct snapshot;
 
 void node_results_free(struct node_results *b);
@@ -37,10 +38,14 @@ struct node_results *node_results_new(const struct profile *profile)
     OWNED_BY(node_results_free);
 DEFINE_CLEANUP(struct node_results, node_results_free)
 
-/* Brings it up to date with the cycle's snapshot. False: these scores cannot
- * be kept (too many different ones), evaluate without.
+/* Brings it up to date with the cycle's snapshot, without the nodes that are
+ * rejected whatever they answer: another set costs the nodes by which it differs
+ * from the one before. False: these scores cannot be kept (too many different
+ * ones), evaluate without.
  */
-bool node_results_update(struct node_results *b, const struct cycle *c);
+bool node_results_update(struct node_results *b,
+                         const struct cycle *c,
+                         const struct rejected_nodes *rejected);
 
 /* Look. Pick: one of the best at random, NULL when none is feasible. Answers:
  * by slot, of every node of the snapshot.

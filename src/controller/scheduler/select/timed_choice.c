@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes with room now that the pod may not have until its end: who is before
- * it in the order, or a Reservation, has them by then. They are laid over the
- * kept results and refusals, which know nothing of time.
+ * it in the order, or a Reservation, has them by then. What a Reservation
+ * has is one set for all pods that end by the same window: results are kept without
+ * it. The rest is laid over the kept results and refusals, which know nothing of time.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/node_reservations.h"
@@ -19,6 +21,91 @@ bool
 node_finder_goes_by_time(const struct profile *profile, const struct cycle *c)
 {
     return (profile->timed & ~c->skipped_filters) != 0;
+}
+
+/* False: they must be asked about each node. The first plugin has the word about a
+ * node that several reject.
+ */
+static bool
+find_rejected(const struct profile *p,
+              const struct cycle *c,
+              struct rejected_nodes *ret_rejected)
+{
+    bool is_first = true;
+
+    *ret_rejected = (struct rejected_nodes){.answer = ANSWER_OK};
+    profile_foreach(i, p, POINT_FILTER)
+    {
+        const struct profile_entry *e = &p->entries[i];
+        uint32_t reason = STRING_ID_NONE;
+
+        if ((p->timed & ~c->skipped_filters & PLUGIN_BIT(i)) == 0)
+            continue;
+        if (e->plugin->rejected_nodes == NULL) {
+            is_first = false;
+            continue;
+        }
+        if (!is_first || ret_rejected->nodes != NULL
+            || !e->plugin->rejected_nodes(e->self,
+                                          c,
+                                          &ret_rejected->nodes,
+                                          &reason))
+            return false;
+        p->evaluations[POINT_FILTER][i]++;
+        ret_rejected->answer = (struct answer){
+            .verdict = VERDICT_NEVER,
+            .plugin = (uint8_t)i,
+            .reason = reason,
+        };
+    }
+    return true;
+}
+
+/* A place for the set: a free one, one that will not be met again, or that which
+ * was used longest ago. Results that were kept there follow it by the difference.
+ */
+static unsigned
+find_place(struct node_finder *ch, const struct node_set *set)
+{
+    unsigned oldest = 0;
+
+    for (unsigned i = 0; i < REJECTED_SETS; i++)
+        if (ch->sets[i].id == set->id)
+            return i;
+    for (unsigned i = 0; i < REJECTED_SETS; i++) {
+        if (ch->sets[i].id < set->since)
+            return i;
+        if (ch->sets[i].used < ch->sets[oldest].used)
+            oldest = i;
+    }
+    return oldest;
+}
+
+uint32_t
+node_finder_find_rejected(struct node_finder *ch,
+                          const struct profile *profile,
+                          const struct cycle *c,
+                          uint32_t signature,
+                          struct timed_nodes *ret_timed)
+{
+    const struct node_set *set;
+    char text[32];
+    unsigned place;
+
+    *ret_timed = (struct timed_nodes){.rejected.answer = ANSWER_OK};
+    if (!node_finder_goes_by_time(profile, c))
+        return signature;
+    if (!find_rejected(profile, c, &ret_timed->rejected)) {
+        *ret_timed = (struct timed_nodes){.must_ask = true};
+        return signature;
+    }
+    set = ret_timed->rejected.nodes;
+    if (set == NULL)
+        return signature;
+    place = find_place(ch, set);
+    ch->sets[place] = (struct rejected_set_use){set->id, ++ch->n_set_uses};
+    snprintf(text, sizeof(text), "%u without %u", signature, place);
+    return string_ids_add(ch->settings.signatures, text);
 }
 
 /* They are asked of one node; it has room now. */
@@ -63,7 +150,7 @@ mask_timed(struct node_view *node, void *context)
         node_results_mask(m->node_results, &m->mask, node, answer);
 }
 
-/* Nodes that a Reservation has before the pod would end. */
+/* Nodes that a Reservation has before the pod would end, where they are no set. */
 static void
 mask_withheld(struct timed_mask *m)
 {
@@ -85,6 +172,7 @@ struct node_view *
 node_finder_pick_timed(struct node_finder *ch,
                        const struct profile *profile,
                        const struct cycle *c,
+                       const struct timed_nodes *timed,
                        struct node_results *node_results)
 {
     const struct timeline *t = profile->handle->timeline;
@@ -101,7 +189,8 @@ node_finder_pick_timed(struct node_finder *ch,
         for (unsigned p = 0; r->places != NULL && p < r->count; p++)
             mask_timed(r->places[p].node, &mask);
     }
-    mask_withheld(&mask);
+    if (timed->must_ask)
+        mask_withheld(&mask);
     ch->facts.feasible = node_results_feasible(node_results);
     node = node_results_pick(node_results,
                              profile->handle->random,

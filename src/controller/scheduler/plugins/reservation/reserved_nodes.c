@@ -81,6 +81,25 @@ reserved_nodes_filter(void *self,
         }
 }
 
+/* All pods that end before the next window begins have the same set. */
+static bool
+reserved_nodes_rejected(void *self,
+                        const struct cycle *c,
+                        const struct node_set **ret_nodes,
+                        uint32_t *ret_reason)
+{
+    const struct reserved_self *me = self;
+    int64_t now_us = clock_real_us(me->handle->clock);
+
+    if (node_reservations_name(c->pod) != NULL)
+        return false;
+    *ret_nodes = node_reservations_withheld(me->handle->node_reservations,
+                                            now_us,
+                                            timeline_end_us(c->pod, now_us));
+    *ret_reason = me->reason;
+    return true;
+}
+
 static const struct wake wakes[] = {
     {EVENT_WITHHELD_NODES, ACTION_ALL, NULL},
     {EVENT_NODE, ACTION_ADD, NULL},
@@ -95,6 +114,7 @@ const struct plugin reserved_nodes_plugin = {
     .sign = reserved_nodes_sign,
     .prefilter = reserved_nodes_prefilter,
     .filter = reserved_nodes_filter,
+    .rejected_nodes = reserved_nodes_rejected,
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),
 };

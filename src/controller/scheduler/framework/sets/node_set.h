@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_set.h - nodes as bits, by slot
+ *
+ * Owns:       its words.
+ * Called by:  node_reservations.c, withheld_sets.c (make them), select/ (asks).
+ * Thread:     the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+
+/* All zero: none. */
+struct node_bits {
+    uint64_t *words;
+    uint32_t n_words;
+};
+
+/* Bits with a number that no other set has had: equal numbers, equal sets. Those
+ * before `since` will not be met again.
+ */
+struct node_set {
+    uint64_t id; /* 1, 2, ... */
+    uint64_t since;
+    struct node_bits bits;
+};
+
+static inline void
+node_bits_fini(struct node_bits *bits)
+{
+    free(bits->words);
+    *bits = (struct node_bits){0};
+}
+
+static inline bool
+node_bits_has(const struct node_bits *bits, uint32_t slot)
+{
+    return slot / 64 < bits->n_words
+           && (bits->words[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* Room for as many words, the new ones 0. */
+static inline void
+node_bits_reach(struct node_bits *bits, uint32_t n_words)
+{
+    if (bits->n_words >= n_words)
+        return;
+    bits->words = xrealloc_array(bits->words, n_words, sizeof(*bits->words));
+    while (bits->n_words < n_words)
+        bits->words[bits->n_words++] = 0;
+}
+
+static inline void
+node_bits_set(struct node_bits *bits, uint32_t slot)
+{
+    node_bits_reach(bits, slot / 64 + 1);
+    bits->words[slot / 64] |= UINT64_C(1) << slot % 64;
+}
+
+static inline void
+node_bits_clear(struct node_bits *bits, uint32_t slot)
+{
+    if (slot / 64 < bits->n_words)
+        bits->words[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+}
+
+static inline void
+node_bits_empty(struct node_bits *bits)
+{
+    for (uint32_t i = 0; i < bits->n_words; i++)
+        bits->words[i] = 0;
+}
+
+/* Adds all that are in the other. */
+static inline void
+node_bits_add(struct node_bits *bits, const struct node_bits *other)
+{
+    node_bits_reach(bits, other->n_words);
+    for (uint32_t i = 0; i < other->n_words; i++)
+        bits->words[i] |= other->words[i];
+}

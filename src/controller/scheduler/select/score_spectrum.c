@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/select/score_spectrum.h"
+
+bool
+spectrum_add(struct spectrum *s, int64_t value)
+{
+    unsigned empty = s->count;
+
+    for (unsigned i = 0; i < s->count; i++) {
+        if (s->values[i] == value) {
+            s->counts[i]++;
+            return true;
+        }
+        if (s->counts[i] == 0)
+            empty = i;
+    }
+    if (empty == SPECTRUM_MAX)
+        return false;
+    s->values[empty] = value;
+    s->counts[empty] = 1;
+    if (empty == s->count)
+        s->count++;
+    return true;
+}
+
+void
+spectrum_remove(struct spectrum *s, int64_t value)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->values[i] == value)
+            s->counts[i]--;
+}
+
+bool
+spectrum_is_single(const struct spectrum *s, int64_t *ret_value)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->counts[i] > 0) {
+            *ret_value = s->values[i];
+            n++;
+        }
+    return n == 1;
+}
+
+int64_t
+spectrum_most(const struct spectrum *s)
+{
+    int64_t most = 0;
+
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->counts[i] > 0 && s->values[i] > most)
+            most = s->values[i];
+    return most;
+}

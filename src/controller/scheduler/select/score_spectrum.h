@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* score_spectrum.h - how many feasible nodes have each raw score of a plugin: tells
+ * the largest
+ *
+ * Called by:  node_results.c.
+ * Thread:     the scheduler's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Different scores that are told apart. */
+#define SPECTRUM_MAX 64u
+
+/* All zero: no node. */
+struct spectrum {
+    int64_t values[SPECTRUM_MAX];
+    uint32_t counts[SPECTRUM_MAX];
+    unsigned count;
+    int64_t most; /* the caller's: what the totals were made with */
+};
+
+/* Change. Add: false: there are too many. */
+bool spectrum_add(struct spectrum *s, int64_t value);
+void spectrum_remove(struct spectrum *s, int64_t value);
+
+/* Look. Single: all have the same; most: the largest, at least 0. */
+bool spectrum_is_single(const struct spectrum *s, int64_t *ret_value);
+int64_t spectrum_most(const struct spectrum *s);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/scheduler/select/tournament.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/random.h"
+
+void
+tournament_fini(struct tournament *t)
+{
+    free(t->bouts);
+    *t = (struct tournament){0};
+}
+
+size_t
+tournament_bytes(const struct tournament *t)
+{
+    return (size_t)t->n_leaves * 2 * sizeof(*t->bouts);
+}
+
+void
+tournament_reset(struct tournament *t, uint32_t n_slots)
+{
+    uint32_t n_leaves = 1;
+
+    while (n_leaves < n_slots)
+        n_leaves *= 2;
+    if (n_leaves != t->n_leaves) {
+        t->n_leaves = n_leaves;
+        t->bouts =
+            xrealloc_array(t->bouts, (size_t)n_leaves * 2, sizeof(*t->bouts));
+    }
+    for (uint32_t i = 0; i < 2 * n_leaves; i++)
+        t->bouts[i] = (struct bout){TOURNAMENT_OUT, 0};
+}
+
+static struct bout
+play(struct bout a, struct bout b)
+{
+    if (a.best == b.best && a.best != TOURNAMENT_OUT)
+        return (struct bout){a.best, a.count + b.count};
+    return a.best > b.best ? a : b;
+}
+
+void
+tournament_play(struct tournament *t, uint32_t slot)
+{
+    for (uint32_t i = (t->n_leaves + slot) / 2; i >= 1; i /= 2)
+        t->bouts[i] = play(t->bouts[2 * i], t->bouts[2 * i + 1]);
+}
+
+void
+tournament_play_all(struct tournament *t)
+{
+    for (uint32_t i = t->n_leaves - 1; i >= 1; i--)
+        t->bouts[i] = play(t->bouts[2 * i], t->bouts[2 * i + 1]);
+}
+
+uint32_t
+tournament_pick(const struct tournament *t,
+                struct random_source *random,
+                int64_t *ret_total)
+{
+    uint64_t which = random_below(random, t->bouts[1].count);
+    uint32_t i = 1;
+
+    while (i < t->n_leaves) {
+        struct bout whole = t->bouts[i], left = t->bouts[2 * i];
+        uint32_t in_left = left.best == whole.best ? left.count : 0;
+
+        if (which < in_left) {
+            i = 2 * i;
+        } else {
+            which -= in_left;
+            i = 2 * i + 1;
+        }
+    }
+    *ret_total = t->bouts[i].best;
+    return i - t->n_leaves;
+}

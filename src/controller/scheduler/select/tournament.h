@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tournament.h - the best totals by slot, all ties known, in the logarithm of the
+ * number of slots
+ *
+ * Owns:       its bouts.
+ * Called by:  node_results.c.
+ * Thread:     the scheduler's.
+ * Invariant:  once played, a bout is the best below it, and how many have it.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct random_source;
+
+#define TOURNAMENT_OUT INT64_MIN /* takes no part */
+
+struct bout {
+    int64_t best;
+    uint32_t count;
+};
+
+/* All zero: none was begun. */
+struct tournament {
+    struct bout *bouts; /* 1 is the root, leaves from n_leaves */
+    uint32_t n_leaves;  /* a power of two */
+};
+
+void tournament_fini(struct tournament *t);
+
+/* Change. Reset: as many slots, and none takes part. Set: to be played. */
+void tournament_reset(struct tournament *t, uint32_t n_slots);
+static inline void
+tournament_set(struct tournament *t, uint32_t slot, int64_t total)
+{
+    t->bouts[t->n_leaves + slot] =
+        (struct bout){total, total == TOURNAMENT_OUT ? 0 : 1};
+}
+void tournament_play(struct tournament *t, uint32_t slot);
+void tournament_play_all(struct tournament *t);
+
+/* Look. Pick: one of the best at random; one takes part at least. */
+uint32_t tournament_pick(const struct tournament *t,
+                         struct random_source *random,
+                         int64_t *ret_total);
+size_t tournament_bytes(const struct tournament *t);
