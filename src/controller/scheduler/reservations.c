@@ -7,7 +7,6 @@
  * before all others. When one goes, the first in the order that sleeps and has
  * none is tried again, and gets it.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "controller/scheduler/explain/earliest_start.h"
@@ -38,11 +37,13 @@
 static const char *
 key_of(const struct queued_pod *queued, char out[KEY_SIZE])
 {
-    snprintf(out,
-             KEY_SIZE,
-             "%s%s",
-             queued->pod_group != NULL ? "@" : "",
-             queued->pod_group != NULL ? queued->pod_group->key : queued->key);
+    bool is_group = queued->pod_group != NULL;
+    const char *key = is_group ? queued->pod_group->key : queued->key;
+    size_t length = strnlen(key, OBJECT_KEY_SIZE - 1);
+
+    out[0] = '@';
+    memcpy(out + is_group, key, length);
+    out[is_group + length] = '\0';
     return out;
 }
 

@@ -457,7 +457,7 @@ scheduler_work(struct scheduler *s, unsigned cycles)
             schedule_one(s, queued);
         if (queued == NULL || cycles % RANK_TURNS == 0)
             scheduler_rank_asleep(s);
-        if (!has_work(s))
+        if (cycles > 0 && !has_work(s))
             return false;
     }
     return has_work(s);

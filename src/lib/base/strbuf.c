@@ -125,6 +125,22 @@ strbuf_vprintf(struct strbuf *s, const char *format, va_list args)
 }
 
 void
+strbuf_add_int(struct strbuf *s, int64_t number)
+{
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char digits[20];
+    size_t at = sizeof(digits);
+
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (number < 0)
+        strbuf_add_char(s, '-');
+    strbuf_add(s, digits + at, sizeof(digits) - at);
+}
+
+void
 strbuf_printf(struct strbuf *s, const char *format, ...)
 {
     va_list args;

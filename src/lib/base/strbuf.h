@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 
@@ -43,6 +44,7 @@ void strbuf_add(struct strbuf *s, const void *bytes, size_t length);
 void strbuf_add_char(struct strbuf *s, char c);
 char *strbuf_extend(struct strbuf *s, size_t more);
 void strbuf_add_text(struct strbuf *s, const char *text);
+void strbuf_add_int(struct strbuf *s, int64_t number); /* as %lld */
 void strbuf_printf(struct strbuf *s, const char *format, ...) PRINTF(2, 3);
 void strbuf_vprintf(struct strbuf *s, const char *format, va_list args)
     PRINTF(2, 0);

@@ -68,7 +68,8 @@ evictions_has_preemptor(const struct evictions *e,
 {
     char key[OBJECT_KEY_SIZE];
 
-    return map_find(e->preemptors, key_of(preemptor, key)) != NULL;
+    return map_count(e->preemptors) > 0
+           && map_find(e->preemptors, key_of(preemptor, key)) != NULL;
 }
 
 static void

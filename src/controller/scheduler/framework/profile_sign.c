@@ -40,7 +40,8 @@ profile_sign_timed(const struct profile *p,
 
     if (p->timed == 0 || signature == SIGNATURE_NONE)
         return signature;
-    strbuf_printf(&text, "timed %u", signature);
+    strbuf_add_text(&text, "timed ");
+    strbuf_add_int(&text, signature);
     for (unsigned i = 0; i < p->n_entries; i++) {
         const struct profile_entry *e = &p->entries[i];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/queue/queue.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -114,7 +114,14 @@ queue_free(struct queue *q)
 static const char *
 key_of(const char *namespace, const char *name, char out[KEY_SIZE])
 {
-    snprintf(out, KEY_SIZE, "%s/%s", namespace != NULL ? namespace : "", name);
+    size_t at = namespace != NULL ? strnlen(namespace, KEY_SIZE - 2) : 0;
+    size_t length = strnlen(name, KEY_SIZE - 2 - at);
+
+    if (at > 0)
+        memcpy(out, namespace, at);
+    out[at++] = '/';
+    memcpy(out + at, name, length);
+    out[at + length] = '\0';
     return out;
 }
 

@@ -66,7 +66,7 @@ static bool
 backfill_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     (void)self;
-    strbuf_printf(out, "%lld", (long long)timeline_limit_us(pod));
+    strbuf_add_int(out, timeline_limit_us(pod));
     return true;
 }
 

@@ -146,21 +146,25 @@ static bool
 numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
     const struct demand *d = &pod->demand;
+    const int64_t numbers[] = {
+        (int64_t)d->numa_policy,
+        (int64_t)d->distribution,
+        (int64_t)d->memory_policy,
+        d->is_exclusive,
+        d->is_whole_node,
+        d->has_far_devices,
+        d->pus,
+        d->threads_per_core,
+        d->cores_per_package,
+        d->shared_milli,
+        d->memory_bytes,
+    };
 
     (void)self;
-    strbuf_printf(out,
-                  "%d %d %d %d %d %d %u %u %u %lld %lld",
-                  (int)d->numa_policy,
-                  (int)d->distribution,
-                  (int)d->memory_policy,
-                  d->is_exclusive,
-                  d->is_whole_node,
-                  d->has_far_devices,
-                  d->pus,
-                  d->threads_per_core,
-                  d->cores_per_package,
-                  (long long)d->shared_milli,
-                  (long long)d->memory_bytes);
+    for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++) {
+        strbuf_add_char(out, ' ');
+        strbuf_add_int(out, numbers[i]);
+    }
     for (unsigned i = 0; i < d->n_devices; i++)
         strbuf_printf(out,
                       " %s:%u:%s",

@@ -216,16 +216,22 @@ resource_score_span(const struct resource_score *s,
 void
 requests_sign(const struct pod_view *pod, struct strbuf *out)
 {
-    strbuf_printf(out,
-                  "%lld %lld %lld %lld %lld",
-                  (long long)pod->requests.cpu_milli,
-                  (long long)pod->requests.memory_bytes,
-                  (long long)pod->requests.ephemeral_bytes,
-                  (long long)pod->nonzero_cpu_milli,
-                  (long long)pod->nonzero_memory_bytes);
-    for (uint32_t i = 0; i < pod->requests.n_scalars; i++)
-        strbuf_printf(out,
-                      " %u:%lld",
-                      pod->requests.scalars[i].resource,
-                      (long long)pod->requests.scalars[i].value);
+    const int64_t amounts[] = {
+        pod->requests.cpu_milli,
+        pod->requests.memory_bytes,
+        pod->requests.ephemeral_bytes,
+        pod->nonzero_cpu_milli,
+        pod->nonzero_memory_bytes,
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(amounts); i++) {
+        strbuf_add_char(out, ' ');
+        strbuf_add_int(out, amounts[i]);
+    }
+    for (uint32_t i = 0; i < pod->requests.n_scalars; i++) {
+        strbuf_add_char(out, ' ');
+        strbuf_add_int(out, pod->requests.scalars[i].resource);
+        strbuf_add_char(out, ':');
+        strbuf_add_int(out, pod->requests.scalars[i].value);
+    }
 }
