@@ -11,6 +11,7 @@
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/node_reservations.h"
+#include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
@@ -73,7 +74,9 @@ nomination_changed(struct scheduler *s, struct pod_view *pod)
     if (node_name == NULL || node_name[0] == '\0')
         return;
     scheduler_end_nomination(s, pod, node_name);
-    nominator_add(s->handle.nominator, pod, node_name);
+    nominator_add(s->handle.nominator,
+                  pod,
+                  cache_make_node(s->cache, node_name));
 }
 
 static void
@@ -163,12 +166,13 @@ has_other_limit(const struct object *a, const struct object *b)
 static void
 activate_nominated(const struct scheduler *s, const char *node_name)
 {
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(s->handle.nominator, node_name, &count);
+    const struct node_view *node = cache_find_node(s->cache, node_name);
 
-    for (size_t i = 0; i < count; i++)
-        queue_activate(s->queue, pods[i]->namespace, pods[i]->name);
+    for (uint32_t i = 0; node != NULL && i < node->ledger.n_nominated; i++) {
+        const struct pod_view *pod = nominator_pod(node, i);
+
+        queue_activate(s->queue, pod->namespace, pod->name);
+    }
 }
 
 static void

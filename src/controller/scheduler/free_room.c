@@ -101,7 +101,7 @@ scheduler_end_nomination(struct scheduler *s,
     if (node == NULL)
         return;
     s->has_nomination_gone |= taken == NULL || strcmp(node, taken) != 0;
-    nominator_remove(s->handle.nominator, pod);
+    cache_leave_node(s->cache, nominator_remove(s->handle.nominator, pod));
 }
 
 void

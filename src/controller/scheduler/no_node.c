@@ -12,6 +12,7 @@
 #include "controller/scheduler/scheduler.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/state/cache.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
@@ -84,7 +85,9 @@ nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
     scheduler_end_nomination(s, pod, node_name);
     if (*node_name != '\0')
-        nominator_add(s->handle.nominator, pod, node_name);
+        nominator_add(s->handle.nominator,
+                      pod,
+                      cache_make_node(s->cache, node_name));
     recorder_nominate(s->recorder, pod, node_name);
 }
 

@@ -294,7 +294,6 @@ make_components(struct scheduler *s)
         .client = set->client,
         .cache = s->cache,
         .queue = s->queue,
-        .nominator = s->handle.nominator,
     });
     s->dispatcher = dispatcher_new(&(struct dispatcher_settings){
         .client = set->client,
@@ -332,7 +331,6 @@ make_components(struct scheduler *s)
         .client = set->client,
         .clock = set->clock,
         .cache = s->cache,
-        .nominator = s->handle.nominator,
         .say = yield_said,
         .ended = yield_ended,
         .context = s,

@@ -269,14 +269,18 @@ add_nominated(struct sandbox *s, struct trial *t)
         nominator_add(
             s->handle.nominator,
             view,
-            json_path_text(json_at(pods, i), "status.nominatedNodeName"));
+            cache_make_node(
+                s->cache,
+                json_path_text(json_at(pods, i), "status.nominatedNodeName")));
     }
     node = json_path_text(own, "status.nominatedNodeName");
     if (node != NULL) {
         CLEANUP(pod_view_unrefp)
         struct pod_view *view = sandbox_pod(s, own, NULL);
 
-        nominator_add(s->handle.nominator, view, node);
+        nominator_add(s->handle.nominator,
+                      view,
+                      cache_make_node(s->cache, node));
     }
 }
 

@@ -286,19 +286,15 @@ has_cores_taken(const struct node_view *node, const struct pod_view *pod)
 
 /* The one that it yields to is still to come to the node. */
 static bool
-is_wanted(const struct yields *y,
-          const struct node_view *node,
-          const struct pod_view *pod)
+is_wanted(const struct node_view *node, const struct pod_view *pod)
 {
     const char *to = pod_find_yield(pod->pod);
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(y->settings.nominator, node->name, &count);
 
-    for (size_t i = 0; i < count; i++) {
-        CLEANUP_FREE char *words = evictions_describe(pods[i]);
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++) {
+        const struct pod_view *other = nominator_pod(node, i);
+        CLEANUP_FREE char *words = evictions_describe(other);
 
-        if (pods[i]->priority > pod->priority && strcmp(words, to) == 0)
+        if (other->priority > pod->priority && strcmp(words, to) == 0)
             return true;
     }
     return false;
@@ -317,12 +313,8 @@ has_refused(const struct yielding *e, int64_t now)
 static void
 tell_nominated(const struct yields *y, const struct node_view *node)
 {
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(y->settings.nominator, node->name, &count);
-
-    for (size_t i = 0; i < count; i++)
-        y->settings.ended(pods[i], y->settings.context);
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
+        y->settings.ended(nominator_pod(node, i), y->settings.context);
 }
 
 static void
@@ -341,7 +333,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
             tell_nominated(y, node);
         }
         e->refused_until_us = now + REFUSED_US;
-    } else if (has_cores_taken(node, e->pod) || is_wanted(y, node, e->pod)) {
+    } else if (has_cores_taken(node, e->pod) || is_wanted(node, e->pod)) {
         return;
     }
     write_wish(e, NULL, resumed);

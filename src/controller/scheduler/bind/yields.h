@@ -23,7 +23,6 @@
 struct cache;
 struct client;
 struct clock;
-struct nominator;
 struct pod_view;
 struct yields;
 
@@ -31,7 +30,6 @@ struct yields_settings {
     struct client *client;
     struct clock *clock;
     const struct cache *cache;
-    const struct nominator *nominator;
     /* Say: an event of the pod. Ended: it does not yield to that one. */
     void (*say)(struct pod_view *pod,
                 const char *reason,

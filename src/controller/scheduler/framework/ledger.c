@@ -88,6 +88,7 @@ ledger_fini(struct ledger *l)
     occupancy_free(l->occupancy);
     free(l->entries);
     free(l->future);
+    free(l->nominated);
 }
 
 /* CPU that a pod costs beyond its request: hardware threads that it keeps idle.
@@ -379,4 +380,26 @@ ledger_unreserve(struct ledger *l, const void *owner)
         at++;
     if (at < l->n_future)
         l->future[at] = l->future[--l->n_future];
+}
+
+void
+ledger_nominate(struct ledger *l, const struct ledger_entry *entry)
+{
+    xgrow(l->nominated, l->n_nominated, l->nominated_capacity);
+    l->nominated[l->n_nominated++] = *entry;
+}
+
+void
+ledger_unnominate(struct ledger *l, const void *owner)
+{
+    uint32_t at = 0;
+
+    while (at < l->n_nominated && l->nominated[at].owner != owner)
+        at++;
+    if (at == l->n_nominated)
+        return;
+    l->n_nominated--;
+    memmove(l->nominated + at,
+            l->nominated + at + 1,
+            (l->n_nominated - at) * sizeof(*l->nominated));
 }

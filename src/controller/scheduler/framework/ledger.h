@@ -11,7 +11,9 @@
  * Called by:  node_view.c, for pods and what is left of them; preemption and the filter with nominated
  *             pods (the journal); NumaFit (room for nominated pods).
  * Thread:     the scheduler's.
- * Invariant:  an owner has one entry at most, now or in the future. The sums and the occupancy are those of the entries. A roll back
+ * Invariant:  an owner has one entry at most, now or in the future; the room of
+ *             a nominated pod counts for those whom it outranks alone, so inside
+ *             a journal it may have one more. The sums and the occupancy are those of the entries. A roll back
  *             restores the entries in their order, and the occupancy to the
  *             last bit. No journal is open between two cycles.
  */
@@ -31,7 +33,7 @@ struct occupancy;
 enum ledger_state {
     LEDGER_RUNNING,   /* the API says that the pod is there */
     LEDGER_ASSUMED,   /* the scheduler chose, and the API has not said it yet */
-    LEDGER_NOMINATED, /* room that is being made, inside a journal only */
+    LEDGER_NOMINATED, /* room that is being made: on from nobody knows when */
     LEDGER_RESERVED,  /* a waiting pod's room in the future */
     LEDGER_WITHHELD,  /* a Reservation has the node now and then */
     LEDGER_RETAINED,  /* the API has forgotten the pod, the node has not */
@@ -63,6 +65,8 @@ struct ledger {
     uint32_t count, capacity;
     struct ledger_entry *future; /* reserved, withheld: in none of the sums */
     uint32_t n_future, future_capacity;
+    struct ledger_entry *nominated; /* as they were; in none of the sums */
+    uint32_t n_nominated, nominated_capacity;
 };
 
 /* Life of a node's ledger. It borrows the journal, and owns its occupancy. */
@@ -101,6 +105,10 @@ void ledger_set_occupancy(struct ledger *l, struct occupancy *occupancy TAKES);
  */
 void ledger_reserve(struct ledger *l, const struct ledger_entry *entry);
 void ledger_unreserve(struct ledger *l, const void *owner);
+
+/* The same for nominated pods, whose order stays. */
+void ledger_nominate(struct ledger *l, const struct ledger_entry *entry);
+void ledger_unnominate(struct ledger *l, const void *owner);
 
 /* Look: the owner's entry, or NULL; valid until the next change. */
 const struct ledger_entry *ledger_find(const struct ledger *l,

@@ -2,22 +2,19 @@
 #include "controller/scheduler/framework/nominator.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* The pods nominated on one node. */
-struct nominations {
-    char *node_name;
-    struct pod_view **pods;
-    size_t count, capacity;
+struct nomination {
+    struct pod_view *pod;
+    struct node_view *node;
 };
 
 struct nominator {
-    struct map *by_node; /* to struct nominations */
-    struct map *by_pod;  /* to struct nominations; the key is the uid */
+    struct map *by_pod; /* to struct nomination; the key is the uid */
 };
 
 #define POD_KEY_SIZE 600
@@ -36,18 +33,14 @@ nominator_new(void)
 {
     struct nominator *n = xnew(struct nominator);
 
-    n->by_node = map_new();
     n->by_pod = map_new();
     return n;
 }
 
 static void
-nominations_free(struct nominations *of)
+nomination_free(struct nomination *of)
 {
-    for (size_t i = 0; i < of->count; i++)
-        pod_view_unref(of->pods[i]);
-    free(of->pods);
-    free(of->node_name);
+    pod_view_unref(of->pod);
     free(of);
 }
 
@@ -59,52 +52,54 @@ nominator_free(struct nominator *n)
 
     if (n == NULL)
         return;
-    while (map_next(n->by_node, &at, NULL, &value))
-        nominations_free(value);
-    map_free(n->by_node);
+    while (map_next(n->by_pod, &at, NULL, &value))
+        nomination_free(value);
     map_free(n->by_pod);
     free(n);
 }
 
-void
-nominator_add(struct nominator *n, struct pod_view *pod, const char *node_name)
+/* Of what it will hold nothing is known before somebody asks. */
+static void
+add_entry(struct node_view *node, const struct pod_view *pod)
 {
-    char buffer[POD_KEY_SIZE];
-    struct nominations *of;
-
-    pod_view_ref(pod);
-    nominator_remove(n, pod);
-    of = map_find(n->by_node, node_name);
-    if (of == NULL) {
-        of = xnew(struct nominations);
-        of->node_name = xstrdup(node_name);
-        map_put(n->by_node, node_name, of);
-    }
-    xgrow(of->pods, of->count, of->capacity);
-    of->pods[of->count++] = pod;
-    map_put(n->by_pod, pod_key(pod, buffer), of);
+    ledger_nominate(&node->ledger,
+                    &(struct ledger_entry){
+                        .owner = pod,
+                        .state = LEDGER_NOMINATED,
+                        .from_us = INT64_MAX,
+                        .until_us = INT64_MAX,
+                        .requests = &pod->requests,
+                        .nonzero_cpu_milli = pod->nonzero_cpu_milli,
+                        .nonzero_memory_bytes = pod->nonzero_memory_bytes,
+                    });
 }
 
 void
+nominator_add(struct nominator *n, struct pod_view *pod, struct node_view *node)
+{
+    char buffer[POD_KEY_SIZE];
+    struct nomination *of = xnew(struct nomination);
+
+    of->pod = pod_view_ref(pod);
+    of->node = node;
+    nominator_remove(n, pod);
+    add_entry(node, pod);
+    map_put(n->by_pod, pod_key(pod, buffer), of);
+}
+
+struct node_view *
 nominator_remove(struct nominator *n, const struct pod_view *pod)
 {
     char buffer[POD_KEY_SIZE];
-    struct nominations *of = map_remove(n->by_pod, pod_key(pod, buffer));
-    size_t i = 0;
+    struct nomination *of = map_remove(n->by_pod, pod_key(pod, buffer));
+    struct node_view *node;
 
     if (of == NULL)
-        return;
-    while (!pod_view_is_same(of->pods[i], pod))
-        i++;
-    pod_view_unref(of->pods[i]);
-    of->count--;
-    memmove(of->pods + i,
-            of->pods + i + 1,
-            (of->count - i) * sizeof(*of->pods));
-    if (of->count > 0)
-        return;
-    map_remove(n->by_node, of->node_name);
-    nominations_free(of);
+        return NULL;
+    node = of->node;
+    ledger_unnominate(&node->ledger, of->pod);
+    nomination_free(of);
+    return node;
 }
 
 size_t
@@ -117,33 +112,28 @@ const char *
 nominator_node(const struct nominator *n, const struct pod_view *pod)
 {
     char buffer[POD_KEY_SIZE];
-    const struct nominations *of = map_find(n->by_pod, pod_key(pod, buffer));
+    const struct nomination *of = map_find(n->by_pod, pod_key(pod, buffer));
 
-    return of != NULL ? of->node_name : NULL;
-}
-
-struct pod_view *const *
-nominator_pods(const struct nominator *n,
-               const char *node_name,
-               size_t *ret_count)
-{
-    const struct nominations *of = map_find(n->by_node, node_name);
-
-    *ret_count = of != NULL ? of->count : 0;
-    return of != NULL ? of->pods : NULL;
+    return of != NULL ? of->node->name : NULL;
 }
 
 void
 nominator_visit_nodes(const struct nominator *n,
-                      void (*visit)(const char *node_name, void *context),
+                      void (*visit)(const struct node_view *node,
+                                    void *context),
                       void *context)
 {
     size_t at = 0;
-    const char *name;
     void *value;
 
-    while (map_next(n->by_node, &at, &name, &value))
-        visit(name, context);
+    while (map_next(n->by_pod, &at, NULL, &value))
+        visit(((const struct nomination *)value)->node, context);
+}
+
+struct pod_view *
+nominator_pod(const struct node_view *node, uint32_t at)
+{
+    return (struct pod_view *)(uintptr_t)node->ledger.nominated[at].owner;
 }
 
 bool

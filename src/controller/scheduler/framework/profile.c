@@ -400,16 +400,10 @@ profile_filter(const struct profile *p,
 }
 
 bool
-profile_has_nominated(const struct profile *p,
-                      const struct cycle *c,
-                      const struct node_view *node)
+profile_has_nominated(const struct cycle *c, const struct node_view *node)
 {
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(p->handle->nominator, node->name, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (nominator_counts(pods[i], c->pod))
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
+        if (nominator_counts(nominator_pod(node, i), c->pod))
             return true;
     return false;
 }
@@ -422,18 +416,17 @@ filter_with_nominated(const struct profile *p,
     const struct node_view *one = node;
     struct cycle copy;
     struct answer answer;
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(p->handle->nominator, node->name, &count);
     struct journal *journal = node->ledger.journal;
     size_t mark = journal_begin(journal);
 
     cycle_copy(&copy, c);
-    for (size_t i = 0; i < count; i++) {
-        if (!nominator_counts(pods[i], c->pod))
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++) {
+        struct pod_view *pod = nominator_pod(node, i);
+
+        if (!nominator_counts(pod, c->pod))
             continue;
-        node_view_add_pod(node, pods[i], LEDGER_NOMINATED);
-        profile_add_pod(p, &copy, pods[i], node);
+        node_view_add_pod(node, pod, LEDGER_NOMINATED);
+        profile_add_pod(p, &copy, pod, node);
     }
     profile_filter(p, p->filters, &copy, &one, 1, &answer);
     cycle_fini(&copy);
@@ -449,7 +442,7 @@ profile_filter_nominated(const struct profile *p,
     const struct node_view *one = node;
     struct answer answer;
 
-    if (profile_has_nominated(p, c, node)) {
+    if (profile_has_nominated(c, node)) {
         answer = filter_with_nominated(p, c, node);
         if (answer.verdict != VERDICT_OK)
             return answer;

@@ -158,9 +158,7 @@ void profile_filter(const struct profile *p,
 struct answer profile_filter_nominated(const struct profile *p,
                                        const struct cycle *c,
                                        struct node_view *node);
-bool profile_has_nominated(const struct profile *p,
-                           const struct cycle *c,
-                           const struct node_view *node);
+bool profile_has_nominated(const struct cycle *c, const struct node_view *node);
 enum verdict profile_postfilter(const struct profile *p,
                                 struct cycle *c,
                                 const struct diagnosis *diagnosis,

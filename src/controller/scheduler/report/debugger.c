@@ -54,10 +54,6 @@ dump_node(const struct debugger *d,
           const struct node_view *node,
           struct strbuf *out)
 {
-    size_t n_nominated;
-    struct pod_view *const *nominated =
-        nominator_pods(d->settings.nominator, node->name, &n_nominated);
-
     strbuf_printf(out,
                   "node %s: %u pods, %lld of %lld milli-CPUs and %lld of "
                   "%lld bytes requested, generation %llu\n",
@@ -84,12 +80,12 @@ dump_node(const struct debugger *d,
         "node %s: pod of uid %s is gone and still holds room\n",
         node->name,
         container_of(link, struct retained_allocation, link)->uid);
-    for (size_t i = 0; i < n_nominated; i++)
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
         strbuf_printf(out,
                       "node %s: pod %s/%s is nominated\n",
                       node->name,
-                      nominated[i]->namespace,
-                      nominated[i]->name);
+                      nominator_pod(node, i)->namespace,
+                      nominator_pod(node, i)->name);
 }
 
 static void

@@ -21,7 +21,6 @@
 struct cache;
 struct client;
 struct debugger;
-struct nominator;
 struct object;
 struct queue;
 struct strbuf;
@@ -30,7 +29,6 @@ struct debugger_settings {
     struct client *client;
     struct cache *cache;
     const struct queue *queue;
-    const struct nominator *nominator;
 };
 
 /* Life. Free cancels a comparison under way. */

@@ -65,7 +65,7 @@ search_batch(struct linear_search *s,
                    answers);
     if (nominator_count(s->profile->handle->nominator) > 0)
         for (unsigned i = 0; i < count; i++)
-            if (profile_has_nominated(s->profile, s->c, batch[i]))
+            if (profile_has_nominated(s->c, batch[i]))
                 answers[i] =
                     profile_filter_nominated(s->profile, s->c, nodes[i]);
     return take_answers(s, nodes, answers, count);

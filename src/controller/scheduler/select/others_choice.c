@@ -25,18 +25,17 @@ node_finder_find_others(const struct profile *profile, struct cycle *c)
 
 /* The nodes to which pods are to come that count against this one, by slot. */
 struct crowd {
-    const struct profile *profile;
     const struct cycle *c;
     bool *is_crowded;
 };
 
 static void
-note_crowded(const char *node_name, void *context)
+note_crowded(const struct node_view *node, void *context)
 {
     const struct crowd *crowd = context;
-    const struct node_view *node = snapshot_find(crowd->c->snapshot, node_name);
 
-    if (node != NULL && profile_has_nominated(crowd->profile, crowd->c, node))
+    if (node->slot < crowd->c->snapshot->n_slots
+        && profile_has_nominated(crowd->c, node))
         crowd->is_crowded[node->slot] = true;
 }
 
@@ -44,7 +43,7 @@ note_crowded(const char *node_name, void *context)
 static bool *
 find_crowded(const struct profile *profile, const struct cycle *c)
 {
-    struct crowd crowd = {profile, c, NULL};
+    struct crowd crowd = {c, NULL};
 
     if (nominator_count(profile->handle->nominator) == 0)
         return NULL;

@@ -131,8 +131,8 @@ touch(struct cache *cache, struct node_view *v)
     count_affinity(cache, v);
 }
 
-static struct node_view *
-make_node(struct cache *cache, const char *name)
+struct node_view *
+cache_make_node(struct cache *cache, const char *name)
 {
     struct node_view *v = map_find(cache->nodes, name);
 
@@ -148,11 +148,17 @@ make_node(struct cache *cache, const char *name)
 static void
 drop_if_empty(struct cache *cache, struct node_view *v)
 {
-    if (v->object != NULL || v->ledger.count > 0)
+    if (v->object != NULL || v->ledger.count > 0 || v->ledger.n_nominated > 0)
         return;
     map_remove(cache->nodes, v->name);
     give_slot(cache, v->slot);
     node_view_free(v);
+}
+
+void
+cache_leave_node(struct cache *cache, struct node_view *node)
+{
+    drop_if_empty(cache, node);
 }
 
 static void
@@ -181,7 +187,7 @@ cache_has_partition(const struct cache *cache, const char *name)
 void
 cache_set_node(struct cache *cache, const struct object *node)
 {
-    struct node_view *v = make_node(cache, node->meta->name);
+    struct node_view *v = cache_make_node(cache, node->meta->name);
 
     count_partition(cache, node, 1);
     count_partition(cache, v->object, -1);
@@ -482,7 +488,7 @@ cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name)
                     node_name);
         take_pod(cache, p);
     }
-    put_pod(cache, pod, make_node(cache, node_name), LEDGER_RUNNING);
+    put_pod(cache, pod, cache_make_node(cache, node_name), LEDGER_RUNNING);
 }
 
 bool

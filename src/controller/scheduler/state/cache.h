@@ -51,6 +51,12 @@ DEFINE_CLEANUP(struct cache, cache_free)
 void cache_set_node(struct cache *cache, const struct object *node);
 void cache_remove_node(struct cache *cache, const char *name);
 
+/* The node, which the API need not know, for a nomination; leave: once that has
+ * ended.
+ */
+struct node_view *cache_make_node(struct cache *cache, const char *name);
+void cache_leave_node(struct cache *cache, struct node_view *node);
+
 /* Assuming. -EEXIST: the pod is on a node already; -ENOENT: no such node.
  * Hold: what it holds there (takes it). Forget: false when it was not assumed.
  */

@@ -208,15 +208,14 @@ candidates_best(const struct candidates *c)
 static void
 clear_lower(const struct preemption *me,
             const struct cycle *c,
-            const char *node_name)
+            const struct node_view *node)
 {
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(me->handle->nominator, node_name, &count);
+    for (uint32_t i = node->ledger.n_nominated; i-- > 0;) {
+        struct pod_view *pod = nominator_pod(node, i);
 
-    for (size_t i = count; i-- > 0;)
-        if (pods[i]->priority < c->pod->priority)
-            me->handle->clear_nomination(me->handle->owner, pods[i]);
+        if (pod->priority < c->pod->priority)
+            me->handle->clear_nomination(me->handle->owner, pod);
+    }
 }
 
 /* Evictions change the node; the victims are kept until all are told. */
@@ -232,7 +231,7 @@ act(const struct preemption *me, struct cycle *c, const struct victims *best)
                           best->node->name);
         pod_view_unref(best->pods[i]);
     }
-    clear_lower(me, c, best->node->name);
+    clear_lower(me, c, best->node);
 }
 
 static void

@@ -310,13 +310,9 @@ leave_room(const struct numa_fit *self,
            const struct cycle *c,
            struct node_view *node)
 {
-    size_t count;
-    struct pod_view *const *pods =
-        nominator_pods(self->handle->nominator, node->name, &count);
-
-    for (size_t i = 0; i < count; i++)
-        if (nominator_counts(pods[i], c->pod))
-            keep_future_room(self, node, pods[i]);
+    for (uint32_t i = 0; i < node->ledger.n_nominated; i++)
+        if (nominator_counts(nominator_pod(node, i), c->pod))
+            keep_future_room(self, node, nominator_pod(node, i));
 }
 
 /* Thirty-six for few NUMA nodes close together, four for as few L3 groups as
@@ -472,8 +468,7 @@ choose_cores(const struct numa_fit *self,
     enum allocator_answer answer;
     size_t mark;
 
-    if (nominator_count(self->handle->nominator) == 0
-        && node->ledger.n_yielded == 0)
+    if (node->ledger.n_nominated == 0 && node->ledger.n_yielded == 0)
         return allocator_grant(node->ledger.occupancy, &d, ret_grant);
     mark = journal_begin(journal);
     leave_room(self, c, snapshot_find(c->snapshot, node->name));

@@ -68,7 +68,6 @@ bench_init(struct bench *b)
         .client = fake_client_client(b->api),
         .cache = b->cache,
         .queue = b->queue,
-        .nominator = b->nominator,
     });
 }
 
@@ -156,7 +155,7 @@ START_TEST(the_dump_has_every_node_its_pods_and_its_nominations)
     cache_set_node(b.cache, put_node(&b, "n1"));
     know_pod(&b, put_pod(&b, "a", "n1", "Running"), "n1");
     waiting = pod_view_new(put_pod(&b, "w", "", "Pending"), b.resources);
-    nominator_add(b.nominator, waiting, "n1");
+    nominator_add(b.nominator, waiting, cache_find_node(b.cache, "n1"));
     debugger_dump(b.debugger, &text);
 
     ck_assert_ptr_nonnull(strstr(text.text, "node n1: 1 pods"));

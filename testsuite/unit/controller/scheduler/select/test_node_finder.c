@@ -337,7 +337,9 @@ nominate_some(struct bench *b, struct pod_view **nominated, unsigned step)
              "n%u",
              (unsigned)random_below(&b->dice, NODES));
     *nominated = random_pod(b, STEPS + step);
-    nominator_add(b->handle.nominator, *nominated, name);
+    nominator_add(b->handle.nominator,
+                  *nominated,
+                  cache_make_node(b->cache, name));
 }
 
 START_TEST(nominated_pods_count_with_sharing_as_without)

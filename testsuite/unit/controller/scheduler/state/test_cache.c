@@ -422,6 +422,47 @@ START_TEST(a_snapshot_after_one_change_has_one_new_node_in_front)
 }
 END_TEST
 
+/* Nominations wait for a node that the API does not know yet, or any more. */
+START_TEST(a_nomination_is_an_entry_of_its_node_while_it_lasts)
+{
+    struct bench b;
+    struct nominator *nominator = nominator_new();
+    struct pod_view *p, *q;
+    const struct node_view *node;
+
+    bench_init(&b, 0);
+    p = make_pod(&b, "p", "");
+    q = make_pod(&b, "q", "");
+    nominator_add(nominator, p, cache_make_node(b.cache, "n1"));
+    nominator_add(nominator, q, cache_make_node(b.cache, "n1"));
+    cache_update_snapshot(b.cache, &b.snapshot);
+    ck_assert_ptr_null(snapshot_find(&b.snapshot, "n1"));
+
+    add_node(&b, "n1", "4");
+    node = snapshot_find(&b.snapshot, "n1");
+    ck_assert_uint_eq(node->ledger.n_nominated, 2);
+    ck_assert_ptr_eq(nominator_pod(node, 0), p);
+    ck_assert_int_eq(used_milli(&b, "n1"), 0);
+    ck_assert_uint_eq(node->ledger.nominated[0].state, LEDGER_NOMINATED);
+    ck_assert_int_eq(node->ledger.nominated[0].requests->cpu_milli, 1000);
+
+    cache_remove_node(b.cache, "n1");
+    ck_assert_str_eq(nominator_node(nominator, q), "n1");
+    cache_leave_node(b.cache, nominator_remove(nominator, p));
+    node = cache_find_node(b.cache, "n1");
+    ck_assert_uint_eq(node->ledger.n_nominated, 1);
+    ck_assert_ptr_eq(nominator_pod(node, 0), q);
+    cache_leave_node(b.cache, nominator_remove(nominator, q));
+    ck_assert_ptr_null(cache_find_node(b.cache, "n1"));
+    ck_assert_ptr_null(nominator_remove(nominator, q));
+
+    pod_view_unref(p);
+    pod_view_unref(q);
+    nominator_free(nominator);
+    bench_fini(&b);
+}
+END_TEST
+
 SUITE("cache",
       an_assumed_pod_takes_room_until_it_is_forgotten,
       a_confirmed_pod_is_not_forgotten_and_changes_nothing,
@@ -432,4 +473,5 @@ SUITE("cache",
       a_bound_pods_allocation_is_taken_from_its_status,
       an_allocation_in_the_same_words_is_not_read_again,
       an_assumed_pod_keeps_its_cores_when_the_topology_changes,
-      a_snapshot_after_one_change_has_one_new_node_in_front)
+      a_snapshot_after_one_change_has_one_new_node_in_front,
+      a_nomination_is_an_entry_of_its_node_while_it_lasts)
