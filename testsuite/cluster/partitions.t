@@ -186,6 +186,29 @@ ok "a node of two partitions is one node" \
     wait_for 20 cause "$g" 'waits for'
 k1 delete job "job-$e" "job-$f" "job-$g" >/dev/null
 
+# --- several that are alike ---------------------------------------------------------
+
+told() { # COUNT WORDS: that so many pods that wait are told
+    [ "$(root get pods -o 'jsonpath={range .items[*]}{.status.cause.message}{"\n"}{end}' |
+        grep -cF "$2")" = "$1" ]
+}
+d=$(s1 -p all -w n1 --exclusive --parsable long.sh 2>/dev/null)
+wait_for 20 runs "$d"
+alike=
+for _ in 1 2 3 4 5; do
+    alike="$alike job-$(s1 -p big -w n1 -c 2 -t 5 --parsable long.sh 2>/dev/null)"
+done
+ok "jobs that are alike wait" wait_for 20 told 5 "waits for 2 CPUs"
+partition big '{state: Down, reason: fan}'
+ok "all are told of a partition that goes down" \
+    wait_for 20 told 5 "partition big is down (fan)"
+partition big '{state: Down, reason: pump}'
+ok "of its other reason" wait_for 20 told 5 "partition big is down (pump)"
+partition big '{}'
+ok "and that it is back" wait_for 20 told 5 "waits for 2 CPUs"
+# shellcheck disable=SC2086 # one word per job
+k1 delete job "job-$d" $alike >/dev/null
+
 # --- manifests ----------------------------------------------------------------------
 
 cat >"$cluster/home/kilntest1/job.yaml" <<'TXT'

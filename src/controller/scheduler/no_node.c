@@ -123,6 +123,8 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
                     a->cycle.pod,
                     is_error ? "SchedulerError" : "Unschedulable",
                     message.text);
+    if (!is_error && (nominated == NULL || *nominated == '\0'))
+        scheduler_report_alike(s, a->queued);
     if (is_error)
         s->errors++;
     else

@@ -282,6 +282,8 @@ void scheduler_extender_bound(struct assignment *a,
  * found no node; when others leave a node for it; after an attempt that failed
  * later; when a plugin keeps it out of the queue.
  */
+void scheduler_report_alike(struct scheduler *s,
+                            const struct queued_pod *queued);
 void scheduler_report_wait(struct scheduler *s,
                            const struct assignment *a,
                            const struct diagnosis *d,

@@ -10,7 +10,9 @@
 #include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/framework/timeline.h"
+#include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/api/job/job_reason.h"
@@ -19,10 +21,17 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/base/clock.h"
+#include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
 /* Nodes that are looked at for a cause when no time is left for more. */
 #define FEW_NODES 64
+
+/* Pods of a group that are told at once: it takes some milliseconds; and where no
+ * time is left for more.
+ */
+#define ALIKE_MOST  4096
+#define ALIKE_LEAST 256
 
 static struct shortage
 shortage_of(const struct scheduler *s, const struct assignment *a)
@@ -137,6 +146,81 @@ scheduler_report_wait(struct scheduler *s,
     told.message = words.text;
     time_share_end(&s->report_share, began_us);
     recorder_set_cause(s->recorder, a->cycle.pod, &told);
+}
+
+/* ---- Those that are alike ---- */
+
+struct alike {
+    struct scheduler *s;
+    const struct pod_view *pod;
+    const struct pod_cause *cause; /* what is told of it */
+    bool is_for_room, is_other;
+};
+
+static bool
+is_for_room(const struct pod_cause *cause)
+{
+    static const enum job_reason reasons[] = {
+        JOB_REASON_RESOURCES,
+        JOB_REASON_PRIORITY,
+        JOB_REASON_RESERVED,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(cause->code, job_reason_name(reasons[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The words of those that wait for room differ all the time, and each is tried
+ * when there is some. What no room helps is one thing for all.
+ */
+static void
+compare(struct queued_pod *other, void *context)
+{
+    struct alike *alike = context;
+    const struct pod_cause *cause =
+        recorder_cause(alike->s->recorder, other->pod);
+
+    alike->is_other =
+        cause != NULL
+        && (alike->is_for_room
+                ? !is_for_room(cause)
+                : strcmp(cause->message, alike->cause->message) != 0);
+}
+
+static void
+copy(struct queued_pod *other, void *context)
+{
+    const struct alike *alike = context;
+
+    if (scheduler_find_place(alike->s, other, other->pod) == NULL)
+        recorder_copy(alike->s->recorder, alike->pod, other->pod);
+}
+
+/* One of a group is tried; a partition that went down keeps out all of it. */
+void
+scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
+{
+    struct alike alike = {
+        .s = s,
+        .pod = queued->pod,
+        .cause = recorder_cause(s->recorder, queued->pod),
+    };
+
+    int64_t began_us;
+    unsigned most;
+
+    if (alike.cause == NULL || queued->pod_group != NULL)
+        return;
+    alike.is_for_room = is_for_room(alike.cause);
+    unschedulable_pods_visit_alike(queued, 1, compare, &alike);
+    if (!alike.is_other)
+        return;
+    most = time_share_is_open(&s->report_share) ? ALIKE_MOST : ALIKE_LEAST;
+    began_us = time_share_begin(&s->report_share);
+    unschedulable_pods_visit_alike(queued, most, copy, &alike);
+    time_share_end(&s->report_share, began_us);
 }
 
 static void

@@ -58,6 +58,13 @@ struct sleep_signs {
     uint64_t seen;
 };
 
+/* Those that sleep in the group that a pod was woken from, up to so many. */
+void unschedulable_pods_visit_alike(const struct queued_pod *pod,
+                                    unsigned most,
+                                    void (*visit)(struct queued_pod *other,
+                                                  void *context),
+                                    void *context);
+
 /* Change. Add: it failed, and sleeps. Remove: it is asleep no more. */
 void unschedulable_pods_add(struct unschedulable_pods *s,
                             struct queued_pod *pod,

@@ -2,6 +2,8 @@
 /* Those of the unschedulable pods that an event is told to, that room is offered
  * to, and that are looked at in turn.
  */
+#include "controller/scheduler/framework/pod_view.h"
+#include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/unschedulable_state.h"
 #include "lib/base/heap.h"
 
@@ -49,6 +51,21 @@ visit_hint_group(struct unschedulable_pods *s,
     }
     ch->is_visited = false;
     unschedulable_pods_settle_hints(s, ch);
+}
+
+void
+unschedulable_pods_visit_alike(const struct queued_pod *pod,
+                               unsigned most,
+                               void (*visit)(struct queued_pod *other,
+                                             void *context),
+                               void *context)
+{
+    const struct signature_group *f = pod->group;
+
+    if (f == NULL || f->signature == SIGNATURE_NONE)
+        return;
+    for (size_t i = 0; i < heap_count(f->members) && i < most; i++)
+        visit(heap_at(f->members, i), context);
 }
 
 /* Its first stands for all. */

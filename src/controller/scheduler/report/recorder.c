@@ -312,6 +312,30 @@ recorder_condition(struct recorder *r,
     set_condition(r, story_of(r, pod), reason, message);
 }
 
+void
+recorder_copy(struct recorder *r,
+              const struct pod_view *pod,
+              const struct pod_view *other)
+{
+    const struct story *s = find_story(r, pod);
+    struct pod_cause cause;
+
+    if (s == NULL || s->cause.code == NULL || s->reason == NULL)
+        return;
+    cause = s->cause;
+    cause.node = NULL;
+    recorder_set_cause(r, other, &cause);
+    recorder_condition(r, other, s->reason, s->message);
+}
+
+const struct pod_cause *
+recorder_cause(const struct recorder *r, const struct pod_view *pod)
+{
+    const struct story *s = find_story(r, pod);
+
+    return s != NULL && s->cause.code != NULL ? &s->cause : NULL;
+}
+
 const char *
 recorder_message(const struct recorder *r, const struct pod_view *pod)
 {

@@ -80,6 +80,13 @@ void recorder_set_plan(struct recorder *r,
                        int64_t from_us,
                        const char *node_name);
 
+/* What was said of a pod's failing, of another that fails for the same: with no
+ * event, and without the node that it has reserved.
+ */
+void recorder_copy(struct recorder *r,
+                   const struct pod_view *pod,
+                   const struct pod_view *other);
+
 /* The pod is bound, or gone: nothing more about its failing. */
 void recorder_forget(struct recorder *r, const struct pod_view *pod);
 
@@ -88,7 +95,9 @@ void recorder_forget(struct recorder *r, const struct pod_view *pod);
  */
 bool recorder_flush(struct recorder *r);
 
-/* Look: what was said last of the pod's failing, or NULL. */
+/* Look: what was said last of the pod's failing, and its cause, or NULL. */
 const char *recorder_message(const struct recorder *r,
                              const struct pod_view *pod);
+const struct pod_cause *recorder_cause(const struct recorder *r,
+                                       const struct pod_view *pod);
 size_t recorder_pending(const struct recorder *r);
