@@ -122,6 +122,8 @@ is "and each says so" "$(elements whole 'tasks=0,20,99' \
 
 array fast '{"tasks":"0-99","failFast":true}' 'exit 3'
 ok "the first failure may end the others" wait_for 30 job_is fast .status.state Failed
+like "and the job says so" "$(as kilntest1 kctl jobs --name fast -o id,where --no-headers)" \
+    'a task failed, and fail-fast ended the others'
 
 printf '{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"few"},
     "spec":{"hard":{"pods":"2"}}}' | root create -f - >/dev/null

@@ -88,6 +88,8 @@ root delete reservation later >/dev/null
 
 long=$(s1 -t 10:00 -c 1 -w n1 long.sh | id)
 wait_for 20 runs "$long"
+root drain --at 2020-01-01 n1 2>"$cluster/err"
+ok "a drain is not planned for what is over" grep -q "'2020-01-01' is over" "$cluster/err"
 root drain --at now+5minutes --for 1h --reason 'new kernel' 'n[1-2]' \
     >"$cluster/out" 2>"$cluster/err"
 ok "a drain that is planned is a reservation" grep -q '^reservation/drain-n-.* made' "$cluster/out"

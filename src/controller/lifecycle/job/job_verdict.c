@@ -215,7 +215,7 @@ judge_array(const struct job *job,
         return (struct job_verdict){
             JOB_FAILED,
             "FailedIndexes",
-            "An element has failed, and failFast ends the others",
+            "a task failed, and fail-fast ended the others",
         };
     if (failed + done + cancelled < end || failed + cancelled == 0)
         return (struct job_verdict){0};
@@ -224,7 +224,7 @@ judge_array(const struct job *job,
             JOB_FAILED,
             "FailedIndexes",
             arena_printf(arena,
-                         "%" PRId64 " of %" PRId64 " elements have failed",
+                         "%" PRId64 " of %" PRId64 " tasks failed",
                          failed,
                          end),
         };
@@ -234,8 +234,8 @@ judge_array(const struct job *job,
             "Cancelled",
             arena_printf(arena,
                          "%" PRId64 " of %" PRId64
-                         " elements were cancelled, %" PRId64
-                         " since the elements that they waited for (aftercorr) "
+                         " tasks were cancelled, %" PRId64
+                         " since the tasks that they waited for (aftercorr) "
                          "have not completed",
                          cancelled,
                          end,
@@ -245,7 +245,7 @@ judge_array(const struct job *job,
         JOB_FAILED,
         "Cancelled",
         arena_printf(arena,
-                     "%" PRId64 " of %" PRId64 " elements were cancelled",
+                     "%" PRId64 " of %" PRId64 " tasks were cancelled",
                      cancelled,
                      end),
     };

@@ -128,6 +128,21 @@ summarize_waiting(const struct table_row *row, struct summary *s)
         find_words(row, s);
 }
 
+/* Of an array that failed: the reason of the one that ran last is not its. */
+static const char *
+find_verdict(const struct table_row *row, const struct job *job)
+{
+    const struct job_condition *failed = job_find_condition(job, "Failed");
+
+    if (failed != NULL && failed->message != NULL)
+        return failed->message;
+    return arena_printf(row->arena,
+                        "%" PRId64 " of %" PRId64 " tasks failed",
+                        job->status.failed,
+                        job->spec.completions != NULL ? *job->spec.completions
+                                                      : 0);
+}
+
 static const void *
 summarize(struct table_row *row)
 {
@@ -145,11 +160,7 @@ summarize(struct table_row *row)
         find_words(row, s);
     if (job_is_array(s->job) && s->tasks == NULL && s->job->status.failed > 0
         && job_find_state(s->job) == JOB_STATE_FAILED)
-        s->words = arena_printf(
-            row->arena,
-            "%" PRId64 " of %" PRId64 " tasks failed",
-            s->job->status.failed,
-            s->job->spec.completions != NULL ? *s->job->spec.completions : 0);
+        s->words = find_verdict(row, s->job);
     return s;
 }
 

@@ -22,6 +22,9 @@
 #include "lib/base/timespan.h"
 #include "lib/json/json.h"
 
+/* A time that was a minute ago is now. */
+#define LATE_US INT64_C(60000000)
+
 struct drain_options {
     struct common_options common;
     const char *label_selector;
@@ -289,7 +292,8 @@ plan(struct kctl *kctl,
      struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    int64_t at_us = clock_real_us(&clock_system);
+    const int64_t now_us = clock_real_us(&clock_system);
+    int64_t at_us = now_us;
     struct reservation_request request = {
         .start = o->at,
         .duration = o->duration,
@@ -303,7 +307,12 @@ plan(struct kctl *kctl,
     int r = check_planned(o, n_operands, err);
 
     if (r == 0 && o->at != NULL)
-        r = time_expression_parse(o->at, TIME_AHEAD, at_us, &at_us, err);
+        r = time_expression_parse(o->at, TIME_AHEAD, now_us, &at_us, err);
+    if (r == 0 && at_us < now_us - LATE_US)
+        r = error_set(err,
+                      -EINVAL,
+                      "--at: '%s' is over; leave it out to drain at once",
+                      o->at);
     if (r < 0)
         return r;
     request.nodes = join(arena, n_operands, operands);
