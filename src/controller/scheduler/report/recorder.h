@@ -80,8 +80,8 @@ void recorder_set_plan(struct recorder *r,
                        int64_t from_us,
                        const char *node_name);
 
-/* What was said of a pod's failing, of another that fails for the same: with no
- * event, and without the node that it has reserved.
+/* Copy: of another pod that fails for the same, the condition and the cause of
+ * this one; with no event, and without the node that it has reserved.
  */
 void recorder_copy(struct recorder *r,
                    const struct pod_view *pod,
