@@ -649,6 +649,14 @@ fake_cancel(struct client_call *call)
     call_free(container_of(call, struct fake_call, call));
 }
 
+/* Until they are run, all do. */
+static bool
+fake_waits(struct client_call *call)
+{
+    (void)call;
+    return true;
+}
+
 static void
 fake_abandon(struct client *client)
 {
@@ -676,6 +684,7 @@ fake_free(struct client *client)
 static const struct client_ops ops = {
     .call = fake_call,
     .cancel = fake_cancel,
+    .waits = fake_waits,
     .abandon = fake_abandon,
     .watch = fake_watch,
     .stop = fake_stop,

@@ -188,6 +188,20 @@ status_report_repeat(struct pod_run *s)
     status_report_send(s);
 }
 
+/* A report that was not sent yet when more is known need not go: a pod that
+ * ended while others were reported has one change, and not two.
+ */
+static void
+drop_outdated(struct pod_run *s)
+{
+    if (s->call == NULL || s->reporting <= s->reported
+        || s->reporting >= s->wanted || !client_call_waits(s->call))
+        return;
+    client_cancel(s->call);
+    s->call = NULL;
+    s->busy--;
+}
+
 /* Sends what is wanted and not told yet; then, of a pod being deleted, that
  * it is gone.
  */
@@ -205,6 +219,7 @@ status_report_send(struct pod_run *s)
         .is_report = true,
     };
 
+    drop_outdated(s);
     if (s->call != NULL)
         return;
     if (!s->forgotten && s->reported < s->wanted) {

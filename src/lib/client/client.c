@@ -31,6 +31,12 @@ client_cancel(struct client_call *call)
         call->client->ops->cancel(call);
 }
 
+bool
+client_call_waits(struct client_call *call)
+{
+    return call->client->ops->waits != NULL && call->client->ops->waits(call);
+}
+
 void
 client_abandon(struct client *client)
 {

@@ -143,6 +143,7 @@ struct client_ops {
                                 client_done_fn *done,
                                 void *context);
     void (*cancel)(struct client_call *call);
+    bool (*waits)(struct client_call *call); /* NULL: none does */
     void (*abandon)(struct client *client);
     struct client_watch *(*watch)(struct client *client,
                                   const struct client_watch_request *request,
@@ -183,6 +184,9 @@ struct client_call *client_call(struct client *client,
                                 client_done_fn *done,
                                 void *context);
 void client_cancel(struct client_call *call);
+
+/* Whether it was not sent yet: nobody will know of it when it is cancelled. */
+bool client_call_waits(struct client_call *call);
 void client_abandon(struct client *client);
 
 /* Watch: events until client_stop or an error event (the last one; the watch

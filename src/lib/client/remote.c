@@ -297,6 +297,15 @@ remote_cancel(struct client_call *base)
     call_free(call);
 }
 
+static bool
+remote_waits(struct client_call *base)
+{
+    const struct remote_call *call =
+        container_of(base, struct remote_call, base);
+
+    return call->report != NULL && remote_report_waits(call->report);
+}
+
 static void
 remote_abandon(struct client *client)
 {
@@ -336,6 +345,7 @@ remote_client_new(struct loop *loop, struct http_client *http)
     static const struct client_ops ops = {
         .call = remote_call,
         .cancel = remote_cancel,
+        .waits = remote_waits,
         .abandon = remote_abandon,
         .watch = remote_watch_start,
         .stop = remote_watch_stop,

@@ -318,6 +318,12 @@ remote_report_cancel(struct remote_report *report)
     report_free(report);
 }
 
+bool
+remote_report_waits(const struct remote_report *report)
+{
+    return report->slot == NULL && report->call == NULL;
+}
+
 /* ---- Life ---- */
 
 static void

@@ -12,6 +12,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "lib/base/macro.h"
 
 struct client_reply;
@@ -37,3 +39,6 @@ struct remote_report *remote_reports_send(struct remote_reports *r,
                                           remote_report_done_fn *done,
                                           void *context);
 void remote_report_cancel(struct remote_report *report);
+
+/* Whether it was not sent yet. */
+bool remote_report_waits(const struct remote_report *report);

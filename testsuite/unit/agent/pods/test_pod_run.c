@@ -3,10 +3,13 @@
 
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"
+#include "agent/pods/pod_run_state.h"
+#include "agent/shepherd/live_record.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/client/event_recorder.h"
 #include "testsuite/lib/fake_client.h"
@@ -161,6 +164,26 @@ START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
 }
 END_TEST
 
+START_TEST(what_was_not_sent_before_the_end_is_not_told)
+{
+    begin(POD(""));
+    world.run->live = xnew(struct live_record);
+    world.run->live->started_at_us = clock_real_us(&clock_system);
+    status_report_request(world.run, REPORT_RUNNING);
+    pod_run_refuse(world.run, "Refused", "the node is full");
+
+    ck_assert_int_eq(world.run->reporting, REPORT_END);
+    fake_client_run(world.api);
+
+    ck_assert_str_eq(phase_of_pod(), "Failed");
+    ck_assert_uint_eq(world.over, 1);
+    pod_run_free(world.run);
+    blobs_free(world.blobs);
+    event_recorder_free(world.event_recorder);
+    fake_client_free(world.api);
+}
+END_TEST
+
 static void
 ignore_question(void *context)
 {
@@ -243,6 +266,7 @@ SUITE("pod_run",
       an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone,
       the_end_of_a_pod_that_is_gone_is_told_to_nobody,
       the_end_of_an_orphan_is_its_last_word,
+      what_was_not_sent_before_the_end_is_not_told,
       a_refusal_is_told_and_then_it_is_over,
       what_is_told_when_it_is_freed_is_not_told_any_more,
       a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more,

@@ -220,6 +220,8 @@ START_TEST(one_that_is_told_may_cancel_another_and_say_more)
     start(200);
     report(&a);
     report(&waiting);
+    ck_assert(!client_call_waits(a.call));
+    ck_assert(client_call_waits(waiting.call));
     client_cancel(waiting.call);
     site.n_awaited--;
     report(&b);
