@@ -113,6 +113,128 @@ ok "and counts" grows "$low"
 ok "how long it stood is kept" eval \
     '[ "$(pod "$low" .status.frozenMicroseconds)" -gt 100000 ]'
 not_ok "and its wish is gone" is_to_yield "$low"
+
+# --- the more important, the longer ------------------------------------------------
+first=$(urgent -c 2)
+ok "another takes two of its cores" wait_for 20 state_is "$first" Running
+second=$(as kilntest2 ksub --parsable -o /dev/null -c 4 --priority utmost \
+    --requeue --wrap 'exec sleep 1000')
+ok "one that needs all waits for the other as its partition says" \
+    wait_for 20 state_is "$second" Running
+ok "which has ended, or starts anew" eval '! state_is "$first" Running'
+ok "the job stands still for the last" wait_for 20 eval \
+    'as kilntest1 kctl why "$low" | grep -q "suspended for job $second"'
+ok "and has not run between" state_is "$low" Frozen
+over "$first"
+over "$second"
+ok "it goes on when nobody is left" wait_for 20 state_is "$low" Running
+
+# --- an operator's wish beside it ----------------------------------------------------
+root suspend "$low" >/dev/null
+ok "suspended by an operator it keeps its cores" wait_for 20 state_is "$low" Frozen
+high=$(urgent -c 4)
+ok "from all but who is more important" wait_for 20 state_is "$high" Running
+like "resumed by the operator" "$(root resume "$low")" "job/$low resumed"
+sleep 1
+ok "it stands still while the other runs" stands_still "$low"
+root suspend "$low" >/dev/null
+over "$high"
+ok "when that has ended its wish is gone" wait_for 20 eval '! is_to_yield "$low"'
+ok "and it stands still for the operator" stands_still "$low"
+like "who is named" "$(as kilntest1 kctl why "$low")" 'suspended by operator root'
+other=$(as kilntest1 ksub --parsable -o /dev/null -c 1 --wrap 'exec sleep 1000')
+ok "with its cores" wait_for 20 waits_for "$other" Resources
+root cancel "$other" >/dev/null
+root resume "$low" >/dev/null
+ok "until it is resumed" wait_for 20 state_is "$low" Running
+
+# --- who is killed in between --------------------------------------------------------
+high=$(urgent -c 4)
+ok "it stands still again" wait_for 20 state_is "$low" Frozen
+ok "and the other runs" wait_for 20 state_is "$high" Running
+stop n1 KILL
+stop controller KILL
+ok "without anybody it does" stands_still "$low"
+controller
+agent
+ok "and with others, too" wait_for 20 eval \
+    'root get node n1 | grep -q "Ready\|Idle\|Mixed\|Allocated"'
+sleep 2
+ok "which have it stand still" stands_still "$low"
+ok "and the other run" state_is "$high" Running
+stop n1 KILL
+over "$high"
+stop controller KILL
+controller
+agent
+ok "the other cancelled while nobody was there, it goes on" \
+    wait_for 60 state_is "$low" Running
+ok "and counts" grows "$low"
+
+# The controller is killed at any moment of it, the agent when it freezes.
+for pause in 0 0.05 0.1 0.2 0.4; do
+    high=$(urgent -c 4)
+    sleep $pause
+    stop controller KILL
+    controller
+    ok "killed ${pause} s after another came, a controller starts it" \
+        wait_for 30 state_is "$high" Running
+    ok "while the job stands still" stands_still "$low"
+    over "$high"
+    sleep $pause
+    stop controller KILL
+    controller
+    ok "and lets the job go on" wait_for 30 state_is "$low" Running
+done
+for pause in 0 0.05 0.1 0.2; do
+    high=$(urgent -c 4)
+    sleep $pause
+    stop n1 KILL
+    agent
+    ok "killed ${pause} s after another came, an agent starts it" \
+        wait_for 60 state_is "$high" Running
+    ok "while the job stands still" stands_still "$low"
+    over "$high"
+    sleep $pause
+    stop n1 KILL
+    agent
+    ok "and lets the job go on" wait_for 60 state_is "$low" Running
+done
+is "all that in one attempt" "$(job "$low" .status.attempts)" 1
+
+# --- its end while it stands still ----------------------------------------------------
+high=$(urgent -c 4)
+ok "once more" wait_for 20 state_is "$low" Frozen
+ok "another runs" wait_for 20 state_is "$high" Running
+counted=$(count "$low")
+as kilntest1 kctl cancel "$low" >/dev/null
+ok "cancelled it ends at once" wait_for 5 state_is "$low" Cancelled
+is "and has not run for that" "$(count "$low")" "$counted"
+ok "the other goes on" state_is "$high" Running
+over "$high"
+
+# --- its time limit --------------------------------------------------------------------
+low=$(submit -c 4 -t 0:06)
+ok "a short one runs" wait_for 20 state_is "$low" Running
+high=$(urgent -c 4)
+ok "and stands still" wait_for 20 state_is "$low" Frozen
+sleep 7
+ok "its limit waits" state_is "$low" Frozen
+over "$high"
+ok "and comes when it has gone on" wait_for 30 state_is "$low" TimedOut
+
+# --- who is not helped -----------------------------------------------------------------
+low=$(submit -c 4 -t 30)
+ok "a job runs" wait_for 20 state_is "$low" Running
+api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":["Freeze"]}}' \
+    $merge >/dev/null
+high=$(urgent -c 4)
+ok "by an agent of a former release nobody is suspended for others" \
+    wait_for 20 waits_for "$high" Resources
+sleep 1
+ok "the job runs on" state_is "$low" Running
+not_ok "and was not asked" is_to_yield "$low"
+over "$high"
 as kilntest1 kctl cancel "$low" >/dev/null
 
 finish
