@@ -30,6 +30,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/partition.h"
+#include "lib/api/policy/priority_class.h"
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 
@@ -410,6 +411,38 @@ is_same_spec(const struct object *a, const struct object *b)
            && strcmp(a->meta->uid, b->meta->uid) == 0;
 }
 
+/* Others may be victims now, or be taken in another way. */
+static bool
+has_other_mode(const char *before, const char *now)
+{
+    return strcmp(before != NULL ? before : "", now != NULL ? now : "") != 0;
+}
+
+static const char *
+mode_of_partition(const struct object *partition)
+{
+    return partition != NULL ? partition_of(partition)->spec.preemption_mode
+                             : NULL;
+}
+
+static const char *
+mode_of_class(const struct object *class)
+{
+    return class != NULL ? string_map_find(&class->meta->annotations,
+                                           ANNOTATION_PREEMPTION_MODE)
+                         : NULL;
+}
+
+void
+scheduler_class_changed(struct scheduler *s,
+                        const struct object *old_object,
+                        const struct object *new_object)
+{
+    scheduler_object_changed(s, old_object, new_object);
+    s->has_mode_changed |=
+        has_other_mode(mode_of_class(old_object), mode_of_class(new_object));
+}
+
 static int64_t
 tier_of(const struct object *partition)
 {
@@ -430,6 +463,8 @@ scheduler_partition_changed(struct scheduler *s,
         return;
     node_finder_forget(s->node_finder);
     s->has_tier_changed |= tier_of(old_object) != tier_of(new_object);
+    s->has_mode_changed |= has_other_mode(mode_of_partition(old_object),
+                                          mode_of_partition(new_object));
     object_unref(map_put(s->changed_partitions,
                          any->meta->name,
                          (void *)(uintptr_t)object_ref(any)));
@@ -445,6 +480,10 @@ scheduler_tell_partitions(struct scheduler *s)
     if (s->has_tier_changed) {
         s->has_tier_changed = false;
         scheduler_tier_changed(s);
+    }
+    if (s->has_mode_changed) {
+        s->has_mode_changed = false;
+        queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     }
     if (map_count(s->changed_partitions) == 0)
         return;

@@ -23,7 +23,7 @@ static const struct watched {
     {&reservation_kind, scheduler_reservation_changed},
     {&namespace_kind, scheduler_object_changed},
     {&pod_disruption_budget_kind, scheduler_object_changed},
-    {&priority_class_kind, scheduler_object_changed},
+    {&priority_class_kind, scheduler_class_changed},
     {&storage_class_kind, scheduler_storage_changed},
     {&persistent_volume_kind, scheduler_storage_changed},
     {&persistent_volume_claim_kind, scheduler_storage_changed},

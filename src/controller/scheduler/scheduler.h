@@ -116,9 +116,12 @@ void scheduler_object_changed(struct scheduler *s,
                               const struct object *old_object,
                               const struct object *new_object);
 
-/* Partitions: known at once; who waits hears of it at the next tick, so that
+/* Priority classes and partitions: known at once; who waits hears of it at the next tick, so that
  * many changes of one are one event.
  */
+void scheduler_class_changed(struct scheduler *s,
+                             const struct object *old_object,
+                             const struct object *new_object);
 void scheduler_partition_changed(struct scheduler *s,
                                  const struct object *old_object,
                                  const struct object *new_object);

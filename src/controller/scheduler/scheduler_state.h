@@ -88,8 +88,9 @@ struct scheduler {
     struct debugger *debugger;
     struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
-    struct map *changed_partitions;   /* by name, since the last tick */
-    bool has_tier_changed;            /* of one, likewise */
+    struct map *changed_partitions; /* by name, since the last tick */
+    bool has_tier_changed;          /* of one, likewise */
+    bool has_mode_changed; /* of preemption, of one or of a priority class */
     struct map *changed_reservations; /* likewise */
     struct time_share
         report_share;          /* of the thread, for causes and their times */

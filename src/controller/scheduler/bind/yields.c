@@ -34,7 +34,8 @@ struct yielding {
     struct yields *owner;
     char *key;
     struct pod_view *pod;       /* as it was noted last */
-    struct pod_view *preemptor; /* that it is being asked for; or NULL */
+    struct pod_view *preemptor; /* that it is being asked for, or that is to be
+                                   told that it yields already; or NULL */
     struct client_call *call;
     int64_t asked_at_us;      /* and it runs still; 0: it does not */
     int64_t refused_until_us; /* 0: it did not refuse */
@@ -164,8 +165,11 @@ asked(const struct client_reply *reply, void *context)
     e->call = NULL;
     e->preemptor = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
-    if (client_reply_error(reply, &err) == 0)
+    if (client_reply_error(reply, &err) == 0) {
+        if (pod_has_yielded(e->pod->pod)) /* to another, and so to this one */
+            y->settings.ended(preemptor, y->settings.context);
         return;
+    }
     e->refused_until_us = now_us(y) + REFUSED_US;
     if (reply->code != 404 && reply->code != 409)
         log_warning("pod '%s' was to stand still for another but runs on: %s",
@@ -184,8 +188,13 @@ yields_ask(struct yields *y,
     const char *is = pod_find_yield(victim->pod);
     struct yielding *e = make(y, victim);
 
-    if (e->call != NULL || (is != NULL && strcmp(is, words) == 0))
+    if (e->call != NULL || e->preemptor != NULL)
         return;
+    if (is != NULL && strcmp(is, words) == 0) {
+        if (victim->has_yielded)
+            e->preemptor = pod_view_ref(preemptor);
+        return;
+    }
     e->preemptor = pod_view_ref(preemptor);
     message = xasprintf("Suspended for %s, which runs on its cores", words);
     y->settings.say(victim, "Preempted", message, y->settings.context);
@@ -303,7 +312,7 @@ is_wanted(const struct node_view *node, const struct pod_view *pod)
 static bool
 has_refused(const struct yielding *e, int64_t now)
 {
-    return !e->pod->has_yielded
+    return !pod_has_yielded(e->pod->pod)
            && (pod_cannot_freeze(e->pod->pod)
                || (e->asked_at_us != 0
                    && now - e->asked_at_us > FREEZE_WAIT_US));
@@ -322,7 +331,14 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
 {
     const struct node_view *node =
         cache_find_node(y->settings.cache, e->pod->pod->spec.node_name);
+    CLEANUP(pod_view_unrefp) struct pod_view *preemptor = e->preemptor;
 
+    e->preemptor = NULL;
+    if (preemptor != NULL) {
+        e->next_us = now + RESUME_AGAIN_US;
+        y->settings.ended(preemptor, y->settings.context);
+        return;
+    }
     if (node == NULL || pod_view_is_terminating(e->pod))
         return;
     if (has_refused(e, now)) {
@@ -336,6 +352,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
     } else if (has_cores_taken(node, e->pod) || is_wanted(node, e->pod)) {
         return;
     }
+    cache_take_back(y->settings.cache, e->pod);
     write_wish(e, NULL, resumed);
 }
 

@@ -29,7 +29,8 @@ struct yields;
 struct yields_settings {
     struct client *client;
     struct clock *clock;
-    const struct cache *cache;
+    struct cache *cache; /* told who lends its cores no more */
+    const struct nominator *nominator;
     /* Say: an event of the pod. Ended: it does not yield to that one. */
     void (*say)(struct pod_view *pod,
                 const char *reason,

@@ -4,8 +4,8 @@
  * Owns:       a reference to the object it was made of.
  * Thread:     the scheduler's; counted without atomics.
  * Invariant:  immutable once made, but for the holding, which the scheduler
- *             sets when it assumes the pod, the signature, and the recorder's
- *             story.
+ *             sets when it assumes the pod, the signature, the recorder's
+ *             story, and that it has yielded, which the cache takes back.
  */
 #pragma once
 

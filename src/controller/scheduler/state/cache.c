@@ -502,6 +502,19 @@ cache_remove_pod(struct cache *cache, const struct pod_view *pod)
     return true;
 }
 
+void
+cache_take_back(struct cache *cache, const struct pod_view *pod)
+{
+    struct cached_pod *p = cache_look_up(cache, pod);
+
+    if (p == NULL || !p->pod->has_yielded)
+        return;
+    node_view_remove_pod(p->node, p->pod);
+    p->pod->has_yielded = false;
+    node_view_add_pod(p->node, p->pod, LEDGER_RUNNING);
+    changed(cache, p->node);
+}
+
 bool
 cache_retain(struct cache *cache,
              const char *node_name,

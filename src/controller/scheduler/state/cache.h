@@ -88,6 +88,11 @@ void
 cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);
 bool cache_remove_pod(struct cache *cache, const struct pod_view *pod);
 
+/* One that stood still for others lends its cores no more; until the API tells of
+ * it anew.
+ */
+void cache_take_back(struct cache *cache, const struct pod_view *pod);
+
 /* Keeps what a node says is left of a pod that the API has forgotten, by its
  * uid. It counts as long as no pod of that uid is there. Retain: false when it
  * is there already, or such a pod, or when there is no such node.

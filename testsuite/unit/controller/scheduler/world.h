@@ -139,6 +139,7 @@ world_add_numa_node(struct world *w,
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":"
                   "{\"cpu\":\"%u\",\"memory\":\"%uGi\",\"pods\":\"256\"},"
+                  "\"agentFeatures\":[\"Freeze\",\"Yield\"],"
                   "\"topology\":{\"cpus\":\"0-%u\",\"packages\":[\"0-%u\"],"
                   "\"cores\":[",
                   name,

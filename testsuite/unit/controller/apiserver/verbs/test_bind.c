@@ -119,6 +119,125 @@ START_TEST(no_core_is_given_twice)
 }
 END_TEST
 
+#define WISH(value) \
+    "{\"metadata\":{\"annotations\":{\"kiln.hpc/yield\":" value "}}}"
+#define FROZEN(status, reason)                                               \
+    "{\"status\":{\"conditions\":[{\"type\":\"Frozen\",\"status\":\"" status \
+    "\",\"reason\":\"" reason "\"}]}}"
+
+static int
+wish(struct world *w, const struct principal *who, const char *name, bool is)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s", name);
+
+    return world_code(w,
+                      who,
+                      HTTP_PATCH,
+                      target,
+                      is ? WISH("\"job 2 (user b)\"") : WISH("null"));
+}
+
+START_TEST(cores_of_a_pod_are_lent_by_wish_and_fact_together)
+{
+    static const struct {
+        bool is_wished;
+        const char *said; /* by its agent */
+        int code;
+    } cases[] = {
+        {false, NULL, 409},
+        {true, NULL, 409},
+        {true, FROZEN("True", "Suspended"), 409},
+        {true, FROZEN("False", "Yielded"), 409},
+        {false, FROZEN("True", "Yielded"), 409},
+        {true, FROZEN("True", "Yielded"), 201},
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP_WORLD struct world w;
+
+        world_init(&w);
+        world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+        world_code(&w, &alice, HTTP_POST, PODS, POD("b"));
+        bind_pod(&w, "a", BINDING("n1", "0-3"));
+        if (cases[i].is_wished)
+            ck_assert_int_eq(wish(&w, &scheduler_room, "a", true), 200);
+        if (cases[i].said != NULL)
+            ck_assert_int_eq(world_code(&w,
+                                        &agent_n1,
+                                        HTTP_PATCH,
+                                        PODS "/a/status",
+                                        cases[i].said),
+                             200);
+        ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "2-3")),
+                         cases[i].code);
+    }
+}
+END_TEST
+
+START_TEST(a_pod_has_its_cores_again_when_nobody_else_has_them)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    world_code(&w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&w, &alice, HTTP_POST, PODS, POD("b"));
+    world_code(&w, &alice, HTTP_POST, PODS, POD("c"));
+    bind_pod(&w, "a", BINDING("n1", "0-3"));
+    wish(&w, &scheduler_room, "a", true);
+    world_code(&w,
+               &agent_n1,
+               HTTP_PATCH,
+               PODS "/a/status",
+               FROZEN("True", "Yielded"));
+    ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "2-3")), 201);
+
+    /* For another it may stand still as well. */
+    ck_assert_int_eq(wish(&w, &scheduler_room, "a", true), 200);
+    ck_assert_int_eq(wish(&w, &scheduler_room, "a", false), 409);
+    ck_assert_int_eq(wish(&w, &admin, "a", false), 409);
+    ck_assert_int_eq(wish(&w, &alice, "a", false), 403);
+    world_code(&w,
+               &agent_n1,
+               HTTP_PATCH,
+               PODS "/b/status",
+               "{\"status\":{\"phase\":\"Succeeded\"}}");
+    ck_assert_int_eq(wish(&w, &scheduler_room, "a", false), 200);
+    ck_assert_int_eq(bind_pod(&w, "c", BINDING("n1", "0")), 409);
+
+    /* A new wish is none that its agent has answered, whatever it said of the
+     * former one: on the node it is asked again before anything starts there.
+     */
+    ck_assert_int_eq(wish(&w, &alice, "a", true), 403);
+}
+END_TEST
+
+START_TEST(nobody_is_born_with_a_wish)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_eq(world_code(&w,
+                                &admin,
+                                HTTP_POST,
+                                PODS,
+                                "{\"metadata\":{\"name\":\"a\","
+                                "\"annotations\":{\"kiln.hpc/yield\":\"x\"}},"
+                                "\"spec\":{\"containers\":[{\"name\":\"main\","
+                                "\"image\":\"host\"}],"
+                                "\"securityContext\":{\"runAsUser\":1000,"
+                                "\"runAsGroup\":1000}}}"),
+                     201);
+    {
+        CLEANUP_ANSWER struct answer a =
+            world_ask(&w, &admin, HTTP_GET, PODS "/a", NULL);
+
+        ck_assert_ptr_null(
+            json_get(json_get_path(a.body, "metadata.annotations"),
+                     "kiln.hpc/yield"));
+    }
+}
+END_TEST
+
 START_TEST(a_pod_that_ended_gives_its_cores_back)
 {
     CLEANUP_WORLD struct world w;
@@ -554,6 +673,9 @@ SUITE("bind",
       a_binding_sets_node_allocation_and_condition,
       a_binding_does_the_same_as_a_patch_and_as_a_tree,
       no_core_is_given_twice,
+      cores_of_a_pod_are_lent_by_wish_and_fact_together,
+      a_pod_has_its_cores_again_when_nobody_else_has_them,
+      nobody_is_born_with_a_wish,
       a_pod_that_ended_gives_its_cores_back,
       a_bound_pod_is_not_bound_again,
       a_pod_bound_without_an_allocation_is_given_one_where_it_is,

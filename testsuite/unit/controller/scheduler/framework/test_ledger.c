@@ -292,6 +292,145 @@ START_TEST(an_entry_is_found_replaced_and_held_by_its_owner)
 }
 END_TEST
 
+static struct holding *
+hold_cores(unsigned first, unsigned count, int64_t bytes)
+{
+    struct holding *h = holding_new(count, 0, 1);
+
+    for (unsigned i = 0; i < count; i++)
+        h->cores[i] = (uint16_t)(first + i);
+    h->charged_milli = 2000 * count;
+    h->memory[0] =
+        (struct holding_memory){.page = HOLDING_PLAIN, .bytes = bytes};
+    return h;
+}
+
+static void
+place(struct ledger *l,
+      struct owner *o,
+      int64_t cpu_milli,
+      struct holding *holding TAKES)
+{
+    holding_free(o->holding);
+    o->holding = holding;
+    o->requests.cpu_milli = cpu_milli;
+    o->entry.state = LEDGER_RUNNING;
+    o->entry.requests = &o->requests;
+    o->entry.holding = holding;
+    o->entry.nonzero_cpu_milli = cpu_milli;
+    ledger_add(l, &o->entry);
+}
+
+START_TEST(lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back)
+{
+    struct cluster c;
+    struct ledger *l;
+    struct owner *still, *other;
+    unsigned all;
+    int64_t memory;
+    size_t mark;
+
+    cluster_init(&c, 1);
+    l = &c.nodes[0];
+    still = &c.owners[0];
+    other = &c.owners[1];
+    still->entry.has_yielded = true;
+    place(l, still, 8000, hold_cores(0, 4, 1000));
+    ledger_settle(l);
+    all = l->occupancy->free_cores + 4;
+    memory = l->occupancy->free_memory;
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+
+    /* As a trial sees it. */
+    mark = journal_begin(c.journal);
+    ledger_lend(l, still);
+    ledger_lend(l, still);
+    ck_assert_uint_eq(l->occupancy->free_cores, all);
+    ck_assert_int_eq(l->occupancy->free_memory, memory);
+    ck_assert_int_eq(l->requested.cpu_milli, 0);
+    ledger_take_back(l, still);
+    ck_assert_uint_eq(l->occupancy->free_cores, all - 4);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+    ledger_lend(l, still);
+    place(l, other, 4000, hold_cores(2, 2, 500));
+    ledger_take_back(l, still);
+    ck_assert_uint_eq(l->occupancy->free_cores, all - 4);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+    journal_roll_back(c.journal, mark);
+    ck_assert_uint_eq(l->occupancy->free_cores, all - 4);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+
+    /* And as it is: two of its cores are another's, and count once. */
+    ledger_add(l, &other->entry);
+    ledger_settle(l);
+    ck_assert_uint_eq(l->occupancy->free_cores, all - 4);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+    ck_assert_int_eq(l->nonzero_cpu_milli, 8000);
+    mark = journal_begin(c.journal);
+    ledger_lend(l, still);
+    ck_assert_uint_eq(l->occupancy->free_cores, all - 2);
+    ck_assert_int_eq(l->requested.cpu_milli, 4000);
+    journal_roll_back(c.journal, mark);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+
+    /* It goes on when the other has ended. */
+    ck_assert(ledger_remove(l, other, 0));
+    ledger_settle(l);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+    still->entry.has_yielded = false;
+    ledger_replace(l, still, &still->entry);
+    ledger_settle(l);
+    ck_assert_int_eq(l->requested.cpu_milli, 8000);
+    ck_assert(ledger_remove(l, still, 0));
+    ck_assert_int_eq(l->requested.cpu_milli, 0);
+    ck_assert_int_eq(l->nonzero_cpu_milli, 0);
+    ck_assert_uint_eq(l->occupancy->free_cores, all);
+    cluster_fini(&c);
+}
+END_TEST
+
+START_TEST(what_was_lent_at_random_is_as_it_was)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct cluster c;
+
+        cluster_init(&c, seed);
+        for (unsigned i = 0; i < OWNERS; i++)
+            c.owners[i].entry.has_yielded = roll(&c, 2) == 0;
+        for (unsigned i = 0; i < OWNERS; i++)
+            change_one(&c);
+        for (unsigned round = 0; round < 40; round++) {
+            struct picture before;
+            size_t mark;
+
+            change_one(&c);
+            for (unsigned i = 0; i < NODES; i++)
+                ledger_settle(&c.nodes[i]);
+            take_picture(&c, &before);
+            mark = journal_begin(c.journal);
+            for (unsigned i = roll(&c, 12); i > 0; i--) {
+                struct owner *o = &c.owners[roll(&c, OWNERS)];
+
+                if (o->at < 0 || roll(&c, 4) == 0)
+                    change_one(&c);
+                else if (roll(&c, 2) == 0)
+                    ledger_lend(&c.nodes[o->at], o);
+                else
+                    ledger_take_back(&c.nodes[o->at], o);
+            }
+            journal_roll_back(c.journal, mark);
+            for (unsigned i = 0; i < OWNERS; i++)
+                c.owners[i].at = before.at[i];
+            check_same(&c, &before);
+            picture_fini(&before);
+        }
+        cluster_fini(&c);
+    }
+}
+END_TEST
+
 SUITE("ledger",
       changes_and_roll_backs_equal_a_rebuild,
+      lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back,
+      what_was_lent_at_random_is_as_it_was,
       an_entry_is_found_replaced_and_held_by_its_owner)

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Victims that stand still while others run on their cores, by agents that take
+ * their time, or cannot, and schedulers that are killed at any moment.
+ */
+#include "lib/api/node/allocation.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/arena.h"
+#include "lib/base/random.h"
+#include "lib/json/json.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/scheduler/world.h"
+
+#define PODS  14
+#define NODES 2
+
+#define LOW ",\"partition\":\"low\"}"
+#define EXCLUSIVE_LOW                                             \
+    ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":" \
+    "\"best-effort\"" LOW
+#define SHARED_LOW ",\"placement\":{\"cpuPolicy\":\"shared\"" LOW
+
+/* ---- An agent's word ---- */
+
+static const struct object *
+find(const struct world *w, const char *name)
+{
+    return fake_client_find(w->api, &pod_kind, "default", name);
+}
+
+/* As its agent would report it, or somebody write its annotation (NULL: away). */
+static void
+set_frozen(struct world *w,
+           const char *name,
+           const char *status,
+           const char *reason)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *tree = object_tree(find(w, name), arena);
+    struct json *list = json_array(arena), *condition = json_object(arena);
+
+    json_set_string(arena, condition, "type", CONDITION_FROZEN);
+    json_set_string(arena, condition, "status", status);
+    json_set_string(arena, condition, "reason", reason);
+    json_append(arena, list, condition);
+    json_set(arena,
+             json_make_object(arena, tree, "status"),
+             "conditions",
+             list);
+    json_print(tree, &text);
+    fake_client_put(w->api, &pod_kind, text.text);
+}
+
+static bool
+is_to_yield(const struct world *w, const char *name)
+{
+    return pod_find_yield(world_pod(w, name)) != NULL;
+}
+
+static bool
+runs_on(const struct world *w, const char *name, const char *node)
+{
+    return strcmp(world_node_of(w, name), node) == 0;
+}
+
+static void
+add_partition(struct world *w, const char *name, const char *mode)
+{
+    CLEANUP_FREE char *text =
+        xasprintf("{\"metadata\":{\"name\":\"%s\"},\"spec\":{"
+                  "\"preemptionMode\":\"%s\"}}",
+                  name,
+                  mode);
+
+    fake_client_put(w->api, &partition_kind, text);
+}
+
+static struct world *
+make_world(unsigned nodes)
+{
+    struct world *w = world_new(NULL);
+    char name[16];
+
+    add_partition(w, "low", "Suspend");
+    for (unsigned i = 0; i < nodes; i++) {
+        snprintf(name, sizeof(name), "n%u", i);
+        world_add_numa_node(w, name, 1, 4);
+    }
+    return w;
+}
+
+static void
+add(struct world *w,
+    const char *name,
+    const char *cpu,
+    const char *memory,
+    int priority,
+    const char *placement)
+{
+    CLEANUP_FREE char *spec =
+        xasprintf(",\"priority\":%d%s", priority, placement);
+
+    world_add_pod(w, name, cpu, memory, spec);
+    world_settle(w);
+}
+
+/* ---- One victim ---- */
+
+START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+
+    ck_assert(is_to_yield(w, "low"));
+    ck_assert(runs_on(w, "high", ""));
+    world_advance(w, 5000);
+    ck_assert(runs_on(w, "high", ""));
+
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_settle(w);
+    ck_assert(runs_on(w, "high", "n0"));
+    ck_assert(is_to_yield(w, "low"));
+
+    /* What is left of its cores is for who is more important than it. */
+    add(w, "other", "2", "1Gi", 0, EXCLUSIVE_LOW);
+    ck_assert(runs_on(w, "other", ""));
+    add(w, "higher", "2", "1Gi", 5, EXCLUSIVE);
+    world_advance(w, 2000);
+    ck_assert(runs_on(w, "higher", "n0"));
+
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_advance(w, 2000);
+    ck_assert(is_to_yield(w, "low"));
+    fake_client_remove(w->api, &pod_kind, "default", "higher");
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+    ck_assert(runs_on(w, "other", ""));
+    ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_DELETE, NULL), 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(frozen_by_an_operator_alone_it_lends_nothing)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    set_frozen(w, "low", "True", FROZEN_SUSPENDED);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    world_advance(w, 2000);
+
+    ck_assert(is_to_yield(w, "low"));
+    ck_assert(runs_on(w, "high", ""));
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_settle(w);
+    ck_assert(runs_on(w, "high", "n0"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(who_needs_its_memory_is_not_helped)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "12Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "2", "8Gi", 10, EXCLUSIVE);
+    world_advance(w, 2000);
+
+    ck_assert(!is_to_yield(w, "low"));
+    ck_assert(runs_on(w, "high", ""));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(shared_cpus_are_not_lent)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, SHARED_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    world_advance(w, 2000);
+
+    ck_assert(!is_to_yield(w, "low"));
+    ck_assert(runs_on(w, "high", ""));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_preemptor_that_is_gone_is_waited_for_no_more)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    ck_assert(is_to_yield(w, "low"));
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+
+    /* One that was asked by a scheduler of before, for whom nobody knows. */
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_restart(w);
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(one_that_does_not_stand_still_is_left_alone_for_a_while)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    world_advance(w, 20000);
+    ck_assert(is_to_yield(w, "low"));
+    world_advance(w, 15000);
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+    world_advance(w, 60000);
+    ck_assert(!is_to_yield(w, "low"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(one_whose_agent_says_that_it_cannot_is_not_asked_again)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    ck_assert(is_to_yield(w, "low"));
+    set_frozen(w, "low", "False", FROZEN_CANNOT);
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+    world_advance(w, 3600000);
+    ck_assert(!is_to_yield(w, "low"));
+    ck_assert(runs_on(w, "high", ""));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_wish_that_is_refused_is_not_sent_over_and_over)
+{
+    struct world *w = make_world(1);
+    unsigned before;
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    fake_client_fail(w->api, CLIENT_MERGE_PATCH, NULL, 403, "Forbidden");
+    before = fake_client_calls(w->api, CLIENT_MERGE_PATCH, NULL);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    for (unsigned i = 0; i < 20; i++)
+        world_advance(w, 1000);
+
+    ck_assert(!is_to_yield(w, "low"));
+    ck_assert_uint_le(fake_client_calls(w->api, CLIENT_MERGE_PATCH, NULL),
+                      before + 3); /* with those of events */
+    ck_assert(runs_on(w, "high", ""));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_wish_whose_taking_back_is_refused_is_tried_again)
+{
+    struct world *w = make_world(1);
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_settle(w);
+    ck_assert(runs_on(w, "high", "n0"));
+    fake_client_fail(w->api, CLIENT_MERGE_PATCH, NULL, 409, "Conflict");
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_settle(w);
+    ck_assert(is_to_yield(w, "low"));
+    world_advance(w, 3000);
+    ck_assert(!is_to_yield(w, "low"));
+    world_free(w);
+}
+END_TEST
+
+START_TEST(those_who_wait_are_tried_when_a_mode_changes)
+{
+    struct world *w = make_world(1);
+
+    add_partition(w, "low", "Off");
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    world_advance(w, 30000);
+    ck_assert(!is_to_yield(w, "low"));
+    add_partition(w, "low", "Suspend");
+    world_settle(w);
+    world_advance(w, 1000);
+    ck_assert(is_to_yield(w, "low"));
+    world_free(w);
+}
+END_TEST
+
+/* ---- Many ---- */
+
+struct crowd {
+    struct world *w;
+    struct random_source dice;
+    char names[PODS][8];
+    int work[PODS];     /* seconds that it has still to run */
+    bool refuses[PODS]; /* its agent does nothing */
+    bool is_over[PODS];
+    unsigned n_yielded, n_killed;
+};
+
+static unsigned
+roll(struct crowd *c, unsigned below)
+{
+    return (unsigned)random_below(&c->dice, below);
+}
+
+/* As the API server checks it. */
+static void
+check_cores(const struct crowd *c)
+{
+    for (unsigned i = 0; i < PODS; i++)
+        for (unsigned k = 0; k < i; k++) {
+            const struct object *a = find(c->w, c->names[i]);
+            const struct object *b = find(c->w, c->names[k]);
+
+            if (a == NULL || b == NULL || pod_of(a)->spec.node_name == NULL
+                || pod_of(b)->spec.node_name == NULL
+                || strcmp(pod_of(a)->spec.node_name, pod_of(b)->spec.node_name)
+                       != 0
+                || allocation_check_disjoint(pod_of(a)->status.allocation,
+                                             pod_of(b)->status.allocation,
+                                             NULL)
+                       == 0)
+                continue;
+            ck_assert_msg(pod_has_yielded(pod_of(a))
+                              || pod_has_yielded(pod_of(b)),
+                          "%s and %s run on the same cores",
+                          c->names[i],
+                          c->names[k]);
+        }
+}
+
+/* The agents' part of a second. */
+static void
+run_pod(struct crowd *c, unsigned i)
+{
+    const struct object *o = find(c->w, c->names[i]);
+
+    if (o == NULL || pod_of(o)->spec.node_name == NULL)
+        return;
+    if (pod_find_yield(pod_of(o)) != NULL && !pod_is_frozen(pod_of(o))) {
+        if (c->refuses[i] || roll(c, 3) == 0)
+            return;
+        set_frozen(c->w, c->names[i], "True", FROZEN_YIELDED);
+        c->n_yielded++;
+    } else if (pod_find_yield(pod_of(o)) == NULL && pod_is_frozen(pod_of(o))) {
+        set_frozen(c->w, c->names[i], "False", "Resumed");
+    } else if (!pod_is_frozen(pod_of(o)) && --c->work[i] <= 0) {
+        c->is_over[i] = true;
+        fake_client_remove(c->w->api, &pod_kind, "default", c->names[i]);
+    }
+}
+
+static void
+pass(struct crowd *c)
+{
+    for (unsigned i = 0; i < PODS; i++)
+        run_pod(c, i);
+    if (roll(c, 12) == 0) {
+        c->n_killed++;
+        world_restart(c->w);
+    }
+    world_advance(c->w, 1000);
+    check_cores(c);
+}
+
+START_TEST(never_do_two_run_on_a_core_and_all_end)
+{
+    static const char *const cpus[] = {"2", "4", "8"};
+    unsigned n_yielded = 0;
+
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct crowd c = {.dice = {seed}, .w = make_world(NODES)};
+        unsigned at = 0, left = PODS;
+
+        for (unsigned i = 0; i < PODS; i++) {
+            snprintf(c.names[i], sizeof(c.names[i]), "p%u", i);
+            c.work[i] = 5 + (int)roll(&c, 30);
+            c.refuses[i] = roll(&c, 8) == 0;
+        }
+        for (unsigned s = 0; s < 3000 && left > 0; s++) {
+            if (at < PODS && roll(&c, 3) == 0) {
+                add(c.w,
+                    c.names[at],
+                    cpus[roll(&c, ARRAY_SIZE(cpus))],
+                    "512Mi",
+                    10 * (int)roll(&c, 4),
+                    EXCLUSIVE_LOW);
+                at++;
+            }
+            pass(&c);
+            left = 0;
+            for (unsigned i = 0; i < PODS; i++)
+                left += !c.is_over[i];
+        }
+        ck_assert_msg(left == 0, "seed %d: %u never ended", (int)seed, left);
+        ck_assert_uint_eq(fake_client_calls(c.w->api, CLIENT_DELETE, NULL), 0);
+        n_yielded += c.n_yielded;
+        world_free(c.w);
+    }
+    ck_assert_uint_gt(n_yielded, 50);
+}
+END_TEST
+
+SUITE("suspension",
+      a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
+      frozen_by_an_operator_alone_it_lends_nothing,
+      who_needs_its_memory_is_not_helped,
+      shared_cpus_are_not_lent,
+      a_preemptor_that_is_gone_is_waited_for_no_more,
+      one_that_does_not_stand_still_is_left_alone_for_a_while,
+      one_whose_agent_says_that_it_cannot_is_not_asked_again,
+      a_wish_that_is_refused_is_not_sent_over_and_over,
+      a_wish_whose_taking_back_is_refused_is_tried_again,
+      those_who_wait_are_tried_when_a_mode_changes,
+      never_do_two_run_on_a_core_and_all_end)
