@@ -284,14 +284,14 @@ pod_view_start_us(const struct pod_view *view)
     return start_us != 0 ? start_us : INT64_MAX;
 }
 
-int64_t
-pod_view_end_us(const struct pod_view *view, int64_t now_us)
+/* As if it stood still no longer. */
+static int64_t
+find_end(const struct pod *pod, int64_t now_us)
 {
-    const struct pod *pod = view->pod;
     struct container_state state = {0};
     int64_t began_us = pod->status.start_at_us;
 
-    if (pod->spec.active_deadline_seconds == NULL || pod_is_frozen(pod))
+    if (pod->spec.active_deadline_seconds == NULL)
         return 0;
     if (pod_main_state(pod, &state) && state.started_at_us > 0)
         began_us = state.started_at_us;
@@ -299,6 +299,27 @@ pod_view_end_us(const struct pod_view *view, int64_t now_us)
         began_us = now_us;
     return began_us + *pod->spec.active_deadline_seconds * 1000000
            + pod->status.frozen_us;
+}
+
+/* What it stands still for others is added once these have ended. */
+static int64_t
+find_end_after_others(const struct pod_view *view, int64_t now_us)
+{
+    const struct pod *pod = view->pod;
+    int64_t end_us = find_end(pod, now_us);
+
+    if (!view->has_yielded || view->free_at_us == 0 || end_us == 0)
+        return 0;
+    end_us += pod_frozen_us(pod, now_us) - pod->status.frozen_us;
+    return view->free_at_us > now_us ? end_us + view->free_at_us - now_us
+                                     : end_us;
+}
+
+int64_t
+pod_view_end_us(const struct pod_view *view, int64_t now_us)
+{
+    return pod_is_frozen(view->pod) ? find_end_after_others(view, now_us)
+                                    : find_end(view->pod, now_us);
 }
 
 int64_t

@@ -5,7 +5,7 @@
  * Thread:     the scheduler's; counted without atomics.
  * Invariant:  immutable once made, but for the holding, which the scheduler
  *             sets when it assumes the pod, the signature, the recorder's
- *             story, and that it has yielded, which the cache takes back.
+ *             story, and what the cache knows of cores that it lends.
  */
 #pragma once
 
@@ -60,13 +60,15 @@ struct pod_view {
     bool has_signature;
     bool has_affinity;               /* to pods, any kind */
     bool has_required_anti_affinity; /* to pods */
-    bool is_to_yield;                /* to stand still for another, */
-    bool has_yielded;                /* and does: its cores may be lent */
-    bool repels_all;                 /* by ANNOTATION_REPELS: not its owner's
+    int64_t free_at_us; /* when the cores that it lends are, by the limits of
+                           those who have them; 0: nobody knows */
+    bool is_to_yield;   /* to stand still for another, */
+    bool has_yielded;   /* and does: its cores may be lent */
+    bool repels_all;    /* by ANNOTATION_REPELS: not its owner's
                                         pods alone */
-    int64_t owner;                   /* uid that it runs as; -1: nobody's */
-    struct holding *holding;         /* or NULL */
-    struct story *story;             /* the recorder's; NULL: none, or known by
+    int64_t owner;      /* uid that it runs as; -1: nobody's */
+    struct holding *holding; /* or NULL */
+    struct story *story;     /* the recorder's; NULL: none, or known by
                                         another view of the pod */
 };
 

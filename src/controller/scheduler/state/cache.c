@@ -240,10 +240,47 @@ cache_look_up(const struct cache *cache, const struct pod_view *pod)
     return map_find(cache->pods, key_of(pod, buffer));
 }
 
+/* When it must end. A pod that has not begun to run begins now, as far as
+ * anybody knows.
+ */
+static void
+note_end(struct cache *cache, struct cached_pod *p)
+{
+    int64_t now_us = clock_real_us(cache->settings.clock);
+    int64_t end_us = pod_view_end_us(p->pod, now_us);
+
+    if (end_us == p->end_us)
+        return;
+    if (p->end_us != 0)
+        heap_remove(cache->ends, p);
+    p->end_us = end_us;
+    if (end_us != 0)
+        heap_push(cache->ends, p);
+}
+
+/* Of those that stand still for others there. */
+static void
+note_ends_of_yielded(struct cache *cache, const struct node_view *v)
+{
+    for (uint32_t i = 0; v->ledger.n_yielded > 0 && i < v->pods.count; i++) {
+        struct pod_view *pod = v->pods.items[i];
+        struct cached_pod *p;
+
+        if (!pod->has_yielded)
+            continue;
+        pod->free_at_us =
+            cache_free_at_us(v, pod, clock_real_us(cache->settings.clock));
+        p = cache_look_up(cache, pod);
+        if (p != NULL && p->pod == pod)
+            note_end(cache, p);
+    }
+}
+
 static void
 changed(struct cache *cache, struct node_view *v)
 {
     ledger_settle(&v->ledger);
+    note_ends_of_yielded(cache, v);
     if (v->object != NULL)
         touch(cache, v);
     else
@@ -271,24 +308,6 @@ count_claims(struct cache *cache, const struct pod_view *pod, int by)
         else
             map_remove(cache->claims, key);
     }
-}
-
-/* When it must end. A pod that has not begun to run begins now, as far as
- * anybody knows.
- */
-static void
-note_end(struct cache *cache, struct cached_pod *p)
-{
-    int64_t now_us = clock_real_us(cache->settings.clock);
-    int64_t end_us = pod_view_end_us(p->pod, now_us);
-
-    if (end_us == p->end_us)
-        return;
-    if (p->end_us != 0)
-        heap_remove(cache->ends, p);
-    p->end_us = end_us;
-    if (end_us != 0)
-        heap_push(cache->ends, p);
 }
 
 static struct cached_pod *
@@ -463,8 +482,10 @@ renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
         node_view_remove_pod(v, p->pod);
         node_view_add_pod(v, pod, LEDGER_RUNNING);
         changed(cache, v);
-    } else if (p->pod->has_yielded != pod->has_yielded)
+    } else if (v->ledger.n_yielded > 0
+               || p->pod->has_yielded != pod->has_yielded) {
         changed(cache, v);
+    }
     pod_view_unref(p->pod);
     p->pod = pod;
     note_end(cache, p);

@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/snapshot.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/node_tree.h"
+#include "lib/allocator/holding.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -91,6 +92,37 @@ cache_visit_pods(const struct cache *cache,
 
         visit(p->pod, p->is_assumed, context);
     }
+}
+
+static bool
+shares_cores(const struct holding *a, const struct holding *b)
+{
+    for (unsigned i = 0; a != NULL && b != NULL && i < a->n_cores; i++)
+        for (unsigned k = 0; k < b->n_cores; k++)
+            if (a->cores[i] == b->cores[k])
+                return true;
+    return false;
+}
+
+int64_t
+cache_free_at_us(const struct node_view *node,
+                 const struct pod_view *pod,
+                 int64_t now_us)
+{
+    int64_t free_us = now_us;
+
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        const struct pod_view *other = node->pods.items[i];
+        int64_t end_us;
+
+        if (other->has_yielded || !shares_cores(other->holding, pod->holding))
+            continue;
+        end_us = pod_view_end_us(other, now_us);
+        if (end_us == 0)
+            return 0;
+        free_us = end_us > free_us ? end_us : free_us;
+    }
+    return free_us;
 }
 
 /* The heap's own order is that of a tree: the walk keeps the roots of what it

@@ -54,6 +54,13 @@ struct cache {
     uint32_t n_with_anti_affinity;
 };
 
+/* When the last that has cores of a pod that stands still for others will have
+ * ended. 0: nobody knows.
+ */
+int64_t cache_free_at_us(const struct node_view *node,
+                         const struct pod_view *pod,
+                         int64_t now_us);
+
 /* The pod of the same uid, or NULL. */
 struct cached_pod *cache_look_up(const struct cache *cache,
                                  const struct pod_view *pod);

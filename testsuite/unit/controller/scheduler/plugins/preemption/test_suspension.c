@@ -38,15 +38,37 @@ set_frozen(struct world *w,
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *tree = object_tree(find(w, name), arena);
     struct json *list = json_array(arena), *condition = json_object(arena);
+    char now[TIME_TEXT_SIZE];
 
     json_set_string(arena, condition, "type", CONDITION_FROZEN);
     json_set_string(arena, condition, "status", status);
     json_set_string(arena, condition, "reason", reason);
+    time_format(clock_real_us(&w->time.clock), false, now);
+    json_set_string(arena, condition, "lastTransitionTime", now);
     json_append(arena, list, condition);
     json_set(arena,
              json_make_object(arena, tree, "status"),
              "conditions",
              list);
+    if (json_path_text(tree, "status.startTime") == NULL)
+        json_set_string(arena, json_get(tree, "status"), "startTime", now);
+    json_print(tree, &text);
+    fake_client_put(w->api, &pod_kind, text.text);
+}
+
+static void
+set_start(struct world *w, const char *name)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *tree = object_tree(find(w, name), arena);
+    char now[TIME_TEXT_SIZE];
+
+    time_format(clock_real_us(&w->time.clock), false, now);
+    json_set_string(arena,
+                    json_make_object(arena, tree, "status"),
+                    "startTime",
+                    now);
     json_print(tree, &text);
     fake_client_put(w->api, &pod_kind, text.text);
 }
@@ -138,6 +160,37 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
     ck_assert(!is_to_yield(w, "low"));
     ck_assert(runs_on(w, "other", ""));
     ck_assert_uint_eq(fake_client_calls(w->api, CLIENT_DELETE, NULL), 0);
+    world_free(w);
+}
+END_TEST
+
+/* It has 600 s to go on when the other has ended, at the latest after 300 s. */
+START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
+{
+    struct world *w = make_world(1);
+    int64_t began_us, from_us;
+
+    add(w,
+        "low",
+        "8",
+        "1Gi",
+        5,
+        EXCLUSIVE_LOW ",\"activeDeadlineSeconds\":600");
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE ",\"activeDeadlineSeconds\":300");
+    began_us = clock_real_us(&w->time.clock);
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_settle(w);
+    ck_assert(runs_on(w, "high", "n0"));
+    set_start(w, "high");
+    world_advance(w, 1000);
+    add(w, "next", "8", "1Gi", 0, EXCLUSIVE ",\"activeDeadlineSeconds\":60");
+    for (unsigned i = 0; i < 20; i++)
+        world_advance(w, 1000);
+
+    ck_assert_ptr_nonnull(world_pod(w, "next")->status.cause);
+    from_us = world_pod(w, "next")->status.cause->from_us;
+    ck_assert_int_ge(from_us, began_us + INT64_C(895000000));
+    ck_assert_int_le(from_us, began_us + INT64_C(905000000));
     world_free(w);
 }
 END_TEST
@@ -418,6 +471,7 @@ END_TEST
 
 SUITE("suspension",
       a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
+      who_waits_for_a_victim_knows_when_that_will_have_ended,
       frozen_by_an_operator_alone_it_lends_nothing,
       who_needs_its_memory_is_not_helped,
       shared_cpus_are_not_lent,
