@@ -237,4 +237,36 @@ not_ok "and was not asked" is_to_yield "$low"
 over "$high"
 as kilntest1 kctl cancel "$low" >/dev/null
 
+# --- a node without a freezer, and a job that starts anew ----------------------------------
+directory "$cluster/n2" 711
+start n2 unshare --mount sh -c 'umount -a -t cgroup,cgroup2
+    exec kiln-agent "$@"' agent --controller "$cluster_url" --cluster test \
+    --service-user "$(id -un)" --munge-socket "$munge_socket" \
+    --node-name n2 --state-dir "$cluster/n2/state" \
+    --run-dir "$cluster/n2/run" --shepherd "$cluster/bin/kiln-shepherd" \
+    --topology 'package:1 core:4 pu:1'
+wait_for 20 root wait --for condition=Ready node n2 || bail_out "no node"
+for key in $(root get node n2 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n2 "$key-" >/dev/null
+done
+low=$(submit -w n2 -c 4 -t 30 --requeue)
+ok "a job runs where there is no freezer" wait_for 20 state_is "$low" Running
+ok "and counts" grows "$low"
+high=$(urgent -w n2 -c 4)
+ok "another runs on its cores" wait_for 20 state_is "$high" Running
+ok "and it stands still" stands_still "$low"
+over "$high"
+ok "it goes on" wait_for 20 state_is "$low" Running
+ok "and counts again" grows "$low"
+high=$(urgent -w n2 -c 4)
+ok "it stands still again" wait_for 20 state_is "$low" Frozen
+ok "for the other" wait_for 20 state_is "$high" Running
+counted=$(count "$low")
+root requeue "$low" >/dev/null
+ok "requeued it ends at once, and waits" wait_for 10 state_is "$low" Requeued
+is "without having run" "$(count "$low")" "$counted"
+ok "the other goes on" state_is "$high" Running
+over "$high"
+ok "then it starts anew" wait_for 20 state_is "$low" Running
+
 finish
