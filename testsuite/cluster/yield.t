@@ -99,6 +99,7 @@ like "why says so" "$(as kilntest1 kctl why "$low")" "suspended for job $high"
 third=$(as kilntest1 ksub --parsable -o /dev/null -c 1 --wrap 'exec sleep 1000')
 ok "the rest of its cores is nobody's" wait_for 20 waits_for "$third" Resources
 root cancel "$third" >/dev/null
+like "and no core counts twice" "$(root nodes -o json | jq -c '.. | .cpusUsed? // empty')" '^2$'
 like "to resume it is not an operator's" "$(root resume "$low" 2>&1)" \
     "suspended for job $high.* goes on by itself"
 like "nor is its annotation its owner's" "$(api kilntest1 PATCH \

@@ -35,8 +35,12 @@ node_use_add_pod(struct node_use *use, const struct pod *pod)
     if (pod_is_finished(pod))
         return;
     use->pods++;
-    if (pod->status.allocation != NULL)
-        add_allocation(use, pod->status.allocation);
+    if (pod->status.allocation == NULL)
+        return;
+    add_allocation(use, pod->status.allocation);
+    if (pod_has_yielded(pod)) /* others count them, if they have them */
+        use->cpus -= count_cpus(pod->status.allocation->cpus)
+                     + count_cpus(pod->status.allocation->withheld);
 }
 
 void

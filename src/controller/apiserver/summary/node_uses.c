@@ -64,6 +64,7 @@ holds_the_same(const struct pod *a, const struct pod *b)
     x = a->status.allocation;
     y = b->status.allocation;
     return strcmp(a->spec.node_name, b->spec.node_name) == 0
+           && pod_has_yielded(a) == pod_has_yielded(b)
            && (x == NULL || y == NULL ? x == y : allocation_equals(x, y));
 }
 

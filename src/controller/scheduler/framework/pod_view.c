@@ -301,7 +301,7 @@ find_end(const struct pod *pod, int64_t now_us)
            + pod->status.frozen_us;
 }
 
-/* What it stands still for others is added once these have ended. */
+/* The time that it stands still is added once the others have ended. */
 static int64_t
 find_end_after_others(const struct pod_view *view, int64_t now_us)
 {
