@@ -30,7 +30,6 @@ struct yields_settings {
     struct client *client;
     struct clock *clock;
     struct cache *cache; /* told who lends its cores no more */
-    const struct nominator *nominator;
     /* Say: an event of the pod. Ended: it does not yield to that one. */
     void (*say)(struct pod_view *pod,
                 const char *reason,
