@@ -12,6 +12,8 @@
 KILN_PROGRAMS="kiln-controller kiln-agent kiln-shepherd kiln-output ksub kctl
     testsuite/bench/arrival testsuite/bench/disk testsuite/bench/spawn
     testsuite/bench/cluster/kiln-hollow testsuite/bench/cluster/kiln-load"
+[ ! -x "$top_builddir/kiln-forkserver" ] || # not built everywhere
+    KILN_PROGRAMS="$KILN_PROGRAMS kiln-forkserver"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 # Where a test is skipped, a bench has failed.

@@ -268,8 +268,11 @@ cluster_end() {
 
 cluster_shepherds() {
     for cluster_exe in /proc/[0-9]*/exe; do
-        [ "$(readlink "$cluster_exe" 2>/dev/null)" != \
-            "$cluster/bin/kiln-shepherd" ] || basename "${cluster_exe%/exe}"
+        case $(readlink "$cluster_exe" 2>/dev/null) in
+        "$cluster/bin/kiln-shepherd" | "$cluster/bin/kiln-forkserver")
+            basename "${cluster_exe%/exe}"
+            ;;
+        esac
     done
 }
 

@@ -69,6 +69,21 @@ fork_server_close(struct fork_server *n)
     free(n);
 }
 
+/* The same program without shared libraries, beside it, where there is one. */
+static char *
+find_program(const char *shepherd)
+{
+    const char *slash = strrchr(shepherd, '/');
+    char *path = xasprintf("%.*skiln-forkserver",
+                           slash ? (int)(slash - shepherd) + 1 : 0,
+                           shepherd);
+
+    if (access(shepherd, X_OK) == 0 && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return xstrdup(shepherd);
+}
+
 int
 fork_server_open(const char *program,
                  struct fork_server **ret_server,
@@ -77,7 +92,7 @@ fork_server_open(const char *program,
     struct fork_server *n = xnew(struct fork_server);
     int r;
 
-    n->program = xstrdup(program);
+    n->program = find_program(program);
     n->fd = -1;
     pthread_mutex_init(&n->lock, NULL);
     r = start(n);

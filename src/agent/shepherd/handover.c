@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/shepherd/handover.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/shepherd/order.h"
+#include "lib/base/fd.h"
+#include "lib/base/strbuf.h"
 
 /* Signals stay blocked from the first instruction: one sent to a shepherd that
  * has only just begun must wait for it, not end it.
@@ -45,4 +53,34 @@ handover_spawn(const char *program, int order_fd, int script_fd, pid_t *ret_pid)
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return -r;
+}
+
+int
+handover_become(const char *program, const struct order *order)
+{
+    char name[] = "kiln-shepherd";
+    char *const arguments[] = {name, NULL};
+    char *const environment[] = {NULL};
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    int fd = memfd_create("kiln-order", 0);
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    order_encode(order, &text);
+    r = fd_write_all(fd, text.text, text.length);
+    if (r == 0
+        && (lseek(fd, 0, SEEK_SET) < 0
+            || (fd != HANDOVER_ORDER_FD && dup2(fd, HANDOVER_ORDER_FD) < 0)
+            || (order->script_bytes >= 0
+                && fcntl(HANDOVER_SCRIPT_FD, F_SETFD, 0) < 0)))
+        r = -errno;
+    if (fd != HANDOVER_ORDER_FD)
+        close(fd);
+    if (r < 0)
+        return r;
+    execve(program, arguments, environment);
+    r = -errno;
+    close(HANDOVER_ORDER_FD);
+    return r;
 }

@@ -64,3 +64,9 @@ int handover_spawn(const char *program,
                    int order_fd,
                    int script_fd,
                    pid_t *ret_pid);
+
+/* This process becomes that program, a shepherd with the same order and script,
+ * if there is one. Returns only when it could not, a negative errno.
+ */
+struct order;
+int handover_become(const char *program, const struct order *order);

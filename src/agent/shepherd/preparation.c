@@ -61,11 +61,6 @@ detach(struct shepherd *s, struct error *err)
         setsid();
     if (!s->inherited_state->is_shielded)
         preparation_shield();
-    if (o->users_dir != NULL)
-        (void)user_cache_find(o->users_dir,
-                              (uid_t)o->uid,
-                              (gid_t)o->gid,
-                              &s->user);
     if (o->prolog == NULL && s->user != NULL)
         s->live.phase = LIVE_STARTING;
     s->live.keeps_limit = LIVE_CAN_CHECKPOINT;
@@ -148,6 +143,11 @@ find_user(struct shepherd *s, struct error *err)
 
     if (s->user != NULL)
         return 0;
+    if (s->inherited_state->look_up_program != NULL)
+        return error_set(err,
+                         -EIO,
+                         "'%s', which looks up users, does not start",
+                         s->inherited_state->look_up_program);
     format_timeout_record(s, &text);
     late.bytes = text.text;
     late.length = text.length;

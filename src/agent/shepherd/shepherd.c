@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "agent/shepherd/fork_server_process.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/shepherd_state.h"
+#include "agent/shepherd/user_cache.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -40,6 +42,31 @@ enum exit_status {
 };
 
 /* Claiming the pod */
+
+/* A static program cannot load the libraries that ask the site's directory of
+ * users. So it leaves a user who is not in the cache, which is once a minute, to
+ * one that can.
+ */
+static void
+find_known_user(struct shepherd *s)
+{
+    const char *program = s->inherited_state->look_up_program;
+    const struct order *o = &s->order;
+    int r;
+
+    if (o->users_dir != NULL)
+        (void)user_cache_find(o->users_dir,
+                              (uid_t)o->uid,
+                              (gid_t)o->gid,
+                              &s->user);
+    if (s->user != NULL || program == NULL)
+        return;
+    r = handover_become(program, o);
+    fprintf(stderr,
+            "kiln-shepherd: starting '%s': %s\n",
+            program,
+            strerror(-r));
+}
 
 static int
 read_order(struct shepherd *s, struct error *err)
@@ -381,6 +408,7 @@ run_shepherd(const struct inherited_state *inherited_state)
         print_error(&s, &err);
         _exit(EXIT_NO_ORDER);
     }
+    find_known_user(&s);
     if (claim(&s, &err) < 0) {
         print_error(&s, &err);
         _exit(EXIT_NOT_OURS);
@@ -392,6 +420,24 @@ run_shepherd(const struct inherited_state *inherited_state)
     _exit(write_exit_record(&s));
 }
 
+/* "kiln-shepherd" beside this program, if this is the static one. */
+static char *
+find_look_up_program(void)
+{
+    static const char static_name[] = "/kiln-forkserver";
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char *slash;
+
+    if (n < 0)
+        return NULL;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    if (slash == NULL || strcmp(slash, static_name) != 0)
+        return NULL;
+    return xasprintf("%.*s/kiln-shepherd", (int)(slash - path), path);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -401,6 +447,7 @@ main(int argc, char **argv)
         return print_usage(argv[1]);
     if (fork_server_process_is_wanted()) {
         (void)read_boot_id(&inherited_state.boot_id, NULL);
+        inherited_state.look_up_program = find_look_up_program();
         preparation_shield();
         inherited_state.is_shielded = true;
         inherited_state.is_apart = true;

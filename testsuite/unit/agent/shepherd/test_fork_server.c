@@ -154,6 +154,70 @@ START_TEST(a_megabyte_of_environment_comes_along)
 }
 END_TEST
 
+/* The name of the program that the pod's shepherd is. */
+static char *
+dup_program_name(const struct test_pod *p)
+{
+    CLEANUP_FREE char *link = xasprintf("/proc/%ld/exe", (long)p->pid);
+    char path[4096];
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
+
+    ck_assert_int_gt(n, 0);
+    path[n] = '\0';
+    return xstrdup(strrchr(path, '/') + 1);
+}
+
+static char *
+run_and_dup_program_name(struct fork_server *n, const char *users_dir)
+{
+    static const char script[] =
+        "#!/bin/sh\necho x >ready\nsleep 0.3\nexit 5\n";
+    CLEANUP_FREE char *ready = NULL;
+    struct test_pod p;
+    char *name;
+
+    test_pod_init(&p);
+    ready = xasprintf("%s/ready", p.work_dir);
+    p.order.users_dir = users_dir;
+    test_pod_script(&p, script, sizeof(script) - 1);
+    bear(&p, n);
+    test_pod_wait_for(ready);
+    name = dup_program_name(&p);
+    await_end(&p);
+    check_exit_code(&p, 5);
+    test_pod_fini(&p);
+    return name;
+}
+
+/* Where there is a program without shared libraries, which cannot ask. */
+START_TEST(a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can)
+{
+    CLEANUP_FREE char *beside = NULL;
+    CLEANUP_FREE char *first = NULL;
+    CLEANUP_FREE char *second = NULL;
+    CLEANUP_FREE char *users = NULL;
+    struct test_pod place;
+    struct fork_server *n;
+    const char *expected;
+
+    test_pod_init(&place);
+    beside = xasprintf("%.*s/kiln-forkserver",
+                       (int)(strrchr(place.program, '/') - place.program),
+                       place.program);
+    expected = access(beside, X_OK) == 0 ? "kiln-forkserver" : "kiln-shepherd";
+    users = xasprintf("%s/users", place.directory);
+    n = open_fork_server(&place);
+
+    first = run_and_dup_program_name(n, users);
+    second = run_and_dup_program_name(n, users);
+
+    ck_assert_str_eq(first, "kiln-shepherd");
+    ck_assert_str_eq(second, expected);
+    fork_server_close(n);
+    test_pod_fini(&place);
+}
+END_TEST
+
 START_TEST(what_it_bore_outlives_it)
 {
     struct test_pod p;
@@ -264,6 +328,7 @@ SUITE("fork_server",
       what_it_bears_runs_its_order_and_no_other,
       a_script_comes_along,
       a_megabyte_of_environment_comes_along,
+      a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can,
       what_it_bore_outlives_it,
       one_that_was_killed_is_replaced,
       one_whose_owner_was_killed_ends,
