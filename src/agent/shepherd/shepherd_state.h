@@ -28,9 +28,9 @@ struct user_account;
 struct inherited_state {
     char *boot_id;
     char *look_up_program; /* can ask the directory of users; NULL: this can */
-    bool is_apart;    /* in a session without the agent */
-    bool is_shielded; /* from the OOM killer, or that is not allowed */
-    bool is_detached; /* from the agent's directory, input and output */
+    bool is_apart;         /* in a session without the agent */
+    bool is_shielded;      /* from the OOM killer, or that is not allowed */
+    bool is_detached;      /* from the agent's directory, input and output */
 };
 
 struct shepherd {
