@@ -308,9 +308,13 @@ find_end_after_others(const struct pod_view *view, int64_t now_us)
     const struct pod *pod = view->pod;
     int64_t end_us = find_end(pod, now_us);
 
-    if (!view->has_yielded || view->free_at_us == 0 || end_us == 0)
+    if (end_us == 0)
         return 0;
     end_us += pod_frozen_us(pod, now_us) - pod->status.frozen_us;
+    if (pod_is_going_on(pod))
+        return end_us;
+    if (!view->has_yielded || view->free_at_us == 0)
+        return 0;
     return view->free_at_us > now_us ? end_us + view->free_at_us - now_us
                                      : end_us;
 }

@@ -140,6 +140,13 @@ pod_has_yielded(const struct pod *pod)
 }
 
 bool
+pod_is_going_on(const struct pod *pod)
+{
+    return pod_find_yield(pod) == NULL && pod_is_frozen(pod)
+           && is_frozen_as(pod, "True", FROZEN_YIELDED);
+}
+
+bool
 pod_cannot_freeze(const struct pod *pod)
 {
     return is_frozen_as(pod, "False", FROZEN_CANNOT);

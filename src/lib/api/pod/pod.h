@@ -318,13 +318,15 @@ bool pod_is_ended_by_preemption(const struct pod *pod);
 bool pod_is_frozen(const struct pod *pod);
 /* For whom it is to give way, standing still, or NULL (ANNOTATION_YIELD). Has_yielded:
  * it does, its agent says so, and others may run on its cores; it keeps its
- * memory, devices and everything else. Cannot_freeze: its agent has said that.
+ * memory, devices and everything else. Is_going_on: nobody is in its way any more,
+ * and its agent will soon say so. Cannot_freeze: its agent has said that.
  */
 #define FROZEN_YIELDED   "Yielded" /* reasons of the condition */
 #define FROZEN_SUSPENDED "Suspended"
 #define FROZEN_CANNOT    "CannotSuspend"
 const char *pod_find_yield(const struct pod *pod);
 bool pod_has_yielded(const struct pod *pod);
+bool pod_is_going_on(const struct pod *pod);
 bool pod_cannot_freeze(const struct pod *pod);
 int64_t pod_frozen_us(const struct pod *pod, int64_t now_us);
 

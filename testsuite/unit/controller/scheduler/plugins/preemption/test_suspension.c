@@ -191,6 +191,16 @@ START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
     from_us = world_pod(w, "next")->status.cause->from_us;
     ck_assert_int_ge(from_us, began_us + INT64_C(895000000));
     ck_assert_int_le(from_us, began_us + INT64_C(905000000));
+
+    /* Early, so that it is to go on, which its agent has not told yet. */
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+    for (unsigned i = 0; i < 20; i++)
+        world_advance(w, 1000);
+    from_us = world_pod(w, "next")->status.cause->from_us;
+    ck_assert_int_ge(from_us, began_us + INT64_C(600000000));
+    ck_assert_int_le(from_us, began_us + INT64_C(660000000));
     world_free(w);
 }
 END_TEST
