@@ -212,7 +212,8 @@ other=n1
 root reserve named --nodes "$was" --duration 1h --users kilntest1 --overlap >/dev/null
 wait_for 10 state named Active
 stop "$was"
-root delete node "$was" >/dev/null
+ok "a node goes" root delete node "$was"
+not_ok "and does not come back" wait_for 2 root get node "$was"
 ok "another is taken for one that goes" wait_for 20 has "$other"
 ok "by name, that is told" wait_for 20 says named "node $was is gone"
 a=$(s1 --reservation some -t 5:00 -c 1 long.sh | id)
