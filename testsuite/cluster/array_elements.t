@@ -85,7 +85,7 @@ ok "those that are cancelled never run" \
     wait_for 30 job_is stop .status.succeeded 18
 ok "and the array says so" wait_for 30 job_is stop .status.state Cancelled
 
-# What runs goes on where the throttle becomes 0, and nothing follows it.
+# Running tasks go on where the throttle becomes 0, and nothing follows them.
 array pause '{"tasks":"0-5","throttle":2}' \
     "until [ -e $cluster/home/go ]; do sleep 0.1; done"
 ok "as many run as the throttle lets" wait_for 30 job_is pause .status.ready 2

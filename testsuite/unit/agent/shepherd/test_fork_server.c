@@ -189,7 +189,7 @@ run_and_dup_program_name(struct fork_server *n, const char *users_dir)
     return name;
 }
 
-/* Where there is a program without shared libraries, which cannot ask. */
+/* A program without shared libraries cannot ask, where there is one. */
 START_TEST(a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can)
 {
     CLEANUP_FREE char *beside = NULL;

@@ -145,7 +145,7 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
     ck_assert(runs_on(w, "high", "n0"));
     ck_assert(is_to_yield(w, "low"));
 
-    /* What is left of its cores is for who is more important than it. */
+    /* The rest of its cores is for who is more important than it. */
     add(w, "other", "2", "1Gi", 0, EXCLUSIVE_LOW);
     ck_assert(runs_on(w, "other", ""));
     add(w, "higher", "2", "1Gi", 5, EXCLUSIVE);
