@@ -75,14 +75,20 @@ ok "the directory may be another" \
 
 like "a test says where and when" "$(ksub --test-only job.sh)" \
     '^It could start now, on n1 \(1 of 1 nodes have room\)'
-like "and what makes it later" \
-    "$(ksub --test-only --begin now+1hour -d singleton job.sh)" \
-    'room\); --begin makes it later; the jobs of --dependency come first\.$'
+begin=$(date -u -d '+1 hour' +%Y-%m-%dT%H:%M)
+like "not before it is to begin" \
+    "$(ksub --test-only --begin "${begin}:00Z" -d singleton job.sh)" \
+    "^It could start at $begin.* \(--begin\), if there is room .*, on n1; the jobs of --dependency come first\.\$"
 blocker=$(ksub --parsable --exclusive -t 30 --wrap 'sleep 1000')
 holds_node() { kctl get pods --field-selector spec.nodeName=n1 | grep -q Running; }
 wait_for 20 holds_node || note "the node is not taken"
 like "or from when on, if the node is taken" "$(ksub --test-only job.sh)" \
     '^It could start at 20[^ ]* at the earliest, on n1'
+like "or when it is to begin, if that is later" \
+    "$(ksub --test-only --begin "${begin}:00Z" job.sh)" \
+    "^It could start at $begin.* \(--begin\), on n1, where room is expected from 20[^ ]* on\.\$"
+like "or after that" "$(ksub --test-only --begin now+1minute job.sh)" \
+    '^It could start at 20[^ ]* at the earliest, on n1.*, after its --begin\.$'
 id=$(ksub --parsable job.sh)
 ok "as kctl why does" wait_for 20 sh -c \
     "kctl why $id | grep -q '^ *Outlook: .*at the earliest, on n1'"

@@ -80,6 +80,41 @@ print_smaller(const struct json *all)
     }
 }
 
+/* The scheduler was asked about now, and the job is to wait until its begin time. */
+static void
+tell_begin(int64_t begin_at_us,
+           const struct json *why,
+           const char *message,
+           struct strbuf *out)
+{
+    const char *chance = json_path_text(why, "start.chance");
+    const char *node = json_path_text(why, "start.node");
+    const char *from = json_path_text(why, "start.from");
+    char begin[TIME_TEXT_SIZE];
+    int64_t from_us = 0;
+
+    time_format(begin_at_us, false, begin);
+    if (from != NULL)
+        time_parse(from, &from_us);
+    if (node != NULL && strcmp(chance, "Now") == 0)
+        strbuf_printf(out,
+                      "it could start at %s (--begin), if there is room then "
+                      "as there is now, on %s",
+                      begin,
+                      node);
+    else if (node != NULL && from_us > 0 && from_us <= begin_at_us)
+        strbuf_printf(out,
+                      "it could start at %s (--begin), on %s, where room is "
+                      "expected from %s on",
+                      begin,
+                      node,
+                      from);
+    else if (from_us > begin_at_us)
+        strbuf_printf(out, "%s, after its --begin", message);
+    else
+        strbuf_printf(out, "%s; not before %s (--begin)", message, begin);
+}
+
 int
 test_only_print(const struct submission *s,
                 struct client *client,
@@ -90,6 +125,7 @@ test_only_print(const struct submission *s,
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP_SYNC_CALL struct sync_call call = {0};
     const struct json *why;
+    const bool begins_later = s->begin_at_us > clock_real_us(&clock_system);
     const char *chance, *message;
     int r = ask(s, client, manifest, &call, err);
 
@@ -102,17 +138,19 @@ test_only_print(const struct submission *s,
         message = json_path_text(why, "cause.message");
     if (message == NULL || message[0] == '\0')
         return error_set(err, -EPROTO, "the controller's answer says nothing");
-    strbuf_add_text(&text, message);
     if (chance == NULL || strcmp(chance, "Never") == 0)
-        return error_set(err, -ENODEV, "%.800s", text.text);
+        return error_set(err, -ENODEV, "%.800s", message);
     print_shape(s);
-    if (s->begin_at_us > clock_real_us(&clock_system))
-        strbuf_add_text(&text, "; --begin makes it later");
+    if (begins_later)
+        tell_begin(s->begin_at_us, why, message, &text);
+    else
+        strbuf_add_text(&text, message);
     if (s->dependency != NULL && s->dependency[0] != '\0')
         strbuf_add_text(&text, "; the jobs of --dependency come first");
     if (s->hold)
         strbuf_add_text(&text, "; held, it waits for 'kctl release'");
     printf("%c%s.\n", toupper((unsigned char)text.text[0]), text.text + 1);
-    print_smaller(json_get(why, "smaller"));
+    if (!begins_later) /* they say what would start now */
+        print_smaller(json_get(why, "smaller"));
     return 0;
 }
