@@ -201,6 +201,19 @@ ok "it ends" wait_for 20 state "$drain" Ended
 ok "what an administrator cordoned stays so" is_in Drained
 root uncordon n1 >/dev/null
 
+# One that is planned is not forgotten by who admits jobs again
+
+root drain --at now+2hours --for 1h --reason 'new fan' n1 n2 >"$cluster/out" 2>&1
+drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
+root cordon n1 >/dev/null
+root uncordon n1 >"$cluster/out"
+ok "to uncordon a node tells of its planned drain, and how to cancel it" grep -q \
+    "^node/n1 is drained again from .* by reservation $drain: new fan; 'kctl delete reservation $drain' cancels that for n\[1-2\]" \
+    "$cluster/out"
+root delete reservation "$drain" >/dev/null
+is "once that is cancelled there is nothing to tell" \
+    "$(root uncordon n1)" 'node/n1 already uncordoned'
+
 # A number of nodes, one of which fails
 
 root reserve some --count 1 --duration 1h --users kilntest1 >/dev/null

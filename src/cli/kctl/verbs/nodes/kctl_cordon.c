@@ -2,15 +2,23 @@
 /* kctl cordon, kctl uncordon - keep new jobs off nodes, or admit them again */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/kctl/client/command.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/input/resource.h"
+#include "cli/kctl/output/node_rows.h"
 #include "cli/kctl/verbs/nodes/cordon.h"
+#include "cli/print/local_time.h"
+#include "cli/print/sanitize_text.h"
 #include "lib/api/object/kind.h"
+#include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 
 struct cordon_options {
     struct common_options common;
@@ -47,7 +55,8 @@ static const struct option_table cordon_table = {
 static const struct option_table uncordon_table = {
     .name = "kctl uncordon",
     .usage = "[OPTION]... NODE...",
-    .summary = "Let jobs start on nodes again.",
+    .summary = "Let jobs start on nodes again, and say what maintenance of "
+               "them is still planned.",
     OPTION_ROWS(uncordon_rows),
     .more = "Example: kctl uncordon n7",
 };
@@ -104,6 +113,84 @@ cordon_set(struct kctl *kctl,
     return r;
 }
 
+static const struct json *
+nodes_of(const struct json *reservation)
+{
+    const struct json *chosen = json_get_path(reservation, "status.nodes");
+
+    return json_count(chosen) > 0 ? chosen
+                                  : json_get_path(reservation, "spec.nodes");
+}
+
+static bool
+has_node(const struct json *reservation, const char *name)
+{
+    const struct json *nodes = nodes_of(reservation);
+
+    for (uint32_t i = 0; i < json_count(nodes); i++) {
+        const char *node = json_text(json_at(nodes, i));
+
+        if (node != NULL && strcmp(node, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+tell_planned(const struct json *reservation,
+             const struct target_object *node,
+             struct arena *arena)
+{
+    const char *name = json_path_text(reservation, "metadata.name");
+    const char *reason = json_path_text(reservation, "spec.reason");
+    const char *start = json_path_text(reservation, "status.start");
+    CLEANUP_FREE char *words = sanitize_text_dup(reason != NULL ? reason : "");
+    CLEANUP_STRBUF struct strbuf nodes = STRBUF_INIT;
+    char from[LOCAL_TIME_SIZE] = "its start";
+    int64_t us;
+
+    if (start == NULL)
+        start = json_path_text(reservation, "spec.start");
+    if (start != NULL && time_parse(start, &us) == 0)
+        local_time_format_brief(us, clock_real_us(&clock_system), from);
+    node_rows_format_names(nodes_of(reservation), arena, &nodes);
+    printf("%s is drained again from %s on by reservation %s%s%s; "
+           "'kctl delete reservation %s' cancels that for %s\n",
+           kctl_label(node, arena),
+           from,
+           name,
+           words[0] != '\0' ? ": " : "",
+           words,
+           name,
+           nodes.text);
+}
+
+/* A planned drain stays so: the caller may not know of it. */
+static int
+tell_all_planned(struct kctl *kctl,
+                 const struct resources *nodes,
+                 struct arena *arena,
+                 struct error *err)
+{
+    const struct target_object all = {.kind = &reservation_kind};
+    struct json *items = NULL;
+    int r = kctl_list(kctl, &all, NULL, NULL, arena, &items, err);
+
+    if (r == -ENOENT) /* a server that has no such kind */
+        return 0;
+    for (size_t n = 0; r == 0 && n < nodes->count; n++)
+        for (uint32_t i = 0; i < json_count(items); i++) {
+            const struct json *item = json_at(items, i);
+            const char *state = json_path_text(item, "status.state");
+
+            if (json_is_true(json_get_path(item, "spec.maintenance"))
+                && (state == NULL || strcmp(state, "Ended") != 0)
+                && has_node(item, nodes->items[n].name))
+                tell_planned(item, &nodes->items[n], arena);
+        }
+    return r;
+}
+
 static int
 set_all(struct kctl *kctl,
         const struct cordon_options *o,
@@ -126,6 +213,8 @@ set_all(struct kctl *kctl,
 
     for (size_t i = 0; r == 0 && i < nodes.count; i++)
         r = cordon_set(kctl, &nodes.items[i], cordoned, o->reason, err);
+    if (r == 0 && !cordoned && nodes.count > 0)
+        r = tell_all_planned(kctl, &nodes, arena, err);
     return r;
 }
 
