@@ -109,8 +109,10 @@ scheduler_found_no_node(struct scheduler *s, struct assignment *a)
     scheduler_note_rejectors(s, a, d);
     if (!is_error && run_postfilter(s, a, d, &nominated, &more) == VERDICT_WAIT)
         return;
-    if (more.length > 0)
-        strbuf_printf(&message, " %s", more.text);
+    if (more.length > 0) {
+        strbuf_add_char(&message, ' ');
+        strbuf_add(&message, more.text, more.length);
+    }
     if (nominated != NULL
         && (*nominated != '\0'
             || nominator_node(s->handle.nominator, a->cycle.pod) != NULL))

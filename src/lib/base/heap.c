@@ -82,6 +82,34 @@ sift_down(struct heap *h, size_t i)
     set(h, i, element);
 }
 
+/* Most elements that take the place of one that went come from the bottom and
+ * belong there: go down without a look at the element, and then up. It ends above
+ * its equals, as after sift_down.
+ */
+static void
+sink(struct heap *h, size_t i)
+{
+    void *element = h->items[i];
+    size_t top = i;
+
+    for (size_t child = 2 * i + 1; child < h->count; child = 2 * i + 1) {
+        if (child + 1 < h->count
+            && h->less(h->items[child + 1], h->items[child], h->context))
+            child++;
+        set(h, i, h->items[child]);
+        i = child;
+    }
+    while (i > top) {
+        size_t parent = (i - 1) / 2;
+
+        if (h->less(h->items[parent], element, h->context))
+            break;
+        set(h, i, h->items[parent]);
+        i = parent;
+    }
+    set(h, i, element);
+}
+
 void
 heap_push(struct heap *h, void *element)
 {
@@ -101,7 +129,9 @@ heap_remove(struct heap *h, void *element)
     if (last == element)
         return;
     set(h, i, last);
-    heap_moved(h, last);
+    sift_up(h, i);
+    if (*place_of(h, last) == i)
+        sink(h, i);
 }
 
 void *

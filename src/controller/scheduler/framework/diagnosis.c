@@ -22,7 +22,8 @@ struct reason_count {
     const char *text;
     size_t length;
     unsigned nodes;
-    char *line; /* "3 Insufficient cpu", what the order goes by */
+    size_t begin;     /* of the line, among all lines */
+    const char *line; /* "3 Insufficient cpu", what the order goes by */
 };
 
 struct reason_counts {
@@ -119,16 +120,22 @@ diagnosis_count(const struct diagnosis *d, const struct string_ids *reasons)
 static void
 format_reason_counts(struct reason_counts *t, struct strbuf *out)
 {
+    CLEANUP_STRBUF struct strbuf lines = STRBUF_INIT;
+
+    for (unsigned i = 0; i < t->count; i++) {
+        t->items[i].begin = lines.length;
+        strbuf_add_int(&lines, t->items[i].nodes);
+        strbuf_add_char(&lines, ' ');
+        strbuf_add(&lines, t->items[i].text, t->items[i].length);
+        strbuf_add_char(&lines, '\0');
+    }
     for (unsigned i = 0; i < t->count; i++)
-        t->items[i].line = xasprintf("%u %.*s",
-                                     t->items[i].nodes,
-                                     (int)t->items[i].length,
-                                     t->items[i].text);
-    qsort(t->items, t->count, sizeof(*t->items), compare_reason_counts);
+        t->items[i].line = lines.text + t->items[i].begin;
+    if (t->count > 1)
+        qsort(t->items, t->count, sizeof(*t->items), compare_reason_counts);
     for (unsigned i = 0; i < t->count; i++) {
         strbuf_add_text(out, i == 0 ? ": " : ", ");
         strbuf_add_text(out, t->items[i].line);
-        free(t->items[i].line);
     }
     strbuf_add_char(out, '.');
 }
@@ -145,7 +152,9 @@ diagnosis_format_counts(const struct diagnosis *d,
         strbuf_add_text(out, "no nodes available to schedule pods");
         return;
     }
-    strbuf_printf(out, "0/%u nodes are available", d->snapshot->n_nodes);
+    strbuf_add_text(out, "0/");
+    strbuf_add_int(out, d->snapshot->n_nodes);
+    strbuf_add_text(out, " nodes are available");
     if (d->prefilter_reason != STRING_ID_NONE) {
         strbuf_printf(out,
                       ": %s.",

@@ -109,12 +109,13 @@ uint32_t profile_sign(const struct profile *p,
                       struct pod_view *pod,
                       struct string_ids *signatures);
 
-/* The pod's signature with what depends on time in it: of pods that sleep
- * together.
+/* The pod's signature with what depends on time in it, and its rank (0: none): of
+ * pods that sleep together.
  */
 uint32_t profile_sign_timed(const struct profile *p,
                             const struct pod_view *pod,
                             uint32_t signature,
+                            uint32_t rank,
                             struct string_ids *signatures);
 
 /* A number for all that the hints of those plugins depend on in the pod, or

@@ -34,14 +34,17 @@ uint32_t
 profile_sign_timed(const struct profile *p,
                    const struct pod_view *pod,
                    uint32_t signature,
+                   uint32_t rank,
                    struct string_ids *signatures)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (p->timed == 0 || signature == SIGNATURE_NONE)
+    if ((p->timed == 0 && rank == 0) || signature == SIGNATURE_NONE)
         return signature;
     strbuf_add_text(&text, "timed ");
     strbuf_add_int(&text, signature);
+    strbuf_add_char(&text, ' ');
+    strbuf_add_int(&text, rank);
     for (unsigned i = 0; i < p->n_entries; i++) {
         const struct profile_entry *e = &p->entries[i];
 

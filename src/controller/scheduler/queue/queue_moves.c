@@ -278,20 +278,9 @@ sign_group(const struct queue *q, const struct pod_group *g)
     return string_ids_add(q->settings.signatures, text.text);
 }
 
-/* Pods that sleep together have one place in the order. */
-static uint32_t
-sign_rank(const struct queue *q, const struct queued_pod *p, uint32_t signature)
-{
-    char text[32];
-
-    if (p->rank.number == 0 || signature == SIGNATURE_NONE)
-        return signature;
-    snprintf(text, sizeof(text), "rank %u %u", p->rank.number, signature);
-    return string_ids_add(q->settings.signatures, text);
-}
-
-/* Equal pods sleep together unless room is being made for this one, or what
- * rejected it looks at other pods too. Their shape leaves out time and rank.
+/* Equal pods that have one place in the order sleep together unless room is being
+ * made for this one, or what rejected it looks at other pods too. Their shape
+ * leaves out time and rank.
  */
 static uint32_t
 sharing_signature(const struct queue *q,
@@ -312,12 +301,11 @@ sharing_signature(const struct queue *q,
     *ret_shape = p->pod_group == NULL
                      ? profile_sign(p->profile, p->pod, q->settings.signatures)
                      : sign_group(q, p->pod_group);
-    return sign_rank(q,
-                     p,
-                     profile_sign_timed(p->profile,
-                                        p->pod,
-                                        *ret_shape,
-                                        q->settings.signatures));
+    return profile_sign_timed(p->profile,
+                              p->pod,
+                              *ret_shape,
+                              p->rank.number,
+                              q->settings.signatures);
 }
 
 /* Of a pod that sleeps alone. */

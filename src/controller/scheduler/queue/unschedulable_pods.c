@@ -235,21 +235,24 @@ shape_find(struct unschedulable_pods *s, struct class *c, uint32_t number)
     return shape;
 }
 
-/* The latest failure says best what the whole group waits for. */
+static bool
+is_of_class(const struct signature_group *f,
+            const struct class *c,
+            uint32_t shape)
+{
+    return f->class == c && f->hint_group == NULL
+           && (f->shape != NULL ? f->shape->number : SIGNATURE_NONE) == shape;
+}
+
 static void
 reclass(struct unschedulable_pods *s,
         struct signature_group *f,
-        const struct queued_pod *pod,
+        struct class *c,
         uint32_t shape)
 {
-    struct class *c =
-        class_find(s, pod->profile, pod->unschedulable | pod->pending);
     struct shape *before = f->shape;
 
-    f->unschedulable = pod->unschedulable;
-    f->pending = pod->pending;
-    if (f->class == c && f->hint_group == NULL
-        && (before != NULL ? before->number : SIGNATURE_NONE) == shape)
+    if (is_of_class(f, c, shape))
         return;
     list_remove(&f->link);
     f->class = c;
@@ -331,18 +334,26 @@ unschedulable_pods_add(struct unschedulable_pods *s,
 {
     uint32_t signature = signs->signature, hints = signs->hints;
     struct signature_group *before = pod->group;
+    uint32_t shape =
+        signature != SIGNATURE_NONE ? signs->shape : SIGNATURE_NONE;
     struct signature_group *f = group_find(s, signature);
+    struct class *c =
+        class_find(s, pod->profile, pod->unschedulable | pod->pending);
+    bool stays = f->place != HEAP_NOWHERE && is_of_class(f, c, shape)
+                 && !s->less(pod, heap_top(f->members), s->context);
 
-    leave_class(f);
+    if (!stays)
+        leave_class(f);
     heap_push(f->members, pod);
     pod->group = f;
     s->n_pods++;
-    reclass(s,
-            f,
-            pod,
-            signature != SIGNATURE_NONE ? signs->shape : SIGNATURE_NONE);
+    /* The latest failure says best what the whole group waits for. */
+    f->unschedulable = pod->unschedulable;
+    f->pending = pod->pending;
+    reclass(s, f, c, shape);
     f->seen = signs->seen;
-    enter_class(f);
+    if (!stays)
+        enter_class(f);
     if (signature == SIGNATURE_NONE && hints != SIGNATURE_NONE)
         join_hint_group(s, f, hints);
     if (before == NULL)

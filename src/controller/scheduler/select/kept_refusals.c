@@ -128,8 +128,7 @@ kept_refusals_keep(struct kept_refusals *r,
     k->generation = s->generation;
     k->removal_generation = s->removal_generation;
     k->n_slots = s->n_slots;
-    k->answers = xnew_array(struct answer, k->n_slots + 1);
-    memcpy(k->answers, answers, k->n_slots * sizeof(*answers));
+    k->answers = xmemdup(answers, k->n_slots * sizeof(*answers));
     list_init(&k->link);
     list_add_first(&r->kept, &k->link);
     r->by_signature[signature] = k;

@@ -23,6 +23,7 @@ struct node_results {
     int64_t *raw;             /* by slot and scoring plugin */
     int64_t *flat;            /* by slot: the sum of what is not normalized */
     struct tournament totals;
+    bool has_totals; /* false: no node is feasible, and none was made */
     uint8_t scorers[PROFILE_MAX_PLUGINS];
     unsigned n_scorers;
     struct spectrum *spectra; /* one for each scorer that is normalized */
@@ -136,9 +137,15 @@ set_leaf(struct node_results *b, uint32_t slot)
                    is_feasible(b, slot) ? make_total(b, slot) : TOURNAMENT_OUT);
 }
 
+/* Most shapes of which many wait have no node, and need no tournament. */
 static void
 replay_all(struct node_results *b)
 {
+    if (b->feasible == 0 && !b->has_totals)
+        return;
+    if (!b->has_totals)
+        tournament_reset(&b->totals, b->n_slots);
+    b->has_totals = true;
     for (uint32_t slot = 0; slot < b->n_slots; slot++)
         set_leaf(b, slot);
     tournament_play_all(&b->totals);
@@ -239,7 +246,7 @@ make_room(struct node_results *b, uint32_t n_slots)
                             (size_t)n_slots * b->n_scorers + 1,
                             sizeof(*b->raw));
     b->flat = xrealloc_array(b->flat, n_slots + 1, sizeof(*b->flat));
-    tournament_reset(&b->totals, n_slots);
+    b->has_totals = false;
 }
 
 static bool
@@ -289,7 +296,7 @@ flush(struct node_results *b,
       unsigned count)
 {
     evaluate(b, c, changed, count);
-    if (spectra_moved(b)) {
+    if (spectra_moved(b) || !b->has_totals) {
         replay_all(b);
         return;
     }
@@ -396,7 +403,7 @@ must_make_all(const struct node_results *b, const struct cycle *c)
 {
     const struct snapshot *s = c->snapshot;
 
-    return b->n_slots != s->n_slots || b->totals.n_leaves == 0
+    return b->n_slots != s->n_slots || b->views == NULL
            || b->removal_generation != s->removal_generation
            || b->skipped != (c->skipped_scores & b->scoring) || b->is_overfull;
 }
@@ -447,7 +454,7 @@ node_results_pick(const struct node_results *b,
 static void
 settle_slot(struct node_results *b, uint32_t slot)
 {
-    if (spectra_moved(b)) {
+    if (spectra_moved(b) || !b->has_totals) {
         replay_all(b);
         return;
     }
@@ -507,7 +514,7 @@ node_results_count_stale(const struct node_results *b,
                          const struct snapshot *s,
                          unsigned most)
 {
-    if (b->n_slots != s->n_slots || b->totals.n_leaves == 0
+    if (b->n_slots != s->n_slots || b->views == NULL
         || b->removal_generation != s->removal_generation || b->is_overfull)
         return most;
     return snapshot_changed(s, b->generation, most);

@@ -60,7 +60,8 @@ cache_count(const struct cache *cache)
 bool
 cache_is_assumed(const struct cache *cache, const struct pod_view *pod)
 {
-    const struct cached_pod *p = cache_look_up(cache, pod);
+    const struct cached_pod *p =
+        cache->n_assumed > 0 ? cache_look_up(cache, pod) : NULL;
 
     return p != NULL && p->is_assumed;
 }

@@ -89,6 +89,22 @@ START_TEST(removal_from_anywhere_keeps_the_order_and_costs_little)
 }
 END_TEST
 
+START_TEST(a_pop_compares_little_more_than_once_a_level)
+{
+    struct item items[1000];
+    int compared = 0;
+    struct heap *h;
+
+    fill(items, 1000);
+    h = heap_of(items, 1000, &compared);
+    compared = 0;
+    check_that_it_drains_in_order(h);
+
+    ck_assert_int_lt(compared, 1000 * 13);
+    heap_free(h);
+}
+END_TEST
+
 START_TEST(a_moved_element_finds_its_new_place)
 {
     struct item items[100];
@@ -140,6 +156,7 @@ END_TEST
 SUITE("heap",
       elements_come_out_in_order,
       removal_from_anywhere_keeps_the_order_and_costs_little,
+      a_pop_compares_little_more_than_once_a_level,
       a_moved_element_finds_its_new_place,
       every_element_knows_where_it_is,
       an_empty_heap_has_no_top)

@@ -110,19 +110,18 @@ spread_prefilter(void *self,
                  uint32_t *ret_reason)
 {
     const struct spread *me = self;
-    struct filter_note *note = xnew(struct filter_note);
+    struct spread_rules rules;
+    struct filter_note *note;
 
     (void)ret_result;
-    note->owns_rules = true;
-    spread_rules_init(&note->rules,
-                      me->handle,
-                      c->pod,
-                      &me->defaults,
-                      MUST_SPREAD);
-    if (note->rules.count == 0) {
-        drop_note(note);
+    spread_rules_init(&rules, me->handle, c->pod, &me->defaults, MUST_SPREAD);
+    if (rules.count == 0) {
+        spread_rules_fini(&rules);
         return VERDICT_SKIP;
     }
+    note = xnew(struct filter_note);
+    note->owns_rules = true;
+    note->rules = rules;
     if (note->rules.is_cut) {
         drop_note(note);
         *ret_reason = me->too_many;

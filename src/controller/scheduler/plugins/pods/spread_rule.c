@@ -138,6 +138,14 @@ is_known_owner(const struct owner_reference *owner)
                || is_text(owner->kind, "StatefulSet"));
 }
 
+static bool
+has_known_owner(const struct pod_view *pod)
+{
+    const struct owner_reference *owner = meta_controller(&pod->pod->meta);
+
+    return owner != NULL && is_known_owner(owner);
+}
+
 static const struct json *
 owner_selector(const struct handle *handle,
                const struct pod_view *pod,
@@ -149,9 +157,7 @@ owner_selector(const struct handle *handle,
     CLEANUP_FREE char *key = NULL;
 
     *ret_is_plain = false;
-    if (owner == NULL || handle->find == NULL)
-        return NULL;
-    if (!is_known_owner(owner))
+    if (!has_known_owner(pod) || handle->find == NULL)
         return NULL;
     key = xasprintf("%s/%s", pod->namespace, owner->name);
     object = handle->find(handle->owner, owner->kind, key);
@@ -208,6 +214,10 @@ use_default_selector(struct spread_rules *rules,
     struct string_map labels = {0};
     bool selects;
 
+    if (pod->pod->meta.labels.count == 0 && !has_known_owner(pod)) {
+        rules->count = 0; /* no service selects it */
+        return;
+    }
     rules->arena = arena_new(0);
     selects = find_default_selector(handle, pod, rules->arena, &labels, &owner);
     if (!selects)

@@ -163,18 +163,16 @@ spread_prescore(void *self,
                 unsigned count)
 {
     const struct spread *me = self;
-    struct score_note *note = xnew(struct score_note);
+    struct spread_rules rules;
+    struct score_note *note;
 
-    spread_rules_init(&note->rules,
-                      me->handle,
-                      c->pod,
-                      &me->defaults,
-                      MAY_SPREAD);
-    if (note->rules.count == 0) {
-        spread_rules_fini(&note->rules);
-        free(note);
+    spread_rules_init(&rules, me->handle, c->pod, &me->defaults, MAY_SPREAD);
+    if (rules.count == 0) {
+        spread_rules_fini(&rules);
         return VERDICT_SKIP;
     }
+    note = xnew(struct score_note);
+    note->rules = rules;
     note->requires_all =
         c->pod->pod->spec.topology_spread.count > 0 || !me->is_system;
     note->domain_counts = spread_domain_counts(me, c, &note->rules, true);

@@ -31,6 +31,7 @@ struct preemption {
     unsigned percentage, absolute;
     uint64_t generation; /* of the nodes whose lowest priority it was */
     int64_t lowest_priority;
+    uint32_t no_victims, not_helpful; /* reasons */
 };
 
 static const struct field preemption_args_fields[] = {
@@ -58,6 +59,8 @@ preemption_make(struct handle *handle,
                          "them is not 0");
     self = xnew(struct preemption);
     self->handle = handle;
+    self->no_victims = handle_reason(handle, NO_VICTIMS);
+    self->not_helpful = handle_reason(handle, NOT_HELPFUL);
     self->percentage = (unsigned)percentage;
     self->absolute = (unsigned)absolute;
     *ret_self = self;
@@ -247,7 +250,7 @@ say_why_not(const struct preemption *me,
         .totals = totals,
         .absent = {.verdict = VERDICT_NEVER,
                    .plugin = PLUGIN_NONE,
-                   .reason = handle_reason(me->handle, NOT_HELPFUL)},
+                   .reason = me->not_helpful},
         .prefilter_reason = STRING_ID_NONE,
     };
 
@@ -286,13 +289,13 @@ say_nobody(const struct preemption *me,
     if (n_rejected > 0) {
         random_below(me->handle->random, n_rejected);
         items[totals.counts.count++] = (struct reason_nodes){
-            .reason = handle_reason(me->handle, NO_VICTIMS),
+            .reason = me->no_victims,
             .nodes = n_rejected,
         };
     }
     if (n_others > 0)
         items[totals.counts.count++] = (struct reason_nodes){
-            .reason = handle_reason(me->handle, NOT_HELPFUL),
+            .reason = me->not_helpful,
             .nodes = n_others,
         };
     say_why_not(me, c, NULL, &totals, message);

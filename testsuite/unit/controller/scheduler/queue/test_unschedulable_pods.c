@@ -340,6 +340,101 @@ START_TEST(each_is_woken_as_if_it_were_asked_by_itself)
 }
 END_TEST
 
+/* ---- The order of those that sleep ---- */
+
+#define SLEEPERS 300
+#define SHAPES   7
+
+static bool
+is_earlier(const void *a, const void *b, void *context)
+{
+    (void)context;
+    return ((const struct queued_pod *)a)->order
+           < ((const struct queued_pod *)b)->order;
+}
+
+static bool
+is_any(const struct queued_pod *pod, void *context)
+{
+    (void)pod, (void)context;
+    return true;
+}
+
+static const struct queued_pod *
+find_earliest(const struct queued_pod *pods)
+{
+    const struct queued_pod *first = NULL;
+
+    for (unsigned i = 0; i < SLEEPERS; i++)
+        if (pods[i].group != NULL
+            && (first == NULL || pods[i].order < first->order))
+            first = &pods[i];
+    return first;
+}
+
+/* Now and then it fails for something else, and its group with it. */
+static void
+put_to_sleep(struct bench *b,
+             struct unschedulable_pods *all,
+             struct queued_pod *pod,
+             unsigned number)
+{
+    unsigned signature = number % (3 * SHAPES);
+    struct sleep_signs signs = {
+        .signature = signature,
+        .shape =
+            100 + (random_below(&b->dice, 9) > 0 ? signature % SHAPES : SHAPES),
+        .hints = SIGNATURE_NONE,
+    };
+
+    *pod = (struct queued_pod){
+        .profile = b->profile,
+        .order = random_below(&b->dice, 1000) * SLEEPERS + number,
+        .unschedulable =
+            bit_of(b,
+                   random_below(&b->dice, 9) > 0 ? "NodeResourcesFit"
+                                                 : "NodeAffinity"),
+    };
+    unschedulable_pods_add(all, pod, &signs);
+}
+
+static void
+take_away(struct unschedulable_pods *all, struct queued_pod *pod)
+{
+    struct queued_pod *next;
+
+    unschedulable_pods_remove(all, pod);
+    unschedulable_pods_leave(all, pod, &next);
+}
+
+START_TEST(the_first_in_order_is_known_whoever_comes_and_goes)
+{
+    struct queued_pod pods[SLEEPERS] = {0};
+    struct bench b;
+    struct unschedulable_pods *all;
+
+    bench_init(&b, 1);
+    all = unschedulable_pods_new(is_earlier, NULL);
+    for (unsigned round = 0; round < 5000; round++) {
+        unsigned at = (unsigned)random_below(&b.dice, SLEEPERS);
+
+        if (pods[at].group == NULL)
+            put_to_sleep(&b, all, &pods[at], at);
+        else
+            take_away(all, &pods[at]);
+        ck_assert_ptr_eq(unschedulable_pods_first(all, is_any, NULL),
+                         find_earliest(pods));
+    }
+    for (unsigned i = 0; i < SLEEPERS; i++)
+        if (pods[i].group != NULL)
+            take_away(all, &pods[i]);
+    ck_assert_uint_eq(unschedulable_pods_groups(all), 0);
+    unschedulable_pods_free(all);
+    bench_fini(&b);
+}
+END_TEST
+
 SUITE("unschedulable_pods",
+      the_first_in_order_is_known_whoever_comes_and_goes,
       equal_pods_that_others_hold_back_are_asked_once,
       each_is_woken_as_if_it_were_asked_by_itself)
