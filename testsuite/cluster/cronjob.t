@@ -112,6 +112,23 @@ like "ksub --cron tells its name" "$name" '^nightly-[a-z]+$'
 like "what is no schedule is told" \
     "$(as kilntest1 ksub --cron '61 * * * *' nightly.sh 2>&1)" \
     "above maximum.*|is no schedule"
+for at in '0 0 30 2 *' '0 0 31 4,6 *'; do
+    like "what never comes is told: $at" \
+        "$(as kilntest1 ksub --cron "$at" nightly.sh 2>&1)" \
+        'never comes: none of its months has such a day'
+done
+for on in afterok:1 singleton,afterany:2 'afterok:1?afterok:2'; do
+    like "jobs of now are nothing to wait for: $on" \
+        "$(as kilntest1 ksub --cron @daily -d "$on" nightly.sh 2>&1)" \
+        "--dependency $(echo "$on" | sed 's/?/./') names jobs that are there once.*takes singleton alone"
+done
+like "those of the same name are" "$(as kilntest1 ksub --cron @yearly \
+    --parsable -J alone -d singleton nightly.sh)" '^alone-[a-z]+$'
+is "which each of its jobs waits for" "$(as kilntest1 kctl get cronjobs -o json |
+    jq -c '.items[] | select(.metadata.name | startswith("alone")) |
+        [.spec.jobTemplate.spec.dependencies.jobs[]?.type]')" '["singleton"]'
+as kilntest1 kctl delete cronjob "$(as kilntest1 kctl get cronjobs -o json |
+    jq -r '.items[].metadata.name | select(startswith("alone"))')" >/dev/null
 like "a job that is refused now is not submitted" \
     "$(as kilntest1 ksub --cron @daily -p nowhere nightly.sh 2>&1)" nowhere
 like "an array may recur" "$(as kilntest1 ksub --cron @yearly --parsable \

@@ -546,13 +546,23 @@ check_recurrence(const struct submission *s, struct error *err)
                         : s->deadline_us != 0 ? "--deadline"
                                               : NULL;
 
-    if (s->cron == NULL || other == NULL)
+    if (s->cron == NULL)
         return 0;
-    return error_set(err,
-                     -EINVAL,
-                     "%s is for one job, and --cron says when each of many "
-                     "begins: leave one of both out",
-                     other);
+    if (other != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "%s is for one job, and --cron says when each of many "
+                         "begins: leave one of both out",
+                         other);
+    /* Jobs that are named have ended before most of those begin. */
+    if (s->dependency != NULL && strcmp(s->dependency, "singleton") != 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--dependency %s names jobs that are there once, and "
+                         "--cron makes a job again and again: of "
+                         "dependencies it takes singleton alone",
+                         s->dependency);
+    return 0;
 }
 
 struct json *

@@ -98,6 +98,11 @@ submission_set_cron(UNUSED const struct option_spec *option,
                           "'%s' is no schedule such as '0 3 * * *' (minute, "
                           "hour, day, month, weekday) or @daily",
                           value);
+    if (!cron_schedule_can_come(&schedule))
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' never comes: none of its months has such a day",
+                         value);
     s->cron = value;
     return 0;
 }

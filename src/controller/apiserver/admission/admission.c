@@ -156,6 +156,7 @@ static const struct admission_rule {
      ON_CREATE | ON_UPDATE | KILN,
      node_reservation_admit},
     {"Deadline", &job_kind, ON_CREATE | ON_UPDATE | KILN, deadline_admit},
+    {"Schedule", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, schedule_admit},
     {"JobContent", &job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"JobContent", &cron_job_kind, ON_CREATE | ON_UPDATE | KILN, content_admit},
     {"SystemPriority",

@@ -107,6 +107,7 @@ admission_rule_fn default_memory_admit;
 /* admission_eligible.c */
 admission_rule_fn eligible_time_admit;
 admission_rule_fn deadline_admit;
+admission_rule_fn schedule_admit;
 
 /* admission_job.c */
 admission_rule_fn job_name_admit;

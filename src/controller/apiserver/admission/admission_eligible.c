@@ -6,7 +6,7 @@
  * to begin at. Nobody's to write: who holds early numbers back comes behind
  * those that waited meanwhile. And the other end: a job whose deadline has come,
  * or comes before its time limit is over, is refused where somebody can still
- * mend it.
+ * mend it. So is a CronJob whose schedule never comes, which upstream takes.
  */
 #include <string.h>
 
@@ -14,6 +14,7 @@
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
+#include "lib/api/cron/cron_schedule.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -181,5 +182,31 @@ deadline_admit(struct request *q,
                      limit_s > 0 ? "there is no room for the time limit of "
                                  : "the job may not begin",
                      limit_s > 0 ? limit.text : "",
+                     text));
+}
+
+/* One that a former release took may still be changed. */
+bool
+schedule_admit(struct request *q,
+               struct json *tree,
+               const struct object *old_object)
+{
+    const char *text = json_path_text(tree, "spec.schedule");
+    const char *old =
+        old_object != NULL
+            ? json_path_text(request_old_tree(q, old_object), "spec.schedule")
+            : NULL;
+    struct cron_schedule schedule;
+
+    if (text == NULL || (old != NULL && strcmp(old, text) == 0)
+        || cron_schedule_parse(text, &schedule, NULL) < 0
+        || cron_schedule_can_come(&schedule))
+        return true;
+    return admission_refuse(
+        q,
+        tree,
+        "Schedule",
+        arena_printf(q->arena,
+                     "'%.80s' never comes: none of its months has such a day",
                      text));
 }

@@ -374,6 +374,27 @@ is_day(const struct cron_schedule *s, int64_t number, struct calendar_day day)
                                               : by_day || by_weekday;
 }
 
+bool
+cron_schedule_can_come(const struct cron_schedule *s)
+{
+    static const uint8_t longest[] =
+        {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+    if (s->every_s > 0)
+        return true;
+    if (s->minutes == 0 || s->hours == 0)
+        return false;
+    if (!s->is_any_day && !s->is_any_weekday && s->weekdays != 0)
+        return s->months != 0;
+    if (s->weekdays == 0 && (s->is_any_day || s->is_any_weekday))
+        return false;
+    for (unsigned month = 1; month <= ARRAY_SIZE(longest); month++)
+        if (has(s->months, month)
+            && (s->days & ((UINT64_C(2) << longest[month - 1]) - 2)) != 0)
+            return true;
+    return false;
+}
+
 static int64_t
 next_month(const struct time_zone *zone, struct calendar_day day)
 {

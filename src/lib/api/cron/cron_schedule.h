@@ -27,6 +27,11 @@ int cron_schedule_parse(const char *text,
                         struct cron_schedule *ret_schedule,
                         struct error *err);
 
+/* Whether there is such a time at all, in any year: there is no 30th of
+ * February.
+ */
+bool cron_schedule_can_come(const struct cron_schedule *schedule);
+
 /* The first time behind that one, in seconds since 1970; 0: none for five
  * years, which means never.
  */

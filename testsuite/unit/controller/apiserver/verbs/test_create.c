@@ -197,6 +197,61 @@ START_TEST(what_a_cron_job_runs_is_a_process_of_the_host_as_well)
 }
 END_TEST
 
+#define CRON_AT(schedule)                                               \
+    "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"schedule\":\"" schedule \
+    "\",\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{"            \
+    "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"m\","      \
+    "\"image\":\"host\"}]}}}}}}"
+
+/* One that upstream, or a former release, took can still be changed. */
+START_TEST(a_schedule_that_never_comes_is_refused)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+
+    {
+        CLEANUP_ANSWER struct answer a = world_ask(&w,
+                                                   &alice,
+                                                   HTTP_POST,
+                                                   CRON_JOBS,
+                                                   CRON_AT("0 0 31 4,6 *"));
+
+        ck_assert_int_eq(a.code, 403);
+        ck_assert_ptr_nonnull(
+            strstr(a.text, "Schedule: '0 0 31 4,6 *' never comes"));
+    }
+    ck_assert_int_eq(world_code(&w, &alice, HTTP_POST, CRON_JOBS, CRON("")),
+                     201);
+    w.policy.is_conformance = true;
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                CRON_JOBS "/c",
+                                "{\"spec\":{\"schedule\":\"0 0 30 2 *\"}}"),
+                     200);
+    w.policy.is_conformance = false;
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                CRON_JOBS "/c",
+                                "{\"spec\":{\"suspend\":true}}"),
+                     200);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                CRON_JOBS "/c",
+                                "{\"spec\":{\"schedule\":\"0 0 31 9 *\"}}"),
+                     403);
+    ck_assert_int_eq(world_code(&w,
+                                &alice,
+                                HTTP_PATCH,
+                                CRON_JOBS "/c",
+                                "{\"spec\":{\"schedule\":\"0 0 30 9 *\"}}"),
+                     200);
+}
+END_TEST
+
 START_TEST(a_dry_run_leaves_nothing)
 {
     CLEANUP_WORLD struct world w;
@@ -262,6 +317,7 @@ SUITE("create",
       a_script_comes_back_byte_by_byte,
       what_would_not_be_a_process_of_the_host_is_refused,
       what_a_cron_job_runs_is_a_process_of_the_host_as_well,
+      a_schedule_that_never_comes_is_refused,
       a_dry_run_leaves_nothing,
       a_name_is_taken_once,
       bad_bodies_are_told_what_is_wrong)

@@ -80,6 +80,51 @@ START_TEST(a_day_that_never_comes_is_no_time)
 }
 END_TEST
 
+/* Both are asked of schedules of all shapes, from a year whose February has 29
+ * days on.
+ */
+START_TEST(what_can_come_is_what_has_a_next_time)
+{
+    static const struct {
+        const char *schedule;
+        bool comes;
+    } cases[] = {
+        {"0 0 30 2 *", false},
+        {"0 0 31 4,6 *", false},
+        {"0 0 31 4,6,7 *", true},
+        {"0 0 29 2 *", true},
+        {"0 0 30,31 2 *", false},
+        {"0 0 30 2 1", true},
+        {"0 0 30 2 */2", true},
+        {"0 0 * 2 *", true},
+        {"0 0 31 2,4,6,9,11 *", false},
+        {"0 0 28-31 2 *", true},
+        {", * * * *", false},
+        {"* , * * *", false},
+        {"* * , * *", false},
+        {"* * * , *", false},
+        {"* * * * ,", false},
+        {"* * , * 1", true},
+        {"* * 1 * ,", true},
+        {"* * , * ,", false},
+        {"@yearly", true},
+        {"@every 90s", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct cron_schedule s = schedule_of(cases[i].schedule);
+
+        ck_assert_msg(cron_schedule_can_come(&s) == cases[i].comes,
+                      "%s",
+                      cases[i].schedule);
+        ck_assert_msg((cron_schedule_next_s(&s, NULL, 1700000000) != 0)
+                          == cases[i].comes,
+                      "next of %s",
+                      cases[i].schedule);
+    }
+}
+END_TEST
+
 START_TEST(summer_time_leaves_times_out_and_repeats_others)
 {
     static const struct {
@@ -177,6 +222,7 @@ END_TEST
 SUITE("cron schedule",
       the_next_time_is_the_first_that_all_fields_match,
       a_day_that_never_comes_is_no_time,
+      what_can_come_is_what_has_a_next_time,
       summer_time_leaves_times_out_and_repeats_others,
       the_last_time_is_found_over_any_number_of_years,
       what_is_no_schedule_is_told_in_upstreams_words)
