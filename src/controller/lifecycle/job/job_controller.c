@@ -164,6 +164,15 @@ update_pods(struct job_sync *sync,
         m->is_updated = true;
 }
 
+/* It is held, or waits for something else: its turn in a quota's line is another's.
+ */
+static bool
+asks_nothing(const struct job_memory *m, const struct job_plan *plan)
+{
+    return plan->n_create == 0 && m->counts->n_expected == 0
+           && (plan->delete_active || m->is_updated);
+}
+
 /* A pod that came and went while the watch was interrupted is never seen, and
  * nothing else need happen to its job.
  */
@@ -292,6 +301,8 @@ work_on_job(const char *key, void *context)
         job_sync_delete_active(sync);
     else
         update_pods(sync, m, job);
+    if (asks_nothing(m, &plan))
+        quota_waiters_remove(c->waiters, key);
     if (plan.n_remove > 0)
         job_sync_remove_pods(sync, plan.n_remove);
     array_sync_look_at_pods(c->arrays, sync, m->counts, plan.n_withdraw);

@@ -459,6 +459,60 @@ START_TEST(what_was_refused_is_tried_when_its_quota_is_changed)
 }
 END_TEST
 
+static void
+put_one_of_many(unsigned n, bool is_held)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    fake_client_put(
+        api,
+        &job_kind,
+        arena_printf(arena,
+                     "{\"metadata\":{\"name\":\"j%u\",\"namespace\":"
+                     "\"default\",\"uid\":\"u%u\",\"creationTimestamp\":"
+                     "\"2026-01-01T%02u:%02u:00Z\"},\"spec\":{\"suspend\":%s,"
+                     "\"completions\":1,\"parallelism\":1,\"template\":{"
+                     "\"spec\":{\"containers\":[{\"name\":\"m\"}]}}},"
+                     "\"status\":{\"id\":%u}}",
+                     n,
+                     n,
+                     n / 60,
+                     n % 60,
+                     is_held ? "true" : "false",
+                     n + 1));
+}
+
+/* As many as are tried at a time are held, and stand before the one that is not. */
+START_TEST(who_is_held_takes_no_turn_when_room_comes)
+{
+    enum { HELD = 64 };
+    unsigned before;
+
+    begin();
+    put_quota("default", 1, 1);
+    for (int i = 0; i < 10; i++)
+        refuse_creates();
+    for (unsigned n = 0; n <= HELD; n++)
+        put_one_of_many(n, false);
+    settle();
+    for (int i = 2; i < 14; i++)
+        put_quota("default", i, 1);
+    for (unsigned n = 0; n < HELD; n++)
+        put_one_of_many(n, true);
+    settle();
+
+    before = creates();
+    put_quota("default", 13, 0);
+    ck_assert_uint_gt(creates(), before);
+
+    before = creates();
+    put_one_of_many(0, false);
+    settle();
+    ck_assert_uint_gt(creates(), before);
+    end();
+}
+END_TEST
+
 /* What is under way when this controller is no leader any more. */
 START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 {
@@ -669,6 +723,7 @@ SUITE("job_control",
       the_least_of_site_and_partitions_says_how_often_it_starts_anew,
       a_partition_that_is_changed_lets_go_what_it_held,
       what_was_refused_is_tried_when_its_quota_is_changed,
+      who_is_held_takes_no_turn_when_room_comes,
       a_create_that_is_abandoned_is_not_said_to_be_refused,
       a_hold_that_is_taken_back_at_once_costs_nothing,
       a_job_that_stays_held_has_its_pod_ended_and_excused,
