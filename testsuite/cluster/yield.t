@@ -108,6 +108,7 @@ like "nor is its annotation its owner's" "$(api kilntest1 PATCH \
 like "nor do its cores come back while the other has them" "$(api root PATCH \
     "$pods/job-$low-0" '{"metadata":{"annotations":{"kiln.hpc/yield":null}}}' \
     $merge)" '^409 .*cannot go on yet'
+like "nor in the timeline" "$(LC_ALL=C root timeline n1)" '^n1 +2/4 '
 over "$high"
 ok "once that has ended it goes on" wait_for 20 state_is "$low" Running
 ok "and counts" grows "$low"

@@ -27,6 +27,7 @@ struct node_chart_bar {
     int64_t from_us;
     int64_t until_us; /* INT64_MAX: it has no end */
     int64_t cpu_milli;
+    bool has_lent; /* it stands still, and its CPUs are others' now */
 
     /* By node_chart_lay_out: bars of a lane do not overlap. */
     unsigned lane;

@@ -83,7 +83,7 @@ format_cpus(const struct node_chart *chart,
     int64_t used = 0;
 
     for (size_t i = 0; i < row->n_bars; i++)
-        if (row->bars[i].kind == CHART_RUNS
+        if (row->bars[i].kind == CHART_RUNS && !row->bars[i].has_lent
             && row->bars[i].from_us <= chart->now_us)
             used += row->bars[i].cpu_milli;
     snprintf(out,

@@ -8,7 +8,7 @@
  *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
  *
  * Beside `jobs` a node has `reservations[]` {name, start, end, isMaintenance}.
- * Without an `end` it has no time limit, or stands still (`isFrozen`). `?nodes=n1,n2` names them; else they are
+ * Without an `end` it has no time limit, or stands still (`isFrozen`, and `hasLentCores` for another). `?nodes=n1,n2` names them; else they are
  * the first `limit` by name. What is said of a job is what tables of jobs say
  * of it to everybody.
  */
@@ -303,6 +303,8 @@ add_pod(const struct object *object, void *context)
                  start_us + limit_us + pod->status.frozen_us);
     if (pod_is_frozen(pod))
         json_set_bool(q->arena, tree, "isFrozen", true);
+    if (pod_has_yielded(pod))
+        json_set_bool(q->arena, tree, "hasLentCores", true);
     if (jobs->is_planned)
         json_set_bool(q->arena, tree, "isPlanned", true);
     json_append(q->arena, jobs->list, tree);

@@ -163,6 +163,32 @@ START_TEST(cells_show_bars_labels_and_what_has_no_end)
 }
 END_TEST
 
+START_TEST(cpus_that_one_has_lent_count_once)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
+    struct node_chart_bar bars[] = {
+        bar("1 ada", "ada", 0, 0, 4),
+        bar("2 bob", "bob", 0, 30, 3),
+    };
+    struct node_chart_row row = {.name = "n1",
+                                 .cpu_milli = 4000,
+                                 .bars = bars,
+                                 .n_bars = 2};
+    struct node_chart chart;
+
+    bars[0].has_lent = true;
+    chart = chart_of(&row, arena);
+    node_chart_text_print(
+        &chart,
+        &(struct node_chart_style){.width = 72, .is_ascii = true},
+        &out);
+
+    ck_assert_ptr_nonnull(strstr(out.text, "\nn1     3/4  ["));
+    ck_assert_ptr_nonnull(strstr(out.text, "[1 ada ="));
+}
+END_TEST
+
 START_TEST(names_cannot_break_a_picture)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -197,4 +223,5 @@ SUITE("node_chart",
       two_users_have_two_colours_as_long_as_there_are_some,
       marks_are_round_times_where_the_reader_is,
       cells_show_bars_labels_and_what_has_no_end,
+      cpus_that_one_has_lent_count_once,
       names_cannot_break_a_picture)

@@ -159,6 +159,7 @@ read_bar(const struct json *job, int64_t now_us, struct arena *arena)
         .from_us = time_of(job, "start", now_us),
         .until_us = time_of(job, "end", INT64_MAX),
         .cpu_milli = json_get_int(job, "milliCPU", 0),
+        .has_lent = json_is_true(json_get(job, "hasLentCores")),
     };
     const char *name = clean_text(job, "name", arena);
 
