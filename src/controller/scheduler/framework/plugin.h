@@ -127,6 +127,13 @@ struct plugin {
      */
     bool (*sign)(void *self, const struct pod_view *pod, struct strbuf *out);
 
+    /* Appends what its prefilter depends on beside that, which is of no kept
+     * result: each pod is asked. But a pod that sleeps speaks for its like.
+     */
+    bool (*sign_prefilter)(void *self,
+                           const struct pod_view *pod,
+                           struct strbuf *out);
+
     /* Appends what its hints depend on in the pod, so that an event asks once
      * for equal pods that sleep; false: this pod is asked itself. NULL: on what
      * `sign` says, or of a plugin that depends on others, unknown.

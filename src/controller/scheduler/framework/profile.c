@@ -97,6 +97,8 @@ find_others(struct profile *p)
             p->others |= PLUGIN_BIT(i);
         if (plugin->depends_on_time)
             p->timed |= PLUGIN_BIT(i);
+        if (plugin->sign_prefilter != NULL)
+            p->prefilter_signers |= PLUGIN_BIT(i);
         if (plugin->filters_room)
             p->rooms |= PLUGIN_BIT(i);
     }

@@ -64,7 +64,8 @@ struct profile {
     plugin_set scores;
     plugin_set others; /* those that depend on pods of other nodes */
     plugin_set timed;  /* those that depend on time */
-    plugin_set rooms;  /* those that filter by what is free on a node */
+    plugin_set prefilter_signers;
+    plugin_set rooms; /* those that filter by what is free on a node */
     bool others_filter_last;
 
     /* How often each was asked at a point: of a pod, or of one of its nodes. */
@@ -109,8 +110,8 @@ uint32_t profile_sign(const struct profile *p,
                       struct pod_view *pod,
                       struct string_ids *signatures);
 
-/* The pod's signature with what depends on time in it, and its rank (0: none): of
- * pods that sleep together.
+/* The pod's signature with what depends on time in it, what prefilters go by, and
+ * its rank (0: none): of pods that sleep together.
  */
 uint32_t profile_sign_timed(const struct profile *p,
                             const struct pod_view *pod,

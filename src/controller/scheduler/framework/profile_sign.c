@@ -39,7 +39,8 @@ profile_sign_timed(const struct profile *p,
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if ((p->timed == 0 && rank == 0) || signature == SIGNATURE_NONE)
+    if (((p->timed | p->prefilter_signers) == 0 && rank == 0)
+        || signature == SIGNATURE_NONE)
         return signature;
     strbuf_add_text(&text, "timed ");
     strbuf_add_int(&text, signature);
@@ -48,10 +49,14 @@ profile_sign_timed(const struct profile *p,
     for (unsigned i = 0; i < p->n_entries; i++) {
         const struct profile_entry *e = &p->entries[i];
 
-        if ((p->timed & PLUGIN_BIT(i)) == 0 || e->plugin->sign == NULL)
+        if (((p->timed | p->prefilter_signers) & PLUGIN_BIT(i)) == 0)
             continue;
         strbuf_add_char(&text, '\n');
-        if (!e->plugin->sign(e->self, pod, &text))
+        if ((p->timed & PLUGIN_BIT(i)) != 0 && e->plugin->sign != NULL
+            && !e->plugin->sign(e->self, pod, &text))
+            return SIGNATURE_NONE;
+        if (e->plugin->sign_prefilter != NULL
+            && !e->plugin->sign_prefilter(e->self, pod, &text))
             return SIGNATURE_NONE;
     }
     return string_ids_add(signatures, text.text);

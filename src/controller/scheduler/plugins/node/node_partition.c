@@ -70,30 +70,42 @@ names_of(const struct pod_view *pod)
     return p != NULL && p->partition != NULL ? p->partition : "";
 }
 
+static void
+sign_limits(const struct pod_view *pod, struct strbuf *out)
+{
+    const int64_t *limit = pod->pod->spec.active_deadline_seconds;
+    const int64_t numbers[] = {
+        limit != NULL ? *limit : 0,
+        pod->requests.cpu_milli,
+        pod->requests.memory_bytes,
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++) {
+        strbuf_add_char(out, ' ');
+        strbuf_add_int(out, numbers[i]);
+    }
+}
+
+/* Of several, the time and the amounts decide which of them it may use. */
 static bool
 partition_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
-    const int64_t *limit = pod->pod->spec.active_deadline_seconds;
-
     (void)self;
     strbuf_add_text(out, names_of(pod));
-    /* The time decides which of several it may use; amounts sign elsewhere. */
-    if (limit != NULL && strchr(names_of(pod), ',') != NULL)
-        strbuf_printf(out, " %lld", (long long)*limit);
+    if (strchr(names_of(pod), ',') != NULL)
+        sign_limits(pod, out);
     return true;
 }
 
-/* Hints compare names, and prefilter the time and the amounts, too. */
+/* Of one, whether it may use it. */
 static bool
-partition_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
+partition_sign_prefilter(void *self,
+                         const struct pod_view *pod,
+                         struct strbuf *out)
 {
-    const int64_t *limit = pod->pod->spec.active_deadline_seconds;
-
     (void)self;
-    strbuf_printf(out,
-                  "%s %lld",
-                  names_of(pod),
-                  limit != NULL ? (long long)*limit : 0);
+    if (names_of(pod)[0] != '\0' && strchr(names_of(pod), ',') == NULL)
+        sign_limits(pod, out);
     return true;
 }
 
@@ -306,7 +318,7 @@ const struct plugin node_partition_plugin = {
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),
     .sign = partition_sign,
-    .sign_hints = partition_sign_hints,
+    .sign_prefilter = partition_sign_prefilter,
     .prefilter = partition_prefilter,
     .filter = partition_filter,
 };

@@ -35,12 +35,18 @@ reserved_nodes_make(struct handle *handle,
     return 0;
 }
 
-/* Of pods that sleep together: the longer one runs the more it meets. */
+/* Of pods that sleep together: the longer one runs the more it meets, and no
+ * Reservation keeps those off that name it.
+ */
 static bool
 reserved_nodes_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
+    const char *name = node_reservations_name(pod);
+
     (void)self;
     strbuf_add_int(out, timeline_limit_us(pod));
+    strbuf_add_char(out, ' ');
+    strbuf_add_text(out, name != NULL ? name : "");
     return true;
 }
 

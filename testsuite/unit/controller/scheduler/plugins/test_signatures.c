@@ -34,12 +34,28 @@
 #define MACHINES  8u /* nodes of which nothing is regular */
 #define MAX_DEPTH 12u
 
+/* Each allows what another does not; the words of pods name them. */
+static const char *const partition_texts[] = {
+    "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"maximumTime\":\"1\","
+    "\"maximumCpus\":\"2\",\"selector\":{\"matchLabels\":{\"k\":\"a\"}}}}",
+    "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"maximumMemory\":\"2Gi\","
+    "\"selector\":{\"matchLabels\":{\"k\":\"b\"}}}}",
+    "{\"metadata\":{\"name\":\"k\"},\"spec\":{\"state\":\"Down\"}}",
+};
+static const char *const reservation_texts[] = {
+    "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodes\":[\"a\",\"c\"],"
+    "\"start\":\"2023-12-31T00:00:00Z\",\"users\":[\"a\"]}}",
+    "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"nodes\":[\"b\",\"d\"],"
+    "\"start\":\"2024-01-01T00:01:00Z\",\"users\":[\"b\"]}}",
+};
+
 /* One plugin with its arguments, and the answers that it gave. */
 struct subject {
     struct profile *profile;
     struct map *answers; /* by signature: the pod's change, then the answers */
-    struct map *hints;   /* by signature of the hints: likewise */
-    unsigned n_shared;   /* pods whose signature had been seen */
+    struct map *prefilters; /* by signature of those that sleep: likewise */
+    struct map *hints;      /* by signature of the hints: likewise */
+    unsigned n_shared;      /* pods whose signature had been seen */
 };
 
 struct trial {
@@ -56,6 +72,8 @@ struct trial {
     const struct object *nodes[MAX_NODES];
     struct pod_view *bound[MAX_NODES];
     unsigned n_nodes, n_bound;
+    const struct object *partitions[ARRAY_SIZE(partition_texts)];
+    const struct object *reservations[ARRAY_SIZE(reservation_texts)];
     struct json *pod; /* the tree that is changed */
     char path[512];   /* of the field that is changed */
     unsigned n_taken; /* pods that the API would take */
@@ -166,7 +184,7 @@ static const char *const pod_texts[] = {
     "\"cpu\":\"2\",\"memory\":\"1Gi\",\"kiln.hpc/gpu\":\"1\"},\"limits\":{"
     "\"kiln.hpc/gpu\":\"1\"}}}]}}",
     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\"},"
-    "\"spec\":{\"placement\":{\"cpuPolicy\":\"exclusive\"},\"tolerations\":[{"
+    "\"spec\":{\"activeDeadlineSeconds\":50,\"placement\":{\"cpuPolicy\":\"exclusive\",\"partition\":\"a\"},\"tolerations\":[{"
     "\"key\":\"k\",\"operator\":\"Exists\"}],\"affinity\":{"
     "\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
     "\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
@@ -175,7 +193,7 @@ static const char *const pod_texts[] = {
     "\"memory\":\"6Gi\",\"hugepages-2Mi\":\"6Mi\"},\"limits\":{"
     "\"hugepages-2Mi\":\"6Mi\"}}}]}}",
     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\"},"
-    "\"spec\":{\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":"
+    "\"spec\":{\"activeDeadlineSeconds\":50,\"placement\":{\"cpuPolicy\":\"exclusive\",\"partition\":\"a,b\",\"numaPolicy\":"
     "\"single-numa-node\"},\"affinity\":{\"nodeAffinity\":{"
     "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":5,"
     "\"preference\":{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"Gt\","
@@ -208,6 +226,8 @@ static const char *const words[] = {
     "PreferNoSchedule",
     "node.kubernetes.io/unschedulable",
     "Always",
+    "a,b",
+    "b,k",
 };
 static const char *const amounts[] =
     {"0", "100m", "250m", "1", "2", "3", "6", "2Mi", "8Mi", "200Mi", "3Gi"};
@@ -258,10 +278,12 @@ add_filter(struct trial *t,
     }
 }
 
-static void
+/* False: prefilter has refused the pod, and nodes are not asked. */
+static bool
 add_answers(struct trial *t,
             const struct subject *s,
             struct pod_view *pod,
+            struct strbuf *prefilter,
             struct strbuf *out)
 {
     struct prefilter_result result = {0};
@@ -271,13 +293,14 @@ add_answers(struct trial *t,
 
     cycle_init(&c, pod, &t->snapshot);
     answer = profile_prefilter(s->profile, &c, &result, &narrowers);
-    strbuf_printf(out, "prefilter %d/%u", answer.verdict, answer.reason);
+    strbuf_printf(prefilter, "prefilter %d/%u", answer.verdict, answer.reason);
     for (unsigned i = 0; result.has_names && i < result.count; i++)
-        strbuf_printf(out, " %s", result.names[i]);
+        strbuf_printf(prefilter, " %s", result.names[i]);
     free(result.names);
     if (answer.verdict == VERDICT_OK)
         add_filter(t, s, &c, out);
     cycle_fini(&c);
+    return answer.verdict == VERDICT_OK;
 }
 
 static void
@@ -320,6 +343,12 @@ add_hints(struct trial *t,
                      t->nodes[(i + 1) % t->n_nodes],
                      out);
         }
+        for (unsigned i = 0; i < ARRAY_SIZE(partition_texts); i++)
+            if (wake->resource == EVENT_PARTITION)
+                add_hint(s, wake, pod, t->partitions[i], t->partitions[i], out);
+        for (unsigned i = 0; i < ARRAY_SIZE(reservation_texts); i++)
+            if (wake->resource == EVENT_NODE_RESERVATION)
+                add_hint(s, wake, pod, NULL, t->reservations[i], out);
         for (unsigned i = 0; i < t->n_bound; i++) {
             const struct object *other = t->bound[i]->object;
 
@@ -347,17 +376,52 @@ compare(struct trial *t,
         map_put(seen, signature, xasprintf("%s\n%s", t->path, answers));
     } else if (strcmp(said, answers) != 0) {
         t->n_faults++;
-        if (t->faults.length < 4000)
-            strbuf_printf(&t->faults,
-                          "\n%s: %s of %s are shared with %.*s\n  %s\n  %s",
-                          s->profile->entries[0].plugin->name,
-                          what,
-                          t->path,
-                          (int)(said - before - 1),
-                          before,
-                          answers,
-                          said);
+        if (t->faults.length < 2000)
+            strbuf_printf(
+                &t->faults,
+                "\n%s: %s of %s are shared with %.*s\n  %.300s\n  %.300s",
+                s->profile->entries[0].plugin->name,
+                what,
+                t->path,
+                (int)(said - before - 1),
+                before,
+                answers,
+                said);
     }
+}
+
+/* What is kept of nodes goes by `sign`; pods that sleep together speak for one
+ * another before prefilter, too.
+ */
+static void
+ask_about_nodes(struct trial *t,
+                struct subject *s,
+                struct pod_view *pod,
+                struct strbuf *signature)
+{
+    CLEANUP_STRBUF struct strbuf prefilter = STRBUF_INIT, answers = STRBUF_INIT;
+    uint32_t asleep;
+
+    strbuf_add_char(signature, '.');
+    s->n_shared += map_find(s->answers, signature->text) != NULL;
+    if (add_answers(t, s, pod, &prefilter, &answers)) {
+        strbuf_add_char(&answers, '.');
+        compare(t, s, s->answers, "answers", signature->text, answers.text);
+    }
+    pod->has_signature = false; /* another profile's */
+    asleep = profile_sign_timed(s->profile,
+                                pod,
+                                profile_sign(s->profile, pod, t->signatures),
+                                0,
+                                t->signatures);
+    strbuf_truncate(signature, 0);
+    strbuf_add_int(signature, asleep);
+    compare(t,
+            s,
+            s->prefilters,
+            "answers of prefilter",
+            signature->text,
+            prefilter.text);
 }
 
 static void
@@ -370,14 +434,9 @@ ask(struct trial *t, struct subject *s, struct pod_view *pod)
 
     if (!e->plugin->depends_on_others
         && (e->plugin->sign == NULL
-            || e->plugin->sign(e->self, pod, &signature))) {
-        add_answers(t, s, pod, &answers);
-        strbuf_add_char(&signature, '.');
-        s->n_shared += map_find(s->answers, signature.text) != NULL;
-        compare(t, s, s->answers, "answers", signature.text, answers.text);
-    }
+            || e->plugin->sign(e->self, pod, &signature)))
+        ask_about_nodes(t, s, pod, &signature);
     if (hints != SIGNATURE_NONE) {
-        strbuf_truncate(&answers, 0);
         strbuf_truncate(&signature, 0);
         strbuf_printf(&signature, "%u", hints);
         add_hints(t, s, pod, &answers);
@@ -607,10 +666,23 @@ change_pod(struct trial *t, const char *text)
 /* --- life ----------------------------------------------------------------- */
 
 static const struct object *
-find_nothing(void *owner, const char *kind, const char *key)
+find_partition(void *owner, const char *kind, const char *key)
 {
-    (void)owner, (void)kind, (void)key;
+    struct trial *t = owner;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(partition_texts); i++)
+        if (strcmp(kind, partition_kind.name) == 0
+            && strcmp(t->partitions[i]->meta->name, key) == 0)
+            return t->partitions[i];
     return NULL;
+}
+
+static struct node_view *
+find_node(void *context, const char *name)
+{
+    const struct trial *t = context;
+
+    return cache_find_node(t->cache, name);
 }
 
 static void
@@ -648,6 +720,7 @@ add_subject(struct trial *t, const struct plugin *plugin, const char *args)
 
     ck_assert_msg(r == 0, "%s: %s", plugin->name, err.text);
     s->answers = map_new();
+    s->prefilters = map_new();
     s->hints = map_new();
 }
 
@@ -691,7 +764,11 @@ trial_init(struct trial *t)
 {
     static const struct fake_clock clock = FAKE_CLOCK;
 
-    *t = (struct trial){.time = clock, .random = {1}};
+    *t = (struct trial){
+        .time = clock,
+        .random = {1},
+        .faults = STRBUF_INIT,
+    };
     t->api = fake_client_new();
     t->arena = arena_new(0);
     t->signatures = string_ids_new();
@@ -702,8 +779,9 @@ trial_init(struct trial *t)
         .random = &t->random,
         .nominator = nominator_new(),
         .volumes = volume_book_new(),
+        .node_reservations = node_reservations_new(find_node, t),
         .owner = t,
-        .find = find_nothing,
+        .find = find_partition,
         .visit = visit_nothing,
     };
     t->cache = cache_new(&(struct cache_settings){
@@ -714,6 +792,14 @@ trial_init(struct trial *t)
         put_node(t, node_texts[i]);
     for (unsigned i = 0; i < MACHINES; i++)
         put_machine(t, i);
+    for (unsigned i = 0; i < ARRAY_SIZE(partition_texts); i++)
+        t->partitions[i] =
+            fake_client_put(t->api, &partition_kind, partition_texts[i]);
+    for (unsigned i = 0; i < ARRAY_SIZE(reservation_texts); i++) {
+        t->reservations[i] =
+            fake_client_put(t->api, &reservation_kind, reservation_texts[i]);
+        node_reservations_set(t->handle.node_reservations, t->reservations[i]);
+    }
     put_storage(t, &persistent_volume_claim_kind, claim_text);
     put_storage(t, &persistent_volume_kind, volume_text);
     for (unsigned i = 0; i < ARRAY_SIZE(bound_texts); i++) {
@@ -743,10 +829,12 @@ trial_fini(struct trial *t)
     for (unsigned i = 0; i < t->n_subjects; i++) {
         profile_free(t->subjects[i].profile);
         free_texts(t->subjects[i].answers);
+        free_texts(t->subjects[i].prefilters);
         free_texts(t->subjects[i].hints);
     }
     for (unsigned i = 0; i < t->n_bound; i++)
         pod_view_unref(t->bound[i]);
+    node_reservations_free(t->handle.node_reservations);
     cache_free(t->cache);
     volume_book_free(t->handle.volumes);
     nominator_free(t->handle.nominator);
