@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history - rows written per second, bytes a row, and questions to many rows
  *
- *     testsuite/bench/history [ROWS [DIRECTORY [QUESTION]]]
+ *     testsuite/bench/history [ROWS [DIRECTORY [QUESTION [HELPERS]]]]
  *
  * Fills a new file in DIRECTORY (or /tmp) with attempts of 1,000 users in 50
  * accounts on 500 nodes over three years, then asks. One user and one partition
  * have 100,000 of the rows each, one node and one state so many between them,
  * whatever there are; the user was renamed halfway. Each question (or those with
  * QUESTION in their names) is asked twice; the second time is told, and all
- * pages of it: with the time that passed and the time of this process.
+ * pages of it: with the time that passed and the time of this process. So many
+ * threads help (1), idle CPUs or not.
  *
  * The last 100,000 rows come in batches as the controller writes them, into the
  * full file: their rate is told. Those before only have to be there: they come
@@ -268,7 +269,7 @@ cpu_seconds(void)
 {
     struct timespec t;
 
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -371,6 +372,7 @@ main(int argc, char **argv)
     const char *directory = argc > 2 ? argv[2] : "/tmp";
     CLEANUP_FREE char *path = xasprintf("%s/bench-history.db", directory);
     const int64_t day_s = 86400, end_s = BEGIN_S + SPAN_S;
+    unsigned helpers = 1; /* threads beside the one that asks */
     struct history_reader *reader = NULL;
     struct error err = {0};
     const struct history_question all = {.rights = {.is_all = true},
@@ -383,6 +385,8 @@ main(int argc, char **argv)
 
     if (argc > 3)
         wanted = argv[3];
+    if (argc > 4)
+        helpers = (unsigned)strtoul(argv[4], NULL, 10);
     if (access(path, F_OK) < 0)
         fill(path, rows);
     else {
@@ -392,7 +396,7 @@ main(int argc, char **argv)
         history_file_close(open_file(path, &notice));
         add_indexes(path);
     }
-    if (history_reader_open(path, &reader, &err) < 0)
+    if (history_reader_open(path, helpers, &reader, &err) < 0)
         give_up("reading", &err);
 
     q = all, q.job_id = rows / 2;

@@ -60,6 +60,9 @@ enum history_column {
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))
 
+/* A question's members: the number alone. */
+#define HISTORY_MEMBER_ID UINT64_C(1)
+
 /* The columns that those members are made of (0: all members). Add: the list of
  * a SELECT from `attempts AS a`, NULL in the place of a column not wanted.
  */

@@ -2,9 +2,11 @@
 #include "controller/history/history_questions.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "controller/history/history_question.h"
@@ -18,6 +20,7 @@
 #define OF_ALL      32
 #define SLICE_US    200000 /* for rows */
 #define REPORT_US   3000000
+#define READERS     4 /* threads, where there are as many CPUs */
 
 struct asked {
     struct serial_worker_task task;
@@ -45,6 +48,41 @@ struct history_questions {
 
 /* ---- The thread ---- */
 
+static unsigned
+least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned
+count_cpus(void)
+{
+    cpu_set_t cpus;
+
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+        return 1;
+    return (unsigned)CPU_COUNT(&cpus);
+}
+
+/* CPUs on which nothing runs now: proc_loadavg(5) counts who does, this thread
+ * too. Without them the reader is quicker alone, and takes nothing from the
+ * loop, the scheduler or a job.
+ */
+static unsigned
+count_idle_cpus(void)
+{
+    const unsigned cpus = count_cpus();
+    unsigned running = cpus;
+    FILE *file = fopen("/proc/loadavg", "re");
+
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*f %*f %*f %u/", &running) != 1)
+        running = cpus;
+    (void)fclose(file);
+    return running < cpus ? cpus - running : 0;
+}
+
 static int
 open_reader(struct history_questions *qs, struct error *err)
 {
@@ -55,7 +93,10 @@ open_reader(struct history_questions *qs, struct error *err)
     history_reader_close(qs->reader);
     qs->reader = NULL;
     qs->reader_generation = generation;
-    return history_reader_open(qs->path, &qs->reader, err);
+    return history_reader_open(qs->path,
+                               least(count_cpus(), READERS) - 1,
+                               &qs->reader,
+                               err);
 }
 
 static void
@@ -67,13 +108,15 @@ work(struct serial_worker_task *task)
     a->result = open_reader(qs, &a->err);
     if (a->result < 0)
         return;
-    if (a->question->by == HISTORY_BY_NOTHING)
+    if (a->question->by == HISTORY_BY_NOTHING) {
+        history_reader_use_helpers(qs->reader,
+                                   least(count_idle_cpus(), READERS - 1));
         a->result = history_reader_list(qs->reader,
                                         a->question,
                                         SLICE_US,
                                         &a->text,
                                         &a->err);
-    else
+    } else
         a->result = history_reader_report(qs->reader,
                                           a->question,
                                           REPORT_US,

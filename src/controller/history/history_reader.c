@@ -3,26 +3,21 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/history/history_filter.h"
-#include "controller/history/history_print.h"
-#include "controller/history/history_question.h"
+#include "controller/history/history_page.h"
+#include "controller/history/history_parts.h"
 #include "controller/history/history_reader_state.h"
-#include "controller/history/history_scan.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/alloc.h"
-#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define WORDS_KEPT         100000
-#define ROWS_BETWEEN_LOOKS 64 /* at the clock */
+#define WORDS_KEPT 100000
 
 /* ---- Life ---- */
 
@@ -38,6 +33,7 @@ history_reader_close(struct history_reader *r)
 {
     if (r == NULL)
         return;
+    history_parts_free(r->parts);
     (void)sqlite3_finalize(r->word);
     (void)sqlite3_finalize(r->find);
     for (size_t i = 0; i < HISTORY_STATEMENTS; i++) {
@@ -52,14 +48,9 @@ history_reader_close(struct history_reader *r)
     free(r);
 }
 
-static bool
-is_over(const struct history_reader *r)
-{
-    return clock_monotonic_us(&clock_system) >= r->ends_us;
-}
-
 int
 history_reader_open(const char *path,
+                    unsigned helpers,
                     struct history_reader **ret_reader,
                     struct error *err)
 {
@@ -89,12 +80,21 @@ history_reader_open(const char *path,
                         "SELECT id FROM words WHERE word = ?1",
                         &reader->find,
                         err);
+    if (r == 0 && helpers > 0)
+        r = history_parts_new(path, helpers, &reader->parts, err);
     if (r < 0) {
         history_reader_close(reader);
         return r;
     }
+    reader->helpers = helpers;
     *ret_reader = reader;
     return 0;
+}
+
+void
+history_reader_use_helpers(struct history_reader *r, unsigned helpers)
+{
+    r->helpers = r->parts != NULL ? helpers : 0;
 }
 
 /* ---- Words ---- */
@@ -237,62 +237,6 @@ history_reader_release(struct history_reader *r, sqlite3_stmt *s)
 
 /* ---- Rows ---- */
 
-/* The rows of one page: as many as wanted, or as there is time for. */
-struct page {
-    int64_t shown, seen;
-    int64_t end_s, id; /* of the row that was looked at last */
-    bool is_cut;
-};
-
-static int
-print_rows(struct history_reader *r,
-           struct history_scan *scan,
-           const struct history_filter *f,
-           struct page *page,
-           struct strbuf *out,
-           struct error *err)
-{
-    const struct history_question *q = f->question;
-    sqlite3_stmt *s = NULL;
-    int result;
-
-    while ((result = history_scan_next(scan, &s, err)) == 1) {
-        if (page->shown == q->limit
-            || (++page->seen % ROWS_BETWEEN_LOOKS == 0 && is_over(r))) {
-            page->is_cut = true;
-            return 0;
-        }
-        page->end_s = sqlite3_column_int64(s, COLUMN_END);
-        page->id = sqlite3_column_int64(s, COLUMN_ID);
-        if (!history_filter_wants(f, s))
-            continue;
-        if (page->shown++ > 0)
-            strbuf_add_char(out, ',');
-        history_print_row(r, s, q->members, history_filter_is_own(f, s), out);
-    }
-    return result;
-}
-
-static int
-print_page(struct history_reader *r,
-           const struct history_question *q,
-           struct page *page,
-           struct strbuf *out,
-           struct error *err)
-{
-    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct history_scan *scan = NULL;
-    struct history_filter filter;
-    int result;
-
-    history_filter_make(r, q, arena, &filter);
-    result = history_scan_open(r, &filter, q->members, &scan, err);
-    if (result == 0)
-        result = print_rows(r, scan, &filter, page, out, err);
-    history_scan_close(scan);
-    return result;
-}
-
 /* One transaction, so that no index goes while it is being used. */
 int
 history_reader_list(struct history_reader *r,
@@ -301,7 +245,7 @@ history_reader_list(struct history_reader *r,
                     struct strbuf *out,
                     struct error *err)
 {
-    struct page page = {0};
+    struct history_page page = {0};
     int result = sql_exec(r->db, "BEGIN", err);
 
     if (result < 0)
@@ -310,7 +254,7 @@ history_reader_list(struct history_reader *r,
     strbuf_add_text(out,
                     "{\"apiVersion\":\"kiln.hpc/v1\",\"kind\":"
                     "\"HistoryList\",\"items\":[");
-    result = print_page(r, q, &page, out, err);
+    result = history_page_print(r, q, &page, out, err);
     (void)sql_exec(r->db, "COMMIT", NULL);
     strbuf_add_char(out, ']');
     if (page.is_cut)

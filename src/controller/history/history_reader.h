@@ -19,11 +19,18 @@ struct history_question;
 struct history_reader;
 struct strbuf;
 
-/* Life. -ENOENT: there is no file yet. */
+/* Life. With so many threads beside the caller's for long pages, of which the
+ * answer knows nothing. -ENOENT: there is no file yet.
+ */
 void history_reader_close(struct history_reader *reader);
 int history_reader_open(const char *path,
+                        unsigned helpers,
                         struct history_reader **ret_reader,
                         struct error *err);
+
+/* So many of its threads help, from now on; all of them unless said. */
+void history_reader_use_helpers(struct history_reader *reader,
+                                unsigned helpers);
 
 /* Adds the answer as JSON: kind HistoryList, with items and perhaps
  * metadata.continue ("END.ID"); or kind HistoryReport.

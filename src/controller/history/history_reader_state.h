@@ -14,6 +14,7 @@
 #include "lib/json/record.h"
 
 struct error;
+struct history_parts;
 
 /* Statements stay prepared: few texts come again and again. */
 #define HISTORY_STATEMENTS 32
@@ -32,6 +33,8 @@ struct history_word {
 
 struct history_reader {
     sqlite3 *db;
+    struct history_parts *parts; /* threads for long pages; NULL: none */
+    unsigned helpers;            /* of these, that may be used now */
     sqlite3_stmt *word, *find;
     struct history_word *words; /* by their number, as far as they were asked
                                  * for */

@@ -19,6 +19,7 @@
 
 #define CURSORS_MOST 64
 #define NAMES_MOST   30000 /* that are compared with a pattern */
+#define CURSORS_FEW  8
 
 struct cursor {
     sqlite3_stmt *s;
@@ -33,7 +34,8 @@ struct history_scan {
     size_t count;
     bool is_too_many; /* values, for cursors of their own */
     bool is_begun;
-    size_t current; /* the cursor whose row was given last */
+    bool is_by_names; /* which were looked through */
+    size_t current;   /* the cursor whose row was given last */
     int64_t last_id;
 };
 
@@ -283,6 +285,7 @@ add_names(struct history_scan *scan, struct error *err)
     const int64_t ends_us = now_us + (scan->reader->ends_us - now_us) / 4;
     int r = 1;
 
+    scan->is_by_names = true;
     for (unsigned seen = 0; r == 1 && !scan->is_too_many; seen++) {
         sqlite3_stmt *s = NULL;
 
@@ -405,6 +408,12 @@ history_scan_close(struct history_scan *scan)
         return;
     drop_cursors(scan);
     free(scan);
+}
+
+bool
+history_scan_is_cheap(const struct history_scan *scan)
+{
+    return scan->count <= CURSORS_FEW && !scan->is_by_names;
 }
 
 /* ---- Rows ---- */

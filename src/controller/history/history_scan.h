@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -27,6 +28,9 @@ int history_scan_open(struct history_reader *reader,
                       uint64_t members,
                       struct history_scan **ret_scan,
                       struct error *err);
+
+/* Whether it costs little to open it again, further on. */
+bool history_scan_is_cheap(const struct history_scan *scan);
 
 /* 1: the next row, with the columns that were asked for; 0: there is none. */
 int history_scan_next(struct history_scan *scan,

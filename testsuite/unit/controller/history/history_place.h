@@ -123,7 +123,7 @@ ask(struct place *p, const struct history_question *q, const char **ret_next)
     struct history_reader *reader = NULL;
     struct json *tree;
 
-    ck_assert_int_eq(history_reader_open(p->path, &reader, NULL), 0);
+    ck_assert_int_eq(history_reader_open(p->path, 0, &reader, NULL), 0);
     if (q->by == HISTORY_BY_NOTHING)
         ck_assert_int_eq(history_reader_list(reader, q, 10000000, &text, NULL),
                          0);

@@ -156,7 +156,7 @@ count_rows(struct scene *s, int64_t pods)
     struct history_reader *reader = NULL;
     int64_t once = 0;
 
-    ck_assert_int_eq(history_reader_open(path, &reader, NULL), 0);
+    ck_assert_int_eq(history_reader_open(path, 0, &reader, NULL), 0);
     ck_assert_int_eq(
         history_reader_list(reader, &q, INT64_C(60000000), &text, NULL),
         0);

@@ -302,7 +302,7 @@ START_TEST(a_search_that_has_no_time_ends_all_the_same)
         ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
     }
     ck_assert_int_eq(history_file_commit(p.file, 2000, NULL), 0);
-    ck_assert_int_eq(history_reader_open(p.path, &reader, NULL), 0);
+    ck_assert_int_eq(history_reader_open(p.path, 0, &reader, NULL), 0);
     q.name = "*n-*";
     q.limit = 5000;
     while (has_more) {

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/history/history_parts.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/history/history_index.h"
+#include "lib/api/job/job_state.h"
+#include "lib/base/alloc.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/history/history_place.h"
+
+#define ROWS    12000
+#define HELPERS 3
+#define LONG_US INT64_C(60000000)
+
+/* Three users in two accounts; some thousands end in one second, some fail, and
+ * one name in a hundred is another.
+ */
+static struct history_row
+mixed_row(struct place *p, int64_t n)
+{
+    static const char *const users[] = {"alice", "bob", "carol"};
+    struct history_row row = row_of(p, n);
+
+    row.uid = 1000 + n % 3;
+    row.user = users[n % 3];
+    row.account = n % 3 == 2 ? "phys" : "chem";
+    row.name = n % 100 == 0 ? "rare" : "sweep";
+    row.state = n % 7 == 0 ? "Failed" : "Completed";
+    if (n > 5000 && n <= 8000)
+        row.end_at_us = NOON + INT64_C(5000) * 1000000;
+    return row;
+}
+
+static void
+fill(struct place *p)
+{
+    atomic_bool stops = false;
+
+    place_init(p);
+    ck_assert_int_eq(history_file_begin(p->file, NULL), 0);
+    for (int64_t n = 1; n <= ROWS; n++) {
+        const struct history_row row = mixed_row(p, n);
+
+        ck_assert_int_eq(history_file_add(p->file, &row, NULL), 1);
+    }
+    ck_assert_int_eq(history_file_commit(p->file, 100 + ROWS, NULL), 0);
+    ck_assert_int_eq(history_index_build(p->path, &stops, NULL), 0);
+}
+
+static struct history_reader *
+open_reader(const struct place *p, unsigned helpers)
+{
+    struct history_reader *reader = NULL;
+
+    ck_assert_int_eq(history_reader_open(p->path, helpers, &reader, NULL), 0);
+    return reader;
+}
+
+/* True: the question goes on. */
+static bool
+read_page(struct history_reader *reader,
+          struct history_question *q,
+          int64_t most_us,
+          struct strbuf *out)
+{
+    const char *next;
+
+    strbuf_truncate(out, 0);
+    ck_assert_int_eq(history_reader_list(reader, q, most_us, out, NULL), 0);
+    next = strstr(out->text, "\"continue\":\"");
+    return next != NULL
+           && sscanf(next,
+                     "\"continue\":\"%" SCNd64 ".%" SCNd64,
+                     &q->after_end_s,
+                     &q->after_id)
+                  == 2;
+}
+
+/* All pages; returns the rows. */
+static int64_t
+compare(struct place *p, const struct history_question *question)
+{
+    struct history_reader *alone = open_reader(p, 0);
+    struct history_reader *several = open_reader(p, HELPERS);
+    CLEANUP_STRBUF struct strbuf expected = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct history_question q = *question, same = *question;
+    int64_t rows = 0;
+    bool has_more = true;
+
+    while (has_more) {
+        has_more = read_page(alone, &q, LONG_US, &expected);
+        ck_assert_int_eq(read_page(several, &same, LONG_US, &text), has_more);
+        ck_assert_uint_eq(text.length, expected.length);
+        ck_assert_mem_eq(text.text, expected.text, expected.length);
+        for (const char *at = text.text;
+             (at = strstr(at, "\"attempt\":")) != NULL;
+             at++)
+            rows++;
+    }
+    history_reader_close(alone);
+    history_reader_close(several);
+    return rows;
+}
+
+START_TEST(pages_are_the_same_bytes_however_many_read_them)
+{
+    static const int64_t limits[] = {300, 1000, 5000, 20000};
+    static const char *const chem[] = {"chem"}, *const both[] = {"chem",
+                                                                 "phys"};
+    struct history_question q;
+    struct place p;
+
+    fill(&p);
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        q = everything;
+        q.limit = limits[i];
+        ck_assert_int_eq(compare(&p, &q), ROWS);
+
+        q.has_uid = true, q.uid = 1001;
+        ck_assert_int_eq(compare(&p, &q), ROWS / 3);
+
+        q.has_uid = false, q.states = JOB_STATE_BIT(JOB_STATE_FAILED);
+        ck_assert_int_eq(compare(&p, &q), ROWS / 7);
+
+        q.states = 0, q.since_s = NOON / 1000000 + 100;
+        q.until_s = NOON / 1000000 + 9000;
+        ck_assert_int_eq(compare(&p, &q), 8900);
+
+        q = everything, q.limit = limits[i];
+        q.rights = (struct history_rights){.uid = 1002, .user = "carol"};
+        ck_assert_int_eq(compare(&p, &q), ROWS / 3);
+
+        q.rights.accounts = chem, q.rights.n_accounts = 1;
+        ck_assert_int_eq(compare(&p, &q), ROWS);
+
+        q.rights.uid = 1000;
+        ck_assert_int_eq(compare(&p, &q), ROWS / 3 * 2);
+
+        q.rights.accounts = both, q.rights.n_accounts = 2;
+        q.rights.uid = 7;
+        ck_assert_int_eq(compare(&p, &q), ROWS);
+    }
+    place_fini(&p);
+}
+END_TEST
+
+/* Few of many rows: parts that have none, and rounds of them. */
+START_TEST(what_is_rare_is_found_by_all)
+{
+    struct history_question q = everything;
+    struct place p;
+
+    fill(&p);
+    q.node = "n1", q.name = "rare";
+    q.limit = 5000;
+    ck_assert_int_eq(compare(&p, &q), ROWS / 100);
+    q.limit = 7;
+    ck_assert_int_eq(compare(&p, &q), ROWS / 100);
+    q.name = "nothing";
+    ck_assert_int_eq(compare(&p, &q), 0);
+    q.name = NULL, q.node = "n2";
+    ck_assert_int_eq(compare(&p, &q), 0);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(without_time_each_page_goes_on_nevertheless)
+{
+    struct history_question q = everything;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct history_reader *reader;
+    unsigned pages = 1;
+    struct place p;
+
+    fill(&p);
+    reader = open_reader(&p, HELPERS);
+    q.limit = 5000;
+    while (read_page(reader, &q, 0, &text))
+        ck_assert_uint_lt(++pages, ROWS);
+    ck_assert_uint_gt(pages, ROWS / 5000 + 1);
+    history_reader_close(reader);
+    place_fini(&p);
+}
+END_TEST
+
+START_TEST(it_may_be_closed_in_the_middle_of_an_answer)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct place p;
+
+    fill(&p);
+    for (unsigned helpers = 0; helpers <= HELPERS; helpers++) {
+        struct history_reader *reader = open_reader(&p, HELPERS);
+        struct history_question q = everything;
+
+        q.limit = 5000;
+        history_reader_use_helpers(reader, helpers);
+        ck_assert(read_page(reader, &q, LONG_US, &text));
+        history_reader_close(reader);
+    }
+    place_fini(&p);
+}
+END_TEST
+
+/* ---- Meanwhile ---- */
+
+struct writer {
+    struct place *place;
+    atomic_bool stops;
+};
+
+/* New rows between those that are there, and the oldest go: 1,000 in all. */
+static void *
+write_and_drop(void *arg)
+{
+    struct writer *w = arg;
+    struct place *p = w->place;
+
+    for (int64_t n = ROWS + 1; !atomic_load(&w->stops); n++) {
+        struct history_row row = mixed_row(p, n);
+
+        row.end_at_us = NOON + (n * 37 % ROWS) * 1000000;
+        ck_assert_int_eq(add(p, &row, 100 + n), 1);
+        if (n - ROWS <= 100)
+            ck_assert_int_ge(history_file_drop(p->file,
+                                               NOON / 1000000 + (n - ROWS) * 10,
+                                               0,
+                                               10,
+                                               NULL),
+                             0);
+    }
+    return NULL;
+}
+
+/* The jobs of a page, which are the rows' numbers. */
+static void
+see_rows(const char *text, bool *seen, int64_t *end_id)
+{
+    struct arena *arena = arena_new(0);
+    const struct json *items =
+        json_get(json_parse(arena, text, strlen(text), NULL, NULL), "items");
+
+    for (uint32_t i = 0; i < json_count(items); i++) {
+        const int64_t job = json_get_int(json_at(items, i), "job", 0);
+
+        if (job > ROWS)
+            continue;
+        ck_assert(!seen[job]);
+        ck_assert_int_gt(job, *end_id);
+        seen[job] = true;
+        *end_id = job;
+    }
+    arena_free(arena);
+}
+
+START_TEST(rows_that_come_and_go_meanwhile_disturb_no_other)
+{
+    struct writer w = {0};
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct history_reader *reader;
+    pthread_t thread;
+    struct place p;
+
+    fill(&p);
+    w.place = &p;
+    reader = open_reader(&p, HELPERS);
+    ck_assert_int_eq(pthread_create(&thread, NULL, write_and_drop, &w), 0);
+    for (unsigned time = 0; time < 3; time++) {
+        CLEANUP_FREE bool *seen = xnew_array(bool, ROWS + 1);
+        struct history_question q = everything;
+        int64_t last = 0;
+        bool has_more = true;
+
+        q.limit = 5000;
+        while (has_more) {
+            has_more = read_page(reader, &q, LONG_US, &text);
+            see_rows(text.text, seen, &last);
+        }
+        for (int64_t n = 2001; n <= ROWS; n++)
+            ck_assert_msg(seen[n], "row %lld is missing", (long long)n);
+    }
+    atomic_store(&w.stops, true);
+    pthread_join(thread, NULL);
+    history_reader_close(reader);
+    place_fini(&p);
+}
+END_TEST
+
+/* A row that is there when the question comes is in its answer, though the
+ * threads have read before.
+ */
+START_TEST(the_next_question_sees_what_was_written_before_it)
+{
+    struct history_question q = everything;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct history_reader *reader;
+    struct place p;
+
+    fill(&p);
+    reader = open_reader(&p, HELPERS);
+    q.limit = 20000;
+    q.members = 1;
+    for (int64_t n = 1; n <= 50; n++) {
+        struct history_row row = mixed_row(&p, ROWS + n);
+        CLEANUP_FREE char *item = NULL;
+
+        row.end_at_us = NOON + n * 200 * 1000000;
+        ck_assert_int_eq(add(&p, &row, 100 + ROWS + n), 1);
+        ck_assert(!read_page(reader, &q, LONG_US, &text));
+        item = xasprintf("{\"id\":%lld}", (long long)(ROWS + n));
+        ck_assert_ptr_nonnull(strstr(text.text, item));
+    }
+    history_reader_close(reader);
+    place_fini(&p);
+}
+END_TEST
+
+SUITE("history_parts",
+      pages_are_the_same_bytes_however_many_read_them,
+      what_is_rare_is_found_by_all,
+      without_time_each_page_goes_on_nevertheless,
+      it_may_be_closed_in_the_middle_of_an_answer,
+      rows_that_come_and_go_meanwhile_disturb_no_other,
+      the_next_question_sees_what_was_written_before_it)
