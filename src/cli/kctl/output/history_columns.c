@@ -218,7 +218,7 @@ static void
 add_milli(int64_t milli, struct strbuf *out)
 {
     if (milli % 1000 == 0)
-        strbuf_printf(out, "%" PRId64, milli / 1000);
+        strbuf_add_int(out, milli / 1000);
     else
         strbuf_printf(out, "%.2f", (double)milli / 1000);
 }
@@ -232,7 +232,7 @@ add_job(const struct json *row, size_t most, struct strbuf *out)
 
     if (job == 0)
         return;
-    strbuf_printf(out, "%" PRId64, job);
+    strbuf_add_int(out, job);
     if (json_get(row, "task") != NULL)
         strbuf_printf(out, "_%" PRId64, json_get_int(row, "task", 0));
     else if (json_get(row, "index") != NULL)
@@ -277,8 +277,9 @@ add_for_people(const struct column *c,
     (void)json_to_int(value, &n);
     switch (c->form) {
     case FORM_TIME:
-        if (time_of(row, c->member) > 0) {
-            local_time_format(time_of(row, c->member), when);
+        n = time_of(row, c->member);
+        if (n > 0) {
+            local_time_format(n, when);
             strbuf_add_text(out, when);
         }
         break;
@@ -313,11 +314,11 @@ add_for_people(const struct column *c,
         if (json_get_int(row, "signal", 0) > 0)
             strbuf_printf(out, "0:%" PRId64, json_get_int(row, "signal", 0));
         else if (json_get(row, "exitCode") != NULL)
-            strbuf_printf(out, "%" PRId64, json_get_int(row, "exitCode", 0));
+            strbuf_add_int(out, json_get_int(row, "exitCode", 0));
         break;
     case FORM_NUMBER:
         if (value != NULL)
-            strbuf_printf(out, "%" PRId64, n);
+            strbuf_add_int(out, n);
         break;
     case FORM_TEXT:
         add_text(value, out);
@@ -343,14 +344,14 @@ add_for_programs(const struct column *c,
         add_job(row, INT_MAX, out);
         break;
     case FORM_ELAPSED:
-        if (history_columns_elapsed_us(row) >= 0)
-            strbuf_printf(out,
-                          "%" PRId64,
-                          history_columns_elapsed_us(row) / SECOND_US);
+        n = history_columns_elapsed_us(row);
+        if (n >= 0)
+            strbuf_add_int(out, n / SECOND_US);
         break;
     case FORM_WAITED:
-        if (waited_us(row) >= 0)
-            strbuf_printf(out, "%" PRId64, waited_us(row) / SECOND_US);
+        n = waited_us(row);
+        if (n >= 0)
+            strbuf_add_int(out, n / SECOND_US);
         break;
     case FORM_MICROS:
         if (value != NULL)
@@ -359,7 +360,7 @@ add_for_programs(const struct column *c,
     case FORM_BYTES:
     case FORM_SECONDS:
         if (value != NULL)
-            strbuf_printf(out, "%" PRId64, n);
+            strbuf_add_int(out, n);
         break;
     default:
         add_for_people(c, row, out);
@@ -451,18 +452,22 @@ history_columns_add_csv(const struct history_columns *c,
                         const struct json *row,
                         struct strbuf *out)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        CLEANUP_STRBUF struct strbuf cell = STRBUF_INIT;
+    char room[256];
+    struct strbuf cell;
 
+    strbuf_init_in(&cell, room, sizeof(room));
+    for (size_t i = 0; i < c->count; i++) {
+        strbuf_truncate(&cell, 0);
         if (row != NULL)
             add_for_programs(&all[c->items[i]], row, &cell);
         else
             strbuf_add_text(&cell, all[c->items[i]].name);
         if (i > 0)
             strbuf_add_char(out, ',');
-        add_csv_cell(cell.text != NULL ? cell.text : "", out);
+        add_csv_cell(cell.text, out);
     }
-    strbuf_add_text(out, "\n");
+    strbuf_fini(&cell);
+    strbuf_add_char(out, '\n');
 }
 
 /* ---- SWF ---- */
