@@ -164,8 +164,7 @@ event_recorder_record(struct event_recorder *a,
                       const char *reason,
                       const char *message)
 {
-    CLEANUP_FREE char *key =
-        xasprintf("%s %s %s", object->meta->uid, reason, message);
+    CLEANUP_FREE char *key = NULL;
     int64_t now = clock_monotonic_us(a->clock);
     struct said *said;
     struct event event = {
@@ -188,6 +187,7 @@ event_recorder_record(struct event_recorder *a,
     if (!may_say(a, kind))
         return;
     event.last_at_us = event.first_at_us;
+    key = xasprintf("%s %s %s", object->meta->uid, reason, message);
     said = remember(a, key);
     if (said->count == 0 || now - said->last_us > SAME_FOR_US) {
         free(said->event_name);

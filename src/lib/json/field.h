@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* field.h - one row of a field table, as lib/json's own files see it
  *
- * Called by:  record.c, measure.c, decode.c, normalize.c and text_patch.c, and
+ * Called by:  record.c, measure.c, decode.c, copy.c, normalize.c and text_patch.c, and
  *             nobody outside.
  * Thread:     any.
  */

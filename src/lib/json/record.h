@@ -209,6 +209,25 @@ void record_decode_into(const struct record *record,
                         void *block,
                         void *ret_struct);
 
+/* A copy of a decoded struct and of all that it points to, but for what stands in
+ * the memory that is kept, which must live as long (size 0: there is none). First
+ * the space behind the struct is measured (`shared` stays empty), then `copy`, with
+ * the struct's bytes in it, is made to point into two blocks of that space, one of
+ * what is aligned and one of the texts.
+ */
+struct record_kept {
+    const void *bytes;
+    size_t size;
+};
+struct record_space record_measure_copy(const struct record *record,
+                                        const void *from,
+                                        struct record_kept kept);
+void record_copy_into(const struct record *record,
+                      struct record_kept kept,
+                      void *aligned,
+                      void *packed,
+                      void *copy);
+
 /* The field of that name, or NULL. */
 const struct field *record_find(const struct record *record, const char *name);
 

@@ -4,7 +4,7 @@
  * So that a text that comes twice (a uid in three places) is held once. Of a
  * fixed size: what no longer fits is not remembered.
  *
- * Called by:  measure.c and decode.c, which must ask and remember alike.
+ * Called by:  measure.c, decode.c and copy.c, which must ask and remember alike.
  * Thread:     one at a time.
  */
 #pragma once

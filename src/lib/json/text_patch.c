@@ -61,7 +61,8 @@ skip_value(const char *at)
 struct patching {
     const struct record *record;
     const struct json *patch;
-    uint32_t next; /* of the patch's members */
+    const char *whole; /* the member that is not merged, or NULL */
+    uint32_t next;     /* of the patch's members */
     unsigned guess;
     struct strbuf *out;
     bool is_first;
@@ -129,6 +130,7 @@ add_before(struct patching *p, int before)
 static const char *patch_object(const struct record *record,
                                 const char *at,
                                 const struct json *patch,
+                                const char *whole,
                                 struct strbuf *out);
 
 /* The member that both have; what is behind its value, or NULL. */
@@ -142,13 +144,14 @@ patch_member(struct patching *p,
 
     p->next++;
     add_name(p, m->name);
-    if (*value != '{' || m->value->type != JSON_OBJECT) {
+    if (*value != '{' || m->value->type != JSON_OBJECT
+        || (p->whole != NULL && strcmp(m->name, p->whole) == 0)) {
         json_print(m->value, p->out);
         return skip_value(value);
     }
     if (f->type != FIELD_OBJECT || f->of == NULL || field_is_pointed(f))
         return NULL;
-    return patch_object(f->of, value, m->value, p->out);
+    return patch_object(f->of, value, m->value, NULL, p->out);
 }
 
 /* At the brace; what is behind the last one, or NULL. */
@@ -156,9 +159,10 @@ static const char *
 patch_object(const struct record *record,
              const char *at,
              const struct json *patch,
+             const char *whole,
              struct strbuf *out)
 {
-    struct patching p = {record, patch, 0, 0, out, true};
+    struct patching p = {record, patch, whole, 0, 0, out, true};
 
     strbuf_add_char(out, '{');
     for (at++; *at != '}';) {
@@ -201,5 +205,36 @@ text_patch(const struct record *record,
            struct strbuf *out)
 {
     return json_is(patch, JSON_OBJECT)
-           && patch_object(record, text, patch, out) != NULL;
+           && patch_object(record, text, patch, NULL, out) != NULL;
+}
+
+bool
+text_replace(const struct record *record,
+             const char *text,
+             const struct json *patch,
+             const char *name,
+             struct strbuf *out)
+{
+    return json_is(patch, JSON_OBJECT)
+           && patch_object(record, text, patch, name, out) != NULL;
+}
+
+const char *
+text_find_member(const char *text, const char *name, size_t *ret_length)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = text + 1; *at != '}';) {
+        const char *end = skip_string(at) - 1, *value = end + 2;
+
+        if ((size_t)(end - at) == length + 1
+            && memcmp(at + 1, name, length) == 0) {
+            *ret_length = (size_t)(skip_value(value) - value);
+            return value;
+        }
+        at = skip_value(value);
+        if (*at == ',')
+            at++;
+    }
+    return NULL;
 }

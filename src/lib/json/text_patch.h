@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct json;
 struct record;
@@ -24,3 +25,16 @@ bool text_patch(const struct record *record,
                 const char *text,
                 const struct json *patch,
                 struct strbuf *out);
+
+/* The same, where the patch's member of that name, one of the object's own, is put
+ * in place of the whole value that is there.
+ */
+bool text_replace(const struct record *record,
+                  const char *text,
+                  const struct json *patch,
+                  const char *name,
+                  struct strbuf *out);
+
+/* The value of the object's member of that name, and its bytes; NULL: it has none. */
+const char *
+text_find_member(const char *text, const char *name, size_t *ret_length);

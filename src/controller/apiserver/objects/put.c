@@ -119,6 +119,33 @@ put_patch(struct arena *arena,
     return patched;
 }
 
+const struct object *
+put_status(struct arena *arena,
+           struct store_txn *txn,
+           const struct object *object,
+           struct json *status,
+           const struct json *old_status)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *delta = json_object(arena);
+    const struct object *changed = object_with_status(object,
+                                                      status,
+                                                      store_txn_revision(txn),
+                                                      arena,
+                                                      store_txn_patterns(txn));
+
+    if (changed == NULL)
+        return NULL;
+    set_revision(arena, txn, delta);
+    json_set(arena,
+             delta,
+             "status",
+             json_merge_diff(arena, old_status, status));
+    json_print(delta, &text);
+    store_txn_put(txn, changed, text.text);
+    return changed;
+}
+
 int
 put_removal(struct arena *arena,
             struct store_txn *txn,

@@ -50,6 +50,13 @@ const struct object *put_patch(struct arena *arena,
                                const struct object *object,
                                struct json *patch);
 
+/* The same for another status, normalized (object_with_status). */
+const struct object *put_status(struct arena *arena,
+                                struct store_txn *txn,
+                                const struct object *object,
+                                struct json *status,
+                                const struct json *old_status);
+
 /* Takes the object out; watchers see the tree last. -EINVAL as above. */
 int put_removal(struct arena *arena,
                 struct store_txn *txn,

@@ -5,6 +5,7 @@
 
 #include "controller/apiserver/access/authorization.h"
 #include "controller/apiserver/objects/gone_jobs.h"
+#include "controller/apiserver/objects/status_change.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
 #include "controller/apiserver/request/request.h"
@@ -143,6 +144,8 @@ merge(struct request *q)
         request_finish_durably(q);
         return;
     }
+    if (status_change(q, old_object))
+        return;
     old_tree = write_tree(q, old_object);
     tree = apply(q, copy_to_patch(q, old_tree));
     if (tree == NULL || !body_normalize_patched(q, tree, old_tree)) {

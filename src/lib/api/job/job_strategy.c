@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/job/job_rules.h"
 #include "lib/api/object/check.h"
@@ -410,7 +411,46 @@ job_validate_status(struct causes *c,
                     const struct json *old)
 {
     meta_check(c, &job_kind, NAME_DNS_SUBDOMAIN, job, old);
+    job_check_status(c, job, old);
+}
+
+void
+job_check_status(struct causes *c,
+                 const struct json *job,
+                 const struct json *old)
+{
     job_status_check(c, job, old);
+}
+
+static void
+add_number(struct arena *arena,
+           struct json *part,
+           const char *name,
+           const int64_t *value)
+{
+    if (value != NULL)
+        json_set_int(arena, part, name, *value);
+}
+
+struct json *
+job_part_of_spec(struct arena *arena, const struct object *object)
+{
+    const struct job_spec *spec = &job_of(object)->spec;
+    struct json *part = json_object(arena);
+
+    add_number(arena, part, "parallelism", spec->parallelism);
+    add_number(arena, part, "completions", spec->completions);
+    add_number(arena,
+               part,
+               "backoffLimitPerIndex",
+               spec->backoff_limit_per_index);
+    if (spec->completion_mode != NULL)
+        json_set_string(arena, part, "completionMode", spec->completion_mode);
+    if (spec->suspend)
+        json_set_bool(arena, part, "suspend", true);
+    if (spec->array != NULL)
+        (void)json_make_object(arena, part, "array");
+    return part;
 }
 
 void

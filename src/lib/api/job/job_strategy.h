@@ -8,6 +8,7 @@
 struct arena;
 struct causes;
 struct json;
+struct object;
 
 void job_set_defaults(struct arena *arena, struct json *job);
 void job_prepare(struct arena *arena, struct json *job, const struct json *old);
@@ -22,3 +23,7 @@ void job_redact(struct arena *arena, struct json *job);
 void job_validate_status(struct causes *c,
                          const struct json *job,
                          const struct json *old);
+void job_check_status(struct causes *c,
+                      const struct json *job,
+                      const struct json *old);
+struct json *job_part_of_spec(struct arena *arena, const struct object *object);

@@ -86,6 +86,16 @@ struct kind {
                             const struct json *object,
                             const struct json *old);
 
+    /* The part of validate_status that looks at the status, and at no more of the
+     * spec than part_of_spec has, as a tree; that of an object that needs the whole
+     * is NULL. Either both or none.
+     */
+    void (*check_status)(struct causes *causes,
+                         const struct json *object,
+                         const struct json *old);
+    struct json *(*part_of_spec)(struct arena *arena,
+                                 const struct object *object);
+
     /* Adds a warning where a valid value is hardly meant (causes_warn). */
     void (*warn)(struct causes *causes,
                  const struct json *object,

@@ -244,6 +244,108 @@ object_patched(const struct object *object,
     return publish_patched(object, patch, text.length, &packed);
 }
 
+/* Parts of another object beside the same pattern may be pointed to there. */
+static struct record_kept
+kept_beside(const struct object *beside)
+{
+    const struct published *p = published_of(beside);
+
+    return (struct record_kept){p->view, p->bytes - sizeof(*p)};
+}
+
+/* The view but for what is decoded anew; in the arena. */
+static char *
+view_without_status(const struct object *object,
+                    const struct field *status,
+                    struct arena *arena)
+{
+    char *view = arena_memdup(arena, object->view, object->kind->record->size);
+
+    memset(view + status->offset, 0, status->of->size);
+    ((struct meta *)(void *)view)->resource_version = NULL;
+    return view;
+}
+
+static const struct object *
+publish_status(const struct object *object,
+               const char *view,
+               const struct json *patch,
+               size_t length,
+               const struct packed_text *text)
+{
+    const struct record *record = object->kind->record;
+    const struct record_kept kept = kept_beside(text->beside);
+    const void *like = text->beside->view;
+    const struct record_space new = record_measure(record, patch, like);
+    const struct record_space old = record_measure_copy(record, view, kept);
+    const size_t view_size = aligned(record->size);
+    const size_t bytes = sizeof(struct published) + view_size + old.aligned
+                         + new.aligned + new.packed + old.packed + text->length;
+    struct published *p = xmalloc(bytes);
+    char *moved = p->view + view_size;
+    char *block = moved + old.aligned;
+    char *texts = block + new.aligned + new.packed;
+
+    memset(p->view, 0, view_size);
+    memcpy(p->view, view, record->size);
+    record_copy_into(record, kept, moved, texts, p->view);
+    record_decode_into(record, patch, like, &new, block, p->view);
+    memcpy(texts + old.packed, text->packed, text->length);
+    atomic_init(&p->references, 1);
+    p->bytes = (uint32_t)bytes;
+    p->packed = (uint32_t)text->length;
+    p->beside = object_ref(text->beside);
+    p->object = (struct object){
+        .kind = object->kind,
+        .meta = (const void *)p->view,
+        .view = p->view,
+        .length = length,
+    };
+    p->object.revision = strtoll(p->object.meta->resource_version, NULL, 10);
+    return &p->object;
+}
+
+const struct object *
+object_with_status(const struct object *object,
+                   struct json *status,
+                   int64_t revision,
+                   struct arena *arena,
+                   struct dictionary_objects *dictionaries)
+{
+    const struct record *record = object->kind->record;
+    const struct field *f = record_find(record, "status");
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct json *patch = json_object(arena);
+    char room[8192]; /* most fit */
+    struct packed_text packed;
+
+    if (f == NULL || f->offset == FIELD_UNBOUND || (f->flags & FIELD_OPTIONAL)
+        || dictionaries == NULL)
+        return NULL;
+    json_set_string(arena,
+                    json_make_object(arena, patch, "metadata"),
+                    "resourceVersion",
+                    decimal_of(revision, room));
+    json_set(arena, patch, "status", status);
+    strbuf_init_in(&text, room, sizeof(room));
+    if (!text_replace(record,
+                      object_text(object, arena),
+                      patch,
+                      "status",
+                      &text)
+        || !dictionary_objects_pack_next(dictionaries,
+                                         object,
+                                         text.text,
+                                         text.length,
+                                         &packed))
+        return NULL;
+    return publish_status(object,
+                          view_without_status(object, f, arena),
+                          patch,
+                          text.length,
+                          &packed);
+}
+
 int
 object_parse(const struct kind *kind,
              const char *text,

@@ -80,6 +80,17 @@ const struct object *object_patched(const struct object *object,
                                     const struct json *patch,
                                     struct arena *arena,
                                     struct dictionary_objects *dictionaries);
+
+/* The object with another status, whole and normalized, at another revision; it has
+ * all of its own, and of the rest of the first no tree is made. NULL: it has to be
+ * made from its tree.
+ */
+const struct object *
+object_with_status(const struct object *object,
+                   struct json *status,
+                   int64_t revision,
+                   struct arena *arena,
+                   struct dictionary_objects *dictionaries);
 const struct object *object_ref(const struct object *object);
 void object_unref(const struct object *object);
 void object_unrefp(const struct object **object);

@@ -9,6 +9,7 @@
 #include "lib/api/object/check.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_strategy.h"
 #include "lib/api/pod/rules/pod_rules.h"
 #include "lib/json/item_index.h"
@@ -210,6 +211,33 @@ check_status(struct causes *c, const struct json *pod, const struct json *old)
         check_immutable(c, status, was, "allocation");
 }
 
+/* Which init containers are sidecars stands in the spec alone. */
+struct json *
+pod_part_of_spec(struct arena *arena, const struct object *object)
+{
+    const struct pod_spec *spec = &pod_of(object)->spec;
+    struct json *part = json_object(arena);
+
+    if (spec->init_containers.count > 0)
+        return NULL;
+    if (spec->restart_policy != NULL)
+        json_set_string(arena, part, "restartPolicy", spec->restart_policy);
+    return part;
+}
+
+void
+pod_check_status(struct causes *c,
+                 const struct json *pod,
+                 const struct json *old)
+{
+    unsigned at;
+
+    check_conditions(c, json_get(pod, "status"));
+    at = causes_enter(c, "status");
+    check_status(c, pod, old);
+    causes_leave(c, at);
+}
+
 void
 pod_validate_status(struct causes *c,
                     const struct json *pod,
@@ -223,8 +251,5 @@ pod_validate_status(struct causes *c,
                                  json_get(pod, "metadata"),
                                  json_get(old, "metadata"));
     causes_leave(c, at);
-    check_conditions(c, json_get(pod, "status"));
-    at = causes_enter(c, "status");
-    check_status(c, pod, old);
-    causes_leave(c, at);
+    pod_check_status(c, pod, old);
 }

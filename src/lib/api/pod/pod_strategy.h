@@ -9,6 +9,7 @@
 struct arena;
 struct causes;
 struct json;
+struct object;
 
 void pod_set_defaults(struct arena *arena, struct json *pod);
 void pod_prepare(struct arena *arena, struct json *pod, const struct json *old);
@@ -20,6 +21,10 @@ pod_validate(struct causes *c, const struct json *pod, const struct json *old);
 void pod_validate_status(struct causes *c,
                          const struct json *pod,
                          const struct json *old);
+void pod_check_status(struct causes *c,
+                      const struct json *pod,
+                      const struct json *old);
+struct json *pod_part_of_spec(struct arena *arena, const struct object *object);
 
 void
 pod_warn_of(struct causes *c, const struct json *pod, const struct json *old);

@@ -13,6 +13,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_records.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
@@ -178,6 +179,164 @@ START_TEST(a_patched_object_is_as_one_that_is_made_of_the_merged_tree)
         next = object_renumbered(patched, 5);
         ck_assert_uint_eq(strlen(object_text(next, arena)), next->length);
     }
+}
+END_TEST
+
+static uint32_t
+next_number(uint32_t *state)
+{
+    *state = *state * 1103515245 + 12345;
+    return *state >> 16;
+}
+
+/* Some of all that a status may have, in lists, structs and trees. */
+static struct json *
+random_status(struct arena *arena, uint32_t *state)
+{
+    static const char *const parts[] = {
+        "{\"phase\":\"Running\"}",
+        "{\"phase\":\"Failed\",\"reason\":\"Error\",\"message\":\"a }\"}",
+        "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{"
+        "\"type\":\"Initialized\",\"status\":\"False\",\"reason\":\"x\"}]}",
+        "{\"startTime\":\"2024-06-01T00:00:00Z\",\"qosClass\":\"Burstable\"}",
+        "{\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"running\":{}"
+        "},\"ready\":true,\"restartCount\":2,\"image\":\"host\",\"imageID\":"
+        "\"\"}]}",
+        "{\"allocation\":{\"cpus\":\"0-3\",\"memoryNodes\":\"0\"}}",
+        "{\"observed\":{\"cpus\":\"0-3\",\"processes\":4}}",
+        "{\"usage\":{\"peakMemoryBytes\":123456789012}}",
+        "{\"cause\":{\"code\":\"NoNode\",\"message\":\"0 of 9\"}}",
+    };
+    struct json *status = json_object(arena);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(parts); i++)
+        if (next_number(state) % 2)
+            status = json_merge(
+                arena,
+                status,
+                json_parse(arena, parts[i], strlen(parts[i]), NULL, NULL));
+    ck_assert_int_eq(
+        record_normalize(&pod_status_record, arena, status, NULL, NULL),
+        0);
+    return status;
+}
+
+/* The object in one of the forms that it may have before; takes it. */
+static const struct object *
+in_some_form(struct arena *arena,
+             const struct object *object TAKES,
+             struct dictionary_objects *p,
+             uint32_t form)
+{
+    const struct object *other = NULL;
+    struct json *patch = json_object(arena);
+
+    if (form % 3 == 1)
+        other = object_renumbered(object, 1234);
+    if (form % 3 == 2) {
+        json_set_string(arena,
+                        json_make_object(arena, patch, "metadata"),
+                        "resourceVersion",
+                        "77");
+        json_set_string(arena,
+                        json_make_object(arena, patch, "spec"),
+                        "nodeName",
+                        "n1");
+        other = object_patched(object, patch, arena, p);
+    }
+    if (other == NULL)
+        return object;
+    object_unref(object);
+    return other;
+}
+
+/* Of any form and of any spec, again and again; what it was made of is gone when it
+ * is looked at.
+ */
+START_TEST(an_object_with_another_status_is_as_one_that_is_made_of_its_tree)
+{
+    static const char *const specs[] = {
+        "",
+        ",\"nodeName\":\"n1\",\"priority\":-7",
+        ",\"hostNetwork\":true,\"nodeSelector\":{\"a\":\"b\",\"c\":\"\"}",
+        ",\"initContainers\":[{\"name\":\"i\",\"image\":\"x\",\"command\":["
+        "\"a\",\"}\"],\"env\":[{\"name\":\"A\",\"value\":\"1\"}],"
+        "\"resources\":{\"limits\":{\"cpu\":\"2\"}}}]",
+        ",\"affinity\":{\"nodeAffinity\":{"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"k\","
+        "\"operator\":\"In\",\"values\":[\"v\",\"w\"]}]}]}}}",
+        ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}],\"placement\":{"
+        "\"numaPolicy\":\"restricted\"},\"activeDeadlineSeconds\":60,"
+        "\"terminationGracePeriodSeconds\":5,\"securityContext\":{"
+        "\"runAsUser\":2001,\"supplementalGroups\":[1,2]}",
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    uint32_t state = 3;
+    unsigned made = 0;
+
+    for (unsigned i = 0; i < 200; i++) {
+        const char *spec = specs[next_number(&state) % ARRAY_SIZE(specs)];
+        struct json *tree = pod_tree(arena, i, spec);
+        CLEANUP(object_unrefp)
+        const struct object *object = object_new_packed(&pod_kind, tree, p);
+
+        object = in_some_form(arena, object, p, next_number(&state));
+        tree = object_tree(object, arena);
+        for (unsigned k = 0; k < 4; k++) {
+            CLEANUP(object_unrefp) const struct object *alone = NULL;
+            struct json *status = random_status(arena, &state);
+            const int64_t revision = 1000000 + i * 10 + k;
+            const struct object *with =
+                object_with_status(object, status, revision, arena, p);
+
+            if (with == NULL) /* nothing that it could be packed beside */
+                break;
+            made++;
+            object_unref(object);
+            object = with;
+            json_set(arena, tree, "status", status);
+            json_set_string(arena,
+                            json_get(tree, "metadata"),
+                            "resourceVersion",
+                            arena_printf(arena, "%" PRId64, revision));
+            alone = object_new(&pod_kind, tree);
+            assert_same(object, alone);
+        }
+    }
+    ck_assert_uint_gt(made, 700);
+}
+END_TEST
+
+/* Not one byte is kept of the statuses before. */
+START_TEST(an_object_does_not_grow_with_its_statuses)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    CLEANUP(object_unrefp)
+    const struct object *object =
+        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    size_t first = 0;
+
+    for (unsigned i = 0; i < 50; i++) {
+        uint32_t state = 5;
+        const struct object *with =
+            object_with_status(object,
+                               random_status(arena, &state),
+                               1000 + i,
+                               arena,
+                               p);
+
+        ck_assert_ptr_nonnull(with);
+        object_unref(object);
+        object = with;
+        if (i == 1)
+            first = object_bytes(object);
+    }
+    ck_assert_uint_le(object_bytes(object), first + 16);
 }
 END_TEST
 
@@ -372,6 +531,8 @@ SUITE("dictionaries",
       an_object_beside_a_pattern_reads_as_it_does_alone,
       an_object_at_another_revision_differs_in_the_number_alone,
       a_patched_object_is_as_one_that_is_made_of_the_merged_tree,
+      an_object_with_another_status_is_as_one_that_is_made_of_its_tree,
+      an_object_does_not_grow_with_its_statuses,
       an_object_beside_a_pattern_is_small,
       a_pattern_lives_as_long_as_what_is_held_beside_it,
       what_nothing_is_like_is_whole_and_a_pattern_from_then_on,
