@@ -84,6 +84,12 @@ ok "readers that go away harm nobody" wait_for 10 shows "${id}_7"
 like "one attempt is asked for" \
     "$(api kilntest1 GET "$log?task=7&attempt=2&previous=true")" '^400 '
 
+is "by its number" "$(user logs --attempt 1 "${id}_7" 2>&1)" "$wanted"
+like "one that never was is told" "$(user logs --attempt 2 "${id}_7" 2>&1)" \
+    'no such attempt of task 7 is known'
+like "either is enough" "$(user logs -p --attempt 1 "${id}_7" 2>&1)" \
+    '--attempt and --previous: one of them'
+
 # an attempt that runs, after one whose pod was removed
 again=$(as kilntest1 ksub --parsable -a 5 -o again --open-mode=append \
     --wrap 'echo here; exec sleep 1000')
@@ -95,7 +101,58 @@ user requeue "$again" >/dev/null
 wait_for 20 runs "job-$again-0-r1"
 before() { user logs -p "${again}_5" 2>&1 | grep -q '^here$'; }
 ok "the one before one that runs is shown" wait_for 10 before
+first() { user logs --attempt 1 "${again}_5" 2>&1 | grep -q '^here$'; }
+ok "by its number, too" wait_for 10 first
+like "as the one that runs" "$(user logs --attempt 2 "${again}_5" 2>&1)" '^here'
+like "there is no third" "$(user logs --attempt 3 "${again}_5" 2>&1)" \
+    'no such attempt of task 5 is known'
+
+# what was said of a task: of its pods, there or gone, and by its array
+says() { # KIND NAME MESSAGE
+    jq -n --arg kind "$1" --arg name "$2" --arg message "$3" '{apiVersion: "v1",
+        kind: "Event", metadata: {generateName: "said-"}, type: "Normal",
+        involvedObject: {kind: $kind, name: $name, namespace: "default"},
+        reason: "Said", message: $message}' | root create -f - >/dev/null
+}
+says Pod "job-$again-0" 'of the first attempt'
+says Pod "job-$again-0-r1" 'of the second attempt'
+says Pod "job-$again-1" 'of another task'
+says Pod "job-$again-0-r12" 'of an attempt to come'
+says Job "job-$again" 'task 5 was mentioned'
+says Job "job-$again" "Deleted pod: job-$again-0-r1"
+says Job "job-$again" "as was ${again}_5, too"
+says Job "job-$again" "not ${again}_50, nor task 50, nor job-$again-0-r1x"
+said() { user events --for "${again}_5" 2>&1 | grep Said | sed 's/.*  //' | sort; }
+told="Deleted pod: job-$again-0-r1
+as was ${again}_5, too
+of the first attempt
+of the second attempt
+task 5 was mentioned"
+is "the events of a task are found" "$(said)" "$(echo "$told" | sort)"
+like "of one at a time" "$(user events --for "${again}_[5-6]" 2>&1)" \
+    "are several tasks.*--for ${again}_5; --for $again has all"
+like "a task that is none has none" "$(user events --for "${again}_6" 2>&1)" \
+    'no task 6; it has 5'
+plain=$(as kilntest1 ksub --parsable -o plain --open-mode=append \
+    --wrap 'echo plain; exec sleep 1000')
+wait_for 20 runs "job-$plain-0"
+user requeue "$plain" >/dev/null
+wait_for 20 runs "job-$plain-0-r1"
+second() { user logs --attempt 2 "$plain" 2>&1 | grep -q '^plain$'; }
+ok "an attempt of a plain job is shown" wait_for 10 second
+like "one whose pod is gone is told, or shown" \
+    "$(user logs --attempt 1 "$plain" 2>&1)" \
+    '^plain|output of attempt 1 of job/job-[0-9]* is not known any more'
+like "one that never was, too" "$(user logs --attempt 3 "$plain" 2>&1)" \
+    'has no attempt 3'
+like "a pod is one attempt" \
+    "$(user logs --attempt 1 pod "job-$plain-0-r1" 2>&1)" \
+    '--attempt is for jobs and tasks'
+user cancel "$plain" >/dev/null
 user cancel "$again" >/dev/null
+wait_for 20 api_gone
+is "its events are found when its pods are gone" "$(said)" \
+    "$(echo "$told" | sort)"
 
 # --- kills, and what is forgotten ---------------------------------------------------------
 wanted='one

@@ -2,15 +2,18 @@
 #include "cli/kctl/output/object_events.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/kctl/client/job_pods.h"
+#include "cli/kctl/client/job_tasks.h"
 #include "cli/kctl/client/kctl.h"
 #include "cli/kctl/output/describe_output.h"
 #include "cli/print/grid.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
@@ -179,6 +182,142 @@ add_of_pods(struct kctl *kctl,
     return r;
 }
 
+/* ---- Of a task ---- */
+
+struct task_words {
+    const char *task; /* "1042_7" */
+    const char *pod;  /* "job-1042-6": the name of its first attempt */
+};
+
+static size_t
+word_length(const char *text)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)text[n]) || text[n] == '_' || text[n] == '-')
+        n++;
+    return n;
+}
+
+static bool
+is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
+/* "job-1042-6-r2" */
+static bool
+is_attempt(const char *text, size_t length, const char *pod)
+{
+    const size_t first = strlen(pod);
+
+    if (length <= first + 2 || strncmp(text, pod, first) != 0
+        || strncmp(text + first, "-r", 2) != 0)
+        return false;
+    return strspn(text + first + 2, "0123456789") == length - first - 2;
+}
+
+/* Whether an event of the array says something of that task. */
+static bool
+names_task(const struct json *event, const struct task_words *words)
+{
+    const char *number = strchr(words->task, '_') + 1;
+    const char *text = json_get_text(event, "message");
+    bool is_after_task = false;
+
+    for (const char *p = text != NULL ? text : ""; *p != '\0';) {
+        const size_t length = word_length(p);
+
+        if (length == 0) {
+            p++;
+            continue;
+        }
+        if (is_word(p, length, words->task) || is_word(p, length, words->pod)
+            || is_attempt(p, length, words->pod)
+            || (is_after_task && is_word(p, length, number)))
+            return true;
+        is_after_task = is_word(p, length, "task");
+        p += length;
+    }
+    return false;
+}
+
+/* The array of a task, which its pod or the Job stands for. */
+static int
+find_array(struct kctl *kctl,
+           const struct target_object *object,
+           struct arena *arena,
+           struct target_object *ret_job,
+           struct error *err)
+{
+    struct json *pod = NULL;
+    int r;
+
+    *ret_job = *object;
+    ret_job->task = NULL;
+    if (object->kind == &job_kind)
+        return 0;
+    r = kctl_get(kctl, object, arena, &pod, err);
+    if (r < 0)
+        return r;
+    ret_job->kind = &job_kind;
+    ret_job->name =
+        json_get_text(json_get_path(pod, "metadata.labels"), LABEL_JOB_NAME);
+    return 0;
+}
+
+/* The events of its pods, whose names are known, there or gone, and what was
+ * said of it by the array.
+ */
+static int
+collect_of_task(struct kctl *kctl,
+                const struct target_object *object,
+                struct arena *arena,
+                struct json *all,
+                struct error *err)
+{
+    struct task_words words = {.task = object->task};
+    struct json *of_job = json_array(arena);
+    struct json *job = NULL, *items = NULL;
+    struct target_object array;
+    struct about about = {.kind = &job_kind, .namespace = object->namespace};
+    int64_t attempt, last;
+    int r = find_array(kctl, object, arena, &array, err);
+
+    if (r == 0)
+        r = kctl_get(kctl, &array, arena, &job, err);
+    if (r == 0)
+        r = job_tasks_fetch(kctl, object->task, arena, &items, err);
+    if (r < 0)
+        return r;
+    words.pod = arena_printf(arena,
+                             "%s-%" PRId64,
+                             array.name,
+                             json_get_int(json_at(items, 0), "index", 0));
+    about.name = array.name;
+    about.uid = json_path_text(job, "metadata.uid");
+    r = add_of(kctl, &about, arena, of_job, err);
+    for (uint32_t i = 0; r == 0 && i < json_count(of_job); i++)
+        if (names_task(json_at(of_job, i), &words))
+            json_append(arena, all, json_at(of_job, i));
+    about.kind = &pod_kind;
+    about.uid = NULL;
+    about.from_us =
+        read_time(json_path_text(job, "metadata.creationTimestamp"));
+    /* The next one may be there before the end of the last is noted. */
+    last = json_get_int(json_at(items, 0), "attempt", 0) + 1;
+    for (attempt = last > MAX_PODS ? last - MAX_PODS + 1 : 1;
+         r == 0 && attempt <= last;
+         attempt++) {
+        about.name =
+            attempt == 1
+                ? words.pod
+                : arena_printf(arena, "%s-r%" PRId64, words.pod, attempt - 1);
+        r = add_of(kctl, &about, arena, all, err);
+    }
+    return r;
+}
+
 static int
 collect_of(struct kctl *kctl,
            const struct target_object *object,
@@ -190,6 +329,8 @@ collect_of(struct kctl *kctl,
     struct json *tree = NULL;
     int r = 0;
 
+    if (object->task != NULL)
+        return collect_of_task(kctl, object, arena, all, err);
     /* Others, nodes say, have events whose uid is their name. */
     if (is_job || object->kind == &pod_kind)
         r = kctl_find(kctl, object, arena, &tree, err);

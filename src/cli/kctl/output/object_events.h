@@ -2,7 +2,9 @@
 /* object_events.h - the Events of an object, oldest first
  *
  * Those of a job include the Events of its pods, of very many of the newest.
- * Events of a job or a pod that had the name before are not among them.
+ * Events of a job or a pod that had the name before are not among them. Those of
+ * a task of an array are its pods', of the newest attempts, also of pods that
+ * are gone, and what the array's say of it.
  *
  * Thread: the main one.
  */

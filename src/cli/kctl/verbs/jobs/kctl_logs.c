@@ -17,6 +17,7 @@
 #include "cli/kctl/client/gone_task.h"
 #include "cli/kctl/client/job_pods.h"
 #include "cli/kctl/client/kctl.h"
+#include "cli/kctl/client/log_pods.h"
 #include "cli/kctl/client/wait_condition.h"
 #include "cli/kctl/input/resource.h"
 #include "lib/api/object/kind.h"
@@ -43,6 +44,7 @@ struct logs_options {
     struct common_options common;
     int64_t tail;
     int64_t limit_bytes;
+    int64_t attempt;   /* 0: the newest */
     const char *since; /* a timespan */
     const char *since_time;
     bool follows;
@@ -54,6 +56,13 @@ struct logs_options {
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
+    {.name = "attempt",
+     .argument = "N",
+     .help = "of this attempt: 1 is the first",
+     .type = OPTION_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     PLACE(attempt)},
     {.name = "follow",
      .letter = 'f',
      .help = "go on with what it writes, to its end",
@@ -102,6 +111,7 @@ static const struct option_table table = {
     .more = "Examples:\n"
             "  kctl logs -f 1042\n"
             "  kctl logs 1042_7\n"
+            "  kctl logs --attempt 2 1042_7\n"
             "  kctl logs --tail 20 pod job-7-0",
 };
 
@@ -116,35 +126,6 @@ has_pods_or_never(const struct json *job, void *context)
            || json_get_int(status, "failed", 0) > 0;
 }
 
-/* Names the other indexes that have written, because the log shown is one
- * index's.
- */
-static void
-tell_of_others(const struct target_object *job,
-               const struct json *pods,
-               const struct json *chosen)
-{
-    const char *index =
-        json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
-    unsigned others = 0;
-
-    for (uint32_t i = 0; index != NULL && i < json_count(pods); i++) {
-        const char *other =
-            json_get_text(json_get_path(json_at(pods, i), "metadata.labels"),
-                          INDEX);
-
-        others += other != NULL && strcmp(other, index) != 0;
-    }
-    if (others > 0)
-        fprintf(stderr,
-                "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
-                "pod NAME' shows another (of a job array, 'kctl logs "
-                "JOB_TASK')\n",
-                json_path_text(chosen, "metadata.name"),
-                others + 1,
-                job->name);
-}
-
 static int
 choose_pod(struct kctl *kctl,
            const struct logs_options *o,
@@ -154,6 +135,7 @@ choose_pod(struct kctl *kctl,
            struct error *err)
 {
     const uint32_t back = o->previous ? 2 : 1;
+    const struct json *chosen = NULL;
     struct json *pods = NULL;
     int r = 0;
 
@@ -173,13 +155,20 @@ choose_pod(struct kctl *kctl,
                          -EAGAIN,
                          "%s has not been started; 'kctl why' says more",
                          kctl_label(job, arena));
+    chosen = o->attempt > 0 ? log_pods_find_attempt(pods, o->attempt)
+                            : json_at(pods, json_count(pods) - back);
+    if (chosen == NULL)
+        return log_pods_refuse_attempt(job,
+                                       o->attempt,
+                                       json_at(pods, json_count(pods) - 1),
+                                       arena,
+                                       err);
     *ret_pod = (struct target_object){
         .kind = &pod_kind,
         .namespace = job->namespace,
-        .name = json_path_text(json_at(pods, json_count(pods) - back),
-                               "metadata.name"),
+        .name = json_path_text(chosen, "metadata.name"),
     };
-    tell_of_others(job, pods, json_at(pods, json_count(pods) - back));
+    log_pods_tell_of_others(job, pods, chosen);
     return 0;
 }
 
@@ -262,6 +251,8 @@ query_of(const struct logs_options *o,
                       "&task=%s%s",
                       strchr(pod->task, '_') + 1,
                       o->previous ? "&previous=true" : "");
+    if (pod->kind == &job_kind && o->attempt > 0)
+        strbuf_printf(&query, "&attempt=%" PRId64, o->attempt);
     return arena_strdup(arena, query.text);
 }
 
@@ -406,6 +397,7 @@ find_task(struct kctl *kctl,
           struct target_object *ret_target,
           struct error *err)
 {
+    const struct json *before;
     struct json *pod = NULL, *pods = NULL;
     const char *index;
     int r = resource_parse_one(kctl,
@@ -418,7 +410,7 @@ find_task(struct kctl *kctl,
 
     if (r < 0)
         return r;
-    if (ret_target->kind == &job_kind || !o->previous)
+    if (ret_target->kind == &job_kind || (!o->previous && o->attempt == 0))
         return 0;
     r = kctl_get(kctl, ret_target, arena, &pod, err);
     if (r < 0)
@@ -435,16 +427,19 @@ find_task(struct kctl *kctl,
         arena,
         &pods,
         err);
-    if (r == 0 && json_count(pods) < 2) {
+    if (r < 0)
+        return r;
+    before = o->attempt > 0         ? log_pods_find_attempt(pods, o->attempt)
+             : json_count(pods) > 1 ? json_at(pods, json_count(pods) - 2)
+                                    : NULL;
+    if (before == NULL) {
         ret_target->kind = &job_kind;
         ret_target->name = json_get_text(json_get_path(pod, "metadata.labels"),
                                          LABEL_JOB_NAME);
         return 0;
     }
-    if (r == 0)
-        ret_target->name = json_path_text(json_at(pods, json_count(pods) - 2),
-                                          "metadata.name");
-    return r;
+    ret_target->name = json_path_text(before, "metadata.name");
+    return 0;
 }
 
 /* Of a task whose pod is gone, from the file that it wrote. */
@@ -459,7 +454,8 @@ stream_task(struct kctl *kctl,
     int code = 0;
     int r = stream(kctl, o, job, &code, &why);
 
-    if (r < 0 && !o->previous && (code == 404 || code >= 500))
+    if (r < 0 && !o->previous && o->attempt == 0
+        && (code == 404 || code >= 500))
         return gone_task_explain(kctl, job, why.text, arena, err);
     if (r < 0)
         *err = why;
@@ -539,6 +535,10 @@ logs_run(struct kctl *kctl,
     if (n_operands == 0)
         return error_set(err, -EINVAL, "which job?");
     r = check_times(o, err);
+    if (r == 0 && o->attempt > 0 && o->previous)
+        r = error_set(err,
+                      -EINVAL,
+                      "--attempt and --previous: one of them is enough");
     if (r < 0)
         return r;
     kctl->takes_tasks = true;
@@ -549,6 +549,12 @@ logs_run(struct kctl *kctl,
         return error_set(err,
                          -EINVAL,
                          "%s has no output; jobs and pods do",
+                         kctl_label(&target, arena));
+    if (target.kind == &pod_kind && target.task == NULL && o->attempt > 0)
+        return error_set(err,
+                         -EINVAL,
+                         "--attempt is for jobs and tasks: each pod is one "
+                         "attempt, and %s has its own output",
                          kctl_label(&target, arena));
     if (target.kind == &job_kind && target.task != NULL)
         return stream_task(kctl, o, &target, arena, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl events - lists events, oldest first */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "cli/print/grid.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/value/job_elements.h"
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
@@ -37,8 +39,8 @@ static const struct option_spec rows[] = {
      .type = OPTION_FLAG,
      PLACE(all_namespaces)},
     {.name = "for",
-     .argument = "TYPE/NAME|JOB",
-     .help = "of this object; of a job, its pods' too",
+     .argument = "TYPE/NAME|JOB|JOB_TASK",
+     .help = "of this object; of a job or task, its pods' too",
      .type = OPTION_TEXT,
      PLACE(about)},
     NO_HEADERS_OPTION(struct events_options),
@@ -61,6 +63,7 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl events --for 1042\n"
+            "  kctl events --for 1042_7\n"
             "  kctl events --for node/n7 -w\n"
             "  kctl events -A --types Warning",
 };
@@ -97,7 +100,20 @@ find_object(struct kctl *kctl,
             struct error *err)
 {
     char *operand = arena_strdup(arena, o->about);
+    struct job_elements meant;
 
+    if (job_elements_looks_like(operand)
+        && job_elements_parse(arena, operand, &meant, NULL) == 0
+        && meant.tasks.total != 1)
+        return error_set(err,
+                         -EINVAL,
+                         "--for '%s' are several tasks, and the events of one "
+                         "are shown at a time, such as --for %" PRId64
+                         "_%" PRId64 "; --for %" PRId64 " has all",
+                         operand,
+                         meant.job,
+                         task_list_at(&meant.tasks, 0),
+                         meant.job);
     kctl->takes_tasks = true;
     return resource_parse_one(kctl,
                               strchr(operand, '/') != NULL ? NULL : &job_kind,

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/kctl/client/log_pods.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kctl/client/kctl.h"
+#include "lib/api/object/meta.h"
+#include "lib/base/error.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+
+#define INDEX ANNOTATION_INDEX /* it is a label, too */
+
+/* Its attempts are numbered from 1, and pods by what was before them. */
+static int64_t
+attempt_of(const struct json *pod)
+{
+    const char *text = json_get_text(json_get_path(pod, "metadata.annotations"),
+                                     ANNOTATION_ATTEMPT);
+
+    return text != NULL ? strtoll(text, NULL, 10) + 1 : 1;
+}
+
+int
+log_pods_refuse_attempt(const struct target_object *job,
+                        int64_t attempt,
+                        const struct json *newest,
+                        struct arena *arena,
+                        struct error *err)
+{
+    if (newest != NULL && attempt_of(newest) > attempt)
+        return error_set(err,
+                         -ENOENT,
+                         "the output of attempt %" PRId64
+                         " of %s is not known any more: its pod is gone; 'kctl "
+                         "history' tells how it ended",
+                         attempt,
+                         kctl_label(job, arena));
+    return error_set(err,
+                     -ENOENT,
+                     "%s has no attempt %" PRId64 "; 'kctl history' lists them",
+                     kctl_label(job, arena),
+                     attempt);
+}
+
+const struct json *
+log_pods_find_attempt(const struct json *pods, int64_t attempt)
+{
+    for (uint32_t i = json_count(pods); i-- > 0;)
+        if (attempt_of(json_at(pods, i)) == attempt)
+            return json_at(pods, i);
+    return NULL;
+}
+
+void
+log_pods_tell_of_others(const struct target_object *job,
+                        const struct json *pods,
+                        const struct json *chosen)
+{
+    const char *index =
+        json_get_text(json_get_path(chosen, "metadata.labels"), INDEX);
+    unsigned others = 0;
+
+    for (uint32_t i = 0; index != NULL && i < json_count(pods); i++) {
+        const char *other =
+            json_get_text(json_get_path(json_at(pods, i), "metadata.labels"),
+                          INDEX);
+
+        others += other != NULL && strcmp(other, index) != 0;
+    }
+    if (others > 0)
+        fprintf(stderr,
+                "kctl: logs: this is %s of the %u pods of job/%s; 'kctl logs "
+                "pod NAME' shows another (of a job array, 'kctl logs "
+                "JOB_TASK')\n",
+                json_path_text(chosen, "metadata.name"),
+                others + 1,
+                job->name);
+}
