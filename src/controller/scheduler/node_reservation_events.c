@@ -9,6 +9,7 @@
 #include "controller/scheduler/framework/node_reservations.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/select/node_finder.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/clock.h"
@@ -31,11 +32,11 @@ scheduler_reservation_changed(struct scheduler *s,
                               const struct object *new_object)
 {
     scheduler_object_changed(s, old_object, new_object);
-    if (new_object != NULL)
-        node_reservations_set(s->handle.node_reservations, new_object);
-    else
+    if (new_object == NULL)
         node_reservations_remove(s->handle.node_reservations,
                                  old_object->meta->name);
+    else if (node_reservations_set(s->handle.node_reservations, new_object))
+        node_finder_forget(s->node_finder);
     note_changed(new_object != NULL ? new_object : old_object, s);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backfill [NODES [WAITING [ENDS [with|without|withheld]]]] - what reservations
- * and those who pass them cost
+/* backfill [NODES [WAITING [ENDS [with|without|withheld|named]]]] - what
+ * reservations and those who pass them cost
  *
  * NODES (5000) of 40 CPUs in two NUMA nodes, full of four pods each that end at
  * many times; WAITING (100000) pods on whole cores, of mixed shapes and time
  * limits, which are all tried once; then ENDS (200) pods end before their time.
  * Each with backfill and without, by the processor's time of the thread. Withheld:
  * the nodes are empty, and all but ten have a daily maintenance before any pod would
- * end.
+ * end. Named: these nodes have a Reservation that has begun, and all pods that wait
+ * name it.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -34,7 +35,22 @@
 #define TURN     64u /* cycles of the scheduler's loop between two looks around */
 
 #define ON_CORES \
-    ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"}"
+    ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"%s}"
+
+enum mode {
+    WITHOUT,
+    WITH,
+    WITHHELD, /* the nodes are empty, as where they are named */
+    NAMED,
+    MODES,
+};
+
+static const char *const mode_names[] = {
+    "without",
+    "with",
+    "withheld",
+    "named",
+};
 
 static int64_t
 thread_cpu_ns(void)
@@ -50,6 +66,7 @@ struct cluster {
     struct scheduler *scheduler;
     struct informers *informers;
     unsigned nodes, waiting, ends;
+    enum mode mode;
 };
 
 static void
@@ -106,7 +123,8 @@ add_pod(struct cluster *c,
                   limit_s,
                   cpus,
                   mib,
-                  number % 3 == 0 ? "single-numa-node" : "best-effort");
+                  number % 3 == 0 ? "single-numa-node" : "best-effort",
+                  c->mode == NAMED ? ",\"reservation\":\"m\"" : "");
     fake_client_put(c->api, &pod_kind, s.text);
 }
 
@@ -153,21 +171,24 @@ make_wait(struct cluster *c)
     fake_client_run(c->api);
 }
 
+/* A daily maintenance, or a Reservation that has begun. */
 static void
-add_maintenance(struct cluster *c)
+add_reservation(struct cluster *c)
 {
     CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
-    time_t soon = time(NULL) + 1800;
+    time_t from = time(NULL) + (c->mode == NAMED ? -1800 : 1800);
     struct tm utc;
     char start[32];
 
-    gmtime_r(&soon, &utc);
+    gmtime_r(&from, &utc);
     strftime(start, sizeof(start), "%Y-%m-%dT%H:%M:%SZ", &utc);
     strbuf_printf(&s,
                   "{\"metadata\":{\"name\":\"m\",\"uid\":\"u\"},\"spec\":{"
-                  "\"start\":\"%s\",\"duration\":\"1h\",\"recurrence\":"
-                  "\"Daily\",\"maintenance\":true,\"nodes\":[",
-                  start);
+                  "\"start\":\"%s\"%s,\"nodes\":[",
+                  start,
+                  c->mode == NAMED ? ""
+                                   : ",\"duration\":\"1h\",\"recurrence\":"
+                                     "\"Daily\",\"maintenance\":true");
     for (unsigned i = 10; i < c->nodes; i++)
         strbuf_printf(&s, "%s\"n%u\"", i > 10 ? "," : "", i);
     strbuf_add_text(&s, "]}}");
@@ -254,11 +275,10 @@ measure_ends(struct cluster *c, const char *name)
 }
 
 static void
-run(const struct cluster *asked, bool has_backfill, bool is_withheld)
+run(const struct cluster *asked, enum mode mode)
 {
-    const char *name = is_withheld    ? "withheld"
-                       : has_backfill ? "backfill"
-                                      : "without";
+    const char *name = mode == WITH ? "backfill" : mode_names[mode];
+    bool is_empty = mode == WITHHELD || mode == NAMED;
     struct cluster c = *asked;
     struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
     struct profile_settings profile = {
@@ -269,8 +289,9 @@ run(const struct cluster *asked, bool has_backfill, bool is_withheld)
     struct error err = {0};
 
     for (unsigned i = 0; i < n_default_profile; i++)
-        if (has_backfill || !default_profile[i].plugin->depends_on_time)
+        if (mode != WITHOUT || !default_profile[i].plugin->depends_on_time)
             plugins[profile.n_plugins++] = default_profile[i];
+    c.mode = mode;
     c.api = fake_client_new();
     if (scheduler_new(
             &(struct scheduler_settings){
@@ -294,13 +315,13 @@ run(const struct cluster *asked, bool has_backfill, bool is_withheld)
         informers_new(c.scheduler, fake_client_client(c.api), NULL, NULL);
     fake_client_run(c.api);
     scheduler_start(c.scheduler);
-    if (is_withheld)
-        add_maintenance(&c);
+    if (is_empty)
+        add_reservation(&c);
     else
         fill(&c);
     make_wait(&c);
     measure_pass(&c, name);
-    if (!is_withheld)
+    if (!is_empty)
         measure_ends(&c, name);
     informers_free(c.informers);
     scheduler_free(c.scheduler);
@@ -316,11 +337,8 @@ main(int argc, char **argv)
         .ends = argc > 3 ? (unsigned)atoi(argv[3]) : 200,
     };
 
-    if (argc <= 4 || strcmp(argv[4], "without") == 0)
-        run(&c, false, false);
-    if (argc <= 4 || strcmp(argv[4], "with") == 0)
-        run(&c, true, false);
-    if (argc > 4 && strcmp(argv[4], "withheld") == 0)
-        run(&c, true, true);
+    for (unsigned m = 0; m < MODES; m++)
+        if (argc > 4 ? strcmp(argv[4], mode_names[m]) == 0 : m <= WITH)
+            run(&c, m);
     return 0;
 }

@@ -52,7 +52,8 @@ closers_of(const struct shortage *s)
 {
     struct closers c = {
         .to_all = bit_of(s, "TaintToleration") | bit_of(s, "NodeUnschedulable"),
-        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity"),
+        .to_pod = bit_of(s, "NodeName") | bit_of(s, "NodeAffinity")
+                  | bit_of(s, "Reservation"),
         .volumes = s->scratch_bytes > 0 ? bit_of(s, "VolumeBinding") : 0,
     };
 

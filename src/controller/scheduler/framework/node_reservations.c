@@ -26,14 +26,16 @@ struct reserved_nodes {
     const struct object *object;
     struct map *nodes;           /* struct withheld_node, by name */
     struct node_bits bits;       /* those of them that are there */
+    struct withheld_sets *sets;  /* of others, for pods that name it */
     bool is_active, has_ended;   /* as was told last */
     struct reserved_window next; /* the first that ends after: */
     int64_t next_after_us;       /* INT64_MAX: not known */
 };
 
 struct node_reservations {
-    struct map *by_name; /* struct reserved_nodes */
-    struct withheld_sets *sets;
+    struct map *by_name;        /* struct reserved_nodes */
+    struct withheld_sets *sets; /* for pods that name none */
+    uint64_t last_set_id;
     node_reservations_find_fn *find;
     void *context;
 };
@@ -44,7 +46,7 @@ node_reservations_new(node_reservations_find_fn *find, void *context)
     struct node_reservations *all = xnew(struct node_reservations);
 
     all->by_name = map_new();
-    all->sets = withheld_sets_new();
+    all->sets = withheld_sets_new(&all->last_set_id);
     all->find = find;
     all->context = context;
     return all;
@@ -130,6 +132,7 @@ reserved_nodes_free(struct reserved_nodes *r)
     if (r == NULL)
         return;
     release_all(r);
+    withheld_sets_free(r->sets);
     node_bits_fini(&r->bits);
     map_free(r->nodes);
     object_unref(r->object);
@@ -153,6 +156,17 @@ node_reservations_free(struct node_reservations *all)
 
 /* ---- Change ---- */
 
+static void
+forget_sets(struct node_reservations *all)
+{
+    size_t at = 0;
+    void *value;
+
+    withheld_sets_forget(all->sets);
+    while (map_next(all->by_name, &at, NULL, &value))
+        withheld_sets_forget(((struct reserved_nodes *)value)->sets);
+}
+
 static bool
 has_ended(const struct node_reservation *spec)
 {
@@ -160,30 +174,12 @@ has_ended(const struct node_reservation *spec)
            && strcmp(spec->status.state, RESERVATION_ENDED) == 0;
 }
 
-void
-node_reservations_set(struct node_reservations *all,
-                      const struct object *reservation)
+static void
+withhold_all(struct node_reservations *all, struct reserved_nodes *r)
 {
-    const char *name = reservation->meta->name;
-    struct reserved_nodes *r = map_find(all->by_name, name);
-    const struct node_reservation *spec = node_reservation_of(reservation);
     const char *const *names;
-    unsigned count;
+    unsigned count = node_reservation_nodes(spec_of(r), &names);
 
-    if (r == NULL) {
-        r = xnew(struct reserved_nodes);
-        r->nodes = map_new();
-        map_put(all->by_name, name, r);
-    }
-    withheld_sets_forget(all->sets);
-    release_all(r);
-    object_ref(reservation);
-    object_unref(r->object);
-    r->object = reservation;
-    r->next_after_us = INT64_MAX;
-    if (has_ended(spec))
-        return;
-    count = node_reservation_nodes(spec, &names);
     for (unsigned i = 0; i < count; i++) {
         struct withheld_node *w = map_find(r->nodes, names[i]);
 
@@ -196,10 +192,39 @@ node_reservations_set(struct node_reservations *all,
     }
 }
 
+bool
+node_reservations_set(struct node_reservations *all,
+                      const struct object *reservation)
+{
+    const char *name = reservation->meta->name;
+    struct reserved_nodes *r = map_find(all->by_name, name);
+    struct node_bits before = {0};
+    bool has_others;
+
+    if (r == NULL) {
+        r = xnew(struct reserved_nodes);
+        r->nodes = map_new();
+        r->sets = withheld_sets_new(&all->last_set_id);
+        map_put(all->by_name, name, r);
+    }
+    forget_sets(all);
+    node_bits_add(&before, &r->bits);
+    release_all(r);
+    object_ref(reservation);
+    object_unref(r->object);
+    r->object = reservation;
+    r->next_after_us = INT64_MAX;
+    if (!has_ended(spec_of(r)))
+        withhold_all(all, r);
+    has_others = !node_bits_are_equal(&before, &r->bits);
+    node_bits_fini(&before);
+    return has_others;
+}
+
 void
 node_reservations_remove(struct node_reservations *all, const char *name)
 {
-    withheld_sets_forget(all->sets);
+    forget_sets(all);
     reserved_nodes_free(map_remove(all->by_name, name));
 }
 
@@ -216,7 +241,7 @@ node_reservations_node_comes(struct node_reservations *all,
 
         if (w == NULL)
             continue;
-        withheld_sets_forget(all->sets);
+        forget_sets(all);
         withhold(w, node);
     }
 }
@@ -234,7 +259,7 @@ node_reservations_node_leaves(struct node_reservations *all,
 
         if (w == NULL)
             continue;
-        withheld_sets_forget(all->sets);
+        forget_sets(all);
         release(w);
     }
 }
@@ -277,6 +302,14 @@ node_reservations_find(const struct node_reservations *all, const char *name)
     const struct reserved_nodes *r = map_find(all->by_name, name);
 
     return r != NULL ? r->object : NULL;
+}
+
+const struct node_bits *
+node_reservations_nodes(const struct node_reservations *all, const char *name)
+{
+    const struct reserved_nodes *r = map_find(all->by_name, name);
+
+    return r != NULL ? &r->bits : NULL;
 }
 
 const char *
@@ -374,34 +407,48 @@ node_reservations_withholder(const struct node_view *node,
     return NULL;
 }
 
+/* For pods that name that one, or none (NULL). With whom it shares its nodes
+ * differs from window to window: its own is among them, without nodes.
+ */
 static void
-make_sets(const struct node_reservations *all, int64_t from_us)
+make_sets(const struct node_reservations *all,
+          struct withheld_sets *sets,
+          struct reserved_nodes *own,
+          int64_t from_us)
 {
+    static const struct node_bits none;
     size_t at = 0;
     void *value;
 
-    withheld_sets_begin(all->sets, from_us);
+    withheld_sets_begin(sets, from_us);
     while (map_next(all->by_name, &at, NULL, &value)) {
         struct reserved_nodes *r = value;
         struct reserved_window window;
 
-        if (map_count(r->nodes) > 0 && find_window(r, from_us, &window))
-            withheld_sets_add(all->sets,
+        if (map_count(r->nodes) > 0 && find_window(r, from_us, &window)
+            && (r == own || !shares(own, r, from_us)))
+            withheld_sets_add(sets,
                               window.from_us,
                               window.until_us,
-                              &r->bits);
+                              r == own ? &none : &r->bits);
     }
-    withheld_sets_end(all->sets);
+    withheld_sets_end(sets);
 }
 
 const struct node_set *
 node_reservations_withheld(const struct node_reservations *all,
+                           const struct pod_view *pod,
                            int64_t from_us,
                            int64_t until_us)
 {
-    if (!withheld_sets_hold(all->sets, from_us))
-        make_sets(all, from_us);
-    return withheld_sets_find(all->sets, until_us);
+    const char *name = node_reservations_name(pod);
+    struct reserved_nodes *own =
+        name != NULL ? map_find(all->by_name, name) : NULL;
+    struct withheld_sets *sets = own != NULL ? own->sets : all->sets;
+
+    if (!withheld_sets_hold(sets, from_us))
+        make_sets(all, sets, own, from_us);
+    return withheld_sets_find(sets, until_us);
 }
 
 void

@@ -40,8 +40,10 @@ struct node_reservations *node_reservations_new(node_reservations_find_fn *find,
     OWNED_BY(node_reservations_free);
 DEFINE_CLEANUP(struct node_reservations, node_reservations_free)
 
-/* Change. Set: it came or changed; remove: it went. Node comes, and leaves. */
-void node_reservations_set(struct node_reservations *all,
+/* Change. Set: it came or changed; true: it has other nodes than before, so that
+ * answers to pods that name it are others. Remove: it went. Node comes, and leaves.
+ */
+bool node_reservations_set(struct node_reservations *all,
                            const struct object *reservation);
 void node_reservations_remove(struct node_reservations *all, const char *name);
 void node_reservations_node_comes(struct node_reservations *all,
@@ -63,6 +65,12 @@ unsigned node_reservations_count(const struct node_reservations *all);
 const struct object *node_reservations_find(const struct node_reservations *all,
                                             const char *name);
 
+/* The nodes that it has and that are there; NULL: there is no such Reservation.
+ * Borrowed until the next change.
+ */
+const struct node_bits *
+node_reservations_nodes(const struct node_reservations *all, const char *name);
+
 /* The name of the one that the pod names, or NULL. */
 const char *node_reservations_name(const struct pod_view *pod);
 
@@ -81,15 +89,19 @@ node_reservations_withholder(const struct node_view *node,
                              int64_t until_us,
                              struct reserved_window *ret_window);
 
-/* The nodes that are withheld in that time from a pod which names none: those
- * where `admit` says no. NULL: none. Borrowed until the next change or call.
+/* The nodes that are withheld in that time from the pod: those where `admit` says
+ * no; of a pod that names a Reservation which has begun, those of its nodes. NULL:
+ * none. Borrowed until the next change or call.
  */
 const struct node_set *
 node_reservations_withheld(const struct node_reservations *all,
+                           const struct pod_view *pod,
                            int64_t from_us,
                            int64_t until_us);
 
-/* The same of any time to come: they alone are in `bits` afterwards. */
+/* The same for pods that name none, of any time to come: they alone are in `bits`
+ * afterwards.
+ */
 void node_reservations_find_withheld(const struct node_reservations *all,
                                      int64_t from_us,
                                      int64_t until_us,

@@ -74,6 +74,19 @@ node_bits_empty(struct node_bits *bits)
         bits->words[i] = 0;
 }
 
+/* A word that is not there is 0. */
+static inline bool
+node_bits_are_equal(const struct node_bits *a, const struct node_bits *b)
+{
+    uint32_t most = a->n_words > b->n_words ? a->n_words : b->n_words;
+
+    for (uint32_t i = 0; i < most; i++)
+        if ((i < a->n_words ? a->words[i] : 0)
+            != (i < b->n_words ? b->words[i] : 0))
+            return false;
+    return true;
+}
+
 /* Adds all that are in the other. */
 static inline void
 node_bits_add(struct node_bits *bits, const struct node_bits *other)

@@ -11,7 +11,7 @@ struct withheld_window {
 };
 
 struct withheld_sets {
-    uint64_t last_id;
+    uint64_t *last_id;
     uint64_t since;            /* the first id of these windows */
     int64_t from_us, until_us; /* they hold for these times */
     struct withheld_window *windows;
@@ -20,9 +20,12 @@ struct withheld_sets {
 };
 
 struct withheld_sets *
-withheld_sets_new(void)
+withheld_sets_new(uint64_t *last_id)
 {
-    return xnew(struct withheld_sets);
+    struct withheld_sets *s = xnew(struct withheld_sets);
+
+    s->last_id = last_id;
+    return s;
 }
 
 void
@@ -83,7 +86,7 @@ withheld_sets_end(struct withheld_sets *s)
     if (s->count > 1)
         qsort(s->windows, s->count, sizeof(*s->windows), window_order);
     s->sets = xcalloc(s->count + 1, sizeof(struct node_set *));
-    s->since = s->last_id + 1;
+    s->since = *s->last_id + 1;
 }
 
 bool
@@ -120,7 +123,7 @@ withheld_sets_find(struct withheld_sets *s, int64_t until_us)
     if (s->sets[count] != NULL)
         return s->sets[count];
     set = xnew(struct node_set);
-    set->id = ++s->last_id;
+    set->id = ++*s->last_id;
     set->since = s->since;
     while (within > 0 && s->sets[within] == NULL)
         within--;

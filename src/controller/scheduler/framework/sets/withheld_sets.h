@@ -21,9 +21,12 @@
 
 struct withheld_sets;
 
-/* Life. Nothing is known at first. */
+/* Life. Nothing is known at first. Last id: that sets were given, of all who share
+ * it; borrowed.
+ */
 void withheld_sets_free(struct withheld_sets *s);
-struct withheld_sets *withheld_sets_new(void) OWNED_BY(withheld_sets_free);
+struct withheld_sets *withheld_sets_new(uint64_t *last_id)
+    OWNED_BY(withheld_sets_free);
 DEFINE_CLEANUP(struct withheld_sets, withheld_sets_free)
 
 /* Change. Forget: something has changed. Begin: the windows are those that end

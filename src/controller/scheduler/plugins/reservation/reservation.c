@@ -4,7 +4,10 @@
  * Kiln's own. Users may name a Reservation that is theirs: the API sees to that
  * when a pod is created.
  *
- * Extension points:  prefilter
+ * A few nodes are asked one by one; of many, the answers are kept for all equal
+ * pods, as if there were no Reservation.
+ *
+ * Extension points:  prefilter, filter
  * Woken by:          its Reservation beginning, ending, changing or going; one
  *                    of its nodes joining
  */
@@ -18,9 +21,12 @@
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 
+/* More than so many nodes are no names, but a filter. */
+#define NAMES_MOST 64u
+
 struct reservation_self {
     struct handle *handle;
-    uint32_t missing, planned, ended, empty;
+    uint32_t missing, planned, ended, empty, elsewhere;
 };
 
 static int
@@ -38,6 +44,8 @@ reservation_make(struct handle *handle,
     self->planned = handle_reason(handle, "reservation has not begun");
     self->ended = handle_reason(handle, "reservation has ended");
     self->empty = handle_reason(handle, "reservation has no nodes");
+    self->elsewhere =
+        handle_reason(handle, "node(s) didn't satisfy plugin(s) [Reservation]");
     *ret_self = self;
     return 0;
 }
@@ -94,6 +102,7 @@ reservation_prefilter(void *self,
     const char *name = node_reservations_name(c->pod);
     const struct object *object;
     const char *const *names;
+    unsigned count;
 
     if (name == NULL || me->handle->node_reservations == NULL)
         return VERDICT_SKIP;
@@ -101,17 +110,38 @@ reservation_prefilter(void *self,
     *ret_reason = refuse(me, c, object, name);
     if (*ret_reason != STRING_ID_NONE)
         return VERDICT_NEVER;
-    ret_result->count =
-        node_reservation_nodes(node_reservation_of(object), &names);
-    if (ret_result->count == 0) {
+    count = node_reservation_nodes(node_reservation_of(object), &names);
+    if (count == 0) {
         cycle_say(c, "reservation %s has no nodes", name);
         *ret_reason = me->empty;
         return VERDICT_NEVER;
     }
+    if (count > NAMES_MOST)
+        return VERDICT_OK;
     ret_result->has_names = true;
+    ret_result->count = count;
     ret_result->names = xnew_array(const char *, ret_result->count);
     memcpy(ret_result->names, names, ret_result->count * sizeof(*names));
     return VERDICT_OK;
+}
+
+static void
+reservation_filter(void *self,
+                   const struct cycle *c,
+                   const struct node_view *const *nodes,
+                   unsigned count,
+                   struct answer *answers)
+{
+    const struct reservation_self *me = self;
+    const struct node_bits *own =
+        node_reservations_nodes(me->handle->node_reservations,
+                                node_reservations_name(c->pod));
+
+    for (unsigned i = 0; i < count; i++)
+        if (own == NULL || !node_bits_has(own, nodes[i]->slot)) {
+            answers[i].verdict = VERDICT_NEVER;
+            answers[i].reason = me->elsewhere;
+        }
 }
 
 /* ---- Hints ---- */
@@ -150,6 +180,7 @@ const struct plugin reservation_plugin = {
     .drop = free,
     .sign = reservation_sign,
     .prefilter = reservation_prefilter,
+    .filter = reservation_filter,
     .wakes = wakes,
     .n_wakes = ARRAY_SIZE(wakes),
 };

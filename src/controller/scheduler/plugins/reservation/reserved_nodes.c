@@ -87,7 +87,9 @@ reserved_nodes_filter(void *self,
         }
 }
 
-/* All pods that end before the next window begins have the same set. */
+/* All pods that end before the next window begins have the same set; those that
+ * name a Reservation have one of their own.
+ */
 static bool
 reserved_nodes_rejected(void *self,
                         const struct cycle *c,
@@ -97,9 +99,8 @@ reserved_nodes_rejected(void *self,
     const struct reserved_self *me = self;
     int64_t now_us = clock_real_us(me->handle->clock);
 
-    if (node_reservations_name(c->pod) != NULL)
-        return false;
     *ret_nodes = node_reservations_withheld(me->handle->node_reservations,
+                                            c->pod,
                                             now_us,
                                             timeline_end_us(c->pod, now_us));
     *ret_reason = me->reason;
