@@ -2,6 +2,7 @@
 #include "testsuite/lib/fake_client.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/list.h"
+#include "lib/base/macro.h"
 #include "lib/base/map.h"
+#include "lib/base/random.h"
 #include "lib/json/json.h"
 #include "lib/json/merge.h"
 #include "lib/loop/loop.h"
@@ -46,6 +49,7 @@ struct delivery {
     struct list link;
     enum client_event_type type;
     const struct object *object;
+    int64_t revision; /* of the change; what was deleted has an older one */
 };
 
 struct failure {
@@ -116,6 +120,7 @@ tell_watches(struct fake_client *fake,
         d = xnew(struct delivery);
         d->type = type;
         d->object = object_ref(object);
+        d->revision = fake->revision;
         list_add_last(&w->deliveries, &d->link);
     }
 }
@@ -231,8 +236,10 @@ fake_client_remove(struct fake_client *fake,
     CLEANUP_FREE char *key = key_of(kind, namespace, name);
     const struct object *object = map_remove(fake->objects, key);
 
-    if (object != NULL)
+    if (object != NULL) {
+        fake->revision++;
         tell_watches(fake, CLIENT_DELETED, object);
+    }
     object_unref(object);
 }
 
@@ -509,16 +516,18 @@ deliver_one(struct fake_client *fake)
     {
         struct fake_watch *w = container_of(link, struct fake_watch, link);
         struct delivery *d;
+        char revision[24];
 
         if (list_is_empty(&w->deliveries))
             continue;
         d = container_of(w->deliveries.next, struct delivery, link);
         list_remove(&d->link);
+        snprintf(revision, sizeof(revision), "%" PRId64, d->revision);
         w->event(
             &(struct client_event){
                 .type = d->type,
                 .object = d->object,
-                .resource_version = d->object->meta->resource_version,
+                .resource_version = revision,
             },
             w->context);
         object_unref(d->object);
@@ -736,6 +745,64 @@ void
 fake_client_hold_watches(struct fake_client *fake, bool held)
 {
     fake->watches_held = held;
+}
+
+static void
+shuffle(struct list *deliveries, struct random_source *random)
+{
+    struct delivery *all[64];
+    size_t n = 0;
+
+    list_foreach_safe(link, deliveries)
+    {
+        struct delivery *d = container_of(link, struct delivery, link);
+
+        if (n + 2 > ARRAY_SIZE(all))
+            abort();
+        list_remove(&d->link);
+        all[n++] = d;
+        if (random_below(random, 3) != 0)
+            continue;
+        all[n] = xnew(struct delivery);
+        *all[n] = *d;
+        object_ref(d->object);
+        n++;
+    }
+    while (n > 0) {
+        size_t i = (size_t)random_below(random, n);
+
+        list_add_last(deliveries, &all[i]->link);
+        all[i] = all[--n];
+    }
+}
+
+void
+fake_client_shuffle_watches(struct fake_client *fake, uint64_t seed)
+{
+    struct random_source random = {seed};
+
+    list_foreach(link, &fake->watches)
+        shuffle(&container_of(link, struct fake_watch, link)->deliveries,
+                &random);
+}
+
+void
+fake_client_visit_held(const struct fake_client *fake,
+                       fake_client_held_fn *visit,
+                       void *context)
+{
+    list_foreach(link, &fake->watches)
+    {
+        const struct fake_watch *w =
+            container_of(link, struct fake_watch, link);
+
+        list_foreach(at, &w->deliveries)
+        {
+            const struct delivery *d = container_of(at, struct delivery, link);
+
+            visit(d->type, d->object, d->revision, context);
+        }
+    }
 }
 
 void

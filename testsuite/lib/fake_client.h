@@ -44,6 +44,18 @@ void fake_client_forget_callers(struct fake_client *fake);
 /* While they are held, watches bring nothing: what happens waits its turn. */
 void fake_client_hold_watches(struct fake_client *fake, bool held);
 
+/* What they hold comes in another order, and some of it twice: 32 events of one
+ * watch at the most. Visit: in the order in which it will come.
+ */
+void fake_client_shuffle_watches(struct fake_client *fake, uint64_t seed);
+typedef void fake_client_held_fn(enum client_event_type type,
+                                 const struct object *object,
+                                 int64_t revision,
+                                 void *context);
+void fake_client_visit_held(const struct fake_client *fake,
+                            fake_client_held_fn *visit,
+                            void *context);
+
 /* All watches end as too old, without what they still had to bring: whoever
  * follows has to list again.
  */

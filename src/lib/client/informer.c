@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/client/informer.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/object/kind.h"
@@ -35,7 +37,8 @@ struct informer {
     char *list_version;
 
     struct client_watch *watch;
-    char *version; /* where the watch is; NULL: list before watching */
+    char *version;  /* where the watch is; NULL: list before watching */
+    int64_t newest; /* revision that the list, or the watch, has come to */
     int64_t watch_started_ms;
 
     struct timer *retry;
@@ -208,6 +211,7 @@ list_finish(struct informer *in)
     while (object_map_next(in->listed, &at, &object))
         take_object(in, object);
     set_text(&in->version, in->list_version);
+    in->newest = strtoll(in->version, NULL, 10);
     list_forget(in);
     watch_start(in);
     if (in->has_synced)
@@ -290,11 +294,42 @@ watch_lost(struct informer *in, const struct client_event *event)
     retry_later(in, event->status != NULL && is_answer(event->status->code));
 }
 
+/* A watch brings changes in their order. One that does not may show a pod that
+ * is gone as it was, and what was left out by then is nowhere else: a list is
+ * right in every case.
+ */
+static bool
+has_gone_back(struct informer *in, const struct client_event *event)
+{
+    const char *text = event->resource_version != NULL ? event->resource_version
+                       : event->object != NULL
+                           ? event->object->meta->resource_version
+                           : NULL;
+    const int64_t revision = text != NULL ? strtoll(text, NULL, 10) : 0;
+
+    if (revision == 0 || revision >= in->newest) {
+        in->newest = revision != 0 ? revision : in->newest;
+        return false;
+    }
+    log_warning("the watch of %s has gone back from revision %" PRId64
+                " to %" PRId64 ", listing again",
+                in->settings.kind->plural,
+                in->newest,
+                revision);
+    client_stop(in->watch);
+    in->watch = NULL;
+    set_text(&in->version, NULL);
+    retry_later(in, true);
+    return true;
+}
+
 static void
 watch_event(const struct client_event *event, void *context)
 {
     struct informer *in = context;
 
+    if (event->type != CLIENT_ERROR && has_gone_back(in, event))
+        return;
     switch (event->type) {
     case CLIENT_ERROR:
         watch_lost(in, event);

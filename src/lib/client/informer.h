@@ -2,8 +2,8 @@
 /* informer.h - a faithful copy of the objects of one kind: list, then watch
  *
  * Keeps the newest state of every object, tells handlers what changed, and
- * stays right through lost connections and 410 (lists again and reports the
- * difference). Retries with backoff for as long as it takes.
+ * stays right through lost connections, 410 and a watch that brings older
+ * changes behind newer ones (lists again and reports the difference). Retries with backoff for as long as it takes.
  *
  * Owns:    one reference to every object of its kind (and selection).
  * Thread:  that of its client.

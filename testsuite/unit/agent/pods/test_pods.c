@@ -332,6 +332,118 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
 }
 END_TEST
 
+/* The lives that may start, by the events up to the first that is older than
+ * one before it.
+ */
+struct allowed {
+    int64_t newest;
+    bool has_gone_back;
+    char uids[16][16];
+    size_t n;
+};
+
+static void
+allow(struct allowed *a, const char *uid)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->uids[i], uid) == 0)
+            return;
+    ck_assert_uint_lt(a->n, ARRAY_SIZE(a->uids));
+    snprintf(a->uids[a->n++], sizeof(a->uids[0]), "%s", uid);
+}
+
+static void
+take_held(enum client_event_type type,
+          const struct object *object,
+          int64_t revision,
+          void *context)
+{
+    struct allowed *a = context;
+
+    a->has_gone_back |= revision < a->newest;
+    a->newest = revision;
+    if (type != CLIENT_DELETED && !a->has_gone_back)
+        allow(a, object->meta->uid);
+}
+
+/* A life of a pod that is told of twice or three times. */
+static void
+live(const char *name, const char *uid, const char *cpus)
+{
+    for (int i = 0; i < 2; i++) {
+        CLEANUP_FREE char *text = xasprintf(
+            "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"physics\","
+            "\"uid\":\"%s\",\"labels\":{\"told\":\"%d\"},\"annotations\":{"
+            "\"kiln.hpc/script\":\"sha256:s\"},\"ownerReferences\":[{"
+            "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
+            "\"job-7\",\"uid\":\"j\",\"controller\":true}]},\"spec\":{"
+            "\"nodeName\":\"n1\",\"securityContext\":{\"runAsUser\":1001,"
+            "\"runAsGroup\":100},\"containers\":[{\"name\":\"main\","
+            "\"command\":[\"true\"]}]},\"status\":{\"phase\":\"Pending\","
+            "\"allocation\":{\"cpus\":\"%s\"}}}",
+            name,
+            uid,
+            i,
+            cpus);
+
+        fake_client_put(world.api, &pod_kind, text);
+    }
+}
+
+static bool
+has_ended(const char *name)
+{
+    return find(name)->status.reason != NULL;
+}
+
+/* Each start asks for the script, once; there is none, so that each pod that
+ * starts ends.
+ */
+START_TEST(a_watch_in_any_order_starts_nothing_twice_and_nothing_that_is_gone)
+{
+    unsigned n_late = 0;
+
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct allowed allowed = {0};
+
+        begin();
+        pods_start(world.pods);
+        fake_client_run(world.api);
+        fake_client_hold_watches(world.api, true);
+        live("stays", "uid-stays", "0");
+        live("goes", "uid-goes", "1");
+        fake_client_remove(world.api, &pod_kind, "physics", "goes");
+        live("again", "uid-first", "2");
+        fake_client_remove(world.api, &pod_kind, "physics", "again");
+        live("again", "uid-second", "2");
+        fake_client_shuffle_watches(world.api, seed);
+        fake_client_visit_held(world.api, take_held, &allowed);
+        n_late += allowed.has_gone_back;
+        fake_client_hold_watches(world.api, false);
+        fake_client_run(world.api);
+        bind_pod("last", "3");
+        run_loop_until(world.api,
+                       has_ended("stays") && has_ended("again")
+                           && has_ended("last")
+                           && pods_count_running(world.pods) == 0);
+
+        allow(&allowed, "uid-stays");
+        allow(&allowed, "uid-second");
+        allow(&allowed, "uid-last");
+        ck_assert_msg(fake_client_calls(world.api, CLIENT_GET, "script")
+                          <= allowed.n,
+                      "seed %u: %u starts of %zu lives",
+                      (unsigned)seed,
+                      fake_client_calls(world.api, CLIENT_GET, "script"),
+                      allowed.n);
+        ck_assert_str_eq(find("stays")->status.reason, "StartError");
+        ck_assert_str_eq(find("again")->status.reason, "StartError");
+        end();
+    }
+    ck_assert_uint_gt(n_late, 30);
+}
+END_TEST
+
 #define BEGUN(deleted)                                                          \
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"           \
     "\"begun\",\"namespace\":\"physics\",\"uid\":\"uid-begun\"" deleted         \
@@ -515,5 +627,6 @@ SUITE("pods",
       a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores,
       a_pod_that_waits_and_is_deleted_is_let_go,
       a_late_word_of_a_pod_that_is_over_does_not_start_it_again,
+      a_watch_in_any_order_starts_nothing_twice_and_nothing_that_is_gone,
       cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said,
       a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)

@@ -339,6 +339,32 @@ lose_the_server(void)
     }
 }
 
+/* As when what was sent before a connection was lost comes behind what was sent
+ * after it.
+ */
+START_TEST(a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is)
+{
+    start();
+    ANSWER("9", NULL, pod("a", "1", 5), pod("b", "2", 6));
+    strbuf_truncate(&told, 0);
+    send_event(CLIENT_DELETED, pod("a", "1", 12));
+    send_event(CLIENT_DELETED, pod("a", "1", 12));
+    ck_assert_str_eq(told.text, "-a@12 ");
+
+    send_event(CLIENT_MODIFIED, pod("a", "1", 11));
+    ck_assert_str_eq(told.text, "-a@12 ");
+    ck_assert(!api.has_watch);
+    let_time_pass();
+
+    ANSWER("12", NULL, pod("b", "2", 10));
+    ck_assert_str_eq(told.text, "-a@12 ~b@10 ");
+    ck_assert_str_eq(api.version, "12");
+    send_event(CLIENT_ADDED, pod("c", "3", 13));
+    ck_assert_str_eq(told.text, "-a@12 ~b@10 +c@13 ");
+    stop();
+}
+END_TEST
+
 START_TEST(
     waits_that_grew_while_nobody_answered_do_not_delay_the_list_behind_an_answer)
 {
@@ -434,6 +460,7 @@ SUITE(
     what_is_there_is_told_before_it_is_synced,
     a_list_of_several_pages_is_one_state,
     changes_are_told_as_they_come,
+    a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is,
     another_life_under_the_same_name_ends_the_first,
     a_lost_connection_goes_on_where_it_was,
     a_watch_that_is_too_old_lists_again_and_tells_the_difference,
