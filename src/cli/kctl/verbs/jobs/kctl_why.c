@@ -430,11 +430,13 @@ explain_waiting_task(struct kctl *kctl,
     if (has_task(arena, json_path_text(job, "spec.array.held"), task)) {
         CLEANUP_FREE char *words = find_hold(kctl, target, task, arena);
 
-        printf("Task %s: Held; 'kctl release %s' lets it start\n%s%s",
-               target->task,
-               target->task,
-               words,
-               words[0] != '\0' ? "\n" : "");
+        /* The words of a hold by the system have the release in them. */
+        if (words[0] != '\0')
+            printf("Task %s: Held\n%s\n", target->task, words);
+        else
+            printf("Task %s: Held; 'kctl release %s' lets it start\n",
+                   target->task,
+                   target->task);
         return 0;
     }
     printf("Task %s waits with the rest of its array:\n", target->task);
