@@ -201,6 +201,35 @@ ok "it ends" wait_for 20 state "$drain" Ended
 ok "what an administrator cordoned stays so" is_in Drained
 root uncordon n1 >/dev/null
 
+# For somebody that nobody knows
+
+reservation() { # SPEC
+    printf '{apiVersion: kiln.hpc/v1, kind: Reservation, metadata: {name: odd},
+        spec: {nodes: [n1], start: 2099-01-01T00:00:00Z, duration: 1h, %s}}' "$1"
+}
+reservation 'users: [kilntest1, kilnnobody1, kilnnobody2], groups: [kilnnogroup],
+    accounts: [default, kilnnowhere]' | root create -f - >"$cluster/out" 2>"$cluster/err"
+like "one for unknown names is made" "$(cat "$cluster/out")" 'reservation/odd created'
+like "with a warning of users" "$(cat "$cluster/err")" \
+    "no users 'kilnnobody1', 'kilnnobody2' are known here"
+like "and of groups" "$(cat "$cluster/err")" "no group 'kilnnogroup' is known here"
+like "and of accounts" "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
+unlike "but of none that is there" "$(cat "$cluster/err")" "'kilntest1'|'default'"
+reservation 'users: [kilntest1], groups: [kilnnogroup]' | root apply -f - >/dev/null 2>"$cluster/err"
+unlike "a change warns of no name that was there" "$(cat "$cluster/err")" kilnno
+reservation 'users: [kilnnobody3]' | root apply -f - >/dev/null 2>"$cluster/err"
+like "but of a new one" "$(cat "$cluster/err")" "no user 'kilnnobody3' is known"
+like "what is refused for another reason is not looked up" "$(reservation \
+    'users: [kilnnobody3], overlap: maybe' | root apply -f - 2>&1)" overlap
+root delete reservation odd >/dev/null
+printf '{apiVersion: kiln.hpc/v1, kind: Partition, metadata: {name: odd},
+    spec: {allowedUsers: [kilnnobody1], allowedAccounts: [kilnnowhere]}}' \
+    | root create -f - >/dev/null 2>"$cluster/err"
+like "a partition for them is warned of, too" "$(cat "$cluster/err")" \
+    "no user 'kilnnobody1' is known"
+like "and for accounts" "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
+root delete partition odd >/dev/null
+
 # One that is planned is not forgotten by who admits jobs again
 
 root drain --at now+2hours --for 1h --reason 'new fan' n1 n2 >"$cluster/out" 2>&1

@@ -62,6 +62,18 @@ look_up(struct entry *e, struct error *err)
                      strerror(r));
 }
 
+int
+policy_find_name(const char *name, bool is_group, struct error *err)
+{
+    struct entry e = {
+        .kind = is_group ? "group" : "user",
+        .name = name,
+        .is_group = is_group,
+    };
+
+    return look_up(&e, err);
+}
+
 static int
 add_group(struct policy_people *people, const char *name, struct error *err)
 {

@@ -40,6 +40,10 @@ struct policy {
 int policy_people_add(struct policy_people *people,
                       const char *names,
                       struct error *err);
+/* Of one name, without '@': 0, -ENOENT, or what keeps the system from saying. Any
+ * thread; blocks on NSS.
+ */
+int policy_find_name(const char *name, bool is_group, struct error *err);
 void policy_people_fini(struct policy_people *people);
 
 bool policy_people_has(const struct policy_people *people,

@@ -135,9 +135,10 @@ admission_rule_fn partition_admit;
 admission_rule_fn default_partition_admit;
 admission_rule_fn partition_defaults_admit;
 
-/* admission_reservation.c: of jobs; of Reservations */
+/* admission_reservation.c: of jobs; of Reservations; of these and Partitions */
 admission_rule_fn reservation_admit;
 admission_rule_fn node_reservation_admit;
+admission_rule_fn known_names_admit;
 
 /* admission_process.c */
 admission_rule_fn process_admit;

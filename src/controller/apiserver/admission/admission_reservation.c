@@ -4,13 +4,16 @@
  * A job may name a Reservation that is there, has not ended, and is for its user
  * and account. An update is asked only when it names another. A Reservation must
  * have nodes that are there and that no other has at the same time; what may
- * still run there when it begins is told.
+ * still run there when it begins is told. A name of a user, group or account that
+ * nobody knows is warned of, and kept, of a Partition too: it may be made before
+ * its users are, and a directory that does not answer refuses nothing.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/apiserver/access/membership.h"
+#include "controller/apiserver/access/name_check.h"
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/request/request.h"
@@ -425,4 +428,91 @@ node_reservation_admit(struct request *q,
     map_free(m.taken);
     reservation_nodes_fini(&nodes);
     return is_good;
+}
+
+/* ---- Users that nobody knows, of Reservations and Partitions ---- */
+
+static void
+add_names(struct request *q,
+          const struct json *spec,
+          const char *field,
+          bool is_group)
+{
+    const struct json *list = json_get(spec, field);
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *name = json_text(json_at(list, i));
+
+        if (name != NULL)
+            name_check_add(q, name, is_group);
+    }
+}
+
+static void
+warn_accounts(struct request *q, const struct json *list)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < json_count(list); i++) {
+        const char *name = json_text(json_at(list, i));
+
+        if (name == NULL
+            || store_find(q->server->store,
+                          STORE_PENDING,
+                          &namespace_kind,
+                          NULL,
+                          name)
+                   != NULL)
+            continue;
+        if (n++ < MOST_TOLD)
+            strbuf_printf(&text, "%s'%.64s'", n > 1 ? ", " : "", name);
+    }
+    if (n == 0)
+        return;
+    if (n > MOST_TOLD)
+        strbuf_printf(&text, ", and %u more", n - MOST_TOLD);
+    reply_warn(&q->reply,
+               "there %s no account%s %s",
+               n == 1 ? "is" : "are",
+               n == 1 ? "" : "s",
+               text.text);
+}
+
+/* Only what the request changes. */
+static bool
+is_as_before(struct request *q,
+             const struct json *spec,
+             const struct object *old_object,
+             const char *field)
+{
+    const struct json *was =
+        old_object != NULL
+            ? json_get(json_get(request_old_tree(q, old_object), "spec"), field)
+            : NULL;
+
+    return was != NULL && json_equals(was, json_get(spec, field));
+}
+
+bool
+known_names_admit(struct request *q,
+                  struct json *tree,
+                  const struct object *old_object)
+{
+    const struct json *spec = json_get(tree, "spec");
+    const bool is_partition = q->route.kind == &partition_kind;
+    const char *users = is_partition ? "allowedUsers" : "users";
+    const char *groups = is_partition ? "allowedGroups" : "groups";
+    const char *accounts = is_partition ? "allowedAccounts" : "accounts";
+
+    if (!principal_is_person(q->principal)
+        || q->route.subresource != SUBRESOURCE_NONE)
+        return true;
+    if (!is_as_before(q, spec, old_object, users))
+        add_names(q, spec, users, false);
+    if (!is_as_before(q, spec, old_object, groups))
+        add_names(q, spec, groups, true);
+    if (!is_as_before(q, spec, old_object, accounts))
+        warn_accounts(q, json_get(spec, accounts));
+    return true;
 }

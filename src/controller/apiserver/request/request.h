@@ -26,6 +26,7 @@
 struct apiserver;
 struct arena;
 struct map;
+struct name_check;
 struct principal;
 struct quota_change;
 struct request;
@@ -86,7 +87,9 @@ struct request {
     bool is_verbose;       /* of /readyz */
     struct reply reply;
     request_done_fn *done;
-    request_done_fn *outer_done; /* of an eviction, around its deletion */
+    request_done_fn *outer_done;   /* behind `done`: of an eviction, around its
+                                    deletion, and of a check of names */
+    struct name_check *name_check; /* of its object, before `outer_done` */
     void *context;
 };
 

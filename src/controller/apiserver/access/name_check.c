@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/access/name_check.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/apiserver/access/policy.h"
+#include "controller/apiserver/request/request.h"
+#include "controller/apiserver/request/server.h"
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
+#include "lib/loop/workers.h"
+
+#define MOST_MS   2000
+#define MOST_TOLD 10u
+
+struct checked_name {
+    char *name;
+    bool is_group;
+    bool is_unknown;
+};
+
+/* The worker has the names until `looked_up`, which frees it all; the request is
+ * NULL from when it is answered.
+ */
+struct name_check {
+    struct request *q;
+    struct timer *timer;
+    struct checked_name *names;
+    size_t count, capacity;
+    struct error err; /* of the first that could not be looked up */
+};
+
+static void
+name_check_free(struct name_check *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free(c->names[i].name);
+    free(c->names);
+    timer_free(c->timer);
+    free(c);
+}
+
+static void
+answer(struct name_check *c)
+{
+    struct request *q = c->q;
+
+    if (c->timer != NULL)
+        timer_stop(c->timer);
+    c->q = NULL;
+    q->name_check = NULL;
+    q->done = q->outer_done;
+    q->done(q);
+}
+
+static void
+look_up(void *arg)
+{
+    struct name_check *c = arg;
+
+    for (size_t i = 0; i < c->count; i++) {
+        struct checked_name *n = &c->names[i];
+        struct error *err = c->err.code == 0 ? &c->err : NULL;
+        struct error unknown = {0};
+        int r = policy_find_name(n->name, n->is_group, &unknown);
+
+        n->is_unknown = r == -ENOENT;
+        if (r < 0 && r != -ENOENT)
+            error_set(err, r, "%s", unknown.text);
+    }
+}
+
+static void
+warn_unknown(const struct name_check *c, bool is_group)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    unsigned n = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->names[i].is_unknown || c->names[i].is_group != is_group)
+            continue;
+        if (n++ < MOST_TOLD)
+            strbuf_printf(&text,
+                          "%s'%.64s'",
+                          n > 1 ? ", " : "",
+                          c->names[i].name);
+    }
+    if (n == 0)
+        return;
+    if (n > MOST_TOLD)
+        strbuf_printf(&text, ", and %u more", n - MOST_TOLD);
+    reply_warn(&c->q->reply,
+               "no %s%s %s %s known here: it is for nobody by %s name%s",
+               is_group ? "group" : "user",
+               n == 1 ? "" : "s",
+               text.text,
+               n == 1 ? "is" : "are",
+               n == 1 ? "that" : "these",
+               n == 1 ? "" : "s");
+}
+
+static void
+looked_up(void *arg)
+{
+    struct name_check *c = arg;
+
+    if (c->q != NULL) {
+        warn_unknown(c, false);
+        warn_unknown(c, true);
+        if (c->err.code != 0)
+            reply_warn(&c->q->reply,
+                       "not all of its names could be checked: %s",
+                       c->err.text);
+        answer(c);
+    }
+    name_check_free(c);
+}
+
+static void
+take_no_longer(void *arg)
+{
+    struct name_check *c = arg;
+
+    reply_warn(&c->q->reply,
+               "its names were not checked: users and groups are looked up "
+               "too slowly");
+    answer(c);
+}
+
+static void
+request_is_done(struct request *q)
+{
+    struct name_check *c = q->name_check;
+
+    if (q->reply.code >= 300) {
+        answer(c);
+        name_check_free(c);
+        return;
+    }
+    c->timer = timer_new(q->server->loop, take_no_longer, c);
+    timer_start(c->timer, MOST_MS);
+    workers_submit(q->server->workers, q->server->loop, look_up, looked_up, c);
+}
+
+void
+name_check_add(struct request *q, const char *name, bool is_group)
+{
+    struct name_check *c = q->name_check;
+
+    if (c == NULL) {
+        c = q->name_check = xnew(struct name_check);
+        c->q = q;
+        q->outer_done = q->done;
+        q->done = request_is_done;
+    }
+    for (size_t i = 0; i < c->count; i++)
+        if (c->names[i].is_group == is_group
+            && strcmp(c->names[i].name, name) == 0)
+            return;
+    xgrow(c->names, c->count, c->capacity);
+    c->names[c->count++] =
+        (struct checked_name){.name = xstrdup(name), .is_group = is_group};
+}
