@@ -95,6 +95,9 @@ like "two of which are the other's" "$(cpus "$high")" '^[0-3]-[0-3]$'
 like "its owner reads for whom" \
     "$(as kilntest1 kctl jobs -o id,state,reason --no-headers)" \
     "$low +Frozen +suspended for job $high \(user kilntest2\)"
+job_told() { root events --for "job/job-$low" | grep -q "$1"; }
+ok "so does the event of the job" wait_for 20 job_told \
+    "Frozen .*Suspended for job $high (user kilntest2), which runs on its cores"
 like "why says so" "$(as kilntest1 kctl why "$low")" "suspended for job $high"
 third=$(as kilntest1 ksub --parsable -o /dev/null -c 1 --wrap 'exec sleep 1000')
 ok "the rest of its cores is nobody's" wait_for 20 waits_for "$third" Resources

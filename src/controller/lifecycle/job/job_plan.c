@@ -495,7 +495,7 @@ job_plan(const struct job *job,
             job_report_start(&report, t->began_us);
     }
     report_cause(job, t, &verdict, &report);
-    job_report_state(&report, find_state(job, t, &verdict));
+    job_report_state(&report, find_state(job, t, &verdict), t->yields_to);
     plan.status = json_count(report.status) > 0 ? report.status : NULL;
     plan.status_is_urgent = report.is_urgent;
     plan.event = report.event;

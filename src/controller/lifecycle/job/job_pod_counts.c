@@ -136,6 +136,7 @@ job_pod_counts_free(struct job_pod_counts *t)
     index_counts_fini(&t->indexes);
     job_last_run_fini(&t->run);
     free(t->refusal);
+    free(t->yields_to);
     free(t->fail_message);
     free(t->job_uid);
     free(t);
@@ -556,6 +557,7 @@ job_pod_counts_see(struct job_pod_counts *t,
     if (pod_sight_change(was, is, SEEN_READY) > 0)
         t->refusals = 0;
     recount(t, was, is, index);
+    pod_sight_note_yield(&t->yields_to, pod, is, t->frozen > 0);
     map_put(t->pods, pod->meta.name, (void *)(uintptr_t)is);
     if ((is & SEEN_ACTIVE) == 0 && (was == 0 || (was & SEEN_ACTIVE) != 0)) {
         struct job_pod_ends before = {t->succeeded, t->failed, t->excused};

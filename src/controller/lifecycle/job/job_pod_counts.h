@@ -70,6 +70,9 @@ struct job_pod_counts {
     int64_t to_freeze;  /* running pods that are marked to stand still, */
     int64_t frozen;     /* and those that do */
     int64_t held;       /* live pods without a node that are marked as held */
+    char *
+        yields_to; /* "job 51 (user u2)": the pod seen last that stands still for
+                        another; or NULL */
     char *refusal; /* the API's words for the create that it refused last; NULL:
                     * none since a pod was made */
     enum job_state failure; /* how the pod that failed last has */

@@ -379,7 +379,10 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
 
 /* One that stands still is to be seen to at once, and when it goes on. */
 static void
-tell_freeze(struct job_report *r, const char *was, enum job_state state)
+tell_freeze(struct job_report *r,
+            const char *was,
+            enum job_state state,
+            const char *yields_to)
 {
     const char *by = job_find_freezer(r->job);
 
@@ -388,7 +391,11 @@ tell_freeze(struct job_report *r, const char *was, enum job_state state)
             false,
             "Frozen",
             by != NULL ? arena_printf(r->arena, "Suspended by %.100s", by)
-                       : "Suspended"};
+            : yields_to != NULL
+                ? arena_printf(r->arena,
+                               "Suspended for %.100s, which runs on its cores",
+                               yields_to)
+                : "Suspended"};
     else if (job_state_of_name(was) == JOB_STATE_FROZEN
              && state == JOB_STATE_RUNNING)
         r->event = (struct job_event){false, "Thawed", "Resumed"};
@@ -468,7 +475,9 @@ job_report_dependencies(struct job_report *r,
 }
 
 void
-job_report_state(struct job_report *r, enum job_state state)
+job_report_state(struct job_report *r,
+                 enum job_state state,
+                 const char *yields_to)
 {
     const char *was = r->job->status.state;
     const char *is = job_state_words(state)->name;
@@ -481,7 +490,7 @@ job_report_state(struct job_report *r, enum job_state state)
     if (r->event.reason == NULL)
         tell_hold(r, was, state);
     if (r->event.reason == NULL)
-        tell_freeze(r, was, state);
+        tell_freeze(r, was, state, yields_to);
 }
 
 void

@@ -56,9 +56,11 @@ void job_report_end(struct job_report *r, const struct job_verdict *v);
 void job_report_unstarted(struct job_report *r, const struct job_pod_counts *t);
 
 /* The state, which is not worth a write of its own as long as a Job that is new
- * only waits.
+ * only waits. Yields to: for whom its pods stand still, if they do, or NULL.
  */
-void job_report_state(struct job_report *r, enum job_state state);
+void job_report_state(struct job_report *r,
+                      enum job_state state,
+                      const char *yields_to);
 
 /* Why its pods cannot be made, by the API's words; NULL: they can. */
 void job_report_refusal(struct job_report *r, const char *refusal);

@@ -2,11 +2,13 @@
 #include "controller/lifecycle/job/pod_sight.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/job/job.h"
 #include "lib/api/job/job_array.h"
 #include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
 
 static bool
 is_condition(const struct pod *pod, const char *type)
@@ -75,4 +77,22 @@ int
 pod_sight_change(unsigned was, unsigned is, unsigned what)
 {
     return ((is & what) != 0) - ((was & what) != 0);
+}
+
+void
+pod_sight_note_yield(char **yields_to,
+                     const struct pod *pod,
+                     unsigned sight,
+                     bool is_one_frozen)
+{
+    const char *to = (sight & SEEN_FROZEN) != 0 && pod_has_yielded(pod)
+                         ? pod_find_yield(pod)
+                         : NULL;
+
+    if (to == NULL && (*yields_to == NULL || is_one_frozen))
+        return;
+    if (*yields_to != NULL && to != NULL && strcmp(*yields_to, to) == 0)
+        return;
+    free(*yields_to);
+    *yields_to = to != NULL ? xstrdup(to) : NULL;
 }

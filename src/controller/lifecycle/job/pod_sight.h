@@ -2,9 +2,11 @@
 /* pod_sight.h - a pod as it was seen, in a few bits, which stand in the place of
  * a pointer of a map
  *
- * Thread:  any; pure functions.
+ * Thread:  any; no state of its own.
  */
 #pragma once
+
+#include <stdbool.h>
 
 struct job;
 struct pod;
@@ -31,3 +33,12 @@ enum pod_sight {
  */
 unsigned pod_sight_of(const struct job *job, const struct pod *pod);
 int pod_sight_change(unsigned was, unsigned is, unsigned what);
+
+/* For the event of the Job: keeps for whom the pod that was seen last stands still
+ * (NULL: none does for another), in the words of the pod's event; the caller's to
+ * free. Is one frozen: one of the Job's pods stands still, whichever.
+ */
+void pod_sight_note_yield(char **yields_to,
+                          const struct pod *pod,
+                          unsigned sight,
+                          bool is_one_frozen);
