@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/cycle.h"
 #include "controller/scheduler/framework/ledger.h"
@@ -97,11 +98,14 @@ scheduler_end_nomination(struct scheduler *s,
                          const char *taken)
 {
     const char *node = nominator_node(s->handle.nominator, pod);
+    struct node_view *left;
 
     if (node == NULL)
         return;
     s->has_nomination_gone |= taken == NULL || strcmp(node, taken) != 0;
-    cache_leave_node(s->cache, nominator_remove(s->handle.nominator, pod));
+    left = nominator_remove(s->handle.nominator, pod);
+    yields_wake(s->yields, left); /* before the node may go */
+    cache_leave_node(s->cache, left);
 }
 
 void

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/explain/earliest_start.h"
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/cluster_event.h"
@@ -391,6 +392,8 @@ scheduler_room_changed(struct scheduler *s, const struct node_view *node)
     struct timeline *t = timeline_of(s);
 
     s->has_room_come = true;
+    if (node != NULL)
+        yields_wake(s->yields, node);
     for (unsigned i = 0; i < timeline_count(t); i++) {
         struct reservation *r = timeline_at(t, i);
 

@@ -20,6 +20,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/heap.h"
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 #include "lib/client/client.h"
@@ -28,6 +29,7 @@
 #define FREEZE_WAIT_US  (INT64_C(30) * 1000000)
 #define REFUSED_US      (INT64_C(300) * 1000000)
 #define RESUME_AGAIN_US (INT64_C(1) * 1000000)
+#define LOOK_AGAIN_US   (INT64_C(10) * 1000000) /* where nobody woke it */
 
 /* A pod that is asked, yields, or did not. */
 struct yielding {
@@ -40,12 +42,23 @@ struct yielding {
     int64_t asked_at_us;      /* and it runs still; 0: it does not */
     int64_t refused_until_us; /* 0: it did not refuse */
     int64_t next_us;          /* it is not looked at before */
+    int64_t look_us;          /* it is looked at then */
+    size_t place;
 };
 
 struct yields {
     struct yields_settings settings;
-    struct map *pods; /* by namespace/name */
+    struct map *pods;   /* by namespace/name */
+    struct heap *looks; /* the same, by look_us */
 };
+
+static bool
+is_sooner(const void *a, const void *b, void *context)
+{
+    (void)context;
+    return ((const struct yielding *)a)->look_us
+           < ((const struct yielding *)b)->look_us;
+}
 
 struct yields *
 yields_new(const struct yields_settings *settings)
@@ -54,12 +67,15 @@ yields_new(const struct yields_settings *settings)
 
     y->settings = *settings;
     y->pods = map_new();
+    y->looks = heap_new(is_sooner, NULL, offsetof(struct yielding, place));
     return y;
 }
 
 static void
 yielding_free(struct yielding *e)
 {
+    if (e->place != HEAP_NOWHERE)
+        heap_remove(e->owner->looks, e);
     client_cancel(e->call);
     pod_view_unref(e->pod);
     pod_view_unref(e->preemptor);
@@ -78,6 +94,7 @@ yields_free(struct yields *y)
     while (map_next(y->pods, &at, NULL, &value))
         yielding_free(value);
     map_free(y->pods);
+    heap_free(y->looks);
     free(y);
 }
 
@@ -85,6 +102,14 @@ static int64_t
 now_us(const struct yields *y)
 {
     return clock_monotonic_us(y->settings.clock);
+}
+
+/* Not before next_us. */
+static void
+look_at(struct yielding *e, int64_t at_us)
+{
+    e->look_us = at_us > e->next_us ? at_us : e->next_us;
+    heap_moved(e->owner->looks, e);
 }
 
 static struct yielding *
@@ -118,9 +143,11 @@ make(struct yields *y, struct pod_view *pod)
     e->owner = y;
     e->key = xasprintf("%s/%s", pod->namespace, pod->name);
     e->pod = pod_view_ref(pod);
+    e->place = HEAP_NOWHERE;
     former = map_put(y->pods, e->key, e);
     if (former != NULL)
         yielding_free(former);
+    heap_push(y->looks, e);
     return e;
 }
 
@@ -165,6 +192,7 @@ asked(const struct client_reply *reply, void *context)
     e->call = NULL;
     e->preemptor = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
+    look_at(e, 0);
     if (client_reply_error(reply, &err) == 0) {
         if (pod_has_yielded(e->pod->pod)) /* to another, and so to this one */
             y->settings.ended(preemptor, y->settings.context);
@@ -193,6 +221,7 @@ yields_ask(struct yields *y,
     if (is != NULL && strcmp(is, words) == 0) {
         if (victim->has_yielded)
             e->preemptor = pod_view_ref(preemptor);
+        look_at(e, 0);
         return;
     }
     e->preemptor = pod_view_ref(preemptor);
@@ -210,6 +239,7 @@ resumed(const struct client_reply *reply, void *context)
 
     e->call = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
+    look_at(e, 0);
     if (client_reply_error(reply, &err) == 0) {
         y->settings.say(e->pod,
                         "Resumed",
@@ -240,6 +270,7 @@ yields_note(struct yields *y, struct pod_view *pod)
         e->asked_at_us = 0;
     else if (e->asked_at_us == 0)
         e->asked_at_us = now_us(y);
+    look_at(e, 0);
     if (!pod->is_to_yield && e->call == NULL && e->refused_until_us == 0)
         drop(y, e);
 }
@@ -356,29 +387,59 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
     write_wish(e, NULL, resumed);
 }
 
-void
+/* Nobody tells of time that passes. */
+static int64_t
+next_look(const struct yielding *e, int64_t now)
+{
+    int64_t at = now + LOOK_AGAIN_US;
+
+    if (!e->pod->is_to_yield)
+        return e->refused_until_us;
+    if (e->asked_at_us != 0 && e->refused_until_us == 0
+        && e->asked_at_us + FREEZE_WAIT_US < at)
+        at = e->asked_at_us + FREEZE_WAIT_US + 1;
+    return e->preemptor != NULL ? now : at;
+}
+
+unsigned
 yields_settle(struct yields *y)
 {
-    const int64_t now = map_count(y->pods) > 0 ? now_us(y) : 0;
-    struct yielding **gone = NULL;
-    size_t at = 0, n = 0, capacity = 0;
-    void *value;
+    const int64_t now = heap_count(y->looks) > 0 ? now_us(y) : 0;
+    const size_t most = heap_count(y->looks);
+    struct yielding *e;
+    unsigned n = 0;
 
-    while (map_next(y->pods, &at, NULL, &value)) {
-        struct yielding *e = value;
-
-        if (e->call != NULL || e->next_us > now)
+    while (n < most && (e = heap_top(y->looks)) != NULL && e->look_us <= now) {
+        n++;
+        if (e->call == NULL && !e->pod->is_to_yield
+            && e->refused_until_us <= now) {
+            drop(y, e);
             continue;
-        if (e->pod->is_to_yield) {
-            settle_one(y, e, now);
-        } else if (e->refused_until_us < now) {
-            xgrow(gone, n, capacity);
-            gone[n++] = e;
         }
+        look_at(e, now + LOOK_AGAIN_US);
+        if (e->call != NULL)
+            continue;
+        if (e->pod->is_to_yield)
+            settle_one(y, e, now);
+        if (e->call == NULL)
+            look_at(e, next_look(e, now));
     }
-    for (size_t i = 0; i < n; i++)
-        drop(y, gone[i]);
-    free(gone);
+    return n;
+}
+
+void
+yields_wake(struct yields *y, const struct node_view *node)
+{
+    if (map_count(y->pods) == 0)
+        return;
+    for (uint32_t i = 0; i < node->pods.count; i++) {
+        struct yielding *e = node->pods.items[i]->is_to_yield
+                                 ? find(y, node->pods.items[i])
+                                 : NULL;
+
+        if (e != NULL)
+            look_at(e, 0);
+    }
 }
 
 /* ---- Look ---- */

@@ -23,6 +23,7 @@
 struct cache;
 struct client;
 struct clock;
+struct node_view;
 struct pod_view;
 struct yields;
 
@@ -45,15 +46,17 @@ struct yields *yields_new(const struct yields_settings *settings)
 DEFINE_CLEANUP(struct yields, yields_free)
 
 /* Change. Ask: one that yields to another already yields to this one. Note: a pod
- * that has a node, as the API has it now. Settle: lets those go on that may; a few
- * times a second.
+ * that has a node, as the API has it now. Wake: something else on its node has gone,
+ * or is to come there no more. Settle: lets those go on that may, of those that are
+ * to be looked at by now; a few times a second. Returns how many these were.
  */
 void yields_ask(struct yields *y,
                 struct pod_view *victim,
                 struct pod_view *preemptor);
 void yields_note(struct yields *y, struct pod_view *pod);
 void yields_forget(struct yields *y, const struct pod_view *pod);
-void yields_settle(struct yields *y);
+void yields_wake(struct yields *y, const struct node_view *node);
+unsigned yields_settle(struct yields *y);
 
 /* Look. Has preemptor: some pods have still to be asked for it. Is refused: it was
  * asked, and did not stand still; it is not asked again for a while.

@@ -2,6 +2,8 @@
 /* Victims that stand still while others run on their cores, by agents that take
  * their time, or cannot, and schedulers that are killed at any moment.
  */
+#include "controller/scheduler/bind/yields.h"
+#include "controller/scheduler/scheduler_state.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/meta.h"
 #include "lib/base/arena.h"
@@ -346,6 +348,46 @@ START_TEST(a_wish_whose_taking_back_is_refused_is_tried_again)
 }
 END_TEST
 
+/* Each stands still for one that runs. */
+START_TEST(those_who_stand_still_are_looked_at_when_something_happens)
+{
+    enum { PAIRS = 24 };
+    struct world *w = make_world(PAIRS);
+    struct yields *y;
+    char low[16], high[16];
+    unsigned looks = 0, still = 0;
+
+    for (unsigned i = 0; i < PAIRS; i++) {
+        snprintf(low, sizeof(low), "low%u", i);
+        add(w, low, "8", "1Gi", 0, EXCLUSIVE_LOW);
+    }
+    for (unsigned i = 0; i < PAIRS; i++) {
+        snprintf(high, sizeof(high), "high%u", i);
+        add(w, high, "4", "1Gi", 10, EXCLUSIVE);
+        for (unsigned k = 0; k < PAIRS; k++) {
+            snprintf(low, sizeof(low), "low%u", k);
+            if (is_to_yield(w, low))
+                set_frozen(w, low, "True", FROZEN_YIELDED);
+        }
+        world_settle(w);
+    }
+    world_advance(w, 12000);
+    y = w->scheduler->yields;
+    for (unsigned i = 0; i < 50; i++) /* of a tenth of a second */
+        looks += yields_settle(y);
+    ck_assert_uint_eq(looks, 0);
+
+    fake_client_remove(w->api, &pod_kind, "default", "high3");
+    world_advance(w, 1100);
+    for (unsigned i = 0; i < PAIRS; i++) {
+        snprintf(low, sizeof(low), "low%u", i);
+        still += is_to_yield(w, low);
+    }
+    ck_assert_uint_eq(still, PAIRS - 1);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(those_who_wait_are_tried_when_a_mode_changes)
 {
     struct world *w = make_world(1);
@@ -490,5 +532,6 @@ SUITE("suspension",
       one_whose_agent_says_that_it_cannot_is_not_asked_again,
       a_wish_that_is_refused_is_not_sent_over_and_over,
       a_wish_whose_taking_back_is_refused_is_tried_again,
+      those_who_stand_still_are_looked_at_when_something_happens,
       those_who_wait_are_tried_when_a_mode_changes,
       never_do_two_run_on_a_core_and_all_end)
