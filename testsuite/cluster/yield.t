@@ -86,7 +86,7 @@ is_to_yield() { pod "$1" '.metadata.annotations["kiln.hpc/yield"]' | grep -q job
 low=$(submit -c 4 -t 30)
 ok "a job runs on all cores" wait_for 20 state_is "$low" Running
 ok "and counts" grows "$low"
-high=$(urgent -c 2)
+high=$(urgent -c 2 -t 60)
 ok "a more important one runs" wait_for 20 state_is "$high" Running
 ok "the other is Frozen" wait_for 20 state_is "$low" Frozen
 ok "and stands still" stands_still "$low"
@@ -98,6 +98,17 @@ like "its owner reads for whom" \
 job_told() { root events --for "job/job-$low" | grep -q "$1"; }
 ok "so does the event of the job" wait_for 20 job_told \
     "Frozen .*Suspended for job $high (user kilntest2), which runs on its cores"
+drawn() { root timeline --hours 2 n1; }
+like "the timeline draws it as suspended" "$(drawn)" "$low kilntest1 \\(S\\) (s|╌)+"
+ends_at() { # ID: minutes from now, as the timeline has it
+    api root GET /kiln/v1/timeline | sed 's/^200 //' | jq -r --argjson id "$1" '
+        (.now | sub("\\..*Z"; "Z") | fromdate) as $now | .nodes[].jobs[]
+        | select(.id == $id) | .end // "none"
+        | if . == "none" then . else
+            ((sub("\\..*Z"; "Z") | fromdate) - $now) / 60 | floor end'
+}
+like "until the other has ended, and the rest of its own limit" \
+    "$(ends_at "$low")" '^8[5-9]$'
 like "why says so" "$(as kilntest1 kctl why "$low")" "suspended for job $high"
 third=$(as kilntest1 ksub --parsable -o /dev/null -c 1 --wrap 'exec sleep 1000')
 ok "the rest of its cores is nobody's" wait_for 20 waits_for "$third" Resources
@@ -137,6 +148,7 @@ ok "it goes on when nobody is left" wait_for 20 state_is "$low" Running
 # --- an operator's wish beside it ----------------------------------------------------
 root suspend "$low" >/dev/null
 ok "suspended by an operator it keeps its cores" wait_for 20 state_is "$low" Frozen
+is "and no end is known" "$(ends_at "$low")" none
 high=$(urgent -c 4)
 ok "from all but who is more important" wait_for 20 state_is "$high" Running
 like "resumed by the operator" "$(root resume "$low")" "job/$low resumed"

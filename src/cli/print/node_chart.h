@@ -15,6 +15,7 @@
 
 enum node_chart_kind {
     CHART_RUNS,
+    CHART_STANDS,   /* it is there, and suspended */
     CHART_PLANNED,  /* it waits, and this is reserved for it */
     CHART_RESERVED, /* kept free of jobs, or for some of them */
 };

@@ -157,6 +157,14 @@ add_fill(const struct drawing *d, const struct node_chart_bar *bar)
     }
     if (is_nobodys)
         strbuf_add_text(d->out, "fill=\"#ccc\" stroke=\"#888\"");
+    else if (bar->kind == CHART_STANDS)
+        strbuf_printf(d->out,
+                      "fill=\"hsl(%u,30%%,%u%%)\" fill-opacity=\"0.45\" "
+                      "stroke=\"hsl(%u,45%%,42%%)\" "
+                      "stroke-dasharray=\"1 3\"",
+                      hue,
+                      light,
+                      hue);
     else if (bar->kind == CHART_PLANNED)
         strbuf_printf(d->out,
                       "fill=\"url(#p%zu)\" stroke=\"hsl(%u,50%%,45%%)\" "

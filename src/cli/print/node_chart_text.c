@@ -26,6 +26,7 @@ struct glyphs {
 
 static const struct glyphs glyphs[][2] = {
     [CHART_RUNS] = {{"┣", "━", "┫", "▶"}, {"[", "=", "]", ">"}},
+    [CHART_STANDS] = {{"┣", "╌", "┫", "▶"}, {"[", "s", "]", ">"}},
     [CHART_PLANNED] = {{"┠", "┄", "┨", "▷"}, {"(", ".", ")", ">"}},
     [CHART_RESERVED] = {{"▒", "▒", "▒", "▒"}, {"/", "/", "/", "/"}},
 };
@@ -83,7 +84,7 @@ format_cpus(const struct node_chart *chart,
     int64_t used = 0;
 
     for (size_t i = 0; i < row->n_bars; i++)
-        if (row->bars[i].kind == CHART_RUNS && !row->bars[i].has_lent
+        if (row->bars[i].kind <= CHART_STANDS && !row->bars[i].has_lent
             && row->bars[i].from_us <= chart->now_us)
             used += row->bars[i].cpu_milli;
     snprintf(out,
@@ -368,6 +369,7 @@ add_legend(struct canvas *c)
 {
     static const char *const words[] = {
         [CHART_RUNS] = "runs, until its limit",
+        [CHART_STANDS] = "suspended (S)",
         [CHART_PLANNED] = "waits, and has this reserved",
         [CHART_RESERVED] = "reservation",
     };

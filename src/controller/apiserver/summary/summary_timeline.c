@@ -8,7 +8,9 @@
  *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
  *
  * Beside `jobs` a node has `reservations[]` {name, start, end, isMaintenance}.
- * Without an `end` it has no time limit, or stands still (`isFrozen`, and `hasLentCores` for another). `?nodes=n1,n2` names them; else they are
+ * Without an `end` it has no time limit, or stands still (`isFrozen`) until nobody
+ * knows when; one that stands still for others (`hasLentCores`) has one, when these
+ * have: when they will have ended, and what is left of its own limit. `?nodes=n1,n2` names them; else they are
  * the first `limit` by name. What is said of a job is what tables of jobs say
  * of it to everybody.
  */
@@ -28,6 +30,7 @@
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_sums.h"
 #include "lib/api/policy/node_reservation.h"
+#include "lib/api/value/cpuset.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/macro.h"
@@ -272,14 +275,80 @@ struct jobs {
     bool is_planned;
 };
 
+/* Its limit, without the time that it stands still now; INT64_MAX: it has none. */
+static int64_t
+limit_end_us(const struct making *m, const struct pod *pod, int64_t start_us)
+{
+    const int64_t *limit_s = pod->spec.active_deadline_seconds;
+    int64_t limit_us;
+
+    if (limit_s == NULL
+        || __builtin_mul_overflow(*limit_s, SECOND_US, &limit_us)
+        || limit_us >= INT64_MAX - start_us - pod_frozen_us(pod, m->now_us))
+        return INT64_MAX;
+    return start_us + limit_us + pod_frozen_us(pod, m->now_us);
+}
+
+/* The end of the last that has one of its CPUs. */
+struct taken {
+    const struct making *making;
+    const struct pod *pod;
+    struct bitset cpus;
+    int64_t free_at_us;
+};
+
+static bool
+note_taker(const struct object *object, void *context)
+{
+    struct taken *t = context;
+    const struct pod *pod = pod_of(object);
+    const struct allocation *a = pod->status.allocation;
+    struct bitset cpus;
+    int64_t end_us;
+
+    if (pod == t->pod || pod_is_finished(pod) || a == NULL || a->cpus == NULL
+        || pod_has_yielded(pod) || cpuset_parse(a->cpus, &cpus, NULL) < 0
+        || !bitset_intersects(&cpus, &t->cpus))
+        return true;
+    end_us = limit_end_us(t->making, pod, began_us(t->making, pod));
+    if (pod_is_frozen(pod))
+        end_us = INT64_MAX;
+    if (end_us > t->free_at_us)
+        t->free_at_us = end_us;
+    return true;
+}
+
+/* As the scheduler plans it. */
+static int64_t
+end_after_others_us(struct making *m, const struct pod *pod, int64_t start_us)
+{
+    struct taken taken = {.making = m, .pod = pod, .free_at_us = m->now_us};
+    int64_t end_us = limit_end_us(m, pod, start_us);
+
+    if (!pod_has_yielded(pod) || end_us == INT64_MAX
+        || pod->status.allocation == NULL
+        || pod->status.allocation->cpus == NULL
+        || cpuset_parse(pod->status.allocation->cpus, &taken.cpus, NULL) < 0)
+        return INT64_MAX;
+    store_visit_index(m->q->server->store,
+                      &pod_kind,
+                      POD_BY_NODE,
+                      STORE_PUBLISHED,
+                      pod->spec.node_name,
+                      note_taker,
+                      &taken);
+    return taken.free_at_us == INT64_MAX
+               ? INT64_MAX
+               : end_us + (taken.free_at_us - m->now_us);
+}
+
 static bool
 add_pod(const struct object *object, void *context)
 {
     struct jobs *jobs = context;
     struct request *q = jobs->making->q;
     const struct pod *pod = pod_of(object);
-    const int64_t *limit_s = pod->spec.active_deadline_seconds;
-    int64_t start_us, limit_us;
+    int64_t start_us, end_us;
     struct json *tree;
 
     if (pod_is_finished(pod))
@@ -294,13 +363,11 @@ add_pod(const struct object *object, void *context)
     add_identity(q, tree, pod);
     json_set_int(q->arena, tree, "milliCPU", milli_of(pod));
     set_time(q->arena, tree, "start", start_us);
-    if (limit_s != NULL && !pod_is_frozen(pod)
-        && !__builtin_mul_overflow(*limit_s, SECOND_US, &limit_us)
-        && limit_us < INT64_MAX - start_us - pod->status.frozen_us)
-        set_time(q->arena,
-                 tree,
-                 "end",
-                 start_us + limit_us + pod->status.frozen_us);
+    end_us = pod_is_frozen(pod)
+                 ? end_after_others_us(jobs->making, pod, start_us)
+                 : limit_end_us(jobs->making, pod, start_us);
+    if (end_us != INT64_MAX)
+        set_time(q->arena, tree, "end", end_us);
     if (pod_is_frozen(pod))
         json_set_bool(q->arena, tree, "isFrozen", true);
     if (pod_has_yielded(pod))

@@ -153,8 +153,9 @@ read_bar(const struct json *job, int64_t now_us, struct arena *arena)
 {
     const int64_t id = json_get_int(job, "id", 0);
     struct node_chart_bar bar = {
-        .kind = json_is_true(json_get(job, "isPlanned")) ? CHART_PLANNED
-                                                         : CHART_RUNS,
+        .kind = json_is_true(json_get(job, "isPlanned"))  ? CHART_PLANNED
+                : json_is_true(json_get(job, "isFrozen")) ? CHART_STANDS
+                                                          : CHART_RUNS,
         .user = clean_text(job, "user", arena),
         .from_us = time_of(job, "start", now_us),
         .until_us = time_of(job, "end", INT64_MAX),
@@ -166,12 +167,12 @@ read_bar(const struct json *job, int64_t now_us, struct arena *arena)
     if (bar.kind == CHART_PLANNED && bar.from_us < now_us)
         bar.from_us = now_us;
     /* It is past its limit, and still there. */
-    if (bar.kind == CHART_RUNS && bar.until_us <= now_us)
+    if (bar.kind <= CHART_STANDS && bar.until_us <= now_us)
         bar.until_us = now_us + 1;
     bar.label = id > 0 ? arena_printf(arena, "%lld %s", (long long)id, bar.user)
                        : arena_printf(arena, "%s %s", name, bar.user);
     if (json_is_true(json_get(job, "isFrozen")))
-        bar.label = arena_printf(arena, "%s (suspended)", bar.label);
+        bar.label = arena_printf(arena, "%s (S)", bar.label);
     bar.detail = id > 0
                      ? arena_printf(arena, "job %lld (%s)", (long long)id, name)
                      : arena_printf(arena, "pod %s", name);
@@ -194,15 +195,20 @@ describe(struct node_chart_bar *bar, struct arena *arena)
                      (double)bar->cpu_milli / 1000,
                      bar->kind == CHART_PLANNED ? "planned from" : "since",
                      from,
-                     until[0] != '\0' ? " until at most " : "",
-                     until[0] != '\0' ? until : ", without a time limit");
+                     until[0] == '\0'            ? ""
+                     : bar->kind == CHART_STANDS ? " until about "
+                                                 : " until at most ",
+                     until[0] != '\0'            ? until
+                     : bar->kind == CHART_STANDS ? ", until nobody knows when"
+                                                 : ", without a time limit");
 }
 
 /* Pods of one job that are there together are one bar. */
 static bool
 is_same(const struct node_chart_bar *a, const struct node_chart_bar *b)
 {
-    return a->kind == b->kind && strcmp(a->detail, b->detail) == 0
+    return a->kind == b->kind && a->has_lent == b->has_lent
+           && strcmp(a->detail, b->detail) == 0
            && llabs(a->from_us - b->from_us) < SAME_US
            && (a->until_us == b->until_us
                || (a->until_us != INT64_MAX && b->until_us != INT64_MAX
