@@ -228,7 +228,8 @@ update_in_flight(struct queue *q,
 }
 
 /* Asleep or gated: only what the plugins that rejected it care about wakes
- * it. A pod that changed has left its like.
+ * it. A pod that changed has left its like; it is tried for room that they were
+ * offered and not yet asked about, since it would sleep on as one that was.
  */
 static void
 update_waiting(struct queue *q,
@@ -239,7 +240,12 @@ update_waiting(struct queue *q,
     struct cluster_event events[EVENTS_OF_UPDATE];
     unsigned n = events_of_pod_update(old_object, pod->object, false, events);
     bool was_gated = p->state == QUEUE_GATED;
-    enum wake_strategy strategy = WAKE_SKIP;
+    enum wake_strategy strategy =
+        p->state == QUEUE_UNSCHEDULABLE
+                && unschedulable_pods_is_offered(p,
+                                                 late_rooms_next(q->late_rooms))
+            ? WAKE_AFTER_BACKOFF
+            : WAKE_SKIP;
 
     q->event = "PodUpdate";
     queue_take_out(q, p);

@@ -124,6 +124,10 @@ void unschedulable_pods_note_seen(const struct queued_pod *pod,
                                   uint64_t latest);
 bool unschedulable_pods_has_offered(const struct unschedulable_pods *s);
 
+/* Whether the pod sleeps and nobody has asked yet what it makes of an offer. */
+bool unschedulable_pods_is_offered(const struct queued_pod *pod,
+                                   uint64_t latest);
+
 /* The first of one group after the other, round and round; NULL: none of it
  * sleeps, or there is no group. Between leave and enter a sleeping pod's place
  * in the order may change.

@@ -370,3 +370,12 @@ unschedulable_pods_next_turn(struct unschedulable_pods *s)
     take_rejectors(heap_top(f->members), f);
     return heap_top(f->members);
 }
+
+bool
+unschedulable_pods_is_offered(const struct queued_pod *pod, uint64_t latest)
+{
+    const struct signature_group *f = pod->group;
+
+    return f != NULL && f->shape != NULL && f->shape->is_offered
+           && f->seen < latest;
+}

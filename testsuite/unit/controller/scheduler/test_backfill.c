@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reservations and who may pass them, through the real scheduler. */
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/base/arena.h"
@@ -229,6 +231,37 @@ START_TEST(what_would_start_too_late_for_its_deadline_is_not_reserved)
     end(w, "b");
     advance(w, 0);
     check_node(w, "late", "n1");
+    world_free(w);
+}
+END_TEST
+
+/* Its status is written all the time, and its owner may change it. */
+START_TEST(one_that_changes_before_it_is_asked_about_room_gets_it)
+{
+    struct world *w = backfill_new(NULL, false);
+    const struct queued_pod *queued;
+
+    world_add_node(w, "n1", 8);
+    PUT(w, "a", 4, 100, .node = "n1");
+    PUT(w, "b", 4, 200, .node = "n1");
+    world_settle(w);
+    PUT(w, "wide", 8, 50);
+    PUT(w, "waits", 4, 50);
+    advance(w, 10);
+    ck_assert_int_eq(reserved_at(w, "default/wide"), 200);
+    check_node(w, "waits", "");
+
+    end(w, "a");
+    fake_client_run(w->api);
+    queued = queue_find(w->scheduler->queue, "default", "waits");
+    recorder_set_plan(w->scheduler->recorder,
+                      queued->pod,
+                      FAKE_BEGIN + 3600 * FAKE_SECOND,
+                      NULL);
+    recorder_flush(w->scheduler->recorder);
+    fake_client_run(w->api);
+    advance(w, 0);
+    check_node(w, "waits", "n1");
     world_free(w);
 }
 END_TEST
@@ -916,6 +949,7 @@ SUITE("backfill",
       a_wide_pod_is_passed_by_those_that_do_not_delay_it,
       those_who_are_before_it_in_the_order_take_its_room,
       what_would_start_too_late_for_its_deadline_is_not_reserved,
+      one_that_changes_before_it_is_asked_about_room_gets_it,
       a_job_that_ends_early_moves_the_reservation,
       a_reservation_that_ends_wakes_those_it_kept_out,
       a_job_past_its_end_ends_at_any_moment_and_then_within_the_grace,
