@@ -355,6 +355,7 @@ open_scheduler(struct log_replay *r, struct error *err)
         .seed = r->settings->seed,
         .initial_backoff_us = 1,
         .max_backoff_us = 1,
+        .without_forecast = !r->settings->predicts,
         .group_of = group_of,
         .context = r,
     };

@@ -23,6 +23,7 @@
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "controller/scheduler/state/retained_allocations.h"
 #include "lib/api/object/kind.h"
@@ -351,6 +352,7 @@ node_changed(struct scheduler *s,
         retained_allocations_sync(&s->retained_allocations, NULL, new_object);
         unallocated_pods_add_node(s->unallocated_pods, new_object->meta->name);
         queue_event(s->queue, &event_node_add, NULL, new_object);
+        scheduler_forecast_nodes_changed(s);
         scheduler_nodes_changed(s);
         return;
     }
@@ -365,7 +367,8 @@ node_changed(struct scheduler *s,
         has_changed |= events[i].actions != ACTION_UPDATE_OTHER;
     }
     if (has_changed)
-        scheduler_nodes_changed(s);
+        scheduler_forecast_nodes_changed(s);
+    scheduler_nodes_changed(s);
 }
 
 void
@@ -487,6 +490,7 @@ scheduler_tell_partitions(struct scheduler *s)
     }
     if (map_count(s->changed_partitions) == 0)
         return;
+    scheduler_forecast_nodes_changed(s);
     while (map_next(s->changed_partitions, &at, NULL, &value)) {
         const struct object *object = value;
 

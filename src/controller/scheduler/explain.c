@@ -17,6 +17,7 @@
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/job/job.h"
 #include "lib/api/object/kind.h"
@@ -174,6 +175,18 @@ find_with_scratch(struct explanation *e)
     return NULL;
 }
 
+/* It says nothing of a pod that was promised a time, or that could start now. */
+static void
+find_forecast(struct explanation *e)
+{
+    if (e->estimate.chance != START_LATER || e->estimate.is_assumed
+        || e->profile->timed == 0
+        || (e->queued != NULL
+            && scheduler_find_place(e->s, e->queued, e->pod) != NULL))
+        return;
+    e->forecast_us = scheduler_forecast_us(e->s, e->pod, e->queued);
+}
+
 /* As a cycle would find it now. A sample of the nodes, where the profile says
  * so, is the one that the next cycle begins with.
  */
@@ -207,6 +220,7 @@ explain_now(struct explanation *e)
                                 e->diagnosis,
                                 s->cache,
                                 s->settings.clock);
+            find_forecast(e);
             explanation_add_nodes(e);
             explanation_add_start(e);
             explanation_add_smaller(e);
@@ -311,14 +325,14 @@ explain_group(struct explanation *e)
                       g->name);
     set_cause_n(e, "Group", words.text, words.length);
     place = scheduler_find_place(e->s, e->queued, e->pod);
-    if (place == NULL)
-        return;
-    e->estimate = (struct start_estimate){
-        .chance = START_LATER,
-        .from_us = place->reservation->from_us,
-        .node = place->node,
-    };
-    explanation_add_group_start(e);
+    e->estimate.chance = START_LATER;
+    if (place != NULL) {
+        e->estimate.from_us = place->reservation->from_us;
+        e->estimate.node = place->node;
+    } else if (!pod_group_is_held(g))
+        find_forecast(e);
+    if (place != NULL || e->forecast_us > 0)
+        explanation_add_group_start(e);
 }
 
 static void

@@ -87,6 +87,46 @@ struct start_words {
     struct strbuf head, tail;
 };
 
+/* Times that are nearer than this are one for people. */
+#define TOLD_APART_US (INT64_C(60) * 1000000)
+
+static bool
+is_behind(const struct explanation *e)
+{
+    return e->forecast_us > e->estimate.from_us + TOLD_APART_US;
+}
+
+/* Without those before it, it would start sooner. */
+static void
+tell_forecast(const struct explanation *e,
+              const char *words,
+              struct start_words *out)
+{
+    const struct start_estimate *t = &e->estimate;
+    char time[TIME_TEXT_SIZE];
+    size_t before = 0;
+
+    time_format(e->forecast_us, false, time);
+    strbuf_printf(&out->head, "it may start about %s, after ", time);
+    queue_count_before(e->s->queue, e->pod, e->profile, &before);
+    if (before > 1)
+        strbuf_printf(&out->head,
+                      "the %zu pods before it in the queue",
+                      before);
+    else
+        strbuf_add_text(&out->head,
+                        before == 1 ? "the pod before it in the queue"
+                                    : "those before it");
+    if (t->from_us > 0 && t->node != NULL) {
+        time_format(t->from_us, false, time);
+        strbuf_printf(&out->head,
+                      "; without them it could at %s, on %s",
+                      time,
+                      t->node->name);
+        strbuf_printf(&out->tail, ", which %s", words);
+    }
+}
+
 static void
 tell_later(const struct explanation *e,
            const char *words,
@@ -95,6 +135,10 @@ tell_later(const struct explanation *e,
     const struct start_estimate *t = &e->estimate;
     char time[TIME_TEXT_SIZE];
 
+    if (is_behind(e)) {
+        tell_forecast(e, words, out);
+        return;
+    }
     if (t->from_us > 0) {
         time_format(t->from_us, false, time);
         strbuf_printf(
@@ -225,6 +269,13 @@ set_words(const struct explanation *e,
              explanation_text(e->arena, text.text, text.length));
 }
 
+static int64_t
+start_us(const struct explanation *e)
+{
+    return e->forecast_us > e->estimate.from_us ? e->forecast_us
+                                                : e->estimate.from_us;
+}
+
 void
 explanation_add_start(struct explanation *e)
 {
@@ -241,7 +292,9 @@ explanation_add_start(struct explanation *e)
     size_t before = 0;
 
     json_set_string(e->arena, start, "chance", chances[e->estimate.chance]);
-    add_time(e, start, "from", e->estimate.from_us);
+    add_time(e, start, "from", start_us(e));
+    if (is_behind(e))
+        add_time(e, start, "earliest", e->estimate.from_us);
     if (e->estimate.is_assumed)
         json_set_bool(e->arena, start, "assumed", true);
     add_time(e, start, "notBefore", e->estimate.not_before_us);
@@ -257,7 +310,7 @@ explanation_add_start(struct explanation *e)
     tell_start(e, words.text, &said);
     tell_deadline(e, &behind);
     queue_count_before(e->s->queue, e->pod, e->profile, &before);
-    if (e->estimate.chance > START_BLOCKED && before > 0)
+    if (e->estimate.chance > START_BLOCKED && before > 0 && !is_behind(e))
         strbuf_printf(&behind,
                       "; %zu pod%s %s before it in the queue",
                       before,
@@ -282,8 +335,9 @@ explanation_add_group_start(struct explanation *e)
     CLEANUP_STRBUF struct strbuf behind = STRBUF_INIT;
 
     json_set_string(e->arena, start, "chance", "Later");
-    add_time(e, start, "from", e->estimate.from_us);
-    json_set_string(e->arena, start, "node", e->estimate.node->name);
+    add_time(e, start, "from", start_us(e));
+    if (e->estimate.node != NULL)
+        json_set_string(e->arena, start, "node", e->estimate.node->name);
     tell_later(e, "", &said);
     tell_deadline(e, &behind);
     set_words(e, start, "message", &said, "", behind.text);

@@ -22,6 +22,7 @@
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
@@ -503,6 +504,7 @@ scheduler_tick(struct scheduler *s)
     scheduler_tell_nominations(s);
     scheduler_tick_ranks(s);
     scheduler_tick_reservations(s);
+    scheduler_tick_forecast(s);
     recorder_flush(s->recorder);
     counts = scheduler_count(s);
     scheduler_metrics_counts(s->metrics, &counts);

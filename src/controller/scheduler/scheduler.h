@@ -52,6 +52,9 @@ struct scheduler_settings {
 
     /* Schedules every pod by itself, as upstream does: for comparing. */
     bool without_sharing;
+
+    /* Nobody asks when those who wait start (start_forecast.h). */
+    bool without_forecast;
     const struct feature_gates *features; /* NULL: as they are by default */
 
     struct metric_registry *metrics; /* or NULL */

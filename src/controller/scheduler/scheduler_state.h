@@ -47,6 +47,7 @@ struct reservation;
 struct reserved_place;
 struct room_answer;
 struct start_answer;
+struct start_forecast;
 struct strbuf;
 struct volume_calls;
 struct yields;
@@ -92,6 +93,7 @@ struct scheduler {
     bool has_tier_changed;          /* of one, likewise */
     bool has_mode_changed; /* of preemption, of one or of a priority class */
     struct map *changed_reservations; /* likewise */
+    struct start_forecast *forecast;
     struct time_share
         report_share;          /* of the thread, for causes and their times */
     bool may_lack_reservation; /* a pod that sleeps and may get one */

@@ -26,6 +26,7 @@
 #include "controller/scheduler/report/scheduler_metrics.h"
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/select/node_finder.h"
+#include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
@@ -307,6 +308,7 @@ make_components(struct scheduler *s)
         .most_us = REPORT_US,
         .window_us = REPORT_WINDOW_US,
     };
+    s->forecast = start_forecast_new();
     s->recorder = recorder_new(&(struct recorder_settings){
         .dispatcher = s->dispatcher,
         .clock = set->clock,
@@ -411,6 +413,7 @@ scheduler_free(struct scheduler *s)
     evictions_free(s->evictions);
     yields_free(s->yields);
     recorder_free(s->recorder);
+    start_forecast_free(s->forecast);
     dispatcher_free(s->dispatcher);
     unallocated_pods_free(s->unallocated_pods);
     timeline_free(s->handle.timeline); /* its entries are in the ledgers */

@@ -15,6 +15,7 @@
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/report/recorder.h"
 #include "controller/scheduler/scheduler_state.h"
+#include "controller/scheduler/start_forecast.h"
 #include "lib/api/job/job_reason.h"
 #include "lib/api/job/job_wait.h"
 #include "lib/api/object/object.h"
@@ -70,6 +71,7 @@ find_start(struct scheduler *s,
         ret->from_us = estimate.from_us;
         ret->is_assumed = estimate.is_assumed;
     }
+    scheduler_forecast_note_earliest(s, a->queued, ret);
 }
 
 /* It has no START then: its Job ends before. */
@@ -157,21 +159,6 @@ struct alike {
     bool is_for_room, is_other;
 };
 
-static bool
-is_for_room(const struct pod_cause *cause)
-{
-    static const enum job_reason reasons[] = {
-        JOB_REASON_RESOURCES,
-        JOB_REASON_PRIORITY,
-        JOB_REASON_RESERVED,
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        if (strcmp(cause->code, job_reason_name(reasons[i])) == 0)
-            return true;
-    return false;
-}
-
 /* The words of those that wait for room differ all the time, and each is tried
  * when there is some. What no room helps is one thing for all.
  */
@@ -185,7 +172,7 @@ compare(struct queued_pod *other, void *context)
     alike->is_other =
         cause != NULL
         && (alike->is_for_room
-                ? !is_for_room(cause)
+                ? !wait_cause_is_for_room(cause->code)
                 : strcmp(cause->message, alike->cause->message) != 0);
 }
 
@@ -213,7 +200,7 @@ scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
 
     if (alike.cause == NULL || queued->pod_group != NULL)
         return;
-    alike.is_for_room = is_for_room(alike.cause);
+    alike.is_for_room = wait_cause_is_for_room(alike.cause->code);
     unschedulable_pods_visit_alike(queued, 1, compare, &alike);
     if (!alike.is_other)
         return;

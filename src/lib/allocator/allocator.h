@@ -86,15 +86,6 @@ enum allocator_answer allocator_grant(const struct occupancy *o,
                                       const struct demand *demand,
                                       struct grant *ret_grant);
 
-/* The same where allocator_choose has made that choice of this occupancy for
- * this demand, and nothing was taken or released since.
- */
-enum allocator_answer
-allocator_grant_choice(const struct occupancy *o,
-                       const struct demand *demand,
-                       const struct allocator_choice *choice,
-                       struct grant *ret_grant);
-
 /* How many PUs, withheld ones too, the cores are that it would give on these
  * NUMA nodes.
  */

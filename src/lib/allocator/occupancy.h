@@ -32,7 +32,6 @@ struct occupancy {
     uint32_t free_pus; /* those of free cores; the shared pool is on them */
     uint32_t n_shared; /* holdings in the shared pool */
     uint32_t size;     /* of this block, private */
-    uint64_t version;  /* rises with each take and release */
     int64_t shared_milli;
     int64_t free_memory; /* of all NUMA nodes; none counts below 0 */
     struct occupancy_numa *numa;

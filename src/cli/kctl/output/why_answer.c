@@ -222,26 +222,27 @@ why_answer_add_dependencies(const struct why_answer *a, struct strbuf *out)
     }
 }
 
-/* The moment as people have it: the answer has that of the API. */
+/* Moments as people have them: the answer has those of the API. */
 static void
 add_local_times(const char *text, const struct json *start, struct strbuf *out)
 {
-    static const char *const names[] = {"from", "notBefore"};
-    const char *moment = NULL, *at = NULL;
+    static const char *const names[] = {"from", "earliest", "notBefore"};
     char local[LOCAL_TIME_SIZE];
     int64_t us = 0;
 
-    for (size_t i = 0; at == NULL && i < ARRAY_SIZE(names); i++) {
-        moment = json_get_text(start, names[i]);
-        at = moment != NULL ? strstr(text, moment) : NULL;
+    strbuf_add_text(out, text);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *moment = json_get_text(start, names[i]);
+        const char *at = moment != NULL ? strstr(out->text, moment) : NULL;
+        CLEANUP_STRBUF struct strbuf tail = STRBUF_INIT;
+
+        if (at == NULL || time_parse(moment, &us) < 0)
+            continue;
+        strbuf_add_text(&tail, at + strlen(moment));
+        local_time_format(us, local);
+        strbuf_truncate(out, (size_t)(at - out->text));
+        strbuf_printf(out, "%s%s", local, tail.text);
     }
-    if (at == NULL || time_parse(moment, &us) < 0) {
-        strbuf_add_text(out, text);
-        return;
-    }
-    local_time_format(us, local);
-    strbuf_add(out, text, (size_t)(at - text));
-    strbuf_printf(out, "%s%s", local, at + strlen(moment));
 }
 
 /* Smaller requests that would start now. */
@@ -274,6 +275,9 @@ add_basis(const struct why_answer *a, struct strbuf *out)
                     json_is_true(json_get(start, "assumed"))
                         ? "an end that is assumed, since what runs has no "
                           "time limit"
+                    : json_get(start, "earliest") != NULL
+                        ? "the time limits of what runs and of what is before "
+                          "it"
                         : "the time limits of what runs");
     strbuf_printf(&text, "; order %s", policy);
     if (predicted_s > 0) {

@@ -551,3 +551,18 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
     cause.reason = say(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
     return cause;
 }
+
+bool
+wait_cause_is_for_room(const char *code)
+{
+    static const enum job_reason reasons[] = {
+        JOB_REASON_RESOURCES,
+        JOB_REASON_PRIORITY,
+        JOB_REASON_RESERVED,
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(code, job_reason_name(reasons[i])) == 0)
+            return true;
+    return false;
+}

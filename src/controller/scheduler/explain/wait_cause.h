@@ -42,5 +42,8 @@ struct wait_cause {
     bool is_for_room; /* which ends of what runs may give it */
 };
 
+/* Whether a cause of that code is one that ends of what runs may help. */
+bool wait_cause_is_for_room(const char *code);
+
 struct wait_cause wait_cause_find(const struct wait_cause_facts *facts,
                                   struct strbuf *words);

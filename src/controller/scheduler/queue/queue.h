@@ -223,6 +223,12 @@ const struct queued_pod *queue_first_unreserved(const struct queue *q);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 
+/* In their order, without gated ones, until the visitor returns false. */
+typedef bool queue_visit_order_fn(struct queued_pod *pod, void *context);
+void queue_visit_order(const struct queue *q,
+                       queue_visit_order_fn *visit,
+                       void *context);
+
 /* The events that are kept for pods in flight, by their label. */
 typedef void queue_event_fn(const char *label, size_t count, void *context);
 void

@@ -108,6 +108,14 @@ queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
 }
 
 void
+queue_visit_order(const struct queue *q,
+                  queue_visit_order_fn *visit,
+                  void *context)
+{
+    queue_order_visit(q->order, visit, context);
+}
+
+void
 queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context)
 {
     in_flight_visit_labels(q->in_flight, visit, context);

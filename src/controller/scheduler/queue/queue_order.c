@@ -223,3 +223,14 @@ queue_order_first(const struct queue_order *o,
         }
     return NULL;
 }
+
+void
+queue_order_visit(const struct queue_order *o,
+                  queue_order_visit_fn *visit,
+                  void *context)
+{
+    for (size_t i = 0; i < o->n_blocks; i++)
+        for (unsigned j = 0; j < o->blocks[i]->count; j++)
+            if (!visit(o->blocks[i]->pods[j], context))
+                return;
+}

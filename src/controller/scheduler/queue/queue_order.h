@@ -37,6 +37,12 @@ void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
 size_t queue_order_before(const struct queue_order *o,
                           const struct queued_pod *pod);
 
+/* Visits the pods in their order, until the visitor returns false. */
+typedef bool queue_order_visit_fn(struct queued_pod *pod, void *context);
+void queue_order_visit(const struct queue_order *o,
+                       queue_order_visit_fn *visit,
+                       void *context);
+
 /* The first that is wanted of those before the pod (NULL: of all), or NULL. Only
  * some thousand are looked at.
  */

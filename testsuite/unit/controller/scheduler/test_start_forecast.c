@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When those who wait start, as they are told, through the real scheduler. */
+#include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/plugin_registry.h"
+#include "controller/scheduler/queue/queue.h"
+#include "controller/scheduler/scheduler_state.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/suite.h"
+#include "testsuite/unit/controller/scheduler/world.h"
+
+static unsigned
+group_by_labels(const struct object *pod, const char **ret_name, void *context)
+{
+    (void)context;
+    *ret_name = string_map_find(&pod_of(pod)->meta.labels, "group");
+    return *ret_name != NULL ? 2 : 0;
+}
+
+/* In the order of submission, whatever is predicted. */
+static struct world *
+forecast_new(void)
+{
+    static struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
+    static struct profile_settings profile = {
+        .scheduler_name = "default-scheduler",
+        .plugins = plugins,
+        .percentage_of_nodes = 100,
+    };
+
+    for (unsigned i = 0; i < n_default_profile; i++) {
+        plugins[i] = default_profile[i];
+        if (plugins[i].plugin->less != NULL)
+            plugins[i].plugin = plugin_find("SubmissionOrder");
+    }
+    profile.n_plugins = n_default_profile;
+    return world_new(&(struct scheduler_settings){
+        .profiles = &profile,
+        .n_profiles = 1,
+        .group_of = group_by_labels,
+        .initial_backoff_us = 1000,
+        .max_backoff_us = 1000,
+    });
+}
+
+/* So many CPUs for so many seconds (0: no limit). */
+static void
+submit(struct world *w,
+       const char *name,
+       const char *meta,
+       unsigned cpus,
+       unsigned limit_s,
+       const char *spec)
+{
+    static unsigned n_jobs;
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                  "\"annotations\":{\"kiln.hpc/job-id\":\"%u\"}%s},"
+                  "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":"
+                  "\"host\",\"resources\":{\"requests\":{\"cpu\":\"%u\"}}}]%s",
+                  name,
+                  ++n_jobs,
+                  meta,
+                  cpus,
+                  spec);
+    if (limit_s > 0)
+        strbuf_printf(&s, ",\"activeDeadlineSeconds\":%u", limit_s);
+    strbuf_add_text(&s, "}}");
+    fake_client_put(w->api, &pod_kind, s.text);
+    world_settle(w);
+}
+
+static int64_t
+from_now_s(const struct world *w, int64_t at_us)
+{
+    return at_us > 0 ? (at_us - w->time.real_us) / 1000000 : -1;
+}
+
+/* What its cause says; -1: nothing. */
+static int64_t
+told_s(const struct world *w, const char *name)
+{
+    const struct pod_cause *cause = world_pod(w, name)->status.cause;
+
+    return cause != NULL ? from_now_s(w, cause->from_us) : -1;
+}
+
+/* A forecast is exact to a thirty-second, and was made some seconds ago. */
+#define ASSERT_NEAR(got, wanted_s)                            \
+    do {                                                      \
+        int64_t got_s = (got), least_s = (wanted_s);          \
+        ck_assert_int_ge(got_s, least_s - least_s / 32 - 10); \
+        ck_assert_int_le(got_s, least_s + least_s / 16 + 10); \
+    } while (0)
+
+START_TEST(each_of_those_that_wait_is_told_its_own_turn)
+{
+    struct world *w = forecast_new();
+    char name[16];
+
+    world_add_node(w, "n1", 1);
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        submit(w, name, "", 1, 600, "");
+    }
+    world_advance(w, 3000);
+
+    for (unsigned i = 1; i < 10; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        ASSERT_NEAR(told_s(w, name), 600 * i);
+    }
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_short_one_is_told_the_gap_that_it_fits_into)
+{
+    struct world *w = forecast_new();
+
+    world_add_node(w, "n1", 2);
+    submit(w, "runs", "", 1, 3600, "");
+    submit(w, "wide", "", 2, 3600, "");
+    submit(w, "gap", "", 1, 1800, "");
+    submit(w, "gap2", "", 1, 1700, "");
+    submit(w, "behind", "", 1, 1800, "");
+    world_advance(w, 3000);
+
+    ck_assert_str_eq(world_node_of(w, "gap"), "n1");
+    ASSERT_NEAR(told_s(w, "wide"), 3600);
+    ASSERT_NEAR(told_s(w, "gap2"), 1800);
+    ASSERT_NEAR(told_s(w, "behind"), 7200);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(who_can_never_start_takes_nobodys_turn)
+{
+    struct world *w = forecast_new();
+
+    world_add_node(w, "n1", 1);
+    submit(w, "runs", "", 1, 600, "");
+    submit(w, "large", "", 99, 6000, "");
+    submit(w, "elsewhere", "", 1, 6000, ",\"nodeSelector\":{\"a\":\"b\"}");
+    submit(w, "gated", "", 1, 6000, ",\"schedulingGates\":[{\"name\":\"g\"}]");
+    submit(w, "next", "", 1, 600, "");
+    submit(w, "last", "", 1, 600, "");
+    world_advance(w, 3000);
+
+    ck_assert_int_eq(told_s(w, "large"), -1);
+    ck_assert_int_eq(told_s(w, "elsewhere"), -1);
+    ASSERT_NEAR(told_s(w, "next"), 600);
+    ASSERT_NEAR(told_s(w, "last"), 1200);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_queue_of_one_partition_is_none_of_another)
+{
+    static const char *const partitions[] = {"cpu", "gpu"};
+    struct world *w = forecast_new();
+    char spec[64], name[16], node[256];
+
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(node,
+                 sizeof(node),
+                 "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"selector\":"
+                 "{\"matchLabels\":{\"kind\":\"%s\"}}}}",
+                 partitions[i],
+                 partitions[i]);
+        fake_client_put(w->api, &partition_kind, node);
+        snprintf(node,
+                 sizeof(node),
+                 "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kind\":\"%s\"}"
+                 "},\"status\":{\"allocatable\":{\"cpu\":\"1\",\"memory\":"
+                 "\"64Gi\",\"pods\":\"110\"}}}",
+                 i,
+                 partitions[i]);
+        fake_client_put(w->api, &node_kind, node);
+    }
+    for (unsigned i = 0; i < 12; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        snprintf(spec,
+                 sizeof(spec),
+                 ",\"placement\":{\"partition\":\"%s\"}",
+                 partitions[i >= 10]);
+        submit(w, name, "", 1, 600, spec);
+    }
+    world_advance(w, 3000);
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "p9"), 5400);
+    ASSERT_NEAR(told_s(w, "p11"), 600);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_group_is_told_when_all_of_it_start)
+{
+    struct world *w = forecast_new();
+
+    world_add_node(w, "n1", 1);
+    world_add_node(w, "n2", 1);
+    submit(w, "runs", "", 1, 600, "");
+    submit(w, "first0", ",\"labels\":{\"group\":\"first\"}", 1, 600, "");
+    submit(w, "first1", ",\"labels\":{\"group\":\"first\"}", 1, 600, "");
+    submit(w, "second0", ",\"labels\":{\"group\":\"second\"}", 1, 600, "");
+    submit(w, "second1", ",\"labels\":{\"group\":\"second\"}", 1, 600, "");
+    world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "first0"), 600);
+    ASSERT_NEAR(told_s(w, "second0"), 1200);
+    ASSERT_NEAR(told_s(w, "second1"), 1200);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(turns_follow_what_ends_before_its_limit)
+{
+    struct world *w = forecast_new();
+
+    world_add_node(w, "n1", 1);
+    submit(w, "p0", "", 1, 3600, "");
+    submit(w, "p1", "", 1, 3600, "");
+    submit(w, "p2", "", 1, 3600, "");
+    world_advance(w, 3000);
+    ASSERT_NEAR(told_s(w, "p2"), 7200);
+    fake_client_remove(w->api, &pod_kind, "default", "p0");
+    world_advance(w, 1000);
+    world_advance(w, 3000);
+
+    ck_assert_str_eq(world_node_of(w, "p1"), "n1");
+    ASSERT_NEAR(told_s(w, "p2"), 3600);
+    world_free(w);
+}
+END_TEST
+
+/* Asked before it is submitted, and after. */
+START_TEST(why_says_the_turn_and_what_would_be_alone)
+{
+    struct world *w = forecast_new();
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    const struct json *answer;
+    int64_t from_us;
+
+    world_add_node(w, "n1", 1);
+    submit(w, "p0", "", 1, 600, "");
+    submit(w, "p1", "", 1, 600, "");
+    submit(w, "p2", "", 1, 600, "");
+    submit(w, "p3", "", 1, 600, "");
+    world_advance(w, 3000);
+    answer =
+        scheduler_explain(w->scheduler,
+                          fake_client_find(w->api, &pod_kind, "default", "p3"),
+                          false,
+                          arena);
+
+    ck_assert_int_eq(time_parse(json_path_text(answer, "start.from"), &from_us),
+                     0);
+    ASSERT_NEAR(from_now_s(w, from_us), 1800);
+    ck_assert_int_eq(
+        time_parse(json_path_text(answer, "start.earliest"), &from_us),
+        0);
+    ASSERT_NEAR(from_now_s(w, from_us), 1200);
+    ck_assert_ptr_nonnull(strstr(
+        json_path_text(answer, "start.outlook"),
+        ", after the 2 pods before it in the queue; without them it could at "));
+    world_free(w);
+}
+END_TEST
+
+SUITE("scheduler/start_forecast",
+      each_of_those_that_wait_is_told_its_own_turn,
+      a_short_one_is_told_the_gap_that_it_fits_into,
+      who_can_never_start_takes_nobodys_turn,
+      a_queue_of_one_partition_is_none_of_another,
+      a_group_is_told_when_all_of_it_start,
+      turns_follow_what_ends_before_its_limit,
+      why_says_the_turn_and_what_would_be_alone)
