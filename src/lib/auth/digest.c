@@ -151,7 +151,7 @@ static const unsigned char bits_of[256] = {
 };
 
 /* Four characters to three bytes. What stands for no bits sets the highest. */
-static bool
+static inline bool
 decode_group(const unsigned char *text, unsigned char *out)
 {
     uint32_t bits = (bits_of[text[0]] - 1u) << 18
@@ -192,6 +192,7 @@ base64_decode(struct strbuf *out, const char *text, size_t length)
     size_t padding = 0;
     unsigned char *to;
     bool is_right = true;
+    size_t i = 0;
 
     if (length % 4 != 0)
         return -EINVAL;
@@ -201,7 +202,11 @@ base64_decode(struct strbuf *out, const char *text, size_t length)
         padding++;
     strbuf_reserve(out, length / 4 * 3);
     to = (unsigned char *)out->text + before;
-    for (size_t i = 0; is_right && i + 4 < length; i += 4, to += 3)
+    for (; i + 12 < length && is_right; i += 12, to += 9)
+        is_right = decode_group(from + i, to)
+                   & decode_group(from + i + 4, to + 3)
+                   & decode_group(from + i + 8, to + 6);
+    for (; i + 4 < length && is_right; i += 4, to += 3)
         is_right = decode_group(from + i, to);
     if (!is_right || !decode_last(from + length - 4, padding, to)) {
         out->text[before] = '\0';

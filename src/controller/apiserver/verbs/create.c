@@ -10,6 +10,7 @@
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/content.h"
+#include "controller/apiserver/objects/first_status.h"
 #include "controller/apiserver/objects/gone_jobs.h"
 #include "controller/apiserver/objects/write.h"
 #include "controller/apiserver/request/body.h"
@@ -341,11 +342,13 @@ make(struct request *q, struct json *tree)
     set_system_fields(q, tree);
     if (kind->prepare != NULL)
         kind->prepare(q->arena, tree, NULL);
-    if (q->job_id != 0)
+    if (q->job_id != 0) {
         json_set_int(q->arena,
                      json_make_object(q->arena, tree, "status"),
                      "id",
                      q->job_id);
+        first_status_set(q->arena, tree);
+    }
     if (!validate(q, tree) || !check_absent(q, tree))
         return false;
     write_warn(q, tree, NULL);

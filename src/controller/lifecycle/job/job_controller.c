@@ -12,6 +12,7 @@
 #include "controller/lifecycle/job/job_memory.h"
 #include "controller/lifecycle/job/job_plan.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
+#include "controller/lifecycle/job/job_report.h"
 #include "controller/lifecycle/job/job_sync.h"
 #include "controller/lifecycle/job/job_verdict.h"
 #include "controller/lifecycle/job/pod_marks.h"
@@ -332,6 +333,27 @@ note_update(struct job_controller *c, const char *key)
         m->is_updated = false;
 }
 
+/* Held from the first: the API wrote so with the Job, and nobody has told yet. A
+ * Job that was there before this controller looked has been told of.
+ */
+static void
+tell_of_new(struct job_controller *c, const struct object *job)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    struct job_event event;
+
+    if (job_of(job)->status.state == NULL || is_anothers(job_of(job)))
+        return;
+    arena = arena_new(0);
+    event = job_report_new(arena, job_of(job));
+    if (event.reason != NULL)
+        event_recorder_record(c->event_recorder,
+                              job,
+                              RECORD_NORMAL,
+                              event.reason,
+                              event.message);
+}
+
 static void
 on_job(const struct object *old_object,
        const struct object *new_object,
@@ -353,8 +375,11 @@ on_job(const struct object *old_object,
     if (new_object == NULL) {
         job_memories_forget(c->memories, key);
         quota_waiters_remove(c->waiters, key);
-    } else if (object_cache_has_synced(c->cache))
+    } else if (object_cache_has_synced(c->cache)) {
+        if (old_object == NULL)
+            tell_of_new(c, new_object);
         workqueue_add(c->queue, key);
+    }
 }
 
 /* How a pod that is gone has ended is known from here alone; any other change

@@ -132,18 +132,24 @@ job_report_end(struct job_report *r, const struct job_verdict *v)
         report_canceller(r);
 }
 
+static const struct job_event suspended_event = {
+    false,
+    "Suspended",
+    JOB_SUSPENDED_MESSAGE,
+};
+
 void
 job_report_suspended(struct job_report *r, bool is_suspended)
 {
     r->event = is_suspended
-                   ? (struct job_event){false, "Suspended", "Job suspended"}
+                   ? suspended_event
                    : (struct job_event){false, "Resumed", "Job resumed"};
     begin_conditions(r);
     add_condition(r,
                   "Suspended",
                   is_suspended ? "True" : "False",
-                  is_suspended ? "JobSuspended" : "JobResumed",
-                  is_suspended ? "Job suspended" : "Job resumed",
+                  is_suspended ? JOB_SUSPENDED_REASON : "JobResumed",
+                  is_suspended ? JOB_SUSPENDED_MESSAGE : "Job resumed",
                   r->now_us);
     if (is_suspended && r->job->status.start_at_us > 0)
         json_set(r->arena, r->status, "startTime", json_null(r->arena));
@@ -361,6 +367,26 @@ job_report_start(struct job_report *r, int64_t began_us)
                  began_us > 0 ? began_us : r->now_us);
 }
 
+static struct job_event
+held_event(struct arena *arena, const char *by)
+{
+    return (struct job_event){false,
+                              "Held",
+                              arena_printf(arena, "Held by %.100s", by)};
+}
+
+struct job_event
+job_report_new(struct arena *arena, const struct job *job)
+{
+    const char *by = string_map_find(&job->meta.annotations, ANNOTATION_HOLD);
+
+    if (job_state_of_name(job->status.state) != JOB_STATE_HELD)
+        return (struct job_event){0};
+    if (job_find_condition(job, "Suspended") != NULL)
+        return suspended_event;
+    return by != NULL ? held_event(arena, by) : (struct job_event){0};
+}
+
 /* An event of who has held the Job, and that it was released. */
 static void
 tell_hold(struct job_report *r, const char *was, enum job_state state)
@@ -369,10 +395,7 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
         string_map_find(&r->job->meta.annotations, ANNOTATION_HOLD);
 
     if (state == JOB_STATE_HELD && by != NULL)
-        r->event =
-            (struct job_event){false,
-                               "Held",
-                               arena_printf(r->arena, "Held by %.100s", by)};
+        r->event = held_event(r->arena, by);
     else if (job_state_of_name(was) == JOB_STATE_HELD && !job_is_held(r->job))
         r->event = (struct job_event){false, "Released", "Released"};
 }

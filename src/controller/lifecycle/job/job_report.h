@@ -37,6 +37,11 @@ struct job_report {
     struct job_event event;
 };
 
+/* The event of a Job that has come just now with the status that the API gave it;
+ * its texts are in the arena, or last.
+ */
+struct job_event job_report_new(struct arena *arena, const struct job *job);
+
 struct job_report
 job_report(struct arena *arena, const struct job *job, int64_t now_us);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight bytes at a time, with a table for each of their places. */
+/* Eight bytes at a time: by the processor's instruction for this polynomial where
+ * there is one, else with a table for each of their places.
+ */
 #include "controller/store/engine/checksum.h"
 
 #include <endian.h>
@@ -34,13 +36,10 @@ make_tables(void)
         }
 }
 
-uint32_t
-checksum_add(uint32_t crc, const void *bytes, size_t length)
+static uint32_t
+add_by_tables(uint32_t crc, const unsigned char *at, size_t length)
 {
-    const unsigned char *at = bytes;
-
     pthread_once(&once, make_tables);
-    crc = ~crc;
     for (; length >= 8; length -= 8, at += 8) {
         uint64_t word;
 
@@ -52,7 +51,36 @@ checksum_add(uint32_t crc, const void *bytes, size_t length)
     }
     for (; length > 0; length--, at++)
         crc = (crc >> 8) ^ tables[0][(crc ^ *at) & 0xff];
-    return ~crc;
+    return crc;
+}
+
+#ifdef __x86_64__
+__attribute__((target("sse4.2"))) static uint32_t
+add_by_instruction(uint32_t crc, const unsigned char *at, size_t length)
+{
+    uint64_t wide = crc;
+
+    for (; length >= 8; length -= 8, at += 8) {
+        uint64_t word;
+
+        memcpy(&word, at, sizeof(word));
+        wide = __builtin_ia32_crc32di(wide, word);
+    }
+    crc = (uint32_t)wide;
+    for (; length > 0; length--, at++)
+        crc = __builtin_ia32_crc32qi(crc, *at);
+    return crc;
+}
+#endif
+
+uint32_t
+checksum_add(uint32_t crc, const void *bytes, size_t length)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("sse4.2"))
+        return ~add_by_instruction(~crc, bytes, length);
+#endif
+    return ~add_by_tables(~crc, bytes, length);
 }
 
 uint32_t

@@ -197,6 +197,10 @@ extern const struct record job_spec_record;
 /* spec.managedBy of the jobs that are the job controller's, if it is set. */
 #define MANAGED_BY_KILN "kubernetes.io/job-controller"
 
+/* Of the condition Suspended. */
+#define JOB_SUSPENDED_REASON  "JobSuspended"
+#define JOB_SUSPENDED_MESSAGE "Job suspended"
+
 const struct job *job_of(const struct object *object);
 
 enum job_index {

@@ -22,6 +22,33 @@ struct label_holder {
     struct string_map labels;
 };
 
+/* A selector of labels alone, as the server makes it for each Job: true, and
+ * whether it matches, when it can be compared as it stands.
+ */
+static bool
+compare_labels(const struct json *selector,
+               const struct json *labels,
+               bool *ret_matches)
+{
+    const struct json *wanted = json_get(selector, "matchLabels");
+
+    if (!json_is(selector, JSON_OBJECT) || json_count(selector) != 1
+        || !json_is(wanted, JSON_OBJECT) || !json_is(labels, JSON_OBJECT))
+        return false;
+    *ret_matches = true;
+    for (uint32_t i = 0; i < json_count(wanted); i++) {
+        const struct json_member *m = &wanted->members[i];
+        const struct json *label = json_get(labels, m->name);
+
+        if (!json_is(m->value, JSON_STRING)
+            || (label != NULL && !json_is(label, JSON_STRING)))
+            return false;
+        if (label == NULL || strcmp(label->text, m->value->text) != 0)
+            *ret_matches = false;
+    }
+    return true;
+}
+
 bool
 job_selector_matches(struct arena *arena,
                      const struct json *selector,
@@ -37,7 +64,10 @@ job_selector_matches(struct arena *arena,
     struct json *holder = json_object(arena);
     struct label_selector decoded = {0};
     struct label_holder held = {0};
+    bool matches;
 
+    if (compare_labels(selector, labels, &matches))
+        return matches;
     if (labels != NULL)
         json_set(arena, holder, "labels", json_dup(arena, labels));
     record_decode(&label_holder_record, arena, holder, &held);

@@ -120,6 +120,25 @@ START_TEST(what_is_not_base64_is_refused)
 }
 END_TEST
 
+START_TEST(one_wrong_character_anywhere_is_found)
+{
+    char text[] = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w";
+    struct strbuf out = STRBUF_INIT;
+
+    for (size_t i = 0; i < sizeof(text) - 1; i++) {
+        const char right = text[i];
+
+        text[i] = '!';
+        ck_assert_int_eq(base64_decode(&out, text, sizeof(text) - 1), -EINVAL);
+        ck_assert_uint_eq(out.length, 0);
+        text[i] = right;
+    }
+    ck_assert_int_eq(base64_decode(&out, text, sizeof(text) - 1), 0);
+    ck_assert_str_eq(out.text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop");
+    strbuf_fini(&out);
+}
+END_TEST
+
 START_TEST(a_proof_is_of_one_nonce_one_node_and_one_secret)
 {
     struct node_secret a, b, back;
@@ -152,4 +171,5 @@ SUITE("digest",
       hexadecimal_is_read_strictly,
       base64_goes_there_and_back,
       what_is_not_base64_is_refused,
+      one_wrong_character_anywhere_is_found,
       a_proof_is_of_one_nonce_one_node_and_one_secret)

@@ -123,8 +123,8 @@ START_TEST(a_script_comes_back_byte_by_byte)
                    &alice,
                    HTTP_POST,
                    JOBS,
-                   SCRIPT("\"data\":\"IyEvYmluL3NoCnByaW50ZiAnXDAwMCcK\"")),
-        201);
+                   SCRIPT("\"data\":\"IyEvYmluL3NoCnBya\\nW50ZiAnXDAwMCcK\"")),
+        201); /* a break in base64 is none in the script */
     {
         CLEANUP_ANSWER struct answer a =
             world_ask(&w, &alice, HTTP_GET, JOBS "/j/script", NULL);
@@ -309,6 +309,75 @@ START_TEST(bad_bodies_are_told_what_is_wrong)
 }
 END_TEST
 
+#define HELD_JOB(annotations, spec)                                        \
+    "{\"metadata\":{\"generateName\":\"j-\",\"annotations\":{" annotations \
+    "}},\"spec\":{" spec "\"template\":{\"spec\":{\"restartPolicy\":"      \
+    "\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"host\"}]}}}}"
+
+#define SUSPENDED "\"suspend\":true,"
+
+/* The condition Suspended and the state of a new Job; "" where there is none. */
+static void
+check_first_status(struct world *w,
+                   const char *body,
+                   const char *condition,
+                   const char *state)
+{
+    CLEANUP_ANSWER struct answer a = submit(w, NULL, body);
+    const struct json *status = json_get(a.body, "status");
+    const struct json *first = json_at(json_get(status, "conditions"), 0);
+    const char *type = json_get_text(first, "type");
+    const char *name = json_get_text(status, "state");
+
+    ck_assert_msg(a.code == 201, "%s: %s", body, a.text);
+    ck_assert_str_eq(type != NULL ? type : "", condition);
+    ck_assert_str_eq(name != NULL ? name : "", state);
+    if (type == NULL)
+        return;
+    ck_assert_str_eq(json_get_text(first, "status"), "True");
+    ck_assert_str_eq(json_get_text(first, "reason"), "JobSuspended");
+    ck_assert_str_eq(json_get_text(first, "lastTransitionTime"),
+                     answer_get(&a, "metadata.creationTimestamp"));
+}
+
+START_TEST(a_job_that_is_held_from_the_first_says_so_at_once)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    check_first_status(&w, HELD_JOB("", ""), "", "");
+    check_first_status(&w, HELD_JOB("", SUSPENDED), "Suspended", "Held");
+    check_first_status(&w,
+                       HELD_JOB("\"kiln.hpc/hold\":\"me\"", ""),
+                       "",
+                       "Held");
+    check_first_status(&w,
+                       HELD_JOB("",
+                                SUSPENDED "\"managedBy\":"
+                                          "\"kubernetes.io/job-controller\","),
+                       "Suspended",
+                       "Held");
+}
+END_TEST
+
+START_TEST(nothing_is_said_of_a_job_of_which_more_is_to_be_said)
+{
+    static const char *const bodies[] = {
+        HELD_JOB("", SUSPENDED "\"managedBy\":\"example.com/other\","),
+        HELD_JOB("", SUSPENDED "\"completions\":0,\"parallelism\":0,"),
+        HELD_JOB("", SUSPENDED "\"array\":{\"tasks\":\"0-3\"},"),
+        HELD_JOB("\"kiln.hpc/cancel\":\"me\"", SUSPENDED),
+    };
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
+        check_first_status(&w, bodies[i], "", "");
+    w.policy.is_conformance = true;
+    check_first_status(&w, HELD_JOB("", SUSPENDED), "", "");
+}
+END_TEST
+
 SUITE("create",
       a_job_gets_an_id_a_name_its_user_and_digests,
       a_submission_repeated_is_one_job,
@@ -318,6 +387,8 @@ SUITE("create",
       what_would_not_be_a_process_of_the_host_is_refused,
       what_a_cron_job_runs_is_a_process_of_the_host_as_well,
       a_schedule_that_never_comes_is_refused,
+      a_job_that_is_held_from_the_first_says_so_at_once,
+      nothing_is_said_of_a_job_of_which_more_is_to_be_said,
       a_dry_run_leaves_nothing,
       a_name_is_taken_once,
       bad_bodies_are_told_what_is_wrong)

@@ -93,11 +93,10 @@ the_job(void)
     return job_of(fake_client_find(api, &job_kind, "default", "j"));
 }
 
+/* The controller starts where `api` has what it has. */
 static void
-begin(void)
+start(void)
 {
-    now = (struct fake_clock)FAKE_CLOCK;
-    api = fake_client_new();
     loop = loop_new();
     end_of_turn = timer_new(loop, stop, NULL);
     cache = object_cache_new(fake_client_client(api));
@@ -105,6 +104,14 @@ begin(void)
         job_controller_new(loop, fake_client_client(api), cache, &now.clock);
     object_cache_start(cache);
     settle();
+}
+
+static void
+begin(void)
+{
+    now = (struct fake_clock)FAKE_CLOCK;
+    api = fake_client_new();
+    start();
 }
 
 static void
@@ -713,6 +720,52 @@ START_TEST(a_job_of_another_controller_is_let_alone)
 }
 END_TEST
 
+#define HELD_STATUS                                                        \
+    "\"id\":7,\"state\":\"Held\",\"conditions\":[{\"type\":\"Suspended\"," \
+    "\"status\":\"True\",\"reason\":\"JobSuspended\"}]"
+
+static void
+put_held_job(void)
+{
+    fake_client_put(api,
+                    &job_kind,
+                    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                    "\"metadata\":{\"name\":\"j\",\"namespace\":\"default\","
+                    "\"uid\":\"u\"},\"spec\":{\"completions\":1,"
+                    "\"parallelism\":1,\"suspend\":true,\"template\":{"
+                    "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}},"
+                    "\"status\":{" HELD_STATUS "}}");
+}
+
+START_TEST(a_job_that_comes_held_is_told_of_once_and_not_written)
+{
+    begin();
+    put_held_job();
+    settle();
+    put_held_job(); /* any change of it */
+    settle();
+
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_MERGE_PATCH, "status"), 0);
+    ck_assert_uint_eq(fake_client_count(api, &event_kind), 1);
+    ck_assert_uint_eq(fake_client_count(api, &pod_kind), 0);
+    end();
+}
+END_TEST
+
+/* The controller of before has told of it. */
+START_TEST(a_job_that_was_held_before_is_not_told_of_again)
+{
+    now = (struct fake_clock)FAKE_CLOCK;
+    api = fake_client_new();
+    put_held_job();
+    start();
+
+    ck_assert_uint_eq(fake_client_calls(api, CLIENT_MERGE_PATCH, "status"), 0);
+    ck_assert_uint_eq(fake_client_count(api, &event_kind), 0);
+    end();
+}
+END_TEST
+
 SUITE("job_control",
       a_job_gets_one_pod_and_an_event_says_so,
       the_counts_of_a_job_are_written_the_later_the_more_jobs_wait,
@@ -726,6 +779,8 @@ SUITE("job_control",
       who_is_held_takes_no_turn_when_room_comes,
       a_create_that_is_abandoned_is_not_said_to_be_refused,
       a_hold_that_is_taken_back_at_once_costs_nothing,
+      a_job_that_comes_held_is_told_of_once_and_not_written,
+      a_job_that_was_held_before_is_not_told_of_again,
       a_job_that_stays_held_has_its_pod_ended_and_excused,
       a_requeue_waits_for_the_pod_that_is_being_made,
       a_pod_that_is_never_seen_is_made_anew,

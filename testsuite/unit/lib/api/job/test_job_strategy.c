@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/job/job_strategy.h"
 
+#include "lib/api/job/job_rules.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/lib/tree.h"
 
@@ -37,6 +38,39 @@ START_TEST(a_job_gets_its_selector_and_its_pods_the_labels)
     ck_assert_ptr_eq(json_get_path(v, "metadata.labels"),
                      json_get_path(v, "spec.template.metadata.labels"));
     ck_assert_str_eq(complaints(arena, job_validate, v, NULL), "");
+}
+END_TEST
+
+/* The same labels as an expression are decoded on their way. */
+START_TEST(a_selector_of_labels_matches_as_its_expressions_do)
+{
+    static const struct {
+        const char *selector, *labels;
+        bool matches;
+    } cases[] = {
+        {"{'matchLabels':{'a':'1'}}", "{'a':'1','b':'2'}", true},
+        {"{'matchLabels':{'a':'1','b':'2'}}", "{'b':'2','a':'1'}", true},
+        {"{'matchLabels':{'a':'1','b':'2'}}", "{'a':'1'}", false},
+        {"{'matchLabels':{'a':'2'}}", "{'a':'1'}", false},
+        {"{'matchLabels':{'a':''}}", "{'a':''}", true},
+        {"{'matchLabels':{'a':''}}", "{}", false},
+        {"{'matchLabels':{}}", "{}", true},
+    };
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *none = tree(arena, "{'key':'x','operator':'DoesNotExist'}");
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct json *selector = tree(arena, cases[i].selector);
+        const struct json *labels = tree(arena, cases[i].labels);
+        struct json *expressions = json_array(arena);
+
+        ck_assert(job_selector_matches(arena, selector, labels)
+                  == cases[i].matches);
+        json_append(arena, expressions, none);
+        json_set(arena, selector, "matchExpressions", expressions);
+        ck_assert(job_selector_matches(arena, selector, labels)
+                  == cases[i].matches);
+    }
 }
 END_TEST
 
@@ -153,6 +187,7 @@ END_TEST
 
 SUITE("job_strategy",
       a_job_gets_its_selector_and_its_pods_the_labels,
+      a_selector_of_labels_matches_as_its_expressions_do,
       a_job_with_a_generated_name_keeps_its_own_labels,
       what_a_job_runs_cannot_be_changed,
       a_held_job_may_still_be_sent_elsewhere,
