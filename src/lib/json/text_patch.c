@@ -16,10 +16,11 @@
 static const char *
 skip_string(const char *at)
 {
-    for (at++; *at != '"'; at++)
-        if (*at == '\\')
-            at++;
-    return at + 1;
+    for (at++;; at += 2) { /* behind an escape */
+        at += strcspn(at, "\"\\");
+        if (*at == '"')
+            return at + 1;
+    }
 }
 
 static const char *
