@@ -49,6 +49,7 @@ job_last_run_load(struct job_last_run *run, const struct job_status *status)
         run->message = dup_or_null(known->message);
         run->started_at_us = known->started_at_us;
         run->finished_at_us = known->finished_at_us;
+        run->frozen_us = known->frozen_us;
         run->signal = known->signal;
         set_usage(run, known->usage);
     }
@@ -170,6 +171,7 @@ job_last_run_note(struct job_last_run *known, const struct pod *pod)
     } else if (run.started_at_us > 0) {
         run.finished_at_us = whole_seconds(pod->meta.deleted_at_us);
     }
+    run.frozen_us = pod_frozen_us(pod, run.finished_at_us);
     if (!is_later(known, &run, pod->meta.name))
         return;
     run.pod_name = xstrdup(pod->meta.name);

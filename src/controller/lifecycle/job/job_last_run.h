@@ -20,6 +20,7 @@ struct job_last_run {
     char *message;
     int64_t started_at_us;
     int64_t finished_at_us;
+    int64_t frozen_us; /* of that it stood still */
     bool has_exit_code;
     int64_t exit_code;
     int64_t signal;

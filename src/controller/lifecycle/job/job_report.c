@@ -201,7 +201,8 @@ is_same_run(const struct job_run *was, const struct job_last_run *is)
            && is_text(was->message, is->message)
            && was->started_at_us == is->started_at_us
            && was->finished_at_us == is->finished_at_us
-           && was->signal == is->signal && (usage != NULL) == is->has_usage;
+           && was->frozen_us == is->frozen_us && was->signal == is->signal
+           && (usage != NULL) == is->has_usage;
 }
 
 /* A merge patch keeps the members that it does not name. */
@@ -265,6 +266,10 @@ set_run(struct job_report *r, const struct job_last_run *is)
     set_or_clear(r, run, "nodeName", text_or_null(arena, is->node_name));
     set_or_clear(r, run, "startedAt", time_or_null(arena, is->started_at_us));
     set_or_clear(r, run, "finishedAt", time_or_null(arena, is->finished_at_us));
+    set_or_clear(r,
+                 run,
+                 "frozenMicroseconds",
+                 is->frozen_us > 0 ? json_int(arena, is->frozen_us) : NULL);
     set_or_clear(r,
                  run,
                  "exitCode",

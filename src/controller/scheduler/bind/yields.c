@@ -311,17 +311,30 @@ goes_before(const struct pod_view *a, const struct pod_view *b)
            < 0;
 }
 
-static bool
-has_cores_taken(const struct node_view *node, const struct pod_view *pod)
+/* The one on its cores: that it names, or that runs there, or any. NULL: nobody.
+ */
+static const struct pod_view *
+find_user_of_cores(const struct node_view *node,
+                   const struct pod_view *pod,
+                   bool *ret_is_named)
 {
-    for (uint32_t i = 0; i < node->pods.count; i++) {
-        const struct pod_view *other = node->pods.items[i];
+    const char *to = pod_find_yield(pod->pod);
+    const struct pod_view *user = NULL;
 
-        if (!pod_view_is_same(other, pod) && goes_before(other, pod)
-            && shares_cores(other, pod))
-            return true;
+    *ret_is_named = false;
+    for (uint32_t i = 0; i < node->pods.count && !*ret_is_named; i++) {
+        const struct pod_view *other = node->pods.items[i];
+        CLEANUP_FREE char *words = NULL;
+
+        if (pod_view_is_same(other, pod) || !goes_before(other, pod)
+            || !shares_cores(other, pod))
+            continue;
+        words = evictions_describe(other);
+        *ret_is_named = strcmp(words, to) == 0;
+        if (user == NULL || *ret_is_named || !other->is_to_yield)
+            user = other;
     }
-    return false;
+    return user;
 }
 
 /* The one that it yields to is still to come to the node. */
@@ -358,6 +371,31 @@ tell_nominated(const struct yields *y, const struct node_view *node)
 }
 
 static void
+named(const struct client_reply *reply, void *context)
+{
+    struct yielding *e = context;
+
+    (void)reply; /* another look comes in any case */
+    e->call = NULL;
+    e->next_us = now_us(e->owner) + RESUME_AGAIN_US;
+}
+
+/* True while it has to. Its owner reads for whom: who is gone is not named. */
+static bool
+stands_on(struct yielding *e, const struct node_view *node)
+{
+    bool is_named;
+    const struct pod_view *user = find_user_of_cores(node, e->pod, &is_named);
+    CLEANUP_FREE char *words = NULL;
+
+    if (user == NULL || is_named || is_wanted(node, e->pod))
+        return user != NULL || is_wanted(node, e->pod);
+    words = evictions_describe(user);
+    write_wish(e, words, named);
+    return true;
+}
+
+static void
 settle_one(struct yields *y, struct yielding *e, int64_t now)
 {
     const struct node_view *node =
@@ -380,7 +418,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
             tell_nominated(y, node);
         }
         e->refused_until_us = now + REFUSED_US;
-    } else if (has_cores_taken(node, e->pod) || is_wanted(node, e->pod)) {
+    } else if (stands_on(e, node)) {
         return;
     }
     cache_take_back(y->settings.cache, e->pod);

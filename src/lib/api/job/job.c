@@ -127,6 +127,8 @@ static const struct field job_run_fields[] = {
         HELP("When its process began.")),
     TIME("finishedAt", job_run, finished_at_us, KEPT,
         HELP("When it ended.")),
+    INT64("frozenMicroseconds", job_run, frozen_us, 0,
+        HELP("How long of that it stood still.")),
     INT("exitCode", job_run, exit_code, 0,
         HELP("What it ended with.")),
     INT("signal", job_run, signal, 0,

@@ -128,6 +128,7 @@ struct job_run {
     const char *node_name;
     int64_t started_at_us; /* its process; 0: never */
     int64_t finished_at_us;
+    int64_t frozen_us; /* of that it stood still */
     int64_t exit_code;
     int64_t signal;
     const char *reason; /* the pod's, else its container's */

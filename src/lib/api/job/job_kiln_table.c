@@ -71,7 +71,7 @@ find_run(const struct summary *s, int64_t now_us, struct run *run)
             *run = (struct run){last->node_name,
                                 last->started_at_us,
                                 last->finished_at_us,
-                                0};
+                                last->frozen_us};
         return;
     }
     run->node_name = s->pod->spec.node_name;

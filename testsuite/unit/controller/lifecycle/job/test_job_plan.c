@@ -436,6 +436,27 @@ START_TEST(how_the_last_pod_has_run_is_kept_with_the_job)
 }
 END_TEST
 
+START_TEST(how_long_the_last_pod_stood_still_is_kept_with_the_job)
+{
+    given_job("", "\"backoffLimit\":0", "\"attempts\":1");
+    given_pod("j-0", FAILED_WITH("3") ",\"frozenMicroseconds\":7000000");
+
+    const struct json *run = json_get(plan_at(NOW).status, "lastRun");
+
+    ck_assert_int_eq(json_get_int(run, "frozenMicroseconds", 0), 7000000);
+    done();
+
+    given_job("",
+              "\"backoffLimit\":0",
+              "\"attempts\":1,\"lastRun\":{\"podName\":\"j-0\","
+              "\"frozenMicroseconds\":5}");
+    given_pod("j-0", FAILED_WITH("3"));
+    run = json_get(plan_at(NOW).status, "lastRun");
+    ck_assert(json_is(json_get(run, "frozenMicroseconds"), JSON_NULL));
+    done();
+}
+END_TEST
+
 START_TEST(an_index_that_is_done_stays_done_without_its_pod)
 {
     given_job("",
@@ -1332,6 +1353,7 @@ SUITE("job_plan",
       a_held_job_has_no_pods,
       a_pod_that_is_held_is_not_held_against_its_job,
       how_the_last_pod_has_run_is_kept_with_the_job,
+      how_long_the_last_pod_stood_still_is_kept_with_the_job,
       an_index_that_is_done_stays_done_without_its_pod,
       a_job_with_a_begin_time_waits_for_it,
       parallelism_and_completions_bound_the_pods,

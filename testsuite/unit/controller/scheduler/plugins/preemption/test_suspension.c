@@ -166,6 +166,38 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
 }
 END_TEST
 
+/* Its owner is told of one that is there. */
+START_TEST(it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct world *w = make_world(1);
+    struct json *tree;
+
+    add(w, "low", "8", "1Gi", 0, EXCLUSIVE_LOW);
+    add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
+    set_frozen(w, "low", "True", FROZEN_YIELDED);
+    world_settle(w);
+    ck_assert(runs_on(w, "high", "n0"));
+
+    tree = object_tree(find(w, "low"), arena);
+    json_set_string(arena,
+                    json_get_path(tree, "metadata.annotations"),
+                    ANNOTATION_YIELD,
+                    "job 3 (user gone)");
+    json_print(tree, &text);
+    fake_client_put(w->api, &pod_kind, text.text);
+    world_advance(w, 2000);
+    ck_assert_str_eq(pod_find_yield(world_pod(w, "low")), "another pod");
+    ck_assert(world_pod(w, "low")->status.allocation != NULL);
+
+    fake_client_remove(w->api, &pod_kind, "default", "high");
+    world_advance(w, 2000);
+    ck_assert(!is_to_yield(w, "low"));
+    world_free(w);
+}
+END_TEST
+
 /* It has 600 s to go on when the other has ended, at the latest after 300 s. */
 START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
 {
@@ -523,6 +555,7 @@ END_TEST
 
 SUITE("suspension",
       a_victim_is_asked_and_its_cores_are_had_once_it_stands_still,
+      it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone,
       who_waits_for_a_victim_knows_when_that_will_have_ended,
       frozen_by_an_operator_alone_it_lends_nothing,
       who_needs_its_memory_is_not_helped,
