@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_patch.c - any bytes as an object and a patch of it: applied as the API
- * does, and validated beside the object that was there, or refused
+ * does, and validated beside the object that was there, or refused; and put into
+ * its text where that can be done, with the same outcome
  *
  * A line with the kind's name, a line with how the patch is meant ("merge",
  * "strategic", "json"), a line with the object, and the rest is the patch.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/object/causes.h"
@@ -16,6 +18,7 @@
 #include "lib/json/json_patch.h"
 #include "lib/json/merge.h"
 #include "lib/json/strategic.h"
+#include "lib/json/text_patch.h"
 #include "testsuite/fuzz/fuzz.h"
 
 /* The line at *at, without its end, copied; *at moves behind it. */
@@ -51,6 +54,31 @@ apply(struct arena *arena,
     return json_merge(arena, object, patch);
 }
 
+/* The object is normalized. */
+static void
+compare_text_patch(struct arena *arena,
+                   const struct record *record,
+                   const struct json *object,
+                   const struct json *patch)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT, out = STRBUF_INIT,
+                                 merged = STRBUF_INIT;
+    struct json *set = json_dup(arena, patch), *tree;
+
+    if (!json_is(set, JSON_OBJECT)
+        || record_normalize(record, arena, set, NULL, NULL) < 0)
+        return;
+    json_print(object, &text);
+    if (!text_patch(record, text.text, set, &out))
+        return;
+    tree = json_merge(arena, json_dup(arena, object), set);
+    if (record_normalize(record, arena, tree, NULL, NULL) < 0)
+        abort();
+    json_print(tree, &merged);
+    if (strcmp(out.text, merged.text) != 0)
+        abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -70,6 +98,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (!json_is(object, JSON_OBJECT) || patch == NULL
         || record_normalize(kind->record, arena, object, NULL, NULL) < 0)
         return 0;
+    compare_text_patch(arena, kind->record, object, patch);
     if (kind->set_defaults != NULL)
         kind->set_defaults(arena, object);
     was = json_dup(arena, object);
