@@ -375,9 +375,10 @@ named(const struct client_reply *reply, void *context)
 {
     struct yielding *e = context;
 
-    (void)reply; /* another look comes in any case */
+    (void)reply; /* it is looked at again, refused or not */
     e->call = NULL;
     e->next_us = now_us(e->owner) + RESUME_AGAIN_US;
+    look_at(e, 0);
 }
 
 /* True while it has to. Its owner reads for whom: who is gone is not named. */
