@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The forecast: when those who wait start, with those that are before them.
  *
- * What a pod waits for alone is known exactly (start_estimate.h), and is of little
- * use to the last of a hundred. So the first of the order are laid into the
+ * The time when a pod alone could start is known exactly (start_estimate.h), and
+ * is of little use to the last of a hundred. So the first of the order are laid into the
  * time one after the other, each where its CPUs are free for as long as it may
  * run (cpu_forecast.h), and are told. Nothing is promised or held by it.
  *

@@ -4,7 +4,7 @@
 #define SECOND_US  INT64_C(1000000)
 #define PER_OCTAVE 32u /* cells in which the time from now doubles */
 
-/* What sums of fractions may lack. */
+/* Sums of fractions may lack so much. */
 #define ROUNDING_MCPU 0.5
 
 int64_t

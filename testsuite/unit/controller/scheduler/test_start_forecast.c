@@ -79,7 +79,7 @@ from_now_s(const struct world *w, int64_t at_us)
     return at_us > 0 ? (at_us - w->time.real_us) / 1000000 : -1;
 }
 
-/* What its cause says; -1: nothing. */
+/* By its cause; -1: that says nothing. */
 static int64_t
 told_s(const struct world *w, const char *name)
 {
