@@ -36,7 +36,7 @@ struct explanation {
     struct shortage shortage;
     struct closers closers;
     struct start_estimate estimate;
-    int64_t forecast_us; /* with those before it; 0: nobody knows */
+    int64_t forecast_us;     /* with those before it; 0: nobody knows */
     bool is_stripped;        /* of the claims that it brings */
     bool is_without_scratch; /* it fits, but for scratch */
     bool is_at_least;        /* more nodes may have room than were counted */

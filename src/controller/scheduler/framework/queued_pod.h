@@ -66,13 +66,13 @@ struct queued_pod {
     int64_t first_at_us;      /* when it first became active; 0: not yet */
     plugin_set unschedulable; /* who rejected it */
     plugin_set pending;       /* who waits for something */
-    int64_t earliest_us;      /* told when it failed last: when there is room, if
+    int64_t earliest_us;  /* told when it failed last: when there is room, if
                                * nobody were before it; 0: nobody knows */
-    int64_t forecast_us;      /* start_forecast.h: when it starts, by that */
-    uint64_t forecast;        /* forecast, the number of it; 0: none */
-    uint64_t passed_over;     /* without a reservation, until that event; or
+    int64_t forecast_us;  /* start_forecast.h: when it starts, by that */
+    uint64_t forecast;    /* forecast, the number of it; 0: none */
+    uint64_t passed_over; /* without a reservation, until that event; or
                                * PASSED_OVER: it has one; 0: it may get one */
-    plugin_set counted;       /* in its profile, as having rejected it */
+    plugin_set counted;   /* in its profile, as having rejected it */
     uint32_t gate_reason;
     uint64_t woken_for; /* room, by that event (late_rooms.h); 0: by another */
     struct queue_rank rank;
