@@ -41,9 +41,6 @@
 #define FORECAST_EVERY_US INT64_C(2000000)
 #define FORECAST_SHARE    100
 
-/* Ends of what runs that are known one by one. */
-#define FORECAST_ENDS 20000u
-
 /* Pools of nodes: the first is all of them, the others are of partitions, by the
  * text of the pods' field. Pods of further ones count for all nodes alone.
  */
@@ -219,7 +216,7 @@ count_cpus(struct scheduler *s, struct start_forecast *f)
         if (is_open(node) && free_mcpu > 0)
             add_cpus(f, node, free_mcpu, 0);
     }
-    cache_visit_ends(s->cache, FORECAST_ENDS, add_end, f);
+    cache_visit_all_ends(s->cache, add_end, f);
     for (unsigned i = 0; i < f->n_pools; i++)
         cpu_forecast_settle(&f->pools[i].cpus);
 }

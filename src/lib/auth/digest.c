@@ -204,8 +204,8 @@ base64_decode(struct strbuf *out, const char *text, size_t length)
     to = (unsigned char *)out->text + before;
     for (; i + 12 < length && is_right; i += 12, to += 9)
         is_right = decode_group(from + i, to)
-                   & decode_group(from + i + 4, to + 3)
-                   & decode_group(from + i + 8, to + 6);
+                   && decode_group(from + i + 4, to + 3)
+                   && decode_group(from + i + 8, to + 6);
     for (; i + 4 < length && is_right; i += 4, to += 3)
         is_right = decode_group(from + i, to);
     if (!is_right || !decode_last(from + length - 4, padding, to)) {
