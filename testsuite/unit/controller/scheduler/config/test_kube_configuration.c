@@ -122,8 +122,9 @@ START_TEST(what_is_enabled_at_a_point_goes_first_and_has_its_own_weight)
                "ImageLocality");
     want_order(p,
                POINT_FILTER,
-               "NodePorts NodeName Partition NodeUnschedulable "
-               "TaintToleration NodeAffinity NodeResourcesFit "
+               "NodePorts NodeName Partition Reservation "
+               "NodeUnschedulable TaintToleration NodeAffinity "
+               "NodeResourcesFit "
                "VolumeRestrictions "
                "NodeVolumeLimits VolumeBinding VolumeZone "
                "PodTopologySpread InterPodAffinity ReservedNodes Backfill");
