@@ -252,27 +252,30 @@ add_escaped(struct strbuf *out, const char *text, bool quotes)
 }
 
 /* a="x",b="y": what names the series, and how it is written. */
-static char *
-labels_text(const struct metric_family *family, const char *const *values)
+static void
+add_labels(const struct metric_family *family,
+           const char *const *values,
+           struct strbuf *out)
 {
-    struct strbuf text = STRBUF_INIT;
     size_t n = 0;
 
     for (; values[n] != NULL && n < family->n_labels; n++) {
-        strbuf_printf(&text,
-                      "%s%s=\"",
-                      n > 0 ? "," : "",
-                      family->label_names[n]);
-        add_escaped(&text, values[n], true);
-        strbuf_add_char(&text, '"');
+        if (n > 0)
+            strbuf_add_char(out, ',');
+        strbuf_add_text(out, family->label_names[n]);
+        strbuf_add(out, "=\"", 2);
+        if (strpbrk(values[n], "\\\"\n") == NULL)
+            strbuf_add_text(out, values[n]);
+        else
+            add_escaped(out, values[n], true);
+        strbuf_add_char(out, '"');
     }
     if (n < family->n_labels || values[n] != NULL)
         mistake(family->name, "other labels than it was registered with");
-    return strbuf_take(&text);
 }
 
 static struct metric *
-add_series(struct metric_family *family, size_t at, char *labels TAKES)
+add_series(struct metric_family *family, size_t at, const char *labels)
 {
     size_t n_buckets = family->type == HISTOGRAM ? family->n_bounds + 1 : 0;
     struct metric *metric =
@@ -285,33 +288,34 @@ add_series(struct metric_family *family, size_t at, char *labels TAKES)
     family->series[at] = metric;
     family->n_series++;
     metric->family = family;
-    metric->labels = labels;
+    metric->labels = xstrdup(labels);
     return metric;
 }
 
 struct metric *
 metric_series_of(struct metric_family *family, const char *const *values)
 {
-    char *labels = labels_text(family, values);
+    char room[256];
+    CLEANUP_STRBUF struct strbuf labels;
     struct metric *metric;
     size_t low = 0;
     size_t high;
 
+    strbuf_init_in(&labels, room, sizeof(room));
+    add_labels(family, values, &labels);
     pthread_mutex_lock(&family->registry->lock);
     high = family->n_series;
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (strcmp(family->series[middle]->labels, labels) < 0)
+        if (strcmp(family->series[middle]->labels, labels.text) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     metric = low < family->n_series ? family->series[low] : NULL;
-    if (metric != NULL && strcmp(metric->labels, labels) == 0)
-        free(labels);
-    else
-        metric = add_series(family, low, labels);
+    if (metric == NULL || strcmp(metric->labels, labels.text) != 0)
+        metric = add_series(family, low, labels.text);
     pthread_mutex_unlock(&family->registry->lock);
     return metric;
 }

@@ -87,11 +87,13 @@ tolerations_sign(const struct pod_spec *pod, struct strbuf *out)
     for (unsigned i = 0; i < pod->tolerations.count; i++) {
         const struct toleration *t = &pod->tolerations.items[i];
 
-        strbuf_printf(out,
-                      "%s|%s|%s|%s;",
-                      text_of(t->key),
-                      text_of(t->operator_),
-                      text_of(t->value),
-                      text_of(t->effect));
+        strbuf_add_text(out, text_of(t->key));
+        strbuf_add_char(out, '|');
+        strbuf_add_text(out, text_of(t->operator_));
+        strbuf_add_char(out, '|');
+        strbuf_add_text(out, text_of(t->value));
+        strbuf_add_char(out, '|');
+        strbuf_add_text(out, text_of(t->effect));
+        strbuf_add_char(out, ';');
     }
 }

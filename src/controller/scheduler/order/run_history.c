@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/order/run_history.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 #include "lib/base/map.h"
+#include "lib/base/strbuf.h"
 
 /* The newest run's part of the means, of its levels and of all users. */
 #define NEWEST        0.3
@@ -74,15 +74,18 @@ run_history_free(struct run_history *h)
 static void
 format_key(const struct run_kind *kind, unsigned level, char out[KEY_SIZE])
 {
-    int length = snprintf(out, KEY_SIZE, "%" PRId64, kind->user);
+    CLEANUP_STRBUF struct strbuf key;
 
-    if (level > 0)
-        length += snprintf(out + length,
-                           KEY_SIZE - (size_t)length,
-                           " %" PRId64,
-                           kind->limit_s);
-    if (level > 1)
-        snprintf(out + length, KEY_SIZE - (size_t)length, " %u", kind->width);
+    strbuf_init_in(&key, out, KEY_SIZE);
+    strbuf_add_int(&key, kind->user);
+    if (level > 0) {
+        strbuf_add_char(&key, ' ');
+        strbuf_add_int(&key, kind->limit_s);
+    }
+    if (level > 1) {
+        strbuf_add_char(&key, ' ');
+        strbuf_add_int(&key, kind->width);
+    }
 }
 
 static struct run_user *

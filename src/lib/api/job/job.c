@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/api/job/job_strategy.h"
 #include "lib/api/job/job_tables.h"
@@ -11,6 +12,7 @@
 #include "lib/api/object/rights.h"
 #include "lib/api/value/rows.h"
 #include "lib/base/decimal.h"
+#include "lib/base/strbuf.h"
 
 /* clang-format off */
 static const struct field on_exit_codes_fields[] = {
@@ -413,7 +415,12 @@ submission_key(const struct object *object, char buffer[64])
 const char *
 job_recency(const char *of, int64_t hour, char buffer[64])
 {
-    snprintf(buffer, 64, "%" PRId64 "/%.40s", hour, of);
+    CLEANUP_STRBUF struct strbuf text;
+
+    strbuf_init_in(&text, buffer, 64);
+    strbuf_add_int(&text, hour);
+    strbuf_add_char(&text, '/');
+    strbuf_add(&text, of, strnlen(of, 40));
     return buffer;
 }
 

@@ -18,6 +18,11 @@
 #define SETS   256u
 #define PLACES 4u
 
+/* As many dictionaries as LZ4's index is kept of: what is written at a time is
+ * of a few kinds and users.
+ */
+#define INDEXED 8u
+
 #define SHORTEST 256u /* what is shorter is not worth a reference */
 #define GOOD     4u   /* a fourth of the text: no other needs to be asked */
 #define ENOUGH   2u   /* more than a half: the object is one of its own */
@@ -26,8 +31,16 @@ struct set {
     const struct object *places[PLACES]; /* the last that served first */
 };
 
+struct indexed {
+    const struct object *object; /* a reference, so that no other is there */
+    struct dictionary_text *dictionary;
+    uint64_t used_at; /* by the count of uses */
+};
+
 struct dictionary_objects {
     struct set sets[SETS];
+    struct indexed indexed[INDEXED];
+    uint64_t uses;
     struct dictionary_packer *packer;
     char best[DICTIONARY_TEXT_MAX / ENOUGH];
     char next[DICTIONARY_TEXT_MAX / ENOUGH];
@@ -42,6 +55,13 @@ dictionary_objects_new(void)
     return p;
 }
 
+static void
+drop_index(struct indexed *at)
+{
+    dictionary_text_free(at->dictionary);
+    object_unref(at->object);
+}
+
 void
 dictionary_objects_free(struct dictionary_objects *p)
 {
@@ -50,6 +70,8 @@ dictionary_objects_free(struct dictionary_objects *p)
     for (unsigned i = 0; i < SETS; i++)
         for (unsigned k = 0; k < PLACES; k++)
             object_unref(p->sets[i].places[k]);
+    for (unsigned i = 0; i < INDEXED; i++)
+        drop_index(&p->indexed[i]);
     dictionary_packer_free(p->packer);
     free(p);
 }
@@ -102,6 +124,29 @@ fits(const struct object *pattern, const struct kind *kind, size_t length)
            && pattern->length < 4 * length && length < 4 * pattern->length;
 }
 
+/* In place of the one that was used least lately. */
+static const struct dictionary_text *
+index_of(struct dictionary_objects *p, const struct object *object)
+{
+    struct indexed *oldest = &p->indexed[0];
+
+    for (unsigned i = 0; i < INDEXED; i++) {
+        struct indexed *at = &p->indexed[i];
+
+        if (at->object == object) {
+            at->used_at = ++p->uses;
+            return at->dictionary;
+        }
+        if (at->used_at < oldest->used_at)
+            oldest = at;
+    }
+    drop_index(oldest);
+    oldest->object = object_ref(object);
+    oldest->dictionary = dictionary_text_new(object_own_text(object));
+    oldest->used_at = ++p->uses;
+    return oldest->dictionary;
+}
+
 static bool
 pack(struct dictionary_objects *p,
      struct set *set,
@@ -119,7 +164,7 @@ pack(struct dictionary_objects *p,
         size_t n = !fits(set->places[i], kind, length)
                        ? 0
                        : dictionary_text_pack(p->packer,
-                                              object_own_text(set->places[i]),
+                                              index_of(p, set->places[i]),
                                               (struct text_span){text, length},
                                               p->next,
                                               best - 1);

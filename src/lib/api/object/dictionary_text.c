@@ -14,6 +14,10 @@ struct dictionary_packer {
     LZ4_stream_t stream;
 };
 
+struct dictionary_text {
+    LZ4_stream_t stream;
+};
+
 struct dictionary_packer *
 dictionary_packer_new(void)
 {
@@ -26,14 +30,32 @@ dictionary_packer_free(struct dictionary_packer *packer)
     free(packer);
 }
 
+struct dictionary_text *
+dictionary_text_new(struct text_span beside)
+{
+    struct dictionary_text *d = xnew(struct dictionary_text);
+
+    (void)LZ4_loadDict(&d->stream, beside.text, (int)beside.length);
+    return d;
+}
+
+void
+dictionary_text_free(struct dictionary_text *d)
+{
+    free(d);
+}
+
+/* A stream that has a dictionary may be copied (lz4.h, LZ4_attach_dictionary,
+ * which Debian's library does not export).
+ */
 size_t
 dictionary_text_pack(struct dictionary_packer *packer,
-                     struct text_span beside,
+                     const struct dictionary_text *beside,
                      struct text_span text,
                      char *out,
                      size_t capacity)
 {
-    (void)LZ4_loadDict(&packer->stream, beside.text, (int)beside.length);
+    packer->stream = beside->stream;
     return (size_t)LZ4_compress_fast_continue(&packer->stream,
                                               text.text,
                                               out,

@@ -491,14 +491,27 @@ object_bytes(const struct object *object)
     return published_of(object)->bytes;
 }
 
+/* What fits before `end`, and a NUL, where it points to. */
+static char *
+put_text(char *at, const char *end, const char *text)
+{
+    size_t room = (size_t)(end - at) - 1;
+    size_t length = strnlen(text, room);
+
+    memcpy(at, text, length);
+    at[length] = '\0';
+    return at + length;
+}
+
 void
 object_key(const struct object *object, char out[OBJECT_KEY_SIZE])
 {
     const struct meta *meta = object->meta;
-    const char *name = meta->name != NULL ? meta->name : "";
+    char *at = out, *end = out + OBJECT_KEY_SIZE;
 
-    if (meta->namespace != NULL)
-        snprintf(out, OBJECT_KEY_SIZE, "%s/%s", meta->namespace, name);
-    else
-        snprintf(out, OBJECT_KEY_SIZE, "%s", name);
+    if (meta->namespace != NULL) {
+        at = put_text(at, end, meta->namespace);
+        at = put_text(at, end, "/");
+    }
+    put_text(at, end, meta->name != NULL ? meta->name : "");
 }
