@@ -276,6 +276,17 @@ arena_strdup(struct arena *arena, const char *s)
 }
 
 char *
+arena_concat(struct arena *arena, const char *a, const char *b)
+{
+    size_t of_a = strlen(a), of_b = strlen(b);
+    char *text = arena_text(arena, of_a + of_b);
+
+    memcpy(text, a, of_a);
+    memcpy(text + of_a, b, of_b);
+    return text;
+}
+
+char *
 arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
     va_list again;

@@ -29,6 +29,7 @@ void *arena_memdup(struct arena *arena, const void *p, size_t size);
 char *arena_text(struct arena *arena, size_t length);
 char *arena_strdup(struct arena *arena, const char *s);
 char *arena_strndup(struct arena *arena, const char *s, size_t length);
+char *arena_concat(struct arena *arena, const char *a, const char *b);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF(2, 3);
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
     PRINTF(2, 0);

@@ -24,13 +24,22 @@ bitset_and_not(struct bitset *s, const struct bitset *other)
         s->words[i] &= ~other->words[i];
 }
 
+/* Most words are empty, and a processor that any program may rely on counts no
+ * bits by itself.
+ */
+static unsigned
+count_word(uint64_t word)
+{
+    return word == 0 ? 0 : (unsigned)__builtin_popcountll(word);
+}
+
 unsigned
 bitset_count(const struct bitset *s)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < BITSET_WORDS; i++)
-        n += (unsigned)__builtin_popcountll(s->words[i]);
+        n += count_word(s->words[i]);
     return n;
 }
 
@@ -40,7 +49,7 @@ bitset_count_and(const struct bitset *a, const struct bitset *b)
     unsigned n = 0;
 
     for (unsigned i = 0; i < BITSET_WORDS; i++)
-        n += (unsigned)__builtin_popcountll(a->words[i] & b->words[i]);
+        n += count_word(a->words[i] & b->words[i]);
     return n;
 }
 

@@ -26,9 +26,10 @@ static int merge_object(struct strategic *s,
 static bool
 is_directive(const char *name)
 {
-    return strcmp(name, "$patch") == 0 || strcmp(name, "$retainKeys") == 0
-           || strncmp(name, DELETE_PREFIX, strlen(DELETE_PREFIX)) == 0
-           || strncmp(name, ORDER_PREFIX, strlen(ORDER_PREFIX)) == 0;
+    return name[0] == '$'
+           && (strcmp(name, "$patch") == 0 || strcmp(name, "$retainKeys") == 0
+               || strncmp(name, DELETE_PREFIX, strlen(DELETE_PREFIX)) == 0
+               || strncmp(name, ORDER_PREFIX, strlen(ORDER_PREFIX)) == 0);
 }
 
 static bool
@@ -455,7 +456,7 @@ find_directive(struct strategic *s,
                const char *prefix,
                const char *name)
 {
-    return json_get(patch, arena_printf(s->arena, "%s%s", prefix, name));
+    return json_get(patch, arena_concat(s->arena, prefix, name));
 }
 
 /* Orders and deletions of lists that the patch does not list themselves. */
@@ -492,6 +493,7 @@ merge_object(struct strategic *s,
 {
     const struct json *retained = json_get(patch, "$retainKeys");
     const char *directive = json_get_text(patch, "$patch");
+    bool has_directives = false;
     int r;
 
     if (directive != NULL && !says(patch, "replace") && !says(patch, "delete"))
@@ -515,6 +517,7 @@ merge_object(struct strategic *s,
 
         if (!is_directive(m->name))
             continue;
+        has_directives = true;
         r = apply_directive(s, record, target, patch, m);
         if (r < 0)
             return r;
@@ -529,7 +532,9 @@ merge_object(struct strategic *s,
                          target,
                          m->name,
                          m->value,
-                         find_directive(s, patch, ORDER_PREFIX, m->name));
+                         has_directives
+                             ? find_directive(s, patch, ORDER_PREFIX, m->name)
+                             : NULL);
         if (r < 0)
             return r;
     }

@@ -200,7 +200,7 @@ static const char *
 resource(struct reply *r, const struct kind *kind, const char *suffix)
 {
     if (kind->group[0] == '\0')
-        return arena_printf(r->arena, "%s%s", kind->plural, suffix);
+        return arena_concat(r->arena, kind->plural, suffix);
     return arena_printf(r->arena, "%s%s.%s", kind->plural, suffix, kind->group);
 }
 
@@ -281,7 +281,7 @@ reply_conflict(struct reply *r,
                 tree,
                 name,
                 kind->group,
-                arena_printf(r->arena, "%s%s", kind->plural, suffix));
+                arena_concat(r->arena, kind->plural, suffix));
     finish(r, 409, tree);
 }
 

@@ -91,7 +91,7 @@ with_unknown(const struct job_change_call *c,
              const char *words)
 {
     return e->unknown != NULL
-               ? arena_printf(c->arena, "%s%s", words, e->unknown)
+               ? arena_concat(c->arena, words, e->unknown)
                : words;
 }
 

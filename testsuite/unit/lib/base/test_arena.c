@@ -70,6 +70,21 @@ START_TEST(a_printed_text_may_be_longer_than_any_block)
 }
 END_TEST
 
+START_TEST(two_texts_are_put_together_however_long)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    char longer[5000];
+
+    memset(longer, 'x', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+
+    ck_assert_str_eq(arena_concat(arena, "", ""), "");
+    ck_assert_str_eq(arena_concat(arena, "job-", "7"), "job-7");
+    ck_assert_uint_eq(strlen(arena_concat(arena, longer, longer)),
+                      2 * (sizeof(longer) - 1));
+}
+END_TEST
+
 START_TEST(strings_with_nul_bytes_are_kept_whole)
 {
     struct arena *arena = arena_new(0);
@@ -164,6 +179,7 @@ SUITE("arena",
       nothing_is_seen_of_what_an_earlier_arena_held,
       what_was_taken_stays_in_place_while_the_arena_grows,
       a_printed_text_may_be_longer_than_any_block,
+      two_texts_are_put_together_however_long,
       strings_with_nul_bytes_are_kept_whole,
       large_pieces_do_not_waste_the_room_of_the_open_block,
       a_small_document_costs_one_small_block,

@@ -280,7 +280,7 @@ match_container(struct causes *c,
     };
     const char *text =
         json_get_text(annotations,
-                      arena_printf(c->arena, "%s%s", of_seccomp, name));
+                      arena_concat(c->arena, of_seccomp, name));
     unsigned at = causes_enter(c, "securityContext");
 
     if (text != NULL && json_is(seccomp.profile, JSON_OBJECT))
@@ -288,7 +288,7 @@ match_container(struct causes *c,
     if (!json_is(apparmor.profile, JSON_OBJECT))
         apparmor.profile = json_get(of_pod, "appArmorProfile");
     text = json_get_text(annotations,
-                         arena_printf(c->arena, "%s%s", of_apparmor, name));
+                         arena_concat(c->arena, of_apparmor, name));
     if (text != NULL && json_is(apparmor.profile, JSON_OBJECT)
         && strcmp(check_text(json_get(spec, "os"), "name"), "windows") != 0)
         check_match(c, &apparmor, text);
@@ -373,7 +373,7 @@ join_container(struct arena *arena,
 {
     struct json *meta = json_make_object(arena, pod, "metadata");
     const char *name =
-        arena_printf(arena, "%s%s", of_apparmor, check_text(container, "name"));
+        arena_concat(arena, of_apparmor, check_text(container, "name"));
     const char *text = json_get_text(json_get(meta, "annotations"), name);
     const struct json *own =
         json_get_path(container, "securityContext.appArmorProfile");
@@ -439,14 +439,14 @@ warn_of_container(struct causes *c,
     if (json_get(context, "seccompProfile") == NULL)
         warn_of(c,
                 meta,
-                arena_printf(c->arena, "%s%s", of_seccomp, name),
+                arena_concat(c->arena, of_seccomp, name),
                 "non-functional in v1.27+; use the \"seccompProfile\" field "
                 "instead");
     /* Of pods, each has been made from the other. */
     if (c->path_length > 0 && json_get(context, "appArmorProfile") == NULL)
         warn_of(c,
                 meta,
-                arena_printf(c->arena, "%s%s", of_apparmor, name),
+                arena_concat(c->arena, of_apparmor, name),
                 "deprecated since v1.30; use the \"appArmorProfile\" field "
                 "instead");
 }

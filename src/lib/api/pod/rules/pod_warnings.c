@@ -345,7 +345,7 @@ static void
 warn_of_ports(struct causes *c, const struct json *spec)
 {
     const char *prefix =
-        arena_printf(c->arena, "%s%s", c->path, c->path_length > 0 ? "." : "");
+        arena_concat(c->arena, c->path, c->path_length > 0 ? "." : "");
     bool compares = count_ports(spec) <= MOST_PORTS;
 
     for (size_t i = 0; i < ARRAY_SIZE(container_lists); i++) {
