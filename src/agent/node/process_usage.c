@@ -14,7 +14,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/fd.h"
 
-struct process {
+struct sampled_process {
     pid_t pid;
     pid_t parent;
     uint64_t user, system;               /* its own, in ticks */
@@ -22,13 +22,13 @@ struct process {
     int64_t pages;
 };
 
-struct process_table {
-    struct process *items; /* by pid */
+struct sampled_processes {
+    struct sampled_process *items; /* by pid */
     size_t count, capacity;
 };
 
 static int
-read_process(const char *root, pid_t pid, struct process *ret_process)
+read_process(const char *root, pid_t pid, struct sampled_process *ret_process)
 {
     char path[256];
     char text[1024];
@@ -64,8 +64,8 @@ read_process(const char *root, pid_t pid, struct process *ret_process)
 static int
 compare_processes(const void *a, const void *b)
 {
-    const struct process *x = a;
-    const struct process *y = b;
+    const struct sampled_process *x = a;
+    const struct sampled_process *y = b;
 
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
@@ -80,7 +80,7 @@ compare_usages(const void *a, const void *b)
 }
 
 static int
-read_process_table(const char *root, struct process_table *c)
+read_process_table(const char *root, struct sampled_processes *c)
 {
     CLEANUP_FREE char *path = xasprintf("%s/proc", root);
     DIR *proc = opendir(path);
@@ -89,7 +89,7 @@ read_process_table(const char *root, struct process_table *c)
     if (proc == NULL)
         return -errno;
     while ((entry = readdir(proc)) != NULL) {
-        struct process p;
+        struct sampled_process p;
 
         if (!isdigit((unsigned char)entry->d_name[0])
             || read_process(root, (pid_t)strtol(entry->d_name, NULL, 10), &p)
@@ -114,13 +114,13 @@ find_usage(struct process_usage *list, size_t count, pid_t ancestor)
 
 /* Upwards; the table is no snapshot, so a loop in it is possible. */
 static struct process_usage *
-find_ancestor(const struct process_table *c,
-              const struct process *p,
+find_ancestor(const struct sampled_processes *c,
+              const struct sampled_process *p,
               struct process_usage *list,
               size_t count)
 {
     for (size_t steps = 0; p != NULL && steps < c->count; steps++) {
-        const struct process key = {.pid = p->parent};
+        const struct sampled_process key = {.pid = p->parent};
         struct process_usage *found = find_usage(list, count, p->parent);
 
         if (found != NULL)
@@ -137,7 +137,7 @@ ticks_us(uint64_t ticks)
 }
 
 static void
-add(struct process_usage *k, const struct process *p, bool is_ancestor)
+add(struct process_usage *k, const struct sampled_process *p, bool is_ancestor)
 {
     k->cpu_user_us += ticks_us(p->waited_user + (is_ancestor ? 0 : p->user));
     k->cpu_system_us +=
@@ -151,7 +151,7 @@ add(struct process_usage *k, const struct process *p, bool is_ancestor)
 int
 process_usage_read(const char *root, struct process_usage *list, size_t count)
 {
-    struct process_table c = {0};
+    struct sampled_processes c = {0};
     int r;
 
     if (count == 0)
@@ -161,7 +161,7 @@ process_usage_read(const char *root, struct process_usage *list, size_t count)
         list[i] = (struct process_usage){.ancestor = list[i].ancestor};
     r = read_process_table(root, &c);
     for (size_t i = 0; i < c.count; i++) {
-        struct process *p = &c.items[i];
+        struct sampled_process *p = &c.items[i];
         struct process_usage *k = find_usage(list, count, p->pid);
 
         if (k != NULL)

@@ -19,7 +19,7 @@
 #define BATCH      1024u /* pages in one system call */
 
 /* The pages that one system call asks for. */
-struct batch {
+struct page_batch {
     pid_t pid;
     const struct bitset *right;
     struct page_count *count;
@@ -29,7 +29,7 @@ struct batch {
 };
 
 static int
-ask(struct batch *b)
+ask(struct page_batch *b)
 {
     if (b->n == 0)
         return 0;
@@ -48,14 +48,14 @@ ask(struct batch *b)
 }
 
 static int
-add_page(struct batch *b, unsigned long address)
+add_page(struct page_batch *b, unsigned long address)
 {
     b->pages[b->n++] = (void *)address;
     return b->n == BATCH ? ask(b) : 0;
 }
 
 /* A line of /proc/PID/maps; see proc_pid_maps(5). */
-struct mapping {
+struct memory_mapping {
     unsigned long begin, end;
 };
 
@@ -80,7 +80,7 @@ is_memory(const char *name)
 
 /* False at the end. Reads the next mapping of memory after *at. */
 static bool
-next_mapping(const char **at, struct mapping *ret)
+next_mapping(const char **at, struct memory_mapping *ret)
 {
     while (**at != '\0') {
         const char *line = *at;
@@ -108,7 +108,7 @@ static uint64_t
 count_mapped(const char *maps, unsigned long page_bytes)
 {
     uint64_t pages = 0;
-    struct mapping m;
+    struct memory_mapping m;
 
     while (next_mapping(&maps, &m))
         pages += (m.end - m.begin) / page_bytes;
@@ -124,11 +124,11 @@ page_nodes_count(const char *proc,
 {
     CLEANUP_FREE char *path = xasprintf("%s/%d/maps", proc, (int)pid);
     CLEANUP_STRBUF struct strbuf maps = STRBUF_INIT;
-    CLEANUP_FREE struct batch *b = NULL;
+    CLEANUP_FREE struct page_batch *b = NULL;
     unsigned long page_bytes = (unsigned long)sysconf(_SC_PAGESIZE);
     uint64_t pages, step, skip = 0;
     const char *at;
-    struct mapping m;
+    struct memory_mapping m;
     int r = file_read(path, MAPS_LIMIT, &maps, NULL);
 
     if (r < 0)
@@ -137,7 +137,7 @@ page_nodes_count(const char *proc,
     step = most > 0 ? (pages + most - 1) / most : 1;
     if (step == 0)
         step = 1;
-    b = xnew(struct batch);
+    b = xnew(struct page_batch);
     b->pid = pid;
     b->right = right;
     b->count = count;

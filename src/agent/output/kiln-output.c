@@ -31,7 +31,7 @@
 #define GIVE_UP_S   30 /* a directory of users that does not answer */
 #define TAIL_BLOCKS 65536
 
-struct request {
+struct output_request {
     uid_t uid;
     gid_t gid;
     bool follow;
@@ -63,7 +63,7 @@ fail(int status, const char *format, ...)
 #define FAILED    100
 
 static void
-become_user(const struct request *w)
+become_user(const struct output_request *w)
 {
     const struct passwd *p;
 
@@ -179,7 +179,7 @@ find_line(int fd, off_t at)
 }
 
 static void
-go_to_begin(struct request *w, int fd)
+go_to_begin(struct output_request *w, int fd)
 {
     off_t size = lseek(fd, 0, SEEK_END);
     off_t at = w->tail >= 0 ? find_tail(fd, w->tail) : 0;
@@ -195,7 +195,7 @@ go_to_begin(struct request *w, int fd)
 }
 
 /* A line on its way out. */
-struct line {
+struct output_line {
     char text[PIECE];
     size_t length;
     off_t end; /* in the file */
@@ -215,7 +215,10 @@ put(const char *text, size_t length, int64_t *limit)
 }
 
 static bool
-put_line(struct request *w, struct line *line, bool is_live, int64_t *limit)
+put_line(struct output_request *w,
+         struct output_line *line,
+         bool is_live,
+         int64_t *limit)
 {
     char time[LINE_TIMES_TEXT_SIZE];
     size_t length = line->length;
@@ -233,9 +236,9 @@ put_line(struct request *w, struct line *line, bool is_live, int64_t *limit)
 
 /* All lines that are whole; what is longer than a piece is cut. */
 static bool
-copy_lines(struct request *w,
+copy_lines(struct output_request *w,
            int fd,
-           struct line *line,
+           struct output_line *line,
            bool live,
            int64_t *limit)
 {
@@ -256,9 +259,9 @@ copy_lines(struct request *w,
 }
 
 static void
-show_lines(struct request *w, int fd)
+show_lines(struct output_request *w, int fd)
 {
-    static struct line line;
+    static struct output_line line;
     int64_t limit = w->limit;
     bool goes_on = w->follow;
 
@@ -270,7 +273,7 @@ show_lines(struct request *w, int fd)
 }
 
 static void
-show_bytes(const struct request *w, int fd)
+show_bytes(const struct output_request *w, int fd)
 {
     int64_t limit = w->limit;
     bool goes_on = w->follow;
@@ -282,7 +285,7 @@ show_bytes(const struct request *w, int fd)
 }
 
 static void
-show(struct request *w)
+show(struct output_request *w)
 {
     int fd = open_output(w->path);
 
@@ -301,7 +304,7 @@ show(struct request *w)
 
 /* Of a pod that is gone: from the record, which root reads. */
 static void
-find_gone(struct request *w, const char *state_dir, const char *pod_uid)
+find_gone(struct output_request *w, const char *state_dir, const char *pod_uid)
 {
     char *path = NULL;
 
@@ -314,7 +317,7 @@ find_gone(struct request *w, const char *state_dir, const char *pod_uid)
 int
 main(int argc, char **argv)
 {
-    struct request w;
+    struct output_request w;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         puts(

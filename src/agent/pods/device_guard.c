@@ -16,13 +16,13 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-struct listing {
+struct device_list {
     struct device_number *items;
     unsigned count;
 };
 
 static bool
-is_listed(const struct listing *l, const struct device_number *d)
+is_listed(const struct device_list *l, const struct device_number *d)
 {
     for (unsigned i = 0; i < l->count; i++)
         if (l->items[i].is_block == d->is_block && l->items[i].major == d->major
@@ -32,7 +32,7 @@ is_listed(const struct listing *l, const struct device_number *d)
 }
 
 static void
-add(struct listing *l, bool is_block, unsigned major, unsigned minor)
+add(struct device_list *l, bool is_block, unsigned major, unsigned minor)
 {
     const struct device_number d = {is_block, major, minor};
 
@@ -44,7 +44,7 @@ add(struct listing *l, bool is_block, unsigned major, unsigned minor)
 
 /* The other faces of a GPU: /sys/dev/char/226:128/device/drm/card0/dev. */
 static void
-add_siblings(struct listing *l, unsigned major, unsigned minor)
+add_siblings(struct device_list *l, unsigned major, unsigned minor)
 {
     CLEANUP_FREE char *path =
         xasprintf("/sys/dev/char/%u:%u/device/drm", major, minor);
@@ -78,7 +78,7 @@ device_guard_list(const struct topology *t,
                   const struct allocation *a,
                   unsigned *ret_n)
 {
-    struct listing l = {0};
+    struct device_list l = {0};
 
     for (unsigned i = 0; i < t->n_devices; i++) {
         const struct topology_device *d = &t->devices[i];

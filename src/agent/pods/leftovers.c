@@ -69,7 +69,7 @@ collect_runs(const struct agent_context *g)
 
 /* ---- Cgroups ---- */
 
-struct collection {
+struct leftover_collection {
     const struct agent_context *agent;
     struct map *used;     /* names that a pod's record has */
     struct strbuf former; /* prefixes of earlier agents, a line each */
@@ -79,7 +79,7 @@ struct collection {
 };
 
 static void
-note_used(struct collection *c)
+note_used(struct leftover_collection *c)
 {
     CLEANUP_FREE char *path = xasprintf("%s/pods", c->agent->run_dir);
     DIR *dir = opendir(path);
@@ -111,7 +111,7 @@ find_prefix(const struct strbuf *list, const char *name)
 }
 
 static void
-keep_prefix(struct collection *c, const char *name)
+keep_prefix(struct leftover_collection *c, const char *name)
 {
     const char *line = find_prefix(&c->former, name);
 
@@ -122,7 +122,7 @@ keep_prefix(struct collection *c, const char *name)
 static int
 note_name(const char *name, void *context)
 {
-    struct collection *c = context;
+    struct leftover_collection *c = context;
 
     if (find_prefix(&c->former, name) == NULL)
         return 0;
@@ -136,7 +136,7 @@ note_name(const char *name, void *context)
 }
 
 static void
-remove_named(struct collection *c)
+remove_named(struct leftover_collection *c)
 {
     for (size_t i = 0; i < c->n_names; i++) {
         struct cgroup *cgroup = NULL;
@@ -155,7 +155,7 @@ static void
 collect_cgroups(const struct agent_context *g, const char *prefix)
 {
     CLEANUP_FREE char *path = xasprintf("%s/cgroup-prefixes", g->run_dir);
-    struct collection c = {
+    struct leftover_collection c = {
         .agent = g,
         .used = map_new(),
         .former = STRBUF_INIT,

@@ -17,7 +17,7 @@
 #define LOOK_EVERY 64 /* entries, before the clock is asked again */
 
 /* One tree on its way out. */
-struct removal {
+struct tree_removal {
     int top;          /* the directory that all is moved up into */
     unsigned moved;   /* for names that are not there yet */
     int64_t until_us; /* of the monotonic clock */
@@ -25,7 +25,7 @@ struct removal {
 };
 
 static bool
-is_late(struct removal *r)
+is_late(struct tree_removal *r)
 {
     return r->until_us != INT64_MAX && r->looked++ % LOOK_EVERY == 0
            && clock_monotonic_us(&clock_system) >= r->until_us;
@@ -73,7 +73,7 @@ detach(int parent, const char *name)
 }
 
 static int
-move_up(struct removal *r, int from, const char *name)
+move_up(struct tree_removal *r, int from, const char *name)
 {
     char up[32];
 
@@ -106,7 +106,7 @@ own_directory(int fd)
 
 /* Files away, directories up. */
 static int
-empty(struct removal *r, int fd)
+empty(struct tree_removal *r, int fd)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
@@ -134,7 +134,7 @@ empty(struct removal *r, int fd)
 }
 
 static int
-remove_directory(struct removal *r, const char *name)
+remove_directory(struct tree_removal *r, const char *name)
 {
     int fd = open_directory(r->top, name);
     int result;
@@ -164,7 +164,7 @@ remove_directory(struct removal *r, const char *name)
 
 /* One directory of the top, or none is left. */
 static int
-next_name(struct removal *removal, char out[256])
+next_name(struct tree_removal *removal, char out[256])
 {
     int top = removal->top;
     int copy = fcntl(top, F_DUPFD_CLOEXEC, 3);
@@ -193,7 +193,7 @@ next_name(struct removal *removal, char out[256])
 static int
 run(int parent, const char *name, int64_t until_us)
 {
-    struct removal r = {
+    struct tree_removal r = {
         .top = open_directory(parent, name),
         .until_us = until_us,
     };

@@ -24,7 +24,7 @@
 #define CIRCLE_MOST 8 /* stages of one that are told */
 
 /* A file that is being read. */
-struct reader {
+struct pipeline_reader {
     const char *path;
     struct arena *arena;
     struct yaml_reader *yaml;
@@ -36,8 +36,10 @@ static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
 
 /* ---- Refusals ---- */
 
-static int PRINTF(3, 4)
-    refuse(struct reader *r, const struct json *value, const char *format, ...)
+static int PRINTF(3, 4) refuse(struct pipeline_reader *r,
+                               const struct json *value,
+                               const char *format,
+                               ...)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const unsigned line = yaml_reader_line(r->yaml, value);
@@ -52,7 +54,7 @@ static int PRINTF(3, 4)
 }
 
 static int
-refuse_words(struct reader *r,
+refuse_words(struct pipeline_reader *r,
              const struct json *value,
              const struct error *why)
 {
@@ -60,7 +62,7 @@ refuse_words(struct reader *r,
 }
 
 static int
-check_members(struct reader *r,
+check_members(struct pipeline_reader *r,
               const struct json *object,
               const char *const *known,
               size_t n_known)
@@ -98,7 +100,7 @@ text_of(const struct json *value)
 }
 
 static int
-read_list(struct reader *r,
+read_list(struct pipeline_reader *r,
           const struct json *list,
           const char *what,
           struct pipeline_words *ret_words)
@@ -122,7 +124,7 @@ read_list(struct reader *r,
 
 /* A list, or a text with words as in a shell. */
 static int
-read_words(struct reader *r,
+read_words(struct pipeline_reader *r,
            const struct json *object,
            const char *name,
            struct pipeline_words *ret_words)
@@ -148,7 +150,7 @@ read_words(struct reader *r,
 }
 
 static int
-read_text(struct reader *r,
+read_text(struct pipeline_reader *r,
           const struct json *object,
           const char *name,
           const char **ret_text)
@@ -169,7 +171,9 @@ read_text(struct reader *r,
 /* ---- What a stage waits for ---- */
 
 static int
-parse_after(struct reader *r, const struct json *value, struct json **ret_after)
+parse_after(struct pipeline_reader *r,
+            const struct json *value,
+            struct json **ret_after)
 {
     struct error why = {0};
 
@@ -185,7 +189,9 @@ parse_after(struct reader *r, const struct json *value, struct json **ret_after)
 }
 
 static int
-read_after(struct reader *r, const struct json *object, struct json **ret_after)
+read_after(struct pipeline_reader *r,
+           const struct json *object,
+           struct json **ret_after)
 {
     const struct json *value = json_get(object, "after");
     struct json *jobs = json_array(r->arena);
@@ -242,7 +248,7 @@ looks_like_number(const char *name)
 }
 
 static int
-check_name(struct reader *r,
+check_name(struct pipeline_reader *r,
            const struct pipeline_file *file,
            const struct json *object,
            const char *name)
@@ -277,7 +283,7 @@ check_name(struct reader *r,
 }
 
 static int
-read_stage(struct reader *r,
+read_stage(struct pipeline_reader *r,
            struct pipeline_file *file,
            const struct json *object)
 {
@@ -445,7 +451,7 @@ sort(struct pipeline_file *file, struct arena *arena, struct error *err)
 /* ---- The file ---- */
 
 static int
-read_document(struct reader *r,
+read_document(struct pipeline_reader *r,
               const struct json *document,
               struct pipeline_file *file)
 {
@@ -496,7 +502,7 @@ pipeline_file_read(const char *path,
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP(yaml_reader_freep) struct yaml_reader *yaml = NULL;
-    struct reader r = {.path = path, .arena = arena, .err = err};
+    struct pipeline_reader r = {.path = path, .arena = arena, .err = err};
     struct json *document = NULL, *more = NULL;
     struct error why = {0};
     int result = read_bytes(path, &text, err);

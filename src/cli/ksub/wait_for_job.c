@@ -23,7 +23,7 @@
 #include "lib/client/informer.h"
 #include "lib/loop/loop.h"
 
-struct job_wait {
+struct job_end_wait {
     struct loop *loop;
     const struct object *first; /* as it was submitted */
     struct informer *informer;
@@ -65,14 +65,14 @@ say_end(const struct job *job)
 }
 
 static bool
-is_ours(const struct job_wait *f, const struct object *object)
+is_ours(const struct job_end_wait *f, const struct object *object)
 {
     return object->meta->uid == NULL || f->first->meta->uid == NULL
            || strcmp(object->meta->uid, f->first->meta->uid) == 0;
 }
 
 static void
-finish(struct job_wait *f)
+finish(struct job_end_wait *f)
 {
     f->has_ended = true;
     loop_stop(f->loop);
@@ -83,7 +83,7 @@ job_changed(const struct object *old_object,
             const struct object *new_object,
             void *context)
 {
-    struct job_wait *f = context;
+    struct job_end_wait *f = context;
     const struct object *object = new_object != NULL ? new_object : old_object;
 
     if (f->has_ended || !is_ours(f, object))
@@ -102,7 +102,7 @@ job_changed(const struct object *old_object,
 static void
 job_listed(void *context)
 {
-    struct job_wait *f = context;
+    struct job_end_wait *f = context;
     const struct meta *meta = f->first->meta;
 
     if (!f->has_ended
@@ -120,7 +120,7 @@ wait_for_job(struct client *client,
 {
     CLEANUP_FREE char *selector =
         xasprintf("metadata.name=%s", job->meta->name);
-    struct job_wait f = {.loop = client->loop, .first = job};
+    struct job_end_wait f = {.loop = client->loop, .first = job};
     struct outage_notice *outage;
     const struct informer_settings settings = {
         .client = client,

@@ -294,7 +294,7 @@ add_spaces(struct strbuf *out, size_t count)
 }
 
 /* A line on its way, and how many columns of it are taken. */
-struct line {
+struct grid_line {
     struct strbuf *out;
     size_t at;
     size_t owed; /* spaces, if something follows */
@@ -304,7 +304,7 @@ struct line {
 /* The part of the text that fits, with a mark for the rest. */
 static void
 print_cell(const struct grid *grid,
-           struct line *line,
+           struct grid_line *line,
            const struct column *column,
            const char *text,
            bool is_heading)
@@ -358,7 +358,7 @@ print_line(const struct grid *grid,
            size_t gap,
            struct strbuf *out)
 {
-    struct line line = {.out = out, .limit = grid->limit};
+    struct grid_line line = {.out = out, .limit = grid->limit};
     bool is_first = true;
 
     for (size_t i = 0; i < grid->n_columns; i++) {

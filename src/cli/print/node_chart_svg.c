@@ -25,7 +25,7 @@
 #define MARKS_MOST  10u
 #define COLOURS     24u
 
-struct drawing {
+struct chart_drawing {
     const struct node_chart *chart;
     struct strbuf *out;
     double left, top, row; /* of the picture; the height of a node */
@@ -35,7 +35,7 @@ struct drawing {
 /* ---- Places ---- */
 
 static double
-x_of(const struct drawing *d, int64_t us)
+x_of(const struct chart_drawing *d, int64_t us)
 {
     const struct node_chart *c = d->chart;
     double share = ((double)us - (double)c->from_us)
@@ -46,19 +46,19 @@ x_of(const struct drawing *d, int64_t us)
 }
 
 static double
-y_of(const struct drawing *d, size_t row)
+y_of(const struct chart_drawing *d, size_t row)
 {
     return d->top + (double)row * (d->row + ROW_GAP);
 }
 
 static double
-bottom_of(const struct drawing *d)
+bottom_of(const struct chart_drawing *d)
 {
     return y_of(d, d->chart->n_rows) - ROW_GAP;
 }
 
 static void
-measure(struct drawing *d)
+measure(struct chart_drawing *d)
 {
     const struct node_chart *c = d->chart;
     double names = 60;
@@ -83,20 +83,20 @@ measure(struct drawing *d)
 /* ---- Colours ---- */
 
 static unsigned
-hue_of(const struct drawing *d, const char *user)
+hue_of(const struct chart_drawing *d, const char *user)
 {
     return node_chart_colour(d->chart, user, COLOURS) * 360 / COLOURS;
 }
 
 /* Neighbours on the wheel differ in how light they are, too. */
 static unsigned
-light_of(const struct drawing *d, const char *user)
+light_of(const struct chart_drawing *d, const char *user)
 {
     return node_chart_colour(d->chart, user, COLOURS) % 2 == 0 ? 72 : 62;
 }
 
 static void
-add_patterns(const struct drawing *d)
+add_patterns(const struct chart_drawing *d)
 {
     strbuf_add_text(
         d->out,
@@ -134,7 +134,7 @@ add_patterns(const struct drawing *d)
 }
 
 static size_t
-user_at(const struct drawing *d, const char *user)
+user_at(const struct chart_drawing *d, const char *user)
 {
     size_t i = 0;
 
@@ -144,7 +144,7 @@ user_at(const struct drawing *d, const char *user)
 }
 
 static void
-add_fill(const struct drawing *d, const struct node_chart_bar *bar)
+add_fill(const struct chart_drawing *d, const struct node_chart_bar *bar)
 {
     const size_t user = user_at(d, bar->user);
     const bool is_nobodys = user == d->chart->n_users;
@@ -187,7 +187,7 @@ add_fill(const struct drawing *d, const struct node_chart_bar *bar)
 /* ---- Parts ---- */
 
 static void
-add_text(const struct drawing *d,
+add_text(const struct chart_drawing *d,
          double x,
          double y,
          const char *class,
@@ -203,7 +203,7 @@ add_text(const struct drawing *d,
 }
 
 static void
-add_axis(const struct drawing *d)
+add_axis(const struct chart_drawing *d)
 {
     int64_t step = node_chart_step_us(d->chart, MARKS_MOST);
 
@@ -226,7 +226,7 @@ add_axis(const struct drawing *d)
 }
 
 static void
-add_now(const struct drawing *d)
+add_now(const struct chart_drawing *d)
 {
     double x = x_of(d, d->chart->now_us);
 
@@ -267,7 +267,7 @@ cut_label(const struct node_chart_bar *bar, double width)
 
 /* That of a reservation is at the foot, where jobs may be behind it. */
 static void
-add_label(const struct drawing *d,
+add_label(const struct chart_drawing *d,
           const struct node_chart_bar *bar,
           const struct box *box)
 {
@@ -286,7 +286,7 @@ add_label(const struct drawing *d,
 
 /* False: it is not in the picture. */
 static bool
-find_box(const struct drawing *d,
+find_box(const struct chart_drawing *d,
          const struct node_chart_row *row,
          const struct node_chart_bar *bar,
          double top,
@@ -317,7 +317,7 @@ find_box(const struct drawing *d,
 }
 
 static void
-begin_rectangle(const struct drawing *d, const struct box *box)
+begin_rectangle(const struct chart_drawing *d, const struct box *box)
 {
     strbuf_printf(d->out,
                   "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
@@ -330,7 +330,7 @@ begin_rectangle(const struct drawing *d, const struct box *box)
 }
 
 static void
-add_bar(const struct drawing *d,
+add_bar(const struct chart_drawing *d,
         const struct node_chart_row *row,
         const struct node_chart_bar *bar,
         double top)
@@ -352,7 +352,7 @@ add_bar(const struct drawing *d,
 
 /* Jobs may hide all of a reservation but this. */
 static void
-add_outline(const struct drawing *d,
+add_outline(const struct chart_drawing *d,
             const struct node_chart_row *row,
             const struct node_chart_bar *bar,
             double top)
@@ -367,7 +367,7 @@ add_outline(const struct drawing *d,
 }
 
 static void
-add_row(const struct drawing *d, size_t at)
+add_row(const struct chart_drawing *d, size_t at)
 {
     const struct node_chart_row *row = &d->chart->rows[at];
     double top = y_of(d, at);
@@ -403,7 +403,7 @@ add_row(const struct drawing *d, size_t at)
 }
 
 static void
-add_sample(const struct drawing *d,
+add_sample(const struct chart_drawing *d,
            double x,
            double y,
            const char *fill,
@@ -429,7 +429,7 @@ has_reservations(const struct node_chart *chart)
 }
 
 static void
-add_legend(const struct drawing *d)
+add_legend(const struct chart_drawing *d)
 {
     double y = bottom_of(d) + 18 + LEGEND;
     double x = d->left;
@@ -477,7 +477,7 @@ node_chart_svg_print(const struct node_chart *chart,
                      const char *title,
                      struct strbuf *out)
 {
-    struct drawing d = {.chart = chart, .out = out};
+    struct chart_drawing d = {.chart = chart, .out = out};
 
     measure(&d);
     strbuf_printf(

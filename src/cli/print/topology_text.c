@@ -11,7 +11,7 @@
 
 #define LINE_WIDTH 72u /* of the cores */
 
-struct drawing {
+struct text_drawing {
     const struct topology *t;
     const struct topology_tenant *tenants;
     size_t n_tenants;
@@ -68,7 +68,7 @@ terminal_colour_of_tenant(size_t tenant)
 }
 
 static void
-draw_mark(const struct drawing *d, enum terminal_colour colour, char mark)
+draw_mark(const struct text_drawing *d, enum terminal_colour colour, char mark)
 {
     if (d->has_colours && colour != COLOUR_PLAIN)
         strbuf_printf(d->out,
@@ -81,7 +81,7 @@ draw_mark(const struct drawing *d, enum terminal_colour colour, char mark)
 }
 
 static void
-draw_pu(const struct drawing *d, unsigned pu)
+draw_pu(const struct text_drawing *d, unsigned pu)
 {
     for (size_t i = 0; i < d->n_tenants; i++) {
         if (bitset_has(&d->tenants[i].cpus, pu)) {
@@ -97,7 +97,7 @@ draw_pu(const struct drawing *d, unsigned pu)
 }
 
 static bool
-is_free(const struct drawing *d, const struct bitset *pus)
+is_free(const struct text_drawing *d, const struct bitset *pus)
 {
     for (size_t i = 0; i < d->n_tenants; i++)
         if (bitset_intersects(pus, &d->tenants[i].cpus)
@@ -107,7 +107,7 @@ is_free(const struct drawing *d, const struct bitset *pus)
 }
 
 static bool
-shares_l2(const struct drawing *d, const struct bitset *core)
+shares_l2(const struct text_drawing *d, const struct bitset *core)
 {
     unsigned pu = bitset_next(core, 0);
     uint16_t l2 = pu < d->t->n_pu ? d->t->pu[pu].l2 : TOPOLOGY_NONE;
@@ -117,7 +117,7 @@ shares_l2(const struct drawing *d, const struct bitset *core)
 
 /* Whether an L2 cache of several cores begins here. */
 static bool
-begins_l2(const struct drawing *d,
+begins_l2(const struct text_drawing *d,
           const struct bitset *core,
           const struct bitset *before)
 {
@@ -131,7 +131,7 @@ begins_l2(const struct drawing *d,
  * share an L2 cache stand together, behind a wider gap.
  */
 static void
-draw_cores(const struct drawing *d,
+draw_cores(const struct text_drawing *d,
            const struct bitset *set,
            const char *label,
            unsigned indent)
@@ -171,7 +171,9 @@ draw_cores(const struct drawing *d,
 
 /* Caches that share the NUMA node's cores with others are drawn with each. */
 static void
-draw_caches(const struct drawing *d, const struct bitset *set, unsigned indent)
+draw_caches(const struct text_drawing *d,
+            const struct bitset *set,
+            unsigned indent)
 {
     struct bitset rest = *set;
 
@@ -189,7 +191,7 @@ draw_caches(const struct drawing *d, const struct bitset *set, unsigned indent)
 }
 
 static void
-draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
+draw_devices(const struct text_drawing *d, unsigned numa, unsigned indent)
 {
     for (unsigned i = 0; i < d->t->n_devices; i++) {
         const struct topology_device *device = &d->t->devices[i];
@@ -217,7 +219,7 @@ draw_devices(const struct drawing *d, unsigned numa, unsigned indent)
 
 /* The free part is drawn only where tenants have some of the memory. */
 static void
-draw_memory(const struct drawing *d, unsigned place)
+draw_memory(const struct text_drawing *d, unsigned place)
 {
     int64_t held = topology_tenants_memory(d->tenants, d->n_tenants, place);
     int64_t left = (int64_t)d->t->numa[place].memory_bytes - held;
@@ -230,7 +232,7 @@ draw_memory(const struct drawing *d, unsigned place)
 }
 
 static void
-draw_numa(const struct drawing *d, unsigned place, unsigned indent)
+draw_numa(const struct text_drawing *d, unsigned place, unsigned indent)
 {
     const struct topology_numa *numa = &d->t->numa[place];
     char memory[HUMAN_TEXT_SIZE];
@@ -264,7 +266,7 @@ draw_numa(const struct drawing *d, unsigned place, unsigned indent)
 
 /* The die that has all of them, or TOPOLOGY_NONE. */
 static unsigned
-die_of(const struct drawing *d, const struct bitset *pus)
+die_of(const struct text_drawing *d, const struct bitset *pus)
 {
     for (unsigned i = 0; i < d->t->n_dies && !bitset_is_empty(pus); i++)
         if (bitset_contains(&d->t->dies[i].pus, pus))
@@ -274,7 +276,7 @@ die_of(const struct drawing *d, const struct bitset *pus)
 
 /* Those of one package, or of none in particular, below the die of each. */
 static void
-draw_numas(const struct drawing *d, unsigned package, unsigned indent)
+draw_numas(const struct text_drawing *d, unsigned package, unsigned indent)
 {
     unsigned die_before = TOPOLOGY_NONE;
 
@@ -297,7 +299,7 @@ topology_text_print(const struct topology *topology,
                     bool has_colours,
                     struct strbuf *out)
 {
-    const struct drawing d = {
+    const struct text_drawing d = {
         .t = topology,
         .tenants = tenants,
         .n_tenants = n_tenants,

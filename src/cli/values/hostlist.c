@@ -11,7 +11,7 @@
 
 #define LONGEST 4096 /* bytes: brackets are walked by recursion */
 
-struct expansion {
+struct host_expansion {
     struct arena *arena;
     const char *text; /* the whole, for errors */
     const char **names;
@@ -19,7 +19,7 @@ struct expansion {
 };
 
 static int
-refuse(const struct expansion *e, struct error *err)
+refuse(const struct host_expansion *e, struct error *err)
 {
     return error_set(err,
                      -EINVAL,
@@ -28,7 +28,7 @@ refuse(const struct expansion *e, struct error *err)
 }
 
 static int
-add_name(struct expansion *e, const char *name, struct error *err)
+add_name(struct host_expansion *e, const char *name, struct error *err)
 {
     if (e->count == HOSTLIST_MAX)
         return error_set(err,
@@ -56,7 +56,7 @@ read_number(const char **p, unsigned *ret_value, int *ret_width)
     return width > 0;
 }
 
-static int expand_name(struct expansion *e,
+static int expand_name(struct host_expansion *e,
                        const char *prefix,
                        const char *rest,
                        size_t length,
@@ -64,7 +64,7 @@ static int expand_name(struct expansion *e,
 
 /* "4-7": the part before and the part after stay the same. */
 static int
-expand_range(struct expansion *e,
+expand_range(struct host_expansion *e,
              const char *prefix,
              const char **p,
              const char *rest,
@@ -101,7 +101,7 @@ expand_range(struct expansion *e,
  * the brackets after it.
  */
 static int
-expand_name(struct expansion *e,
+expand_name(struct host_expansion *e,
             const char *prefix,
             const char *rest,
             size_t length,
@@ -176,7 +176,7 @@ hostlist_expand(struct arena *arena,
                 size_t *ret_count,
                 struct error *err)
 {
-    struct expansion e = {
+    struct host_expansion e = {
         .arena = arena,
         .text = text,
         .names = arena_new_array(arena, const char *, HOSTLIST_MAX),

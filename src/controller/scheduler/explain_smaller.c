@@ -37,7 +37,7 @@
 #define MARGIN_S      60
 #define LEAST_LIMIT_S 120
 
-struct search {
+struct smaller_search {
     struct explanation *e;
     struct json *found;
     int64_t work_until_us;
@@ -97,7 +97,7 @@ make_pod(const struct explanation *e, const struct less *less)
 
 /* The node where it would start; NULL: none, or nobody looked. */
 static const struct node_view *
-try_less(struct search *s, const struct less *less)
+try_less(struct smaller_search *s, const struct less *less)
 {
     struct scheduler *scheduler = s->e->s;
     CLEANUP(object_unrefp) const struct object *object = NULL;
@@ -124,7 +124,7 @@ try_less(struct search *s, const struct less *less)
 
 /* "with 6 CPUs instead of 8 it would start now on n2, 1:30:00 sooner" */
 static void
-format(const struct search *s,
+format(const struct smaller_search *s,
        const struct less *less,
        const struct node_view *node,
        struct strbuf *out)
@@ -157,7 +157,9 @@ format(const struct search *s,
 }
 
 static void
-add(struct search *s, const struct less *less, const struct node_view *node)
+add(struct smaller_search *s,
+    const struct less *less,
+    const struct node_view *node)
 {
     struct arena *arena = s->e->arena;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
@@ -199,7 +201,7 @@ compare_limits(const void *a, const void *b)
 
 /* The longest that ends before one of what is reserved begins. */
 static void
-try_time(struct search *s)
+try_time(struct smaller_search *s)
 {
     const struct timeline *t = s->e->s->handle.timeline;
     int64_t now_us = clock_real_us(s->e->s->settings.clock);
@@ -272,7 +274,7 @@ find_most(const struct explanation *e, bool of_memory)
 
 /* Free amounts are an upper bound: cores may be apart. */
 static void
-try_amount(struct search *s, int64_t most, bool of_memory)
+try_amount(struct smaller_search *s, int64_t most, bool of_memory)
 {
     const struct amounts *asked = &s->e->pod->requests;
     int64_t least = of_memory ? INT64_C(1) << 20 : 1;
@@ -312,7 +314,7 @@ bind_reservations(const struct explanation *e)
 void
 explanation_add_smaller(struct explanation *e)
 {
-    struct search s = {
+    struct smaller_search s = {
         .e = e,
         .found = json_array(e->arena),
         .work_until_us = clock_monotonic_us(e->s->settings.clock) + SMALLER_US,

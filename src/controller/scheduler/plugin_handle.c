@@ -61,10 +61,10 @@ bind_done(const struct client_reply *reply, void *context)
     binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
 }
 
-static struct bind_member
+static struct pod_to_bind
 bind_member_of(const struct assignment *a)
 {
-    return (struct bind_member){
+    return (struct pod_to_bind){
         .pod = a->cycle.pod,
         .node_name = a->node_name,
         .grant = cycle_get(&a->cycle, CYCLE_GRANT),
@@ -78,7 +78,7 @@ bind_start(struct client *client,
            void *done_context,
            void *context)
 {
-    const struct bind_member member = bind_member_of(context);
+    const struct pod_to_bind member = bind_member_of(context);
 
     return bind_call(client, &member, done, done_context);
 }
@@ -111,8 +111,8 @@ bind_group_start(struct client *client,
                  void *context)
 {
     const struct assignment_group *g = context;
-    CLEANUP_FREE struct bind_member *members =
-        xnew_array(struct bind_member, g->count);
+    CLEANUP_FREE struct pod_to_bind *members =
+        xnew_array(struct pod_to_bind, g->count);
 
     for (unsigned i = 0; i < g->count; i++)
         members[i] = bind_member_of(g->members[i]);

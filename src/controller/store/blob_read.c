@@ -65,7 +65,7 @@ store_get_blob(struct store *s,
                store_blob_fn *got,
                void *context)
 {
-    struct blob blob = blob_counts_get(s->blobs, digest);
+    struct stored_blob blob = blob_counts_get(s->blobs, digest);
     struct blob_read *read = xnew(struct blob_read);
 
     read->task.work = read_blob_work;

@@ -388,7 +388,7 @@ load_blob(int64_t row, const char *digest, int64_t count, void *context)
 
     blob_counts_set(s->blobs,
                     digest,
-                    (struct blob){.row = row, .count = count});
+                    (struct stored_blob){.row = row, .count = count});
 }
 
 static void

@@ -25,14 +25,14 @@
 #define FORM_MAX  16384u /* what is longer hardly comes twice */
 #define ALLOWANCE 64u    /* templates that may be made and not used */
 
-struct form {
+struct row_form {
     const struct kind *kind;
     struct parse_template *template;
 };
 
 struct row_decoder {
     struct dictionary_objects *dictionaries;
-    struct form forms[FORMS]; /* the last that was met first */
+    struct row_form forms[FORMS]; /* the last that was met first */
     size_t n_poured;
     size_t n_parsed;
 };
@@ -59,7 +59,7 @@ row_decoder_free(struct row_decoder *r)
 static void
 move_first(struct row_decoder *r, unsigned place)
 {
-    struct form form = r->forms[place];
+    struct row_form form = r->forms[place];
 
     memmove(&r->forms[1], &r->forms[0], place * sizeof(form));
     r->forms[0] = form;
@@ -100,7 +100,7 @@ remember(struct row_decoder *r,
     if (template == NULL)
         return;
     parse_template_free(r->forms[FORMS - 1].template);
-    r->forms[FORMS - 1] = (struct form){kind, template};
+    r->forms[FORMS - 1] = (struct row_form){kind, template};
     move_first(r, FORMS - 1);
 }
 

@@ -11,7 +11,7 @@
 #define BOUNDS 12
 
 /* A gauge that is asked for: which store, and of which kind. */
-struct question {
+struct store_gauge {
     struct store *store;
     unsigned kind;
     struct metric *metric;
@@ -20,14 +20,14 @@ struct question {
 struct store_metrics {
     struct metric *seconds;
     struct metric *changes;
-    struct question *questions;
+    struct store_gauge *questions;
     unsigned n_questions;
 };
 
 static double
 ask_revision(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)store_revision(q->store);
 }
@@ -35,7 +35,7 @@ ask_revision(void *context)
 static double
 ask_change_log(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)change_log_bytes(q->store->change_log);
 }
@@ -43,7 +43,7 @@ ask_change_log(void *context)
 static double
 ask_read_only(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return store_is_read_only(q->store) ? 1 : 0;
 }
@@ -51,7 +51,7 @@ ask_read_only(void *context)
 static double
 ask_refused(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)q->store->n_refused;
 }
@@ -59,7 +59,7 @@ ask_refused(void *context)
 static double
 ask_damaged(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)store_count_damaged(q->store);
 }
@@ -67,7 +67,7 @@ ask_damaged(void *context)
 static double
 ask_damaged_since(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)store_count_damaged_since(q->store);
 }
@@ -75,7 +75,7 @@ ask_damaged_since(void *context)
 static double
 ask_free(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)disk_reserve_available(q->store->reserve);
 }
@@ -83,7 +83,7 @@ ask_free(void *context)
 static double
 ask_objects(void *context)
 {
-    const struct question *q = context;
+    const struct store_gauge *q = context;
 
     return (double)q->store->sections[q->kind].count;
 }
@@ -119,9 +119,9 @@ add_question(struct store_metrics *m,
              metric_read_fn ask,
              unsigned kind)
 {
-    struct question *q = &m->questions[m->n_questions++];
+    struct store_gauge *q = &m->questions[m->n_questions++];
 
-    *q = (struct question){store, kind, metric};
+    *q = (struct store_gauge){store, kind, metric};
     metric_read(metric, ask, q);
 }
 
@@ -132,7 +132,7 @@ add_gauges(struct store_metrics *m, struct store *s)
     struct metric_family *objects =
         metric_gauge(r, "kiln_store_objects", "Objects, by kind.", "resource");
 
-    m->questions = xnew_array(struct question, n_kinds + 2 + N_PLAIN);
+    m->questions = xnew_array(struct store_gauge, n_kinds + 2 + N_PLAIN);
     for (unsigned i = 0; i < n_kinds; i++)
         add_question(m,
                      s,

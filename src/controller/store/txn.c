@@ -309,7 +309,7 @@ store_txn_remove(struct store_txn *txn, const struct object *last_state)
 }
 
 static void
-set_blob(struct store_txn *txn, const char *digest, struct blob blob)
+set_blob(struct store_txn *txn, const char *digest, struct stored_blob blob)
 {
     struct undo *undo = add_undo(txn);
 
@@ -325,7 +325,7 @@ store_txn_put_blob(struct store_txn *txn,
                    const void *bytes,
                    size_t length)
 {
-    struct blob blob = blob_counts_get(txn->store->blobs, digest);
+    struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
     struct engine_op op = {.verb = ENGINE_COUNT_BLOB};
 
     if (blob.count == 0) {
@@ -346,7 +346,7 @@ store_txn_put_blob(struct store_txn *txn,
 void
 store_txn_release_blob(struct store_txn *txn, const char *digest)
 {
-    struct blob blob = blob_counts_get(txn->store->blobs, digest);
+    struct stored_blob blob = blob_counts_get(txn->store->blobs, digest);
 
     if (blob.count == 0) {
         log_warning("Blob '%s' is released but not there, ignoring", digest);

@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 
 /* One node under the kubelet's managers, made for one question. */
-struct stage {
+struct grant_stage {
     const struct occupancy *o;
     const struct demand *d;
     const struct topology_index *s;
@@ -67,7 +67,7 @@ set_cell(struct memory_cell *cell, int64_t all, int64_t left)
 }
 
 static void
-set_memory(struct stage *st)
+set_memory(struct grant_stage *st)
 {
     for (uint16_t i = 0; i < st->s->n_numa; i++) {
         const struct occupancy_numa *numa = &st->o->numa[i];
@@ -90,7 +90,7 @@ set_memory(struct stage *st)
 
 /* The place of the type in the demand is its resource. */
 static void
-set_devices(struct stage *st)
+set_devices(struct grant_stage *st)
 {
     const struct topology *t = st->s->topology;
     struct device_manager *b = &st->node.devices;
@@ -116,7 +116,7 @@ set_devices(struct stage *st)
 }
 
 static void
-set_container(struct stage *st)
+set_container(struct grant_stage *st)
 {
     struct kubelet_container *c = &st->container;
     const struct demand *d = st->d;
@@ -141,7 +141,7 @@ set_container(struct stage *st)
 }
 
 static void
-set_stage(struct stage *st, const struct kubelet_rules *rules)
+set_stage(struct grant_stage *st, const struct kubelet_rules *rules)
 {
     static const enum hint_policy policies[] = {
         [NUMA_NONE] = HINT_NONE,
@@ -175,7 +175,7 @@ set_stage(struct stage *st, const struct kubelet_rules *rules)
  * a pod that asked for no memory takes some all the same, beside its cores.
  */
 static void
-read_memory(struct stage *st, struct grant *g)
+read_memory(struct grant_stage *st, struct grant *g)
 {
     for (uint16_t i = 0; i < st->s->n_numa; i++) {
         const struct occupancy_numa *numa = &st->o->numa[i];
@@ -196,7 +196,7 @@ read_memory(struct stage *st, struct grant *g)
 }
 
 static void
-read_stage(struct stage *st, struct grant *g)
+read_stage(struct grant_stage *st, struct grant *g)
 {
     const struct topology *t = st->s->topology;
 
@@ -232,7 +232,7 @@ kubelet_grant(const struct occupancy *o,
               const struct kubelet_rules *rules,
               struct grant *ret_grant)
 {
-    struct stage *st = xnew(struct stage);
+    struct grant_stage *st = xnew(struct grant_stage);
     struct kubelet_pod pod = {.is_guaranteed = true, .count = 1};
     enum allocator_answer answer;
     enum kubelet_reason reason;

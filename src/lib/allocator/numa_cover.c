@@ -23,13 +23,13 @@ enum {
     AMOUNTS = DEVICES + DEMAND_MAX_DEVICES,
 };
 
-struct sum {
+struct cover_sum {
     uint64_t set;
     int64_t amounts[AMOUNTS];
 };
 
-struct sums {
-    struct sum *items;
+struct cover_sums {
+    struct cover_sum *items;
     uint32_t count, capacity;
 };
 
@@ -39,8 +39,8 @@ struct cover {
     int64_t package_most; /* PUs that count of one package; 0: all */
     unsigned order[64];   /* package by package */
     unsigned package[64];
-    struct sum *has; /* each NUMA node, by place */
-    struct sums by_width[65];
+    struct cover_sum *has; /* each NUMA node, by place */
+    struct cover_sums by_width[65];
 };
 
 static int64_t
@@ -121,7 +121,7 @@ sort_by_package(struct cover *c)
 }
 
 static bool
-is_enough(const struct cover *c, const struct sum *sum)
+is_enough(const struct cover *c, const struct cover_sum *sum)
 {
     for (unsigned k = 0; k < AMOUNTS; k++) {
         int64_t has = sum->amounts[k];
@@ -135,7 +135,7 @@ is_enough(const struct cover *c, const struct sum *sum)
 }
 
 static bool
-is_as_good(const struct sum *a, const struct sum *b)
+is_as_good(const struct cover_sum *a, const struct cover_sum *b)
 {
     for (unsigned k = 0; k < AMOUNTS; k++)
         if (a->amounts[k] < b->amounts[k])
@@ -144,7 +144,7 @@ is_as_good(const struct sum *a, const struct sum *b)
 }
 
 static void
-keep(struct sums *sums, const struct sum *sum)
+keep(struct cover_sums *sums, const struct cover_sum *sum)
 {
     uint32_t kept = 0;
 
@@ -163,7 +163,7 @@ keep(struct sums *sums, const struct sum *sum)
 
 /* A surplus counts no more than the amount that is wanted. */
 static void
-add(const struct cover *c, struct sum *sum, unsigned numa)
+add(const struct cover *c, struct cover_sum *sum, unsigned numa)
 {
     sum->set |= UINT64_C(1) << numa;
     for (unsigned k = 0; k < AMOUNTS; k++) {
@@ -195,7 +195,7 @@ add_numa(struct cover *c, unsigned numa, uint64_t *ret_set)
 {
     for (unsigned width = c->s->width; width-- > 0;)
         for (uint32_t i = 0; i < c->by_width[width].count; i++) {
-            struct sum sum = c->by_width[width].items[i];
+            struct cover_sum sum = c->by_width[width].items[i];
 
             add(c, &sum, numa);
             if (width + 1 < c->s->width) {
@@ -213,11 +213,11 @@ numa_cover_find(const struct numa_search *s, uint64_t *ret_set)
 {
     unsigned n = s->o->topology_index->n_numa;
     struct cover *c = xnew(struct cover);
-    struct sum nothing = {0};
+    struct cover_sum nothing = {0};
     bool has_found = false;
 
     c->s = s;
-    c->has = xnew_array(struct sum, n + 1);
+    c->has = xnew_array(struct cover_sum, n + 1);
     read_wanted(c);
     for (unsigned i = 0; i < n; i++)
         read_numa(c, i);

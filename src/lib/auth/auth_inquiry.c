@@ -16,10 +16,10 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
-struct inquiry *
+struct auth_inquiry *
 inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
 {
-    struct inquiry *i = xnew(struct inquiry);
+    struct auth_inquiry *i = xnew(struct auth_inquiry);
     const char *sealed = q->sealed != NULL ? q->sealed : "";
     struct digest body, headers;
 
@@ -42,7 +42,7 @@ inquiry_new(struct auth_server *server, const struct auth_request *q, void *arg)
 }
 
 void
-inquiry_free(struct inquiry *i)
+inquiry_free(struct auth_inquiry *i)
 {
     explicit_bzero(i->welcome.text, i->welcome.length);
     strbuf_fini(&i->welcome);
@@ -75,7 +75,7 @@ user_of(struct auth_server *server, uid_t uid, gid_t gid)
 void
 inquiry_find_out(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
 
     if (i->text != NULL) {
         if (credential_backend_decode(i->server->means.credential_backend,
@@ -92,7 +92,7 @@ inquiry_find_out(void *arg)
 
 /* Checks that every credential must pass before its claim is read. */
 static int
-check_credential(struct inquiry *i)
+check_credential(struct auth_inquiry *i)
 {
     const struct credential *c = &i->credential;
 
@@ -117,7 +117,7 @@ check_credential(struct inquiry *i)
 
 /* On the loop: of its cluster, and for the first time. */
 static int
-check_claim(struct inquiry *i, const struct claim *claim)
+check_claim(struct auth_inquiry *i, const struct claim *claim)
 {
     struct auth_server *server = i->server;
 
@@ -139,7 +139,7 @@ check_claim(struct inquiry *i, const struct claim *claim)
 }
 
 int
-inquiry_take_claim(struct inquiry *i,
+inquiry_take_claim(struct auth_inquiry *i,
                    enum claim_purpose purpose,
                    struct claim *ret_claim)
 {

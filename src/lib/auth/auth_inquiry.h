@@ -38,7 +38,7 @@ struct auth_server {
     struct nonces *nonces;
 };
 
-struct inquiry {
+struct auth_inquiry {
     struct auth_server *server;
     char *text; /* the credential; NULL for a local peer */
     uid_t uid;
@@ -60,10 +60,10 @@ struct inquiry {
     struct error error;
 };
 
-void inquiry_free(struct inquiry *i);
-struct inquiry *inquiry_new(struct auth_server *server,
-                            const struct auth_request *q,
-                            void *arg);
+void inquiry_free(struct auth_inquiry *i);
+struct auth_inquiry *inquiry_new(struct auth_server *server,
+                                 const struct auth_request *q,
+                                 void *arg);
 
 /* A worker's part: opens the credential, and looks for the user. */
 void inquiry_find_out(void *inquiry);
@@ -71,6 +71,6 @@ void inquiry_find_out(void *inquiry);
 /* The claim of the credential, if it is of this cluster, in time and new; for
  * claim_fini. Negative: `error` says why not.
  */
-int inquiry_take_claim(struct inquiry *i,
+int inquiry_take_claim(struct auth_inquiry *i,
                        enum claim_purpose purpose,
                        struct claim *ret_claim);

@@ -67,7 +67,7 @@ auth_server_sessions(const struct auth_server *server)
 static void
 encode_welcome(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
 
     credential_backend_encode(i->server->means.credential_backend,
                               i->welcome.text,
@@ -81,7 +81,7 @@ encode_welcome(void *arg)
 /* A request by its own credential */
 
 static int
-compare(struct inquiry *i,
+compare(struct auth_inquiry *i,
         const char *what,
         const char *claimed,
         const char *received)
@@ -98,7 +98,7 @@ compare(struct inquiry *i,
 }
 
 static int
-check_request_claim(struct inquiry *i, const struct claim *claim)
+check_request_claim(struct auth_inquiry *i, const struct claim *claim)
 {
     int r = compare(i, "method", claim->method, i->method);
 
@@ -116,7 +116,7 @@ check_request_claim(struct inquiry *i, const struct claim *claim)
 static void
 conclude_request(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
     struct claim claim = {0};
     struct auth_grant *grant = NULL;
     int r = inquiry_take_claim(i, CLAIM_REQUEST, &claim);
@@ -152,7 +152,7 @@ new_plain_grant(enum identity_proof proof,
 static void
 conclude_plain(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
 
     i->check_fn(new_plain_grant(i->proof, i->user, i->uid, i->gid),
                 NULL,
@@ -174,7 +174,7 @@ check_plain(struct auth_server *server,
                           gid,
                           clock_monotonic_us(server->clock));
     struct auth_request nothing = {.uid = uid, .gid = gid};
-    struct inquiry *i;
+    struct auth_inquiry *i;
 
     if (user != NULL) {
         fn(new_plain_grant(proof, user, uid, gid), NULL, arg);
@@ -270,7 +270,7 @@ auth_server_check(struct auth_server *server,
                   void *arg)
 {
     struct error err = {0};
-    struct inquiry *i;
+    struct auth_inquiry *i;
 
     if (q->authorization == NULL && q->is_local) {
         check_plain(server, IDENTITY_LOCAL, q->uid, q->gid, fn, arg);
@@ -299,14 +299,14 @@ auth_server_check(struct auth_server *server,
 static void
 fail_open(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
 
     i->open_fn(NULL, NULL, &i->error, i->arg);
     inquiry_free(i);
 }
 
 static int
-check_node(struct inquiry *i, const struct claim *claim)
+check_node(struct auth_inquiry *i, const struct claim *claim)
 {
     struct auth_server *server = i->server;
     struct digest verifier, expected, given;
@@ -336,7 +336,7 @@ check_node(struct inquiry *i, const struct claim *claim)
 }
 
 static int
-make_session(struct inquiry *i, const struct claim *claim)
+make_session(struct auth_inquiry *i, const struct claim *claim)
 {
     struct auth_server *server = i->server;
     int64_t now = clock_monotonic_us(server->clock);
@@ -357,7 +357,7 @@ make_session(struct inquiry *i, const struct claim *claim)
 }
 
 static void
-format_welcome(struct inquiry *i, const struct claim *hello)
+format_welcome(struct auth_inquiry *i, const struct claim *hello)
 {
     char key[DIGEST_HEX_SIZE];
     struct claim claim = {
@@ -377,7 +377,7 @@ format_welcome(struct inquiry *i, const struct claim *hello)
 static void
 conclude_open(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
 
     if (i->answer == NULL) {
         auth_session_free(i->session);
@@ -391,7 +391,7 @@ conclude_open(void *arg)
 static void
 continue_open(void *arg)
 {
-    struct inquiry *i = arg;
+    struct auth_inquiry *i = arg;
     struct claim claim = {0};
     int r = inquiry_take_claim(i, CLAIM_HELLO, &claim);
 
@@ -418,7 +418,7 @@ auth_server_open(struct auth_server *server,
                  auth_open_fn fn,
                  void *arg)
 {
-    struct inquiry *i;
+    struct auth_inquiry *i;
 
     if (q->authorization == NULL || !has_scheme(q, "Munge ")) {
         struct auth_request nothing = {.uid = q->uid, .gid = q->gid};

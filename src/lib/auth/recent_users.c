@@ -11,7 +11,7 @@
 #define GOOD_FOR_US (INT64_C(300) * 1000 * 1000)
 #define MOST_USERS  65536u
 
-struct entry {
+struct recent_user {
     const struct user *user;
     int64_t since_us;
 };
@@ -31,7 +31,7 @@ key_of(uid_t uid, char out[KEY_SIZE])
 }
 
 static void
-entry_free(struct entry *entry)
+entry_free(struct recent_user *entry)
 {
     if (entry == NULL)
         return;
@@ -76,7 +76,7 @@ recent_users_put(struct recent_users *u,
                  const struct user *user,
                  int64_t now_us)
 {
-    struct entry *entry = xnew(struct entry);
+    struct recent_user *entry = xnew(struct recent_user);
     char key[KEY_SIZE];
 
     entry->user = user_ref(user);
@@ -89,7 +89,7 @@ recent_users_put(struct recent_users *u,
 }
 
 static bool
-is_good(const struct entry *entry, gid_t gid, int64_t now_us)
+is_good(const struct recent_user *entry, gid_t gid, int64_t now_us)
 {
     return entry != NULL && now_us - entry->since_us <= GOOD_FOR_US
            && (entry->user->is_known || entry->user->gid == gid);
@@ -99,7 +99,7 @@ const struct user *
 recent_users_find(struct recent_users *u, uid_t uid, gid_t gid, int64_t now_us)
 {
     const struct user *user = NULL;
-    const struct entry *entry;
+    const struct recent_user *entry;
     char key[KEY_SIZE];
 
     pthread_mutex_lock(&u->lock);

@@ -13,15 +13,15 @@
 #define FIRST_BLOCK 1024u
 #define MAX_BLOCK   (256u * 1024u)
 
-struct block {
-    struct block *next;
+struct arena_block {
+    struct arena_block *next;
     size_t size;
     size_t used;
     _Alignas(ALIGNMENT) char bytes[];
 };
 
 struct arena {
-    struct block *blocks; /* the first is open: it has room */
+    struct arena_block *blocks; /* the first is open: it has room */
     size_t next_size;
     size_t total;
 };
@@ -37,7 +37,7 @@ struct arena {
 
 static struct {
     pthread_mutex_t lock;
-    struct block *blocks[SHARED_SIZES];
+    struct arena_block *blocks[SHARED_SIZES];
     size_t bytes;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -56,7 +56,7 @@ arena_new(size_t first_block)
 }
 
 /* The list of blocks of exactly that size, or NULL: none is kept. */
-static struct block **
+static struct arena_block **
 shared_list(size_t size)
 {
     for (unsigned i = 0; i < SHARED_SIZES; i++)
@@ -67,9 +67,9 @@ shared_list(size_t size)
 
 /* With the lock held; false: the block stays the caller's. */
 static bool
-share(struct block *b)
+share(struct arena_block *b)
 {
-    struct block **list = shared_list(b->size);
+    struct arena_block **list = shared_list(b->size);
 
     if (list == NULL || shared.bytes + b->size > SHARED_BYTES)
         return false;
@@ -80,10 +80,10 @@ share(struct block *b)
 }
 
 /* Gives the blocks from the first to before `end` back; returns that one. */
-static struct block *
-drop_blocks(struct block *first, const struct block *end)
+static struct arena_block *
+drop_blocks(struct arena_block *first, const struct arena_block *end)
 {
-    struct block *rest = NULL, *next;
+    struct arena_block *rest = NULL, *next;
 
     if (first == end)
         return first;
@@ -115,7 +115,7 @@ arena_free(struct arena *arena)
 struct arena_mark
 arena_mark(const struct arena *arena)
 {
-    const struct block *open = arena->blocks;
+    const struct arena_block *open = arena->blocks;
 
     return (struct arena_mark){
         .open = open,
@@ -130,7 +130,7 @@ arena_mark(const struct arena *arena)
 void
 arena_rewind(struct arena *arena, const struct arena_mark *mark)
 {
-    struct block *open = drop_blocks(arena->blocks, mark->open);
+    struct arena_block *open = drop_blocks(arena->blocks, mark->open);
 
     if (open != NULL) {
         open->next = drop_blocks(open->next, mark->behind);
@@ -141,11 +141,11 @@ arena_rewind(struct arena *arena, const struct arena_mark *mark)
     arena->total = mark->total;
 }
 
-static struct block *
+static struct arena_block *
 take_shared(size_t size)
 {
-    struct block **list = shared_list(size);
-    struct block *b = NULL;
+    struct arena_block **list = shared_list(size);
+    struct arena_block *b = NULL;
 
     if (list == NULL)
         return NULL;
@@ -173,11 +173,11 @@ shared_size(size_t bytes)
                : bytes;
 }
 
-static struct block *
-block_new(struct arena *arena, size_t at_least, struct block *next)
+static struct arena_block *
+block_new(struct arena *arena, size_t at_least, struct arena_block *next)
 {
     size_t size = shared_size(at_least);
-    struct block *b = take_shared(size);
+    struct arena_block *b = take_shared(size);
 
     if (b == NULL)
         b = xmalloc(sizeof(*b) + size);
@@ -191,10 +191,10 @@ block_new(struct arena *arena, size_t at_least, struct block *next)
 /* An allocation as large as a block gets one to itself, behind the open block,
  * so that the rest of the open block stays usable.
  */
-static struct block *
+static struct arena_block *
 add_block(struct arena *arena, size_t at_least)
 {
-    struct block *open = arena->blocks;
+    struct arena_block *open = arena->blocks;
 
     if (open != NULL && at_least >= arena->next_size) {
         open->next = block_new(arena, at_least, open->next);
@@ -213,7 +213,7 @@ add_block(struct arena *arena, size_t at_least)
 static char *
 take_bytes(struct arena *arena, size_t size, size_t alignment)
 {
-    struct block *b = arena->blocks;
+    struct arena_block *b = arena->blocks;
     size_t at = b ? (b->used + alignment - 1) & ~(alignment - 1) : 0;
 
     if (b == NULL || at > b->size || b->size - at < size) {

@@ -15,14 +15,14 @@
 
 #define FILE_BYTES 1024u
 
-struct content {
+struct file_content {
     char text[FILE_BYTES - sizeof(uint64_t)];
     uint64_t sum;
 };
 
 /* FNV-1a, of 64 bits. Against a crash, not against who may write there. */
 static uint64_t
-sum_of(const struct content *c)
+sum_of(const struct file_content *c)
 {
     uint64_t sum = UINT64_C(14695981039346656037);
 
@@ -42,7 +42,7 @@ sync_directory(const char *directory)
 static int
 write_content(int fd, const struct strbuf *text)
 {
-    struct content c = {.text = ""};
+    struct file_content c = {.text = ""};
     ssize_t n;
 
     memcpy(c.text, text->text, text->length);
@@ -63,7 +63,7 @@ reused_file_write(const char *directory,
     bool is_new = false;
     int r;
 
-    if (text->length >= sizeof(((struct content *)NULL)->text))
+    if (text->length >= sizeof(((struct file_content *)NULL)->text))
         return -EFBIG;
     fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
@@ -85,7 +85,7 @@ reused_file_read(const char *directory, const char *name, struct strbuf *text)
 {
     CLEANUP_FREE char *path = xasprintf("%s/%s", directory, name);
     CLEANUP_FD int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    struct content c;
+    struct file_content c;
     ssize_t n;
 
     if (fd < 0)

@@ -20,7 +20,7 @@
 /* Work that is under way elsewhere and may outlive the dial: a name at a
  * worker, or, for a Unix socket, the beginning itself.
  */
-struct lookup {
+struct host_lookup {
     struct http_dial *dial; /* NULL once it is freed */
     struct http_address address;
     http_resolve_fn *resolve;
@@ -33,7 +33,7 @@ struct http_dial {
     struct loop *loop;
     http_dial_fn fn;
     void *arg;
-    struct lookup *lookup; /* or NULL */
+    struct host_lookup *lookup; /* or NULL */
     struct http_endpoints found;
     size_t next; /* of them, to try if the present one fails */
     const struct http_client_layer *layer; /* or NULL */
@@ -140,7 +140,7 @@ try_next(struct http_dial *d, int failed)
 }
 
 static void
-begin_unix(struct http_dial *d, const struct lookup *l)
+begin_unix(struct http_dial *d, const struct host_lookup *l)
 {
     int fd = -1;
     int r = http_address_connect_unix(&l->address, &fd);
@@ -154,7 +154,7 @@ begin_unix(struct http_dial *d, const struct lookup *l)
 static void
 look_up(void *arg)
 {
-    struct lookup *l = arg;
+    struct host_lookup *l = arg;
 
     l->r = http_address_resolve(&l->address, l->resolve, &l->found, &l->error);
 }
@@ -162,7 +162,7 @@ look_up(void *arg)
 static void
 looked_up(void *arg)
 {
-    struct lookup *l = arg;
+    struct host_lookup *l = arg;
     struct http_dial *d = l->dial;
 
     if (d == NULL) {
@@ -189,7 +189,7 @@ http_dial_new(struct loop *loop,
               void *arg)
 {
     struct http_dial *d = xnew(struct http_dial);
-    struct lookup *l = xnew(struct lookup);
+    struct host_lookup *l = xnew(struct host_lookup);
     bool is_unix = address->path != NULL;
 
     d->loop = loop;

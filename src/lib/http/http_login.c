@@ -22,7 +22,7 @@ struct http_login {
 /* One job of a worker for a login: it has its own copy of the line, because
  * that may be freed meanwhile.
  */
-struct sync_call {
+struct login_call {
     struct auth_client *client;
     struct connection_login *line; /* NULL once it is freed */
     struct auth_line session;
@@ -40,7 +40,7 @@ struct connection_login {
     struct auth_line session;
     int64_t opened_ms;
     struct strbuf authorization;
-    struct sync_call *sync_call; /* under way, or NULL */
+    struct login_call *sync_call; /* under way, or NULL */
 };
 
 void
@@ -94,7 +94,7 @@ connection_login_new(struct http_login *login, login_ready_fn ready, void *arg)
 static void
 sync_call_do(void *arg)
 {
-    struct sync_call *e = arg;
+    struct login_call *e = arg;
 
     if (e->is_welcome)
         e->r = auth_client_welcome(e->client,
@@ -111,7 +111,7 @@ sync_call_do(void *arg)
 static void
 sync_call_done(void *arg)
 {
-    struct sync_call *e = arg;
+    struct login_call *e = arg;
     struct connection_login *l = e->line;
     struct error error = e->error;
     int r = e->r;
@@ -136,7 +136,7 @@ sync_call_done(void *arg)
 static void
 send_login(struct connection_login *l, const char *credential, bool is_welcome)
 {
-    struct sync_call *e = xnew(struct sync_call);
+    struct login_call *e = xnew(struct login_call);
 
     e->client = l->login->client;
     e->line = l;

@@ -112,7 +112,7 @@ field_set_is_empty(const struct field_set *set)
 
 /* --- combining ------------------------------------------------------------ */
 
-enum operation {
+enum set_operation {
     UNION,
     INTERSECTION,
     DIFFERENCE,
@@ -120,7 +120,7 @@ enum operation {
 };
 
 static struct field_set *combine(struct arena *arena,
-                                 enum operation operation,
+                                 enum set_operation operation,
                                  const struct field_set *a,
                                  const struct field_set *b);
 
@@ -137,7 +137,7 @@ add_child(struct arena *arena,
 }
 
 static bool
-is_in(enum operation operation, bool in_a, bool in_b)
+is_in(enum set_operation operation, bool in_a, bool in_b)
 {
     switch (operation) {
     case UNION:
@@ -152,7 +152,7 @@ is_in(enum operation operation, bool in_a, bool in_b)
 /* Both lists are in order, and so is the result. */
 static void
 combine_children(struct arena *arena,
-                 enum operation operation,
+                 enum set_operation operation,
                  const struct field_set *a,
                  const struct field_set *b,
                  struct field_set *result)
@@ -181,7 +181,7 @@ combine_children(struct arena *arena,
 
 static struct field_set *
 combine(struct arena *arena,
-        enum operation operation,
+        enum set_operation operation,
         const struct field_set *a,
         const struct field_set *b)
 {

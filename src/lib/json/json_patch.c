@@ -19,7 +19,7 @@
  */
 #define MAX_SHIFTED 20000000u
 
-struct change {
+struct patch_state {
     struct arena *arena;
     size_t copied;  /* bytes, about */
     size_t shifted; /* items */
@@ -28,14 +28,14 @@ struct change {
 };
 
 /* Where a pointer leads: the container, and the name or index in it. */
-struct place {
+struct patch_location {
     struct json *container; /* NULL: the root itself */
     char *name;
     uint32_t index; /* of an array; its count for "-" */
 };
 
 static int
-no_place(struct change *c, const char *path)
+no_place(struct patch_state *c, const char *path)
 {
     return error_set(c->err, -ENOENT, "'%s' leads nowhere", path);
 }
@@ -96,7 +96,9 @@ child(const struct json *container, const char *name)
 }
 
 static int
-find_place(struct change *c, const char *path, struct place *ret_place)
+find_place(struct patch_state *c,
+           const char *path,
+           struct patch_location *ret_place)
 {
     struct json *at = *c->root;
     char *rest, *token;
@@ -125,7 +127,7 @@ find_place(struct change *c, const char *path, struct place *ret_place)
 
 /* Before something is put in or taken out in front of others. */
 static int
-count_shift(struct change *c, const struct json *container, uint32_t at)
+count_shift(struct patch_state *c, const struct json *container, uint32_t at)
 {
     c->shifted += json_count(container) - at;
     if (c->shifted <= MAX_SHIFTED)
@@ -137,7 +139,7 @@ count_shift(struct change *c, const struct json *container, uint32_t at)
 }
 
 static struct json *
-look(const struct change *c, const struct place *place)
+look(const struct patch_state *c, const struct patch_location *place)
 {
     if (place->container == NULL)
         return *c->root;
@@ -145,9 +147,9 @@ look(const struct change *c, const struct place *place)
 }
 
 static int
-op_add(struct change *c, const char *path, struct json *value)
+op_add(struct patch_state *c, const char *path, struct json *value)
 {
-    struct place place;
+    struct patch_location place;
     int r = find_place(c, path, &place);
 
     if (r < 0)
@@ -164,9 +166,9 @@ op_add(struct change *c, const char *path, struct json *value)
 }
 
 static int
-op_remove(struct change *c, const char *path)
+op_remove(struct patch_state *c, const char *path)
 {
-    struct place place;
+    struct patch_location place;
     int r = find_place(c, path, &place);
 
     if (r < 0)
@@ -184,9 +186,9 @@ op_remove(struct change *c, const char *path)
 }
 
 static int
-op_replace(struct change *c, const char *path, struct json *value)
+op_replace(struct patch_state *c, const char *path, struct json *value)
 {
-    struct place place;
+    struct patch_location place;
     int r = find_place(c, path, &place);
 
     if (r < 0)
@@ -203,9 +205,9 @@ op_replace(struct change *c, const char *path, struct json *value)
 }
 
 static int
-op_test(struct change *c, const char *path, const struct json *value)
+op_test(struct patch_state *c, const char *path, const struct json *value)
 {
-    struct place place;
+    struct patch_location place;
     int r = find_place(c, path, &place);
     const struct json *is;
 
@@ -218,9 +220,9 @@ op_test(struct change *c, const char *path, const struct json *value)
 }
 
 static int
-find_value(struct change *c, const char *from, struct json **ret_value)
+find_value(struct patch_state *c, const char *from, struct json **ret_value)
 {
-    struct place place;
+    struct patch_location place;
     int r = find_place(c, from, &place);
 
     if (r < 0)
@@ -231,7 +233,7 @@ find_value(struct change *c, const char *from, struct json **ret_value)
 
 /* A value that is copied into itself doubles with each operation. */
 static int
-op_copy(struct change *c, const char *from, const char *path)
+op_copy(struct patch_state *c, const char *from, const char *path)
 {
     struct json *value = NULL;
     int r = find_value(c, from, &value);
@@ -250,7 +252,7 @@ op_copy(struct change *c, const char *from, const char *path)
 }
 
 static int
-op_move(struct change *c, const char *from, const char *path)
+op_move(struct patch_state *c, const char *from, const char *path)
 {
     struct json *value = NULL;
     int r = find_value(c, from, &value);
@@ -265,7 +267,7 @@ op_move(struct change *c, const char *from, const char *path)
 }
 
 static int
-apply_one(struct change *c, const struct json *operation)
+apply_one(struct patch_state *c, const struct json *operation)
 {
     const char *op = json_get_text(operation, "op");
     const char *path = json_get_text(operation, "path");
@@ -298,7 +300,7 @@ json_patch_apply(struct arena *arena,
                  const struct json *operations,
                  struct error *err)
 {
-    struct change change = {.arena = arena, .root = tree, .err = err};
+    struct patch_state change = {.arena = arena, .root = tree, .err = err};
 
     if (json_count(operations) > MAX_OPERATIONS)
         return error_set(err,

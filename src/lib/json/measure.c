@@ -20,7 +20,7 @@ struct counter {
 };
 
 /* Where a list, map or struct began. */
-struct mark {
+struct measure_mark {
     size_t aligned;
     unsigned note;
 };
@@ -31,10 +31,10 @@ static bool measure_object(const struct record *record,
                            const void *like,
                            struct counter *c);
 
-static struct mark
+static struct measure_mark
 begin(struct counter *c, size_t size)
 {
-    struct mark m = {c->space.aligned, c->n_notes++};
+    struct measure_mark m = {c->space.aligned, c->n_notes++};
 
     /* One that was made inside of what is shared as a whole may stand here. */
     if (m.note < RECORD_NOTES)
@@ -47,7 +47,7 @@ begin(struct counter *c, size_t size)
  * arrays. A value beyond the notes is not shared.
  */
 static bool
-settle(struct counter *c, struct mark m, bool is_same)
+settle(struct counter *c, struct measure_mark m, bool is_same)
 {
     if (!is_same || m.note >= RECORD_NOTES)
         return false;
@@ -115,7 +115,7 @@ measure_any(const struct field *f,
             const struct json *like,
             struct counter *c)
 {
-    struct mark m = begin(c, 0);
+    struct measure_mark m = begin(c, 0);
 
     if (like != NULL && json_equals(v, like) && settle(c, m, true))
         return true;
@@ -160,7 +160,7 @@ measure_list(const struct field *f,
 {
     size_t size = field_element_size(f);
     bool is_same = like != NULL && like->count == v->count;
-    struct mark m = begin(c, size * v->count);
+    struct measure_mark m = begin(c, size * v->count);
 
     for (uint32_t i = 0; i < v->count; i++)
         if (!measure_value(f,
@@ -180,7 +180,7 @@ measure_map(const struct field *f,
 {
     size_t size = field_entry_size(f);
     bool is_same = like != NULL && like->count == v->count;
-    struct mark m = begin(c, size * v->count);
+    struct measure_mark m = begin(c, size * v->count);
 
     for (uint32_t i = 0; i < v->count; i++) {
         const char *key = v->members[i].name;
@@ -246,7 +246,7 @@ measure_member(const struct field *f,
                const void *like,
                struct counter *c)
 {
-    struct mark m;
+    struct measure_mark m;
 
     if (!field_is_pointed(f))
         return measure_value(f, field_bound_type(f), v, like, c);

@@ -10,13 +10,13 @@
 #include "lib/json/json.h"
 
 /* One step of the way from the root, to be spelled out when it is needed. */
-struct place {
-    const struct place *up;
+struct path_step {
+    const struct path_step *up;
     const char *name; /* NULL: an index */
     uint32_t index;
 };
 
-struct walk {
+struct normalize_walk {
     struct arena *arena;
     struct record_notes *notes;
     unsigned cap_unknown;
@@ -24,7 +24,7 @@ struct walk {
 };
 
 static void
-add_path(const struct place *at, struct strbuf *out)
+add_path(const struct path_step *at, struct strbuf *out)
 {
     if (at == NULL)
         return;
@@ -36,7 +36,7 @@ add_path(const struct place *at, struct strbuf *out)
 }
 
 static void
-note_unknown(struct walk *w, const struct place *at)
+note_unknown(struct normalize_walk *w, const struct path_step *at)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
     struct record_notes *notes = w->notes;
@@ -59,8 +59,8 @@ note_unknown(struct walk *w, const struct place *at)
 }
 
 static int
-wrong_type(struct walk *w,
-           const struct place *at,
+wrong_type(struct normalize_walk *w,
+           const struct path_step *at,
            const struct json *v,
            const char *wanted)
 {
@@ -76,15 +76,15 @@ wrong_type(struct walk *w,
                                             : json_type_name(v->type));
 }
 
-static int check_object(struct walk *w,
+static int check_object(struct normalize_walk *w,
                         const struct record *record,
-                        const struct place *at,
+                        const struct path_step *at,
                         struct json *object,
                         const struct json *normal);
 
 static int
-check_int(struct walk *w,
-          const struct place *at,
+check_int(struct normalize_walk *w,
+          const struct path_step *at,
           const struct json *v,
           bool wide)
 {
@@ -121,7 +121,10 @@ is_canonical(const struct json *v, bool micro)
 }
 
 static int
-check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
+check_time(struct normalize_walk *w,
+           const struct path_step *at,
+           struct json *v,
+           bool micro)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
     char text[TIME_TEXT_SIZE];
@@ -147,17 +150,17 @@ check_time(struct walk *w, const struct place *at, struct json *v, bool micro)
                      micro ? ".000000" : "");
 }
 
-static int check_value(struct walk *w,
+static int check_value(struct normalize_walk *w,
                        const struct field *f,
                        enum field_type type,
-                       const struct place *at,
+                       const struct path_step *at,
                        struct json *v,
                        const struct json *normal);
 
 static int
-check_list(struct walk *w,
+check_list(struct normalize_walk *w,
            const struct field *f,
-           const struct place *at,
+           const struct path_step *at,
            struct json *v)
 {
     int r;
@@ -165,7 +168,7 @@ check_list(struct walk *w,
     if (v->type != JSON_ARRAY)
         return wrong_type(w, at, v, "an array");
     for (uint32_t i = 0; i < v->count; i++) {
-        struct place item = {.up = at, .index = i};
+        struct path_step item = {.up = at, .index = i};
 
         if (v->items[i]->type == JSON_NULL && f->element == FIELD_OBJECT)
             v->items[i] = json_object(w->arena);
@@ -177,9 +180,9 @@ check_list(struct walk *w,
 }
 
 static int
-check_map(struct walk *w,
+check_map(struct normalize_walk *w,
           const struct field *f,
-          const struct place *at,
+          const struct path_step *at,
           struct json *v)
 {
     int r;
@@ -187,7 +190,7 @@ check_map(struct walk *w,
     if (v->type != JSON_OBJECT)
         return wrong_type(w, at, v, "an object");
     for (uint32_t i = 0; i < v->count; i++) {
-        struct place item = {.up = at, .name = v->members[i].name};
+        struct path_step item = {.up = at, .name = v->members[i].name};
 
         r = check_value(w, f, f->element, &item, v->members[i].value, NULL);
         if (r < 0)
@@ -198,7 +201,7 @@ check_map(struct walk *w,
 
 /* A reader that stops at a NUL would act on another text than was checked. */
 static int
-refuse_nul(struct walk *w, const struct place *at)
+refuse_nul(struct normalize_walk *w, const struct path_step *at)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
 
@@ -210,10 +213,10 @@ refuse_nul(struct walk *w, const struct place *at)
 }
 
 static int
-check_type(struct walk *w,
+check_type(struct normalize_walk *w,
            const struct field *f,
            enum field_type type,
-           const struct place *at,
+           const struct path_step *at,
            struct json *v,
            const struct json *normal)
 {
@@ -256,7 +259,7 @@ check_type(struct walk *w,
 
 /* The value that upstream writes where nobody gave one. */
 static struct json *
-empty_value(struct walk *w, enum field_type type)
+empty_value(struct normalize_walk *w, enum field_type type)
 {
     switch (type) {
     case FIELD_STRING:
@@ -284,7 +287,7 @@ empty_value(struct walk *w, enum field_type type)
 }
 
 static int
-wrong_value(struct walk *w, const struct place *at, int r)
+wrong_value(struct normalize_walk *w, const struct path_step *at, int r)
 {
     CLEANUP_STRBUF struct strbuf path = STRBUF_INIT;
 
@@ -293,10 +296,10 @@ wrong_value(struct walk *w, const struct place *at, int r)
 }
 
 static int
-check_value(struct walk *w,
+check_value(struct normalize_walk *w,
             const struct field *f,
             enum field_type type,
-            const struct place *at,
+            const struct path_step *at,
             struct json *v,
             const struct json *normal)
 {
@@ -351,7 +354,7 @@ is_left_out(const struct field *f, const struct json *v)
 }
 
 static struct json *
-zero_value(struct walk *w, const struct field *f)
+zero_value(struct normalize_walk *w, const struct field *f)
 {
     struct json *v = empty_value(w, f->type);
 
@@ -423,7 +426,7 @@ drop_member(struct sorting *s, uint32_t i)
 
 /* Puts the values, which stand by the number of their field, in the object. */
 static void
-set_members(struct walk *w, struct sorting *s)
+set_members(struct normalize_walk *w, struct sorting *s)
 {
     const struct field *fields = s->record->fields;
     struct json *object = s->object;
@@ -447,9 +450,9 @@ set_members(struct walk *w, struct sorting *s)
 }
 
 static int
-check_object(struct walk *w,
+check_object(struct normalize_walk *w,
              const struct record *record,
-             const struct place *at,
+             const struct path_step *at,
              struct json *object,
              const struct json *normal)
 {
@@ -466,7 +469,7 @@ check_object(struct walk *w,
     s.next = 0;
     for (uint32_t i = 0; i < object->count; i++) {
         struct json_member m = object->members[i];
-        struct place here = {.up = at, .name = m.name};
+        struct path_step here = {.up = at, .name = m.name};
         const struct field *f = field_find(record, m.name, guess);
 
         if (f == NULL) {
@@ -505,7 +508,7 @@ record_normalize_change(const struct record *record,
                         struct record_notes *notes,
                         struct error *err)
 {
-    struct walk w = {.arena = arena, .notes = notes, .err = err};
+    struct normalize_walk w = {.arena = arena, .notes = notes, .err = err};
 
     if (notes != NULL)
         *notes = (struct record_notes){0};

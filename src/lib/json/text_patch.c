@@ -59,7 +59,7 @@ skip_value(const char *at)
 
 /* ---- Both side by side ---- */
 
-struct patching {
+struct text_patching {
     const struct record *record;
     const struct json *patch;
     const char *whole; /* the member that is not merged, or NULL */
@@ -71,7 +71,7 @@ struct patching {
 
 /* The place in the table of a name of that length; or -1. */
 static int
-place_of(struct patching *p, const char *name, size_t length)
+place_of(struct text_patching *p, const char *name, size_t length)
 {
     const struct record *record = p->record;
 
@@ -88,7 +88,7 @@ place_of(struct patching *p, const char *name, size_t length)
 }
 
 static void
-add_name(struct patching *p, const char *name)
+add_name(struct text_patching *p, const char *name)
 {
     strbuf_add_text(p->out, p->is_first ? "\"" : ",\"");
     strbuf_add_text(p->out, name);
@@ -97,9 +97,9 @@ add_name(struct patching *p, const char *name)
 }
 
 static const struct json_member *
-next_member(const struct patching *p, int *ret_place)
+next_member(const struct text_patching *p, int *ret_place)
 {
-    struct patching table = {.record = p->record};
+    struct text_patching table = {.record = p->record};
     const struct json_member *m;
 
     if (p->next >= json_count(p->patch))
@@ -111,7 +111,7 @@ next_member(const struct patching *p, int *ret_place)
 
 /* Those of the patch that stand before that place. False: one cannot be added. */
 static bool
-add_before(struct patching *p, int before)
+add_before(struct text_patching *p, int before)
 {
     const struct json_member *m;
     int place;
@@ -136,7 +136,7 @@ static const char *patch_object(const struct record *record,
 
 /* The member that both have; what is behind its value, or NULL. */
 static const char *
-patch_member(struct patching *p,
+patch_member(struct text_patching *p,
              int place,
              const char *value,
              const struct json_member *m)
@@ -163,7 +163,7 @@ patch_object(const struct record *record,
              const char *whole,
              struct strbuf *out)
 {
-    struct patching p = {record, patch, whole, 0, 0, out, true};
+    struct text_patching p = {record, patch, whole, 0, 0, out, true};
 
     strbuf_add_char(out, '{');
     for (at++; *at != '}';) {

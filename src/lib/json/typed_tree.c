@@ -71,26 +71,28 @@ typed_tree_places(struct arena *arena,
 
 /* --- how two differ ------------------------------------------------------- */
 
-struct comparison {
+struct tree_comparison {
     struct arena *arena;
     struct typed_difference *difference;
     const char *path[DEPTH_MAX];
     unsigned depth;
 };
 
-static void compare(struct comparison *c,
+static void compare(struct tree_comparison *c,
                     const struct tree_shape *shape,
                     const struct json *was,
                     const struct json *is);
 
 static void
-note(struct comparison *c, struct field_set *set)
+note(struct tree_comparison *c, struct field_set *set)
 {
     field_set_insert(c->arena, set, c->path, c->depth);
 }
 
 static void
-note_leaf(struct comparison *c, const struct json *was, const struct json *is)
+note_leaf(struct tree_comparison *c,
+          const struct json *was,
+          const struct json *is)
 {
     if (was == NULL)
         note(c, c->difference->added);
@@ -101,7 +103,7 @@ note_leaf(struct comparison *c, const struct json *was, const struct json *is)
 }
 
 static void
-compare_child(struct comparison *c,
+compare_child(struct tree_comparison *c,
               const struct tree_shape *shape,
               const char *element,
               const struct json *was,
@@ -115,7 +117,7 @@ compare_child(struct comparison *c,
 }
 
 static void
-compare_members(struct comparison *c,
+compare_members(struct tree_comparison *c,
                 const struct tree_shape *shape,
                 const struct json *was,
                 const struct json *is)
@@ -144,7 +146,7 @@ compare_members(struct comparison *c,
 }
 
 static void
-compare_items(struct comparison *c,
+compare_items(struct tree_comparison *c,
               const struct tree_shape *shape,
               const struct json *was,
               const struct json *is)
@@ -168,7 +170,7 @@ compare_items(struct comparison *c,
 }
 
 static void
-compare(struct comparison *c,
+compare(struct tree_comparison *c,
         const struct tree_shape *shape,
         const struct json *was,
         const struct json *is)
@@ -199,7 +201,7 @@ typed_tree_compare(struct arena *arena,
                    struct typed_difference *ret_difference)
 {
     struct tree_shape shape = {.form = SHAPE_STRUCT, .of = record};
-    struct comparison c = {.arena = arena, .difference = ret_difference};
+    struct tree_comparison c = {.arena = arena, .difference = ret_difference};
 
     ret_difference->removed = field_set_new(arena);
     ret_difference->modified = field_set_new(arena);

@@ -17,7 +17,7 @@
 #define MAX_FILE ((size_t)4 << 20)
 
 /* A configuration being read. */
-struct answer_reader {
+struct setting_reader {
     const struct setting_table *table;
     struct arena *arena;
     const char *name;
@@ -27,7 +27,7 @@ struct answer_reader {
     bool has_mistake;
 };
 
-static void PRINTF(4, 5) add_mistake(struct answer_reader *r,
+static void PRINTF(4, 5) add_mistake(struct setting_reader *r,
                                      const struct json *at,
                                      const char *key,
                                      const char *format,
@@ -48,7 +48,7 @@ static void PRINTF(4, 5) add_mistake(struct answer_reader *r,
 }
 
 static void
-read_list(struct answer_reader *r,
+read_list(struct setting_reader *r,
           const struct setting *s,
           const struct json *value)
 {
@@ -77,7 +77,7 @@ read_list(struct answer_reader *r,
 
 /* A mapping of texts, kept as "key=value". */
 static void
-read_pairs(struct answer_reader *r,
+read_pairs(struct setting_reader *r,
            const struct setting *s,
            const struct json *value)
 {
@@ -106,7 +106,7 @@ read_pairs(struct answer_reader *r,
 }
 
 static void
-read_setting(struct answer_reader *r,
+read_setting(struct setting_reader *r,
              const struct setting *s,
              const struct json *value)
 {
@@ -169,7 +169,7 @@ is_group(const struct setting_table *table, const char *key)
 
 /* Compares with the keys of the same group first, then with all. */
 static void
-refuse_unknown(struct answer_reader *r,
+refuse_unknown(struct setting_reader *r,
                const struct json *value,
                const char *key)
 {
@@ -193,7 +193,7 @@ refuse_unknown(struct answer_reader *r,
 }
 
 static void
-read_group(struct answer_reader *r,
+read_group(struct setting_reader *r,
            const char *prefix,
            const struct json *object)
 {
@@ -228,7 +228,7 @@ setting_read(const struct setting_table *table,
 {
     CLEANUP(yaml_reader_freep)
     struct yaml_reader *yaml = yaml_reader_new(text, length);
-    struct answer_reader r = {
+    struct setting_reader r = {
         .table = table,
         .arena = arena,
         .name = name,

@@ -24,13 +24,13 @@
 static struct json unfinished;
 
 static void
-note_line(struct document *d, const struct json *value, yaml_mark_t mark)
+note_line(struct yaml_document *d, const struct json *value, yaml_mark_t mark)
 {
     line_table_add(d->lines, value, (unsigned)mark.line + 1);
 }
 
 static int
-refuse(struct document *d, yaml_mark_t mark, const char *what)
+refuse(struct yaml_document *d, yaml_mark_t mark, const char *what)
 {
     return error_set(d->err,
                      -EINVAL,
@@ -42,7 +42,7 @@ refuse(struct document *d, yaml_mark_t mark, const char *what)
 
 /* YAML forbids tabs in front, and its parsers say so in riddles. */
 static bool
-is_indented_with_tab(const struct document *d, size_t line)
+is_indented_with_tab(const struct yaml_document *d, size_t line)
 {
     const char *p = d->text;
     const char *end = d->text + d->length;
@@ -58,7 +58,7 @@ is_indented_with_tab(const struct document *d, size_t line)
 }
 
 static int
-refuse_as_parser(struct document *d)
+refuse_as_parser(struct yaml_document *d)
 {
     const yaml_parser_t *p = d->parser;
     yaml_mark_t mark = p->problem_mark;
@@ -77,7 +77,7 @@ refuse_as_parser(struct document *d)
 }
 
 static int
-next_event(struct document *d, yaml_event_t *ret_event)
+next_event(struct yaml_document *d, yaml_event_t *ret_event)
 {
     if (!yaml_parser_parse(d->parser, ret_event))
         return refuse_as_parser(d);
@@ -86,7 +86,7 @@ next_event(struct document *d, yaml_event_t *ret_event)
 
 /* How many bytes a copy takes, about, and how deep it is. Counts its values. */
 static size_t
-size_of(struct document *d, const struct json *v, unsigned *ret_depth)
+size_of(struct yaml_document *d, const struct json *v, unsigned *ret_depth)
 {
     size_t bytes = sizeof(*v);
     unsigned deepest = 0;
@@ -111,13 +111,13 @@ size_of(struct document *d, const struct json *v, unsigned *ret_depth)
 }
 
 static int
-refuse_more(struct document *d)
+refuse_more(struct yaml_document *d)
 {
     return error_set(d->err, -E2BIG, "more than %zu values", d->most_values);
 }
 
 static int
-read_alias(struct document *d,
+read_alias(struct yaml_document *d,
            const yaml_event_t *event,
            unsigned depth,
            struct json **ret_value)
@@ -170,7 +170,7 @@ fits_tag(const char *tag, enum scalar_type type)
 
 /* The type of a scalar; -EINVAL for a tag that is not ours or does not fit. */
 static int
-type_of(struct document *d,
+type_of(struct yaml_document *d,
         const yaml_event_t *event,
         enum scalar_type *ret_type)
 {
@@ -191,7 +191,7 @@ type_of(struct document *d,
 }
 
 static int
-read_scalar(struct document *d,
+read_scalar(struct yaml_document *d,
             const yaml_event_t *event,
             struct json **ret_value)
 {
@@ -222,7 +222,9 @@ read_scalar(struct document *d,
 
 /* A key of another type becomes its text. */
 static int
-read_key(struct document *d, const yaml_event_t *event, const char **ret_key)
+read_key(struct yaml_document *d,
+         const yaml_event_t *event,
+         const char **ret_key)
 {
     struct json *value = NULL;
     int status;
@@ -251,13 +253,15 @@ read_key(struct document *d, const yaml_event_t *event, const char **ret_key)
     return refuse(d, event->start_mark, "this cannot be a key");
 }
 
-static int read_value(struct document *d,
+static int read_value(struct yaml_document *d,
                       const yaml_event_t *event,
                       unsigned depth,
                       struct json **ret_value);
 
 static int
-read_next_value(struct document *d, unsigned depth, struct json **ret_value)
+read_next_value(struct yaml_document *d,
+                unsigned depth,
+                struct json **ret_value)
 {
     yaml_event_t event;
     int status = next_event(d, &event);
@@ -270,7 +274,7 @@ read_next_value(struct document *d, unsigned depth, struct json **ret_value)
 }
 
 static int
-read_sequence(struct document *d, unsigned depth, struct json **ret_value)
+read_sequence(struct yaml_document *d, unsigned depth, struct json **ret_value)
 {
     struct json *array = json_array(d->arena);
     size_t path = d->path.length;
@@ -302,7 +306,7 @@ read_sequence(struct document *d, unsigned depth, struct json **ret_value)
 }
 
 static void
-note_duplicate(struct document *d, const char *path)
+note_duplicate(struct yaml_document *d, const char *path)
 {
     struct json_notes *notes = d->notes;
     size_t length = strlen(path);
@@ -323,7 +327,7 @@ note_duplicate(struct document *d, const char *path)
 }
 
 static int
-set_member(struct document *d,
+set_member(struct yaml_document *d,
            struct mapping *m,
            yaml_mark_t mark,
            const char *name,
@@ -355,7 +359,7 @@ is_merge_key(const yaml_event_t *event)
 
 /* The value of a << is a mapping or a list of mappings. */
 static int
-keep_for_merge(struct document *d,
+keep_for_merge(struct yaml_document *d,
                struct mapping *m,
                yaml_mark_t mark,
                const struct json *value)
@@ -374,7 +378,7 @@ keep_for_merge(struct document *d,
 }
 
 static int
-read_member(struct document *d,
+read_member(struct yaml_document *d,
             const yaml_event_t *key_event,
             unsigned depth,
             struct mapping *m)
@@ -402,7 +406,7 @@ read_member(struct document *d,
 }
 
 static int
-read_mapping(struct document *d, unsigned depth, struct json **ret_value)
+read_mapping(struct yaml_document *d, unsigned depth, struct json **ret_value)
 {
     CLEANUP(mapping_fini) struct mapping m = {0};
 
@@ -426,7 +430,7 @@ read_mapping(struct document *d, unsigned depth, struct json **ret_value)
 }
 
 static int
-read_container(struct document *d,
+read_container(struct yaml_document *d,
                const yaml_event_t *event,
                unsigned depth,
                struct json **ret_value)
@@ -460,7 +464,7 @@ anchor_of(const yaml_event_t *event)
 }
 
 static int
-read_value(struct document *d,
+read_value(struct yaml_document *d,
            const yaml_event_t *event,
            unsigned depth,
            struct json **ret_value)
@@ -486,7 +490,7 @@ read_value(struct document *d,
 }
 
 int
-document_read(struct document *d, struct json **ret_document)
+document_read(struct yaml_document *d, struct json **ret_document)
 {
     yaml_event_t event;
     int status = next_event(d, &event);
@@ -501,7 +505,7 @@ document_read(struct document *d, struct json **ret_document)
 }
 
 int
-document_find(struct document *d)
+document_find(struct yaml_document *d)
 {
     for (;;) {
         yaml_event_t event;

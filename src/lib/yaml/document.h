@@ -19,7 +19,7 @@ struct json_notes;
 struct line_table;
 struct map;
 
-struct document {
+struct yaml_document {
     yaml_parser_t *parser;
     const char *text; /* what the parser reads, for its mistakes */
     size_t length;
@@ -37,7 +37,7 @@ struct document {
 /* Reads on to the start of a document: 1, 0 at the end of the stream, or
  * -EINVAL.
  */
-int document_find(struct document *d);
+int document_find(struct yaml_document *d);
 
 /* Reads it: 0 or -EINVAL. */
-int document_read(struct document *d, struct json **ret_value);
+int document_read(struct yaml_document *d, struct json **ret_value);

@@ -116,7 +116,7 @@ yaml_reader_next(struct yaml_reader *reader,
                  struct json_notes *notes,
                  struct error *err)
 {
-    struct document d = {
+    struct yaml_document d = {
         .parser = &reader->parser,
         .text = reader->text,
         .length = reader->length,

@@ -76,7 +76,7 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
 }
 
 /* A page whose rows are handed over while the next is on its way. */
-struct page {
+struct page_visit {
     struct arena *arena;
     struct json *tree;
     uint32_t next; /* row */
@@ -89,7 +89,7 @@ struct page {
 static bool
 visit_some(void *context)
 {
-    struct page *page = context;
+    struct page_visit *page = context;
     const struct json *items = json_get(page->tree, "items");
     const uint32_t count = json_count(items);
 
@@ -105,8 +105,8 @@ visit_some(void *context)
 static int
 ask(struct kctl *kctl,
     const char *target,
-    struct page *before,
-    struct page *page,
+    struct page_visit *before,
+    struct page_visit *page,
     struct error *err)
 {
     const struct timespec moment = {.tv_nsec = 250000000};
@@ -132,12 +132,12 @@ ask(struct kctl *kctl,
 }
 
 static void
-begin(struct page *page, struct page *after)
+begin(struct page_visit *page, struct page_visit *after)
 {
     *after = *page;
-    *page = (struct page){.arena = arena_new(0),
-                          .visit = after->visit,
-                          .context = after->context};
+    *page = (struct page_visit){.arena = arena_new(0),
+                                .visit = after->visit,
+                                .context = after->context};
 }
 
 /* The rows of a page are visited while the server makes the next. The first are
@@ -151,7 +151,7 @@ history_pages_visit(struct kctl *kctl,
                     struct error *err)
 {
     CLEANUP_STRBUF struct strbuf target = STRBUF_INIT;
-    struct page page = {.visit = visit, .context = context}, before = {0};
+    struct page_visit page = {.visit = visit, .context = context}, before = {0};
     const char *next = "";
     int r = kctl_open(kctl, err);
 

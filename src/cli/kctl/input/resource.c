@@ -17,10 +17,10 @@
 
 #define MOST_TASKS 64 /* that one command shows one by one */
 
-struct parse {
+struct resource_parser {
     struct kctl *kctl;
     struct arena *arena;
-    struct resources *into;
+    struct named_resources *into;
     size_t capacity;
 };
 
@@ -62,7 +62,9 @@ is_number(const char *text)
 
 /* Finds the job of that id. The name made from the id is tried first. */
 static int
-find_job(struct parse *p, struct target_object *object, struct error *err)
+find_job(struct resource_parser *p,
+         struct target_object *object,
+         struct error *err)
 {
     const char *id = object->name;
     struct json *jobs = NULL;
@@ -100,9 +102,9 @@ find_job(struct parse *p, struct target_object *object, struct error *err)
 }
 
 static void
-append(struct parse *p, const struct target_object *object)
+append(struct resource_parser *p, const struct target_object *object)
 {
-    struct resources *all = p->into;
+    struct named_resources *all = p->into;
 
     if (all->count == p->capacity) {
         struct target_object *items;
@@ -118,7 +120,7 @@ append(struct parse *p, const struct target_object *object)
 
 /* The pod of a task that is there, the newest; else its job stands for it. */
 static int
-add_task(struct parse *p,
+add_task(struct resource_parser *p,
          const struct target_object *job,
          int64_t index,
          const char *task,
@@ -142,7 +144,7 @@ add_task(struct parse *p,
 
 /* "1042_7", "1042_[3-9]" */
 static int
-add_tasks(struct parse *p,
+add_tasks(struct resource_parser *p,
           const struct kind *kind,
           const char *text,
           struct error *err)
@@ -212,7 +214,7 @@ add_tasks(struct parse *p,
 }
 
 static int
-add(struct parse *p,
+add(struct resource_parser *p,
     const struct kind *kind,
     const char *name,
     struct error *err)
@@ -245,7 +247,7 @@ add(struct parse *p,
 
 /* "pod/a" */
 static int
-add_pair(struct parse *p, const char *text, struct error *err)
+add_pair(struct resource_parser *p, const char *text, struct error *err)
 {
     const char *slash = strchr(text, '/');
     const struct kind *kind =
@@ -261,7 +263,7 @@ add_pair(struct parse *p, const char *text, struct error *err)
 
 /* "all" stands for several types. */
 static bool
-add_category(struct parse *p, const char *name)
+add_category(struct resource_parser *p, const char *name)
 {
     bool any = false;
 
@@ -276,7 +278,7 @@ add_category(struct parse *p, const char *name)
 
 /* "pods" or "nodes,pods", with the names behind it or without. */
 static int
-add_type(struct parse *p,
+add_type(struct resource_parser *p,
          const char *types,
          int n_names,
          char **names,
@@ -304,7 +306,7 @@ add_type(struct parse *p,
 }
 
 static int
-add_default(struct parse *p,
+add_default(struct resource_parser *p,
             const struct kind *kind,
             const char *text,
             struct error *err)
@@ -330,10 +332,12 @@ resource_parse(struct kctl *kctl,
                int n_operands,
                char **operands,
                struct arena *arena,
-               struct resources *ret_resources,
+               struct named_resources *ret_resources,
                struct error *err)
 {
-    struct parse p = {.kctl = kctl, .arena = arena, .into = ret_resources};
+    struct resource_parser p = {.kctl = kctl,
+                                .arena = arena,
+                                .into = ret_resources};
     int r = 0;
     int i = 0;
 
@@ -377,7 +381,7 @@ resource_parse_one(struct kctl *kctl,
                    struct target_object *ret_object,
                    struct error *err)
 {
-    struct resources resources;
+    struct named_resources resources;
     int r = resource_parse(kctl,
                            default_kind,
                            n_operands,
@@ -395,7 +399,7 @@ resource_parse_one(struct kctl *kctl,
 }
 
 static int
-add_members(struct parse *p,
+add_members(struct resource_parser *p,
             const struct target_object *collection,
             const char *label_selector,
             struct error *err)
@@ -426,11 +430,13 @@ resource_select(struct kctl *kctl,
                 const char *label_selector,
                 bool all,
                 struct arena *arena,
-                struct resources *ret_resources,
+                struct named_resources *ret_resources,
                 struct error *err)
 {
-    struct resources named = {0};
-    struct parse p = {.kctl = kctl, .arena = arena, .into = ret_resources};
+    struct named_resources named = {0};
+    struct resource_parser p = {.kctl = kctl,
+                                .arena = arena,
+                                .into = ret_resources};
     char *whole[] = {NULL, NULL};
     int r;
 

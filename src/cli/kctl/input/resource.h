@@ -14,7 +14,7 @@
 
 #include "cli/kctl/client/kctl.h"
 
-struct resources {
+struct named_resources {
     struct target_object *items; /* in the arena */
     size_t count;
 };
@@ -31,7 +31,7 @@ int resource_parse(struct kctl *kctl,
                    int n_operands,
                    char **operands,
                    struct arena *arena,
-                   struct resources *ret_resources,
+                   struct named_resources *ret_resources,
                    struct error *err);
 
 /* One object, that the verb needs exactly one of. */
@@ -53,5 +53,5 @@ int resource_select(struct kctl *kctl,
                     const char *label_selector,
                     bool all,
                     struct arena *arena,
-                    struct resources *ret_resources,
+                    struct named_resources *ret_resources,
                     struct error *err);

@@ -20,7 +20,7 @@
 #define MOST_TEXT   60    /* bytes of a list of tasks */
 
 /* Tasks that ended alike. */
-struct group {
+struct task_group {
     const char *words; /* "Failed, exit code 7" */
     struct task_range *ids;
     size_t count, capacity;
@@ -28,7 +28,7 @@ struct group {
 
 struct failures {
     struct arena *arena;
-    struct group groups[MOST_GROUPS];
+    struct task_group groups[MOST_GROUPS];
     size_t n_groups, n_rows;
     bool is_cut; /* there are more rows or groups */
 };
@@ -106,7 +106,7 @@ add_counts(const struct json *job, struct strbuf *out)
 
 /* ---- Failures ---- */
 
-static struct group *
+static struct task_group *
 find_group(struct failures *f, const char *words)
 {
     for (size_t i = 0; i < f->n_groups; i++)
@@ -119,7 +119,7 @@ find_group(struct failures *f, const char *words)
 }
 
 static void
-add_id(struct failures *f, struct group *g, int64_t id)
+add_id(struct failures *f, struct task_group *g, int64_t id)
 {
     if (g->count == g->capacity) {
         const size_t capacity = g->capacity > 0 ? 2 * g->capacity : 64;
@@ -141,7 +141,7 @@ take_row(const struct json *row, void *context)
     struct failures *f = context;
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     const int64_t signal = json_get_int(row, "signal", 0);
-    struct group *group;
+    struct task_group *group;
 
     if (f->n_rows++ >= MOST_ROWS) {
         f->is_cut = true;
@@ -175,7 +175,7 @@ compare(const void *a, const void *b)
 
 /* "4: 3,12,21-30"; a task that failed several times counts once. */
 static void
-add_group(struct failures *f, struct group *g, struct strbuf *out)
+add_group(struct failures *f, struct task_group *g, struct strbuf *out)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct task_list list;

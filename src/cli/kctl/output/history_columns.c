@@ -25,7 +25,7 @@
 
 #define MOST_TASKS 24 /* bytes of their list, in a table */
 
-enum form {
+enum column_form {
     FORM_TEXT,
     FORM_NUMBER,
     FORM_TIME,
@@ -42,7 +42,7 @@ enum form {
 static const struct column {
     const char *name;
     const char *member;
-    enum form form;
+    enum column_form form;
     struct grid_column style;
     bool is_usual;
 } all[] = {

@@ -18,15 +18,15 @@
 #define FEW       20 /* that have a line each */
 #define MAX_NAMES 60 /* bytes of the names of many */
 
-enum outcome {
+enum reported_outcome {
     OUTCOME_DONE,
     OUTCOME_NOTHING,
     OUTCOME_NOT_FOUND,
     OUTCOME_REFUSED,
 };
 
-struct job {
-    enum outcome outcome;
+struct reported_job {
+    enum reported_outcome outcome;
     int64_t id;
     const char *name;
     const char *tasks; /* of an array, that are meant; NULL: all */
@@ -35,7 +35,7 @@ struct job {
 
 struct job_outcomes {
     struct arena *arena;
-    struct job *jobs;
+    struct reported_job *jobs;
     size_t count, capacity;
 };
 
@@ -57,7 +57,7 @@ job_outcomes_new(struct arena *arena)
     return o;
 }
 
-static enum outcome
+static enum reported_outcome
 outcome_of(const char *word)
 {
     if (word != NULL && strcmp(word, "Done") == 0)
@@ -78,7 +78,7 @@ job_outcomes_add(struct job_outcomes *o, const struct json *answer)
         const char *message = json_get_text(job, "message");
 
         xgrow(o->jobs, o->count, o->capacity);
-        o->jobs[o->count++] = (struct job){
+        o->jobs[o->count++] = (struct reported_job){
             .outcome = outcome_of(json_get_text(job, "outcome")),
             .id = json_get_int(job, "id", 0),
             .name = json_get_text(job, "name"),
@@ -89,7 +89,7 @@ job_outcomes_add(struct job_outcomes *o, const struct json *answer)
 }
 
 static const char *
-words_of(const struct job_outcomes *o, const struct job *job)
+words_of(const struct job_outcomes *o, const struct reported_job *job)
 {
     if (job->tasks != NULL)
         return arena_printf(o->arena,
@@ -111,8 +111,8 @@ words_of(const struct job_outcomes *o, const struct job *job)
 static int
 compare(const void *a, const void *b)
 {
-    const struct job *x = a;
-    const struct job *y = b;
+    const struct reported_job *x = a;
+    const struct reported_job *y = b;
     int order;
 
     if (x->outcome != y->outcome)
@@ -125,7 +125,9 @@ compare(const void *a, const void *b)
 
 /* "jobs 5,7-9" as far as that is short. */
 static const char *
-names_of(const struct job_outcomes *o, const struct job *jobs, size_t count)
+names_of(const struct job_outcomes *o,
+         const struct reported_job *jobs,
+         size_t count)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct id_range item = {0};
@@ -155,7 +157,9 @@ names_of(const struct job_outcomes *o, const struct job *jobs, size_t count)
 }
 
 static const char *
-line_of(const struct job_outcomes *o, const struct job *jobs, size_t count)
+line_of(const struct job_outcomes *o,
+        const struct reported_job *jobs,
+        size_t count)
 {
     CLEANUP_FREE char *message = sanitize_text_dup(jobs[0].message);
 
@@ -177,7 +181,9 @@ line_of(const struct job_outcomes *o, const struct job *jobs, size_t count)
 }
 
 static bool
-is_failure(const struct job_outcomes *o, const struct job *job, bool is_range)
+is_failure(const struct job_outcomes *o,
+           const struct reported_job *job,
+           bool is_range)
 {
     if (job->outcome == OUTCOME_NOT_FOUND)
         return !is_range || o->jobs[0].outcome == OUTCOME_NOT_FOUND;
@@ -195,7 +201,7 @@ job_outcomes_print(struct job_outcomes *o, bool is_range, struct error *err)
     if (o->count > 1)
         qsort(o->jobs, o->count, sizeof(*o->jobs), compare);
     for (size_t i = 0, n; i < o->count; i += n) {
-        const struct job *job = &o->jobs[i];
+        const struct reported_job *job = &o->jobs[i];
 
         for (n = 1; i + n < o->count && o->jobs[i + n].outcome == job->outcome
                     && strcmp(o->jobs[i + n].message, job->message) == 0;)

@@ -11,7 +11,7 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-struct walk {
+struct jsonpath_cursor {
     const char *start; /* of the whole text, for messages */
     const char *at;
     const struct json *root;
@@ -20,7 +20,7 @@ struct walk {
 };
 
 static int
-refuse(const struct walk *w, const char *what)
+refuse(const struct jsonpath_cursor *w, const char *what)
 {
     return error_set(w->err,
                      -EINVAL,
@@ -31,7 +31,9 @@ refuse(const struct walk *w, const char *what)
 }
 
 static void
-add(struct walk *w, struct jsonpath_values *values, const struct json *value)
+add(struct jsonpath_cursor *w,
+    struct jsonpath_values *values,
+    const struct json *value)
 {
     if (value == NULL)
         return;
@@ -48,7 +50,9 @@ add(struct walk *w, struct jsonpath_values *values, const struct json *value)
 }
 
 static void
-add_all(struct walk *w, struct jsonpath_values *to, const struct json *value)
+add_all(struct jsonpath_cursor *w,
+        struct jsonpath_values *to,
+        const struct json *value)
 {
     for (uint32_t i = 0; i < json_count(value); i++)
         add(w,
@@ -59,7 +63,7 @@ add_all(struct walk *w, struct jsonpath_values *to, const struct json *value)
 
 /* ..name: wherever it is below, and `*` for everything. */
 static void
-add_below(struct walk *w,
+add_below(struct jsonpath_cursor *w,
           struct jsonpath_values *to,
           const struct json *value,
           const char *name)
@@ -86,7 +90,7 @@ ends_name(char c)
 
 /* A name as it stands behind a dot; \ takes the next character as it is. */
 static const char *
-take_name(struct walk *w)
+take_name(struct jsonpath_cursor *w)
 {
     char *name = arena_alloc(w->arena, strlen(w->at) + 1);
     size_t n = 0;
@@ -101,7 +105,7 @@ take_name(struct walk *w)
 }
 
 static const char *
-take_quoted(struct walk *w)
+take_quoted(struct jsonpath_cursor *w)
 {
     const char quote = *w->at++;
     char *name = arena_alloc(w->arena, strlen(w->at) + 1);
@@ -120,7 +124,7 @@ take_quoted(struct walk *w)
 }
 
 static void
-skip_blanks(struct walk *w)
+skip_blanks(struct jsonpath_cursor *w)
 {
     while (isspace((unsigned char)*w->at))
         w->at++;
@@ -155,12 +159,12 @@ compare(const struct json *a, const struct json *b)
     return json_equals(a, b) ? 0 : 2; /* neither more nor less */
 }
 
-struct comparison {
+struct jsonpath_comparison {
     const char *text;
     bool less, equal, more;
 };
 
-static const struct comparison operators[] = {
+static const struct jsonpath_comparison operators[] = {
     {"==", false, true, false},
     {"!=", true, false, true},
     {"<=", true, true, false},
@@ -169,8 +173,8 @@ static const struct comparison operators[] = {
     {">", false, false, true},
 };
 
-static const struct comparison *
-take_operator(struct walk *w)
+static const struct jsonpath_comparison *
+take_operator(struct jsonpath_cursor *w)
 {
     for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
         if (strncmp(w->at, operators[i].text, strlen(operators[i].text)) == 0) {
@@ -181,7 +185,9 @@ take_operator(struct walk *w)
 }
 
 static bool
-holds(const struct comparison *op, const struct json *a, const struct json *b)
+holds(const struct jsonpath_comparison *op,
+      const struct json *a,
+      const struct json *b)
 {
     int order = compare(a, b);
 
@@ -190,13 +196,13 @@ holds(const struct comparison *op, const struct json *a, const struct json *b)
     return order < 0 ? op->less : order > 0 ? op->more : op->equal;
 }
 
-static int take_path(struct walk *w,
+static int take_path(struct jsonpath_cursor *w,
                      const struct json *here,
                      struct jsonpath_values *values);
 
 /* "@.a", "x", 'x', 3, true: the first value of it, NULL for none. */
 static int
-take_operand(struct walk *w,
+take_operand(struct jsonpath_cursor *w,
              const struct json *here,
              const struct json **ret_value)
 {
@@ -237,10 +243,10 @@ take_operand(struct walk *w,
 
 /* "?(...)" of one item, from the place behind it. */
 static int
-take_filter(struct walk *w, const struct json *item, bool *ret_holds)
+take_filter(struct jsonpath_cursor *w, const struct json *item, bool *ret_holds)
 {
     const struct json *left, *right;
-    const struct comparison *op;
+    const struct jsonpath_comparison *op;
     int r = take_operand(w, item, &left);
 
     if (r < 0)
@@ -260,7 +266,7 @@ take_filter(struct walk *w, const struct json *item, bool *ret_holds)
 }
 
 static int
-filter(struct walk *w,
+filter(struct jsonpath_cursor *w,
        const struct jsonpath_values *of,
        struct jsonpath_values *to)
 {
@@ -294,7 +300,7 @@ struct slice {
 };
 
 static bool
-take_long(struct walk *w, long *ret)
+take_long(struct jsonpath_cursor *w, long *ret)
 {
     char *end;
 
@@ -308,7 +314,7 @@ take_long(struct walk *w, long *ret)
 }
 
 static int
-take_slice(struct walk *w, struct slice *s)
+take_slice(struct jsonpath_cursor *w, struct slice *s)
 {
     *s = (struct slice){.step = 1};
     s->has_first = take_long(w, &s->first);
@@ -327,7 +333,7 @@ take_slice(struct walk *w, struct slice *s)
 }
 
 static void
-add_slice(struct walk *w,
+add_slice(struct jsonpath_cursor *w,
           struct jsonpath_values *to,
           const struct json *list,
           const struct slice *s)
@@ -351,7 +357,7 @@ add_slice(struct walk *w,
 
 /* "[...]", from behind the bracket. */
 static int
-take_brackets(struct walk *w,
+take_brackets(struct jsonpath_cursor *w,
               const struct jsonpath_values *of,
               struct jsonpath_values *to)
 {
@@ -399,7 +405,7 @@ take_brackets(struct walk *w,
 }
 
 static int
-take_dots(struct walk *w,
+take_dots(struct jsonpath_cursor *w,
           const struct jsonpath_values *of,
           struct jsonpath_values *to)
 {
@@ -425,7 +431,7 @@ take_dots(struct walk *w,
 }
 
 static int
-take_path(struct walk *w,
+take_path(struct jsonpath_cursor *w,
           const struct json *here,
           struct jsonpath_values *values)
 {
@@ -462,7 +468,7 @@ jsonpath_select(const char *text,
                 const char **ret_end,
                 struct error *err)
 {
-    struct walk w = {
+    struct jsonpath_cursor w = {
         .start = text,
         .at = text,
         .root = root,

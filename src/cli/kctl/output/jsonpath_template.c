@@ -15,7 +15,7 @@
 /* The text of a range is read once for each item; `out` is NULL for a pass that
  * only finds its end.
  */
-struct printing {
+struct template_printing {
     const char *start;
     const char *at;
     const struct json *root;
@@ -34,7 +34,7 @@ jsonpath_print_value(const struct json *value, struct strbuf *out)
 }
 
 static int
-refuse(const struct printing *p, const char *what)
+refuse(const struct template_printing *p, const char *what)
 {
     return error_set(p->err,
                      -EINVAL,
@@ -45,14 +45,14 @@ refuse(const struct printing *p, const char *what)
 }
 
 static void
-skip_blanks(struct printing *p)
+skip_blanks(struct template_printing *p)
 {
     while (isspace((unsigned char)*p->at))
         p->at++;
 }
 
 static bool
-take_word(struct printing *p, const char *word)
+take_word(struct template_printing *p, const char *word)
 {
     const size_t n = strlen(word);
 
@@ -70,7 +70,7 @@ unescape(char c)
 
 /* "\n", from the quote. */
 static int
-print_literal(struct printing *p, struct strbuf *out)
+print_literal(struct template_printing *p, struct strbuf *out)
 {
     const char quote = *p->at++;
 
@@ -89,7 +89,9 @@ print_literal(struct printing *p, struct strbuf *out)
 }
 
 static int
-print_path(struct printing *p, const struct json *here, struct strbuf *out)
+print_path(struct template_printing *p,
+           const struct json *here,
+           struct strbuf *out)
 {
     struct jsonpath_values values = {0};
     int r = jsonpath_select(p->at,
@@ -108,13 +110,15 @@ print_path(struct printing *p, const struct json *here, struct strbuf *out)
     return r;
 }
 
-static int print_until_end(struct printing *p,
+static int print_until_end(struct template_printing *p,
                            const struct json *here,
                            struct strbuf *out);
 
 /* Starts behind the word. */
 static int
-print_range(struct printing *p, const struct json *here, struct strbuf *out)
+print_range(struct template_printing *p,
+            const struct json *here,
+            struct strbuf *out)
 {
     struct jsonpath_values values = {0};
     const char *body;
@@ -146,7 +150,9 @@ print_range(struct printing *p, const struct json *here, struct strbuf *out)
 
 /* Prints the action after an opening brace. Returns 1 when it was {end}. */
 static int
-print_action(struct printing *p, const struct json *here, struct strbuf *out)
+print_action(struct template_printing *p,
+             const struct json *here,
+             struct strbuf *out)
 {
     int r = 0;
 
@@ -177,7 +183,9 @@ print_action(struct printing *p, const struct json *here, struct strbuf *out)
 
 /* Prints to the end of the text, or of the enclosing range. */
 static int
-print_until_end(struct printing *p, const struct json *here, struct strbuf *out)
+print_until_end(struct template_printing *p,
+                const struct json *here,
+                struct strbuf *out)
 {
     while (*p->at != '\0') {
         int r;
@@ -207,7 +215,7 @@ jsonpath_template_print(const char *text,
                         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct printing p = {
+    struct template_printing p = {
         .start = text,
         .at = text,
         .root = root,

@@ -165,7 +165,7 @@ is_owner(const struct principal *principal, const struct object *object)
            && uid == principal->uid;
 }
 
-struct search {
+struct job_pod_search {
     const struct object *job;
     const char *node;
     bool found;
@@ -174,7 +174,7 @@ struct search {
 static bool
 visit_job_pod(const struct object *pod, void *context)
 {
-    struct search *search = context;
+    struct job_pod_search *search = context;
     const char *node = pod_of(pod)->spec.node_name;
 
     search->found = node != NULL && strcmp(node, search->node) == 0
@@ -256,7 +256,7 @@ is_on_node(const struct request *q, const struct object *object)
         return bound != NULL && strcmp(bound, node) == 0;
     }
     if (object->kind == &job_kind) {
-        struct search search = {.job = object, .node = node};
+        struct job_pod_search search = {.job = object, .node = node};
 
         store_visit_index(q->server->store,
                           &pod_kind,

@@ -23,7 +23,7 @@
 #define HEAD "Impersonate-"
 
 /* One look-up of a user by a worker thread. */
-struct look_up {
+struct impersonation_lookup {
     struct request *q;
     struct principal *principal;
     const char *name;
@@ -96,7 +96,7 @@ is_user_name(const char *name)
 }
 
 static bool
-take_header(struct look_up *l, const char *name, const char *value)
+take_header(struct impersonation_lookup *l, const char *name, const char *value)
 {
     struct arena *arena = l->q->arena;
 
@@ -119,7 +119,7 @@ take_header(struct look_up *l, const char *name, const char *value)
 }
 
 static bool
-take_headers(struct look_up *l, const struct http_request *http)
+take_headers(struct impersonation_lookup *l, const struct http_request *http)
 {
     const char *name, *value;
     const void *at = NULL;
@@ -147,7 +147,7 @@ take_headers(struct look_up *l, const struct http_request *http)
 static void
 look_up(void *arg)
 {
-    struct look_up *l = arg;
+    struct impersonation_lookup *l = arg;
     CLEANUP(policy_people_fini) struct policy_people people = {0};
 
     if (policy_people_add(&people, l->name, &l->error) < 0)
@@ -165,7 +165,7 @@ look_up(void *arg)
 }
 
 static bool
-check_user(const struct look_up *l)
+check_user(const struct impersonation_lookup *l)
 {
     const struct user *u = l->user;
     char uid[24];
@@ -191,7 +191,7 @@ check_user(const struct look_up *l)
 
 /* Copied, since a stream outlives this visit. */
 static void
-become(const struct look_up *l)
+become(const struct impersonation_lookup *l)
 {
     struct arena *arena = l->q->arena;
     const struct user *u = l->user;
@@ -214,7 +214,7 @@ become(const struct look_up *l)
 static void
 looked_up(void *arg)
 {
-    struct look_up *l = arg;
+    struct impersonation_lookup *l = arg;
     bool is_granted = check_user(l);
 
     if (is_granted)
@@ -232,7 +232,7 @@ impersonation_start(struct request *q,
                     impersonation_fn done,
                     void *arg)
 {
-    struct look_up *l = xnew(struct look_up);
+    struct impersonation_lookup *l = xnew(struct impersonation_lookup);
 
     l->q = q;
     l->principal = principal;

@@ -34,14 +34,14 @@ struct membership {
     struct map *places; /* by name of the namespace */
 };
 
-struct place {
+struct namespace_members {
     bool has_everybody;
     char *names; /* as annotated */
     struct policy_people people;
 };
 
 /* A look-up on its way through a worker. */
-struct lookup {
+struct membership_lookup {
     struct membership *membership;
     char *namespace;
     char *names;
@@ -50,7 +50,7 @@ struct lookup {
 };
 
 static void
-place_free(struct place *place)
+place_free(struct namespace_members *place)
 {
     if (place == NULL)
         return;
@@ -60,7 +60,7 @@ place_free(struct place *place)
 }
 
 static void
-lookup_free(struct lookup *lookup)
+lookup_free(struct membership_lookup *lookup)
 {
     policy_people_fini(&lookup->people);
     free(lookup->namespace);
@@ -71,7 +71,7 @@ lookup_free(struct lookup *lookup)
 static void
 resolve(void *arg)
 {
-    struct lookup *lookup = arg;
+    struct membership_lookup *lookup = arg;
 
     policy_people_add(&lookup->people, lookup->names, &lookup->err);
 }
@@ -79,8 +79,8 @@ resolve(void *arg)
 static void
 resolved(void *arg)
 {
-    struct lookup *lookup = arg;
-    struct place *place =
+    struct membership_lookup *lookup = arg;
+    struct namespace_members *place =
         map_find(lookup->membership->places, lookup->namespace);
 
     if (lookup->err.code != 0)
@@ -101,7 +101,7 @@ resolved(void *arg)
 static void
 start_lookup(struct membership *m, const char *namespace, const char *names)
 {
-    struct lookup *lookup = xnew(struct lookup);
+    struct membership_lookup *lookup = xnew(struct membership_lookup);
 
     lookup->membership = m;
     lookup->namespace = xstrdup(namespace);
@@ -111,7 +111,7 @@ start_lookup(struct membership *m, const char *namespace, const char *names)
 
 /* Nobody who stays is locked out while names are resolved. */
 static void
-keep_people(struct place *place, struct place *was)
+keep_people(struct namespace_members *place, struct namespace_members *was)
 {
     if (was == NULL)
         return;
@@ -193,14 +193,14 @@ note(struct membership *m, const struct object *object)
 {
     const char *name = object->meta->name;
     CLEANUP_FREE char *members = m->names_of(object);
-    struct place *place = map_find(m->places, name);
-    struct place *was;
+    struct namespace_members *place = map_find(m->places, name);
+    struct namespace_members *was;
 
     if (place != NULL && place->names != NULL && members != NULL
         && strcmp(place->names, members) == 0)
         return;
     was = place;
-    place = xnew(struct place);
+    place = xnew(struct namespace_members);
     place->has_everybody = members != NULL && strcmp(members, "*") == 0;
     if (members != NULL && !place->has_everybody) {
         place->names = xstrdup(members);
@@ -318,7 +318,8 @@ membership_has(const struct membership *m,
                const char *name,
                const struct principal *principal)
 {
-    const struct place *place = name != NULL ? map_find(m->places, name) : NULL;
+    const struct namespace_members *place =
+        name != NULL ? map_find(m->places, name) : NULL;
 
     if (place == NULL) /* not published yet, or not there */
         return name != NULL && m->kind == &namespace_kind

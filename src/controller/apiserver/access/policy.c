@@ -14,7 +14,7 @@
 #define MOST_BYTES  (64u << 20) /* of a group with very many members */
 
 /* The system's answer about a name; one struct for users and groups. */
-struct entry {
+struct policy_name {
     const char *kind;
     const char *name;
     bool is_group;
@@ -23,7 +23,7 @@ struct entry {
 };
 
 static int
-ask(struct entry *e, char *buffer, size_t size)
+ask(struct policy_name *e, char *buffer, size_t size)
 {
     struct group group, *as_group = NULL;
     struct passwd user, *as_user = NULL;
@@ -39,7 +39,7 @@ ask(struct entry *e, char *buffer, size_t size)
 }
 
 static int
-look_up(struct entry *e, struct error *err)
+look_up(struct policy_name *e, struct error *err)
 {
     CLEANUP_FREE char *buffer = NULL;
     int r = ERANGE;
@@ -65,7 +65,7 @@ look_up(struct entry *e, struct error *err)
 int
 policy_find_name(const char *name, bool is_group, struct error *err)
 {
-    struct entry e = {
+    struct policy_name e = {
         .kind = is_group ? "group" : "user",
         .name = name,
         .is_group = is_group,
@@ -77,7 +77,7 @@ policy_find_name(const char *name, bool is_group, struct error *err)
 static int
 add_group(struct policy_people *people, const char *name, struct error *err)
 {
-    struct entry e = {.kind = "group", .name = name, .is_group = true};
+    struct policy_name e = {.kind = "group", .name = name, .is_group = true};
     int r = look_up(&e, err);
 
     if (r < 0)
@@ -91,7 +91,7 @@ add_group(struct policy_people *people, const char *name, struct error *err)
 static int
 add_user(struct policy_people *people, const char *name, struct error *err)
 {
-    struct entry e = {.kind = "user", .name = name};
+    struct policy_name e = {.kind = "user", .name = name};
     int r = look_up(&e, err);
 
     if (r < 0)

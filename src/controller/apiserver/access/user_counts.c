@@ -20,7 +20,7 @@
 #define KEPT_USERS 4096 /* more are looked through for those who have left */
 #define SECOND_US  1000000
 
-struct entry {
+struct user_count_entry {
     uid_t uid;
     struct user_count count;
     struct {
@@ -70,7 +70,7 @@ user_counts_new(struct clock *clock)
 }
 
 static bool
-has_nothing(const struct entry *e)
+has_nothing(const struct user_count_entry *e)
 {
     static const struct user_count nothing;
 
@@ -89,7 +89,7 @@ sweep(struct user_counts *counts)
     void *value;
 
     while (map_next(counts->users, &at, &key, &value)) {
-        struct entry *e = value;
+        struct user_count_entry *e = value;
 
         if (!has_nothing(e) || e->allowances[USER_REQUEST].at_us > before_us)
             continue;
@@ -99,11 +99,11 @@ sweep(struct user_counts *counts)
     counts->n_kept = 2 * map_count(counts->users) + KEPT_USERS;
 }
 
-static struct entry *
+static struct user_count_entry *
 entry_of(struct user_counts *counts, uid_t uid)
 {
     char key[9];
-    struct entry *e;
+    struct user_count_entry *e;
 
     format_key(uid, key);
     e = map_find(counts->users, key);
@@ -111,7 +111,7 @@ entry_of(struct user_counts *counts, uid_t uid)
         return e;
     if (map_count(counts->users) >= counts->n_kept)
         sweep(counts);
-    e = xnew(struct entry);
+    e = xnew(struct user_count_entry);
     e->uid = uid;
     (void)map_put(counts->users, key, e);
     return e;
@@ -204,7 +204,7 @@ static void
 add(struct user_counts *counts, const struct object *object, int sign)
 {
     struct user_count own;
-    struct entry *e;
+    struct user_count_entry *e;
     uid_t uid;
 
     if (!user_counts_measure(object, &uid, &own))
@@ -249,7 +249,7 @@ user_counts_take(struct user_counts *counts,
                  enum user_allowance allowance,
                  int64_t per_second)
 {
-    struct entry *e = entry_of(counts, uid);
+    struct user_count_entry *e = entry_of(counts, uid);
     int64_t now_us = clock_monotonic_us(counts->clock);
     int64_t rested_us = now_us - e->allowances[allowance].at_us;
     int64_t *spent_us = &e->allowances[allowance].spent_us;
@@ -277,7 +277,7 @@ struct user_count
 user_counts_get(const struct user_counts *counts, uid_t uid)
 {
     static const struct user_count nothing;
-    const struct entry *e;
+    const struct user_count_entry *e;
     char key[9];
 
     format_key(uid, key);

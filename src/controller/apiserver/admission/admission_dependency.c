@@ -303,7 +303,7 @@ resolve_all(struct request *q,
 /* ---- Circles ---- */
 
 /* The jobs that are waited for, and those that these wait for in turn. */
-struct search {
+struct cycle_search {
     const struct request *q;
     const char *uid; /* that is not to be among them */
     struct map *seen;
@@ -313,7 +313,7 @@ struct search {
 };
 
 static void
-follow(struct search *s, const char *uid, int64_t id)
+follow(struct cycle_search *s, const char *uid, int64_t id)
 {
     const struct object *job;
 
@@ -334,7 +334,7 @@ admit_no_circle(struct request *q,
                 const struct object *old_object,
                 const struct json *list)
 {
-    struct search s = {
+    struct cycle_search s = {
         .q = q,
         .uid = old_object->meta->uid,
         .seen = map_new(),

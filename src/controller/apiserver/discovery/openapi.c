@@ -19,7 +19,7 @@
 
 #define MAX_DOCUMENTS 16
 
-struct document {
+struct openapi_document {
     char *path; /* "api/v1", "apis/batch/v1"; "" is the index */
     char *text;
     size_t length;
@@ -27,7 +27,7 @@ struct document {
 };
 
 struct openapi {
-    struct document documents[MAX_DOCUMENTS];
+    struct openapi_document documents[MAX_DOCUMENTS];
     unsigned count;
 };
 
@@ -46,7 +46,7 @@ openapi_free(struct openapi *openapi)
 static void
 keep(struct openapi *openapi, const char *path, const struct json *tree)
 {
-    struct document *d = &openapi->documents[openapi->count++];
+    struct openapi_document *d = &openapi->documents[openapi->count++];
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct digest digest;
 
@@ -108,7 +108,7 @@ make_index(struct openapi *openapi)
     struct json *paths = json_make_object(a, tree, "paths");
 
     for (unsigned i = 0; i < openapi->count; i++) {
-        const struct document *d = &openapi->documents[i];
+        const struct openapi_document *d = &openapi->documents[i];
         struct json *entry = json_make_object(a, paths, d->path);
 
         json_set(a,
@@ -119,7 +119,7 @@ make_index(struct openapi *openapi)
     keep(openapi, "", tree);
 }
 
-static const struct document *
+static const struct openapi_document *
 find(struct apiserver *server, const char *path)
 {
     struct openapi *openapi = server->openapi;
@@ -140,7 +140,7 @@ find(struct apiserver *server, const char *path)
 bool
 openapi_serve(struct request *q, const char *rest, const char *if_none_match)
 {
-    const struct document *d;
+    const struct openapi_document *d;
     const char *etag;
 
     if (rest[0] != '/' && rest[0] != '\0')

@@ -47,7 +47,7 @@
 #include "lib/loop/loop.h"
 
 /* Handed to the API's thread and back. */
-struct call {
+struct local_call {
     struct client_call call;
     struct list link; /* the client's thread alone */
     struct mailbox *mailbox;
@@ -67,7 +67,7 @@ struct call {
 /* Calls */
 
 static void
-call_free(struct call *call)
+call_free(struct local_call *call)
 {
     request_free(call->q);
     mailbox_unref(call->mailbox);
@@ -81,7 +81,7 @@ abandon_call(void *arg)
 }
 
 static void
-fill_reply(const struct call *call,
+fill_reply(const struct local_call *call,
            struct client_reply *reply,
            struct status *status,
            char revision[24])
@@ -110,7 +110,7 @@ fill_reply(const struct call *call,
 static void
 finish_call(void *arg)
 {
-    struct call *call = arg;
+    struct local_call *call = arg;
     client_done_fn *done = call->done;
     struct client_reply reply = {0};
     struct status status = {0};
@@ -125,7 +125,7 @@ finish_call(void *arg)
 }
 
 static void
-render_text(struct call *call)
+render_text(struct local_call *call)
 {
     struct request *q = call->q;
     CLEANUP(frame_unrefp) struct frame *frame = frame_new();
@@ -150,7 +150,7 @@ render_text(struct call *call)
 static void
 answered(struct request *q)
 {
-    struct call *call = q->context;
+    struct local_call *call = q->context;
 
     if (call->is_text)
         render_text(call);
@@ -160,7 +160,7 @@ answered(struct request *q)
 static void
 begin_call(struct request *q)
 {
-    struct call *call = q->context;
+    struct local_call *call = q->context;
 
     verbs_start(q, call->parameters, call->n_parameters);
 }
@@ -168,7 +168,7 @@ begin_call(struct request *q)
 static void
 start_call(void *arg)
 {
-    struct call *call = arg;
+    struct local_call *call = arg;
 
     if (call->is_on_behalf && !call->q->server->policy->is_conformance)
         on_behalf_start(call->q, call->uid, begin_call);
@@ -221,7 +221,7 @@ copy_text(struct arena *arena, const char *text)
 }
 
 static void
-copy_request(struct call *call, const struct client_request *request)
+copy_request(struct local_call *call, const struct client_request *request)
 {
     struct request *q = call->q;
     struct local_query query;
@@ -260,7 +260,7 @@ local_client_call(struct client *client,
                   void *context)
 {
     struct local_client *p = container_of(client, struct local_client, client);
-    struct call *call = xnew(struct call);
+    struct local_call *call = xnew(struct local_call);
 
     call->call.client = client;
     call->mailbox = mailbox_ref(p->mailbox);
@@ -279,7 +279,7 @@ local_client_call(struct client *client,
 static void
 local_client_cancel(struct client_call *base)
 {
-    struct call *call = container_of(base, struct call, call);
+    struct local_call *call = container_of(base, struct local_call, call);
 
     call->done = NULL;
     list_remove(&call->link);
@@ -295,7 +295,8 @@ local_client_abandon(struct client *client)
     error_set(&err, -ECANCELED, "this room of the controller ends");
     list_take_over(&calls, &p->calls);
     while (!list_is_empty(&calls)) {
-        struct call *call = container_of(calls.next, struct call, link);
+        struct local_call *call =
+            container_of(calls.next, struct local_call, link);
         client_done_fn *done = call->done;
 
         local_client_cancel(&call->call);
@@ -323,7 +324,7 @@ local_client_free(struct client *client)
 
     responder_close(p->responder);
     list_foreach_safe(at, &p->calls)
-        local_client_cancel(&container_of(at, struct call, link)->call);
+        local_client_cancel(&container_of(at, struct local_call, link)->call);
     local_watch_stop_all(p);
     mailbox_close(p->mailbox);
     free(p);

@@ -15,7 +15,7 @@
 #include "lib/base/arena.h"
 #include "lib/loop/workers.h"
 
-struct look_up {
+struct behalf_lookup {
     struct request *q;
     uid_t uid;
     const struct user *user;
@@ -26,7 +26,7 @@ struct look_up {
 static void
 look_up(void *arg)
 {
-    struct look_up *l = arg;
+    struct behalf_lookup *l = arg;
 
     l->user = user_lookup(l->uid, (gid_t)-1);
 }
@@ -53,7 +53,7 @@ become(struct request *q, const struct user *u)
 static void
 looked_up(void *arg)
 {
-    struct look_up *l = arg;
+    struct behalf_lookup *l = arg;
     struct request *q = l->q;
     const struct user *u = l->user;
     void (*begin)(struct request *) = l->begin;
@@ -83,7 +83,7 @@ looked_up(void *arg)
 void
 on_behalf_start(struct request *q, uid_t uid, void (*begin)(struct request *q))
 {
-    struct look_up *l = xnew(struct look_up);
+    struct behalf_lookup *l = xnew(struct behalf_lookup);
 
     l->q = q;
     l->uid = uid;

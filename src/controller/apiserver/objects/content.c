@@ -20,7 +20,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-struct part {
+struct content_field {
     const char *field;
     size_t limit;
     const char *why_invalid;
@@ -49,7 +49,7 @@ is_environment(const char *bytes, size_t length)
     return true;
 }
 
-static const struct part parts[] = {
+static const struct content_field parts[] = {
     {"script",
      CONTENT_SCRIPT_MAX,
      "it must begin with #! and the path of an interpreter",
@@ -118,7 +118,7 @@ find_spec(const struct request *q, const struct json *tree)
 static const struct job_blob *
 find_kept(const struct request *q,
           const struct json *tree,
-          const struct part *part)
+          const struct content_field *part)
 {
     const struct json *owners = json_get_path(tree, "metadata.ownerReferences");
     const struct object *object = NULL;
@@ -156,7 +156,7 @@ find_kept(const struct request *q,
 static bool
 take_kept(const struct request *q,
           const struct json *tree,
-          const struct part *part,
+          const struct content_field *part,
           const struct json *blob,
           struct content *ret_blob)
 {
@@ -180,7 +180,7 @@ take_kept(const struct request *q,
 static bool
 take_out(struct request *q,
          struct json *tree,
-         const struct part *part,
+         const struct content_field *part,
          struct content *ret_blob)
 {
     struct json *spec = find_spec(q, tree);
@@ -223,7 +223,7 @@ take_out(struct request *q,
 static bool
 keep(struct request *q,
      struct json *tree,
-     const struct part *part,
+     const struct content_field *part,
      const struct json *old_spec)
 {
     struct json *spec = find_spec(q, tree);

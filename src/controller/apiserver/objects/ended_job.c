@@ -25,7 +25,7 @@
 #define LOOK_MS    50
 #define LOOKS_MOST 100 /* for rows that are not written yet: 5 s */
 
-struct inquiry {
+struct ended_job_inquiry {
     struct request *q;
     struct history_question question;
     const char *uid; /* or NULL */
@@ -47,7 +47,7 @@ is_same(const char *a, const char *b)
  * store knows of is meant.
  */
 static const char *
-find_uid(const struct inquiry *i, const struct json *rows)
+find_uid(const struct ended_job_inquiry *i, const struct json *rows)
 {
     const char *uid = NULL;
 
@@ -76,7 +76,9 @@ judge(const struct map *states)
 }
 
 static bool
-read_rows(struct inquiry *i, const struct json *rows, struct ended_job *job)
+read_rows(struct ended_job_inquiry *i,
+          const struct json *rows,
+          struct ended_job *job)
 {
     CLEANUP(map_freep) struct map *states = map_new(); /* by index */
     char index[DECIMAL_SIZE];
@@ -105,7 +107,7 @@ answered(const char *text,
          const struct error *err,
          void *context)
 {
-    struct inquiry *i = context;
+    struct ended_job_inquiry *i = context;
     struct error failure = {0};
     struct ended_job job;
     struct json *answer;
@@ -140,7 +142,7 @@ answered(const char *text,
 /* ---- The question ---- */
 
 static void
-ask(struct inquiry *i)
+ask(struct ended_job_inquiry *i)
 {
     struct error err = {0};
     int r = history_ask(i->q->server->history, &i->question, answered, i, &err);
@@ -152,7 +154,7 @@ ask(struct inquiry *i)
 static void
 look(void *context)
 {
-    struct inquiry *i = context;
+    struct ended_job_inquiry *i = context;
     struct history_status status;
 
     history_status(i->q->server->history, &status);
@@ -177,9 +179,9 @@ ended_job_find(struct request *q,
                ended_job_fn *done,
                void *context)
 {
-    struct inquiry *i = arena_alloc(q->arena, sizeof(*i));
+    struct ended_job_inquiry *i = arena_alloc(q->arena, sizeof(*i));
 
-    *i = (struct inquiry){
+    *i = (struct ended_job_inquiry){
         .q = q,
         .uid = uid,
         .question = {.job_id = id, .tasks = tasks, .limit = ROWS_MOST},

@@ -21,7 +21,7 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-struct search {
+struct gone_jobs_search {
     struct request *q;
     gone_jobs_fn *then;
     struct sought {
@@ -71,7 +71,7 @@ gone_jobs_key(struct arena *arena, const struct json *dependency)
 
 /* Admission says what is wrong with one that is left out here. */
 static void
-take(struct search *s, const struct json *dependency)
+take(struct gone_jobs_search *s, const struct json *dependency)
 {
     const int64_t id = json_get_int(dependency, "job", 0);
     const char *key = gone_jobs_key(s->q->arena, dependency);
@@ -94,7 +94,7 @@ take(struct search *s, const struct json *dependency)
     s->count++;
 }
 
-static void search_next(struct search *s);
+static void search_next(struct gone_jobs_search *s);
 
 static void
 found(struct request *q,
@@ -102,7 +102,7 @@ found(struct request *q,
       const struct error *err,
       void *context)
 {
-    struct search *s = context;
+    struct gone_jobs_search *s = context;
     char id[DECIMAL_SIZE];
 
     if (err != NULL) {
@@ -129,7 +129,7 @@ found(struct request *q,
 }
 
 static void
-search_next(struct search *s)
+search_next(struct gone_jobs_search *s)
 {
     if (s->at < s->count)
         ended_job_find(s->q,
@@ -147,7 +147,7 @@ void
 gone_jobs_find(struct request *q, gone_jobs_fn *then)
 {
     const struct json *list = json_get_path(q->body, "spec.dependencies.jobs");
-    struct search *s;
+    struct gone_jobs_search *s;
 
     if (q->route.kind != &job_kind || q->route.subresource != SUBRESOURCE_NONE
         || q->server->policy->is_conformance || q->server->history == NULL
@@ -156,7 +156,7 @@ gone_jobs_find(struct request *q, gone_jobs_fn *then)
         return;
     }
     s = arena_alloc(q->arena, sizeof(*s));
-    *s = (struct search){.q = q, .then = then};
+    *s = (struct gone_jobs_search){.q = q, .then = then};
     for (uint32_t i = 0; i < json_count(list); i++)
         if (q->route.verb == VERB_CREATE
             || json_get_text(json_at(list, i), "uid") == NULL)

@@ -11,7 +11,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 
-struct search {
+struct placement_search {
     const struct apiserver *server;
     const char *feature; /* NULL: one pod says all */
     struct job_placement found;
@@ -45,7 +45,7 @@ has_former_agents(const struct apiserver *server)
 static bool
 visit(const struct object *object, void *context)
 {
-    struct search *s = context;
+    struct placement_search *s = context;
     const char *name = pod_of(object)->spec.node_name;
     const struct object *node;
 
@@ -63,7 +63,7 @@ job_placement_find(const struct apiserver *server,
                    const struct object *job,
                    const char *feature)
 {
-    struct search s = {.server = server};
+    struct placement_search s = {.server = server};
 
     if (feature != NULL && has_former_agents(server))
         s.feature = feature;

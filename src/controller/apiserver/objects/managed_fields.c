@@ -19,7 +19,7 @@
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
 /* Everything about one write. */
-struct write {
+struct managed_write {
     struct arena *arena;
     const struct kind *kind;
     const struct field_manager *who;
@@ -53,13 +53,13 @@ insert(struct arena *arena,
     field_set_insert(arena, set, path, second != NULL ? 2 : 1);
 }
 
-static struct write
+static struct managed_write
 begin(struct arena *arena,
       const struct kind *kind,
       const struct field_manager *who,
       int64_t now_us)
 {
-    struct write w = {.arena = arena, .kind = kind, .who = who};
+    struct managed_write w = {.arena = arena, .kind = kind, .who = who};
 
     w.unowned = field_set_new(arena);
     w.ignored = field_set_new(arena);
@@ -82,7 +82,7 @@ begin(struct arena *arena,
 
 /* An applier is the same whatever version it speaks. */
 static struct manager_entry *
-find_entry(const struct write *w, struct manager_list *entries)
+find_entry(const struct managed_write *w, struct manager_list *entries)
 {
     for (unsigned i = 0; i < entries->count; i++) {
         struct manager_entry *e = &entries->items[i];
@@ -97,7 +97,7 @@ find_entry(const struct write *w, struct manager_list *entries)
 }
 
 static struct manager_entry *
-make_entry(const struct write *w, struct manager_list *entries)
+make_entry(const struct managed_write *w, struct manager_list *entries)
 {
     struct manager_entry *e = find_entry(w, entries);
 
@@ -136,7 +136,7 @@ oldest_updater(struct manager_list *entries, unsigned *ret_count)
 
 /* Of too many the oldest become one. */
 static void
-limit_updaters(const struct write *w, struct manager_list *entries)
+limit_updaters(const struct managed_write *w, struct manager_list *entries)
 {
     unsigned count;
     struct manager_entry *oldest = oldest_updater(entries, &count);
@@ -145,7 +145,7 @@ limit_updaters(const struct write *w, struct manager_list *entries)
         struct field_set *set = oldest->set;
         const char *time = oldest->time;
         const struct field_manager ancient = {ANCIENT, "", false};
-        struct write as_ancient = *w;
+        struct managed_write as_ancient = *w;
         struct manager_entry *e;
 
         oldest->set = field_set_new(w->arena);
@@ -162,7 +162,7 @@ limit_updaters(const struct write *w, struct manager_list *entries)
 /* --- what a change does to the sets --------------------------------------- */
 
 static struct field_set *
-owned(const struct write *w, const struct field_set *set)
+owned(const struct managed_write *w, const struct field_set *set)
 {
     return field_set_without(w->arena,
                              field_set_difference(w->arena, set, w->unowned),
@@ -191,7 +191,7 @@ empty_tree(struct arena *arena, const struct kind *kind)
 
 /* Removes changed and removed fields from every manager but `keeper`. */
 static void
-take_from_others(const struct write *w,
+take_from_others(const struct managed_write *w,
                  struct manager_list *entries,
                  const struct manager_entry *keeper,
                  const struct field_set *changed,
@@ -208,7 +208,7 @@ take_from_others(const struct write *w,
 }
 
 static void
-update(struct write *w,
+update(struct managed_write *w,
        struct manager_list *entries,
        const struct json *live,
        const struct json *tree)
@@ -238,7 +238,7 @@ is_reset(const struct json *list)
 
 /* From the write where it says any, else from what is there. */
 static void
-read_entries(const struct write *w,
+read_entries(const struct managed_write *w,
              const struct json *live,
              const struct json *tree,
              struct manager_list *entries)
@@ -282,7 +282,7 @@ managed_fields_note(struct arena *arena,
                     bool is_followed,
                     int64_t now_us)
 {
-    struct write w;
+    struct managed_write w;
     struct manager_list entries = {0};
 
     if ((live != NULL || !is_followed)
@@ -323,7 +323,7 @@ add_conflict(struct arena *arena,
         (struct manager_conflict){manager, arena_strdup(arena, path)};
 }
 
-struct telling {
+struct conflict_report {
     struct arena *arena;
     struct manager_conflicts *conflicts;
     const char *manager;
@@ -332,7 +332,7 @@ struct telling {
 static void
 tell_conflict(const char *path, void *context)
 {
-    struct telling *t = context;
+    struct conflict_report *t = context;
 
     add_conflict(t->arena, t->conflicts, t->manager, path);
 }
@@ -354,7 +354,7 @@ name_for_people(struct arena *arena, const struct manager_entry *e)
 /* Lists the changed fields that others own; `allowed` may be taken from them.
  */
 static void
-find_conflicts(const struct write *w,
+find_conflicts(const struct managed_write *w,
                const struct manager_list *entries,
                const struct manager_entry *own,
                const struct field_set *changed,
@@ -363,7 +363,7 @@ find_conflicts(const struct write *w,
 {
     for (unsigned i = 0; i < entries->count; i++) {
         const struct manager_entry *e = &entries->items[i];
-        struct telling t = {.arena = w->arena, .conflicts = conflicts};
+        struct conflict_report t = {.arena = w->arena, .conflicts = conflicts};
 
         if (e == own)
             continue;
@@ -379,7 +379,7 @@ find_conflicts(const struct write *w,
 
 /* Takes out what the manager listed before and nobody lists now. */
 static struct json *
-prune(const struct write *w,
+prune(const struct managed_write *w,
       const struct json *merged,
       const struct manager_list *entries,
       const struct field_set *last)
@@ -417,7 +417,7 @@ prune(const struct write *w,
  * own.
  */
 static struct field_set *
-client_applied(const struct write *w, const struct json *live)
+client_applied(const struct managed_write *w, const struct json *live)
 {
     const struct json *annotations =
         json_get_path(live, "metadata.annotations");
@@ -440,7 +440,7 @@ client_applied(const struct write *w, const struct json *live)
 
 /* kubectl's annotation goes along, so that it can go back to its own ways. */
 static void
-renew_last_applied(const struct write *w,
+renew_last_applied(const struct managed_write *w,
                    struct json *tree,
                    const struct json *configuration)
 {
@@ -457,12 +457,12 @@ renew_last_applied(const struct write *w,
 
 /* An object that nobody followed has been made by somebody before. */
 static void
-begin_following(struct write *w,
+begin_following(struct managed_write *w,
                 struct manager_list *entries,
                 const struct json *live)
 {
     const struct field_manager before = {BEFORE_APPLY, "", false};
-    struct write as_before = *w;
+    struct managed_write as_before = *w;
 
     as_before.who = &before;
     as_before.ignored = field_set_new(w->arena);
@@ -479,7 +479,7 @@ managed_fields_apply(struct arena *arena,
                      int64_t now_us,
                      struct manager_conflicts *ret_conflicts)
 {
-    struct write w = begin(arena, kind, who, now_us);
+    struct managed_write w = begin(arena, kind, who, now_us);
     struct json *is =
         live != NULL ? bare(arena, live) : empty_tree(arena, kind);
     struct manager_list entries = {0};

@@ -25,7 +25,7 @@
  */
 #define INDEX_MOST 4096u
 
-struct walk {
+struct selection_walk {
     const struct request *q;
     const char *after;
     selection_visit_fn *visit;
@@ -115,7 +115,7 @@ selection_has(const struct request *q, const struct object *object)
 static bool
 visit_selected(const struct object *object, void *context)
 {
-    struct walk *walk = context;
+    struct selection_walk *walk = context;
 
     if ((walk->takes_all || selection_has(walk->q, object))
         && !walk->visit(object, walk->context))
@@ -129,7 +129,7 @@ visit_selected(const struct object *object, void *context)
 static bool
 collect(const struct object *object, void *context)
 {
-    struct walk *walk = context;
+    struct selection_walk *walk = context;
 
     if (!walk->takes_all && ++walk->n_looked_up > INDEX_MOST) {
         walk->is_too_many = true;
@@ -174,7 +174,7 @@ selection_find_index(const struct request *q, const char **ret_value)
 }
 
 static void
-collect_of(struct walk *walk, unsigned index, const char *value)
+collect_of(struct selection_walk *walk, unsigned index, const char *value)
 {
     if (walk->is_too_many)
         return;
@@ -190,7 +190,7 @@ collect_of(struct walk *walk, unsigned index, const char *value)
 /* Visits the collected objects in the order of a list. False: there are too many.
  */
 static bool
-visit_collected(struct walk *walk)
+visit_collected(struct selection_walk *walk)
 {
     char key[OBJECT_KEY_SIZE];
 
@@ -216,7 +216,7 @@ visit_collected(struct walk *walk)
 static bool
 collect_owner(const struct object *pod, void *context)
 {
-    struct walk *walk = context;
+    struct selection_walk *walk = context;
     const struct owner_reference *owner =
         meta_controller_of(pod->meta, &job_kind);
     const struct object *job = owner != NULL
@@ -241,7 +241,7 @@ demand(const struct options *o, const char *path)
  * for a clock that was set back.
  */
 static void
-collect_hours(struct walk *walk,
+collect_hours(struct selection_walk *walk,
               unsigned index,
               const char *of,
               int64_t hour,
@@ -258,7 +258,7 @@ collect_hours(struct walk *walk,
  * many others. False: that is not asked for, or of too many hours.
  */
 static bool
-visit_jobs(struct walk *walk)
+visit_jobs(struct selection_walk *walk)
 {
     const struct options *o = &walk->q->options;
     const int64_t now = clock_real_us(walk->q->server->clock) / JOB_HOUR_US;
@@ -304,7 +304,7 @@ visit_jobs(struct walk *walk)
 
 /* The one object that the selector names, when its key is known. */
 static bool
-visit_named(struct walk *walk)
+visit_named(struct selection_walk *walk)
 {
     const struct request *q = walk->q;
     const struct object *object;
@@ -329,7 +329,7 @@ visit_named(struct walk *walk)
 
 /* False: no index answers, or with too many. */
 static bool
-visit_by_index(struct walk *walk)
+visit_by_index(struct selection_walk *walk)
 {
     const char *value;
     int index = selection_find_index(walk->q, &value);
@@ -343,7 +343,7 @@ visit_by_index(struct walk *walk)
 }
 
 static int
-visit(struct walk *walk, int64_t revision)
+visit(struct selection_walk *walk, int64_t revision)
 {
     const struct request *q = walk->q;
 
@@ -369,7 +369,7 @@ selection_visit_some(const struct request *q,
                      void *context)
 {
     char after[OBJECT_KEY_SIZE];
-    struct walk walk = {
+    struct selection_walk walk = {
         .q = q,
         .after = place->after[0] != '\0' ? after : NULL,
         .visit = fn,
@@ -392,7 +392,7 @@ selection_visit_candidates(const struct request *q,
                            void *context)
 {
     char reached[OBJECT_KEY_SIZE];
-    struct walk walk = {
+    struct selection_walk walk = {
         .q = q,
         .visit = fn,
         .context = context,

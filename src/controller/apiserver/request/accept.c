@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 
 /* One media range with the parameters that matter here. */
-struct range {
+struct media_range {
     const char *type;
     const char *as;
     const char *version;
@@ -30,7 +30,7 @@ trim(char *text)
 }
 
 static void
-read_range(char *text, struct range *ret_range)
+read_range(char *text, struct media_range *ret_range)
 {
     char *part;
 
@@ -55,10 +55,11 @@ read_range(char *text, struct range *ret_range)
     }
 }
 
-typedef bool take_form_fn(const struct range *range, struct accept *accept);
+typedef bool take_form_fn(const struct media_range *range,
+                          struct accept *accept);
 
 static bool
-take_discovery(const struct range *range, struct accept *accept)
+take_discovery(const struct media_range *range, struct accept *accept)
 {
     if (range->as == NULL)
         return true;
@@ -74,7 +75,7 @@ take_discovery(const struct range *range, struct accept *accept)
 }
 
 static bool
-take_form(const struct range *range, struct accept *accept)
+take_form(const struct media_range *range, struct accept *accept)
 {
     bool v1beta1;
 
@@ -101,7 +102,7 @@ take_form(const struct range *range, struct accept *accept)
 
 /* Whether this range is one we can serve. */
 static bool
-take(const struct range *range,
+take(const struct media_range *range,
      take_form_fn *form,
      struct accept *accept,
      bool *ret_knows_type)
@@ -154,7 +155,7 @@ parse(const char *header,
     copy = xstrdup(header);
     rest = copy;
     while ((text = strsep(&rest, ",")) != NULL) {
-        struct range range;
+        struct media_range range;
 
         read_range(text, &range);
         if (take(&range, form, ret_accept, &knows_type))

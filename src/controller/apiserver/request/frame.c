@@ -11,7 +11,7 @@
 /* A run of the frame's text, by offset because that moves as it grows; or a
  * slice of an object's.
  */
-struct part {
+struct frame_part {
     const struct object *object;
     const char *from;
     size_t offset;
@@ -21,7 +21,7 @@ struct part {
 struct frame {
     unsigned references;
     struct strbuf text;
-    struct part *parts;
+    struct frame_part *parts;
     size_t n_parts, capacity;
     size_t length;
     struct digest digest;
@@ -65,7 +65,7 @@ frame_new(void)
     return frame;
 }
 
-static struct part *
+static struct frame_part *
 add_part(struct frame *frame)
 {
     xgrow(frame->parts, frame->n_parts, frame->capacity);
@@ -78,7 +78,7 @@ static void
 note_text(struct frame *frame, size_t offset)
 {
     size_t length = frame->text.length - offset;
-    struct part *last =
+    struct frame_part *last =
         frame->n_parts > 0 ? &frame->parts[frame->n_parts - 1] : NULL;
 
     if (last == NULL || last->object != NULL) {
@@ -122,7 +122,7 @@ frame_add_slice(struct frame *frame,
                 const char *from,
                 size_t length)
 {
-    struct part *part = add_part(frame);
+    struct frame_part *part = add_part(frame);
 
     part->object = object_ref(object);
     part->from = from;
@@ -143,7 +143,7 @@ frame_length(const struct frame *frame)
 }
 
 static const char *
-part_bytes(const struct frame *frame, const struct part *part)
+part_bytes(const struct frame *frame, const struct frame_part *part)
 {
     return part->object != NULL ? part->from : frame->text.text + part->offset;
 }
@@ -169,7 +169,7 @@ frame_flatten(struct frame *frame)
     drop_parts(frame);
     strbuf_fini(&frame->text);
     frame->text = text;
-    frame->parts[frame->n_parts++] = (struct part){.length = text.length};
+    frame->parts[frame->n_parts++] = (struct frame_part){.length = text.length};
 }
 
 void

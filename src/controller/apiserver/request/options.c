@@ -18,7 +18,7 @@
 #define MOST_EAST_S 86400
 
 /* The options being parsed, and where mistakes are collected. */
-struct parse {
+struct options_parser {
     struct options *options;
     struct arena *arena;
     const struct route *route;
@@ -51,7 +51,7 @@ options_wants_watch(const struct parameter *parameters, size_t count)
 }
 
 static const char *
-find(const struct parse *p, const char *name)
+find(const struct options_parser *p, const char *name)
 {
     const char *value =
         parameter_find(p->options->parameters, p->options->n_parameters, name);
@@ -85,7 +85,7 @@ option_integer(struct reply *reply, const char *text, int64_t *ret_value)
 }
 
 static bool
-parse_integer(struct parse *p, const char *name, int64_t *ret_value)
+parse_integer(struct options_parser *p, const char *name, int64_t *ret_value)
 {
     const char *text = find(p, name);
 
@@ -93,7 +93,7 @@ parse_integer(struct parse *p, const char *name, int64_t *ret_value)
 }
 
 static bool
-parse_selectors(struct parse *p)
+parse_selectors(struct options_parser *p)
 {
     struct error err = {0};
     const char *text = find(p, "labelSelector");
@@ -127,7 +127,7 @@ parse_selectors(struct parse *p)
  * late.
  */
 static bool
-parse_ended_since(struct parse *p)
+parse_ended_since(struct options_parser *p)
 {
     const char *text = find(p, "kiln.hpc/endedSince");
 
@@ -144,7 +144,7 @@ parse_ended_since(struct parse *p)
  * could not tell of it.
  */
 static bool
-parse_node(struct parse *p)
+parse_node(struct options_parser *p)
 {
     const char *node = find(p, "kiln.hpc/node");
 
@@ -161,7 +161,7 @@ parse_node(struct parse *p)
 
 /* An addition: the words of a Table have times, and these are the reader's. */
 static bool
-parse_east(struct parse *p)
+parse_east(struct options_parser *p)
 {
     struct options *o = p->options;
 
@@ -176,7 +176,7 @@ parse_east(struct parse *p)
 }
 
 static bool
-parse_version(struct parse *p)
+parse_version(struct options_parser *p)
 {
     const char *text = find(p, "resourceVersion");
     char *end;
@@ -197,13 +197,13 @@ parse_version(struct parse *p)
 }
 
 static void
-forbid(struct parse *p, const char *field, const char *words)
+forbid(struct options_parser *p, const char *field, const char *words)
 {
     causes_add(&p->causes, CAUSE_FORBIDDEN, field, NULL, "%s", words);
 }
 
 static void
-unsupported(struct parse *p,
+unsupported(struct options_parser *p,
             const char *field,
             const char *value,
             const char *supported)
@@ -217,7 +217,7 @@ unsupported(struct parse *p,
 }
 
 static void
-check_no_continue(struct parse *p)
+check_no_continue(struct options_parser *p)
 {
     if (find(p, "continue") != NULL)
         forbid(p,
@@ -226,7 +226,7 @@ check_no_continue(struct parse *p)
 }
 
 static void
-check_match(struct parse *p, const char *match)
+check_match(struct options_parser *p, const char *match)
 {
     const char *field = "resourceVersionMatch";
     struct options *o = p->options;
@@ -254,7 +254,7 @@ check_match(struct parse *p, const char *match)
 }
 
 static void
-check_watch_match(struct parse *p, const char *match)
+check_watch_match(struct options_parser *p, const char *match)
 {
     const char *field = "resourceVersionMatch";
 
@@ -277,7 +277,7 @@ check_watch_match(struct parse *p, const char *match)
 }
 
 static bool
-parse_read(struct parse *p)
+parse_read(struct options_parser *p)
 {
     struct options *o = p->options;
 
@@ -305,7 +305,7 @@ parse_read(struct parse *p)
 }
 
 static void
-parse_dry_run(struct parse *p, const char *value)
+parse_dry_run(struct options_parser *p, const char *value)
 {
     if (value == NULL)
         return;
@@ -322,7 +322,7 @@ parse_dry_run(struct parse *p, const char *value)
 }
 
 static void
-parse_manager(struct parse *p, const char *name)
+parse_manager(struct options_parser *p, const char *name)
 {
     if (name == NULL || name[0] == '\0')
         return;
@@ -348,7 +348,7 @@ parse_manager(struct parse *p, const char *name)
 }
 
 static void
-parse_write(struct parse *p)
+parse_write(struct options_parser *p)
 {
     const char *validation = find(p, "fieldValidation");
 
@@ -371,7 +371,7 @@ parse_write(struct parse *p)
 
 /* The query of a DELETE as the tree its body would be. */
 static struct json *
-delete_options(struct parse *p)
+delete_options(struct options_parser *p)
 {
     struct json *tree = json_object(p->arena);
     const char *text = find(p, "dryRun");
@@ -400,7 +400,7 @@ delete_options(struct parse *p)
 }
 
 static void
-parse_propagation(struct parse *p, const struct json *tree)
+parse_propagation(struct options_parser *p, const struct json *tree)
 {
     const struct json *orphan = json_get(tree, "orphanDependents");
     const char *policy = json_get_text(tree, "propagationPolicy");
@@ -426,7 +426,7 @@ parse_propagation(struct parse *p, const struct json *tree)
 }
 
 static bool
-parse_delete(struct parse *p, const struct json *body)
+parse_delete(struct options_parser *p, const struct json *body)
 {
     const struct json *tree = body != NULL ? body : delete_options(p);
     const struct json *preconditions;
@@ -472,7 +472,7 @@ options_parse(struct options *ret_options,
               const struct json *body,
               struct reply *reply)
 {
-    struct parse p = {
+    struct options_parser p = {
         .options = ret_options,
         .arena = arena,
         .route = route,

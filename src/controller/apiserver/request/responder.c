@@ -41,7 +41,7 @@ struct responders {
     struct responder *current; /* a reference, or NULL */
     struct list questions;     /* those that wait, in the order they came */
     unsigned n_questions;
-    struct question *asked; /* whose turn it is; perhaps given up */
+    struct responder_question *asked; /* whose turn it is; perhaps given up */
     struct time_share share;
     struct timer *pause; /* until the share is open again */
     bool is_stopped;
@@ -50,7 +50,7 @@ struct responders {
 /* Handed to the client's thread and back, whole but for what the API's thread
  * needs to give up on it.
  */
-struct question {
+struct responder_question {
     struct list link;            /* the API's thread alone */
     struct request *q;           /* likewise; NULL: given up */
     struct timer *timer;         /* likewise */
@@ -91,7 +91,7 @@ fail(struct request *q, int code)
 }
 
 static void
-question_free(struct question *question)
+question_free(struct responder_question *question)
 {
     object_unref(question->asked.object);
     responder_unref(question->responder);
@@ -101,7 +101,9 @@ question_free(struct question *question)
 
 /* The request goes on; the question may still be on its way. */
 static void
-end_question(struct question *question, struct json *answer, int result)
+end_question(struct responder_question *question,
+             struct json *answer,
+             int result)
 {
     struct request *q = question->q;
 
@@ -121,7 +123,7 @@ static void pass_next(struct responders *all);
 static void
 come_back(void *arg)
 {
-    struct question *question = arg;
+    struct responder_question *question = arg;
     struct responders *all = question->responder->server->responders;
     struct request *q = question->q;
 
@@ -141,7 +143,7 @@ come_back(void *arg)
 static void
 answer_question(void *arg)
 {
-    struct question *question = arg;
+    struct responder_question *question = arg;
     struct responder *r = question->responder;
     int64_t began_us = clock_monotonic_us(r->server->clock);
 
@@ -158,7 +160,7 @@ answer_question(void *arg)
 static void
 give_up(void *arg)
 {
-    struct question *question = arg;
+    struct responder_question *question = arg;
     bool is_under_way = question->responder != NULL;
 
     end_question(question, NULL, -ETIMEDOUT);
@@ -168,7 +170,7 @@ give_up(void *arg)
 
 /* A client that closes meanwhile answers that it cannot. */
 static bool
-pass_on(struct question *question)
+pass_on(struct responder_question *question)
 {
     struct responder *r = question->responder;
     bool is_open;
@@ -182,7 +184,7 @@ pass_on(struct question *question)
 }
 
 static void
-fail_question(struct question *question)
+fail_question(struct responder_question *question)
 {
     bool is_under_way = question->responder != NULL;
 
@@ -192,12 +194,13 @@ fail_question(struct question *question)
 }
 
 /* Of those whose turn has not come the one that came first. */
-static struct question *
+static struct responder_question *
 find_next(const struct responders *all)
 {
     list_foreach(link, &all->questions)
     {
-        struct question *question = container_of(link, struct question, link);
+        struct responder_question *question =
+            container_of(link, struct responder_question, link);
 
         if (question->responder == NULL)
             return question;
@@ -208,7 +211,7 @@ find_next(const struct responders *all)
 static void
 pass_next(struct responders *all)
 {
-    struct question *question;
+    struct responder_question *question;
     int64_t wait_us;
 
     while (all->asked == NULL && (question = find_next(all)) != NULL) {
@@ -245,7 +248,7 @@ responders_ask(struct request *q,
                responder_done_fn *done)
 {
     struct responders *all = q->server->responders;
-    struct question *question;
+    struct responder_question *question;
 
     if (all->current == NULL || all->is_stopped) {
         fail(q, -EAGAIN);
@@ -264,7 +267,7 @@ responders_ask(struct request *q,
         done(q, NULL);
         return;
     }
-    question = xnew(struct question);
+    question = xnew(struct responder_question);
     question->q = q;
     question->done = done;
     question->asked.object = object_ref(object);
@@ -358,7 +361,8 @@ responders_stop(struct responders *all)
     all->is_stopped = true;
     timer_stop(all->pause);
     while (!list_is_empty(&all->questions))
-        fail_question(container_of(all->questions.next, struct question, link));
+        fail_question(
+            container_of(all->questions.next, struct responder_question, link));
 }
 
 void

@@ -33,7 +33,7 @@
 #define TEXT_MOST     256 /* bytes of a word or a pattern */
 
 /* A question and who waits for its answer; in the request's arena. */
-struct inquiry {
+struct history_inquiry {
     struct request *q;
     struct history_question question;
 };
@@ -51,7 +51,9 @@ refuse(struct request *q, const char *name, const char *value)
 }
 
 static bool
-take_text(struct inquiry *i, const struct parameter *p, const char **into)
+take_text(struct history_inquiry *i,
+          const struct parameter *p,
+          const char **into)
 {
     if (p->value[0] == '\0')
         return true;
@@ -62,7 +64,7 @@ take_text(struct inquiry *i, const struct parameter *p, const char **into)
 }
 
 static bool
-take_number(struct inquiry *i, const struct parameter *p, int64_t *into)
+take_number(struct history_inquiry *i, const struct parameter *p, int64_t *into)
 {
     int used = 0;
 
@@ -74,7 +76,7 @@ take_number(struct inquiry *i, const struct parameter *p, int64_t *into)
 }
 
 static bool
-take_time(struct inquiry *i, const struct parameter *p, int64_t *into)
+take_time(struct history_inquiry *i, const struct parameter *p, int64_t *into)
 {
     int64_t us;
 
@@ -85,7 +87,7 @@ take_time(struct inquiry *i, const struct parameter *p, int64_t *into)
 }
 
 static bool
-take_states(struct inquiry *i, const struct parameter *p)
+take_states(struct history_inquiry *i, const struct parameter *p)
 {
     const char *at = p->value;
 
@@ -104,7 +106,7 @@ take_states(struct inquiry *i, const struct parameter *p)
 
 /* "END.ID", as an answer gave it. */
 static bool
-take_continue(struct inquiry *i, const struct parameter *p)
+take_continue(struct history_inquiry *i, const struct parameter *p)
 {
     int used = 0;
 
@@ -121,7 +123,7 @@ take_continue(struct inquiry *i, const struct parameter *p)
 }
 
 static bool
-take_sum(struct inquiry *i, const struct parameter *p)
+take_sum(struct history_inquiry *i, const struct parameter *p)
 {
     static const struct {
         const char *word;
@@ -150,7 +152,7 @@ take_sum(struct inquiry *i, const struct parameter *p)
 
 /* "job,state": the members that rows are to have. */
 static bool
-take_fields(struct inquiry *i, const struct parameter *p)
+take_fields(struct history_inquiry *i, const struct parameter *p)
 {
     const char *at = p->value;
 
@@ -170,7 +172,7 @@ take_fields(struct inquiry *i, const struct parameter *p)
 
 /* "7", "3-9", "1-100:2" */
 static bool
-take_tasks(struct inquiry *i, const struct parameter *p)
+take_tasks(struct history_inquiry *i, const struct parameter *p)
 {
     struct task_list *tasks = arena_alloc(i->q->arena, sizeof(*tasks));
     struct error err = {0};
@@ -183,7 +185,7 @@ take_tasks(struct inquiry *i, const struct parameter *p)
 }
 
 static bool
-take(struct inquiry *i, const struct parameter *p, bool is_report)
+take(struct history_inquiry *i, const struct parameter *p, bool is_report)
 {
     struct history_question *question = &i->question;
 
@@ -233,7 +235,7 @@ take(struct inquiry *i, const struct parameter *p, bool is_report)
 }
 
 static bool
-read_question(struct inquiry *i,
+read_question(struct history_inquiry *i,
               const struct parameter *parameters,
               size_t count,
               bool is_report)
@@ -255,7 +257,7 @@ read_question(struct inquiry *i,
 /* ---- Who asks ---- */
 
 static void
-find_rights(struct inquiry *i)
+find_rights(struct history_inquiry *i)
 {
     const struct history_question *question = &i->question;
     const struct principal *p = i->q->principal;
@@ -272,7 +274,7 @@ find_rights(struct inquiry *i)
 /* One's own rows and sums are those of the number, whatever the name was then.
  */
 static void
-ask_by_number(struct inquiry *i)
+ask_by_number(struct history_inquiry *i)
 {
     struct history_question *question = &i->question;
     const struct principal *p = i->q->principal;
@@ -293,7 +295,7 @@ answered(const char *text,
          const struct error *err,
          void *context)
 {
-    struct request *q = ((struct inquiry *)context)->q;
+    struct request *q = ((struct history_inquiry *)context)->q;
 
     if (err != NULL)
         reply_errno(&q->reply, err->code, err);
@@ -334,11 +336,11 @@ summary_history(struct request *q,
                 size_t count)
 {
     const bool is_report = strcmp(path, "/kiln/v1/history") != 0;
-    struct inquiry *i = arena_alloc(q->arena, sizeof(*i));
+    struct history_inquiry *i = arena_alloc(q->arena, sizeof(*i));
     struct error err = {0};
     int r;
 
-    *i = (struct inquiry){.q = q};
+    *i = (struct history_inquiry){.q = q};
     if (!summary_check(q) || !read_question(i, parameters, count, is_report)) {
         request_finish(q);
         return;

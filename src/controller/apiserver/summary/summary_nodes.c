@@ -36,7 +36,7 @@
 #define FENCED_BY    "kiln.hpc/fenced-by"
 #define FENCED_AT    "kiln.hpc/fenced-at"
 
-struct making {
+struct nodes_summary {
     struct time_slice time_slice;
     struct request *q;
     struct json *nodes;
@@ -239,7 +239,7 @@ summary_describe_node(struct request *q, const struct node *node)
 static bool
 add_node(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct nodes_summary *m = context;
 
     json_append(m->q->arena,
                 m->nodes,
@@ -251,7 +251,8 @@ add_node(const struct object *object, void *context)
 static bool
 go_on(struct time_slice *time_slice)
 {
-    struct making *m = container_of(time_slice, struct making, time_slice);
+    struct nodes_summary *m =
+        container_of(time_slice, struct nodes_summary, time_slice);
     struct request *q = m->q;
     char after[OBJECT_KEY_SIZE];
     struct json *tree;
@@ -289,7 +290,7 @@ go_on(struct time_slice *time_slice)
 void
 summary_nodes(struct request *q)
 {
-    struct making *m = arena_alloc(q->arena, sizeof(*m));
+    struct nodes_summary *m = arena_alloc(q->arena, sizeof(*m));
 
     memset(m, 0, sizeof(*m));
     m->q = q;

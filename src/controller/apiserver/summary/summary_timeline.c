@@ -61,7 +61,7 @@ struct made {
     struct json *tree;
 };
 
-struct making {
+struct timeline_summary {
     struct time_slice time_slice;
     struct request *q;
     struct json *nodes;
@@ -88,7 +88,7 @@ summary_timeline_is_asked(const char *path)
 /* ---- The nodes ---- */
 
 static bool
-take_limit(struct making *m, const char *text)
+take_limit(struct timeline_summary *m, const char *text)
 {
     char *end;
     unsigned long value = strtoul(text, &end, 10);
@@ -106,7 +106,7 @@ take_limit(struct making *m, const char *text)
 }
 
 static bool
-take_names(struct making *m, const char *list)
+take_names(struct timeline_summary *m, const char *list)
 {
     for (const char *at = list; *at != '\0';) {
         size_t length = strcspn(at, ",");
@@ -144,7 +144,7 @@ take_names(struct making *m, const char *list)
 
 /* Its place among those that are kept. */
 static size_t
-place_of(const struct making *m, const char *name)
+place_of(const struct timeline_summary *m, const char *name)
 {
     size_t from = 0, until = m->count;
 
@@ -163,7 +163,7 @@ place_of(const struct making *m, const char *name)
 static bool
 keep_if_first(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct timeline_summary *m = context;
     size_t at = place_of(m, object->meta->name);
 
     m->total++;
@@ -182,7 +182,7 @@ keep_if_first(const struct object *object, void *context)
 
 /* Some of all nodes a turn. */
 static void
-choose_some(struct making *m)
+choose_some(struct timeline_summary *m)
 {
     char after[OBJECT_KEY_SIZE];
 
@@ -259,7 +259,7 @@ milli_of(const struct pod *pod)
 }
 
 static int64_t
-began_us(const struct making *m, const struct pod *pod)
+began_us(const struct timeline_summary *m, const struct pod *pod)
 {
     struct container_state state = {0};
 
@@ -269,7 +269,7 @@ began_us(const struct making *m, const struct pod *pod)
 }
 
 struct jobs {
-    struct making *making;
+    struct timeline_summary *making;
     struct json *list;
     size_t most, more;
     bool is_planned;
@@ -277,7 +277,9 @@ struct jobs {
 
 /* Its limit, without the time that it stands still now; INT64_MAX: it has none. */
 static int64_t
-limit_end_us(const struct making *m, const struct pod *pod, int64_t start_us)
+limit_end_us(const struct timeline_summary *m,
+             const struct pod *pod,
+             int64_t start_us)
 {
     const int64_t *limit_s = pod->spec.active_deadline_seconds;
     int64_t limit_us;
@@ -291,7 +293,7 @@ limit_end_us(const struct making *m, const struct pod *pod, int64_t start_us)
 
 /* The end of the last that has one of its CPUs. */
 struct taken {
-    const struct making *making;
+    const struct timeline_summary *making;
     const struct pod *pod;
     struct bitset cpus;
     int64_t free_at_us;
@@ -320,7 +322,9 @@ note_taker(const struct object *object, void *context)
 
 /* As the scheduler plans it. */
 static int64_t
-end_after_others_us(struct making *m, const struct pod *pod, int64_t start_us)
+end_after_others_us(struct timeline_summary *m,
+                    const struct pod *pod,
+                    int64_t start_us)
 {
     struct taken taken = {.making = m, .pod = pod, .free_at_us = m->now_us};
     int64_t end_us = limit_end_us(m, pod, start_us);
@@ -379,7 +383,7 @@ add_pod(const struct object *object, void *context)
 }
 
 static void
-add_node(struct making *m, const char *name)
+add_node(struct timeline_summary *m, const char *name)
 {
     struct request *q = m->q;
     const struct object *node =
@@ -424,7 +428,7 @@ compare_made(const void *a, const void *b)
 }
 
 static void
-add_window(struct making *m,
+add_window(struct timeline_summary *m,
            const struct made *made,
            const struct node_reservation *r,
            const struct reserved_window *w)
@@ -451,7 +455,7 @@ add_window(struct making *m,
 
 /* Those of its nodes that are in the answer, each once. */
 static unsigned
-find_its_nodes(const struct making *m,
+find_its_nodes(const struct timeline_summary *m,
                const struct node_reservation *r,
                const struct made *found[NODES_MOST])
 {
@@ -472,7 +476,7 @@ find_its_nodes(const struct making *m,
 }
 
 static void
-add_reservation(struct making *m, const struct node_reservation *r)
+add_reservation(struct timeline_summary *m, const struct node_reservation *r)
 {
     const struct made *found[NODES_MOST];
     unsigned count = find_its_nodes(m, r, found);
@@ -494,7 +498,7 @@ add_reservation(struct making *m, const struct node_reservation *r)
 static bool
 visit_reservation(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct timeline_summary *m = context;
 
     add_reservation(m, node_reservation_of(object));
     object_key(object, m->after);
@@ -504,7 +508,7 @@ visit_reservation(const struct object *object, void *context)
 
 /* One a turn: it may have all nodes. False: that was the last. */
 static bool
-add_next_reservation(struct making *m)
+add_next_reservation(struct timeline_summary *m)
 {
     char after[OBJECT_KEY_SIZE];
 
@@ -525,7 +529,8 @@ add_next_reservation(struct making *m)
 static bool
 go_on(struct time_slice *time_slice)
 {
-    struct making *m = container_of(time_slice, struct making, time_slice);
+    struct timeline_summary *m =
+        container_of(time_slice, struct timeline_summary, time_slice);
     struct request *q = m->q;
     struct json *tree;
 
@@ -547,7 +552,9 @@ go_on(struct time_slice *time_slice)
 }
 
 static bool
-choose_nodes(struct making *m, const struct parameter *all, size_t count)
+choose_nodes(struct timeline_summary *m,
+             const struct parameter *all,
+             size_t count)
 {
     const char *nodes = parameter_find(all, count, "nodes");
     const char *limit = parameter_find(all, count, "limit");
@@ -569,12 +576,12 @@ summary_timeline(struct request *q,
                  const struct parameter *parameters,
                  size_t count)
 {
-    struct making *m;
+    struct timeline_summary *m;
 
     if (q->server->policy->is_conformance)
         return false;
     m = arena_alloc(q->arena, sizeof(*m));
-    *m = (struct making){
+    *m = (struct timeline_summary){
         .q = q,
         .nodes = json_array(q->arena),
         .names = arena_new_array(q->arena, const char *, NODES_MOST + 1),

@@ -31,7 +31,7 @@
 /* Accounts of which all is told; of more there are the names alone. */
 #define MOST_ACCOUNTS 1000
 
-struct telling {
+struct whoami_jobs {
     struct request *q;
     struct json *into;
     int64_t count[JOB_STATE_COUNT];
@@ -40,7 +40,7 @@ struct telling {
 static bool
 add_quota(const struct object *object, void *context)
 {
-    struct telling *t = context;
+    struct whoami_jobs *t = context;
     struct arena *arena = t->q->arena;
     const struct json *tree = object_tree(object, arena);
     struct json *quota = json_object(arena);
@@ -61,9 +61,9 @@ add_quota(const struct object *object, void *context)
 static bool
 add_account(const struct object *object, void *context)
 {
-    struct telling *t = context;
+    struct whoami_jobs *t = context;
     struct request *q = t->q;
-    struct telling quotas = {.q = q, .into = json_array(q->arena)};
+    struct whoami_jobs quotas = {.q = q, .into = json_array(q->arena)};
     struct json *account;
 
     /* The cluster's own are nobody's account. */
@@ -92,7 +92,7 @@ add_account(const struct object *object, void *context)
 static bool
 count_job(const struct object *object, void *context)
 {
-    struct telling *t = context;
+    struct whoami_jobs *t = context;
 
     t->count[job_find_state(job_of(object))]++;
     return true;
@@ -101,7 +101,7 @@ count_job(const struct object *object, void *context)
 static void
 add_jobs(struct request *q, struct json *tree)
 {
-    struct telling t = {.q = q};
+    struct whoami_jobs t = {.q = q};
     struct json *jobs = json_make_object(q->arena, tree, "jobs");
     char value[64];
 
@@ -169,7 +169,7 @@ summary_whoami(struct request *q)
     const struct principal *principal = q->principal;
     struct json *tree = json_object(q->arena);
     struct json *gids = json_array(q->arena);
-    struct telling accounts = {.q = q, .into = json_array(q->arena)};
+    struct whoami_jobs accounts = {.q = q, .into = json_array(q->arena)};
 
     json_set_string(q->arena, tree, "user", principal->name);
     json_set_int(q->arena, tree, "uid", principal->uid);

@@ -22,7 +22,7 @@
 /* Views that differ: few; the oldest makes room. */
 #define FRAMES 8
 
-struct made {
+struct made_text {
     const char *type;
     struct accept accept;
     const struct kind *kind;
@@ -39,7 +39,7 @@ struct shared_change {
     const struct object *before;
     const struct object *last_state;
     const struct object *object; /* of the frames; a reference */
-    struct made made[FRAMES];
+    struct made_text made[FRAMES];
     unsigned n_made, next;
     struct metric *frames_made; /* or NULL */
 };
@@ -126,7 +126,7 @@ is_same_accept(const struct accept *a, const struct accept *b)
 }
 
 static bool
-is_same_zone(const struct made *made, const struct view *view)
+is_same_zone(const struct made_text *made, const struct view *view)
 {
     return made->has_east == (view->east_s != NULL)
            && (view->east_s == NULL || made->east_s == *view->east_s);
@@ -141,7 +141,7 @@ shared_change_frame(struct shared_change *shared_change,
 {
     bool is_whole = authorization_reads_whole(view->principal, object);
     struct view now;
-    struct made *made;
+    struct made_text *made;
 
     if (shared_change->object != object) {
         forget_frames(shared_change);

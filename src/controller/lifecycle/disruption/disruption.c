@@ -31,7 +31,7 @@ struct disruption {
     struct list writings;    /* under way */
 };
 
-struct writing {
+struct disruption_write {
     struct list link;
     struct client_call *call;
     struct disruption *d;
@@ -56,7 +56,7 @@ on_budget(UNUSED const struct object *old_object,
         look_at(context, new_object);
 }
 
-struct change {
+struct disruption_change {
     struct disruption *d;
     const struct object *before, *after;
 };
@@ -64,7 +64,7 @@ struct change {
 static void
 look_if_selected(const struct object *budget, void *context)
 {
-    const struct change *c = context;
+    const struct disruption_change *c = context;
 
     if ((c->before != NULL && disruption_selects(budget, c->before))
         || (c->after != NULL && disruption_selects(budget, c->after)))
@@ -77,7 +77,7 @@ on_pod(const struct object *old_object,
        void *context)
 {
     struct disruption *d = context;
-    struct change c = {d, old_object, new_object};
+    struct disruption_change c = {d, old_object, new_object};
 
     object_cache_visit(d->cache,
                        &pod_disruption_budget_kind,
@@ -88,7 +88,7 @@ on_pod(const struct object *old_object,
 static void
 look_if_of_namespace(const struct object *budget, void *context)
 {
-    const struct change *c = context;
+    const struct disruption_change *c = context;
 
     if (strcmp(budget->meta->namespace, c->after->meta->namespace) == 0)
         look_at(c->d, budget);
@@ -101,7 +101,7 @@ on_job(UNUSED const struct object *old_object,
        void *context)
 {
     struct disruption *d = context;
-    struct change c = {.d = d, .after = new_object};
+    struct disruption_change c = {.d = d, .after = new_object};
 
     if (new_object != NULL)
         object_cache_visit(d->cache,
@@ -111,7 +111,7 @@ on_job(UNUSED const struct object *old_object,
 }
 
 static void
-writing_free(struct writing *w)
+writing_free(struct disruption_write *w)
 {
     list_remove(&w->link);
     free(w->key);
@@ -121,7 +121,7 @@ writing_free(struct writing *w)
 static void
 written(const struct client_reply *reply, void *context)
 {
-    struct writing *w = context;
+    struct disruption_write *w = context;
     struct error err = {0};
     bool has_failed = client_reply_error(reply, &err) < 0 && reply->code != 404;
 
@@ -140,7 +140,7 @@ write_status(struct disruption *d,
              struct arena *arena TAKES,
              struct json *body)
 {
-    struct writing *w = xnew(struct writing);
+    struct disruption_write *w = xnew(struct disruption_write);
 
     list_add_last(&d->writings, &w->link);
     w->d = d;
@@ -260,7 +260,8 @@ disruption_free(struct disruption *d)
         return;
     list_foreach_safe(link, &d->writings)
     {
-        struct writing *w = container_of(link, struct writing, link);
+        struct disruption_write *w =
+            container_of(link, struct disruption_write, link);
 
         client_cancel(w->call);
         writing_free(w);

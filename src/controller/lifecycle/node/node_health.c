@@ -53,7 +53,7 @@ struct node_health {
 };
 
 /* One look at a node. */
-struct pass {
+struct health_pass {
     struct node_health *health;
     const char *node;
     struct pending_calls *calls;
@@ -231,7 +231,7 @@ check(void *context)
 
 /* Does nothing without a body. */
 static void
-write_wanted(struct pass *pass,
+write_wanted(struct health_pass *pass,
              const struct object *object,
              const char *subresource,
              struct arena *arena TAKES,
@@ -244,7 +244,7 @@ write_wanted(struct pass *pass,
 }
 
 static void
-write_node(struct pass *pass, const struct object *object, bool silent)
+write_node(struct health_pass *pass, const struct object *object, bool silent)
 {
     const struct node *node = node_of(object);
     int64_t now = clock_real_us(pass->health->clock);
@@ -287,7 +287,7 @@ silence_us(const struct node_health *h, const char *node)
 static void
 write_pod(const struct object *pod, void *context)
 {
-    struct pass *pass = context;
+    struct health_pass *pass = context;
     struct node_health *h = pass->health;
     const struct object *node =
         object_cache_find(h->cache, &node_kind, NULL, pass->node);
@@ -320,7 +320,7 @@ work_on_node(const char *key, void *context)
     const struct object *node =
         object_cache_find(h->cache, &node_kind, NULL, key);
     const struct heard *n = map_find(h->heard, key);
-    struct pass pass = {.health = h, .node = key};
+    struct health_pass pass = {.health = h, .node = key};
 
     if (!object_cache_has_synced(h->cache)) {
         workqueue_done(h->queue, key, WORKQUEUE_OK);

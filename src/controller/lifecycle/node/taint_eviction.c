@@ -38,7 +38,7 @@ struct seen {
 };
 
 /* One pod's end. */
-struct ending {
+struct taint_ending {
     struct list link;
     struct pod_removal *removal;
     struct taint_eviction *e;
@@ -105,7 +105,7 @@ taint_eviction_due_us(const struct node *node,
 /* Ending one */
 
 static void
-ending_free(struct ending *ending)
+ending_free(struct taint_ending *ending)
 {
     list_remove(&ending->link);
     free(ending->key);
@@ -113,7 +113,7 @@ ending_free(struct ending *ending)
 }
 
 static void
-ending_done(struct ending *ending, enum workqueue_result result)
+ending_done(struct taint_ending *ending, enum workqueue_result result)
 {
     workqueue_done(ending->e->queue, ending->key, result);
     ending_free(ending);
@@ -122,7 +122,7 @@ ending_done(struct ending *ending, enum workqueue_result result)
 static void
 removed(const struct client_reply *reply, void *context)
 {
-    struct ending *ending = context;
+    struct taint_ending *ending = context;
     struct error err = {0};
     bool has_failed = pod_removal_error(reply, &err) < 0;
 
@@ -165,7 +165,7 @@ end_pod(struct taint_eviction *e,
         const struct object *node)
 {
     CLEANUP_FREE char *words = tell_owner(pod_of(pod), node_of(node));
-    struct ending *ending = xnew(struct ending);
+    struct taint_ending *ending = xnew(struct taint_ending);
 
     log_info("pod '%s' does not tolerate a NoExecute taint of node '%s', "
              "ending it",
@@ -332,7 +332,8 @@ taint_eviction_free(struct taint_eviction *e)
         return;
     list_foreach_safe(link, &e->endings)
     {
-        struct ending *ending = container_of(link, struct ending, link);
+        struct taint_ending *ending =
+            container_of(link, struct taint_ending, link);
 
         pod_removal_cancel(ending->removal);
         ending_free(ending);

@@ -18,7 +18,7 @@
 /* A key the queue knows. In `ready` (linked), in `delayed` (due_place), being
  * worked on (busy), or several of these.
  */
-struct entry {
+struct workqueue_entry {
     struct list link;
     size_t due_place;
     int64_t due_ms;
@@ -44,7 +44,7 @@ struct workqueue {
 static bool
 due_earlier(const void *a, const void *b, UNUSED void *context)
 {
-    const struct entry *x = a, *y = b;
+    const struct workqueue_entry *x = a, *y = b;
 
     return x->due_ms < y->due_ms;
 }
@@ -52,7 +52,7 @@ due_earlier(const void *a, const void *b, UNUSED void *context)
 static void
 set_timer(struct workqueue *q)
 {
-    const struct entry *first = heap_top(q->delayed);
+    const struct workqueue_entry *first = heap_top(q->delayed);
 
     if (first == NULL)
         timer_stop(q->timer);
@@ -61,7 +61,7 @@ set_timer(struct workqueue *q)
 }
 
 static void
-make_ready(struct workqueue *q, struct entry *e)
+make_ready(struct workqueue *q, struct workqueue_entry *e)
 {
     if (!list_is_empty(&e->link))
         return;
@@ -71,7 +71,7 @@ make_ready(struct workqueue *q, struct entry *e)
 }
 
 static void
-forget_if_idle(struct workqueue *q, struct entry *e)
+forget_if_idle(struct workqueue *q, struct workqueue_entry *e)
 {
     if (e->busy || !list_is_empty(&e->link) || e->due_place != HEAP_NOWHERE)
         return;
@@ -92,7 +92,8 @@ run_ready(void *arg)
                 timer_start(q->kick, 0);
             return;
         }
-        struct entry *e = container_of(q->ready.next, struct entry, link);
+        struct workqueue_entry *e =
+            container_of(q->ready.next, struct workqueue_entry, link);
 
         list_remove(&e->link);
         e->busy = true;
@@ -106,7 +107,7 @@ run_delayed(void *arg)
 {
     struct workqueue *q = arg;
     int64_t now = loop_now_ms();
-    struct entry *e;
+    struct workqueue_entry *e;
 
     while ((e = heap_top(q->delayed)) != NULL && e->due_ms <= now) {
         heap_pop(q->delayed);
@@ -132,7 +133,9 @@ workqueue_new(struct loop *loop,
     q->parallel = parallel;
     q->entries = map_new();
     list_init(&q->ready);
-    q->delayed = heap_new(due_earlier, NULL, offsetof(struct entry, due_place));
+    q->delayed = heap_new(due_earlier,
+                          NULL,
+                          offsetof(struct workqueue_entry, due_place));
     q->timer = timer_new(loop, run_delayed, q);
     q->kick = timer_new(loop, run_ready, q);
     return q;
@@ -155,10 +158,10 @@ workqueue_free(struct workqueue *q)
     free(q);
 }
 
-static struct entry *
+static struct workqueue_entry *
 entry_of(struct workqueue *q, const char *key)
 {
-    struct entry *e = map_find(q->entries, key);
+    struct workqueue_entry *e = map_find(q->entries, key);
     size_t size = strlen(key) + 1;
 
     if (e != NULL)
@@ -174,7 +177,7 @@ entry_of(struct workqueue *q, const char *key)
 void
 workqueue_add(struct workqueue *q, const char *key)
 {
-    struct entry *e = entry_of(q, key);
+    struct workqueue_entry *e = entry_of(q, key);
 
     if (e->busy)
         e->again = true;
@@ -185,7 +188,7 @@ workqueue_add(struct workqueue *q, const char *key)
 void
 workqueue_add_after(struct workqueue *q, const char *key, int64_t ms)
 {
-    struct entry *e = entry_of(q, key);
+    struct workqueue_entry *e = entry_of(q, key);
     int64_t due = loop_now_ms() + ms;
 
     if (e->due_place == HEAP_NOWHERE) {
@@ -203,7 +206,7 @@ workqueue_done(struct workqueue *q,
                const char *key,
                enum workqueue_result result)
 {
-    struct entry *e = map_find(q->entries, key);
+    struct workqueue_entry *e = map_find(q->entries, key);
 
     if (e == NULL || !e->busy)
         return;

@@ -281,7 +281,7 @@ provision(const struct claim_sync *p)
 
 /* --- finding one ---------------------------------------------------------- */
 
-struct search {
+struct claim_volume_search {
     const struct persistent_volume_claim *claim;
     const struct object *best;
 };
@@ -289,7 +289,7 @@ struct search {
 static void
 look_at_volume(const struct object *volume, void *context)
 {
-    struct search *s = context;
+    struct claim_volume_search *s = context;
     const struct persistent_volume *v = persistent_volume_of(volume);
 
     if (v->spec.claim == NULL && volume_suits(v, s->claim)
@@ -336,7 +336,7 @@ find_or_make(const struct claim_sync *p)
 {
     bool waits =
         p->class != NULL && storage_class_waits(storage_class_of(p->class));
-    struct search s = {.claim = p->c};
+    struct claim_volume_search s = {.claim = p->c};
 
     if (waits && persistent_volume_claim_node(p->c) == NULL) {
         say_waits(p); /* the scheduler places it */

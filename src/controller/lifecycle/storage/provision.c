@@ -140,7 +140,7 @@ provision_body(struct arena *arena,
 
 /* --- a node for who waits for no pod -------------------------------------- */
 
-struct choice {
+struct node_choice {
     const struct volume_controller *vc;
     const struct storage_class *class;
     int64_t wanted;
@@ -148,7 +148,7 @@ struct choice {
     int64_t room; /* of the node */
 };
 
-struct sum {
+struct volume_sum {
     const char *node;
     int64_t bytes;
 };
@@ -158,7 +158,7 @@ add_volume(const struct object *volume, void *context)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
     const char *node = persistent_volume_scratch_node(v);
-    struct sum *sum = context;
+    struct volume_sum *sum = context;
 
     if (node != NULL && strcmp(node, sum->node) == 0)
         sum->bytes += persistent_volume_bytes(v);
@@ -167,9 +167,9 @@ add_volume(const struct object *volume, void *context)
 static void
 look_at_node(const struct object *node, void *context)
 {
-    struct choice *choice = context;
+    struct node_choice *choice = context;
     const struct node *n = node_of(node);
-    struct sum sum = {.node = node->meta->name};
+    struct volume_sum sum = {.node = node->meta->name};
     int64_t room;
 
     if (n->status.scratch == NULL || !node_is_ready(n) || n->spec.unschedulable
@@ -191,7 +191,7 @@ provision_choose(const struct volume_controller *vc,
                  const struct object *claim,
                  const struct object *class)
 {
-    struct choice choice = {
+    struct node_choice choice = {
         .vc = vc,
         .class = storage_class_of(class),
         .wanted =

@@ -9,7 +9,7 @@
 #include "lib/json/json.h"
 
 static struct json *
-make_binding(struct arena *arena, const struct bind_member *m)
+make_binding(struct arena *arena, const struct pod_to_bind *m)
 {
     const struct pod_view *pod = m->pod;
     struct json *body = json_object(arena), *meta, *target;
@@ -41,7 +41,7 @@ make_binding(struct arena *arena, const struct bind_member *m)
 
 struct client_call *
 bind_call(struct client *client,
-          const struct bind_member *member,
+          const struct pod_to_bind *member,
           client_done_fn *done,
           void *context)
 {
@@ -63,7 +63,7 @@ bind_call(struct client *client,
 
 struct client_call *
 bind_call_group(struct client *client,
-                const struct bind_member *members,
+                const struct pod_to_bind *members,
                 unsigned count,
                 client_done_fn *done,
                 void *context)

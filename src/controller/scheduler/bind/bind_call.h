@@ -13,7 +13,7 @@ struct pod_view;
 struct topology_index;
 
 /* Grant NULL: the node has no topology, and the pod gets no allocation. */
-struct bind_member {
+struct pod_to_bind {
     const struct pod_view *pod;
     const char *node_name;
     const struct grant *grant;
@@ -21,13 +21,13 @@ struct bind_member {
 };
 
 struct client_call *bind_call(struct client *client,
-                              const struct bind_member *member,
+                              const struct pod_to_bind *member,
                               client_done_fn *done,
                               void *context);
 
 /* Pods of one namespace, 512 at most. */
 struct client_call *bind_call_group(struct client *client,
-                                    const struct bind_member *members,
+                                    const struct pod_to_bind *members,
                                     unsigned count,
                                     client_done_fn *done,
                                     void *context);

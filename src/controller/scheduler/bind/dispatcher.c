@@ -14,11 +14,11 @@
 /* An object that is written to. */
 struct addressee {
     char *key;
-    struct dispatch *waiting;
-    struct dispatch *under_way;
+    struct dispatched_call *waiting;
+    struct dispatched_call *under_way;
 };
 
-struct dispatch {
+struct dispatched_call {
     struct list link; /* of those that can start, or nowhere */
     struct dispatcher *owner;
     struct addressee **to; /* `first` alone, or an array of its own */
@@ -71,7 +71,7 @@ count_of(struct dispatcher *d, const struct dispatch_kind *kind)
 }
 
 static void
-count_waiting(struct dispatch *call, bool is_more)
+count_waiting(struct dispatched_call *call, bool is_more)
 {
     struct dispatcher *d = call->owner;
     struct kind_count *of = count_of(d, call->kind);
@@ -81,7 +81,7 @@ count_waiting(struct dispatch *call, bool is_more)
 }
 
 static void
-dispatch_free(struct dispatch *call)
+dispatch_free(struct dispatched_call *call)
 {
     list_remove(&call->link);
     client_cancel(call->call);
@@ -99,7 +99,7 @@ addressee_free(struct addressee *to)
 
 /* Its objects stay. */
 static void
-forget(struct dispatch *call)
+forget(struct dispatched_call *call)
 {
     for (unsigned i = 0; i < call->n_to; i++) {
         struct addressee *to = call->to[i];
@@ -137,7 +137,7 @@ dispatcher_free(struct dispatcher *d)
 
 /* A call that waits for no object any more can start. */
 static void
-make_ready(struct dispatch *call)
+make_ready(struct dispatched_call *call)
 {
     if (call->n_busy == 0 && list_is_empty(&call->link))
         list_add_last(&call->owner->ready, &call->link);
@@ -157,7 +157,7 @@ settle(struct dispatcher *d, struct addressee *to)
 
 /* It waits no longer, or has ended, for all its objects. */
 static void
-leave(struct dispatch *call)
+leave(struct dispatched_call *call)
 {
     for (unsigned i = 0; i < call->n_to; i++) {
         struct addressee *to = call->to[i];
@@ -178,7 +178,7 @@ static void start_ready(struct dispatcher *d);
 static void
 answered(const struct client_reply *reply, void *context)
 {
-    struct dispatch *call = context;
+    struct dispatched_call *call = context;
     struct dispatcher *d = call->owner;
     const struct dispatch_kind *kind = call->kind;
     void *own = call->context;
@@ -199,7 +199,7 @@ answered(const struct client_reply *reply, void *context)
 
 /* False: there was nothing to say, and it is gone. */
 static bool
-start(struct dispatcher *d, struct dispatch *call)
+start(struct dispatcher *d, struct dispatched_call *call)
 {
     const struct dispatch_kind *kind = call->kind;
     void *own = call->context;
@@ -232,7 +232,8 @@ static void
 start_ready(struct dispatcher *d)
 {
     while (has_room(d) && !list_is_empty(&d->ready))
-        (void)start(d, container_of(d->ready.next, struct dispatch, link));
+        (void)start(d,
+                    container_of(d->ready.next, struct dispatched_call, link));
 }
 
 static struct addressee *
@@ -252,7 +253,9 @@ addressee_of(struct dispatcher *d, const char *key)
  * place in line to the call.
  */
 static void
-withdraw(struct dispatch *old, struct dispatch *call, struct list *withdrawn)
+withdraw(struct dispatched_call *old,
+         struct dispatched_call *call,
+         struct list *withdrawn)
 {
     for (unsigned i = 0; i < old->n_to; i++)
         old->to[i]->waiting = NULL;
@@ -264,7 +267,7 @@ withdraw(struct dispatch *old, struct dispatch *call, struct list *withdrawn)
 }
 
 static void
-drop(struct dispatch *call)
+drop(struct dispatched_call *call)
 {
     const struct dispatch_kind *kind = call->kind;
     void *own = call->context;
@@ -276,10 +279,10 @@ drop(struct dispatch *call)
 }
 
 static bool
-is_outranked(const struct dispatch *call)
+is_outranked(const struct dispatched_call *call)
 {
     for (unsigned i = 0; i < call->n_to; i++) {
-        const struct dispatch *old = call->to[i]->waiting;
+        const struct dispatched_call *old = call->to[i]->waiting;
 
         if (old != NULL && old->kind->relevance > call->kind->relevance)
             return true;
@@ -289,7 +292,7 @@ is_outranked(const struct dispatch *call)
 
 /* The calls that wait for the same objects give way. */
 static void
-take_turn(struct dispatch *call)
+take_turn(struct dispatched_call *call)
 {
     struct list withdrawn;
 
@@ -303,18 +306,18 @@ take_turn(struct dispatch *call)
         call->n_busy += call->to[i]->under_way != NULL;
     }
     while (!list_is_empty(&withdrawn))
-        drop(container_of(withdrawn.next, struct dispatch, link));
+        drop(container_of(withdrawn.next, struct dispatched_call, link));
     make_ready(call);
 }
 
-struct dispatch *
+struct dispatched_call *
 dispatcher_add_for_all(struct dispatcher *d,
                        const char *const *keys,
                        unsigned n_keys,
                        const struct dispatch_kind *kind,
                        void *context)
 {
-    struct dispatch *call = xnew(struct dispatch);
+    struct dispatched_call *call = xnew(struct dispatched_call);
 
     list_init(&call->link);
     call->owner = d;
@@ -335,7 +338,7 @@ dispatcher_add_for_all(struct dispatcher *d,
     return start(d, call) ? call : NULL;
 }
 
-struct dispatch *
+struct dispatched_call *
 dispatcher_add(struct dispatcher *d,
                const char *key,
                const struct dispatch_kind *kind,
@@ -345,7 +348,7 @@ dispatcher_add(struct dispatcher *d,
 }
 
 void
-dispatch_cancel(struct dispatch *call)
+dispatch_cancel(struct dispatched_call *call)
 {
     struct dispatcher *d;
 

@@ -24,7 +24,7 @@
 #include "lib/client/client.h"
 
 struct clock;
-struct dispatch;
+struct dispatched_call;
 struct dispatcher;
 
 /* A kind of call. Start makes the call, or returns NULL where nothing is left
@@ -65,16 +65,16 @@ DEFINE_CLEANUP(struct dispatcher, dispatcher_free)
  * was dropped at once. The key says which object it is of. Add for all: one of
  * several objects, no key twice.
  */
-struct dispatch *dispatcher_add(struct dispatcher *d,
-                                const char *key,
-                                const struct dispatch_kind *kind,
-                                void *context);
-struct dispatch *dispatcher_add_for_all(struct dispatcher *d,
-                                        const char *const *keys,
-                                        unsigned n_keys,
-                                        const struct dispatch_kind *kind,
-                                        void *context);
-void dispatch_cancel(struct dispatch *call);
+struct dispatched_call *dispatcher_add(struct dispatcher *d,
+                                       const char *key,
+                                       const struct dispatch_kind *kind,
+                                       void *context);
+struct dispatched_call *dispatcher_add_for_all(struct dispatcher *d,
+                                               const char *const *keys,
+                                               unsigned n_keys,
+                                               const struct dispatch_kind *kind,
+                                               void *context);
+void dispatch_cancel(struct dispatched_call *call);
 
 /* No call starts until it is taken back; those under way are answered. */
 void dispatcher_hold(struct dispatcher *d, bool is_held);

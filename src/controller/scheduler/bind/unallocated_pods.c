@@ -244,7 +244,7 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
     }
     o->call =
         bind_call(o->owner->client,
-                  &(struct bind_member){
+                  &(struct pod_to_bind){
                       .pod = pod,
                       .node_name = node->name,
                       .grant = o->grant,

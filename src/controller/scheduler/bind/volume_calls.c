@@ -26,7 +26,7 @@
 /* One write, and the revision that its answer told of: what is older says
  * nothing of it.
  */
-struct write {
+struct volume_write {
     struct volume_call *call;
     struct client_call *under_way;
     int64_t revision;
@@ -37,7 +37,7 @@ struct volume_call {
     struct volume_calls *all;
     struct assignment *a;
     const struct volume_plan *plan;
-    struct write *writes; /* one a step */
+    struct volume_write *writes; /* one a step */
     unsigned n_under_way;
     int64_t deadline_us;
     struct list link;
@@ -99,12 +99,12 @@ fail(struct volume_call *c, const char *why)
 
 /* --- whether it is done --------------------------------------------------- */
 
-enum state { WAITING, DONE, FAILED };
+enum volume_write_state { WAITING, DONE, FAILED };
 
-static enum state
+static enum volume_write_state
 look_at_claim(const struct volume_call *c,
               const struct volume_step *step,
-              const struct write *w,
+              const struct volume_write *w,
               char **ret_why)
 {
     const char *name = step->claim->meta->name;
@@ -132,10 +132,10 @@ look_at_claim(const struct volume_call *c,
 }
 
 /* A volume that another claim got meanwhile will never be this one's. */
-static enum state
+static enum volume_write_state
 look_at_volume(const struct volume_call *c,
                const struct volume_step *step,
-               const struct write *w,
+               const struct volume_write *w,
                char **ret_why)
 {
     const struct object *volume =
@@ -169,7 +169,7 @@ check(struct volume_call *c)
     for (unsigned i = 0; i < c->plan->count; i++) {
         const struct volume_step *step = &c->plan->steps[i];
         CLEANUP_FREE char *why = NULL;
-        enum state state = DONE;
+        enum volume_write_state state = DONE;
 
         if (step->volume != NULL)
             state = look_at_volume(c, step, &c->writes[i], &why);
@@ -190,7 +190,7 @@ check(struct volume_call *c)
 static void
 on_written(const struct client_reply *reply, void *context)
 {
-    struct write *w = context;
+    struct volume_write *w = context;
     struct volume_call *c = w->call;
     struct error err = {0};
 
@@ -305,7 +305,7 @@ static void
 write_step(struct volume_call *c, unsigned at)
 {
     const struct volume_step *step = &c->plan->steps[at];
-    struct write *w = &c->writes[at];
+    struct volume_write *w = &c->writes[at];
     const struct object *volume =
         step->volume != NULL
             ? volume_book_volume(c->all->s.book, step->volume->meta->name)
@@ -349,7 +349,7 @@ volume_calls_begin(struct volume_calls *vc,
     c->all = vc;
     c->a = a;
     c->plan = plan;
-    c->writes = xnew_array(struct write, plan->count);
+    c->writes = xnew_array(struct volume_write, plan->count);
     c->deadline_us = clock_monotonic_us(vc->s.clock) + plan->timeout_us;
     list_add_last(&vc->calls, &c->link);
     for (unsigned i = 0; i < plan->count; i++)

@@ -301,7 +301,7 @@ kube_profile_complete(struct arena *arena,
 
 /* Settings */
 
-struct expansion {
+struct plugin_expansion {
     struct arena *arena;
     const struct json *profile;
     struct profile_plugin *plugins;
@@ -312,7 +312,7 @@ struct expansion {
 };
 
 static uint8_t
-place_of(struct expansion *x, const char *name)
+place_of(struct plugin_expansion *x, const char *name)
 {
     const struct json *configs = json_get(x->profile, "pluginConfig");
     int at = find_name(configs, name);
@@ -330,7 +330,7 @@ place_of(struct expansion *x, const char *name)
 }
 
 static void
-append(struct expansion *x, enum point point, const char *name)
+append(struct plugin_expansion *x, enum point point, const char *name)
 {
     struct point_order *order = &x->orders[point];
 
@@ -355,7 +355,7 @@ weight_of(const struct json *plugins, const char *name)
 
 /* First what both name, then what multiPoint brings, then the others. */
 static void
-expand_point(struct expansion *x, enum point point)
+expand_point(struct plugin_expansion *x, enum point point)
 {
     const struct json *plugins = json_get(x->profile, "plugins");
     const struct json *set = json_get(plugins, point_name(point));
@@ -392,7 +392,7 @@ expand_point(struct expansion *x, enum point point)
 }
 
 static void
-check_single(const struct expansion *x)
+check_single(const struct plugin_expansion *x)
 {
     if (x->orders[POINT_QUEUE_SORT].count != 1)
         strbuf_printf(x->mistakes,
@@ -414,7 +414,7 @@ kube_profile_settings(struct arena *arena,
                       struct profile_settings *ret_settings,
                       struct strbuf *mistakes)
 {
-    struct expansion x = {
+    struct plugin_expansion x = {
         .arena = arena,
         .profile = profile,
         .plugins =

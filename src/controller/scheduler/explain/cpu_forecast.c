@@ -82,12 +82,12 @@ cpu_forecast_settle(struct cpu_forecast *f)
 }
 
 /* The cells that a run takes: whole ones, and a part of the one behind them. */
-struct run {
+struct forecast_run {
     unsigned from, until;
     double part;
 };
 
-static struct run
+static struct forecast_run
 run_from(unsigned from, int64_t run_us)
 {
     int64_t begin_us = cpu_forecast_begin_us(from);
@@ -95,7 +95,7 @@ run_from(unsigned from, int64_t run_us)
         run_us < INT64_MAX - begin_us ? begin_us + run_us : INT64_MAX;
     unsigned until = cpu_forecast_cell(end_us);
 
-    return (struct run){
+    return (struct forecast_run){
         .from = from,
         .until = until,
         .part =
@@ -105,7 +105,9 @@ run_from(unsigned from, int64_t run_us)
 
 /* The last cell of the run that has too little; CPU_FORECAST_CELLS: none. */
 static unsigned
-find_lack(const struct cpu_forecast *f, double mcpu, const struct run *run)
+find_lack(const struct cpu_forecast *f,
+          double mcpu,
+          const struct forecast_run *run)
 {
     if (run->part > 0.0
         && (f->free_mcpu[run->until] + ROUNDING_MCPU < mcpu * run->part
@@ -124,7 +126,7 @@ cpu_forecast_find(const struct cpu_forecast *f,
                   unsigned from)
 {
     while (from < CPU_FORECAST_CELLS) {
-        struct run run = run_from(from, run_us);
+        struct forecast_run run = run_from(from, run_us);
         unsigned lack = find_lack(f, (double)mcpu, &run);
 
         if (lack == CPU_FORECAST_CELLS)
@@ -140,7 +142,7 @@ cpu_forecast_take(struct cpu_forecast *f,
                   int64_t run_us,
                   unsigned from)
 {
-    struct run run = run_from(from, run_us);
+    struct forecast_run run = run_from(from, run_us);
 
     for (unsigned i = run.from; i < run.until; i++) {
         f->free_mcpu[i] -= (double)mcpu;

@@ -27,7 +27,7 @@ struct prospect {
     unsigned room, room_now;
 };
 
-struct walk {
+struct start_walk {
     const struct start_question *q;
     struct prospect *prospects;    /* by slot */
     unsigned room;                 /* of all nodes */
@@ -51,7 +51,7 @@ start_answer_fini(struct start_answer *a)
 
 /* Amounts alone, so that most ends need no trial. */
 static bool
-may_fit(const struct walk *w, const struct node_view *node)
+may_fit(const struct start_walk *w, const struct node_view *node)
 {
     const struct amounts *needs = &w->q->what_if.cycle->pod->requests;
     const struct amounts *freed = &w->prospects[node->slot].freed;
@@ -74,7 +74,7 @@ may_fit(const struct walk *w, const struct node_view *node)
 }
 
 static int64_t
-until_us(const struct walk *w)
+until_us(const struct start_walk *w)
 {
     int64_t limit_us = timeline_limit_us(w->q->what_if.cycle->pod);
 
@@ -83,7 +83,7 @@ until_us(const struct walk *w)
 
 /* Many nodes are in few Reservations: that they are withheld is no trial. */
 static bool
-is_withheld(struct walk *w, const struct node_view *node)
+is_withheld(struct start_walk *w, const struct node_view *node)
 {
     const struct start_question *q = w->q;
 
@@ -101,7 +101,7 @@ is_withheld(struct walk *w, const struct node_view *node)
 }
 
 static unsigned
-room_of(struct walk *w, struct node_view *node)
+room_of(struct start_walk *w, struct node_view *node)
 {
     const struct start_question *q = w->q;
     unsigned room;
@@ -117,7 +117,7 @@ room_of(struct walk *w, struct node_view *node)
 }
 
 static void
-try_node(struct walk *w, struct node_view *node)
+try_node(struct start_walk *w, struct node_view *node)
 {
     struct prospect *p = &w->prospects[node->slot];
     unsigned room = room_of(w, node);
@@ -130,7 +130,7 @@ try_node(struct walk *w, struct node_view *node)
  * where what is reserved may have come between. False: they are too few.
  */
 static bool
-choose_nodes(struct walk *w)
+choose_nodes(struct start_walk *w)
 {
     const struct start_question *q = w->q;
     const struct snapshot *s = q->snapshot;
@@ -154,7 +154,7 @@ choose_nodes(struct walk *w)
 }
 
 static bool
-is_too_much(const struct walk *w)
+is_too_much(const struct start_walk *w)
 {
     const struct start_question *q = w->q;
 
@@ -167,7 +167,7 @@ is_too_much(const struct walk *w)
  * is room enough by now, or it took too much.
  */
 static bool
-go_on(struct walk *w, int64_t at_us)
+go_on(struct start_walk *w, int64_t at_us)
 {
     const struct start_question *q = w->q;
 
@@ -190,7 +190,7 @@ go_on(struct walk *w, int64_t at_us)
 }
 
 static bool
-is_candidate(const struct walk *w, const struct node_view *node)
+is_candidate(const struct start_walk *w, const struct node_view *node)
 {
     return node->object != NULL && node->slot < w->q->n_slots
            && w->q->may_come[node->slot];
@@ -198,7 +198,7 @@ is_candidate(const struct walk *w, const struct node_view *node)
 
 /* Reserved entries end, too. */
 static bool
-visit_reserved(struct walk *w, int64_t end_us)
+visit_reserved(struct start_walk *w, int64_t end_us)
 {
     for (; w->next < w->q->what_if.n_binding
            && w->reserved[w->next]->until_us <= end_us;
@@ -219,7 +219,7 @@ visit_reserved(struct walk *w, int64_t end_us)
 
 /* Withheld nodes may come free, and free ones be withheld by then. */
 static bool
-visit_turns(struct walk *w, int64_t end_us)
+visit_turns(struct start_walk *w, int64_t end_us)
 {
     const struct snapshot *s = w->q->snapshot;
 
@@ -242,7 +242,7 @@ visit_end(const struct pod_view *pod,
           int64_t end_us,
           void *context)
 {
-    struct walk *w = context;
+    struct start_walk *w = context;
     struct amounts *freed = &w->prospects[node->slot].freed;
     int64_t moved_us;
 
@@ -273,7 +273,7 @@ visit_end(const struct pod_view *pod,
 
 /* Of several pods some have room already. */
 static void
-look_at_present(struct walk *w)
+look_at_present(struct start_walk *w)
 {
     const struct snapshot *s = w->q->snapshot;
 
@@ -297,7 +297,7 @@ compare_ends(const void *a, const void *b)
 }
 
 static void
-sort_reserved(struct walk *w)
+sort_reserved(struct start_walk *w)
 {
     unsigned count = w->q->what_if.n_binding;
 
@@ -311,7 +311,7 @@ sort_reserved(struct walk *w)
 static void
 add_turn(int64_t at_us, void *context)
 {
-    struct walk *w = context;
+    struct start_walk *w = context;
     unsigned at = w->n_turns;
 
     while (at > 0 && w->turns[at - 1] > at_us)
@@ -327,7 +327,7 @@ add_turn(int64_t at_us, void *context)
 }
 
 static void
-find_turns(struct walk *w)
+find_turns(struct start_walk *w)
 {
     const struct start_question *q = w->q;
 
@@ -343,7 +343,7 @@ void
 earliest_start_find(const struct start_question *q, struct start_answer *ret)
 {
     uint32_t n_slots = q->snapshot->n_slots;
-    struct walk w = {
+    struct start_walk w = {
         .q = q,
         .prospects = xnew_array(struct prospect, n_slots + 1),
         .at_us = q->what_if.now_us,

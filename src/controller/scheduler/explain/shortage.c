@@ -127,7 +127,7 @@ tell_lack(const char *name, int64_t lacks, struct strbuf *out)
 /* ---- Amounts ---- */
 
 /* One amount that the pod asks for, on a node. */
-struct asked {
+struct asked_amount {
     const char *name;
     int64_t needs, has, used;
 };
@@ -138,7 +138,7 @@ count_amounts(const struct shortage *s)
     return 3 + pod_of_shortage(s)->requests.n_scalars;
 }
 
-static struct asked
+static struct asked_amount
 asked_at(const struct shortage *s, const struct node_view *node, unsigned at)
 {
     const struct amounts *needs = &pod_of_shortage(s)->requests;
@@ -148,26 +148,27 @@ asked_at(const struct shortage *s, const struct node_view *node, unsigned at)
 
     switch (at) {
     case 0:
-        return (struct asked){"cpu",
-                              needs->cpu_milli,
-                              has->cpu_milli,
-                              used->cpu_milli};
+        return (struct asked_amount){"cpu",
+                                     needs->cpu_milli,
+                                     has->cpu_milli,
+                                     used->cpu_milli};
     case 1:
-        return (struct asked){"memory",
-                              needs->memory_bytes,
-                              has->memory_bytes,
-                              used->memory_bytes};
+        return (struct asked_amount){"memory",
+                                     needs->memory_bytes,
+                                     has->memory_bytes,
+                                     used->memory_bytes};
     case 2:
-        return (struct asked){"ephemeral-storage",
-                              needs->ephemeral_bytes,
-                              has->ephemeral_bytes,
-                              used->ephemeral_bytes};
+        return (struct asked_amount){"ephemeral-storage",
+                                     needs->ephemeral_bytes,
+                                     has->ephemeral_bytes,
+                                     used->ephemeral_bytes};
     default:
         scalar = &needs->scalars[at - 3];
-        return (struct asked){string_ids_text(s->resources, scalar->resource),
-                              scalar->value,
-                              amounts_scalar(has, scalar->resource),
-                              amounts_scalar(used, scalar->resource)};
+        return (struct asked_amount){
+            string_ids_text(s->resources, scalar->resource),
+            scalar->value,
+            amounts_scalar(has, scalar->resource),
+            amounts_scalar(used, scalar->resource)};
     }
 }
 
@@ -179,7 +180,7 @@ tell_sizes(const struct shortage *s,
     int64_t scratch = s->scratch_bytes > 0 ? node_scratch_bytes(node->node) : 0;
 
     for (unsigned i = 0; i < count_amounts(s); i++) {
-        struct asked a = asked_at(s, node, i);
+        struct asked_amount a = asked_at(s, node, i);
 
         if (a.needs > 0 && a.needs > a.has) {
             if (out != NULL)
@@ -208,7 +209,7 @@ shortage_is_of_size(const struct shortage *s, const struct node_view *node)
 int64_t
 shortage_mcpu(const struct shortage *s, const struct node_view *node)
 {
-    struct asked cpu = asked_at(s, node, 0);
+    struct asked_amount cpu = asked_at(s, node, 0);
     int64_t lacks = cpu.needs > cpu.has ? cpu.needs - cpu.has
                                         : cpu.needs - (cpu.has - cpu.used);
 
@@ -234,7 +235,7 @@ tell_lacks(const struct shortage *s,
            struct strbuf *out)
 {
     for (unsigned i = 0; i < count_amounts(s); i++) {
-        struct asked a = asked_at(s, node, i);
+        struct asked_amount a = asked_at(s, node, i);
 
         if (a.needs > 0 && a.needs > a.has - a.used) {
             tell_lack(a.name, a.needs - (a.has - a.used), out);
@@ -352,15 +353,15 @@ shortage_format_short(const struct shortage *s,
         return;
     }
     for (unsigned i = 2; i < count_amounts(s) && length > skip; i++) {
-        struct asked a = {.needs = 0};
+        struct asked_amount a = {.needs = 0};
 
         if (i == 2)
-            a = (struct asked){"ephemeral-storage",
-                               pod->requests.ephemeral_bytes,
-                               0,
-                               0};
+            a = (struct asked_amount){"ephemeral-storage",
+                                      pod->requests.ephemeral_bytes,
+                                      0,
+                                      0};
         else
-            a = (struct asked){
+            a = (struct asked_amount){
                 string_ids_text(s->resources,
                                 pod->requests.scalars[i - 3].resource),
                 pod->requests.scalars[i - 3].value,
@@ -381,7 +382,7 @@ shortage_format_excess(const struct shortage *s,
                        struct strbuf *out)
 {
     for (unsigned i = 0; i < count_amounts(s); i++) {
-        struct asked a = asked_at(s, node, i);
+        struct asked_amount a = asked_at(s, node, i);
 
         if (a.needs > a.has) {
             add_amount(a.name, a.needs, out);

@@ -24,7 +24,7 @@
  */
 #define EMPTIED 8u
 
-struct walk {
+struct estimate_walk {
     const struct shortage *shortage;
     const struct diagnosis *diagnosis;
     const struct profile *profile;
@@ -105,7 +105,7 @@ chance_of(const struct closers *c,
 static bool
 has_scratch(const struct node_view *node, int64_t at_us, void *context)
 {
-    const struct walk *w = context;
+    const struct estimate_walk *w = context;
     int64_t scratch = 0;
 
     if (w->shortage->scratch_bytes == 0)
@@ -120,7 +120,7 @@ has_scratch(const struct node_view *node, int64_t at_us, void *context)
 }
 
 static bool
-fits_empty(struct walk *w, struct node_view *node)
+fits_empty(struct estimate_walk *w, struct node_view *node)
 {
     w->ret->trials++;
     return timeline_room(&w->what_if, node, INT64_MAX, INT64_MAX, 1) > 0
@@ -174,7 +174,9 @@ keep_if_near(struct nearest *n, const struct near *node)
 
 /* One pass that also counts the nodes by their chance. */
 static void
-look_at_nodes(struct walk *w, const struct diagnosis *d, struct nearest *n)
+look_at_nodes(struct estimate_walk *w,
+              const struct diagnosis *d,
+              struct nearest *n)
 {
     const struct snapshot *s = d->snapshot;
 
@@ -203,7 +205,7 @@ look_at_nodes(struct walk *w, const struct diagnosis *d, struct nearest *n)
  * fits, empty as they may be: they go behind the others.
  */
 static void
-settle_nearest(struct walk *w, struct nearest *n)
+settle_nearest(struct estimate_walk *w, struct nearest *n)
 {
     unsigned best = 0;
 
@@ -241,7 +243,7 @@ choose_filters(const struct shortage *s)
 }
 
 static void
-walk_init(struct walk *w,
+walk_init(struct estimate_walk *w,
           struct start_estimate *ret,
           const struct shortage *s,
           const struct diagnosis *d,
@@ -250,7 +252,7 @@ walk_init(struct walk *w,
     uint32_t n_slots = d->snapshot->n_slots;
     const struct timeline *timeline = s->profile->handle->timeline;
 
-    *w = (struct walk){
+    *w = (struct estimate_walk){
         .shortage = s,
         .diagnosis = d,
         .profile = s->profile,
@@ -272,14 +274,14 @@ walk_init(struct walk *w,
 }
 
 static void
-walk_fini(struct walk *w)
+walk_fini(struct estimate_walk *w)
 {
     free(w->may_come);
     free(w->chances);
 }
 
 static void
-walk_ends(struct walk *w, const struct cache *cache)
+walk_ends(struct estimate_walk *w, const struct cache *cache)
 {
     struct start_answer a;
 
@@ -315,7 +317,7 @@ walk_ends(struct walk *w, const struct cache *cache)
 /* ---- Ends that are assumed ---- */
 
 static bool
-is_out_of_time(const struct walk *w)
+is_out_of_time(const struct estimate_walk *w)
 {
     return w->ret->trials >= ESTIMATE_TRIALS
            || clock_monotonic_us(w->clock) > w->work_until_us;
@@ -331,7 +333,9 @@ compare_times(const void *a, const void *b)
 
 /* The first assumed end after which the node has room; INT64_MAX: none. */
 static int64_t
-find_assumed(struct walk *w, const struct what_if *what_if, struct node_view *n)
+find_assumed(struct estimate_walk *w,
+             const struct what_if *what_if,
+             struct node_view *n)
 {
     CLEANUP_FREE int64_t *ends = xnew_array(int64_t, n->pods.count + 1);
 
@@ -351,7 +355,7 @@ find_assumed(struct walk *w, const struct what_if *what_if, struct node_view *n)
 
 /* Nothing that has a time limit makes room. A few nodes say about when. */
 static void
-assume_ends(struct walk *w)
+assume_ends(struct estimate_walk *w)
 {
     const struct snapshot *s = w->diagnosis->snapshot;
     struct what_if what_if = w->what_if;
@@ -387,7 +391,7 @@ start_estimate_make(struct start_estimate *ret,
                     struct clock *clock)
 {
     struct nearest nearest = {.count = 0};
-    struct walk w;
+    struct estimate_walk w;
 
     walk_init(&w, ret, s, d, clock);
     look_at_nodes(&w, d, &nearest);
@@ -408,7 +412,7 @@ start_estimate_time(struct start_estimate *ret,
                     const struct cache *cache,
                     struct clock *clock)
 {
-    struct walk w;
+    struct estimate_walk w;
 
     walk_init(&w, ret, s, d, clock);
     look_at_nodes(&w, d, NULL);

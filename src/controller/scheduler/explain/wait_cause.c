@@ -36,7 +36,7 @@ struct found {
     size_t length;
 };
 
-struct search {
+struct cause_search {
     const struct wait_cause_facts *f;
     const struct pod_view *pod;
     const struct pod_spec *spec;
@@ -46,7 +46,7 @@ struct search {
 
 /* The last of several texts in one reason says the least, the first is told. */
 static struct found
-understand(const struct search *s, const struct reason_nodes *r)
+understand(const struct cause_search *s, const struct reason_nodes *r)
 {
     const char *text = string_ids_text(s->f->reasons, r->reason);
     struct found found = {
@@ -63,7 +63,7 @@ understand(const struct search *s, const struct reason_nodes *r)
 }
 
 static unsigned
-count_of(const struct search *s, enum meaning meaning)
+count_of(const struct cause_search *s, enum meaning meaning)
 {
     unsigned nodes = 0;
 
@@ -75,7 +75,7 @@ count_of(const struct search *s, enum meaning meaning)
 
 /* The one of most nodes, or NULL. */
 static const struct found *
-find_most(const struct search *s, enum meaning meaning)
+find_most(const struct cause_search *s, enum meaning meaning)
 {
     const struct found *best = NULL;
 
@@ -89,7 +89,7 @@ find_most(const struct search *s, enum meaning meaning)
 /* ---- Nodes of one meaning ---- */
 
 static bool
-is_wanted(const struct search *s, const struct node_view *node)
+is_wanted(const struct cause_search *s, const struct node_view *node)
 {
     const struct affinity *a = s->spec->affinity;
     const struct node_selector *required = a != NULL && a->node_affinity != NULL
@@ -118,7 +118,7 @@ struct scan {
 };
 
 static int
-meaning_of(const struct search *s, const struct node_view *node)
+meaning_of(const struct cause_search *s, const struct node_view *node)
 {
     uint32_t reason = diagnosis_answer(s->f->diagnosis, node).reason;
 
@@ -130,7 +130,7 @@ meaning_of(const struct search *s, const struct node_view *node)
 
 /* One that is large enough settles what is asked of many. */
 static struct scan
-scan_nodes(const struct search *s, enum meaning meaning, unsigned enough)
+scan_nodes(const struct cause_search *s, enum meaning meaning, unsigned enough)
 {
     const struct snapshot *all = s->f->diagnosis->snapshot;
     struct scan scan = {.is_complete = true};
@@ -159,7 +159,7 @@ scan_nodes(const struct search *s, enum meaning meaning, unsigned enough)
 /* ---- Words for each meaning ---- */
 
 static enum job_reason
-say(const struct search *s, struct job_wait wait, struct strbuf *out)
+say(const struct cause_search *s, struct job_wait wait, struct strbuf *out)
 {
     wait.total = s->f->diagnosis->snapshot->n_nodes;
     return job_wait_format(&wait, s->spec, out);
@@ -167,7 +167,9 @@ say(const struct search *s, struct job_wait wait, struct strbuf *out)
 
 /* False: none of them is large enough, whoever is on it. */
 static bool
-tell_room(const struct search *s, struct strbuf *out, struct wait_cause *ret)
+tell_room(const struct cause_search *s,
+          struct strbuf *out,
+          struct wait_cause *ret)
 {
     const struct found *most = find_most(s, MEANS_ROOM);
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
@@ -237,7 +239,7 @@ is_silence(const struct found *found)
 
 /* The closers of most nodes, so that people know what to ask for. */
 static void
-add_closers(struct search *s, struct strbuf *out, bool *ret_is_silent)
+add_closers(struct cause_search *s, struct strbuf *out, bool *ret_is_silent)
 {
     *ret_is_silent = false;
     for (unsigned n = 0; n < CLOSERS; n++) {
@@ -254,7 +256,7 @@ add_closers(struct search *s, struct strbuf *out, bool *ret_is_silent)
 }
 
 static bool
-tell_closed(struct search *s, struct strbuf *out, struct wait_cause *ret)
+tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
 {
     CLEANUP_STRBUF struct strbuf what = STRBUF_INIT;
     unsigned nodes = count_of(s, MEANS_CLOSED);
@@ -287,7 +289,7 @@ tell_closed(struct search *s, struct strbuf *out, struct wait_cause *ret)
 
 /* Amounts first: they are what people can change. */
 static bool
-tell_too_large(const struct search *s,
+tell_too_large(const struct cause_search *s,
                struct strbuf *out,
                struct wait_cause *ret)
 {
@@ -330,7 +332,7 @@ tell_too_large(const struct search *s,
 }
 
 static bool
-tell_words(const struct search *s,
+tell_words(const struct cause_search *s,
            enum meaning meaning,
            struct strbuf *out,
            struct wait_cause *ret)
@@ -365,7 +367,7 @@ struct withholder {
 };
 
 static struct withholder
-find_withholder(const struct search *s, const struct found *most)
+find_withholder(const struct cause_search *s, const struct found *most)
 {
     const struct snapshot *all = s->f->diagnosis->snapshot;
     int64_t now_us = s->f->now_us;
@@ -391,7 +393,7 @@ find_withholder(const struct search *s, const struct found *most)
  * every node with room"
  */
 static bool
-tell_withheld(const struct search *s,
+tell_withheld(const struct cause_search *s,
               struct strbuf *out,
               struct wait_cause *ret)
 {
@@ -443,7 +445,9 @@ is_by_label(const struct pod_spec *spec)
 
 /* Some causes need no look at the nodes. False: the nodes say it. */
 static bool
-tell_at_once(const struct search *s, struct strbuf *out, struct wait_cause *ret)
+tell_at_once(const struct cause_search *s,
+             struct strbuf *out,
+             struct wait_cause *ret)
 {
     const struct wait_cause_facts *f = s->f;
     const struct diagnosis *d = f->diagnosis;
@@ -479,7 +483,9 @@ tell_at_once(const struct search *s, struct strbuf *out, struct wait_cause *ret)
 
 /* A plugin said it of the pod as a whole. */
 static bool
-tell_prefilter(struct search *s, struct strbuf *out, struct wait_cause *ret)
+tell_prefilter(struct cause_search *s,
+               struct strbuf *out,
+               struct wait_cause *ret)
 {
     const struct diagnosis *d = s->f->diagnosis;
     struct reason_nodes r = {.reason = d->prefilter_reason, .nodes = 1};
@@ -502,7 +508,7 @@ tell_prefilter(struct search *s, struct strbuf *out, struct wait_cause *ret)
  * asked of its nodes.
  */
 static bool
-is_of_partition(const struct search *s)
+is_of_partition(const struct cause_search *s)
 {
     const char *text =
         string_ids_text(s->f->reasons, s->f->diagnosis->prefilter_reason);
@@ -518,7 +524,7 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
 {
     CLEANUP_FREE struct found *items =
         xnew_array(struct found, f->counts->count + 1);
-    struct search s = {
+    struct cause_search s = {
         .f = f,
         .pod = f->shortage->cycle->pod,
         .spec = &f->shortage->cycle->pod->pod->spec,

@@ -17,7 +17,7 @@
 #include "lib/base/list.h"
 
 struct extender_results;
-struct dispatch;
+struct dispatched_call;
 struct profile;
 struct queued_pod;
 
@@ -42,9 +42,9 @@ struct assignment_group {
     unsigned n_asked;       /* in bind: to be bound through the API */
     bool is_walked;         /* right now: nothing of it may end */
     bool lacks_room;        /* for all, wherever they go: all hear the same */
-    struct assignment *failed; /* the first that has; NULL: none */
-    struct answer answer;      /* the one that it failed with */
-    struct dispatch *call;     /* the binding; or NULL */
+    struct assignment *failed;    /* the first that has; NULL: none */
+    struct answer answer;         /* the one that it failed with */
+    struct dispatched_call *call; /* the binding; or NULL */
 };
 
 struct assignment {
@@ -54,16 +54,16 @@ struct assignment {
     struct queued_pod *queued;
     char *node_name; /* NULL: it has not been assumed */
     enum assignment_stage stage;
-    unsigned turn;         /* in the order of prebind or bind */
-    plugin_set waiting;    /* in permit: who has not allowed it yet */
-    bool has_waited;       /* in permit */
-    bool is_asked;         /* in permit: every plugin has answered */
-    bool has_left;         /* the queue */
-    bool is_outstanding;   /* in prebind, of a group: a plugin works for it */
-    int64_t began_us;      /* the attempt */
-    int64_t stage_at_us;   /* when this stage began */
-    int64_t deadline_us;   /* of permit */
-    struct dispatch *call; /* the binding; or NULL */
+    unsigned turn;       /* in the order of prebind or bind */
+    plugin_set waiting;  /* in permit: who has not allowed it yet */
+    bool has_waited;     /* in permit */
+    bool is_asked;       /* in permit: every plugin has answered */
+    bool has_left;       /* the queue */
+    bool is_outstanding; /* in prebind, of a group: a plugin works for it */
+    int64_t began_us;    /* the attempt */
+    int64_t stage_at_us; /* when this stage began */
+    int64_t deadline_us; /* of permit */
+    struct dispatched_call *call; /* the binding; or NULL */
     char
         *error; /* the API's words when it refused, or an extender's; or NULL */
     bool asks_nodes;                           /* extenders about its nodes */

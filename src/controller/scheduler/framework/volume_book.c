@@ -15,7 +15,7 @@
 
 /* The sources of the node that holds a volume; the first that knows one counts.
  */
-enum source { BY_VOLUME, BY_CLAIM, BY_ASSUMING, SOURCES };
+enum book_source { BY_VOLUME, BY_CLAIM, BY_ASSUMING, SOURCES };
 
 struct charge {
     char *nodes[SOURCES];
@@ -151,7 +151,7 @@ counting(const struct charge *c)
 static bool
 charge(struct volume_book *b,
        const char *volume,
-       enum source source,
+       enum book_source source,
        const char *node,
        int64_t bytes)
 {
@@ -219,7 +219,7 @@ is_scratch(const struct volume_book *b, const struct persistent_volume_claim *c)
 static bool
 charge_claim(struct volume_book *b,
              const struct object *claim,
-             enum source source,
+             enum book_source source,
              const char *node)
 {
     CLEANUP_FREE char *volume = made_name(claim);

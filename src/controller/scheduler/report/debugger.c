@@ -127,27 +127,27 @@ debugger_dump(const struct debugger *d, struct strbuf *out)
 /* Keys that should be there are taken off one by one; what is left is too
  * much.
  */
-struct comparison {
+struct cache_comparison {
     struct map *known; /* to anything */
     const char *what;
     struct strbuf *out;
 };
 
 static void
-comparison_add(struct comparison *l, const char *key)
+comparison_add(struct cache_comparison *l, const char *key)
 {
     map_put(l->known, key, l);
 }
 
 static void
-comparison_strike(struct comparison *l, const char *key)
+comparison_strike(struct cache_comparison *l, const char *key)
 {
     if (map_remove(l->known, key) == NULL)
         strbuf_printf(l->out, "missed %s %s\n", l->what, key);
 }
 
 static void
-comparison_close(struct comparison *l)
+comparison_close(struct cache_comparison *l)
 {
     size_t at = 0;
     const char *key;
@@ -164,7 +164,9 @@ debugger_compare_nodes(const struct debugger *d,
                        size_t count,
                        struct strbuf *out)
 {
-    struct comparison l = {.known = map_new(), .what = "node", .out = out};
+    struct cache_comparison l = {.known = map_new(),
+                                 .what = "node",
+                                 .out = out};
     struct snapshot snapshot = {0};
 
     cache_update_snapshot(d->settings.cache, &snapshot);
@@ -199,7 +201,7 @@ debugger_compare_pods(const struct debugger *d,
                       size_t count,
                       struct strbuf *out)
 {
-    struct comparison l = {.known = map_new(), .what = "pod", .out = out};
+    struct cache_comparison l = {.known = map_new(), .what = "pod", .out = out};
     char key[OBJECT_KEY_SIZE];
 
     cache_visit_pods(d->settings.cache, add_cached, &l);

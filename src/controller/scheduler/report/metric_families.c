@@ -18,24 +18,24 @@ static const char *const cache_names[] = {"nodes", "pods", "assumed_pods"};
 /* The bounds of a histogram: upstream's, by start, factor and count, and finer
  * ones below.
  */
-struct bounds {
+struct bucket_bounds {
     double at[MOST_BOUNDS];
     size_t count;
 };
 
-static struct bounds
+static struct bucket_bounds
 bounds_of(double start, double factor, size_t count)
 {
-    struct bounds b = {.count = count};
+    struct bucket_bounds b = {.count = count};
 
     metric_exponential_bounds(start, factor, b.at, count);
     return b;
 }
 
-static struct bounds
-finer(const double *fine, size_t n_fine, struct bounds than)
+static struct bucket_bounds
+finer(const double *fine, size_t n_fine, struct bucket_bounds than)
 {
-    struct bounds b = {.count = n_fine + than.count};
+    struct bucket_bounds b = {.count = n_fine + than.count};
 
     memcpy(b.at, fine, n_fine * sizeof(*fine));
     memcpy(b.at + n_fine, than.at, than.count * sizeof(*than.at));
@@ -47,10 +47,11 @@ make_histograms(struct metric_families *f, struct metric_registry *registry)
 {
     static const double fine[] = {1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4};
     static const double soon[] = {1e-3, 2e-3, 5e-3};
-    struct bounds seconds =
+    struct bucket_bounds seconds =
         finer(fine, ARRAY_SIZE(fine), bounds_of(0.001, 2, 15));
-    struct bounds waits = finer(soon, ARRAY_SIZE(soon), bounds_of(0.01, 2, 20));
-    struct bounds attempts = bounds_of(1, 2, 5);
+    struct bucket_bounds waits =
+        finer(soon, ARRAY_SIZE(soon), bounds_of(0.01, 2, 20));
+    struct bucket_bounds attempts = bounds_of(1, 2, 5);
 
     f->attempt_seconds =
         metric_histogram(registry,
@@ -88,9 +89,9 @@ static void
 make_framework(struct metric_families *f, struct metric_registry *registry)
 {
     static const double fine[] = {1e-5, 2e-5, 5e-5};
-    struct bounds points = bounds_of(0.0001, 2, 12);
-    struct bounds permits = bounds_of(0.001, 2, 15);
-    struct bounds events = finer(fine, ARRAY_SIZE(fine), points);
+    struct bucket_bounds points = bounds_of(0.0001, 2, 12);
+    struct bucket_bounds permits = bounds_of(0.001, 2, 15);
+    struct bucket_bounds events = finer(fine, ARRAY_SIZE(fine), points);
 
     f->point_seconds =
         metric_histogram(registry,
@@ -131,7 +132,7 @@ make_framework(struct metric_families *f, struct metric_registry *registry)
 static void
 make_preemption(struct metric_families *f, struct metric_registry *registry)
 {
-    struct bounds victims = bounds_of(1, 2, 7);
+    struct bucket_bounds victims = bounds_of(1, 2, 7);
 
     f->victims =
         metric_series(metric_histogram(registry,
@@ -157,9 +158,9 @@ make_preemption(struct metric_families *f, struct metric_registry *registry)
 static void
 make_plugins(struct metric_families *f, struct metric_registry *registry)
 {
-    struct bounds seconds = bounds_of(0.00001, 1.5, 20);
-    struct bounds hints = bounds_of(0.00001, 2, 12);
-    struct bounds evictions = bounds_of(0.01, 2, 20);
+    struct bucket_bounds seconds = bounds_of(0.00001, 1.5, 20);
+    struct bucket_bounds hints = bounds_of(0.00001, 2, 12);
+    struct bucket_bounds evictions = bounds_of(0.01, 2, 20);
 
     f->plugin_seconds =
         metric_histogram(registry,
@@ -205,7 +206,7 @@ make_plugins(struct metric_families *f, struct metric_registry *registry)
 static void
 make_calls(struct metric_families *f, struct metric_registry *registry)
 {
-    struct bounds seconds = bounds_of(0.0001, 2, 12);
+    struct bucket_bounds seconds = bounds_of(0.0001, 2, 12);
 
     f->calls = metric_counter(registry,
                               "scheduler_async_api_call_execution_total",

@@ -19,17 +19,17 @@
 /* A write that waits its turn or is under way: of a story, by its key, for it
  * may go; or of a remark, which it owns.
  */
-struct write {
+struct recorder_write {
     struct list link;
     struct recorder *recorder;
-    struct dispatch *call;
+    struct dispatched_call *call;
     char *story_key; /* or NULL */
     struct remark *remark;
     bool is_event;
 };
 
 static void
-write_free(struct write *w)
+write_free(struct recorder_write *w)
 {
     list_remove(&w->link);
     w->recorder->in_flight--;
@@ -44,7 +44,8 @@ recorder_cancel_writes(struct recorder *r)
 {
     list_foreach_safe(link, &r->writes)
     {
-        struct write *w = container_of(link, struct write, link);
+        struct recorder_write *w =
+            container_of(link, struct recorder_write, link);
 
         dispatch_cancel(w->call);
         write_free(w);
@@ -53,7 +54,7 @@ recorder_cancel_writes(struct recorder *r)
 
 /* A pod or event that is not there any more is no reason to try again. */
 static void
-write_failed(struct write *w, int code)
+write_failed(struct recorder_write *w, int code)
 {
     struct story *s = map_find(w->recorder->stories, w->story_key);
 
@@ -77,7 +78,7 @@ write_failed(struct write *w, int code)
 static void
 write_done(const struct client_reply *reply, void *context)
 {
-    struct write *w = context;
+    struct recorder_write *w = context;
 
     if (w->story_key != NULL && (reply->code < 200 || reply->code > 299))
         write_failed(w, reply->code);
@@ -104,7 +105,7 @@ start_status(struct client *client,
              void *done_context,
              void *context)
 {
-    struct write *w = context;
+    struct recorder_write *w = context;
     const struct status_call_target to = {
         client,
         done,
@@ -193,7 +194,7 @@ start_event(struct client *client,
             void *done_context,
             void *context)
 {
-    struct write *w = context;
+    struct recorder_write *w = context;
     struct recorder *r = w->recorder;
     const struct event_call_target to = {client, done, done_context};
     struct story *s;
@@ -228,8 +229,8 @@ submit(struct recorder *r,
        const char *story_key,
        struct remark *remark TAKES)
 {
-    struct write *w = xnew(struct write);
-    struct dispatch *call;
+    struct recorder_write *w = xnew(struct recorder_write);
+    struct dispatched_call *call;
 
     w->recorder = r;
     w->is_event = kind == &recorder_event_kind;

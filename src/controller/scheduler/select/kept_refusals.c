@@ -232,7 +232,7 @@ kept_refusals_find(struct kept_refusals *r,
                    const struct cycle *c,
                    uint32_t signature,
                    const struct rejected_nodes *rejected,
-                   struct refusal *ret_refusal)
+                   struct refusal_answers *ret_refusal)
 {
     struct kept_refusal *k =
         signature < r->n_signatures ? r->by_signature[signature] : NULL;
@@ -247,7 +247,7 @@ kept_refusals_find(struct kept_refusals *r,
     }
     list_remove(&k->link);
     list_add_first(&r->kept, &k->link);
-    *ret_refusal = (struct refusal){
+    *ret_refusal = (struct refusal_answers){
         .answers = k->answers,
         .n_feasible = k->n_feasible,
         .evaluated = evaluated,

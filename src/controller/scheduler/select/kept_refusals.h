@@ -32,7 +32,7 @@ struct rejected_nodes;
 #define REFUSAL_FEASIBLE_MOST 8u
 
 /* All of it is borrowed until the next call. */
-struct refusal {
+struct refusal_answers {
     const struct answer *answers; /* by slot */
     struct node_view *feasible[REFUSAL_FEASIBLE_MOST];
     unsigned n_feasible;
@@ -63,4 +63,4 @@ bool kept_refusals_find(struct kept_refusals *r,
                         const struct cycle *c,
                         uint32_t signature,
                         const struct rejected_nodes *rejected,
-                        struct refusal *ret_refusal);
+                        struct refusal_answers *ret_refusal);

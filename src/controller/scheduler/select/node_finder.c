@@ -368,7 +368,7 @@ refuse_again(struct node_finder *ch,
              uint32_t signature)
 {
     const struct answer_counts *counts;
-    struct refusal r;
+    struct refusal_answers r;
 
     if (!kept_refusals_find(ch->refusals,
                             profile,

@@ -19,7 +19,7 @@
 struct bounded_search;
 struct kept_refusals;
 struct node_results;
-struct refusal;
+struct refusal_answers;
 struct result_cache;
 struct snapshot;
 
@@ -119,4 +119,4 @@ struct node_view *node_finder_pick_timed(struct node_finder *ch,
 bool node_finder_are_reserved(struct node_finder *ch,
                               const struct profile *profile,
                               const struct cycle *c,
-                              const struct refusal *r);
+                              const struct refusal_answers *r);

@@ -13,7 +13,7 @@ struct cached_results {
 };
 
 /* A signature that was asked for. */
-struct asked {
+struct asked_signature {
     struct cached_results *kept; /* or NULL */
     uint64_t generation;         /* of the nodes, when it last was */
     uint32_t saved; /* what kept results would have saved since, in nodes */
@@ -21,7 +21,7 @@ struct asked {
 
 struct result_cache {
     size_t bytes;
-    struct asked *by_signature;
+    struct asked_signature *by_signature;
     size_t n_signatures;
     struct list kept;
     size_t count;
@@ -40,7 +40,7 @@ result_cache_new(size_t bytes)
 static void
 drop(struct result_cache *bs, struct cached_results *kept)
 {
-    bs->by_signature[kept->signature] = (struct asked){0};
+    bs->by_signature[kept->signature] = (struct asked_signature){0};
     list_remove(&kept->link);
     node_results_free(kept->node_results);
     free(kept);
@@ -70,7 +70,7 @@ reach(struct result_cache *bs, uint32_t signature)
                                       bs->n_signatures,
                                       sizeof(*bs->by_signature));
     for (; n < bs->n_signatures; n++)
-        bs->by_signature[n] = (struct asked){0};
+        bs->by_signature[n] = (struct asked_signature){0};
 }
 
 bool
@@ -79,7 +79,7 @@ result_cache_is_worth(struct result_cache *bs,
                       const struct snapshot *s,
                       unsigned cost)
 {
-    struct asked *asked;
+    struct asked_signature *asked;
     unsigned changed;
 
     reach(bs, signature);

@@ -213,7 +213,7 @@ node_finder_pick_timed(struct node_finder *ch,
 static void
 overlay_timed(struct node_finder *ch,
               const struct cycle *c,
-              const struct refusal *r,
+              const struct refusal_answers *r,
               const struct answer *timed)
 {
     node_finder_make_room(ch, c->snapshot);
@@ -235,7 +235,7 @@ bool
 node_finder_are_reserved(struct node_finder *ch,
                          const struct profile *profile,
                          const struct cycle *c,
-                         const struct refusal *r)
+                         const struct refusal_answers *r)
 {
     struct answer timed[REFUSAL_FEASIBLE_MOST];
 

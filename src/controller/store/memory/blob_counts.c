@@ -33,9 +33,11 @@ blob_counts_free(struct blob_counts *b)
 }
 
 void
-blob_counts_set(struct blob_counts *b, const char *digest, struct blob blob)
+blob_counts_set(struct blob_counts *b,
+                const char *digest,
+                struct stored_blob blob)
 {
-    struct blob *has = map_find(b->by_digest, digest);
+    struct stored_blob *has = map_find(b->by_digest, digest);
 
     if (blob.count == 0) {
         map_remove(b->by_digest, digest);
@@ -43,7 +45,7 @@ blob_counts_set(struct blob_counts *b, const char *digest, struct blob blob)
         return;
     }
     if (has == NULL) {
-        has = xnew(struct blob);
+        has = xnew(struct stored_blob);
         map_put(b->by_digest, digest, has);
     }
     *has = blob;
@@ -57,12 +59,12 @@ blob_counts_next_row(struct blob_counts *b)
     return ++b->last_row;
 }
 
-struct blob
+struct stored_blob
 blob_counts_get(const struct blob_counts *b, const char *digest)
 {
-    const struct blob *has = map_find(b->by_digest, digest);
+    const struct stored_blob *has = map_find(b->by_digest, digest);
 
-    return has != NULL ? *has : (struct blob){0};
+    return has != NULL ? *has : (struct stored_blob){0};
 }
 
 size_t

@@ -11,7 +11,7 @@
 #include "lib/base/map.h"
 
 /* The watches of the same: of a kind, or of a value of its index. */
-struct group {
+struct watch_group {
     struct list watches;
     struct map *map; /* where it stands, under `value` */
     char *value;
@@ -21,7 +21,7 @@ struct store_watch {
     struct list link; /* in its group */
     struct store_watch *next_ended;
     struct watchers *owner;
-    struct group *group;
+    struct watch_group *group;
     store_change_fn *changed;
     void *context;
     int64_t after; /* told up to here */
@@ -30,7 +30,7 @@ struct store_watch {
 
 struct kind_group {
     const struct kind *kind;
-    struct group group;
+    struct watch_group group;
     struct map **by_value; /* of groups, a map for each index of the kind */
 };
 
@@ -52,7 +52,7 @@ watchers_new(void)
 }
 
 static void
-group_clear(struct group *group)
+group_clear(struct watch_group *group)
 {
     while (!list_is_empty(&group->watches)) {
         struct list *link = group->watches.next;
@@ -63,7 +63,7 @@ group_clear(struct group *group)
 }
 
 static void
-group_free(struct group *group)
+group_free(struct watch_group *group)
 {
     group_clear(group);
     free(group->value);
@@ -129,14 +129,14 @@ get_kind(struct watchers *w, const struct kind *kind)
     return group;
 }
 
-static struct group *
+static struct watch_group *
 get_value(struct kind_group *of, int index, const char *value)
 {
-    struct group *group = map_find(of->by_value[index], value);
+    struct watch_group *group = map_find(of->by_value[index], value);
 
     if (group != NULL)
         return group;
-    group = xnew(struct group);
+    group = xnew(struct watch_group);
     list_init(&group->watches);
     group->map = of->by_value[index];
     group->value = xstrdup(value);
@@ -159,7 +159,7 @@ tell(struct store_watch *watch, const struct change *c)
 
 /* To each of a group. Who joins meanwhile has heard it from the change log. */
 static void
-tell_group(struct group *group, const struct change *c)
+tell_group(struct watch_group *group, const struct change *c)
 {
     struct list *link = group->watches.next;
 
@@ -179,7 +179,7 @@ sweep(struct watchers *w)
 {
     while (w->ended != NULL) {
         struct store_watch *watch = w->ended;
-        struct group *group = watch->group;
+        struct watch_group *group = watch->group;
 
         w->ended = watch->next_ended;
         list_remove(&watch->link);
@@ -221,7 +221,7 @@ tell_value(const struct kind_group *of,
 {
     char buffer[64];
     const char *value = value_of(of->kind, index, object, buffer);
-    struct group *group =
+    struct watch_group *group =
         value != NULL ? map_find(of->by_value[index], value) : NULL;
 
     if (group != NULL)

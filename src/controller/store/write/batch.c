@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 
-struct waiter {
+struct batch_waiter {
     batch_done_fn *done;
     void *context;
 };
@@ -18,7 +18,7 @@ struct batch {
     size_t n_ops, ops_capacity;
     const struct object **objects;
     size_t n_objects, objects_capacity;
-    struct waiter *waiters;
+    struct batch_waiter *waiters;
     size_t n_waiters, waiters_capacity;
     struct arena **arenas; /* the texts; the first is where we copy to */
     size_t n_arenas, arenas_capacity;
@@ -139,7 +139,7 @@ void
 batch_wait(struct batch *b, batch_done_fn *done, void *context)
 {
     xgrow(b->waiters, b->n_waiters, b->waiters_capacity);
-    b->waiters[b->n_waiters++] = (struct waiter){done, context};
+    b->waiters[b->n_waiters++] = (struct batch_waiter){done, context};
 }
 
 void

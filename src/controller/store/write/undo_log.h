@@ -27,7 +27,7 @@ struct undo {
     uint32_t n_deltas;
     uint32_t delta_bytes;
     char *name; /* of the blob or secret */
-    struct blob blob;
+    struct stored_blob blob;
     char *secret; /* or NULL */
 };
 

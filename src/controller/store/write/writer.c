@@ -24,7 +24,7 @@ struct commit {
     size_t backlog;
 };
 
-struct copying {
+struct wal_copy {
     struct serial_worker_task task;
     bool is_under_way;
     int result;
@@ -40,7 +40,7 @@ struct writer {
     size_t backlog; /* at which the log is copied back */
     struct engine_counters durable;
     struct commit commit;
-    struct copying copying;
+    struct wal_copy copying;
     bool is_busy;
     bool has_failed;
     bool spares;
@@ -51,7 +51,7 @@ struct writer {
 static void
 copy_back_work(struct serial_worker_task *task)
 {
-    struct copying *c = container_of(task, struct copying, task);
+    struct wal_copy *c = container_of(task, struct wal_copy, task);
     struct writer *w = container_of(c, struct writer, copying);
 
     c->result = w->engine->ops->checkpoint(w->engine, &c->err);
@@ -60,7 +60,7 @@ copy_back_work(struct serial_worker_task *task)
 static void
 settle_work(struct serial_worker_task *task)
 {
-    struct copying *c = container_of(task, struct copying, task);
+    struct wal_copy *c = container_of(task, struct wal_copy, task);
     struct writer *w = container_of(c, struct writer, copying);
 
     c->result = w->engine->ops->finish_checkpoint(w->engine, &c->err);
@@ -71,7 +71,7 @@ settle_work(struct serial_worker_task *task)
 static void
 settle_done(struct serial_worker_task *task)
 {
-    struct copying *c = container_of(task, struct copying, task);
+    struct wal_copy *c = container_of(task, struct wal_copy, task);
     struct writer *w = container_of(c, struct writer, copying);
 
     c->is_under_way = false;
@@ -85,7 +85,7 @@ settle_done(struct serial_worker_task *task)
 static void
 copy_back_done(struct serial_worker_task *task)
 {
-    struct copying *c = container_of(task, struct copying, task);
+    struct wal_copy *c = container_of(task, struct wal_copy, task);
     struct writer *w = container_of(c, struct writer, copying);
 
     if (c->result < 0) {
@@ -101,7 +101,7 @@ copy_back_done(struct serial_worker_task *task)
 static void
 checkpoint(struct writer *w)
 {
-    struct copying *c = &w->copying;
+    struct wal_copy *c = &w->copying;
 
     c->is_under_way = true;
     c->task.work = copy_back_work;

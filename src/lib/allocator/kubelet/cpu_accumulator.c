@@ -10,7 +10,7 @@
 #include "lib/base/macro.h"
 
 /* Places of units, the one to try first in front. */
-struct order {
+struct cpu_order {
     unsigned count;
     uint16_t units[BITSET_BITS];
 };
@@ -43,7 +43,7 @@ static void
 append_sorted(const struct take *t,
               enum cpu_level level,
               const struct bitset *within,
-              struct order *order)
+              struct cpu_order *order)
 {
     unsigned keys[BITSET_BITS], first = order->count;
     struct bitset here = t->free;
@@ -66,12 +66,12 @@ append_sorted(const struct take *t,
     }
 }
 
-static void sort_numas(const struct take *t, struct order *ret_order);
+static void sort_numas(const struct take *t, struct cpu_order *ret_order);
 
 static void
-sort_sockets(const struct take *t, struct order *ret_order)
+sort_sockets(const struct take *t, struct cpu_order *ret_order)
 {
-    struct order numas;
+    struct cpu_order numas;
 
     ret_order->count = 0;
     if (!t->is_numa_first) {
@@ -87,9 +87,9 @@ sort_sockets(const struct take *t, struct order *ret_order)
 }
 
 static void
-sort_numas(const struct take *t, struct order *ret_order)
+sort_numas(const struct take *t, struct cpu_order *ret_order)
 {
-    struct order sockets;
+    struct cpu_order sockets;
 
     ret_order->count = 0;
     if (t->is_numa_first) {
@@ -106,10 +106,10 @@ sort_numas(const struct take *t, struct order *ret_order)
 
 /* By the smaller of NUMA nodes and sockets. */
 static void
-sort_cores(const struct take *t, struct order *ret_order)
+sort_cores(const struct take *t, struct cpu_order *ret_order)
 {
     enum cpu_level outer = t->is_numa_first ? LEVEL_SOCKET : LEVEL_NUMA;
-    struct order units;
+    struct cpu_order units;
 
     if (t->is_numa_first)
         sort_sockets(t, &units);
@@ -124,9 +124,9 @@ sort_cores(const struct take *t, struct order *ret_order)
 }
 
 static void
-sort_uncores(const struct take *t, struct order *ret_order)
+sort_uncores(const struct take *t, struct cpu_order *ret_order)
 {
-    struct order numas;
+    struct cpu_order numas;
 
     sort_numas(t, &numas);
     ret_order->count = 0;
@@ -164,7 +164,7 @@ is_whole(const struct take *t, enum cpu_level level, unsigned unit)
 
 /* Whole units, as far as they are not larger than what is wanted still. */
 static void
-take_whole(struct take *t, enum cpu_level level, const struct order *order)
+take_whole(struct take *t, enum cpu_level level, const struct cpu_order *order)
 {
     struct bitset whole = {0};
 
@@ -184,7 +184,7 @@ take_whole(struct take *t, enum cpu_level level, const struct order *order)
 static void
 take_whole_numas(struct take *t)
 {
-    struct order order;
+    struct cpu_order order;
 
     sort_numas(t, &order);
     take_whole(t, LEVEL_NUMA, &order);
@@ -193,7 +193,7 @@ take_whole_numas(struct take *t)
 static void
 take_whole_sockets(struct take *t)
 {
-    struct order order;
+    struct cpu_order order;
 
     sort_sockets(t, &order);
     take_whole(t, LEVEL_SOCKET, &order);
@@ -225,7 +225,7 @@ static void
 take_uncores(struct take *t)
 {
     unsigned per = cpu_layout_per(t->l, LEVEL_UNCORE);
-    struct order order, now;
+    struct cpu_order order, now;
 
     sort_uncores(t, &order);
     for (unsigned i = 0; i < order.count; i++) {
@@ -244,7 +244,7 @@ take_uncores(struct take *t)
 static void
 take_whole_cores(struct take *t)
 {
-    struct order order;
+    struct cpu_order order;
 
     sort_cores(t, &order);
     take_whole(t, LEVEL_CORE, &order);
@@ -254,7 +254,7 @@ static void
 take_threads(struct take *t)
 {
     enum cpu_level level = t->style->is_spread ? LEVEL_SOCKET : LEVEL_CORE;
-    struct order order;
+    struct cpu_order order;
 
     if (t->style->is_spread)
         sort_sockets(t, &order);
@@ -375,7 +375,7 @@ take_distributed(const struct cpu_layout *l,
 {
     struct cpu_style plain = {.is_spread = style->is_spread};
     struct cpu_share share;
-    struct order order;
+    struct cpu_order order;
     struct take t;
 
     take_init(&t, l, available, wanted, style);

@@ -9,7 +9,7 @@
 /* How many ways to share are looked at. */
 #define SEARCH_LIMIT 200000u
 
-struct search {
+struct share_search {
     const struct cpu_share_input *in;
     struct cpu_share best;
     double best_balance; /* -1: nothing found */
@@ -81,7 +81,7 @@ hand_out(const struct cpu_share_input *in,
 }
 
 static void
-note(struct search *s,
+note(struct share_search *s,
      const struct combination *set,
      unsigned each,
      const unsigned *more,
@@ -102,7 +102,7 @@ note(struct search *s,
  * equals the first counts.
  */
 static void
-try_rests(struct search *s,
+try_rests(struct share_search *s,
           const struct combination *set,
           unsigned each,
           unsigned groups,
@@ -134,7 +134,7 @@ try_rests(struct search *s,
 }
 
 static void
-try_set(struct search *s, const struct combination *set)
+try_set(struct share_search *s, const struct combination *set)
 {
     const struct cpu_share_input *in = s->in;
     unsigned each = in->wanted / set->size / in->group * in->group;
@@ -161,7 +161,7 @@ round_up(unsigned a, unsigned b)
 bool
 cpu_share_find(const struct cpu_share_input *in, struct cpu_share *ret_share)
 {
-    struct search s = {.in = in, .best_balance = -1};
+    struct share_search s = {.in = in, .best_balance = -1};
     unsigned groups = round_up(in->wanted, in->group);
     unsigned per_numa =
         round_up(round_up(in->n_cpus, in->group), in->n_machine);

@@ -5,7 +5,7 @@
 #include "lib/allocator/kubelet/numa_hint.h"
 
 /* Those of a resource: all, the free ones, and what the pod may use again. */
-struct stock {
+struct device_stock {
     struct bitset all, free, again;
     bool has_nodes; /* one of them is near something */
 };
@@ -14,9 +14,9 @@ static void
 take_stock(const struct device_manager *b,
            unsigned resource,
            const struct bitset *reusable,
-           struct stock *ret_stock)
+           struct device_stock *ret_stock)
 {
-    struct stock s = {0};
+    struct device_stock s = {0};
 
     for (unsigned i = 0; i < b->count; i++) {
         if (b->seats[i].resource != resource)
@@ -65,7 +65,7 @@ device_manager_hints(const struct device_manager *b,
 {
     unsigned least = b->n_numa;
     struct node_sets_walk walk;
-    struct stock s;
+    struct device_stock s;
     struct bitset any;
 
     take_stock(b, resource, reusable, &s);
@@ -119,7 +119,7 @@ device_manager_allocate(struct device_manager *b,
                         struct bitset *ret_devices)
 {
     struct bitset taken = {0};
-    struct stock s;
+    struct device_stock s;
 
     take_stock(b, resource, reusable, &s);
     take_some(b, &s.again, UINT64_MAX, &wanted, &taken);

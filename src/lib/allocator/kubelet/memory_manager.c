@@ -71,15 +71,17 @@ memory_reuse_take(struct memory_reuse *r, const struct memory_block *b)
 }
 
 /* The sums over a set of nodes. */
-struct sums {
+struct memory_sums {
     uint64_t allocatable[MEMORY_TYPES];
     uint64_t free[MEMORY_TYPES];
 };
 
 static void
-add_up(const struct memory_manager *l, uint64_t nodes, struct sums *ret_sums)
+add_up(const struct memory_manager *l,
+       uint64_t nodes,
+       struct memory_sums *ret_sums)
 {
-    *ret_sums = (struct sums){0};
+    *ret_sums = (struct memory_sums){0};
     for (unsigned i = 0; i < l->count; i++) {
         if ((nodes >> l->ids[i] & 1) == 0)
             continue;
@@ -92,7 +94,7 @@ add_up(const struct memory_manager *l, uint64_t nodes, struct sums *ret_sums)
 
 static bool
 has_free(const struct memory_request *q,
-         const struct sums *sums,
+         const struct memory_sums *sums,
          const struct memory_reuse *reuse,
          uint64_t nodes)
 {
@@ -104,7 +106,7 @@ has_free(const struct memory_request *q,
 }
 
 static bool
-could_hold(const struct memory_request *q, const struct sums *sums)
+could_hold(const struct memory_request *q, const struct memory_sums *sums)
 {
     for (unsigned t = 0; t < MEMORY_TYPES; t++)
         if (q->is_asked[t] && sums->allocatable[t] < q->bytes[t])
@@ -137,7 +139,7 @@ memory_manager_hints(const struct memory_manager *l,
 
     for (bool more = node_sets_first(&walk, l->ids, l->count); more;
          more = node_sets_next(&walk)) {
-        struct sums sums;
+        struct memory_sums sums;
 
         add_up(l, walk.nodes, &sums);
         if (!could_hold(request, &sums))
@@ -188,7 +190,7 @@ settle_nodes(const struct memory_manager *l,
 {
     CLEANUP(numa_hints_fini) struct numa_hints hints = {0};
     struct numa_hint best = *affinity;
-    struct sums sums;
+    struct memory_sums sums;
 
     memory_manager_hints(l, request, reuse, &hints);
     if (affinity->is_any) {

@@ -209,14 +209,16 @@ validate(struct causes *c, const struct json *event, const struct json *old)
 /* The facts of its row. Newer clients write repetitions and their source in
  * fields that no struct holds.
  */
-struct summary {
+struct event_summary {
     int64_t first_us, last_us;
     int64_t count;
     const char *instance;
 };
 
 static void
-add_series(struct summary *s, const struct object *object, struct arena *arena)
+add_series(struct event_summary *s,
+           const struct object *object,
+           struct arena *arena)
 {
     const struct json *tree, *series;
     const char *last, *text = object_text(object, arena);
@@ -240,7 +242,7 @@ static const void *
 summarize(struct table_row *row)
 {
     const struct event *event = event_of(row->object);
-    struct summary *s = arena_alloc(row->arena, sizeof(*s));
+    struct event_summary *s = arena_alloc(row->arena, sizeof(*s));
 
     s->first_us =
         event->first_at_us != 0 ? event->first_at_us : event->event_at_us;
@@ -253,7 +255,7 @@ summarize(struct table_row *row)
 static void
 add_last_seen(struct table_row *row)
 {
-    const struct summary *s = row->summary;
+    const struct event_summary *s = row->summary;
 
     table_cell_age(row, s->last_us);
 }
@@ -261,7 +263,7 @@ add_last_seen(struct table_row *row)
 static void
 add_first_seen(struct table_row *row)
 {
-    const struct summary *s = row->summary;
+    const struct event_summary *s = row->summary;
 
     table_cell_age(row, s->first_us);
 }
@@ -269,7 +271,7 @@ add_first_seen(struct table_row *row)
 static void
 add_count(struct table_row *row)
 {
-    const struct summary *s = row->summary;
+    const struct event_summary *s = row->summary;
 
     table_cell_int(row, s->count);
 }
@@ -317,7 +319,7 @@ static void
 add_source(struct table_row *row)
 {
     const struct event *event = event_of(row->object);
-    const struct summary *s = row->summary;
+    const struct event_summary *s = row->summary;
     const char *component = is_said(event->component)
                                 ? event->component
                                 : event->reporting_component;

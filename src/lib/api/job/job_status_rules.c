@@ -94,7 +94,7 @@ check_verdict(struct causes *c,
 /* --- what changes ---------------------------------------------------------- */
 
 /* A status, and the one before it. */
-struct change {
+struct status_update {
     const struct json *spec;
     const struct json *is;
     const struct json *was;
@@ -103,7 +103,7 @@ struct change {
 };
 
 static bool
-changes(const struct change *ch, const char *name)
+changes(const struct status_update *ch, const char *name)
 {
     const struct json *is = json_get(ch->is, name);
     const struct json *was = json_get(ch->was, name);
@@ -114,7 +114,7 @@ changes(const struct change *ch, const char *name)
 }
 
 static bool
-turns(const struct change *ch, const char *condition)
+turns(const struct status_update *ch, const char *condition)
 {
     return says(ch->is, condition) != says(ch->was, condition);
 }
@@ -123,7 +123,7 @@ turns(const struct change *ch, const char *condition)
 
 static void
 check_none_at_end(struct causes *c,
-                  const struct change *ch,
+                  const struct status_update *ch,
                   const char *name,
                   const char *words)
 {
@@ -133,7 +133,9 @@ check_none_at_end(struct causes *c,
 }
 
 static void
-check_no_less(struct causes *c, const struct change *ch, const char *name)
+check_no_less(struct causes *c,
+              const struct status_update *ch,
+              const char *name)
 {
     if (json_get_int(ch->is, name, 0) < json_get_int(ch->was, name, 0))
         causes_add(c,
@@ -145,7 +147,7 @@ check_no_less(struct causes *c, const struct change *ch, const char *name)
 }
 
 static void
-check_counts(struct causes *c, const struct change *ch)
+check_counts(struct causes *c, const struct status_update *ch)
 {
     static const char *const counts[] = {
         "active",
@@ -210,7 +212,7 @@ check_uncounted_list(struct causes *c,
 }
 
 static void
-check_uncounted(struct causes *c, const struct change *ch)
+check_uncounted(struct causes *c, const struct status_update *ch)
 {
     const struct json *uncounted = json_get(ch->is, "uncountedTerminatedPods");
     unsigned at = causes_enter(c, "uncountedTerminatedPods");
@@ -233,7 +235,9 @@ check_uncounted(struct causes *c, const struct change *ch)
 /* --- indexes --------------------------------------------------------------- */
 
 static void
-check_index_list(struct causes *c, const struct change *ch, const char *name)
+check_index_list(struct causes *c,
+                 const struct status_update *ch,
+                 const char *name)
 {
     int64_t total;
     const char *why = NULL;
@@ -256,7 +260,7 @@ check_index_list(struct causes *c, const struct change *ch, const char *name)
 }
 
 static void
-check_indexes(struct causes *c, const struct change *ch)
+check_indexes(struct causes *c, const struct status_update *ch)
 {
     bool is_indexed =
         strcmp(check_text(ch->spec, "completionMode"), "Indexed") == 0;
@@ -303,7 +307,7 @@ check_indexes(struct causes *c, const struct change *ch)
 /* --- times ----------------------------------------------------------------- */
 
 static void
-check_completion(struct causes *c, const struct change *ch)
+check_completion(struct causes *c, const struct status_update *ch)
 {
     const char *name = "completionTime";
     const char *end = check_text(ch->is, name);
@@ -341,7 +345,7 @@ check_completion(struct causes *c, const struct change *ch)
 }
 
 static void
-check_start(struct causes *c, const struct change *ch)
+check_start(struct causes *c, const struct status_update *ch)
 {
     bool changed = changes(ch, "startTime");
 
@@ -373,7 +377,7 @@ job_status_check(struct causes *c,
                  const struct json *job,
                  const struct json *old)
 {
-    struct change ch = {
+    struct status_update ch = {
         .spec = json_get(job, "spec"),
         .is = json_get(job, "status"),
         .was = json_get(old, "status"),

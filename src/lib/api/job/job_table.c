@@ -91,7 +91,7 @@ format_values(const struct selector_requirement *r,
 }
 
 /* A label, or else a requirement. */
-struct part {
+struct selector_term {
     const char *key;
     const struct string_entry *label;
     const struct selector_requirement *requirement;
@@ -100,11 +100,12 @@ struct part {
 static int
 compare_parts(const void *a, const void *b)
 {
-    return strcmp(((const struct part *)a)->key, ((const struct part *)b)->key);
+    return strcmp(((const struct selector_term *)a)->key,
+                  ((const struct selector_term *)b)->key);
 }
 
 static void
-format_part(const struct part *p, struct strbuf *out)
+format_part(const struct selector_term *p, struct strbuf *out)
 {
     const char *op = p->label == NULL ? p->requirement->operator_ : "";
 
@@ -127,7 +128,8 @@ add_selector(struct table_row *row)
     unsigned n_labels = selector != NULL ? selector->match_labels.count : 0;
     unsigned n =
         n_labels + (selector != NULL ? selector->match_expressions.count : 0);
-    struct part *parts = arena_new_array(row->arena, struct part, n + 1);
+    struct selector_term *parts =
+        arena_new_array(row->arena, struct selector_term, n + 1);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
     for (unsigned i = 0; i < n; i++) {

@@ -15,13 +15,13 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-struct reader {
+struct topology_reader {
     struct topology *t;
     struct error *err;
 };
 
 static int
-read_set(struct reader *r,
+read_set(struct topology_reader *r,
          const struct json *value,
          const char *what,
          struct bitset *ret_set)
@@ -39,7 +39,7 @@ read_set(struct reader *r,
 
 /* An array of CPU lists. Those that are empty count too: a place is a name. */
 static int
-read_groups(struct reader *r,
+read_groups(struct topology_reader *r,
             const struct json *o,
             const char *name,
             struct topology_group **ret_groups,
@@ -63,7 +63,7 @@ read_groups(struct reader *r,
 
 /* A word in place of the list says that each core has one. */
 static int
-read_l2(struct reader *r, const struct json *o)
+read_l2(struct topology_reader *r, const struct json *o)
 {
     struct topology *t = r->t;
     const char *word = json_get_text(o, "l2");
@@ -94,7 +94,9 @@ make_single_cores(struct topology *t)
 }
 
 static int
-read_hugepages(struct reader *r, const struct json *o, struct topology_numa *n)
+read_hugepages(struct topology_reader *r,
+               const struct json *o,
+               struct topology_numa *n)
 {
     const struct json *pages = json_get(o, "hugepages");
 
@@ -115,7 +117,7 @@ read_hugepages(struct reader *r, const struct json *o, struct topology_numa *n)
 }
 
 static int
-read_distances(struct reader *r, const struct json *o, unsigned i)
+read_distances(struct topology_reader *r, const struct json *o, unsigned i)
 {
     const struct json *row = json_get(o, "distances");
     struct topology *t = r->t;
@@ -147,7 +149,7 @@ read_package(const struct topology *t, const struct json *node)
 }
 
 static int
-read_numa(struct reader *r, const struct json *o)
+read_numa(struct topology_reader *r, const struct json *o)
 {
     const struct json *array = json_get(o, "numaNodes");
     struct topology *t = r->t;
@@ -199,7 +201,7 @@ numa_place(const struct topology *t, int64_t os_index)
 }
 
 static int
-read_devices(struct reader *r, const struct json *o)
+read_devices(struct topology_reader *r, const struct json *o)
 {
     const struct json *array = json_get(o, "devices");
     struct topology *t = r->t;
@@ -225,7 +227,7 @@ read_devices(struct reader *r, const struct json *o)
 }
 
 static int
-read_kinds(struct reader *r, const struct json *o)
+read_kinds(struct topology_reader *r, const struct json *o)
 {
     const struct json *array = json_get(o, "kinds");
     struct topology *t = r->t;
@@ -247,7 +249,7 @@ read_kinds(struct reader *r, const struct json *o)
 /* ---- The invariant: which core, cache, package and NUMA node of each PU ---- */
 
 static int
-place_pus(struct reader *r,
+place_pus(struct topology_reader *r,
           const struct topology_group *list,
           unsigned n,
           const char *what,
@@ -276,7 +278,7 @@ place_pus(struct reader *r,
 }
 
 static int
-place_numa(struct reader *r)
+place_numa(struct topology_reader *r)
 {
     struct topology *t = r->t;
 
@@ -296,7 +298,7 @@ place_numa(struct reader *r)
 }
 
 static int
-check_places(struct reader *r)
+check_places(struct topology_reader *r)
 {
     const struct topology *t = r->t;
 
@@ -330,7 +332,7 @@ find_packages(struct topology *t)
 }
 
 static int
-place_all(struct reader *r)
+place_all(struct topology_reader *r)
 {
     struct topology *t = r->t;
     const struct {
@@ -373,7 +375,7 @@ place_all(struct reader *r)
 }
 
 static int
-read_version(struct reader *r, const struct json *o)
+read_version(struct topology_reader *r, const struct json *o)
 {
     int64_t version = json_get_int(o, "version", 1);
 
@@ -388,7 +390,7 @@ read_version(struct reader *r, const struct json *o)
 }
 
 static int
-read_cpus(struct reader *r, const struct json *o)
+read_cpus(struct topology_reader *r, const struct json *o)
 {
     const struct {
         const char *name;
@@ -412,7 +414,7 @@ read_cpus(struct reader *r, const struct json *o)
 }
 
 static int
-read_levels(struct reader *r, const struct json *o)
+read_levels(struct topology_reader *r, const struct json *o)
 {
     struct topology *t = r->t;
     const struct {
@@ -440,14 +442,15 @@ topology_decode(const struct json *o,
                 struct topology **ret_topology,
                 struct error *err)
 {
-    static int (*const steps[])(struct reader * r, const struct json *o) = {
+    static int (*const steps[])(struct topology_reader * r,
+                                const struct json *o) = {
         read_version,
         read_cpus,
         read_levels,
         read_numa,
     };
     CLEANUP(topology_freep) struct topology *t = topology_new();
-    struct reader r = {.t = t, .err = err};
+    struct topology_reader r = {.t = t, .err = err};
     int result = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(steps) && result == 0; i++)

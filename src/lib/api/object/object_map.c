@@ -9,13 +9,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-struct place {
+struct object_slot {
     const struct object *object; /* NULL: never used; or the tombstone */
     uint32_t hash;
 };
 
 struct object_map {
-    struct place *places;
+    struct object_slot *places;
     size_t capacity; /* a power of two, or 0 */
     size_t count;
     size_t filled; /* count and tombstones */
@@ -55,13 +55,13 @@ hash_of(const char *namespace, const char *name)
 }
 
 static bool
-is_live(const struct place *p)
+is_live(const struct object_slot *p)
 {
     return p->object != NULL && p->object != &tombstone;
 }
 
 static bool
-is_at(const struct place *p, const char *namespace, const char *name)
+is_at(const struct object_slot *p, const char *namespace, const char *name)
 {
     const struct meta *meta = p->object->meta;
 
@@ -69,7 +69,7 @@ is_at(const struct place *p, const char *namespace, const char *name)
            && strcmp(text_of(meta->namespace), namespace) == 0;
 }
 
-static struct place *
+static struct object_slot *
 find_place(const struct object_map *r,
            const char *namespace,
            const char *name,
@@ -81,7 +81,7 @@ find_place(const struct object_map *r,
         return NULL;
     for (size_t i = hash & mask; r->places[i].object != NULL;
          i = (i + 1) & mask) {
-        struct place *p = &r->places[i];
+        struct object_slot *p = &r->places[i];
 
         if (is_live(p) && p->hash == hash && is_at(p, namespace, name))
             return p;
@@ -90,7 +90,7 @@ find_place(const struct object_map *r,
 }
 
 static void
-set(struct place *places, size_t capacity, struct place what)
+set(struct object_slot *places, size_t capacity, struct object_slot what)
 {
     size_t i = what.hash & (capacity - 1);
 
@@ -103,14 +103,14 @@ set(struct place *places, size_t capacity, struct place what)
 static void
 make_room(struct object_map *r)
 {
-    struct place *places;
+    struct object_slot *places;
     size_t capacity = 2;
 
     if ((r->filled + 1) * 4 <= r->capacity * 3)
         return;
     while (capacity < (r->count + 1) * 2)
         capacity *= 2;
-    places = xnew_array(struct place, capacity);
+    places = xnew_array(struct object_slot, capacity);
     for (size_t i = 0; i < r->capacity; i++)
         if (is_live(&r->places[i]))
             set(places, capacity, r->places[i]);
@@ -126,7 +126,7 @@ object_map_put(struct object_map *r, const struct object *object)
     const char *namespace = text_of(object->meta->namespace);
     const char *name = text_of(object->meta->name);
     uint32_t hash = hash_of(namespace, name);
-    struct place *p = find_place(r, namespace, name, hash);
+    struct object_slot *p = find_place(r, namespace, name, hash);
     const struct object *old_object;
 
     if (p != NULL) {
@@ -135,7 +135,7 @@ object_map_put(struct object_map *r, const struct object *object)
         return old_object;
     }
     make_room(r);
-    set(r->places, r->capacity, (struct place){object, hash});
+    set(r->places, r->capacity, (struct object_slot){object, hash});
     r->count++;
     r->filled++;
     return NULL;
@@ -145,7 +145,7 @@ const struct object *
 object_map_remove(struct object_map *r, const char *namespace, const char *name)
 {
     const char *in = text_of(namespace);
-    struct place *p = find_place(r, in, name, hash_of(in, name));
+    struct object_slot *p = find_place(r, in, name, hash_of(in, name));
     const struct object *object;
 
     if (p == NULL)
@@ -162,7 +162,7 @@ object_map_find(const struct object_map *r,
                 const char *name)
 {
     const char *in = text_of(namespace);
-    const struct place *p = find_place(r, in, name, hash_of(in, name));
+    const struct object_slot *p = find_place(r, in, name, hash_of(in, name));
 
     return p != NULL ? p->object : NULL;
 }
@@ -179,7 +179,7 @@ object_map_next(const struct object_map *r,
                 const struct object **ret_object)
 {
     while (*at < r->capacity) {
-        const struct place *p = &r->places[(*at)++];
+        const struct object_slot *p = &r->places[(*at)++];
 
         if (!is_live(p))
             continue;

@@ -10,7 +10,7 @@
 #include "lib/json/json.h"
 
 /* The resources seen so far, for the rule about huge pages. */
-struct seen {
+struct seen_resources {
     bool cpu_or_memory;
     bool hugepages;
 };
@@ -69,7 +69,7 @@ static void
 check_list(struct causes *c,
            const struct json *resources,
            const char *list_name,
-           struct seen *seen)
+           struct seen_resources *seen)
 {
     const struct json *list = json_get(resources, list_name);
 
@@ -136,7 +136,7 @@ resources_check(struct causes *c, const struct json *object, const char *name)
     const struct json *resources = json_get(object, name);
     const struct json *limits = json_get(resources, "limits");
     const struct json *requests = json_get(resources, "requests");
-    struct seen seen = {0};
+    struct seen_resources seen = {0};
     unsigned at = causes_enter(c, name);
 
     check_list(c, resources, "limits", &seen);

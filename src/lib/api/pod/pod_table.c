@@ -16,7 +16,7 @@
 #include "lib/json/record.h"
 
 /* The summary of a pod's container statuses. */
-struct summary {
+struct container_summary {
     struct arena *arena;
     const char *reason;
     unsigned ready;
@@ -41,7 +41,7 @@ is_condition_true(const struct pod *pod, const char *type)
 }
 
 static void
-note_restart(struct summary *s, const struct json *status)
+note_restart(struct container_summary *s, const struct json *status)
 {
     const char *text =
         json_get_text(json_get(json_get(status, "lastState"), "terminated"),
@@ -55,7 +55,7 @@ note_restart(struct summary *s, const struct json *status)
 }
 
 static const char *
-ended_reason(struct summary *s, const struct json *ended)
+ended_reason(struct container_summary *s, const struct json *ended)
 {
     const char *reason = json_get_text(ended, "reason");
     int64_t signal = json_get_int(ended, "signal", 0);
@@ -84,7 +84,7 @@ is_sidecar(const struct pod *pod, const char *name)
 
 /* True: this one holds the rest up. */
 static bool
-add_init_status(struct summary *s,
+add_init_status(struct container_summary *s,
                 const struct pod *pod,
                 const struct json *status,
                 uint32_t index)
@@ -116,11 +116,11 @@ add_init_status(struct summary *s,
 
 /* Once it is initialized, those that ran beside the others count alone. */
 static void
-add_init_statuses(struct summary *s,
+add_init_statuses(struct container_summary *s,
                   const struct pod *pod,
                   const struct json *statuses)
 {
-    struct summary beside = {0};
+    struct container_summary beside = {0};
 
     for (uint32_t i = 0; i < json_count(statuses); i++) {
         const struct json *status = json_at(statuses, i);
@@ -139,7 +139,7 @@ add_init_statuses(struct summary *s,
 }
 
 static void
-add_statuses(struct summary *s,
+add_statuses(struct container_summary *s,
              const struct pod *pod,
              const struct json *statuses)
 {
@@ -168,7 +168,7 @@ add_statuses(struct summary *s,
 }
 
 static void
-add_all_statuses(struct summary *s, const struct object *object)
+add_all_statuses(struct container_summary *s, const struct object *object)
 {
     const struct pod *pod = pod_of(object);
 
@@ -186,7 +186,7 @@ add_all_statuses(struct summary *s, const struct object *object)
 static const void *
 summarize(struct table_row *row)
 {
-    struct summary *s = arena_alloc(row->arena, sizeof(*s));
+    struct container_summary *s = arena_alloc(row->arena, sizeof(*s));
     const struct pod *pod = pod_of(row->object);
     const struct pod_condition *scheduled =
         pod_find_condition(pod, "PodScheduled");
@@ -212,7 +212,7 @@ summarize(struct table_row *row)
 static void
 add_ready(struct table_row *row)
 {
-    const struct summary *s = row->summary;
+    const struct container_summary *s = row->summary;
 
     table_cell(row, arena_printf(row->arena, "%u/%u", s->ready, s->total));
 }
@@ -220,7 +220,7 @@ add_ready(struct table_row *row)
 static void
 add_status(struct table_row *row)
 {
-    const struct summary *s = row->summary;
+    const struct container_summary *s = row->summary;
 
     table_cell(row, s->reason);
 }
@@ -228,7 +228,7 @@ add_status(struct table_row *row)
 static void
 add_restarts(struct table_row *row)
 {
-    const struct summary *s = row->summary;
+    const struct container_summary *s = row->summary;
     char ago[TABLE_DURATION_SIZE], text[TABLE_DURATION_SIZE + 32];
 
     snprintf(text, sizeof(text), "%" PRId64, s->restarts);

@@ -19,13 +19,13 @@
 /* ----------------------------------------------------------- ranges */
 
 /* A place in sorted ranges: one id of one of them. */
-struct place {
+struct range_position {
     const struct task_range *range, *end;
     int64_t id;
 };
 
 static bool
-go_on(struct place *place)
+go_on(struct range_position *place)
 {
     if (place->id < place->range->last) {
         place->id += place->range->step;
@@ -42,7 +42,7 @@ go_on(struct place *place)
  * false if there is nothing behind it.
  */
 static bool
-follow(struct place *place, int64_t step, int64_t *ret_last)
+follow(struct range_position *place, int64_t step, int64_t *ret_last)
 {
     for (;;) {
         int64_t last = place->id;
@@ -83,7 +83,7 @@ task_list_of_ranges(struct arena *arena,
 {
     struct task_list list = {0};
     struct task_range *made;
-    struct place at = {ranges, count > 0 ? ranges + count : NULL, 0};
+    struct range_position at = {ranges, count > 0 ? ranges + count : NULL, 0};
     bool more = count > 0;
 
     /* Two begin in a range given at most, since three of its ids are a run. */
@@ -91,7 +91,7 @@ task_list_of_ranges(struct arena *arena,
     at.id = more ? ranges[0].first : 0;
     while (more) {
         const int64_t first = at.id;
-        struct place second = at, third;
+        struct range_position second = at, third;
         int64_t last = first, step = 1;
 
         more = go_on(&second);

@@ -10,22 +10,22 @@
 /* Pieces before neighbours are joined, several to a range of the result. */
 #define PIECES_MOST (4 * (size_t)TASK_LIST_RANGES_MOST)
 
-enum operation { UNITE, INTERSECT, SUBTRACT };
+enum range_operation { UNITE, INTERSECT, SUBTRACT };
 
-struct pieces {
+struct range_pieces {
     struct arena *arena;
     struct task_range *items;
     size_t count, capacity;
 };
 
 static bool
-is_full(const struct pieces *out)
+is_full(const struct range_pieces *out)
 {
     return out->count > PIECES_MOST;
 }
 
 static void
-emit(struct pieces *out, int64_t first, int64_t last, int64_t step)
+emit(struct range_pieces *out, int64_t first, int64_t last, int64_t step)
 {
     if (first > last || is_full(out))
         return;
@@ -136,7 +136,7 @@ common(const struct task_range *p, const struct task_range *q)
 
 /* `out` is of p, without those of `both`, which are every so-many-th of p. */
 static void
-subtract_pair(struct pieces *out,
+subtract_pair(struct range_pieces *out,
               struct task_range p,
               const struct task_range *both)
 {
@@ -163,7 +163,7 @@ is_all(const struct task_range *both, const struct task_range *range)
 }
 
 static void
-unite_pair(struct pieces *out,
+unite_pair(struct range_pieces *out,
            struct task_range p,
            struct task_range q,
            const struct task_range *both)
@@ -199,10 +199,10 @@ unite_pair(struct pieces *out,
 }
 
 static void
-combine_pair(struct pieces *out,
+combine_pair(struct range_pieces *out,
              struct task_range p,
              struct task_range q,
-             enum operation operation)
+             enum range_operation operation)
 {
     const struct task_range both = common(&p, &q);
 
@@ -231,11 +231,11 @@ static int
 combine(struct arena *arena,
         const struct task_list *a,
         const struct task_list *b,
-        enum operation operation,
+        enum range_operation operation,
         struct task_list *ret_list,
         struct error *err)
 {
-    struct pieces out = {.arena = arena};
+    struct range_pieces out = {.arena = arena};
     struct task_range p = {.first = 1}, q = {.first = 1}, head;
     size_t next_a = 0, next_b = 0;
 

@@ -43,7 +43,7 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
 };
 
-struct question {
+struct version_request {
     struct loop *loop;
     struct arena *arena;
     struct json *version; /* what came */
@@ -54,7 +54,7 @@ struct question {
 static void
 answered(const struct http_response *answer, const struct error *err, void *arg)
 {
-    struct question *q = arg;
+    struct version_request *q = arg;
 
     if (answer == NULL)
         q->result = error_set(q->err, err->code, "%s", err->text);
@@ -75,7 +75,7 @@ ask(struct kctl *kctl,
     struct json **ret_version,
     struct error *err)
 {
-    struct question q = {.arena = arena, .err = err};
+    struct version_request q = {.arena = arena, .err = err};
     const struct http_client_request http = {
         .method = HTTP_GET,
         .target = "/version",

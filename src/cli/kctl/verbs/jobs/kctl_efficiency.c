@@ -52,7 +52,7 @@ static const struct option_table table = {
             "  kctl efficiency 1042_7",
 };
 
-struct usage {
+struct efficiency_usage {
     struct arena *arena;
     struct json *attempts; /* with their efficiencies */
 };
@@ -84,7 +84,7 @@ set_percent(struct arena *arena,
 static bool
 add_attempt(const struct json *source, void *context)
 {
-    struct usage *u = context;
+    struct efficiency_usage *u = context;
     struct json *row = json_dup(u->arena, source);
     const int64_t elapsed_us = history_columns_elapsed_us(row);
     const int64_t milli = json_get_int(row, "cpuMillis", 0);
@@ -242,7 +242,7 @@ efficiency_run(struct kctl *kctl,
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     const struct efficiency_options *o = options;
-    struct usage u = {.arena = arena, .attempts = json_array(arena)};
+    struct efficiency_usage u = {.arena = arena, .attempts = json_array(arena)};
     int r;
 
     if (n_operands != 1)

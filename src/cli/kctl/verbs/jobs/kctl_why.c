@@ -553,7 +553,7 @@ why_run(struct kctl *kctl,
         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct resources jobs;
+    struct named_resources jobs;
     bool has_kind = n_operands > 1 && is_kind_word(operands[0]);
     int r;
 

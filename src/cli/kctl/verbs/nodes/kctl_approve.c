@@ -36,7 +36,7 @@ post(struct kctl *kctl,
      struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct resources nodes;
+    struct named_resources nodes;
     int r = resource_parse(kctl,
                            &node_kind,
                            n_operands,

@@ -168,7 +168,7 @@ tell_planned(const struct json *reservation,
 /* A planned drain stays so: the caller may not know of it. */
 static int
 tell_all_planned(struct kctl *kctl,
-                 const struct resources *nodes,
+                 const struct named_resources *nodes,
                  struct arena *arena,
                  struct error *err)
 {
@@ -200,7 +200,7 @@ set_all(struct kctl *kctl,
         struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct resources nodes;
+    struct named_resources nodes;
     int r = resource_select(kctl,
                             &node_kind,
                             n_operands,

@@ -329,7 +329,7 @@ drain_run(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct drain_options *o = options;
-    struct resources nodes;
+    struct named_resources nodes;
     int64_t timeout_us = 0;
     int64_t until_us = 0;
     int r;

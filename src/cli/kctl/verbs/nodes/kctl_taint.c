@@ -256,7 +256,7 @@ taint_run(struct kctl *kctl,
     const struct taint_options *o = options;
     struct taint_change *changes =
         arena_new_array(arena, struct taint_change, n_operands + 1);
-    struct resources nodes;
+    struct named_resources nodes;
     bool adds = false;
     int at = 0;
     int r = 0;
@@ -301,7 +301,7 @@ change_fence(struct kctl *kctl,
              struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct resources nodes;
+    struct named_resources nodes;
     int r = resource_parse(kctl,
                            &node_kind,
                            n_operands,

@@ -87,7 +87,7 @@ top_bytes(struct arena *arena, int64_t bytes)
 }
 
 static const struct view *
-find_view(const struct resources *wanted, struct error *err)
+find_view(const struct named_resources *wanted, struct error *err)
 {
     const struct kind *kind = wanted->items[0].kind;
 
@@ -116,7 +116,7 @@ top_run(struct kctl *kctl,
     CLEANUP(grid_freep)
     struct grid *grid = grid_new(terminal_colour_is_wanted());
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct resources wanted;
+    struct named_resources wanted;
     struct top_query question = {
         .wanted = &wanted,
         .label_selector = o->label_selector,

@@ -52,7 +52,7 @@ static const struct option_table table = {
             "letter of its pod, or '.'.",
 };
 
-struct view {
+struct topology_view {
     struct arena *arena;
     const struct topology *topology;
     struct json *pods; /* those that hold something there */
@@ -76,7 +76,7 @@ cpus_of(const struct json *pod, const char *path)
  * that is counted does not contain them.
  */
 static const int64_t *
-memory_of(struct view *v, const struct json *pod)
+memory_of(struct topology_view *v, const struct json *pod)
 {
     const struct json *parts = json_get_path(pod, "status.allocation.memory");
     int64_t *bytes = arena_new_array(v->arena, int64_t, v->topology->n_numa);
@@ -94,7 +94,7 @@ memory_of(struct view *v, const struct json *pod)
 }
 
 static void
-add_tenant(struct view *v, struct json *pod)
+add_tenant(struct topology_view *v, struct json *pod)
 {
     struct topology_tenant *tenant = &v->tenants[v->n_tenants++];
     const struct json *devices =
@@ -116,7 +116,7 @@ add_tenant(struct view *v, struct json *pod)
 
 /* Pods deleted by force count as pods while they hold something. */
 static void
-add_remnants(struct view *v, const struct json *remnants)
+add_remnants(struct topology_view *v, const struct json *remnants)
 {
     for (uint32_t i = 0; i < json_count(remnants); i++) {
         struct json *remnant = remnants->members[i].value;
@@ -145,7 +145,7 @@ static int
 find_tenants(struct kctl *kctl,
              const struct target_object *node,
              const struct json *remnants,
-             struct view *v,
+             struct topology_view *v,
              struct error *err)
 {
     const struct target_object all = {.kind = &pod_kind};
@@ -224,7 +224,7 @@ describe_tenant(struct strbuf *out,
 }
 
 static void
-label_tenants(struct view *v)
+label_tenants(struct topology_view *v)
 {
     for (size_t i = 0; i < v->n_tenants; i++) {
         CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -241,7 +241,7 @@ add_line(const char *sentence, void *context)
 }
 
 static void
-print(const struct view *v,
+print(const struct topology_view *v,
       const char *title,
       const struct topology *topology,
       struct strbuf *out)
@@ -270,7 +270,7 @@ draw(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(topology_freep) struct topology *topology = NULL;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    struct view view = {.arena = arena};
+    struct topology_view view = {.arena = arena};
     struct json *object = NULL;
     const struct json *wire;
     int r = kctl_get(kctl, node, arena, &object, err);
@@ -315,7 +315,7 @@ topology_run(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct topology_options *options = chosen;
-    struct resources nodes;
+    struct named_resources nodes;
     int r = resource_parse(kctl,
                            &node_kind,
                            n_operands,

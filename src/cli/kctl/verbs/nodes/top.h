@@ -13,11 +13,11 @@ struct error;
 struct grid;
 struct json;
 struct kctl;
-struct resources;
+struct named_resources;
 
 /* Each view adds its columns and rows. All of `wanted` are of its kind. */
 struct top_query {
-    const struct resources *wanted;
+    const struct named_resources *wanted;
     const char *label_selector; /* or NULL */
     bool all_namespaces;
 };

@@ -82,7 +82,7 @@ add_node(struct grid *grid,
 }
 
 static bool
-is_wanted(const struct resources *wanted, const char *name)
+is_wanted(const struct named_resources *wanted, const char *name)
 {
     for (size_t i = 0; i < wanted->count; i++)
         if (wanted->items[i].name == NULL
@@ -93,7 +93,9 @@ is_wanted(const struct resources *wanted, const char *name)
 
 /* Each node named must exist. */
 static int
-check(struct kctl *kctl, const struct resources *wanted, struct error *err)
+check(struct kctl *kctl,
+      const struct named_resources *wanted,
+      struct error *err)
 {
     for (size_t i = 0; i < wanted->count; i++) {
         CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -20,7 +20,7 @@
 #include "lib/json/record.h"
 
 /* A running pod, or all running pods of a job. */
-struct line {
+struct top_pods_line {
     const char *name;
     const char *user;
     const char *node; /* of the first pod */
@@ -35,7 +35,7 @@ struct line {
 };
 
 struct lines {
-    struct line *items;
+    struct top_pods_line *items;
     size_t count, capacity;
 };
 
@@ -90,7 +90,7 @@ run_time(const struct json *pod)
 }
 
 static void
-add_usage(struct line *line, const struct json *metrics)
+add_usage(struct top_pods_line *line, const struct json *metrics)
 {
     const struct json *containers = json_get(metrics, "containers");
     const struct json *total = json_get(metrics, "total");
@@ -109,7 +109,9 @@ add_usage(struct line *line, const struct json *metrics)
 }
 
 static void
-add_pod(struct line *line, const struct json *pod, const struct json *metrics)
+add_pod(struct top_pods_line *line,
+        const struct json *pod,
+        const struct json *metrics)
 {
     int64_t mcpu = allocated_mcpu(pod);
     int64_t run_us = run_time(pod);
@@ -124,14 +126,14 @@ add_pod(struct line *line, const struct json *pod, const struct json *metrics)
     add_usage(line, metrics);
 }
 
-static struct line *
+static struct top_pods_line *
 new_line(struct lines *lines, const char *name, const struct json *pod)
 {
-    struct line *line;
+    struct top_pods_line *line;
 
     xgrow(lines->items, lines->count, lines->capacity);
     line = &lines->items[lines->count++];
-    *line = (struct line){
+    *line = (struct top_pods_line){
         .name = name,
         .user = label(pod, LABEL_USER),
         .node = json_path_text(pod, "spec.nodeName"),
@@ -150,7 +152,7 @@ key_of(struct arena *arena, const struct json *object)
 
 /* ---- Selection ---- */
 
-struct search {
+struct top_pods_query {
     struct kctl *kctl;
     struct arena *arena;
     const char *label_selector;
@@ -159,8 +161,8 @@ struct search {
 };
 
 /* The pods of a job are neighbours in the list, except for later attempts. */
-static struct line *
-find_line(struct search *s, const struct json *pod)
+static struct top_pods_line *
+find_line(struct top_pods_query *s, const struct json *pod)
 {
     const char *job = label(pod, LABEL_JOB_NAME);
 
@@ -177,7 +179,7 @@ find_line(struct search *s, const struct json *pod)
 }
 
 static int
-add_collection(struct search *s,
+add_collection(struct top_pods_query *s,
                const char *namespace,
                const char *selector,
                struct error *err)
@@ -204,7 +206,7 @@ add_collection(struct search *s,
                       err);
     for (uint32_t i = 0; r == 0 && i < json_count(items); i++) {
         const struct json *pod = json_at(items, i);
-        struct line *line = find_line(s, pod);
+        struct top_pods_line *line = find_line(s, pod);
 
         if (line != NULL)
             add_pod(line, pod, map_find(metrics, key_of(s->arena, pod)));
@@ -213,7 +215,7 @@ add_collection(struct search *s,
 }
 
 static int
-add_named_pod(struct search *s,
+add_named_pod(struct top_pods_query *s,
               const struct target_object *wanted,
               struct error *err)
 {
@@ -231,7 +233,7 @@ add_named_pod(struct search *s,
 }
 
 static int
-add_named_job(struct search *s,
+add_named_job(struct top_pods_query *s,
               const struct target_object *wanted,
               struct error *err)
 {
@@ -259,7 +261,9 @@ duration(struct arena *arena, int64_t us)
 }
 
 static void
-show_line(struct search *s, struct grid *grid, const struct line *line)
+show_line(struct top_pods_query *s,
+          struct grid *grid,
+          const struct top_pods_line *line)
 {
     struct arena *a = s->arena;
     const char *unknown = "-";
@@ -282,7 +286,7 @@ show_line(struct search *s, struct grid *grid, const struct line *line)
 }
 
 static int
-top(struct search *s,
+top(struct top_pods_query *s,
     const struct top_query *q,
     struct grid *grid,
     struct error *err)
@@ -329,7 +333,7 @@ top_pods(struct kctl *kctl,
          struct grid *grid,
          struct error *err)
 {
-    struct search s = {.kctl = kctl, .arena = arena};
+    struct top_pods_query s = {.kctl = kctl, .arena = arena};
 
     return top(&s, question, grid, err);
 }
@@ -341,7 +345,7 @@ top_jobs(struct kctl *kctl,
          struct grid *grid,
          struct error *err)
 {
-    struct search s = {.kctl = kctl, .arena = arena, .by_job = true};
+    struct top_pods_query s = {.kctl = kctl, .arena = arena, .by_job = true};
 
     return top(&s, question, grid, err);
 }

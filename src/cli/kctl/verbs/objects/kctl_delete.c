@@ -18,7 +18,7 @@
 
 #define NO_GRACE_GIVEN (-1)
 
-struct delete_options {
+struct kctl_delete_options {
     struct common_options common;
     const char *timeout;
     struct option_texts files;
@@ -32,7 +32,7 @@ struct delete_options {
     bool yes;
 };
 
-#define PLACE(member) .offset = offsetof(struct delete_options, member)
+#define PLACE(member) .offset = offsetof(struct kctl_delete_options, member)
 
 static const struct option_spec rows[] = {
     COMMON_OPTIONS,
@@ -107,7 +107,9 @@ struct manner {
 };
 
 static int
-timeout_of(const struct delete_options *o, int64_t *ret_us, struct error *err)
+timeout_of(const struct kctl_delete_options *o,
+           int64_t *ret_us,
+           struct error *err)
 {
     *ret_us = 0;
     if (o->timeout == NULL)
@@ -123,7 +125,7 @@ timeout_of(const struct delete_options *o, int64_t *ret_us, struct error *err)
 }
 
 static int
-grace_of(const struct delete_options *o,
+grace_of(const struct kctl_delete_options *o,
          int64_t *ret_seconds,
          struct error *err)
 {
@@ -166,7 +168,7 @@ delete_body(struct arena *arena, int64_t grace)
 
 static int
 delete_one(struct kctl *kctl,
-           const struct delete_options *o,
+           const struct kctl_delete_options *o,
            const struct target_object *target,
            const struct manner *how,
            struct error *err)
@@ -194,7 +196,7 @@ delete_one(struct kctl *kctl,
 
 static int
 delete_files(struct kctl *kctl,
-             const struct delete_options *o,
+             const struct kctl_delete_options *o,
              const struct manner *how,
              struct error *err)
 {
@@ -215,8 +217,8 @@ delete_run(struct kctl *kctl,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    const struct delete_options *o = options;
-    struct resources resources;
+    const struct kctl_delete_options *o = options;
+    struct named_resources resources;
     struct manner how;
     int result = grace_of(o, &how.grace_s, err);
 
@@ -259,6 +261,6 @@ delete_run(struct kctl *kctl,
 const struct command delete_command = {
     .name = "delete",
     .options = &table,
-    .options_size = sizeof(struct delete_options),
+    .options_size = sizeof(struct kctl_delete_options),
     .run = delete_run,
 };

@@ -282,7 +282,7 @@ describe_run(struct kctl *kctl,
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const struct describe_options *o = options;
-    struct resources resources;
+    struct named_resources resources;
     int r;
 
     kctl->takes_tasks = true;

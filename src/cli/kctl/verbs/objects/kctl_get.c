@@ -346,7 +346,7 @@ show(struct kctl *kctl,
 /* "a resource cannot be retrieved by name across all namespaces" */
 static int
 check(const struct get_options *o,
-      const struct resources *resources,
+      const struct named_resources *resources,
       struct error *err)
 {
     for (size_t i = 0; i < resources->count; i++)
@@ -370,7 +370,7 @@ check(const struct get_options *o,
 static int
 add_job_selection(struct kctl *kctl,
                   struct get_options *o,
-                  const struct resources *resources,
+                  const struct named_resources *resources,
                   struct arena *arena,
                   struct error *err)
 {
@@ -404,7 +404,7 @@ add_job_selection(struct kctl *kctl,
 }
 
 static bool
-are_of_several_kinds(const struct resources *resources)
+are_of_several_kinds(const struct named_resources *resources)
 {
     for (size_t i = 1; i < resources->count; i++)
         if (resources->items[i].kind != resources->items[0].kind)
@@ -419,7 +419,7 @@ static int
 show_together(struct kctl *kctl,
               const struct get_options *o,
               const struct listing_style *style,
-              const struct resources *resources,
+              const struct named_resources *resources,
               struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -482,7 +482,7 @@ static int
 show_names(struct kctl *kctl,
            const struct get_options *o,
            const struct listing_style *style,
-           const struct resources *resources,
+           const struct named_resources *resources,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -520,7 +520,7 @@ get_run(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct get_options with_jobs = *(const struct get_options *)options;
     struct get_options *o = &with_jobs;
-    struct resources resources;
+    struct named_resources resources;
     struct listing_style style = {
         .no_headings = o->no_headings,
         .shows_labels = o->shows_labels,

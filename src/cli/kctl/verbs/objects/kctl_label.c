@@ -88,7 +88,7 @@ split(int n_operands, char **operands, struct error *err)
     return at;
 }
 
-struct change {
+struct label_change {
     const char *field; /* "labels" */
     bool overwrites;
     char **changes;
@@ -129,7 +129,7 @@ add_change(struct arena *arena,
 }
 
 static const char *
-done_by(const struct change *c)
+done_by(const struct label_change *c)
 {
     bool is_label = c->field[0] == 'l';
 
@@ -142,7 +142,7 @@ done_by(const struct change *c)
 static int
 change(struct kctl *kctl,
        const struct target_object *target,
-       const struct change *c,
+       const struct label_change *c,
        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -203,8 +203,8 @@ change_all(struct kctl *kctl,
            struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    struct resources resources;
-    struct change c = {.field = field, .overwrites = o->overwrites};
+    struct named_resources resources;
+    struct label_change c = {.field = field, .overwrites = o->overwrites};
     int at;
 
     kctl->for_tasks = "tasks have what their array has: its number alone names "

@@ -81,14 +81,14 @@ enum want_type {
     WANT_DELETE,
 };
 
-struct want {
+struct waited_field {
     enum want_type type;
     char *name;  /* of the condition, or the path */
     char *value; /* NULL: any */
 };
 
 static void
-want_fini(struct want *w)
+want_fini(struct waited_field *w)
 {
     free(w->name);
     free(w->value);
@@ -96,7 +96,7 @@ want_fini(struct want *w)
 
 /* "{.status.phase}=Running", or ".status.phase=Running" */
 static int
-parse_path(const char *text, struct want *w, struct error *err)
+parse_path(const char *text, struct waited_field *w, struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     const char *brace = text[0] == '{' ? strrchr(text, '}') : NULL;
@@ -119,7 +119,7 @@ parse_path(const char *text, struct want *w, struct error *err)
 }
 
 static int
-parse_want(const char *text, struct want *w, struct error *err)
+parse_want(const char *text, struct waited_field *w, struct error *err)
 {
     const char *equals;
 
@@ -153,7 +153,7 @@ parse_want(const char *text, struct want *w, struct error *err)
 }
 
 static bool
-has_condition(const struct json *object, const struct want *w)
+has_condition(const struct json *object, const struct waited_field *w)
 {
     const struct json *all = json_get_path(object, "status.conditions");
 
@@ -169,7 +169,7 @@ has_condition(const struct json *object, const struct want *w)
 
 /* One matching value among those that the path finds is enough. */
 static bool
-has_value(const struct json *object, const struct want *w)
+has_value(const struct json *object, const struct waited_field *w)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct jsonpath_values values = {0};
@@ -191,7 +191,7 @@ has_value(const struct json *object, const struct want *w)
 }
 
 struct attempt {
-    const struct want *want;
+    const struct waited_field *want;
     bool is_gone; /* and will never be what is wanted */
 };
 
@@ -221,7 +221,7 @@ is_met(const struct json *object, void *context)
 static int
 wait_for(struct kctl *kctl,
          const struct target_object *target,
-         const struct want *want,
+         const struct waited_field *want,
          int64_t timeout_us,
          struct error *err)
 {
@@ -328,10 +328,10 @@ wait_run(struct kctl *kctl,
          struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
-    CLEANUP(want_fini) struct want want = {0};
+    CLEANUP(want_fini) struct waited_field want = {0};
     const struct wait_options *o = options;
     const char *timeout = o->timeout != NULL ? o->timeout : DEFAULT_TIMEOUT;
-    struct resources resources;
+    struct named_resources resources;
     int64_t timeout_us = 0;
     const bool has_tasks = job_tasks_are_meant(n_operands, operands);
     int r = has_tasks ? 0 : parse_want(o->wanted, &want, err);

@@ -13,7 +13,7 @@
 /* The result of prefilter: domain counts that is kept between cycles, or, in
  * copies on which pods come and go, counts.
  */
-struct filter_note {
+struct interpod_note {
     struct affinity_term *affinity, *anti;
     unsigned n_affinity, n_anti;
     struct domain_counts *domain_counts; /* or NULL, and then: */
@@ -27,7 +27,7 @@ static const char filter_key;
 struct filter_query {
     const struct interpod *me;
     const struct pod_view *pod;
-    const struct filter_note *note;
+    const struct interpod_note *note;
     uint64_t affinity_bits; /* of labels, that a pod must have to matter */
     uint64_t anti_bits;
 };
@@ -35,7 +35,7 @@ struct filter_query {
 static void
 filter_note_free(void *value)
 {
-    struct filter_note *note = value;
+    struct interpod_note *note = value;
 
     free(note->affinity);
     free(note->anti);
@@ -45,7 +45,7 @@ filter_note_free(void *value)
 }
 
 static void
-copy_domain_counts(struct filter_note *note, const struct domain_counts *h)
+copy_domain_counts(struct interpod_note *note, const struct domain_counts *h)
 {
     for (unsigned i = 0; i < SCORE; i++)
         note->counts[i] = interpod_counts_new();
@@ -64,8 +64,8 @@ copy_domain_counts(struct filter_note *note, const struct domain_counts *h)
 static void *
 filter_note_dup(const void *value)
 {
-    const struct filter_note *note = value;
-    struct filter_note *copy = xmemdup(note, sizeof(*note));
+    const struct interpod_note *note = value;
+    struct interpod_note *copy = xmemdup(note, sizeof(*note));
     size_t size = sizeof(struct affinity_term);
 
     if (note->affinity != NULL)
@@ -90,7 +90,7 @@ typedef void found_fn(void *where,
 /* Counts one pod of a node in or out. */
 static void
 count_pod(const struct interpod *me,
-          const struct filter_note *note,
+          const struct interpod_note *note,
           const struct pod_view *other,
           int64_t by,
           found_fn *found,
@@ -143,7 +143,7 @@ add_to_domain_counts(void *where,
 static bool
 may_matter(const struct filter_query *query, uint64_t bits)
 {
-    const struct filter_note *note = query->note;
+    const struct interpod_note *note = query->note;
 
     return (note->n_affinity > 0
             && (bits & query->affinity_bits) == query->affinity_bits)
@@ -155,7 +155,7 @@ static void
 count_into(struct domain_counts *h, const struct node_view *node, void *context)
 {
     const struct filter_query *query = context;
-    const struct filter_note *note = query->note;
+    const struct interpod_note *note = query->note;
     const struct pod_list *unwelcoming = &node->with_required_anti_affinity;
     struct counted_node counted = {h, node};
 
@@ -189,7 +189,7 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
 static struct filter_query
 make_query(const struct interpod *me,
            const struct pod_view *pod,
-           const struct filter_note *note)
+           const struct interpod_note *note)
 {
     struct filter_query query = {me, pod, note, 0, ~UINT64_C(0)};
 
@@ -219,14 +219,14 @@ interpod_prefilter(void *self,
                    uint32_t *ret_reason)
 {
     const struct interpod *me = self;
-    struct filter_note *note;
+    struct interpod_note *note;
     struct filter_query query;
 
     (void)ret_result, (void)ret_reason;
     if (!c->pod->has_affinity
         && c->snapshot->n_with_required_anti_affinity == 0)
         return VERDICT_SKIP;
-    note = xnew(struct filter_note);
+    note = xnew(struct interpod_note);
     note->affinity =
         affinity_terms(c->pod, AFFINITY_REQUIRED, &note->n_affinity);
     note->anti = affinity_terms(c->pod, ANTI_AFFINITY_REQUIRED, &note->n_anti);
@@ -253,7 +253,7 @@ interpod_prefilter(void *self,
 }
 
 struct tallied {
-    struct filter_note *note;
+    struct interpod_note *note;
     const struct string_map *labels;
 };
 
@@ -275,7 +275,7 @@ change_pod(const struct interpod *me,
            const struct node_view *node,
            int64_t by)
 {
-    struct filter_note *note = cycle_get(c, &filter_key);
+    struct interpod_note *note = cycle_get(c, &filter_key);
     struct tallied t = {note, &node->node->meta.labels};
 
     count_pod(me, note, other, by, add_to_interpod_counts, &t);
@@ -303,7 +303,7 @@ interpod_remove_pod(void *self,
 /* The first pod of a series that wants to be near its like may go anywhere. */
 static bool
 is_first_of_its_like(const struct interpod *me,
-                     const struct filter_note *note,
+                     const struct interpod_note *note,
                      const struct pod_view *pod)
 {
     return interpod_counts_is_empty(note->counts[MATCHING])
@@ -315,7 +315,7 @@ is_first_of_its_like(const struct interpod *me,
 
 static bool
 has_wanted(const struct interpod *me,
-           const struct filter_note *note,
+           const struct interpod_note *note,
            const struct pod_view *pod,
            const struct string_map *labels)
 {
@@ -334,7 +334,7 @@ has_wanted(const struct interpod *me,
 }
 
 static bool
-has_unwanted(const struct filter_note *note, const struct string_map *labels)
+has_unwanted(const struct interpod_note *note, const struct string_map *labels)
 {
     const struct interpod_counts *unwanted = note->counts[UNWANTED];
 
@@ -351,7 +351,7 @@ has_unwanted(const struct filter_note *note, const struct string_map *labels)
 }
 
 static bool
-is_unwelcome(const struct filter_note *note, const struct string_map *labels)
+is_unwelcome(const struct interpod_note *note, const struct string_map *labels)
 {
     const struct interpod_counts *unwelcoming = note->counts[UNWELCOMING];
 
@@ -374,7 +374,7 @@ reject(enum verdict verdict, uint32_t reason)
 
 static struct answer
 answer_by_interpod_counts(const struct interpod *me,
-                          const struct filter_note *note,
+                          const struct interpod_note *note,
                           const struct pod_view *pod,
                           const struct node_view *node)
 {
@@ -392,7 +392,7 @@ answer_by_interpod_counts(const struct interpod *me,
 /* One column, over the nodes that have passed those before it. */
 static void
 filter_by_column(const struct interpod *me,
-                 const struct filter_note *note,
+                 const struct interpod_note *note,
                  const struct domain_column *column,
                  const struct node_view *const *nodes,
                  unsigned count,
@@ -427,7 +427,7 @@ interpod_filter(void *self,
                 struct answer *answers)
 {
     const struct interpod *me = self;
-    const struct filter_note *note = cycle_get(c, &filter_key);
+    const struct interpod_note *note = cycle_get(c, &filter_key);
 
     if (note->domain_counts == NULL) {
         for (unsigned n = 0; n < count; n++)

@@ -14,7 +14,7 @@
  * read at once. Copies, on which pods come and go, and the default rules, which
  * look at services and owners, have domains of their own.
  */
-struct filter_note {
+struct spread_note {
     struct spread_rules rules;
     struct domain_counts *domain_counts; /* or NULL: these domains */
     struct domains domains[SPREAD_RULES];
@@ -27,7 +27,7 @@ static const char filter_key;
 static void
 filter_note_free(void *value)
 {
-    struct filter_note *note = value;
+    struct spread_note *note = value;
 
     for (unsigned i = 0; i < note->rules.count && note->domain_counts == NULL;
          i++)
@@ -39,7 +39,7 @@ filter_note_free(void *value)
 
 /* Before anything was counted. */
 static void
-drop_note(struct filter_note *note)
+drop_note(struct spread_note *note)
 {
     spread_rules_fini(&note->rules);
     free(note);
@@ -58,8 +58,8 @@ domains_of_column(struct domains *d, const struct domain_column *column)
 static void *
 filter_note_dup(const void *value)
 {
-    const struct filter_note *note = value;
-    struct filter_note *copy = xmemdup(note, sizeof(*note));
+    const struct spread_note *note = value;
+    struct spread_note *copy = xmemdup(note, sizeof(*note));
 
     copy->owns_rules = false;
     copy->domain_counts = NULL;
@@ -73,7 +73,7 @@ filter_note_dup(const void *value)
 }
 
 static void
-count_node(struct filter_note *note,
+count_node(struct spread_note *note,
            const struct cycle *c,
            const struct node_view *node)
 {
@@ -93,7 +93,7 @@ count_node(struct filter_note *note,
 }
 
 static void
-count_domains(struct filter_note *note, const struct cycle *c)
+count_domains(struct spread_note *note, const struct cycle *c)
 {
     for (unsigned i = 0; i < note->rules.count; i++)
         domains_init(&note->domains[i]);
@@ -111,7 +111,7 @@ spread_prefilter(void *self,
 {
     const struct spread *me = self;
     struct spread_rules rules;
-    struct filter_note *note;
+    struct spread_note *note;
 
     (void)ret_result;
     spread_rules_init(&rules, me->handle, c->pod, &me->defaults, MUST_SPREAD);
@@ -119,7 +119,7 @@ spread_prefilter(void *self,
         spread_rules_fini(&rules);
         return VERDICT_SKIP;
     }
-    note = xnew(struct filter_note);
+    note = xnew(struct spread_note);
     note->owns_rules = true;
     note->rules = rules;
     if (note->rules.is_cut) {
@@ -144,7 +144,7 @@ change_pod(struct cycle *c,
            const struct node_view *node,
            int64_t by)
 {
-    struct filter_note *note = cycle_get(c, &filter_key);
+    struct spread_note *note = cycle_get(c, &filter_key);
     const struct string_map *labels = &node->node->meta.labels;
 
     if (strcmp(other->namespace, c->pod->namespace) != 0
@@ -194,7 +194,7 @@ fewest_pods(const struct domains *d, const struct spread_rule *rule)
 
 static struct answer
 answer_by_domains(const struct spread *me,
-                  const struct filter_note *note,
+                  const struct spread_note *note,
                   const struct node_view *node)
 {
     for (unsigned i = 0; i < note->rules.count; i++) {
@@ -253,7 +253,7 @@ spread_filter(void *self,
               struct answer *answers)
 {
     const struct spread *me = self;
-    const struct filter_note *note = cycle_get(c, &filter_key);
+    const struct spread_note *note = cycle_get(c, &filter_key);
 
     if (note->domain_counts == NULL) {
         for (unsigned n = 0; n < count; n++)

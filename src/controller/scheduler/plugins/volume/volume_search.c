@@ -22,7 +22,7 @@ struct volume_candidate {
     const struct object *volume;
 };
 
-struct want {
+struct wanted_volume {
     const struct object *claim;
     const struct object *volume; /* of a bound one; NULL: it is gone */
     const struct object *class;  /* of an unbound one, or NULL */
@@ -34,7 +34,7 @@ struct want {
 
 struct volume_search {
     const struct volume_book *book;
-    struct want *wants; /* unbound ones: the smallest first */
+    struct wanted_volume *wants; /* unbound ones: the smallest first */
     unsigned count;
 };
 
@@ -59,7 +59,7 @@ volume_search_new(const struct volume_book *book)
 }
 
 static void
-fini_want(struct want *w)
+fini_want(struct wanted_volume *w)
 {
     for (unsigned i = 0; i < w->n_candidates; i++)
         object_unref(w->candidates[i].volume);
@@ -106,7 +106,7 @@ only_host(const struct persistent_volume *v)
 static void
 add_candidate(const struct object *volume, void *context)
 {
-    struct want *w = context;
+    struct wanted_volume *w = context;
     const struct persistent_volume *v = persistent_volume_of(volume);
 
     if (!volume_suits(v, persistent_volume_claim_of(w->claim)))
@@ -141,9 +141,9 @@ static int
 compare_wants(const void *a, const void *b)
 {
     int64_t x = persistent_volume_claim_bytes(
-        persistent_volume_claim_of(((const struct want *)a)->claim));
+        persistent_volume_claim_of(((const struct wanted_volume *)a)->claim));
     int64_t y = persistent_volume_claim_bytes(
-        persistent_volume_claim_of(((const struct want *)b)->claim));
+        persistent_volume_claim_of(((const struct wanted_volume *)b)->claim));
 
     return (x > y) - (x < y);
 }
@@ -159,11 +159,11 @@ volume_search_add(struct volume_search *s, const struct object *claim)
 {
     const struct persistent_volume_claim *c = persistent_volume_claim_of(claim);
     const char *class_name = persistent_volume_claim_class(c);
-    struct want *w;
+    struct wanted_volume *w;
 
     s->wants = xrealloc_array(s->wants, s->count + 1, sizeof(*s->wants));
     w = &s->wants[s->count++];
-    *w = (struct want){
+    *w = (struct wanted_volume){
         .claim = object_ref(claim),
         .is_bound = persistent_volume_claim_is_bound(c),
     };
@@ -190,7 +190,7 @@ volume_search_nodes(const struct volume_search *s, unsigned *ret_count)
     const char *host = NULL;
 
     for (unsigned i = 0; i < s->count; i++) {
-        const struct want *w = &s->wants[i];
+        const struct wanted_volume *w = &s->wants[i];
         const char *node = w->is_bound || w->volume != NULL
                                ? NULL
                                : volume_book_claim_node(s->book, w->claim);
@@ -224,7 +224,7 @@ reaches(const struct object *volume, const struct node_view *node)
 }
 
 static void
-try_bound(struct trial *t, const struct want *w)
+try_bound(struct trial *t, const struct wanted_volume *w)
 {
     if (w->volume == NULL)
         t->lacks |= LACK_BOUND;
@@ -244,7 +244,7 @@ is_taken(const struct trial *t, const struct object *volume)
 /* The best of those that this host alone reaches, or that are anywhere. */
 static const struct object *
 best_at(const struct trial *t,
-        const struct want *w,
+        const struct wanted_volume *w,
         const char *host,
         const struct object *best)
 {
@@ -274,7 +274,7 @@ best_at(const struct trial *t,
 }
 
 static const struct object *
-find_volume(const struct trial *t, const struct want *w)
+find_volume(const struct trial *t, const struct wanted_volume *w)
 {
     const struct object *best = best_at(t, w, ANYWHERE, NULL);
     const char *host =
@@ -284,7 +284,7 @@ find_volume(const struct trial *t, const struct want *w)
 }
 
 static bool
-can_be_made(struct trial *t, const struct want *w)
+can_be_made(struct trial *t, const struct wanted_volume *w)
 {
     const struct storage_class *class =
         w->class != NULL ? storage_class_of(w->class) : NULL;
@@ -314,7 +314,7 @@ can_be_made(struct trial *t, const struct want *w)
 }
 
 static void
-try_unbound(struct trial *t, const struct want *w)
+try_unbound(struct trial *t, const struct wanted_volume *w)
 {
     const char *chosen = volume_book_claim_node(t->search->book, w->claim);
     const struct object *volume = NULL;

@@ -215,7 +215,7 @@ pod_annotation_changes_check(struct causes *c,
 /* --- annotations and fields ------------------------------------------------ */
 
 /* The profile that an annotation names, and the annotation's key. */
-struct claim {
+struct profile_annotation {
     const struct json *profile;
     const char *field; /* the name of its field */
     const char *words; /* seccomp, apparmor */
@@ -223,7 +223,9 @@ struct claim {
 
 /* Whether it is the type's, and then the file's, name. */
 static void
-check_match(struct causes *c, const struct claim *claim, const char *annotation)
+check_match(struct causes *c,
+            const struct profile_annotation *claim,
+            const char *annotation)
 {
     static const char local[] = "localhost/";
     const char *type = check_text(claim->profile, "type");
@@ -268,12 +270,12 @@ match_container(struct causes *c,
     const char *name = check_text(container, "name");
     const struct json *context = json_get(container, "securityContext");
     const struct json *of_pod = json_get(spec, "securityContext");
-    struct claim seccomp = {
+    struct profile_annotation seccomp = {
         .profile = json_get(context, "seccompProfile"),
         .field = "seccompProfile",
         .words = "seccomp",
     };
-    struct claim apparmor = {
+    struct profile_annotation apparmor = {
         .profile = json_get(context, "appArmorProfile"),
         .field = "appArmorProfile",
         .words = "apparmor",
@@ -301,7 +303,7 @@ pod_annotations_match(struct causes *c, const struct json *pod)
     const struct json *annotations = json_get_path(pod, "metadata.annotations");
     const struct json *spec = json_get(pod, "spec");
     const char *text = json_get_text(annotations, of_seccomp_pod);
-    struct claim of_pod = {
+    struct profile_annotation of_pod = {
         .profile = json_get_path(spec, "securityContext.seccompProfile"),
         .field = "seccompProfile",
         .words = "seccomp",

@@ -179,7 +179,7 @@ START_TEST(a_call_that_is_cancelled_makes_way)
 {
     struct room r;
     struct fate first = {0}, second = {0}, third = {0};
-    struct dispatch *under_way, *waiting;
+    struct dispatched_call *under_way, *waiting;
 
     room_begin(&r, 1);
     under_way = dispatcher_add(r.d, "a", &minor, &first);
@@ -231,7 +231,7 @@ START_TEST(an_answer_may_ask_for_the_next_call)
 }
 END_TEST
 
-static struct dispatch *
+static struct dispatched_call *
 add_for(struct room *r, const char *letters, struct fate *fate)
 {
     const char *keys[8];
@@ -327,7 +327,7 @@ START_TEST(a_call_of_several_that_is_cancelled_makes_way)
 {
     struct room r;
     struct fate both = {0}, b = {0}, waits = {0};
-    struct dispatch *call;
+    struct dispatched_call *call;
 
     room_begin(&r, 0);
     call = add_for(&r, "a b", &both);

@@ -9,15 +9,15 @@ START_TEST(what_is_set_is_got_until_nobody_names_it)
 {
     struct blob_counts *b = blob_counts_new();
 
-    blob_counts_set(b, "sha256:a", (struct blob){3, 1, 10});
-    blob_counts_set(b, "sha256:a", (struct blob){3, 2, 10});
+    blob_counts_set(b, "sha256:a", (struct stored_blob){3, 1, 10});
+    blob_counts_set(b, "sha256:a", (struct stored_blob){3, 2, 10});
     ck_assert_int_eq(blob_counts_get(b, "sha256:a").count, 2);
     ck_assert_int_eq(blob_counts_get(b, "sha256:a").row, 3);
     ck_assert_int_eq(blob_counts_get(b, "sha256:b").count, 0);
     ck_assert_uint_eq(blob_counts_size(b), 1);
 
-    blob_counts_set(b, "sha256:a", (struct blob){3, 0, 10});
-    blob_counts_set(b, "sha256:none", (struct blob){9, 0, 1});
+    blob_counts_set(b, "sha256:a", (struct stored_blob){3, 0, 10});
+    blob_counts_set(b, "sha256:none", (struct stored_blob){9, 0, 1});
     ck_assert_uint_eq(blob_counts_size(b), 0);
     ck_assert_int_eq(blob_counts_get(b, "sha256:a").row, 0);
     blob_counts_free(b);
@@ -29,13 +29,13 @@ START_TEST(a_row_is_never_given_out_twice)
     struct blob_counts *b = blob_counts_new();
 
     /* As they come from the database, in no order. */
-    blob_counts_set(b, "sha256:a", (struct blob){7, 1, 1});
-    blob_counts_set(b, "sha256:b", (struct blob){2, 1, 1});
+    blob_counts_set(b, "sha256:a", (struct stored_blob){7, 1, 1});
+    blob_counts_set(b, "sha256:b", (struct stored_blob){2, 1, 1});
     ck_assert_int_eq(blob_counts_next_row(b), 8);
     ck_assert_int_eq(blob_counts_next_row(b), 9);
 
     /* Not even when its content has gone. */
-    blob_counts_set(b, "sha256:a", (struct blob){7, 0, 1});
+    blob_counts_set(b, "sha256:a", (struct stored_blob){7, 0, 1});
     ck_assert_int_eq(blob_counts_next_row(b), 10);
     blob_counts_free(b);
 }
