@@ -12,9 +12,9 @@
 #include "lib/client/client.h"
 #include "lib/loop/loop.h"
 
-/* Niceness of a component's thread beyond the controller's own. Who reads and
- * writes the API waits for the loop alone, so the loop goes first where there
- * are fewer CPUs than threads with work.
+/* Niceness of a component's thread beyond the controller's own. Clients of the
+ * API wait for the loop alone, so the loop goes first where there are fewer
+ * CPUs than threads with work.
  */
 #define NICE_MORE 5
 

@@ -202,8 +202,8 @@ free_policy(struct controller *c)
     site_policy_fini(&c->policy);
 }
 
-/* Before anything is written there. What is served for tests alone begins its
- * own.
+/* Before anything is written there. A store that is served for tests alone
+ * begins its own.
  */
 static int
 check_state(struct controller *c, struct error *err)

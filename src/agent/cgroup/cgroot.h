@@ -51,8 +51,8 @@ struct cgroot_settings {
 };
 
 /* Life. Open fails with -EOPNOTSUPP when no cgroup hierarchy is mounted, and
- * with -EACCES, -EROFS, -EPERM when this user may not make the base. What
- * merely lacks is in the ability.
+ * with -EACCES, -EROFS, -EPERM when this user may not make the base. The
+ * ability says what this hierarchy lacks.
  */
 void cgroot_close(struct cgroot *r);
 int cgroot_open(const struct cgroot_settings *settings,

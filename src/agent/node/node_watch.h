@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_watch.h - follows this node's Node as others change it
  *
- * Follows the node's own Node. The controller marks a node that it did not
- * hear of; only the agent can say that the node is well after all, and says so
- * as soon as it sees the mark. A Node that is gone is noticed in the same way.
- * What pods deleted by force left here (status.remnants) is given back when
- * nothing of them is here any more. What a pod left that was given up while the
- * node was fenced is added when it is not fenced any more: its cores are not
- * free, whatever was said.
+ * Follows the node's own Node. The controller marks a node that it did not hear
+ * of; only the agent can say that the node is well after all, and says so as
+ * soon as it sees the mark. A Node that is gone is noticed in the same way. The
+ * entries of pods that were deleted by force (status.remnants) are given back
+ * when nothing of these pods is here any more. A pod that was given up while
+ * the node was fenced gets such an entry when the fence is gone, because its
+ * cores are not free, whatever was said.
  *
  * Owns:    the watch.
  * Thread:  the loop's.

@@ -6,8 +6,8 @@
  * from time to time, and at once when a pod could not be started. A check that
  * does not come back has failed, too: a file system hangs. So has a node where
  * several starts in a row failed for no reason that is seen here: for a while,
- * then it is tried again. What can be mended (the cgroup of all jobs was made
- * anew) is mended.
+ * then it is tried again. The check mends what it can: it makes the cgroup of
+ * all jobs anew.
  *
  * Owns:    the timers.
  * Thread:  the loop's; the looking is done on a worker.

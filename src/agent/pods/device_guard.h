@@ -3,8 +3,8 @@
  *
  * Those of the topology that have a device file and are not in the pod's
  * allocation; of a GPU that shows itself as several files (/dev/dri/card0 and
- * renderD128) all of them. What is in no topology (/dev/null, /dev/nvidiactl)
- * is everybody's.
+ * renderD128) all of them. A device that is in no topology (/dev/null,
+ * /dev/nvidiactl) is everybody's.
  *
  * Thread: any; for workers, because it reads /dev and /sys.
  */

@@ -205,7 +205,7 @@ add_devices(struct variables *v,
 }
 
 /* Threads of an OpenMP program stay each on its core. Only for a job of one
- * task: several would all begin on the same core. What the user says about it,
+ * task: several would all begin on the same core. A setting of the user's own,
  * in any runtime's words, stands.
  */
 static void

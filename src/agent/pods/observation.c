@@ -257,7 +257,9 @@ own_bytes(const char *proc, pid_t pid)
     return bytes;
 }
 
-/* Of much memory. What is asked for stands for all of a process's memory. */
+/* A process with much memory is sampled: the pages that were asked for stand
+ * for all.
+ */
 static bool
 ask_for_pages(const struct observation_request *w,
               const struct process_list *all,

@@ -19,8 +19,8 @@ struct pod_cgroup_limits {
     const char *shared_cpus; /* for a pod without CPUs of its own; or NULL */
 };
 
-/* Sets all that the machine can enforce and the pod has not more of. What
- * keeps its CPUs from being a partition is said, no failure.
+/* Sets all that the machine can enforce and the pod has not more of. A reason
+ * that keeps its CPUs from being a partition is told and is no failure.
  */
 int pod_cgroup_set_limits(const struct pod_cgroup_limits *c,
                           struct cgroup *cgroup,

@@ -218,9 +218,9 @@ set_limit(struct pod_run *s)
                        clock_monotonic_us(s->s.agent->clock));
 }
 
-/* Told again whenever an agent finds the pod running: that costs nothing, and
- * nobody has to remember what was told. What its shepherd cannot do, the agent
- * does, but for ending it later.
+/* The limit is sent again whenever an agent finds the pod running: that costs
+ * nothing, and nobody has to remember what was sent. Where the shepherd cannot
+ * keep it the agent does, but for ending it later.
  */
 static void
 tell_limit(struct pod_run *s)

@@ -56,11 +56,11 @@ set_oom_score(const struct prepared_job *o)
 }
 
 /* A user's wish lowers a hard limit and never raises one: root's shepherd
- * could, and with it go priorities that keep the kernel itself waiting. What
- * the agent has (its unit says) is what jobs may have. The soft ones follow as
- * the user, because a small one may keep the steps between from succeeding.
- * What this node cannot give (the limits may come from a login node) stays as
- * it is: a job is not refused for a limit it may never reach.
+ * could, and with it go priorities that keep the kernel itself waiting. Jobs
+ * may have what the agent has, which its unit says. The soft ones follow as the
+ * user, because a small one may keep the steps between from succeeding. A limit
+ * that this node cannot give (it may come from a login node) stays as it is: a
+ * job is not refused for a limit it may never reach.
  */
 static int
 set_hard_limits(const struct prepared_job *o)

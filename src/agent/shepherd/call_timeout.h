@@ -2,9 +2,9 @@
 /* call_timeout.h - ends this process when a library call does not come back
  *
  * For look-ups in the site's directory of users, which nothing else can
- * interrupt. What to leave behind is written out beforehand, because the
- * library may hold any lock when the time is up: the handler only writes,
- * syncs, renames and exits.
+ * interrupt. The caller writes out beforehand what is to be left behind,
+ * because the library may hold any lock when the time is up: the handler only
+ * writes, syncs, renames and exits.
  *
  * Thread: one per process at a time.
  */

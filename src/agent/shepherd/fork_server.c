@@ -173,8 +173,8 @@ receive_answer(int fd, struct handover_forked *ret_forked, int *ret_pidfd)
     return 0;
 }
 
-/* -EPIPE and the like when it has ended. What it may have borne before it
- * could tell gets no order, and ends.
+/* -EPIPE and the like when it has ended. A shepherd that it forked and could
+ * not report gets no order, and ends.
  */
 static int
 ask(struct fork_server *n,

@@ -128,8 +128,8 @@ forward_signals(pid_t pid, struct supervisor *calls)
         signal_session(pid, signo);
 }
 
-/* Until it ends, or its time does: whether it did. What its children may still
- * print is not waited for.
+/* Until it ends, or its time does: whether it did. It does not wait for output
+ * of the hook's children.
  */
 static bool
 wait_for_exit(const struct hook *h, int64_t limit_ms, struct words *w)

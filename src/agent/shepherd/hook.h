@@ -16,8 +16,8 @@ struct supervisor;
 
 /* 0 when it exits with 0. -EIO for another status or a signal, -ETIMEDOUT when
  * it was killed, with its session, after the limit; -errno where it cannot be
- * run. `what` is "prolog" or "epilog". What calls the job off meanwhile is sent
- * on to its session; NULL: nothing does.
+ * run. `what` is "prolog" or "epilog". A signal that calls the job off
+ * meanwhile is sent on to its session; NULL: no signal does.
  */
 int hook_run(const char *what,
              const char *program,

@@ -253,8 +253,8 @@ supervise(struct shepherd *s)
 /* The end */
 
 /* Blocks of 512 bytes, of which the kernel counts those that went to or came
- * from storage, that of the network included. What hooks did before is none of
- * the job's.
+ * from storage, that of the network included. Usage of hooks before it is none
+ * of the job's.
  */
 static void
 take_io(struct shepherd *s, const struct rusage *own)

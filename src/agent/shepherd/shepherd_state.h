@@ -73,7 +73,8 @@ int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 int start_job(struct shepherd *s);
 
 /* Its checkpoint command, beside it: as the same user, in its cgroup, directory
- * and environment, with what it prints in the job's standard error. Its pid, or a
- * negative errno. What hinders it behind the fork is its exit code, 125.
+ * and environment, with what it prints in the job's standard error. Its pid, or
+ * a negative errno. It exits with 125 where something hinders it behind the
+ * fork.
  */
 pid_t start_checkpoint(void *shepherd, struct error *err);

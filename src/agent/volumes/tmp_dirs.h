@@ -4,9 +4,9 @@
  * TMP/kiln-RANDOM (0711, the agent's) has a directory a job, named by 128
  * random bits: nobody can be there first, and nobody but the job is told. The
  * name of the agent's directory is kept in its state directory; where somebody
- * else's stands in its place, another one is made. What goes is renamed into
- * .gone (0700) first, so that removing it keeps neither the job's cores nor
- * anything else, however long it takes.
+ * else's stands in its place, another one is made. A directory that goes is
+ * renamed into .gone (0700) first, so that removing it holds neither the job's
+ * cores nor anything else, however long it takes.
  *
  * Owns:    the timer of what is still to be removed.
  * Thread:  new, free, collect and sweep_soon the loop's; the rest any.

@@ -3,8 +3,8 @@
  *
  * Follows those that a claim got, or will get, from this node: makes what is
  * Pending and says that it is Available, or Failed and why; removes what is
- * deleted and says that it is (status.reason Removed). What the API was not
- * told is told again.
+ * deleted and says that it is (status.reason Removed). Reports that did not
+ * reach the API are sent again.
  *
  * Owns:    its informer, and the work under way.
  * Thread:  the loop's; directories are made and removed on workers.
@@ -33,7 +33,9 @@ struct volumes_settings {
     uid_t uid; /* of the agent: a rootless one makes its user's alone */
 };
 
-/* Life. What workers have under way when it is freed goes with their end. */
+/* Life. Work that is under way on a worker when it is freed is freed when that
+ * worker is done.
+ */
 void volumes_free(struct volumes *v);
 struct volumes *volumes_new(const struct volumes_settings *settings)
     OWNED_BY(volumes_free);

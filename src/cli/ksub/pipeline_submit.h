@@ -14,7 +14,7 @@ struct error;
 struct submission_input;
 
 /* `common` has the options of the command line, whose operands begin at
- * common->operands. What is wrong with the stages is told on standard error;
+ * common->operands. Mistakes in the stages are printed on standard error, and
  * *ret_status is the exit status then. Errors are told by the caller.
  */
 int pipeline_submit_run(struct submission_input *common,

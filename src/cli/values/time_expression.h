@@ -11,7 +11,7 @@
  * day without a time begins at 00:00. Units are second, minute, hour, day and
  * week, with or without an s, or s, m, h, d and w; a day of these is 24 hours.
  *
- * What fits more than one day is the next of them, or the last one, as the
+ * A text that fits more than one day means the next or the last of them, as the
  * direction says: "16:00", "monday", "12/24", and an hour that the clocks go
  * through twice. ksub(1) has this for users, under TIMES.
  *

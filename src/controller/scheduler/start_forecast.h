@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* start_forecast.h - when those who wait start, with those that are before them
  *
- * Made anew every few seconds while somebody waits, of the first of the order.
- * What of it is told is when: the time of a pod's cause (recorder.h), and what
- * `why` says.
+ * It is made anew every few seconds while a pod waits, for the first of the
+ * order. Only the times of it are told: in a pod's cause (recorder.h), and by
+ * `why`.
  *
  * Called by:  setup.c (life), scheduler.c (tick), explain.c (time), and those
  *             who know of nodes and partitions (event_handlers.c).

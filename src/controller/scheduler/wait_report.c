@@ -160,7 +160,7 @@ struct alike {
 };
 
 /* The words of those that wait for room differ all the time, and each is tried
- * when there is some. What no room helps is one thing for all.
+ * when there is some. A cause that no room ends is the same for all.
  */
 static void
 compare(struct queued_pod *other, void *context)

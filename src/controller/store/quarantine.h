@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quarantine.h - the rows that were not understood when the store was opened
  *
- * They stay in the database as they are. What is known of each is its key, as
- * far as its columns say it, why it was put aside, and every uid in its text:
- * whoever asks whether something is gone for good must not take for gone what
- * stands in here.
+ * They stay in the database as they are. Of each this keeps its key, as far as
+ * its columns say it, why it was put aside, and every uid in its text: an
+ * object that stands in here must not be taken for one that is gone for good.
  *
  * Thread:     filled by those who load, who hold a lock; afterwards it never
  *             changes, and anybody may look.

@@ -157,7 +157,7 @@ int store_drop_damaged(const char *directory,
  * done (or NULL) runs once, on the loop, when the outcome is known: 0, it is
  * durable and published; -ENOSPC, it was refused and nothing of it is there;
  * -EIO, the store has failed or closes and nobody knows. One transaction at a
- * time, and within one turn of the loop. What is put as KIND_VOLATILE is
+ * time, and within one turn of the loop. An object of a KIND_VOLATILE kind is
  * durable when it is made and when it is removed, not when it changes;
  * KIND_TRANSIENT is best effort.
  */

@@ -60,9 +60,9 @@ struct holding *holding_translate(const struct holding *holding,
                                   const struct topology_index *to)
     OWNED_BY(holding_free);
 
-/* From the wire. What the topology does not have (an offline core, a device
- * that is gone) is left out, and said in `err` with -ENXIO: the holding is
- * made all the same. -EINVAL: a list cannot be read, no holding.
+/* From the wire. Cores and devices that the topology does not have (offline, or
+ * gone) are left out and named in `err` with -ENXIO: the holding is made all
+ * the same. -EINVAL: a list cannot be read, no holding.
  */
 int holding_of_allocation(const struct topology_index *topology_index,
                           const struct allocation *allocation,

@@ -160,8 +160,8 @@ take_all(struct auth_frames *f,
     return r < 0 ? r : 0;
 }
 
-/* Straight from the caller's bytes where nothing waits from before. What waits
- * is moved only when something of it was taken.
+/* Frames are read straight from the caller's bytes where nothing waits from
+ * before. Bytes that wait are moved only when some of them were taken.
  */
 int
 auth_frames_feed(struct auth_frames *f,

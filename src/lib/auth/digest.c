@@ -150,7 +150,9 @@ static const unsigned char bits_of[256] = {
     ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
 };
 
-/* Four characters to three bytes. What stands for no bits sets the highest. */
+/* Decodes four characters to three bytes. A character that stands for no bits
+ * sets the highest bit.
+ */
 static inline bool
 decode_group(const unsigned char *text, unsigned char *out)
 {

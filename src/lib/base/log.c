@@ -37,7 +37,7 @@ log_level(void)
 }
 
 /* The second folder of the path is the room, whatever folders that has inside:
- * "controller/store/engine/schema.c" is of the room "store". What lies in a
+ * "controller/store/engine/schema.c" is of the room "store". A file in a
  * program's own folder has the program's name.
  */
 static void

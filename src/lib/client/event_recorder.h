@@ -2,9 +2,10 @@
 /* event_recorder.h - Events of what a loop or an agent does with objects, for
  * users
  *
- * Best effort: so many a second, and so many under way; what is more than that
- * is dropped, what only tells of a step first. What is said of an object again
- * is the same Event with a count. `host` is where it happened, or NULL.
+ * Best effort: so many a second, and so many under way. It drops those beyond
+ * that, beginning with Events that only tell of a step. A message that is
+ * recorded of an object again is the same Event with a count. `host` is where
+ * it happened, or NULL.
  *
  * Owns:    the calls under way, and what was said last.
  * Thread:  that of the client.

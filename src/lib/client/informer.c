@@ -143,10 +143,11 @@ retry_in(struct informer *in, int64_t ms)
     timer_start(in->retry, ms);
 }
 
-/* The wait doubles; a third of it is chance, so that ten thousand agents do
- * not come back in one moment. What it has grown to while nobody answered is no
- * measure once somebody does: after a restart, a watch is refused for being
- * too old, and the list that it takes is not to wait for half a minute.
+/* The wait doubles; a third of it is chance, so that ten thousand agents do not
+ * come back in one moment. The length that it has grown to while nobody
+ * answered is no measure once somebody does: after a restart, a watch is
+ * refused for being too old, and the list that it takes is not to wait for half
+ * a minute.
  */
 static void
 retry_later(struct informer *in, bool is_answered)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* remote_reports.h - reports of pods of a remote client, many in a request
  *
- * One request with reports is under way at a time. What is reported meanwhile
- * goes with the next: alone as a patch, or together as POST /kiln/v1/podreports.
+ * One request with reports is under way at a time. Reports that come meanwhile
+ * go with the next: alone as a patch, or together as POST /kiln/v1/podreports.
  * So a client with little to say says it at once, and one with much to say
  * waits for no more than one answer. A server that has no such path gets them
  * one by one, as many at a time as there are.

@@ -164,10 +164,10 @@ identify(struct http_connection *c)
     }
 }
 
-/* evhttp accepts by itself and tells nobody, but it asks us for the
- * bufferevent first. What is left to know (the descriptor, evhttp's own
- * object, which is the argument of the callbacks it has set) is there by the
- * time the chores run, in the same turn of the loop.
+/* evhttp accepts by itself and tells nobody, but it asks us for the bufferevent
+ * first. The rest (the descriptor, and evhttp's own object, which is the
+ * argument of the callbacks it has set) is there by the time the chores run, in
+ * the same turn of the loop.
  */
 static struct bufferevent *
 await(struct http_server *server, struct bufferevent *bev, bool is_secure)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_request.h - one request at the server, until it is answered
  *
- * The handler answers exactly once, at once or later, by http_request_reply*
- * or http_request_stream; that ends the request. What the accessors return is
+ * The handler answers exactly once, at once or later, by http_request_reply* or
+ * http_request_stream; that ends the request. Results of the accessors are
  * borrowed until then. If the client goes first the request stays valid, and
  * the answer goes nowhere.
  *

@@ -16,7 +16,8 @@ needs_escape(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\';
 }
 
-/* Eight bytes at once. What is beyond ASCII stands for itself here. */
+/* Looks at eight bytes at once. Bytes beyond ASCII stand for themselves here.
+ */
 static bool
 any_needs_escape(uint64_t bytes)
 {

@@ -187,10 +187,10 @@ struct json *record_encode(const struct record *record,
                            struct arena *arena,
                            const void *source);
 
-/* Decode in two steps, for memory of an exact size: everything that the
- * struct points to goes into one block, aligned for any type. What a struct
- * `like` it (NULL: none) says at the same place is not held again but pointed
- * to there, so that one must live as long; both steps are told the same.
+/* Decode in two steps, for memory of an exact size: everything that the struct
+ * points to goes into one block, aligned for any type. A value that a struct
+ * `like` it (NULL: none) has at the same place is not held again but pointed to
+ * there, so that one must live as long; both steps get the same `like`.
  */
 #define RECORD_NOTES 512u
 struct record_space {

@@ -40,9 +40,9 @@ says(const struct json *patch, const char *directive)
     return text != NULL && strcmp(text, directive) == 0;
 }
 
-/* A copy without directives and without nulls, all the way down. What says
- * that it is to be deleted is not there in a list that merges; in an atomic one
- * it is an element like any other.
+/* A copy without directives and without nulls, all the way down. An element
+ * with the directive to delete it is left out of a list that merges; in an
+ * atomic list it is an element like any other.
  */
 static struct json *
 copy_without(struct strategic *s, const struct json *value, bool is_atomic)

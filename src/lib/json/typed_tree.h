@@ -39,8 +39,8 @@ struct json *typed_tree_merge(struct arena *arena,
                               const struct json *below,
                               const struct json *above);
 
-/* The tree without those places and what lies below them. What is empty then
- * is null.
+/* The tree without those places and what lies below them. A container that is
+ * empty then becomes null.
  */
 struct json *typed_tree_remove(struct arena *arena,
                                const struct record *record,

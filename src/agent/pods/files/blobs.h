@@ -25,10 +25,10 @@ void blobs_free(struct blobs *blobs);
 struct blobs *blobs_new(struct client *client) OWNED_BY(blobs_free);
 DEFINE_CLEANUP(struct blobs, blobs_free)
 
-/* Get: `got` runs now, or later, once, with a reference that is the caller's
- * to release; or with NULL and the reason. A controller that does not answer is
- * asked again until it does. What is "script" or "environment", the subresource
- * of the job that serves it.
+/* Get: `got` runs now, or later, once, with a reference that is the caller's to
+ * release; or with NULL and the reason. A controller that does not answer is
+ * asked again until it does. `what` is "script" or "environment", the
+ * subresource of the job that serves it.
  */
 typedef void
 blobs_got_fn(const struct blob *blob, const struct error *err, void *context);

@@ -2,8 +2,9 @@
 /* spare_dirs.h - directories that stand ready to be a pod's, with one file at most
  *
  * A directory that is renamed costs a fifth of one that is removed and one that
- * is made: no inode goes, and none has to be found. Who held it open when it
- * was another pod's gains nothing: it is root's, and so is what it lets in.
+ * is made: no inode goes, and none has to be found. A process that still holds
+ * it open from another pod gains nothing: it is root's, and so is what it lets
+ * in.
  *
  * Owns:    STATE/spare/NUMBER, up to 64 of them.
  * Thread:  any; for workers.

@@ -72,8 +72,8 @@ print_warnings(const struct sync_call *sync_call)
         fprintf(stderr, "kctl: warning: %s\n", *w);
 }
 
-/* Whether the server refused the request only because this user asks too
- * often. What it refuses to evict now is the caller's to repeat.
+/* Whether the server refused the request only because this user asks too often.
+ * The caller repeats an eviction that is refused for now.
  */
 static bool
 is_throttled(const struct client_request *request,

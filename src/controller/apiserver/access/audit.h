@@ -10,11 +10,11 @@
  * Of an administrator who asks as another user, user, uid and rank are the
  * other's, and "impersonator" is the administrator's name.
  *
- * A refusal has the reason and message of its Status. What is left out: reads
- * that succeed, dry runs and questions about rights; what agents tell of
- * themselves and their pods, and the controller's own rooms. Refusals of those
- * who have not proved who they are come at most some a second, so that nobody
- * washes the log away from outside; the rest of them are counted.
+ * A refusal has the reason and message of its Status. Left out are reads that
+ * succeed, dry runs, questions about rights, reports of agents on themselves
+ * and their pods, and requests of the controller's own components. Refusals of
+ * clients without a valid proof are logged at most some a second, so that
+ * nobody washes the log away from outside; the others are counted.
  *
  * Thread:  the loop's.
  */

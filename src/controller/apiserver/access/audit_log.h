@@ -4,7 +4,7 @@
  * Adding a line never waits for the disk, nor wakes the thread more often than
  * once in AUDIT_LOG_GATHER_MS: lines are kept in memory meanwhile, up to
  * AUDIT_LOG_QUEUE_BYTES, and dropped and counted beyond that, or when the file
- * cannot be written. What was dropped is said in the file as soon as it can be
+ * cannot be written. The file tells how many were dropped as soon as it can be
  * written again. The file is rotated by size: FILE.1 is the one before, up to
  * FILE.KEEP; one that somebody else moved away is made anew.
  *

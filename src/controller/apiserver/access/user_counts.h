@@ -2,8 +2,8 @@
 /* user_counts.h - what each user has of the controller at this moment
  *
  * Objects and bytes follow the store's pending head, one change at a time, and
- * its load at the start; nothing is ever scanned. What is counted here limits
- * nobody: user_limits.h and the admission rules do.
+ * its load at the start; nothing is ever scanned. These counts limit nobody:
+ * user_limits.h and the admission rules do.
  *
  * Called by:  controller.c (as the store's `moved`), the apiserver.
  * Thread:     the loop's.

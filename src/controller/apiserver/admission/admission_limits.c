@@ -3,8 +3,8 @@
  * user may hold, the most that a job may ask for, and what it gets that asks
  * for nothing; and that the parallelism of an array follows its throttle
  *
- * Administrators may exceed what is said of jobs. What is there already keeps
- * what it has, until somebody changes it.
+ * Administrators may exceed what is said of jobs. Objects that are there
+ * already keep what they have, until somebody changes them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -168,8 +168,8 @@ user_limits_admit(struct request *q,
     return refuse_bytes(q, tree, limits->per_user.bytes);
 }
 
-/* A number of seconds in a pod's spec that must not be above the site's most.
- * What stood there before may stay.
+/* A number of seconds in a pod's spec that must not be above the site's most. A
+ * number that stood there before may stay.
  */
 static bool
 check_most(struct request *q,
@@ -469,9 +469,9 @@ follow_throttle(struct request *q, struct json *spec, const struct json *old)
                      job_array_parallelism(q->arena, spec));
 }
 
-/* Each new number has the job controller and dependencies read the record of all
- * elements again, so that it is the server's alone, in the change that requeues
- * some. Who leaves it out does not mean it.
+/* Each new number has the job controller and dependencies read the record of
+ * all elements again, so that it is the server's alone, in the change that
+ * requeues some. A request that leaves it out does not change it.
  */
 static bool
 keep_requeues(struct request *q,

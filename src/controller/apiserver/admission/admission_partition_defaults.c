@@ -3,8 +3,9 @@
  * did not ask for: the partition itself, a time limit, memory, a node of its own
  *
  * At creation only, and noted in the annotation kiln.hpc/defaulted. An update
- * that leaves out what was given so keeps it, so that a manifest can be replaced
- * and applied again. What was stored before there were partitions gets nothing.
+ * that leaves out what was given so keeps it, so that a manifest can be
+ * replaced and applied again. Jobs that were stored before there were
+ * partitions get nothing.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch.h - channels that have something to send, all sent to together
  *
- * A thousand watchers of one kind get the same lines. What has come for them
- * in a turn of the loop is joined once, and sent to each by reference, in one
- * system call. A round that took a while is not followed by the next one
- * before as long again: the more there is to send, the more goes at once.
+ * A thousand watchers of one kind get the same lines. Lines that came for them
+ * in a turn of the loop are joined once, and sent to each by reference, in one
+ * system call. A round that took a while is not followed by the next one before
+ * as long again: the more there is to send, the more goes at once.
  *
  * Owns:    the lines it joined last; borrows the channels.
  * Thread:  the loop's.

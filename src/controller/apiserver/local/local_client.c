@@ -7,8 +7,8 @@
  * side and a bounded buffer between; when it overflows, the watch ends as
  * one whose history is gone, and its informer lists again.
  *
- * Thread: each struct says which. What both touch is under a lock, or handed
- *         over whole.
+ * Thread: each struct says which. Members that both touch are under a lock, or
+ *         are handed over whole.
  */
 #include "controller/apiserver/local/local_client.h"
 

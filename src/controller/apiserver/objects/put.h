@@ -26,7 +26,8 @@ struct put {
     struct json *tree;       /* completed in place */
 
     /* The pending state, in the same words; NULL: there is none, or the whole
-     * object is written. What the tree shares with it is not looked at again.
+     * object is written. Parts that the tree shares with it are not looked at
+     * again.
      */
     const struct json *old_tree;
     bool keeps_spec; /* the spec had its defaults before, and is the same */

@@ -8,11 +8,11 @@
  *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
  *
  * Beside `jobs` a node has `reservations[]` {name, start, end, isMaintenance}.
- * Without an `end` it has no time limit, or stands still (`isFrozen`) until nobody
- * knows when; one that stands still for others (`hasLentCores`) has one, when these
- * have: when they will have ended, and what is left of its own limit. `?nodes=n1,n2` names them; else they are
- * the first `limit` by name. What is said of a job is what tables of jobs say
- * of it to everybody.
+ * Without an `end` it has no time limit, or stands still (`isFrozen`) until
+ * nobody knows when; one that stands still for others (`hasLentCores`) has one,
+ * when these have: when they will have ended, and what is left of its own
+ * limit. `?nodes=n1,n2` names them; else they are the first `limit` by name.
+ * The document says of a job what tables of jobs say of it to everybody.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,8 +17,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The elements that are meant, and a list of the array that they go into. What
- * is worked with goes at the end, and the patch stays.
+/* The elements that are meant, and a list of the array that they go into. The
+ * scratch memory goes at the end, and the patch stays.
  */
 struct edit {
     struct arena *scratch;

@@ -27,13 +27,13 @@
  *
  *   {"make": [POD, POD, ...]}
  *
- * The first goes the way of any pod that is created, and the others are copies of
- * what came of it (element_copy.h), checked for their names and charged to the
- * quotas; one that cannot be a copy goes the whole way too. The answer lists those
- * that were not made, each in the words that a request for that pod alone would
- * have had: {"refused": [{"pod": NAME, "message": ...}]}. What a quota refuses is
- * refused to all that follow. A pod of the Job that is there already counts as
- * made.
+ * The first goes the way of any pod that is created, and the others are copies
+ * of what came of it (element_copy.h), checked for their names and charged to
+ * the quotas; one that cannot be a copy goes the whole way too. The answer
+ * lists those that were not made, each in the words that a request for that pod
+ * alone would have had: {"refused": [{"pod": NAME, "message": ...}]}. When a
+ * quota refuses one, all that follow are refused. A pod of the Job that is
+ * there already counts as made.
  */
 #include <string.h>
 

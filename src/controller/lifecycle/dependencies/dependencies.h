@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dependencies.h - jobs that wait for other jobs, by the uid of those
  *
- * An end wakes its own waiters, and of these only such as it decides about. What
- * became of a job that is not in the cluster any more is asked of history. Its
- * end is told to the waiters to be noted in their status, from where it is known
- * after a restart.
+ * An end wakes its own waiters, and of these only such as it decides about.
+ * History is asked what became of a job that is not in the cluster any more.
+ * Its end is told to the waiters to be noted in their status, from where it is
+ * known after a restart.
  *
  * Times since a start are those of the monotonic clock from when the start was
  * first heard of: a clock that is set meanwhile neither hurries nor delays.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dependency_target.h - the jobs that others wait for, by their uids
  *
- * What became of a job that is not in the cluster any more is asked of history,
- * of the whole job or of the tasks that are waited for. What the store has noted
- * of an array's elements is read once somebody waits for one of them.
+ * History is asked what became of a job that is not in the cluster any more, of
+ * the whole job or of the tasks that are waited for. The store's record of an
+ * array's elements is read once somebody waits for one of them.
  *
  * Owns:       copies of uids and names; no object, and no waiter.
  * Called by:  dependencies.c.

@@ -25,8 +25,8 @@
 #define CHECK_MS        1000
 #define DELETES_AT_ONCE 256u
 
-/* A finished Job. Each stands in both heaps, or its delete is on the way. What
- * the watch says is gone before that is answered waits for the answer.
+/* A finished Job. Each stands in both heaps, or its delete is on the way. A Job
+ * that the watch says is gone before the answer has come waits for it.
  */
 struct finished {
     struct list link; /* among the departed */

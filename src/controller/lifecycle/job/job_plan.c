@@ -153,7 +153,9 @@ index_backoff_us(const struct job *job,
                         : 0;
 }
 
-/* Another attempt of what no node started. What has not been tried goes on. */
+/* Another attempt of what no node started. An attempt that has not been tried
+ * goes on.
+ */
 static int64_t
 retry_left_us(const struct job_pod_counts *t, int64_t now_us)
 {

@@ -19,8 +19,8 @@ struct json;
 struct object;
 struct workqueue;
 
-/* Life. End: no more calls are made; the key is done when all are answered,
- * and comes back when one has failed. What is not there is no failure.
+/* Life. End: no more calls are made; the key is done when all are answered, and
+ * comes back when one has failed. An object that is not there is no failure.
  */
 struct pending_calls *pending_calls_begin(struct client *client,
                                           struct workqueue *queue,

@@ -4,8 +4,8 @@
  *
  * For each object one call at most waits and one is under way. A call that
  * comes while another waits takes its place when it matters more, or as much
- * (the later one knows more); else it is dropped itself. What a call says is
- * made when it starts, so one that waits can be brought up to date.
+ * (the later one knows more); else it is dropped itself. The body of a call is
+ * made when the call starts, so one that waits can be brought up to date.
  *
  * A call may be of several objects (a group's binding): it waits until no call
  * is under way for any of them, and others of any of them wait for it.

@@ -2,7 +2,8 @@
 /* extender_wire.h - what extenders are asked and answer, as JSON
  *
  * Questions have upstream's names of members. Of answers, names are known in
- * any mix of cases, as Go's decoder takes them. What an answer lacks is none.
+ * any mix of cases, as Go's decoder takes them. A member that an answer lacks
+ * has no value.
  *
  * Thread: any; pure functions.
  * Source: k8s.io/kube-scheduler, extender/v1/types.go.

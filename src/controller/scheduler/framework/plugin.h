@@ -64,10 +64,10 @@ enum normalization {
     NORMALIZE_CUSTOM,
 };
 
-/* An event that may help what the plugin rejected. Hint: whether this one
- * does (old or new is NULL when it came or went); NULL: always. Who waits for
- * new nodes must also wait for taints (WAKE_NEW_NODES): a node may join with
- * one that is taken off once it is ready.
+/* An event that may help what the plugin rejected. Hint: whether this one does
+ * (old or new is NULL when it came or went); NULL: always. A plugin that waits
+ * for new nodes must also wait for taints (WAKE_NEW_NODES): a node may join
+ * with one that is taken off once it is ready.
  */
 typedef bool wake_hint_fn(void *self,
                           const struct pod_view *pod,
@@ -148,10 +148,10 @@ struct plugin {
     bool depends_on_others;
 
     /* `depends_on_time`: its filter goes by the time and by what is reserved.
-     * It is asked of nodes with a reserved entry alone and its answers are never
-     * kept. What it signs is of no result, only of pods that sleep together.
-     * `filters_room`: its filter goes by what is free on the node, and reads
-     * no notes of prefilter; so it can be asked about the future.
+     * It is asked of nodes with a reserved entry alone and its answers are
+     * never kept. Its signature is for no result, only for pods that sleep
+     * together. `filters_room`: its filter goes by what is free on the node,
+     * and reads no notes of prefilter; so it can be asked about the future.
      */
     bool depends_on_time;
     bool filters_room;

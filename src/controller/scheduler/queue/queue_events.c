@@ -4,8 +4,8 @@
  * Most of what happens is the end of a pod. Of the pods that wait for room, and
  * for nothing that other pods decide, it wakes those alone that the room on its
  * node may be enough for, one after the other in their order, until it is used
- * up. What keeps a pod out of the other nodes has not changed: had room come
- * there, it would have been woken then.
+ * up. The reason that keeps a pod out of the other nodes has not changed: had
+ * room come there, it would have been woken then.
  */
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/profile.h"

@@ -2,8 +2,8 @@
 /* cycle_trace.h - where the time of one cycle went
  *
  * A stopwatch with laps: each mark ends the step that began at the one before.
- * What a slow cycle says in the log, and what the metrics of the extension
- * points are made of.
+ * The log of a slow cycle and the metrics of the extension points are made of
+ * it.
  *
  * Thread: the scheduler's.
  * Source: k8s.io/utils/trace, as kube-scheduler uses it.

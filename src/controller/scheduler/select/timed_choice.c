@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes with room now that the pod may not have until its end: who is before
- * it in the order, or a Reservation, has them by then. What a Reservation
- * has is one set for all pods that end by the same window: results are kept without
- * it. The rest is laid over the kept results and refusals, which know nothing of time.
+/* The nodes with room now that the pod may not have until its end: who is
+ * before it in the order, or a Reservation, has them by then. The nodes of a
+ * Reservation are one set for all pods that end by the same window: results are
+ * kept without it. The rest is laid over the kept results and refusals, which
+ * know nothing of time.
  */
 #include <stdio.h>
 #include <string.h>

@@ -68,9 +68,9 @@ void cache_hold(struct cache *cache,
 void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
 bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
-/* Trying. What is assumed and held after begin is kept, or rolled back: then
- * the nodes and all that hangs on them are as they were, but for their
- * generations. Nothing else may be changed in between.
+/* Trying. Keep or roll back the pods that were assumed and held after begin.
+ * After a roll back the nodes and all that hangs on them are as they were, but
+ * for their generations. Nothing else may be changed in between.
  */
 struct cache_mark {
     size_t journal;

@@ -8,8 +8,8 @@
  *
  * Owns:       references to the objects it names.
  * Thread:     the loop's.
- * Invariant:  sequence numbers have no gaps; revisions rise with them. What is
- *             not published yet is at the end and is never forgotten.
+ * Invariant:  sequence numbers have no gaps; revisions rise with them. Changes
+ *             that are not published yet are at the end and never forgotten.
  */
 #pragma once
 

@@ -157,7 +157,9 @@ tell(struct store_watch *watch, const struct change *c)
     watch->changed(&told, watch->context);
 }
 
-/* To each of a group. Who joins meanwhile has heard it from the change log. */
+/* Tells each of a group. A watch that joins meanwhile has heard it from the
+ * change log.
+ */
 static void
 tell_group(struct watch_group *group, const struct change *c)
 {

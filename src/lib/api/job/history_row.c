@@ -278,8 +278,8 @@ state_of_deleted(const struct pod *pod,
 }
 
 /* It ended by itself before anybody's wish reached it: before the deletion was
- * asked for, which is its time less the grace. What ends within the grace was
- * told to, whatever its exit code.
+ * asked for, which is its time less the grace. A pod that ends within the grace
+ * was told to, whatever its exit code.
  */
 static bool
 has_own_end(const struct pod *pod)

@@ -35,8 +35,8 @@ int64_t job_array_requeues(const struct job *job);
 bool job_has_unstarted_tasks(const struct job *job);
 bool job_array_is_asked(const struct json *spec);
 
-/* Brings the lists to their shortest form, and adds what follows from them.
- * What cannot be read stays, for the check.
+/* Brings the lists to their shortest form, and adds what follows from them. A
+ * list that cannot be read stays, for the check.
  */
 void job_array_set_defaults(struct arena *arena, struct json *spec);
 

@@ -9,10 +9,10 @@
  *   OutOfMemory      over 50 MiB
  *
  * Codes are few and stay; where Slurm has one it is Slurm's. kiln-reasons(7) is
- * their table. What only others see when they wait or end a pod (the scheduler,
- * preemption, the job controller) they write into `status.cause` of the Pod or
- * the Job (struct pod_cause, pod.h); the rest is read off the objects here. Upstream's
- * words stay in conditions and events.
+ * their table. A cause that only others know (the scheduler, preemption, the
+ * job controller) is written by these into `status.cause` of the Pod or the Job
+ * (struct pod_cause, pod.h); all others are read from the objects here.
+ * Upstream's words stay in conditions and events.
  *
  * Thread:  any; pure functions.
  * See: job_state.h for the states; job_wait.h for the words of who waits.

@@ -57,8 +57,8 @@ int allocation_check_beside(const struct allocation *a,
                             const struct allocation *still,
                             struct error *err);
 
-/* Whether all of it is there: PUs, NUMA nodes, devices. What is not is appended
- * to `missing`: "CPUs 4-7, device gpu1".
+/* Whether all of it is there: PUs, NUMA nodes, devices. Missing parts are
+ * appended to `missing`: "CPUs 4-7, device gpu1".
  */
 bool allocation_is_within(const struct allocation *a,
                           const struct topology *topology,
@@ -73,9 +73,9 @@ int64_t allocation_memory_of(const struct allocation *a,
                              int64_t page_bytes);
 
 /* Whether there is as much of each memory that it has any of as was given away
- * in all, which `given` says; NULL: to this one alone. What there is not enough
- * of is appended to `missing`: "memory of NUMA node 1 (60Gi given, 40Gi
- * there)". NUMA nodes that are not there are no matter of this.
+ * in all, which `given` says; NULL: to this one alone. Memory that is too small
+ * is appended to `missing`: "memory of NUMA node 1 (60Gi given, 40Gi there)".
+ * NUMA nodes that are not there are no matter of this.
  */
 typedef int64_t
 allocation_given_fn(int64_t node, int64_t page_bytes, void *context);

@@ -29,8 +29,8 @@ find_expected(const struct node *node)
                            ANNOTATION_EXPECTED_HARDWARE);
 }
 
-/* One "resource=quantity" of the list, which moves on; false at its end. What is
- * none is skipped: an administrator may have written it.
+/* One "resource=quantity" of the list, which moves on; false at its end. An
+ * item that is none is skipped: an administrator may have written it.
  */
 struct item {
     char resource[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of small sets, by kind, namespace and user; who shares a set by
- * accident shares its places. What served last is asked first.
+ * accident shares its places. The dictionary that served last is asked first.
  */
 #include "lib/api/object/dictionary_objects.h"
 

@@ -5,8 +5,8 @@
  * administrators may do. A right gives a scope to principals, verbs and a
  * subresource; of a kind's rights the first that fits decides, then those of
  * every kind (controller/apiserver/access/authorization.c): administrators may
- * do everything, users and the controller's own components may read. What
- * nobody listed is refused.
+ * do everything, users and the controller's own components may read. A request
+ * that no right covers is refused.
  *
  * Thread:  any; constants.
  */

@@ -181,8 +181,8 @@ gated_condition(struct arena *arena, struct json *since)
     return condition;
 }
 
-/* Fields of features that are off in upstream's default: dropped there, and
- * so here. What the old pod has stays.
+/* Upstream drops the fields of features that are off by default, and so does
+ * this. A field that the old pod has stays.
  */
 void
 pod_spec_drop_disabled(struct arena *arena,

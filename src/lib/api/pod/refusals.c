@@ -11,8 +11,8 @@
 #define HEAD       " nodes are available: "
 #define PREEMPTION " preemption: "
 
-/* How the reasons begin, and their codes. What lasts stays as long as the node
- * and the pod stay as they are.
+/* How the reasons begin, and their codes. A lasting one stays as long as the
+ * node and the pod stay as they are.
  */
 static const struct {
     const char *beginning;

@@ -326,8 +326,8 @@ check_sources_agree(struct causes *c, const struct json *spec)
         causes_add(c, CAUSE_INVALID, "", NULL, "must match dataSourceRef");
 }
 
-/* Each is made from the other. What is neither a claim nor a snapshot stands
- * in the newer one alone; one of another namespace too.
+/* Each is made from the other. A source that is neither a claim nor a snapshot
+ * stands in the newer one alone; so does one of another namespace.
  */
 static void
 join_sources(struct arena *arena, struct json *spec)

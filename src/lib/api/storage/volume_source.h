@@ -2,9 +2,9 @@
 /* volume_source.h - upstream's ways to name storage, for pods and for
  * PersistentVolumes
  *
- * Each is stored and returned. What Kiln serves, claims and local volumes, has
- * its tables beside its kind (pod_volumes.c, persistent_volume.c), and so have
- * the sources that one of the two has alone.
+ * Each is stored and returned. Claims and local volumes, which Kiln serves,
+ * have their tables beside their kind (pod_volumes.c, persistent_volume.c), and
+ * so have the sources that one of the two has alone.
  *
  * Thread:  any.
  */

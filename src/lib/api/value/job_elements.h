@@ -21,7 +21,7 @@ struct job_elements {
 /* Whether a text means elements: a number and an underscore, as no name is. */
 bool job_elements_looks_like(const char *text);
 
-/* -EINVAL with words. What lists the array has is not asked. */
+/* -EINVAL with words. It does not ask which lists the array has. */
 int job_elements_parse(struct arena *arena,
                        const char *text,
                        struct job_elements *ret_elements,

@@ -2,9 +2,9 @@
 /* Partition - spec.placement.partition: only its nodes, while it is up, and no
  * more than its limits
  *
- * Kiln's own. What a job may ask for is checked when it is submitted; here for
- * those that waited while their partition changed. A pod that names none, from
- * before there were partitions, may have every node.
+ * Kiln's own. The limits of a job are checked when it is submitted, and here
+ * once more for jobs that waited while their partition changed. A pod that
+ * names none, from before there were partitions, may have every node.
  *
  * Extension points:  prefilter, filter
  * Woken by:          its partition changing; a node joining, or its labels

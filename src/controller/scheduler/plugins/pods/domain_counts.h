@@ -3,9 +3,9 @@
  * every domain of a node label, kept from cycle to cycle
  *
  * Domain counts have columns, each for one label: a number for every node, and
- * the sums over the nodes that have the same value of the label (a domain).
- * What is counted is the caller's; domain_counts_update asks for the nodes that
- * have changed since, and for those alone.
+ * the sums over the nodes that have the same value of the label (a domain). The
+ * caller counts: domain_counts_update asks it for the nodes that have changed
+ * since, and for those alone.
  *
  * Owns:       its columns. Nodes are known by slot.
  * Thread:     the scheduler's.

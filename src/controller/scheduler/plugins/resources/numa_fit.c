@@ -287,7 +287,7 @@ numa_fit_prefilter(void *self,
     return VERDICT_OK;
 }
 
-/* Called within a journal. What a pod holds is in the ledger; one that is
+/* Called within a journal. The ledger has what each pod holds; one that is
  * nominated holds nothing yet.
  */
 static void

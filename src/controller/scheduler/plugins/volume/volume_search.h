@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* volume_search.h - which volumes the claims of one pod would have on a node
  *
- * Made once a cycle, from the claims; then asked of node after node. What of a
- * volume does not depend on the node is looked at once, and volumes that one
- * node alone reaches are found by its name.
+ * Made once a cycle, from the claims; then asked of node after node. The parts
+ * of a volume that do not depend on the node are looked at once, and volumes
+ * that one node alone reaches are found by its name.
  *
  * Owns:    references to the claims and volumes.
  * Thread:  the scheduler's.
