@@ -234,8 +234,8 @@ like "a link to root's file is not written through" "$reason" \
 is "... and what is there is kept" "$(cat "$cluster/roots")" precious
 run --wrap 'setsid sleep 30071 & sleep 30071 & (sleep 30071 &); exit 0'
 is "a job that leaves daemons behind is complete" "$status" 0
-no_sleepers() { ! pgrep -u kilntest1 -f '^sleep 30071'; }
-ok "... and they are ended with it" wait_for 15 no_sleepers
+no_sleep_runs() { ! pgrep -u kilntest1 -f '^sleep 30071'; }
+ok "... and they are ended with it" wait_for 15 no_sleep_runs
 if root get node n1 -o json | jq -e '[.status.conditions[]? |
     select(.type == "MemoryEnforced" and .status == "False")] == []' \
     >/dev/null; then

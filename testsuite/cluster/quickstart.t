@@ -68,10 +68,10 @@ tries() { # WHO DIR COMMAND...
     ok "$who: what it says to try next works" "$@" $as_said kctl get nodes
     # shellcheck disable=SC2086
     ok "$who: a job that ignores SIGTERM is there" "$@" $as_said $run_as ksub --wrap 'trap "" TERM; while :; do sleep 30081; done'
-    sleepers() { pgrep -f '^sleep 30081$'; }
-    ok "$who: and runs" wait_for 20 sleepers
+    sleep_processes() { pgrep -f '^sleep 30081$'; }
+    ok "$who: and runs" wait_for 20 sleep_processes
     ok "$who: it stops" stopped "$place" "$@"
-    is "$who: all of it" "$(sleepers)$(daemons_of "$kept")" ""
+    is "$who: all of it" "$(sleep_processes)$(daemons_of "$kept")" ""
     not_ok "$who: and keeps no state" test -e "$place/site"
     [ "$kept" = "$place" ] ||
         not_ok "$who: nor anything below /tmp" test -e "$kept"

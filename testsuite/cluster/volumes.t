@@ -208,16 +208,16 @@ ok "nothing of it is left" wait_for 20 nothing_left
 printf '{apiVersion: storage.k8s.io/v1, kind: StorageClass,
   metadata: {name: fixed}, provisioner: kubernetes.io/no-provisioner}\n' |
     apply root >/dev/null
-volume shelf fixed Retain | apply root >/dev/null
+volume local fixed Retain | apply root >/dev/null
 ok "a volume that an administrator made is there to be had" \
-    wait_for 10 has_phase Available pv shelf
-claim shelf 1M fixed | apply kilntest1 >/dev/null
+    wait_for 10 has_phase Available pv local
+claim local 1M fixed | apply kilntest1 >/dev/null
 ok "a claim that waits for no pod gets it" \
-    wait_for 10 has_phase Bound pvc shelf
-pod user shelf 'ls $KILN_VOLUME_MY_DATA/file' | apply kilntest1 >/dev/null
+    wait_for 10 has_phase Bound pvc local
+pod user local 'ls $KILN_VOLUME_MY_DATA/file' | apply kilntest1 >/dev/null
 ok "a pod finds what is in it" wait_for 10 has_phase Succeeded pod user
-as kilntest1 kctl delete pvc shelf >/dev/null
+as kilntest1 kctl delete pvc local >/dev/null
 ok "its data is kept when the claim goes" \
-    wait_for 10 has_phase Released pv shelf
+    wait_for 10 has_phase Released pv local
 ok "as the administrator said" test -f "$cluster/precious/file"
 finish

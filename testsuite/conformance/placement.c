@@ -35,7 +35,7 @@ struct theme {
     unsigned passed, failed, skipped;
 };
 
-struct tally {
+struct conformance_run {
     struct machine machines[MACHINES];
     unsigned n_machines;
     struct theme themes[THEMES];
@@ -43,10 +43,10 @@ struct tally {
     unsigned failures;
 };
 
-typedef void line_fn(struct tally *t, const struct json *line);
+typedef void line_fn(struct conformance_run *t, const struct json *line);
 
 static void
-each_line(struct tally *t, const char *path, line_fn *fn)
+each_line(struct conformance_run *t, const char *path, line_fn *fn)
 {
     CLEANUP_FREE char *command = xasprintf("exec gzip -dc '%s'", path);
     char *text = NULL;
@@ -73,7 +73,7 @@ each_line(struct tally *t, const char *path, line_fn *fn)
 }
 
 static const struct machine *
-find_machine(const struct tally *t, const char *name)
+find_machine(const struct conformance_run *t, const char *name)
 {
     for (unsigned i = 0; i < t->n_machines; i++)
         if (name != NULL && strcmp(t->machines[i].name, name) == 0)
@@ -82,7 +82,7 @@ find_machine(const struct tally *t, const char *name)
 }
 
 static void
-add_machine(struct tally *t, const struct json *line)
+add_machine(struct conformance_run *t, const struct json *line)
 {
     const struct json *cpus = json_get(line, "cpus");
     const char *name = json_get_text(line, "name");
@@ -114,7 +114,7 @@ add_machine(struct tally *t, const struct json *line)
 
 /* The id without its number. */
 static struct theme *
-theme_of(struct tally *t, const char *id)
+theme_of(struct conformance_run *t, const char *id)
 {
     size_t length = strlen(id);
     char text[64];
@@ -134,7 +134,7 @@ theme_of(struct tally *t, const char *id)
 }
 
 static void
-run_line(struct tally *t, const struct json *line)
+run_line(struct conformance_run *t, const struct json *line)
 {
     const char *id = json_get_text(line, "id");
     const char *machine = json_get_text(line, "topology");
@@ -167,7 +167,7 @@ run_line(struct tally *t, const struct json *line)
 }
 
 static void
-run_file(struct tally *t, const char *path)
+run_file(struct conformance_run *t, const char *path)
 {
     const char *slash = strrchr(path, '/');
     CLEANUP_FREE char *beside =
@@ -180,7 +180,7 @@ run_file(struct tally *t, const char *path)
 }
 
 static void
-free_machines(struct tally *t)
+free_machines(struct conformance_run *t)
 {
     for (unsigned i = 0; i < t->n_machines; i++) {
         free(t->machines[i].name);
@@ -192,13 +192,13 @@ free_machines(struct tally *t)
 int
 main(int argc, char **argv)
 {
-    static struct tally tally;
+    static struct conformance_run run;
     unsigned passed = 0, failed = 0, skipped = 0;
 
     for (int i = 1; i < argc; i++)
-        run_file(&tally, argv[i]);
-    for (unsigned i = 0; i < tally.count; i++) {
-        const struct theme *t = &tally.themes[i];
+        run_file(&run, argv[i]);
+    for (unsigned i = 0; i < run.count; i++) {
+        const struct theme *t = &run.themes[i];
 
         printf("%s %u - %s: %u passed, %u failed, %u skipped\n",
                t->failed > 0 ? "not ok" : "ok",
@@ -211,8 +211,8 @@ main(int argc, char **argv)
         failed += t->failed;
         skipped += t->skipped;
     }
-    printf("1..%u\n", tally.count);
+    printf("1..%u\n", run.count);
     printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
-    free_machines(&tally);
+    free_machines(&run);
     return failed > 0 || argc < 2 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -42,7 +42,7 @@ struct theme {
     char why[96]; /* of those that were skipped, the last */
 };
 
-struct tally {
+struct conformance_run {
     struct theme themes[THEMES];
     unsigned count;
     unsigned failures;
@@ -50,7 +50,7 @@ struct tally {
 
 /* The name of a case without its number. */
 static struct theme *
-theme_of(struct tally *t, const char *name)
+theme_of(struct conformance_run *t, const char *name)
 {
     size_t length = strlen(name);
     char text[64];
@@ -70,17 +70,19 @@ theme_of(struct tally *t, const char *name)
 }
 
 static void
-run_case(struct tally *tally, struct arena *arena, const struct json *line)
+run_case(struct conformance_run *run,
+         struct arena *arena,
+         const struct json *line)
 {
     struct trial t = {
         .name = json_get_text(line, "case"),
         .line = line,
         .expect = json_get(line, "expect"),
         .arena = arena,
-        .is_loud = tally->failures < 20 || getenv("VECTORS_ALL") != NULL,
+        .is_loud = run->failures < 20 || getenv("VECTORS_ALL") != NULL,
         .skipped = "no runner for cases of this name",
     };
-    struct theme *theme = theme_of(tally, t.name);
+    struct theme *theme = theme_of(run, t.name);
 
     for (size_t i = 0; i < ARRAY_SIZE(families); i++)
         if (strncmp(t.name, families[i].start, strlen(families[i].start))
@@ -90,7 +92,7 @@ run_case(struct tally *tally, struct arena *arena, const struct json *line)
         }
     if (t.mismatches > 0) {
         theme->failed++;
-        tally->failures++;
+        run->failures++;
     } else if (t.skipped != NULL) {
         theme->skipped++;
         snprintf(theme->why, sizeof(theme->why), "%s", t.skipped);
@@ -100,7 +102,7 @@ run_case(struct tally *tally, struct arena *arena, const struct json *line)
 }
 
 static void
-run_file(struct tally *tally, const char *path)
+run_file(struct conformance_run *run, const char *path)
 {
     char *command = NULL, *text = NULL;
     size_t size = 0;
@@ -126,7 +128,7 @@ run_file(struct tally *tally, const char *path)
             printf("Bail out! %s: %s\n", path, err.text);
             exit(EXIT_FAILURE);
         }
-        run_case(tally, arena, line);
+        run_case(run, arena, line);
     }
     free(text);
     free(command);
@@ -139,14 +141,14 @@ run_file(struct tally *tally, const char *path)
 int
 main(int argc, char **argv)
 {
-    static struct tally tally;
+    static struct conformance_run run;
     unsigned passed = 0, failed = 0, skipped = 0;
 
     for (int i = 1; i < argc; i++)
-        run_file(&tally, argv[i]);
+        run_file(&run, argv[i]);
     selectors_end();
-    for (unsigned i = 0; i < tally.count; i++) {
-        const struct theme *t = &tally.themes[i];
+    for (unsigned i = 0; i < run.count; i++) {
+        const struct theme *t = &run.themes[i];
 
         printf("%s %u - %s: %u passed, %u failed, %u skipped%s%s\n",
                t->failed > 0 ? "not ok" : "ok",
@@ -161,7 +163,7 @@ main(int argc, char **argv)
         failed += t->failed;
         skipped += t->skipped;
     }
-    printf("1..%u\n", tally.count);
+    printf("1..%u\n", run.count);
     printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
     return failed > 0 || argc < 2 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As intake does: words become a command line. */
+/* As submission_input does: words become a command line. */
 static void
 apply(struct arena *arena,
       struct submission *submission,

@@ -359,7 +359,7 @@ explain_pod(struct explanation *e)
 }
 
 static void
-explain_unclaimed(struct explanation *e, const char *scheduler_name)
+explain_no_scheduler(struct explanation *e, const char *scheduler_name)
 {
     const char *words = arena_printf(e->arena,
                                      "no scheduler named '%s' has looked at "
@@ -428,7 +428,7 @@ find_first_pod(struct explanation *e, const struct object *job)
         return first->pod->object;
     }
     if (scheduler_profile_named(e->s, scheduler_name) == NULL)
-        explain_unclaimed(e, scheduler_name);
+        explain_no_scheduler(e, scheduler_name);
     return NULL;
 }
 
@@ -451,7 +451,7 @@ scheduler_explain(struct scheduler *s,
         return e.answer;
     e.profile = scheduler_profile(s, pod);
     if (e.profile == NULL) {
-        explain_unclaimed(&e, pod_of(pod)->spec.scheduler_name);
+        explain_no_scheduler(&e, pod_of(pod)->spec.scheduler_name);
         return e.answer;
     }
     open_pod(&e, pod, is_hypothetical);

@@ -120,7 +120,7 @@ serve_waiting(evutil_socket_t fd, short events, void *arg)
 void
 http_client_schedule(struct http_client *client)
 {
-    event_active(&client->chores, EV_TIMEOUT, 0);
+    event_active(&client->deferred, EV_TIMEOUT, 0);
 }
 
 int
@@ -145,7 +145,7 @@ http_client_new(struct loop *loop,
     client->settings.server_program = client->server_program;
     list_init(&client->links);
     list_init(&client->waiting);
-    event_assign(&client->chores,
+    event_assign(&client->deferred,
                  loop_base(loop),
                  -1,
                  0,
@@ -185,7 +185,7 @@ http_client_free(struct http_client *client)
         if (call != NULL)
             call_free(call);
     }
-    event_del(&client->chores);
+    event_del(&client->deferred);
     http_address_fini(&client->address);
     free(client->server_program);
     free(client);

@@ -34,7 +34,7 @@ struct http_client {
     struct http_client_settings settings;
     char *server_program;
     struct http_address address;
-    struct event chores; /* give waiting calls to links */
+    struct event deferred; /* give waiting calls to links */
     struct list links;
     struct list waiting;
 };

@@ -166,8 +166,8 @@ identify(struct http_connection *c)
 
 /* evhttp accepts by itself and tells nobody, but it asks us for the bufferevent
  * first. The rest (the descriptor, and evhttp's own object, which is the
- * argument of the callbacks it has set) is there by the time the chores run, in
- * the same turn of the loop.
+ * argument of the callbacks it has set) is there by the time the deferred work
+ * runs, in the same turn of the loop.
  */
 static struct bufferevent *
 await(struct http_server *server, struct bufferevent *bev, bool is_secure)
@@ -187,7 +187,7 @@ await(struct http_server *server, struct bufferevent *bev, bool is_secure)
     list_init(&c->unproven_place);
     list_init(&c->of_peer_place);
     list_add_last(&server->fresh, &c->place);
-    event_active(&server->chores, EV_TIMEOUT, 0);
+    event_active(&server->deferred, EV_TIMEOUT, 0);
     return c->bev;
 }
 
@@ -408,7 +408,7 @@ http_connection_close_later(struct http_connection *c,
         return;
     c->close_cause = close_cause;
     list_add_last(&c->server->closing, &c->closing_place);
-    event_active(&c->server->chores, EV_TIMEOUT, 0);
+    event_active(&c->server->deferred, EV_TIMEOUT, 0);
 }
 
 /* evhttp frees the requests of a connection that it is told to free, but ours

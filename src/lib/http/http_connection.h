@@ -123,7 +123,7 @@ struct http_server {
     void *arg;
     http_refusal_fn refusal;
     struct evbuffer *scratch; /* the answer being put together; else empty */
-    struct event chores;      /* activated: adopt the fresh, and so on */
+    struct event deferred;    /* activated: adopt the fresh, and so on */
     struct event sweep;
     struct list fresh; /* accepted, not yet looked at */
     struct list closing;

@@ -83,7 +83,7 @@ http_refusal_note(struct http_connection *c)
     if (c->is_refused || !list_is_empty(&c->refused_place))
         return;
     list_add_last(&c->server->refused, &c->refused_place);
-    event_active(&c->server->chores, EV_TIMEOUT, 0);
+    event_active(&c->server->deferred, EV_TIMEOUT, 0);
 }
 
 /* 0: no error page, but leave to send on. */

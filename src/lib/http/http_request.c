@@ -184,7 +184,7 @@ http_request_handle(struct evhttp_request *ev, void *arg)
     struct http_request *r;
 
     if (c == NULL || c->close_cause != HTTP_NOT_CLOSING)
-        return; /* its end is a chore away */
+        return; /* it ends when the deferred work runs */
     server->counts.requests++;
     http_connection_enter(c, HTTP_HANDLING);
     http_connection_limit_input(c);

@@ -53,7 +53,7 @@ limits_from(const struct http_limits *given)
 }
 
 static void
-do_chores(evutil_socket_t fd, short events, void *arg)
+run_deferred(evutil_socket_t fd, short events, void *arg)
 {
     struct http_server *server = arg;
 
@@ -149,7 +149,12 @@ http_server_new(struct loop *loop,
     list_init(&server->layered_listeners);
     for (size_t i = 0; i < HTTP_PHASES; i++)
         list_init(&server->phases[i]);
-    event_assign(&server->chores, loop_base(loop), -1, 0, do_chores, server);
+    event_assign(&server->deferred,
+                 loop_base(loop),
+                 -1,
+                 0,
+                 run_deferred,
+                 server);
     server->scratch = evbuffer_new();
     if (server->scratch == NULL)
         abort();
@@ -178,7 +183,7 @@ http_server_free(struct http_server *server)
             http_connection_close(container_of(server->phases[i].next,
                                                struct http_connection,
                                                place));
-    event_del(&server->chores);
+    event_del(&server->deferred);
     event_del(&server->sweep);
     evhttp_free(server->evhttp);
     if (server->layered != NULL)

@@ -7,7 +7,7 @@
 #include "testsuite/conformance/placing/placing.h"
 
 /* What came out of one case. */
-struct outcome {
+struct assign_result {
     const char *error; /* "" for none */
     struct bitset cpus;
     struct bitset shared;
@@ -15,7 +15,7 @@ struct outcome {
 };
 
 static void
-run_taker(const struct placing *p, const char *level, struct outcome *out)
+run_taker(const struct placing *p, const char *level, struct assign_result *out)
 {
     struct cpu_style style = {
         .is_spread = strcmp(json_get_text(p->line, "sort"), "spread") == 0,
@@ -36,7 +36,7 @@ run_taker(const struct placing *p, const char *level, struct outcome *out)
 }
 
 static void
-run_reserve(const struct placing *p, struct outcome *out)
+run_reserve(const struct placing *p, struct assign_result *out)
 {
     struct cpu_options options = placing_options(json_get(p->line, "options"));
     unsigned wanted = (unsigned)placing_int(p->line, "request");
@@ -47,7 +47,7 @@ run_reserve(const struct placing *p, struct outcome *out)
 }
 
 static void
-run_allocate(const struct placing *p, struct outcome *out)
+run_allocate(const struct placing *p, struct assign_result *out)
 {
     struct cpu_options options = placing_options(json_get(p->line, "options"));
     struct bitset reserved, available, reusable;
@@ -78,7 +78,7 @@ run_allocate(const struct placing *p, struct outcome *out)
  * for, or an error; where it names the right answer, that one.
  */
 static void
-check_defect(struct placing *p, const struct outcome *out)
+check_defect(struct placing *p, const struct assign_result *out)
 {
     const struct json *right = json_get(p->line, "result_if_no_alias");
     struct bitset available, reusable;
@@ -101,7 +101,7 @@ void
 assign_case(struct placing *p)
 {
     const char *level = json_get_text(p->line, "level");
-    struct outcome out = {.error = ""};
+    struct assign_result out = {.error = ""};
 
     if (strcmp(level, "allocate") == 0)
         run_allocate(p, &out);

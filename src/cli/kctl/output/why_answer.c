@@ -116,7 +116,7 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
 
 /* No scheduler has reported on the pod; it may be another scheduler's. */
 static void
-add_unclaimed(struct strbuf *out, const struct json *pod)
+add_no_scheduler(struct strbuf *out, const struct json *pod)
 {
     const char *scheduler = json_path_text(pod, "spec.schedulerName");
 
@@ -188,7 +188,7 @@ why_answer_add_wait(const struct why_answer *a,
     if (scheduled == NULL && a->why == NULL)
         return;
     if (scheduled == NULL && json_get(a->why, "reasons") == NULL)
-        add_unclaimed(out, pod);
+        add_no_scheduler(out, pod);
     else if (!add_reasons(out, a->why) && scheduled != NULL
              && !holds(scheduled))
         add_refusals(out, scheduled);

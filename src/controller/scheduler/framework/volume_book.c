@@ -29,14 +29,14 @@ struct assumption {
 };
 
 struct volume_book {
-    struct map *claims;   /* "NS/NAME" to object */
-    struct map *volumes;  /* name to object */
-    struct map *classes;  /* name to object */
-    struct map *shelves;  /* class to a map of name to object: free ones */
-    struct map *charges;  /* name of a volume to struct charge */
-    struct map *promised; /* node to int64_t */
-    struct map *assumed;  /* "NS/NAME" of a claim to struct assumption */
-    struct map *taken;    /* name of a volume to the claim's key */
+    struct map *claims;        /* "NS/NAME" to object */
+    struct map *volumes;       /* name to object */
+    struct map *classes;       /* name to object */
+    struct map *free_by_class; /* class to a map of name to object: free ones */
+    struct map *charges;       /* name of a volume to struct charge */
+    struct map *promised;      /* node to int64_t */
+    struct map *assumed;       /* "NS/NAME" of a claim to struct assumption */
+    struct map *taken;         /* name of a volume to the claim's key */
 };
 
 /* --- life ----------------------------------------------------------------- */
@@ -49,7 +49,7 @@ volume_book_new(void)
     b->claims = map_new();
     b->volumes = map_new();
     b->classes = map_new();
-    b->shelves = map_new();
+    b->free_by_class = map_new();
     b->charges = map_new();
     b->promised = map_new();
     b->assumed = map_new();
@@ -103,9 +103,9 @@ volume_book_free(struct volume_book *b)
 
     if (b == NULL)
         return;
-    while (map_next(b->shelves, &at, NULL, &value))
+    while (map_next(b->free_by_class, &at, NULL, &value))
         map_free(value);
-    map_free(b->shelves);
+    map_free(b->free_by_class);
     at = 0;
     while (map_next(b->charges, &at, NULL, &value))
         free_charge(value);
@@ -361,27 +361,27 @@ is_free(const struct persistent_volume *v)
 }
 
 static void
-put_away(struct volume_book *b, const struct object *volume)
+remove_free(struct volume_book *b, const struct object *volume)
 {
-    struct map *shelf =
-        map_find(b->shelves,
+    struct map *of_class =
+        map_find(b->free_by_class,
                  persistent_volume_class(persistent_volume_of(volume)));
 
-    if (shelf != NULL)
-        map_remove(shelf, volume->meta->name);
+    if (of_class != NULL)
+        map_remove(of_class, volume->meta->name);
 }
 
 static void
-put_out(struct volume_book *b, const struct object *volume)
+add_free(struct volume_book *b, const struct object *volume)
 {
     const char *class = persistent_volume_class(persistent_volume_of(volume));
-    struct map *shelf = map_find(b->shelves, class);
+    struct map *of_class = map_find(b->free_by_class, class);
 
-    if (shelf == NULL) {
-        shelf = map_new();
-        map_put(b->shelves, class, shelf);
+    if (of_class == NULL) {
+        of_class = map_new();
+        map_put(b->free_by_class, class, of_class);
     }
-    map_put(shelf, volume->meta->name, (void *)(uintptr_t)volume);
+    map_put(of_class, volume->meta->name, (void *)(uintptr_t)volume);
 }
 
 static bool
@@ -392,12 +392,12 @@ set_volume(struct volume_book *b,
     const struct persistent_volume *v;
 
     if (old_volume != NULL)
-        put_away(b, old_volume);
+        remove_free(b, old_volume);
     if (new_volume == NULL)
         return charge(b, old_volume->meta->name, BY_VOLUME, NULL, 0);
     v = persistent_volume_of(new_volume);
     if (is_free(v))
-        put_out(b, new_volume);
+        add_free(b, new_volume);
     return charge(b,
                   new_volume->meta->name,
                   BY_VOLUME,
@@ -476,14 +476,14 @@ volume_book_visit_free(const struct volume_book *b,
                        volume_visit_fn *visit,
                        void *context)
 {
-    const struct map *shelf = map_find(b->shelves, class_name);
+    const struct map *of_class = map_find(b->free_by_class, class_name);
     char key[OBJECT_KEY_SIZE];
     size_t at = 0;
     const char *name;
     void *volume;
 
     object_key(claim, key);
-    while (shelf != NULL && map_next(shelf, &at, &name, &volume)) {
+    while (of_class != NULL && map_next(of_class, &at, &name, &volume)) {
         const char *taker = map_find(b->taken, name);
 
         if (taker == NULL || strcmp(taker, key) == 0)

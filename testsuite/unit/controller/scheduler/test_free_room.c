@@ -421,7 +421,7 @@ has_reservation(const struct world *w, const char *name)
 
 /* Nobody sleeps who could start. */
 static void
-check_sleepers(struct twin *t, uint64_t seed, unsigned turn)
+check_waiting(struct twin *t, uint64_t seed, unsigned turn)
 {
     unsigned before = count_bound(t);
 
@@ -439,7 +439,7 @@ check_sleepers(struct twin *t, uint64_t seed, unsigned turn)
 }
 
 static void
-try_sleepers(uint64_t seed, unsigned reservations, bool has_priorities)
+try_waiting(uint64_t seed, unsigned reservations, bool has_priorities)
 {
     struct twin *t = xnew(struct twin);
 
@@ -449,7 +449,7 @@ try_sleepers(uint64_t seed, unsigned reservations, bool has_priorities)
         compare(t, seed, i);
         settle(t);
         if (i % 7 == 6)
-            check_sleepers(t, seed, i);
+            check_waiting(t, seed, i);
         fake_clock_advance(&t->some->time, FAKE_SECOND);
     }
     world_free(t->some);
@@ -491,26 +491,26 @@ END_TEST
 START_TEST(nobody_sleeps_who_could_start)
 {
     for (uint64_t seed = 201; seed <= 200 + SEEDS; seed++)
-        try_sleepers(seed, (unsigned)(seed % 2), false);
+        try_waiting(seed, (unsigned)(seed % 2), false);
 }
 END_TEST
 
 START_TEST(nobody_sleeps_who_could_preempt)
 {
     for (uint64_t seed = 301; seed <= 300 + SEEDS; seed++)
-        try_sleepers(seed, (unsigned)(seed % 2), true);
+        try_waiting(seed, (unsigned)(seed % 2), true);
 }
 END_TEST
 
 /* These differed once, when the others still woke all. */
 START_TEST(beside_three_reservations_nobody_sleeps)
 {
-    try_sleepers(213, 3, false);
-    try_sleepers(218, 3, false);
-    try_sleepers(243, 1, false);
-    try_sleepers(319, 1, true);
-    try_sleepers(324, 3, true);
-    try_sleepers(331, 3, true);
+    try_waiting(213, 3, false);
+    try_waiting(218, 3, false);
+    try_waiting(243, 1, false);
+    try_waiting(319, 1, true);
+    try_waiting(324, 3, true);
+    try_waiting(331, 3, true);
 }
 END_TEST
 

@@ -17,7 +17,7 @@
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 /* One call and what became of it. */
 struct caller {
@@ -185,7 +185,7 @@ ask(struct caller *c, enum http_method method, const char *target)
 }
 
 static const char *
-url_of(const struct site *s)
+url_of(const struct server_fixture *s)
 {
     static char url[64];
 
@@ -195,10 +195,10 @@ url_of(const struct site *s)
 
 START_TEST(a_request_goes_out_and_its_answer_comes_back)
 {
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), NULL);
     ask(&c, HTTP_POST, "/p?q=%20");
 
@@ -212,24 +212,24 @@ START_TEST(a_request_goes_out_and_its_answer_comes_back)
     ask(&c, HTTP_GET, "/kept");
     ck_assert_str_eq(c.body.text, "GET /kept 0: 1");
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
 START_TEST(a_unix_socket_serves_as_well)
 {
-    struct site s;
+    struct server_fixture s;
     struct caller c;
     char url[128];
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     snprintf(url, sizeof(url), "http+unix://%s", s.path);
     caller_init(&c, url, NULL);
     ask(&c, HTTP_GET, "/x");
 
     ck_assert_str_eq(c.body.text, "GET /x 0: 1");
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
@@ -238,11 +238,11 @@ START_TEST(a_name_is_looked_up_by_a_worker)
     struct workers *workers = workers_new(1);
     struct http_client_settings settings = {.workers = workers,
                                             .resolve = http_resolve};
-    struct site s;
+    struct server_fixture s;
     struct caller c;
     char url[64];
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     snprintf(url, sizeof(url), "http://localhost:%d/", s.port);
     caller_init(&c, url, &settings);
     ask(&c, HTTP_GET, "/x");
@@ -250,17 +250,17 @@ START_TEST(a_name_is_looked_up_by_a_worker)
     ck_assert_str_eq(c.body.text, "GET /x 0: 1");
     workers_free(workers);
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
 START_TEST(the_pool_keeps_to_its_size)
 {
     struct http_client_settings settings = {.connections = 3};
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), &settings);
     c.wanted = 50;
     for (int i = 0; i < 50; i++)
@@ -269,19 +269,19 @@ START_TEST(the_pool_keeps_to_its_size)
 
     ck_assert_int_eq(c.error.code, 0);
     ck_assert_uint_eq(c.dones, 50);
-    ck_assert_uint_eq(site_counts(&s).connections, 3);
-    ck_assert_uint_eq(site_counts(&s).requests, 50);
+    ck_assert_uint_eq(server_fixture_counts(&s).connections, 3);
+    ck_assert_uint_eq(server_fixture_counts(&s).requests, 50);
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
 START_TEST(a_connection_that_its_server_ends_is_replaced)
 {
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), NULL);
     ask(&c, HTTP_POST, "/bye");
     ck_assert_str_eq(c.body.text, "POST /bye 4:body 1");
@@ -289,16 +289,16 @@ START_TEST(a_connection_that_its_server_ends_is_replaced)
 
     ck_assert_str_eq(c.body.text, "POST /again 4:body 2");
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
 START_TEST(a_stream_comes_as_it_is_sent)
 {
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), NULL);
     start_stream(&c, "/stream");
     loop_run(c.loop);
@@ -310,16 +310,16 @@ START_TEST(a_stream_comes_as_it_is_sent)
     ask(&c, HTTP_GET, "/x");
     ck_assert_str_eq(c.body.text, "GET /x 0: 1");
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
 START_TEST(a_stream_can_be_cancelled_by_its_own_callback)
 {
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), NULL);
     c.cancels_in_data = true;
     start_stream(&c, "/stream");
@@ -328,7 +328,7 @@ START_TEST(a_stream_can_be_cancelled_by_its_own_callback)
     ck_assert_uint_eq(c.dones, 0);
     ck_assert_str_eq(c.data.text, "one\n");
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
@@ -344,10 +344,10 @@ cancel_later(void *arg)
 START_TEST(a_cancelled_call_is_never_done)
 {
     struct timer *timer;
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), NULL);
     start(&c, HTTP_GET, "/x");
     http_call_cancel(c.call);
@@ -361,24 +361,24 @@ START_TEST(a_cancelled_call_is_never_done)
     ck_assert_uint_eq(c.dones, 1);
     timer_free(timer);
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
 START_TEST(an_answer_that_does_not_come_is_not_waited_for)
 {
     struct http_client_settings settings = {.answer_ms = 100};
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), &settings);
     ask(&c, HTTP_GET, "/never");
 
     ck_assert_int_eq(c.error.code, -ETIMEDOUT);
     ck_assert_ptr_nonnull(strstr(c.error.text, "has not answered within"));
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
@@ -452,17 +452,17 @@ END_TEST
 
 START_TEST(a_newline_in_a_request_is_not_sent)
 {
-    struct site s;
+    struct server_fixture s;
     struct caller c;
 
-    site_start(&s, NULL, handle, NULL);
+    server_fixture_start(&s, NULL, handle, NULL);
     caller_init(&c, url_of(&s), NULL);
     ask(&c, HTTP_GET, "/x HTTP/1.1\r\nX-Evil: 1\r\n\r\n");
 
     ck_assert_int_eq(c.error.code, -EINVAL);
-    ck_assert_uint_eq(site_counts(&s).requests, 0);
+    ck_assert_uint_eq(server_fixture_counts(&s).requests, 0);
     caller_fini(&c);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 END_TEST
 
@@ -485,7 +485,7 @@ answer_all(void *arg)
         struct strbuf request = STRBUF_INIT;
 
         /* '|' waits for the next request. */
-        while (site_read_until(fd, &request, "\r\n\r\n")) {
+        while (server_fixture_read_until(fd, &request, "\r\n\r\n")) {
             strbuf_truncate(&request, 0);
             end = strchrnul(text, '|');
             if (send(fd, text, (size_t)(end - text), MSG_NOSIGNAL) < 0

@@ -16,12 +16,12 @@
 #include "lib/http/http_stream.h"
 #include "lib/loop/loop.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 enum { MANY = 32 << 20 };
 
 struct host {
-    struct site site;
+    struct server_fixture fixture;
     struct http_stream *stream;
     atomic_uint handled, closes;
     atomic_int reason;
@@ -87,14 +87,14 @@ host_start(const struct http_limits *limits)
     struct host *h = xnew(struct host);
 
     h->many = xcalloc(1, MANY);
-    site_start(&h->site, limits, handle, h);
+    server_fixture_start(&h->fixture, limits, handle, h);
     return h;
 }
 
 static void
 host_stop(struct host *h)
 {
-    site_stop(&h->site);
+    server_fixture_stop(&h->fixture);
     free(h->many);
     free(h);
 }
@@ -111,10 +111,10 @@ static void
 an_honest_client_is_served(struct host *h)
 {
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_answer(fd, &answer));
+    server_fixture_send(fd, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_answer(fd, &answer));
     ck_assert_ptr_nonnull(strstr(answer.text, "\r\n\r\nfine"));
     close(fd);
     strbuf_fini(&answer);
@@ -152,16 +152,17 @@ START_TEST(a_body_of_100_mib_is_refused_with_413)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "POST /x HTTP/1.1\r\nHost: h\r\n"
-              "Content-Length: 104857600\r\n\r\n");
+    server_fixture_send(fd,
+                        "POST /x HTTP/1.1\r\nHost: h\r\n"
+                        "Content-Length: 104857600\r\n\r\n");
     send_many(fd, 50 << 20);
-    ck_assert_uint_le(site_counts(&h->site).inflight_bytes, 17 << 20);
+    ck_assert_uint_le(server_fixture_counts(&h->fixture).inflight_bytes,
+                      17 << 20);
     an_honest_client_is_served(h);
     send_many(fd, 50 << 20);
-    site_read_all(fd, &answer);
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, " 413 "));
     ck_assert_uint_eq(h->handled, 1);
@@ -177,12 +178,12 @@ START_TEST(a_chunked_body_that_never_ends_is_refused)
     struct http_limits limits = {.body_bytes = 1 << 20};
     struct host *h = host_start(&limits);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "POST /x HTTP/1.1\r\nHost: h\r\n"
-              "Transfer-Encoding: chunked\r\n\r\n200000\r\n");
-    site_read_all(fd, &answer);
+    server_fixture_send(fd,
+                        "POST /x HTTP/1.1\r\nHost: h\r\n"
+                        "Transfer-Encoding: chunked\r\n\r\n200000\r\n");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, " 413 "));
     close(fd);
@@ -195,12 +196,13 @@ START_TEST(expecting_to_send_too_much_is_refused_before_it_is_sent)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
-              "Content-Length: 104857600\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
+    server_fixture_send(
+        fd,
+        "POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+        "Content-Length: 104857600\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "\r\n\r\n"));
 
     ck_assert_ptr_nonnull(strstr(answer.text, " 413 "));
     ck_assert_uint_eq(h->handled, 0);
@@ -214,14 +216,14 @@ START_TEST(ten_thousand_headers_are_refused)
 {
     struct host *h = host_start(NULL);
     struct strbuf request = STRBUF_INIT, answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
     strbuf_add_text(&request, "GET /x HTTP/1.1\r\n");
     for (int i = 0; i < 10000; i++)
         strbuf_printf(&request, "X-Header-%d: %d\r\n", i, i);
     strbuf_add_text(&request, "\r\n");
     (void)send(fd, request.text, request.length, MSG_NOSIGNAL);
-    site_read_all(fd, &answer);
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_uint_eq(h->handled, 0);
     an_honest_client_is_served(h);
@@ -235,13 +237,14 @@ END_TEST
 START_TEST(a_header_without_end_is_cut_off)
 {
     struct host *h = host_start(NULL);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /");
+    server_fixture_send(fd, "GET /");
     ck_assert_uint_lt(send_many(fd, 100 << 20), 100 << 20);
 
     ck_assert_uint_eq(h->handled, 0);
-    ck_assert_uint_lt(site_counts(&h->site).inflight_bytes, 1 << 20);
+    ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes,
+                      1 << 20);
     close(fd);
     host_stop(h);
 }
@@ -251,7 +254,7 @@ START_TEST(a_client_that_trickles_its_request_is_cut_off)
 {
     struct http_limits limits = {.receive_ms = 300};
     struct host *h = host_start(&limits);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
     unsigned sent = 0;
 
     while (sent < 200 && send(fd, "G", 1, MSG_NOSIGNAL) == 1) {
@@ -261,7 +264,7 @@ START_TEST(a_client_that_trickles_its_request_is_cut_off)
 
     ck_assert_uint_lt(sent, 200);
     ck_assert_uint_ge(sent, 10);
-    ck_assert_uint_eq(site_counts(&h->site).cut_connections, 1);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).cut_connections, 1);
     close(fd);
     host_stop(h);
 }
@@ -272,13 +275,13 @@ START_TEST(an_idle_connection_is_closed_and_an_idle_stream_is_not)
     struct http_limits limits = {.idle_ms = 200, .send_ms = 200};
     struct host *h = host_start(&limits);
     struct strbuf head = STRBUF_INIT;
-    int idle = site_connect(&h->site);
-    int stream = site_connect(&h->site);
-    int waiting = site_connect(&h->site);
+    int idle = server_fixture_connect(&h->fixture);
+    int stream = server_fixture_connect(&h->fixture);
+    int waiting = server_fixture_connect(&h->fixture);
 
-    site_send(stream, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(stream, &head, "\r\n\r\n"));
-    site_send(waiting, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(stream, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_until(stream, &head, "\r\n\r\n"));
+    server_fixture_send(waiting, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->handled, 2);
 
     ck_assert(is_cut(idle, 5000));
@@ -297,14 +300,14 @@ START_TEST(a_client_that_does_not_read_its_answer_is_cut_off)
     struct http_limits limits = {.send_ms = 300};
     struct host *h = host_start(&limits);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /many HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /many HTTP/1.1\r\nHost: h\r\n\r\n");
     usleep(1200 * 1000);
-    site_read_all(fd, &answer);
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_uint_lt(answer.length, MANY);
-    ck_assert_uint_eq(site_counts(&h->site).cut_connections, 1);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).cut_connections, 1);
     an_honest_client_is_served(h);
     close(fd);
     strbuf_fini(&answer);
@@ -318,9 +321,11 @@ START_TEST(a_client_that_reads_slowly_but_reads_gets_it_all)
     struct host *h = host_start(&limits);
     size_t got = 0;
     char *bytes = xmalloc(2 << 20);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /many HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    server_fixture_send(
+        fd,
+        "GET /many HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     for (;;) {
         ssize_t n = recv(fd, bytes, 2 << 20, 0);
 
@@ -342,29 +347,31 @@ START_TEST(bodies_in_flight_are_bounded_and_small_requests_still_pass)
     struct http_limits limits = {.inflight_bytes = 1 << 20};
     struct host *h = host_start(&limits);
     struct strbuf answer = STRBUF_INIT;
-    int first = site_connect(&h->site);
-    int second = site_connect(&h->site);
+    int first = server_fixture_connect(&h->fixture);
+    int second = server_fixture_connect(&h->fixture);
 
-    site_send(first,
-              "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900001\r\n\r\n");
+    server_fixture_send(
+        first,
+        "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900001\r\n\r\n");
     ck_assert_uint_eq(send_many(first, 900000), 900000);
     for (int i = 0; i < 500; i++) {
-        if (site_counts(&h->site).inflight_bytes > 900000)
+        if (server_fixture_counts(&h->fixture).inflight_bytes > 900000)
             break;
         usleep(10000);
     }
-    site_send(second,
-              "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
+    server_fixture_send(
+        second,
+        "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
     send_many(second, 600000);
-    site_read_all(second, &answer);
+    server_fixture_read_all(second, &answer);
     an_honest_client_is_served(h);
-    ck_assert_uint_eq(site_counts(&h->site).cut_connections, 1);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).cut_connections, 1);
 
-    site_send(first, "x");
+    server_fixture_send(first, "x");
     strbuf_truncate(&answer, 0);
-    ck_assert(site_read_answer(first, &answer));
+    ck_assert(server_fixture_read_answer(first, &answer));
     ck_assert_ptr_nonnull(strstr(answer.text, "fine"));
-    ck_assert_uint_eq(site_counts(&h->site).inflight_bytes, 0);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).inflight_bytes, 0);
     close(first);
     close(second);
     strbuf_fini(&answer);
@@ -375,15 +382,16 @@ END_TEST
 START_TEST(what_is_sent_ahead_of_an_answer_is_not_hoarded)
 {
     struct host *h = host_start(NULL);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
     struct timeval patience = {.tv_usec = 300 * 1000};
 
-    site_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->handled, 1);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     ck_assert_uint_lt(send_many(fd, 100 << 20), 100 << 20);
 
-    ck_assert_uint_lt(site_counts(&h->site).inflight_bytes, 256 << 10);
+    ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes,
+                      256 << 10);
     close(fd);
     host_stop(h);
 }
@@ -394,7 +402,7 @@ START_TEST(a_flood_of_small_requests_is_not_hoarded_either)
     static const char request[] = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
     struct host *h = host_start(NULL);
     struct strbuf many = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
     struct timeval patience = {.tv_usec = 300 * 1000};
 
     for (int i = 0; i < 50000; i++)
@@ -403,7 +411,8 @@ START_TEST(a_flood_of_small_requests_is_not_hoarded_either)
     for (size_t at = 0; at < many.length;) {
         ssize_t n = send(fd, many.text + at, many.length - at, MSG_NOSIGNAL);
 
-        ck_assert_uint_lt(site_counts(&h->site).inflight_bytes, 256 << 10);
+        ck_assert_uint_lt(server_fixture_counts(&h->fixture).inflight_bytes,
+                          256 << 10);
         if (n <= 0)
             break;
         at += (size_t)n;
@@ -422,11 +431,12 @@ START_TEST(whoever_keeps_silent_makes_way_for_the_next)
     int local;
 
     for (int i = 0; i < 6; i++)
-        fds[i] = site_connect(&h->site);
+        fds[i] = server_fixture_connect(&h->fixture);
     ck_assert(is_cut(fds[0], 5000));
     ck_assert(!is_cut(fds[1], 50));
-    ck_assert_uint_eq(site_counts(&h->site).refused_connections, 1);
-    local = site_connect_unix(&h->site); /* another peer */
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).refused_connections,
+                      1);
+    local = server_fixture_connect_unix(&h->fixture); /* another peer */
     ck_assert(!is_cut(local, 50));
     ck_assert(!is_cut(fds[1], 50));
 
@@ -445,11 +455,11 @@ START_TEST(who_waits_for_an_answer_is_not_cut_for_a_newcomer)
     int fds[3];
 
     for (int i = 0; i < 2; i++) {
-        fds[i] = site_connect(&h->site);
-        site_send(fds[i], "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+        fds[i] = server_fixture_connect(&h->fixture);
+        server_fixture_send(fds[i], "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
     }
     await(&h->handled, 2);
-    fds[2] = site_connect(&h->site);
+    fds[2] = server_fixture_connect(&h->fixture);
 
     ck_assert(is_cut(fds[2], 5000));
     ck_assert(!is_cut(fds[0], 50));
@@ -467,22 +477,24 @@ START_TEST(an_account_has_so_many_and_its_address_is_free_again)
     int fds[5];
 
     for (int i = 0; i < 4; i++) {
-        fds[i] = site_connect(&h->site);
-        site_send(fds[i], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
+        fds[i] = server_fixture_connect(&h->fixture);
+        server_fixture_send(fds[i], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
         strbuf_truncate(&answer, 0);
-        ck_assert(site_read_answer(fds[i], &answer));
+        ck_assert(server_fixture_read_answer(fds[i], &answer));
         ck_assert_ptr_nonnull(strstr(answer.text, i < 3 ? " 200 " : " 429 "));
     }
     /* Those three outlive the time of whoever proves nothing. */
     ck_assert(is_cut(fds[3], 5000));
     ck_assert(!is_cut(fds[0], 0));
     close(fds[0]);
-    for (int i = 0; i < 500 && site_counts(&h->site).connections > 2; i++)
+    for (int i = 0;
+         i < 500 && server_fixture_counts(&h->fixture).connections > 2;
+         i++)
         usleep(10000);
-    fds[4] = site_connect(&h->site);
-    site_send(fds[4], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
+    fds[4] = server_fixture_connect(&h->fixture);
+    server_fixture_send(fds[4], "GET /account HTTP/1.1\r\nHost: h\r\n\r\n");
     strbuf_truncate(&answer, 0);
-    ck_assert(site_read_answer(fds[4], &answer));
+    ck_assert(server_fixture_read_answer(fds[4], &answer));
 
     ck_assert_ptr_nonnull(strstr(answer.text, " 200 "));
     for (int i = 1; i < 5; i++)
@@ -499,7 +511,7 @@ START_TEST(all_together_have_so_many_connections)
     int fds[4];
 
     for (int i = 0; i < 4; i++)
-        fds[i] = site_connect(&h->site);
+        fds[i] = server_fixture_connect(&h->fixture);
 
     ck_assert(is_cut(fds[0], 5000));
     ck_assert(!is_cut(fds[3], 50));
@@ -524,15 +536,15 @@ START_TEST(a_stream_that_is_not_read_is_dropped)
 {
     struct host *h = host_start(NULL);
     struct strbuf head = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->handled, 1);
-    site_call(&h->site, flood_stream, h);
+    server_fixture_call(&h->fixture, flood_stream, h);
     await(&h->closes, 1);
 
     ck_assert_int_eq(h->reason, HTTP_STREAM_TOO_SLOW);
-    ck_assert_uint_eq(site_counts(&h->site).dropped_streams, 1);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).dropped_streams, 1);
     an_honest_client_is_served(h);
     close(fd);
     strbuf_fini(&head);
@@ -544,11 +556,11 @@ START_TEST(a_stream_that_stands_still_with_little_queued_is_dropped_in_time)
 {
     struct http_limits limits = {.queued_bytes = 1u << 30, .send_ms = 300};
     struct host *h = host_start(&limits);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->handled, 1);
-    site_call(&h->site, flood_stream, h);
+    server_fixture_call(&h->fixture, flood_stream, h);
     await(&h->closes, 1);
 
     ck_assert_int_eq(h->reason, HTTP_STREAM_TOO_SLOW);
@@ -563,13 +575,13 @@ START_TEST(hundreds_of_clients_at_once_are_all_served)
     int fds[800];
 
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = site_connect(&h->site);
-        site_send(fds[i], "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+        fds[i] = server_fixture_connect(&h->fixture);
+        server_fixture_send(fds[i], "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
     }
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
         struct strbuf answer = STRBUF_INIT;
 
-        ck_assert(site_read_answer(fds[i], &answer));
+        ck_assert(server_fixture_read_answer(fds[i], &answer));
         strbuf_fini(&answer);
         close(fds[i]);
     }

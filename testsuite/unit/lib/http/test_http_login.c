@@ -23,14 +23,14 @@
 #include "lib/loop/workers.h"
 #include "testsuite/lib/fake_credential_backend.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 #define USER_UID 4711
 
 enum tampering { HONEST, CHANGES_BODY, CHANGES_STATUS, FORGETS_SEAL };
 
 struct host {
-    struct site site;
+    struct server_fixture fixture;
     struct fake_realm realm;
     struct credential_backend *service;
     struct workers *workers;
@@ -210,8 +210,8 @@ host_start(void)
     h->service = fake_credential_backend_new(&h->realm, geteuid(), getegid());
     h->caller = fake_credential_backend_new(&h->realm, USER_UID, 4712);
     h->workers = workers_new(2);
-    site_start(&h->site, NULL, handle, h);
-    make_auth(h, h->site.loop);
+    server_fixture_start(&h->fixture, NULL, handle, h);
+    make_auth(h, h->fixture.loop);
     return h;
 }
 
@@ -219,7 +219,7 @@ static void
 host_stop(struct host *h)
 {
     workers_free(h->workers);
-    site_stop(&h->site);
+    server_fixture_stop(&h->fixture);
     auth_server_free(h->auth);
     credential_backend_free(h->service);
     credential_backend_free(h->caller);
@@ -288,7 +288,7 @@ caller_init(struct caller *c,
         c->workers = workers_new(1);
     c->login = http_login_new(c->loop, c->workers, &auth, mode);
     settings.login = c->login;
-    snprintf(url, sizeof(url), "http://127.0.0.1:%d", h->site.port);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d", h->fixture.port);
     ck_assert_int_eq(http_client_new(c->loop, url, &settings, &c->client, NULL),
                      0);
 }
@@ -435,7 +435,7 @@ START_TEST(a_refused_login_answers_the_call)
     auth_server_free(h->auth);
     {
         struct auth_server_settings settings = {
-            .loop = h->site.loop,
+            .loop = h->fixture.loop,
             .workers = h->workers,
             .credential_backend = h->service,
             .cluster = "south",

@@ -6,7 +6,7 @@
 
 #include "lib/http/http_request.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 static const struct http_limits limits = {
     .header_bytes = 4 << 10,
@@ -33,7 +33,7 @@ word(int status, const char *why, struct strbuf *out, void *arg)
 static void
 set_words(void *arg)
 {
-    struct site *s = arg;
+    struct server_fixture *s = arg;
 
     http_server_set_refusal_text(s->server, word);
 }
@@ -42,17 +42,17 @@ set_words(void *arg)
 static void
 ask(const char *request, bool has_words, struct strbuf *answer)
 {
-    struct site s;
+    struct server_fixture s;
     int fd;
 
-    site_start(&s, &limits, handle, NULL);
+    server_fixture_start(&s, &limits, handle, NULL);
     if (has_words)
-        site_call(&s, set_words, &s);
-    fd = site_connect(&s);
-    site_send(fd, request);
-    site_read_all(fd, answer);
+        server_fixture_call(&s, set_words, &s);
+    fd = server_fixture_connect(&s);
+    server_fixture_send(fd, request);
+    server_fixture_read_all(fd, answer);
     close(fd);
-    site_stop(&s);
+    server_fixture_stop(&s);
 }
 
 #define HOST "Host: h\r\n"
@@ -156,22 +156,24 @@ END_TEST
 START_TEST(leave_to_send_a_body_is_not_taken_for_a_refusal)
 {
     struct strbuf answer = STRBUF_INIT;
-    struct site s;
+    struct server_fixture s;
     int fd;
 
-    site_start(&s, &limits, handle, NULL);
-    site_call(&s, set_words, &s);
-    fd = site_connect(&s);
-    site_send(fd,
-              "POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
-              "Content-Length: 1\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "HTTP/1.1 100 Continue\r\n\r\n"));
-    site_send(fd, "x");
-    site_read_all(fd, &answer);
+    server_fixture_start(&s, &limits, handle, NULL);
+    server_fixture_call(&s, set_words, &s);
+    fd = server_fixture_connect(&s);
+    server_fixture_send(fd,
+                        "POST / HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                        "Content-Length: 1\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd,
+                                        &answer,
+                                        "HTTP/1.1 100 Continue\r\n\r\n"));
+    server_fixture_send(fd, "x");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "HTTP/1.1 200 "));
     close(fd);
-    site_stop(&s);
+    server_fixture_stop(&s);
     strbuf_fini(&answer);
 }
 END_TEST

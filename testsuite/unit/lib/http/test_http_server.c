@@ -16,10 +16,10 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 struct host {
-    struct site site;
+    struct server_fixture fixture;
     struct http_request *kept;
     atomic_uint is_kept, releases, closes, frees;
     char shared[100000];
@@ -125,14 +125,14 @@ host_start(const struct http_limits *limits)
     struct host *h = xnew(struct host);
 
     memset(h->shared, 'x', sizeof(h->shared));
-    site_start(&h->site, limits, handle, h);
+    server_fixture_start(&h->fixture, limits, handle, h);
     return h;
 }
 
 static void
 host_stop(struct host *h)
 {
-    site_stop(&h->site);
+    server_fixture_stop(&h->fixture);
     free(h);
 }
 
@@ -147,10 +147,10 @@ await(const atomic_uint *count, unsigned wanted)
 static void
 ask(struct host *h, const char *request, struct strbuf *answer)
 {
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, request);
-    ck_assert(site_read_answer(fd, answer));
+    server_fixture_send(fd, request);
+    ck_assert(server_fixture_read_answer(fd, answer));
     close(fd);
 }
 
@@ -231,10 +231,10 @@ START_TEST(a_malformed_request_is_refused_and_the_connection_ends)
     struct http_limits limits = {.receive_ms = 200};
     struct host *h = host_start(&limits);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, refusals[_i].request);
-    site_read_all(fd, &answer);
+    server_fixture_send(fd, refusals[_i].request);
+    server_fixture_read_all(fd, &answer);
 
     if (refusals[_i].status != NULL)
         ck_assert_msg(strstr(answer.text, refusals[_i].status) != NULL,
@@ -250,16 +250,16 @@ START_TEST(what_is_not_to_be_freed_stays_when_it_is_replaced_and_at_the_close)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
-              "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
-              "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
-    site_read_all(fd, &answer);
+    server_fixture_send(fd,
+                        "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
+                        "GET /mark HTTP/1.1\r\nHost: h\r\n\r\n"
+                        "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_str_eq(answer.text + answer.length - 3, "bye");
-    ck_assert_uint_eq(site_counts(&h->site).requests, 3);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).requests, 3);
     ck_assert_uint_eq(h->frees, 0);
     close(fd);
     strbuf_fini(&answer);
@@ -271,20 +271,21 @@ START_TEST(a_connection_serves_many_requests_also_sent_ahead)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"
-              "POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
-              "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
-              "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
-    site_read_all(fd, &answer);
+    server_fixture_send(
+        fd,
+        "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n"
+        "POST /2 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
+        "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
+        "GET /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "GET|/1|"));
     ck_assert_ptr_nonnull(strstr(answer.text, "POST|/2|"));
     ck_assert_ptr_nonnull(strstr(answer.text, "xcopied"));
     ck_assert_str_eq(answer.text + answer.length - 3, "bye");
-    ck_assert_uint_eq(site_counts(&h->site).requests, 4);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).requests, 4);
     close(fd);
     strbuf_fini(&answer);
     host_stop(h);
@@ -296,17 +297,17 @@ START_TEST(a_long_request_behind_a_kept_one_is_read_in_time)
     struct http_limits limits = {.receive_ms = 2000};
     struct host *h = host_start(&limits);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
     char *body = xmalloc(300001);
 
     memset(body, 'b', 300000);
     body[300000] = '\0';
-    site_send(fd,
-              "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
-              "POST /2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
-              "Content-Length: 300000\r\n\r\n");
-    site_send(fd, body);
-    site_read_all(fd, &answer);
+    server_fixture_send(fd,
+                        "GET /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
+                        "POST /2 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+                        "Content-Length: 300000\r\n\r\n");
+    server_fixture_send(fd, body);
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "POST|/2|/2|-||300000:bbb"));
     close(fd);
@@ -335,12 +336,12 @@ START_TEST(a_head_gets_the_length_and_no_body)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "HEAD /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
-              "HEAD /last HTTP/1.1\r\nHost: h\r\n\r\n");
-    site_read_all(fd, &answer);
+    server_fixture_send(fd,
+                        "HEAD /pieces HTTP/1.1\r\nHost: h\r\n\r\n"
+                        "HEAD /last HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "Content-Length: 100011\r\n"));
     ck_assert_ptr_nonnull(strstr(answer.text, "Content-Length: 3\r\n"));
@@ -373,14 +374,14 @@ START_TEST(a_client_that_expects_100_is_told_to_go_on)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
-              "Expect: 100-continue\r\nConnection: close\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "100 Continue\r\n\r\n"));
-    site_send(fd, "ok");
-    site_read_all(fd, &answer);
+    server_fixture_send(fd,
+                        "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n"
+                        "Expect: 100-continue\r\nConnection: close\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "100 Continue\r\n\r\n"));
+    server_fixture_send(fd, "ok");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "|2:ok|"));
     close(fd);
@@ -393,13 +394,14 @@ START_TEST(http_1_0_keeps_the_connection_only_when_asked)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    ck_assert(site_read_answer(fd, &answer));
+    server_fixture_send(fd,
+                        "GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    ck_assert(server_fixture_read_answer(fd, &answer));
     ck_assert_ptr_nonnull(strstr(answer.text, "Connection: keep-alive"));
-    site_send(fd, "GET /2 HTTP/1.0\r\n\r\n");
-    site_read_all(fd, &answer);
+    server_fixture_send(fd, "GET /2 HTTP/1.0\r\n\r\n");
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_ptr_nonnull(strstr(answer.text, "GET|/2|"));
     close(fd);
@@ -413,10 +415,10 @@ START_TEST(the_kernel_names_a_local_peer)
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
     char wanted[32];
-    int fd = site_connect_unix(&h->site);
+    int fd = server_fixture_connect_unix(&h->fixture);
 
-    site_send(fd, "GET /p HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_answer(fd, &answer));
+    server_fixture_send(fd, "GET /p HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_answer(fd, &answer));
 
     snprintf(wanted, sizeof(wanted), "|uid %u", (unsigned)getuid());
     ck_assert_ptr_nonnull(strstr(answer.text, wanted));
@@ -438,14 +440,15 @@ START_TEST(a_request_can_be_answered_later)
 {
     struct host *h = host_start(NULL);
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd,
-              "POST /keep HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
-              "GET /ahead HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(
+        fd,
+        "POST /keep HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"
+        "GET /ahead HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
-    site_call(&h->site, answer_kept, h);
-    ck_assert(site_read_until(fd, &answer, "GET|/ahead|"));
+    server_fixture_call(&h->fixture, answer_kept, h);
+    ck_assert(server_fixture_read_until(fd, &answer, "GET|/ahead|"));
 
     ck_assert_ptr_nonnull(strstr(answer.text, "late"));
     ck_assert_uint_eq(h->closes, 0);
@@ -459,16 +462,16 @@ END_TEST
 START_TEST(a_client_that_goes_before_the_answer_is_noticed)
 {
     struct host *h = host_start(NULL);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
     close(fd);
     await(&h->closes, 1);
     await(&h->frees, 1);
-    ck_assert_uint_eq(site_counts(&h->site).connections, 0);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).connections, 0);
 
-    site_call(&h->site, answer_kept, h);
+    server_fixture_call(&h->fixture, answer_kept, h);
 
     host_stop(h);
 }
@@ -477,11 +480,11 @@ END_TEST
 START_TEST(a_request_that_outlives_its_server_can_still_be_answered)
 {
     struct host *h = host_start(NULL);
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
-    site_stop(&h->site);
+    server_fixture_stop(&h->fixture);
     ck_assert_uint_eq(h->closes, 1);
 
     answer_kept(h);
@@ -499,11 +502,12 @@ START_TEST(a_taken_address_is_named)
     struct error err = {0};
     char address[32];
 
-    snprintf(address, sizeof(address), "127.0.0.1:%d", h->site.port);
+    snprintf(address, sizeof(address), "127.0.0.1:%d", h->fixture.port);
     ck_assert_int_eq(http_server_listen(second, address, &err), -EADDRINUSE);
     ck_assert_ptr_nonnull(strstr(err.text, address));
-    ck_assert_int_eq(http_server_listen_unix(second, h->site.path, 0600, &err),
-                     -EADDRINUSE);
+    ck_assert_int_eq(
+        http_server_listen_unix(second, h->fixture.path, 0600, &err),
+        -EADDRINUSE);
     ck_assert_int_eq(http_server_listen(second, "6820", &err), -EINVAL);
     ck_assert_int_eq(http_server_listen(second, "127.0.0.1:65536", &err),
                      -EINVAL);

@@ -9,12 +9,12 @@
 #include "lib/http/http_request.h"
 #include "lib/http/http_server.h"
 #include "testsuite/lib/suite.h"
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 enum { MANY = 16 << 20 };
 
 struct host {
-    struct site site;
+    struct server_fixture fixture;
     struct http_request *kept;
     struct http_stream *stream;
     atomic_uint is_kept, releases, closes, drains;
@@ -100,7 +100,7 @@ host_start(void)
 
     h->many = xmalloc(MANY);
     memset(h->many, 'x', MANY);
-    site_start(&h->site, &limits, handle, h);
+    server_fixture_start(&h->fixture, &limits, handle, h);
     return h;
 }
 
@@ -114,7 +114,7 @@ host_free(struct host *h)
 static void
 host_stop(struct host *h)
 {
-    site_stop(&h->site);
+    server_fixture_stop(&h->fixture);
     host_free(h);
 }
 
@@ -151,19 +151,19 @@ START_TEST(a_stream_comes_in_chunks_and_the_connection_goes_on)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "\r\n\r\n"));
     await(&h->is_kept, 1);
-    site_call(&h->site, send_hello, h);
-    ck_assert(site_read_until(fd, &answer, "c\r\nhello world\n\r\n"));
+    server_fixture_call(&h->fixture, send_hello, h);
+    ck_assert(server_fixture_read_until(fd, &answer, "c\r\nhello world\n\r\n"));
     await(&h->drains, 1);
-    ck_assert_uint_eq(site_counts(&h->site).streams, 1);
-    site_call(&h->site, end_stream, h);
-    ck_assert(site_read_until(fd, &answer, "0\r\n\r\n"));
-    site_send(fd, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "next"));
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).streams, 1);
+    server_fixture_call(&h->fixture, end_stream, h);
+    ck_assert(server_fixture_read_until(fd, &answer, "0\r\n\r\n"));
+    server_fixture_send(fd, "GET /next HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "next"));
 
     ck_assert_uint_eq(h->releases, 1);
     ck_assert_uint_eq(h->closes, 0);
@@ -177,20 +177,20 @@ START_TEST(what_the_socket_takes_at_once_leaves_nothing_to_wait_for)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
-    site_call(&h->site, send_hello, h);
+    server_fixture_call(&h->fixture, send_hello, h);
     await(&h->drains, 1);
-    site_call(&h->site, send_hello, h);
-    site_call(&h->site, send_hello, h);
+    server_fixture_call(&h->fixture, send_hello, h);
+    server_fixture_call(&h->fixture, send_hello, h);
 
-    ck_assert(site_read_until(fd,
-                              &answer,
-                              "\r\nc\r\nhello world\n\r\n"
-                              "c\r\nhello world\n\r\n"
-                              "c\r\nhello world\n\r\n"));
+    ck_assert(server_fixture_read_until(fd,
+                                        &answer,
+                                        "\r\nc\r\nhello world\n\r\n"
+                                        "c\r\nhello world\n\r\n"
+                                        "c\r\nhello world\n\r\n"));
     ck_assert_uint_eq(h->releases, 3);
     ck_assert_uint_eq(h->drains, 1);
     close(fd);
@@ -218,17 +218,18 @@ START_TEST(what_the_socket_does_not_take_follows_in_order)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
     char *from;
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
-    site_call(&h->site, send_hello, h);
+    server_fixture_call(&h->fixture, send_hello, h);
     await(&h->drains, 1);
-    site_call(&h->site, send_many, h);
+    server_fixture_call(&h->fixture, send_many, h);
     ck_assert_uint_eq(h->releases, 2);
-    ck_assert(
-        site_read_until(fd, &answer, " last\n\r\nc\r\nhello world\n\r\n"));
+    ck_assert(server_fixture_read_until(fd,
+                                        &answer,
+                                        " last\n\r\nc\r\nhello world\n\r\n"));
     await(&h->drains, 2);
 
     from = strstr(answer.text, "100000c\r\nfirst x");
@@ -245,15 +246,16 @@ START_TEST(a_client_of_http_1_0_gets_no_chunks)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.0\r\n\r\n");
+    server_fixture_send(fd, "GET /stream HTTP/1.0\r\n\r\n");
     await(&h->is_kept, 1);
-    site_call(&h->site, send_hello, h);
-    site_call(&h->site, send_hello, h);
-    ck_assert(site_read_until(fd, &answer, "\nhello world\nhello world\n"));
-    site_call(&h->site, end_stream, h);
-    site_read_all(fd, &answer);
+    server_fixture_call(&h->fixture, send_hello, h);
+    server_fixture_call(&h->fixture, send_hello, h);
+    ck_assert(
+        server_fixture_read_until(fd, &answer, "\nhello world\nhello world\n"));
+    server_fixture_call(&h->fixture, end_stream, h);
+    server_fixture_read_all(fd, &answer);
 
     ck_assert_str_eq(strstr(answer.text, "\r\n\r\n"),
                      "\r\n\r\nhello world\nhello world\n");
@@ -277,16 +279,16 @@ START_TEST(a_stream_that_is_cut_delivers_what_it_had_and_no_end)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
-    site_call(&h->site, cut_stream, h);
-    ck_assert(!site_read_until(fd, &answer, "0\r\n\r\n"));
+    server_fixture_call(&h->fixture, cut_stream, h);
+    ck_assert(!server_fixture_read_until(fd, &answer, "0\r\n\r\n"));
 
     ck_assert_ptr_nonnull(strstr(answer.text, "4\r\nlast\r\n"));
     ck_assert_uint_eq(h->closes, 0);
-    ck_assert_uint_eq(site_counts(&h->site).streams, 0);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).streams, 0);
     close(fd);
     strbuf_fini(&answer);
     host_stop(h);
@@ -297,15 +299,15 @@ START_TEST(a_stream_is_told_when_its_peer_goes)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "\r\n\r\n"));
     close(fd);
     await(&h->closes, 1);
 
     ck_assert_int_eq(h->close_reason, HTTP_STREAM_PEER_GONE);
-    ck_assert_uint_eq(site_counts(&h->site).streams, 0);
+    ck_assert_uint_eq(server_fixture_counts(&h->fixture).streams, 0);
     strbuf_fini(&answer);
     host_stop(h);
 }
@@ -323,13 +325,13 @@ stream_kept(void *arg)
 START_TEST(a_stream_to_a_client_that_has_gone_is_told_so)
 {
     struct host *h = host_start();
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
+    server_fixture_send(fd, "GET /keep HTTP/1.1\r\nHost: h\r\n\r\n");
     await(&h->is_kept, 1);
     close(fd);
     await(&h->closes, 1);
-    site_call(&h->site, stream_kept, h);
+    server_fixture_call(&h->fixture, stream_kept, h);
     await(&h->closes, 2);
 
     host_stop(h);
@@ -340,11 +342,11 @@ START_TEST(a_server_that_ends_tells_its_streams)
 {
     struct host *h = host_start();
     struct strbuf answer = STRBUF_INIT;
-    int fd = site_connect(&h->site);
+    int fd = server_fixture_connect(&h->fixture);
 
-    site_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-    ck_assert(site_read_until(fd, &answer, "\r\n\r\n"));
-    site_stop(&h->site);
+    server_fixture_send(fd, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert(server_fixture_read_until(fd, &answer, "\r\n\r\n"));
+    server_fixture_stop(&h->fixture);
 
     ck_assert_uint_eq(h->closes, 1);
     ck_assert_int_eq(h->close_reason, HTTP_STREAM_SERVER_ENDS);

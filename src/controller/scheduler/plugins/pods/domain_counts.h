@@ -81,7 +81,7 @@ void domain_counts_include(struct domain_counts *h,
 /* The least of the sums of domains that have members. */
 int64_t domain_counts_least(struct domain_column *c);
 
-/* A shelf of them, by what they count: the one used longest ago goes. */
+/* A cache of them, by what they count. It drops the one used longest ago. */
 struct domain_counts_cache;
 void domain_counts_cache_free(struct domain_counts_cache *all);
 struct domain_counts_cache *domain_counts_cache_new(unsigned most)

@@ -120,7 +120,7 @@ START_TEST(settled_indexes_keep_no_slots)
 }
 END_TEST
 
-SUITE("index_ledger",
+SUITE("index_counts",
       an_index_is_taken_while_it_has_a_pod,
       what_is_settled_stays_so,
       what_the_status_told_is_settled,

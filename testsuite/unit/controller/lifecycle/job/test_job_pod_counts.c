@@ -564,7 +564,7 @@ START_TEST(an_end_that_the_status_has_not_is_added_to_those_it_has)
 }
 END_TEST
 
-SUITE("job_tally",
+SUITE("job_pod_counts",
       an_indexed_job_is_counted_right_change_by_change,
       so_is_one_that_only_counts,
       and_one_of_a_single_pod,

@@ -244,7 +244,7 @@ happen(struct model *m)
 }
 
 /* What the queue counts, counted again. */
-struct census {
+struct recount {
     size_t active, backoff, unschedulable, gated, in_group;
 };
 
@@ -275,7 +275,7 @@ check_group(const struct pod_group *g)
 static void
 count_pod(const struct queued_pod *p, void *context)
 {
-    struct census *c = context;
+    struct recount *c = context;
     const struct pod_group *g = p->pod_group;
     bool is_leader = g == NULL || g->leader == p;
 
@@ -314,7 +314,7 @@ static void
 check(const struct model *m)
 {
     struct queue_counts counts = queue_count(m->queue);
-    struct census c = {0};
+    struct recount c = {0};
 
     queue_visit(m->queue, count_pod, &c);
     ck_assert_uint_eq(counts.active, c.active);

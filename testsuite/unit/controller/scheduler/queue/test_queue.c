@@ -490,7 +490,7 @@ START_TEST(activate_skips_backoff)
 }
 END_TEST
 
-START_TEST(equal_sleepers_cost_an_event_what_one_costs)
+START_TEST(equal_pods_that_wait_cost_an_event_what_one_costs)
 {
     struct bench *b = bench_new(true);
     char name[16];
@@ -642,5 +642,5 @@ SUITE("queue",
       a_deleted_pod_leaves_every_queue,
       a_returned_pod_that_is_there_again_is_dropped,
       activate_skips_backoff,
-      equal_sleepers_cost_an_event_what_one_costs,
+      equal_pods_that_wait_cost_an_event_what_one_costs,
       those_that_sleep_are_ranked_anew_in_turn)

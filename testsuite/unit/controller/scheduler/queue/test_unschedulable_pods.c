@@ -342,8 +342,8 @@ END_TEST
 
 /* ---- The order of those that sleep ---- */
 
-#define SLEEPERS 300
-#define SHAPES   7
+#define POD_COUNT 300
+#define SHAPES    7
 
 static bool
 is_earlier(const void *a, const void *b, void *context)
@@ -365,7 +365,7 @@ find_earliest(const struct queued_pod *pods)
 {
     const struct queued_pod *first = NULL;
 
-    for (unsigned i = 0; i < SLEEPERS; i++)
+    for (unsigned i = 0; i < POD_COUNT; i++)
         if (pods[i].group != NULL
             && (first == NULL || pods[i].order < first->order))
             first = &pods[i];
@@ -389,7 +389,7 @@ put_to_sleep(struct bench *b,
 
     *pod = (struct queued_pod){
         .profile = b->profile,
-        .order = random_below(&b->dice, 1000) * SLEEPERS + number,
+        .order = random_below(&b->dice, 1000) * POD_COUNT + number,
         .unschedulable =
             bit_of(b,
                    random_below(&b->dice, 9) > 0 ? "NodeResourcesFit"
@@ -409,14 +409,14 @@ take_away(struct unschedulable_pods *all, struct queued_pod *pod)
 
 START_TEST(the_first_in_order_is_known_whoever_comes_and_goes)
 {
-    struct queued_pod pods[SLEEPERS] = {0};
+    struct queued_pod pods[POD_COUNT] = {0};
     struct bench b;
     struct unschedulable_pods *all;
 
     bench_init(&b, 1);
     all = unschedulable_pods_new(is_earlier, NULL);
     for (unsigned round = 0; round < 5000; round++) {
-        unsigned at = (unsigned)random_below(&b.dice, SLEEPERS);
+        unsigned at = (unsigned)random_below(&b.dice, POD_COUNT);
 
         if (pods[at].group == NULL)
             put_to_sleep(&b, all, &pods[at], at);
@@ -425,7 +425,7 @@ START_TEST(the_first_in_order_is_known_whoever_comes_and_goes)
         ck_assert_ptr_eq(unschedulable_pods_first(all, is_any, NULL),
                          find_earliest(pods));
     }
-    for (unsigned i = 0; i < SLEEPERS; i++)
+    for (unsigned i = 0; i < POD_COUNT; i++)
         if (pods[i].group != NULL)
             take_away(all, &pods[i]);
     ck_assert_uint_eq(unschedulable_pods_groups(all), 0);

@@ -370,7 +370,7 @@ run(uint64_t seed, const char *numa, const char *fit)
     arena_fini(&a);
 }
 
-START_TEST(a_shortlist_finds_the_node_that_looking_at_all_finds)
+START_TEST(a_bounded_search_finds_the_node_that_looking_at_all_finds)
 {
     for (uint64_t seed = 1; seed <= TOURS(4u); seed++)
         run(seed, NULL, NULL);
@@ -435,7 +435,7 @@ START_TEST(a_shape_that_comes_often_gets_a_board)
 END_TEST
 
 SUITE("bounded_search",
-      a_shortlist_finds_the_node_that_looking_at_all_finds,
+      a_bounded_search_finds_the_node_that_looking_at_all_finds,
       so_it_does_by_the_rules_of_the_kubelet,
       so_it_does_whichever_way_resources_are_scored,
       a_shape_that_comes_often_gets_a_board)

@@ -28,7 +28,7 @@ value_of(const struct object *object, char buffer[64])
 
 static const struct kind_index index_of_values = {NULL, value_of};
 
-struct tally {
+struct object_count {
     const struct object *object;
     unsigned count;
 };
@@ -36,22 +36,22 @@ struct tally {
 static bool
 count_one(const struct object *object, void *context)
 {
-    struct tally *tally = context;
+    struct object_count *found = context;
 
-    ck_assert_ptr_eq(object, tally->object);
-    tally->count++;
+    ck_assert_ptr_eq(object, found->object);
+    found->count++;
     return true;
 }
 
 static unsigned
 count(const struct secondary_index *l, enum store_head head, unsigned value)
 {
-    struct tally tally = {&objects[value], 0};
+    struct object_count found = {&objects[value], 0};
     char text[16];
 
     snprintf(text, sizeof(text), "v%u", value);
-    secondary_index_visit(l, head, text, count_one, &tally);
-    return tally.count;
+    secondary_index_visit(l, head, text, count_one, &found);
+    return found.count;
 }
 
 static void

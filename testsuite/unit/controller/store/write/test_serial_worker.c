@@ -21,7 +21,7 @@ struct sync_call {
 struct road {
     struct serial_worker *worker;
     struct loop *loop;
-    struct sync_call errands[TASKS];
+    struct sync_call calls[TASKS];
     unsigned worked; /* the worker's thread */
     unsigned done;   /* the loop's */
     bool again;      /* the last sends the first once more */
@@ -45,7 +45,7 @@ done(struct serial_worker_task *task)
     ck_assert(!pthread_equal(e->worked_by, pthread_self()));
     ck_assert_uint_eq(e->number, e->road->done % TASKS);
     if (++e->road->done == TASKS && e->road->again)
-        serial_worker_submit(e->road->worker, &e->road->errands[0].task);
+        serial_worker_submit(e->road->worker, &e->road->calls[0].task);
     else if (e->road->done == TASKS)
         loop_stop(e->road->loop);
 }
@@ -54,8 +54,8 @@ static void
 send_all(struct road *road)
 {
     for (unsigned i = 0; i < TASKS; i++) {
-        road->errands[i] = (struct sync_call){{NULL, work, done}, road, i, 0};
-        serial_worker_submit(road->worker, &road->errands[i].task);
+        road->calls[i] = (struct sync_call){{NULL, work, done}, road, i, 0};
+        serial_worker_submit(road->worker, &road->calls[i].task);
     }
 }
 

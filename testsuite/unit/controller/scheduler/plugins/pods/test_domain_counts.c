@@ -243,7 +243,7 @@ START_TEST(whatever_happens_it_is_as_if_all_were_counted_anew)
 }
 END_TEST
 
-START_TEST(the_shelf_drops_what_was_used_longest_ago)
+START_TEST(the_cache_drops_what_was_used_longest_ago)
 {
     struct domain_counts_cache *all = domain_counts_cache_new(2);
     const struct domain_counts *a = domain_counts_cache_get(all, "a");
@@ -262,4 +262,4 @@ SUITE("domain_counts",
       only_nodes_that_changed_are_counted_again,
       another_version_counts_all_again,
       whatever_happens_it_is_as_if_all_were_counted_anew,
-      the_shelf_drops_what_was_used_longest_ago)
+      the_cache_drops_what_was_used_longest_ago)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "testsuite/unit/lib/http/site.h"
+#include "testsuite/unit/lib/http/server_fixture.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -20,7 +20,7 @@
 static void *
 run(void *arg)
 {
-    struct site *s = arg;
+    struct server_fixture *s = arg;
 
     loop_run(s->loop);
     http_server_free(s->server);
@@ -29,16 +29,16 @@ run(void *arg)
 }
 
 void
-site_start(struct site *s,
-           const struct http_limits *limits,
-           http_server_fn handler,
-           void *arg)
+server_fixture_start(struct server_fixture *s,
+                     const struct http_limits *limits,
+                     http_server_fn handler,
+                     void *arg)
 {
     struct error err = {0};
 
     s->loop = loop_new();
     s->server = http_server_new(s->loop, limits, handler, arg);
-    snprintf(s->path, sizeof(s->path), "/tmp/kiln-site-%d", (int)getpid());
+    snprintf(s->path, sizeof(s->path), "/tmp/kiln-fixture-%d", (int)getpid());
     if (http_server_listen(s->server, "127.0.0.1:0", &err) < 0
         || http_server_listen_unix(s->server, s->path, 0600, &err) < 0)
         ck_abort_msg("%s", err.text);
@@ -47,7 +47,7 @@ site_start(struct site *s,
 }
 
 void
-site_stop(struct site *s)
+server_fixture_stop(struct server_fixture *s)
 {
     loop_stop(s->loop);
     pthread_join(s->thread, NULL);
@@ -61,7 +61,7 @@ struct sync_call {
 };
 
 static void
-do_errand(void *arg)
+run_call(void *arg)
 {
     struct sync_call *e = arg;
 
@@ -70,36 +70,36 @@ do_errand(void *arg)
 }
 
 void
-site_call(struct site *s, void (*fn)(void *arg), void *arg)
+server_fixture_call(struct server_fixture *s, void (*fn)(void *arg), void *arg)
 {
     struct sync_call e = {.fn = fn, .arg = arg};
 
     sem_init(&e.done, 0, 0);
-    loop_post(s->loop, do_errand, &e);
+    loop_post(s->loop, run_call, &e);
     while (sem_wait(&e.done) < 0 && errno == EINTR)
         ;
     sem_destroy(&e.done);
 }
 
-struct count_errand {
-    struct site *site;
+struct counts_call {
+    struct server_fixture *fixture;
     struct http_server_counts counts;
 };
 
 static void
 get_counts(void *arg)
 {
-    struct count_errand *e = arg;
+    struct counts_call *e = arg;
 
-    http_server_get_counts(e->site->server, &e->counts);
+    http_server_get_counts(e->fixture->server, &e->counts);
 }
 
 struct http_server_counts
-site_counts(struct site *s)
+server_fixture_counts(struct server_fixture *s)
 {
-    struct count_errand e = {.site = s};
+    struct counts_call e = {.fixture = s};
 
-    site_call(s, get_counts, &e);
+    server_fixture_call(s, get_counts, &e);
     return e.counts;
 }
 
@@ -115,7 +115,7 @@ connected(int fd, const void *address, socklen_t length)
 }
 
 int
-site_connect(const struct site *s)
+server_fixture_connect(const struct server_fixture *s)
 {
     struct sockaddr_in at = {
         .sin_family = AF_INET,
@@ -127,7 +127,7 @@ site_connect(const struct site *s)
 }
 
 int
-site_connect_unix(const struct site *s)
+server_fixture_connect_unix(const struct server_fixture *s)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
@@ -136,7 +136,7 @@ site_connect_unix(const struct site *s)
 }
 
 void
-site_send(int fd, const char *text)
+server_fixture_send(int fd, const char *text)
 {
     ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL),
                      (ssize_t)strlen(text));
@@ -155,14 +155,14 @@ read_some(int fd, struct strbuf *out)
 }
 
 void
-site_read_all(int fd, struct strbuf *out)
+server_fixture_read_all(int fd, struct strbuf *out)
 {
     while (read_some(fd, out))
         ;
 }
 
 bool
-site_read_until(int fd, struct strbuf *out, const char *text)
+server_fixture_read_until(int fd, struct strbuf *out, const char *text)
 {
     while (strstr(out->text, text) == NULL)
         if (!read_some(fd, out))
@@ -171,12 +171,12 @@ site_read_until(int fd, struct strbuf *out, const char *text)
 }
 
 bool
-site_read_answer(int fd, struct strbuf *out)
+server_fixture_read_answer(int fd, struct strbuf *out)
 {
     size_t head, length;
     const char *field;
 
-    if (!site_read_until(fd, out, "\r\n\r\n"))
+    if (!server_fixture_read_until(fd, out, "\r\n\r\n"))
         return false;
     head = (size_t)(strstr(out->text, "\r\n\r\n") - out->text) + 4;
     field = strcasestr(out->text, "\r\nContent-Length:");
