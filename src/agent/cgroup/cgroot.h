@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cgroot.h - the cgroup all jobs of this node are in, and what it can do
  *
- * Stands outside the agent's own unit, so that restarting the agent leaves
- * jobs alone. Finds out what is mounted, makes the base in each hierarchy that
- * is needed, enables controllers (v2) or fills the parents' cpusets (v1).
+ * The cgroup stands outside the agent's own unit, so that restarting the agent
+ * leaves jobs alone. Opening it finds out what is mounted, makes the base in
+ * each hierarchy that is needed, and enables controllers (v2) or fills the
+ * parents' cpusets (v1).
  *
  * Thread: make, find and list from any; the rest is constant after open.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup_state.h - what the files of a cgroup share: its directories
  *
- * cgroup.c has the directories, the processes and what they used; limits.c
- * what they may have; device_denial.c which devices they may open; reuse.c what
- * makes it as good as new for another pod.
+ * cgroup.c has the directories, the processes and their usage. limits.c sets
+ * what the processes may have, device_denial.c which devices they may open.
+ * reuse.c makes a used cgroup as good as new for another pod.
  *
  * Thread: one at a time for each cgroup.
  */

@@ -2,9 +2,9 @@
 /* stray_processes.h - processes of a pod without a cgroup whose shepherd was
  * killed
  *
- * A shepherd adopts what its job leaves behind; when it is killed itself
- * nobody does. They are known by KILN_POD_UID in the environment they began
- * with.
+ * A shepherd adopts the processes that its job leaves behind. When the shepherd
+ * is killed, these processes are found by KILN_POD_UID in the environment that
+ * they began with.
  *
  * Thread: a worker's, because it reads all of /proc.
  */

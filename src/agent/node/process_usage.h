@@ -2,9 +2,9 @@
 /* process_usage.h - what the descendants of some processes have taken, where no
  * cgroup counts it
  *
- * One look through /proc for all of them. A rootless agent asks for its
- * shepherds, which are child subreapers: whatever their jobs fork and abandon
- * stays below them. Memory that processes share counts for each.
+ * It reads /proc once for all of them. A rootless agent asks for its shepherds,
+ * which are child subreapers: processes that their jobs fork and abandon stay
+ * below them. Memory that processes share counts for each.
  *
  * Thread: any; takes milliseconds, so on a worker.
  */

@@ -2,8 +2,9 @@
 /* log_requests.h - what the controller asks of this node: the output of its
  * pods
  *
- * Keeps a stream to nodes/NAME/requests open, on which readers are announced
- * and taken back; opens it again, for as long as it takes, when it ends.
+ * It keeps a stream to nodes/NAME/requests open, on which the controller
+ * announces readers and takes them back. When the stream ends it opens another,
+ * and tries again until one is open.
  *
  * Owns:    the streams under way.
  * Thread:  the loop's.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent_context.h - what the pods of this node need of their agent
  *
- * Open, filled once by agent.c, then const: everything borrowed.
+ * An open struct that agent.c fills once and nobody changes afterwards. It owns
+ * nothing.
  *
  * Thread: workers may read all but `topology`; only the loop changes it.
  */

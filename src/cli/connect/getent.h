@@ -3,9 +3,9 @@
  *
  * ksub is linked statically where it can be, as that halves the time of its
  * start. The C library's own look-ups (nsswitch.conf) would then load shared
- * libraries that were made for another C library. So the file is read, which
- * nearly always has the name, and for any other name getent(1) is asked, a
- * program that looks where nsswitch.conf says.
+ * libraries that were made for another C library. So ksub reads the file, which
+ * nearly always has the name, and asks getent(1) for any other name, a program
+ * that looks where nsswitch.conf says.
  *
  * Thread: any. Blocking: it reads files and may run a program.
  */

@@ -2,9 +2,9 @@
 /* kubelet_grant.h - what the kubelet would give a pod here (numaStrategy:
  * kubelet)
  *
- * For pods with CPUs of their own. Cores are never split between pods: where
- * the kubelet takes one thread of a core, the other is withheld; only cores
- * that are wholly free are offered to its rules.
+ * It serves pods with CPUs of their own. Cores are never split between pods:
+ * where the kubelet takes one thread of a core, the other is withheld, and only
+ * cores that are wholly free are offered to the kubelet's rules.
  *
  * Thread:  any.
  */

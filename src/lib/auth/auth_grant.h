@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth_grant.h - a request that was let in, and how its answer is proven
  *
- * What auth_server.h promises of grants, for the server to make them.
+ * The server makes grants with it as auth_server.h promises them.
  *
  * Called by: auth_server.c.
  * Thread:    the loop's.

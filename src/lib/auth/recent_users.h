@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recent_users.h - the users that were looked up lately
  *
- * Entries are good for five minutes; past a bound all are forgotten.
+ * Entries are valid for five minutes. When there are too many, all are
+ * forgotten.
  *
  * Owns:   a reference to each user.
  * Thread: any; it has a lock of its own.

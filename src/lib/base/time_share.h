@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* time_share.h - work that may take so much of a thread's time, and no more
  *
- * At most `most_us` in each `window_us`; what began in time may end late, and
- * is then owed by the windows that follow.
+ * Work may take at most `most_us` in each `window_us`. Work that began in time
+ * may end late, and the windows that follow are charged for it.
  *
  * Thread:  one at a time.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server.h - HTTP/1.1 for many clients on one loop
  *
- * Reads requests within its limits and hands each to one handler, which
- * answers then or later (see http_request.h). Clients that are too slow, too
- * many or too big are cut off without hurting the others.
+ * The server reads requests within its limits and hands each to one handler,
+ * which answers then or later (see http_request.h). Clients that are too slow,
+ * too many or too big are cut off without hurting the others.
  *
  * Thread:     the loop's.
  * Invariant:  one request of a connection is under way at a time.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* target.h - what a request asks for: /path?name=value&...
  *
- * Decoded once, into one allocation. Percent escapes are undone; '+' in the
- * query is a space. Refused: an escaped NUL, a broken escape, a space or a
- * control character, a path that does not start with '/'. Dots and doubled
- * slashes are left alone.
+ * It is decoded once, into one allocation. Percent escapes are undone, and '+'
+ * in the query is a space. An escaped NUL, a broken escape, a space, a control
+ * character and a path that does not start with '/' are refused. Dots and
+ * doubled slashes are left alone.
  *
  * Thread:  any.
  */

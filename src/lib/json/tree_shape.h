@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_shape.h - what a value of a typed tree is to who owns fields: one field,
- * or members or elements that are owned one by one; and what these are called
+/* tree_shape.h - how a value of a typed tree is owned by field managers: as one
+ * field, or by its members or elements one by one, and what these are called
  *
  * Thread: any.
  * Source: sigs.k8s.io/structured-merge-diff.

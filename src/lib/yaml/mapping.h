@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mapping.h - the members of an object while it is being read
  *
- * Finds duplicates in constant time however many members there are, and keeps
- * what merge keys (<<) bring until the mapping's own members are known, which
- * count before it.
+ * It finds duplicates in constant time however many members there are, and
+ * keeps the members that merge keys (<<) bring until the mapping's own members
+ * are known, which take precedence.
  *
  * Thread:  one at a time.
  */

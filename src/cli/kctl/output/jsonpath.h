@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jsonpath.h - kubectl's JSONPath: which values of a tree are meant
+/* jsonpath.h - kubectl's JSONPath: finds the values of a tree that a path means
  *
  * Names (.a, ['a'], \. for a dot in one), .*, ..a, [0], [-1], [*], [0,2],
  * [1:3], [1:9:2], and filters [?(@.a)], [?(@.a == "x")] with == != < <= > >=.

@@ -5,8 +5,8 @@
  *   POST   /kiln/v1/metrics-token?name=NAME  makes one, or another in its place
  *   DELETE /kiln/v1/metrics-token?name=NAME  ends it
  *
- * Such a token is for programs that read metrics for years: it opens nothing
- * else, by GET alone. The store keeps its digest.
+ * Programs that read metrics for years use such a token. It gives access to GET
+ * /metrics and to nothing else. The store keeps its digest.
  *
  * Thread: the loop's.
  */

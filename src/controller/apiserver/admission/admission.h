@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.h - the site's and the API's rules about what comes in
  *
- * After the body is decoded and defaulted, before it is validated. A rule
- * changes the tree or refuses it; each has a name, which its refusals carry,
- * and all stand in one table (admission.c) in the order they run.
+ * Admission runs after the body is decoded and defaulted, and before it is
+ * validated. A rule changes the tree or refuses it. Each rule has a name, which
+ * its refusals carry, and all stand in one table (admission.c) in the order in
+ * which they run.
  *
  * Thread: the loop's.
  */

@@ -5,7 +5,8 @@
  *   apiserver_request_total{verb,resource,subresource,code}
  *   apiserver_request_duration_seconds{verb,resource,subresource}
  *
- * Labels are of the tables of routes and kinds alone, never a client's words.
+ * The values of labels come from the tables of routes and kinds, never from a
+ * client's words.
  *
  * Thread:  the loop's.
  * Source:  kube-apiserver, "apiserver_request_total".

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mailbox.h - the way from the API's thread to that of a client in this process
  *
- * News are told at the end of the API's turn, all together: a thread that is
- * woken for each of them costs more than they do.
+ * All messages of one turn of the API's loop are delivered together at its end,
+ * because waking a thread for each message costs more than the message.
  *
  * Thread: told on the API's; opened and closed on the client's; references
  *         on both.

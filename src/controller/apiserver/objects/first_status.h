@@ -2,10 +2,9 @@
 /* first_status.h - the status of a Job that is held from the first, written in
  * the transaction that creates it
  *
- * It says what the job controller would write at its first look, and the
- * controller then finds nothing to add. Of a Job that has more to its status
- * (an array, dependencies) and of one that is another controller's it says
- * nothing.
+ * It has what the job controller would write at its first look, so that the
+ * controller finds nothing to add. A Job whose status has more to it (an array,
+ * dependencies) gets none, and so does one of another controller.
  *
  * Thread: the loop's.
  */

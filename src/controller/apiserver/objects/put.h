@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* put.h - puts one object into a transaction, whatever asked for it
  *
- * Nothing of a request is needed, so a request may write as many objects of as
- * many kinds as it likes into one transaction. The object gets its defaults
- * and the transaction's next revision.
+ * It needs nothing of a request, so a request may write as many objects of as
+ * many kinds as it likes into one transaction. The object gets its defaults and
+ * the transaction's next revision.
  *
  * A tree that its kind's table refuses is never put: the caller rolls the
  * transaction back, so that nothing is stored that a later reader refuses.

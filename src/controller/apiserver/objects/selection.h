@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* selection.h - which objects a selection means, found the cheapest way
  *
- * By name, by an index of the store, or in order through all of the kind.
- * Lists, deletions of collections and the first state of a watch use it.
+ * Objects are found by name, by an index of the store, or by going through all
+ * of the kind in order. Lists, deletions of collections and the first state of
+ * a watch use it.
  *
  * Thread:  the loop's.
  */

@@ -2,8 +2,9 @@
 /* task_log.h - jobs/NAME/log?task=7[&attempt=2][&previous=true]: the output of a
  * task of a job array, whose pod may be gone
  *
- * As long as the pod is there it is pods/NAME/log, with that right. Else the
- * row of history says on which node it ran, and by which uid its agent knows it.
+ * While the pod is there, the answer is that of pods/NAME/log and needs the
+ * same right. Afterwards the row of history says on which node the task ran,
+ * and by which uid the agent knows it.
  *
  * Thread:  the loop's.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* continue_token.h - where a page of a list ended: `continue`
  *
- * Says at which revision the list is being read and behind which key it goes
- * on. Opaque to clients; one that was tampered with is refused, not trusted
- * (it can only name a place in a list the principal may read anyway).
+ * A token says at which revision the list is being read and behind which key it
+ * goes on. It is opaque to clients. A token that was tampered with is refused,
+ * although it could only name a place in a list that the principal may read
+ * anyway.
  *
  * Thread:  any; no state.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* feed.h - the changes of a kind as one selection sees them
  *
- * What a watch is before it is bytes or messages: the state first where that
- * was asked for, then each change as it is published. An object that enters
- * the selection is added, one that leaves it is deleted.
+ * A feed is a watch before it becomes bytes or messages: first the state, where
+ * that was asked for, then each change as it is published. An object that
+ * enters the selection is added, one that leaves it is deleted.
  *
  * Called by:  watch (HTTP) and local_client.
  * Thread:     the loop's.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dependencies.h - jobs that wait for other jobs, by the uid of those
  *
- * An end wakes its own waiters, and of these only such as it decides about.
+ * The end of a job wakes its own waiters, and only those that it decides about.
  * History is asked what became of a job that is not in the cluster any more.
  * Its end is told to the waiters to be noted in their status, from where it is
  * known after a restart.

@@ -2,9 +2,9 @@
 /* quota_usage.h - what the objects of a namespace take of one ResourceQuota,
  * kept as they come, end and go
  *
- * A pod counts until it has ended or is gone: also one that should have gone by
- * now, since its cores are held as long. So what it takes is the same whenever
- * it is asked, and can be taken off again. Pure.
+ * A pod counts until it has ended or is gone. One that should have gone by now
+ * counts, too, since its cores are held as long. So the usage of a pod is the
+ * same whenever it is asked for, and can be subtracted again. Pure.
  *
  * Thread:  any; one at a time for each.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bind_call.h - POST pods/NAME/binding, with the allocation; and of several
- * pods at once, all or none, POST bindings
+/* bind_call.h - binds a pod with its allocation (POST pods/NAME/binding), or
+ * several pods at once, all or none (POST bindings)
  *
  * Thread: the scheduler's.
  */

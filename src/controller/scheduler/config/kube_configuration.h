@@ -2,11 +2,12 @@
 /* kube_configuration.h - how the scheduler is told to be: upstream's
  * KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)
  *
- * Read strictly: a field that is unknown, given twice or of the wrong type, a
- * plugin nobody knows and arguments a plugin does not take are mistakes.
- * Settings of upstream that Kiln has no use for (a client connection, say) are
- * named in the warnings. Settings that are left out get defaults: Kiln's own
- * profile, and all nodes looked at where upstream would take a sample.
+ * It is read strictly: a field that is unknown, given twice or of the wrong
+ * type, an unknown plugin and arguments that a plugin does not take are
+ * mistakes. Settings of upstream that Kiln has no use for (a client connection,
+ * say) are named in the warnings. Settings that are left out get defaults:
+ * Kiln's own profile, and all nodes looked at where upstream would take a
+ * sample.
  *
  * Owns:    the profiles' settings and the tree they came from; const once
  *          read, so that threads may share it.

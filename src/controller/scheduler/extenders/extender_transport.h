@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extender_transport.h - carries a question to an extender, and its answer back
  *
- * An interface: the scheduler is handed one that speaks HTTP
- * (http_transport.h), a test its own.
+ * This is an interface: the scheduler gets one that speaks HTTP
+ * (http_transport.h), a test one of its own.
  *
  * Thread: the scheduler's.
  */

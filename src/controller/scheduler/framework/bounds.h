@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bounds.h - the least and the most that a node, or each of several, has free
  *
- * What a plugin needs to say how much it could score at best, so that nodes
- * that cannot win need not be looked at (bounded_search.h). Of one node both
- * ends of a range are the same. Plain data.
+ * A plugin says by them how much it could score at best, so that the search
+ * need not look at nodes that cannot win (bounded_search.h). For a single node
+ * both ends of a range are the same. Plain data.
  *
  * Thread: any; plain data.
  */

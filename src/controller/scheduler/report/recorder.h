@@ -2,9 +2,9 @@
 /* recorder.h - what users are told of their pods: Events, and the condition
  * PodScheduled
  *
- * Writes are best effort and few: what is said of one pod for one reason is
- * one Event with a count, and only the last of what was said goes out; at most
- * so many writes are under way, and so many a second. A pod that is placed or
+ * Writes are best effort and few. The messages on one pod for one reason are
+ * one Event with a count, and only the last message is written. The number of
+ * writes under way is bounded, and so is their rate. A pod that is placed or
  * gone before its turn costs nothing.
  *
  * Owns:     what is still to be written.

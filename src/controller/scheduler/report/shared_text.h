@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_text.h - texts that many say: each is held once, for as long as
- * somebody says it
+/* shared_text.h - texts that many pods share: each is held once, for as long as
+ * somebody refers to it
  *
  * A hundred thousand pods wait for the same reason.
  *

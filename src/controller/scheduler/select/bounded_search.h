@@ -2,8 +2,8 @@
 /* bounded_search.h - the best nodes for a pod, without looking at all the
  * others
  *
- * For a pod with a new signature, for which the result cache has nothing. The
- * search looks at buckets of nodes, then at nodes, in the order of the most
+ * It serves a pod with a new signature, for which the result cache has nothing.
+ * The search looks at buckets of nodes, then at nodes, in the order of the most
  * that they could score (best_score of the plugins). It stops when the best
  * total found is above what is left, because the others can neither win nor
  * tie. The result is the one that looking at every node gives.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* secondary_index.h - which objects have a value: a hash from values to entries
  *
- * An entry stands under the value of each head, once when they agree. Values
- * are not kept but asked of the objects again, so that a hundred thousand
- * distinct ones cost little.
+ * An entry stands under the value of each of its heads, and once when these
+ * agree. The index does not keep values but computes them from the objects
+ * again, so that a hundred thousand distinct ones cost little.
  *
  * Thread:     the loop's.
  * Invariant:  under head h stand the entries whose heads[h] has the value.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_layout.h - the CPUs of a machine by core, L3 group, NUMA node, socket
  *
- * What the kubelet calls the CPU topology. Units of a level stand in the order
- * of their ids, so that a tie by place is a tie by id.
+ * The kubelet calls it the CPU topology. Units of a level stand in the order of
+ * their ids, so that a tie by place is a tie by id.
  *
  * Thread:  any; plain data.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_wait.h - the words for what keeps a pod waiting, out of facts
  *
- * Written by those who know the facts: the scheduler of a cycle that found no
- * node, the job controller of a pod that it was not allowed to make.
+ * The component that knows the facts writes them: the scheduler for a cycle
+ * that found no node, the job controller for a pod that it was not allowed to
+ * make.
  *
  * Thread:  any; pure functions.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* allocation.h - the exact cores, memory nodes and devices of a pod
  *
- * Chosen by the scheduler when it assumes the pod, carried by the binding,
- * kept in Pod.status.allocation until the pod ends, obeyed by the agent.
+ * The scheduler chooses it when it assumes the pod, the binding carries it,
+ * Pod.status.allocation keeps it until the pod ends, and the agent obeys it.
  * Lists are written as the kernel does: "0-7,64-71".
  *
  * Thread:  any.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* meta.h - what every API object says about itself (ObjectMeta)
  *
- * The struct of every kind begins with one, so an object of any kind can be
- * read through it.
+ * The struct of every kind begins with a struct meta, so an object of any kind
+ * can be read through it.
  *
  * Thread:  any; plain data.
  */

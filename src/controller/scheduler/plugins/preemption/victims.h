@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* victims.h - who would have to leave a node so that a pod fits there
  *
- * Tried on the node itself within a journal, which is rolled back, and on a copy
- * of the cycle: all pods of lower priority are
- * taken away, and then as many as possible put back, the most important first,
- * those that a budget protects before the others. Minimal, not optimal.
+ * The trial works on the node itself within a journal, which is rolled back,
+ * and on a copy of the cycle. It takes away all pods of lower priority and then
+ * puts back as many as possible, the most important first and those that a
+ * budget protects before the others. The set is minimal, not optimal.
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, DefaultPreemption.SelectVictimsOnNode.
