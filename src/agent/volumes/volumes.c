@@ -339,7 +339,7 @@ visit(const struct object *object, void *context)
 }
 
 static void
-look_again(void *context)
+visit_all(void *context)
 {
     struct volumes *v = context;
 
@@ -364,7 +364,7 @@ volumes_new(const struct volumes_settings *settings)
 
     v->s = *settings;
     v->busy = map_new();
-    v->again = timer_new(settings->loop, look_again, v);
+    v->again = timer_new(settings->loop, visit_all, v);
     v->informer = informer_new(&(struct informer_settings){
         .client = settings->client,
         .kind = &persistent_volume_kind,

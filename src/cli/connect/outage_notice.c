@@ -21,7 +21,7 @@ struct outage_notice {
 };
 
 static void
-look(void *arg)
+check_connection(void *arg)
 {
     struct outage_notice *o = arg;
 
@@ -50,7 +50,7 @@ outage_notice_new(struct loop *loop,
 
     o->informer = informer;
     o->program = program;
-    o->timer = timer_new(loop, look, o);
+    o->timer = timer_new(loop, check_connection, o);
     timer_repeat(o->timer, LOOK_MS);
     return o;
 }

@@ -157,9 +157,9 @@ add_dependencies(const struct pipeline_submit *p,
 }
 
 static void
-tell(struct pipeline_submit *p,
-     const struct pipeline_stage *s,
-     const struct error *err)
+print_problem(struct pipeline_submit *p,
+              const struct pipeline_stage *s,
+              const struct error *err)
 {
     p->n_problems++;
     fprintf(stderr, "ksub: %s: %s\n", place_of(p, s), err->text);
@@ -193,7 +193,7 @@ read_stage(struct pipeline_submit *p, size_t i)
     char **argv;
 
     if (check_options(p, &s->options, &err) < 0) {
-        tell(p, s, &err);
+        print_problem(p, s, &err);
         return;
     }
     argv = make_line(p, s, &argc);
@@ -201,14 +201,14 @@ read_stage(struct pipeline_submit *p, size_t i)
         if (input.n_problems > 0)
             tell_problems(p, s, &input);
         else
-            tell(p, s, &err);
+            print_problem(p, s, &err);
         return;
     }
     submission_input_print_hints(&input);
     p->jobs[i] =
         manifest_make(&input.submission, &input.script, p->arena, &err);
     if (p->jobs[i] == NULL || add_dependencies(p, s, p->jobs[i], &err) < 0)
-        tell(p, s, &err);
+        print_problem(p, s, &err);
 }
 
 /* ---- The request ---- */

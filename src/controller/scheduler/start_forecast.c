@@ -424,7 +424,7 @@ tell_pod(struct scheduler *s, const struct queued_pod *queued, int64_t from_us)
 }
 
 static bool
-tell(struct queued_pod *queued, void *context)
+record_forecast(struct queued_pod *queued, void *context)
 {
     struct laying *l = context;
     const struct pod_group *g = queued->pod_group;
@@ -470,5 +470,5 @@ scheduler_tick_forecast(struct scheduler *s)
     if (!is_time(s))
         return;
     make(s, s->forecast);
-    queue_visit_order(s->queue, tell, &l);
+    queue_visit_order(s->queue, record_forecast, &l);
 }

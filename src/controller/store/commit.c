@@ -266,7 +266,7 @@ store_when_durable(struct store *s, store_done_fn *done, void *context)
 }
 
 static void
-settle(struct store *s)
+drain_batches(struct store *s)
 {
     while (!s->has_failed
            && (writer_is_busy(s->writer) || !batch_is_empty(s->gathering))) {
@@ -331,7 +331,7 @@ give_up_waiters(struct store *s)
 void
 store_drain(struct store *s)
 {
-    settle(s);
+    drain_batches(s);
     if (!s->has_failed)
         write_last(s);
     give_up_waiters(s);

@@ -83,7 +83,7 @@ end_pass(struct scrub *scrub)
 }
 
 static void
-tell(struct scrub *scrub)
+report_damage(struct scrub *scrub)
 {
     for (size_t i = 0; i < scrub->n_keys; i++) {
         log_error("The stored row of '%s' no longer says what was written: "
@@ -105,7 +105,7 @@ scrub_done(struct serial_worker_task *task)
     struct scrub *scrub = container_of(task, struct scrub, task);
 
     scrub->is_under_way = false;
-    tell(scrub);
+    report_damage(scrub);
     if (scrub->result < 0) {
         log_error("Cannot check the rows in '%s', trying again later: %s",
                   scrub->store->settings.directory,

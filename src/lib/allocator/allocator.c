@@ -76,7 +76,7 @@ check_totals(const struct occupancy *o, const struct demand *d)
 }
 
 static void
-settle(const struct numa_search *s, struct allocator_choice *ret_choice)
+set_choice(const struct numa_search *s, struct allocator_choice *ret_choice)
 {
     unsigned pairs = s->width * (s->width - 1) / 2;
 
@@ -155,7 +155,7 @@ choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
         if (width == 1 || !numa_search_run(s, width))
             return ALLOCATOR_NOT_ALIGNED;
     }
-    settle(s, ret_choice);
+    set_choice(s, ret_choice);
     return ALLOCATOR_FITS;
 }
 
@@ -179,7 +179,7 @@ choose_single(struct numa_search *s, struct allocator_choice *ret_choice)
         return fits_one_empty(s->o->topology_index, s->d)
                    ? ALLOCATOR_NOT_ALIGNED
                    : ALLOCATOR_TOO_SMALL;
-    settle(s, ret_choice);
+    set_choice(s, ret_choice);
     return ALLOCATOR_FITS;
 }
 
@@ -225,7 +225,7 @@ choose_here(const struct occupancy *o,
     if (d->is_whole_node || d->distribution != DISTRIBUTION_PACK
         || !search_widths(&s, 1, o->topology_index->n_numa))
         return settle_on_all(&s, ret_choice);
-    settle(&s, ret_choice);
+    set_choice(&s, ret_choice);
     return ALLOCATOR_FITS;
 }
 

@@ -404,7 +404,7 @@ tell_rest(const struct account *a, enum allocator_answer answer, size_t from)
 }
 
 static void
-tell_all(struct account *a, enum allocator_answer answer)
+describe_all(struct account *a, enum allocator_answer answer)
 {
     const struct demand *d = a->d;
     size_t from = a->out->length;
@@ -451,5 +451,5 @@ shortfall_format(const struct occupancy *o,
         a.o = empty;
         a.free = "";
     }
-    tell_all(&a, answer);
+    describe_all(&a, answer);
 }

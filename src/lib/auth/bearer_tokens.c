@@ -123,7 +123,7 @@ bearer_tokens_open(const char *path,
 
 /* A stat of a file on the controller's own disk, once a second at most. */
 static void
-look_again(struct bearer_tokens *b)
+reload_key_if_changed(struct bearer_tokens *b)
 {
     int64_t now = clock_monotonic_us(b->clock);
     struct error err = {0};
@@ -179,7 +179,7 @@ bearer_tokens_issue(struct bearer_tokens *b,
     };
     char mac[DIGEST_HEX_SIZE];
 
-    look_again(b);
+    reload_key_if_changed(b);
     sign(b, &p, mac);
     snprintf(ret_token,
              BEARER_TOKEN_SIZE,
@@ -243,7 +243,7 @@ bearer_tokens_check(struct bearer_tokens *b,
                          -EKEYREJECTED,
                          "the bearer token is none of Kiln's; get one by "
                          "'kctl credential'");
-    look_again(b);
+    reload_key_if_changed(b);
     sign(b, &p, mac);
     if (digest_parse(mac, &expected) < 0 || !digest_equals(&given, &expected))
         return error_set(err,

@@ -80,9 +80,9 @@ set_text(char **text, const char *value)
 }
 
 static void
-tell(const struct informer *in,
-     const struct object *old_object,
-     const struct object *new_object)
+notify(const struct informer *in,
+       const struct object *old_object,
+       const struct object *new_object)
 {
     in->settings.changed(old_object, new_object, in->settings.context);
 }
@@ -104,12 +104,12 @@ take_object(struct informer *in, const struct object *object)
         object_map_put(in->objects, object_ref(object));
 
     if (old_object != NULL && !is_same_life(old_object, object)) {
-        tell(in, old_object, NULL);
-        tell(in, NULL, object);
+        notify(in, old_object, NULL);
+        notify(in, NULL, object);
         return;
     }
     if (old_object == NULL || old_object->revision != object->revision)
-        tell(in, old_object, object);
+        notify(in, old_object, object);
 }
 
 static void
@@ -120,7 +120,7 @@ drop_object(struct informer *in, const struct object *last)
         object_map_remove(in->objects, last->meta->namespace, last->meta->name);
 
     if (old_object != NULL)
-        tell(in, is_same_life(old_object, last) ? last : old_object, NULL);
+        notify(in, is_same_life(old_object, last) ? last : old_object, NULL);
 }
 
 /* Trying again */
@@ -197,7 +197,7 @@ drop_unlisted(struct informer *in)
         if (object_map_find(in->listed, meta->namespace, meta->name) != NULL)
             continue;
         object_map_remove(in->objects, meta->namespace, meta->name);
-        tell(in, gone, NULL);
+        notify(in, gone, NULL);
         object_unref(gone);
     }
 }

@@ -150,7 +150,7 @@ failed(struct leader_election *l, const struct client_reply *reply)
 
 /* Asking */
 
-static void look(struct leader_election *l);
+static void get_lease(struct leader_election *l);
 
 /* Somebody else has written it, or took it away: what it says now decides. */
 static bool
@@ -173,7 +173,7 @@ written(const struct client_reply *reply, void *context)
     }
     forget(l);
     if (!is_new && is_not_as_seen(reply->code))
-        look(l);
+        get_lease(l);
     else if (reply->code != 409)
         failed(l, reply);
 }
@@ -261,7 +261,7 @@ looked(const struct client_reply *reply, void *context)
 }
 
 static void
-look(struct leader_election *l)
+get_lease(struct leader_election *l)
 {
     l->call = client_call(l->settings.client,
                           NULL,
@@ -292,7 +292,7 @@ leader_election_tick(struct leader_election *l)
     if (l->is_mine && is_held_by_me(l))
         write_lease(l);
     else
-        look(l);
+        get_lease(l);
 }
 
 bool

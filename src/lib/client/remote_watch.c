@@ -31,7 +31,7 @@ struct remote_watch {
 
 /* Returns false when the receiver stopped the watch. */
 static bool
-tell(struct remote_watch *watch, const struct client_event *event)
+deliver(struct remote_watch *watch, const struct client_event *event)
 {
     bool was_stopped = false;
 
@@ -53,10 +53,10 @@ tell_end(struct remote_watch *watch,
         http_call_cancel(watch->http);
     watch->http = NULL;
     watch->is_over = true;
-    return tell(watch,
-                &(struct client_event){.type = CLIENT_ERROR,
-                                       .status = status,
-                                       .error = err});
+    return deliver(watch,
+                   &(struct client_event){.type = CLIENT_ERROR,
+                                          .status = status,
+                                          .error = err});
 }
 
 static bool
@@ -105,7 +105,7 @@ take_event(struct remote_watch *watch,
     } else if (event.object == NULL && event.type != CLIENT_BOOKMARK) {
         return true;
     }
-    return tell(watch, &event);
+    return deliver(watch, &event);
 }
 
 static bool

@@ -247,7 +247,7 @@ conclude(struct http_client_connection *l, struct http_call *call)
 }
 
 static void
-settle(struct http_client_connection *l)
+finish_answer(struct http_client_connection *l)
 {
     bool closes = l->reader.closes || l->closes_later;
 
@@ -300,7 +300,7 @@ answer_complete(struct http_client_connection *l)
     }
     if (l->call != NULL)
         conclude(l, l->call);
-    settle(l);
+    finish_answer(l);
 }
 
 static void
@@ -474,7 +474,7 @@ login_ready(const struct error *err, void *arg)
     if (l->call != NULL)
         send_call(l);
     else
-        settle(l);
+        finish_answer(l);
 }
 
 static void

@@ -139,7 +139,7 @@ count_shift(struct patch_state *c, const struct json *container, uint32_t at)
 }
 
 static struct json *
-look(const struct patch_state *c, const struct patch_location *place)
+value_at(const struct patch_state *c, const struct patch_location *place)
 {
     if (place->container == NULL)
         return *c->root;
@@ -173,7 +173,7 @@ op_remove(struct patch_state *c, const char *path)
 
     if (r < 0)
         return r;
-    if (place.container == NULL || look(c, &place) == NULL)
+    if (place.container == NULL || value_at(c, &place) == NULL)
         return no_place(c, path);
     r = count_shift(c, place.container, place.index);
     if (r < 0)
@@ -213,7 +213,7 @@ op_test(struct patch_state *c, const char *path, const struct json *value)
 
     if (r < 0)
         return r;
-    is = look(c, &place);
+    is = value_at(c, &place);
     if (is == NULL ? json_is(value, JSON_NULL) : json_equals(is, value))
         return 0;
     return error_set(c->err, -EBADMSG, "the test of '%s' failed", path);
@@ -227,7 +227,7 @@ find_value(struct patch_state *c, const char *from, struct json **ret_value)
 
     if (r < 0)
         return r;
-    *ret_value = look(c, &place);
+    *ret_value = value_at(c, &place);
     return *ret_value != NULL ? 0 : no_place(c, from);
 }
 

@@ -47,7 +47,7 @@ begin(struct counter *c, size_t size)
  * arrays. A value beyond the notes is not shared.
  */
 static bool
-settle(struct counter *c, struct measure_mark m, bool is_same)
+share_if_same(struct counter *c, struct measure_mark m, bool is_same)
 {
     if (!is_same || m.note >= RECORD_NOTES)
         return false;
@@ -117,7 +117,7 @@ measure_any(const struct field *f,
 {
     struct measure_mark m = begin(c, 0);
 
-    if (like != NULL && json_equals(v, like) && settle(c, m, true))
+    if (like != NULL && json_equals(v, like) && share_if_same(c, m, true))
         return true;
     measure_tree(f, v, c);
     return false;
@@ -169,7 +169,7 @@ measure_list(const struct field *f,
                            field_item(like, size, i),
                            c))
             is_same = false;
-    return settle(c, m, is_same);
+    return share_if_same(c, m, is_same);
 }
 
 static bool
@@ -195,7 +195,7 @@ measure_map(const struct field *f,
                            c))
             is_same = false;
     }
-    return settle(c, m, is_same);
+    return share_if_same(c, m, is_same);
 }
 
 static bool
@@ -251,7 +251,7 @@ measure_member(const struct field *f,
     if (!field_is_pointed(f))
         return measure_value(f, field_bound_type(f), v, like, c);
     m = begin(c, field_pointed_size(f));
-    return settle(
+    return share_if_same(
         c,
         m,
         measure_value(f, field_bound_type(f), v, field_pointed(like), c));

@@ -122,7 +122,7 @@ add_family(const struct stocktaking *t,
 
 /* A worker's part. */
 static void
-tell(void *arg)
+write_metrics(void *arg)
 {
     struct stocktaking *t = arg;
 
@@ -210,6 +210,6 @@ resource_metrics_serve(struct request *q, const char *path)
     t->q = q;
     strbuf_init(&t->text);
     store_list(q->server->store, &pod_kind, NULL, NULL, 0, add, t);
-    workers_submit(q->server->workers, q->server->loop, tell, told, t);
+    workers_submit(q->server->workers, q->server->loop, write_metrics, told, t);
     return true;
 }

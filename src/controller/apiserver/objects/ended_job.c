@@ -152,7 +152,7 @@ ask(struct ended_job_inquiry *i)
 }
 
 static void
-look(void *context)
+ask_when_written(void *context)
 {
     struct ended_job_inquiry *i = context;
     struct history_status status;
@@ -161,7 +161,7 @@ look(void *context)
     if (status.waiting > 0 && i->looks++ < LOOKS_MOST
         && !i->q->server->is_closing) {
         if (i->timer == NULL)
-            i->timer = timer_new(i->q->server->loop, look, i);
+            i->timer = timer_new(i->q->server->loop, ask_when_written, i);
         timer_start(i->timer, LOOK_MS);
         return;
     }
@@ -198,5 +198,5 @@ ended_job_find(struct request *q,
                         NULL,
                         q->arena,
                         &i->question.rights);
-    look(i);
+    ask_when_written(i);
 }

@@ -17,7 +17,7 @@ struct time_slices {
 };
 
 static void
-go_on(void *arg)
+run_slices(void *arg)
 {
     struct time_slices *s = arg;
     int64_t until_us = clock_monotonic_us(&clock_system) + TURN_US;
@@ -41,7 +41,7 @@ time_slices_new(struct loop *loop)
     struct time_slices *s = xnew(struct time_slices);
 
     list_init(&s->waiting);
-    s->timer = timer_new(loop, go_on, s);
+    s->timer = timer_new(loop, run_slices, s);
     return s;
 }
 

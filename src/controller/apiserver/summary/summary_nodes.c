@@ -249,7 +249,7 @@ add_node(const struct object *object, void *context)
 }
 
 static bool
-go_on(struct time_slice *time_slice)
+run_slice(struct time_slice *time_slice)
 {
     struct nodes_summary *m =
         container_of(time_slice, struct nodes_summary, time_slice);
@@ -296,5 +296,5 @@ summary_nodes(struct request *q)
     m->q = q;
     m->nodes = json_array(q->arena);
     m->revision = store_revision(q->server->store);
-    time_slices_add(q->server->time_slices, &m->time_slice, go_on);
+    time_slices_add(q->server->time_slices, &m->time_slice, run_slice);
 }

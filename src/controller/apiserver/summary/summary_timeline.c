@@ -527,7 +527,7 @@ add_next_reservation(struct timeline_summary *m)
 }
 
 static bool
-go_on(struct time_slice *time_slice)
+run_slice(struct time_slice *time_slice)
 {
     struct timeline_summary *m =
         container_of(time_slice, struct timeline_summary, time_slice);
@@ -590,7 +590,7 @@ summary_timeline(struct request *q,
         .now_us = clock_real_us(q->server->clock),
     };
     if (summary_check(q) && choose_nodes(m, parameters, count))
-        time_slices_add(q->server->time_slices, &m->time_slice, go_on);
+        time_slices_add(q->server->time_slices, &m->time_slice, run_slice);
     else
         request_finish(q);
     return true;

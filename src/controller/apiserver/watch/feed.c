@@ -111,7 +111,7 @@ keep(struct feed *feed, bool is_initial, const struct store_change *change)
 }
 
 static void
-let_go(struct untold *u)
+release_change(struct untold *u)
 {
     object_unref(u->change.old_object);
     object_unref(u->change.new_object);
@@ -143,7 +143,7 @@ static void
 feed_free(struct feed *feed)
 {
     for (; feed->first < feed->count; feed->first++)
-        let_go(&feed->untold[feed->first]);
+        release_change(&feed->untold[feed->first]);
     free(feed->untold);
     free(feed);
 }
@@ -163,7 +163,7 @@ tell_some(struct feed *feed, size_t most)
             tell_state(feed, u.change.new_object);
         else
             tell_change(feed, &u.change);
-        let_go(&u);
+        release_change(&u);
     }
     if (!feed->is_closed && feed->first == feed->count) {
         feed->is_behind = false;
@@ -180,7 +180,7 @@ tell_some(struct feed *feed, size_t most)
 }
 
 static bool
-go_on(struct time_slice *time_slice)
+run_slice(struct time_slice *time_slice)
 {
     struct feed *feed = container_of(time_slice, struct feed, time_slice);
     bool more;
@@ -234,7 +234,7 @@ feed_open(struct request *q,
     *ret_feed = feed;
     if (feed->count > AT_ONCE) {
         feed->is_added = true;
-        time_slices_add(q->server->time_slices, &feed->time_slice, go_on);
+        time_slices_add(q->server->time_slices, &feed->time_slice, run_slice);
     } else
         tell_some(feed, SIZE_MAX);
     return 0;

@@ -119,7 +119,7 @@ end_state(struct watch *w)
 }
 
 static void
-tell(const struct feed_event *event, void *context)
+send_event(const struct feed_event *event, void *context)
 {
     struct watch *w = context;
     const char *type = feed_type_name(event->type);
@@ -227,7 +227,7 @@ watch_start(struct request *q TAKES,
                               "application/json",
                               &callbacks);
     timer_start(w->end, timeout_s * 1000);
-    if (feed_open(q, tell, w, &revision, &w->feed) < 0) {
+    if (feed_open(q, send_event, w, &revision, &w->feed) < 0) {
         send_expired(w);
         return;
     }

@@ -39,7 +39,7 @@ struct disruption_write {
 };
 
 static void
-look_at(struct disruption *d, const struct object *budget)
+schedule_sync(struct disruption *d, const struct object *budget)
 {
     char key[OBJECT_KEY_SIZE];
 
@@ -53,7 +53,7 @@ on_budget(UNUSED const struct object *old_object,
           void *context)
 {
     if (new_object != NULL)
-        look_at(context, new_object);
+        schedule_sync(context, new_object);
 }
 
 struct disruption_change {
@@ -68,7 +68,7 @@ look_if_selected(const struct object *budget, void *context)
 
     if ((c->before != NULL && disruption_selects(budget, c->before))
         || (c->after != NULL && disruption_selects(budget, c->after)))
-        look_at(c->d, budget);
+        schedule_sync(c->d, budget);
 }
 
 static void
@@ -91,7 +91,7 @@ look_if_of_namespace(const struct object *budget, void *context)
     const struct disruption_change *c = context;
 
     if (strcmp(budget->meta->namespace, c->after->meta->namespace) == 0)
-        look_at(c->d, budget);
+        schedule_sync(c->d, budget);
 }
 
 /* How many run at a time may have changed. */
@@ -222,7 +222,7 @@ work_on_budget(const char *key, void *context)
 static void
 look_at_one(const struct object *budget, void *context)
 {
-    look_at(context, budget);
+    schedule_sync(context, budget);
 }
 
 static void

@@ -70,7 +70,7 @@ heard_earlier(const void *a, const void *b, UNUSED void *context)
 }
 
 static struct heard *
-heard_of(struct node_health *h, const char *node)
+add_heartbeat(struct node_health *h, const char *node)
 {
     struct heard *n = map_find(h->heard, node);
     size_t size = strlen(node) + 1;
@@ -86,7 +86,7 @@ heard_of(struct node_health *h, const char *node)
 }
 
 static void
-hear(struct node_health *h, struct heard *n)
+note_heartbeat(struct node_health *h, struct heard *n)
 {
     n->at_us = clock_monotonic_us(h->clock);
     if (!n->silent) {
@@ -113,12 +113,12 @@ on_lease(UNUSED const struct object *old_object,
         || object_cache_find(h->cache, &node_kind, NULL, new_object->meta->name)
                == NULL)
         return;
-    n = heard_of(h, new_object->meta->name);
+    n = add_heartbeat(h, new_object->meta->name);
     renewed = lease_of(new_object)->spec.renewed_at_us;
     if (renewed == n->renewed_us)
         return;
     n->renewed_us = renewed;
-    hear(h, n);
+    note_heartbeat(h, n);
 }
 
 static void
@@ -169,7 +169,7 @@ on_node(const struct object *old_object,
         workqueue_add_after(h->queue, old_object->meta->name, DELETED_NODE_MS);
         return;
     }
-    (void)heard_of(h, new_object->meta->name);
+    (void)add_heartbeat(h, new_object->meta->name);
     workqueue_add(h->queue, new_object->meta->name);
 }
 
@@ -346,7 +346,7 @@ on_synced(void *context)
     while (map_next(h->heard, &at, NULL, &n)) {
         struct heard *node = n;
 
-        hear(h, node);
+        note_heartbeat(h, node);
         workqueue_add(h->queue, node->name);
     }
     timer_repeat(h->timer, h->check_ms);

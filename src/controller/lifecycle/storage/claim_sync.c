@@ -34,10 +34,10 @@ struct claim_sync {
 };
 
 static void
-say(const struct claim_sync *p,
-    enum recorded_event_kind kind,
-    const char *reason,
-    const char *message)
+record_event(const struct claim_sync *p,
+             enum recorded_event_kind kind,
+             const char *reason,
+             const char *message)
 {
     event_recorder_record(p->vc->event_recorder,
                           p->claim,
@@ -183,11 +183,12 @@ retract(const struct claim_sync *p, const struct object *volume)
         forget_node(p); /* and on when that is known */
         return;
     }
-    say(p,
-        RECORD_WARNING,
-        "ProvisioningFailed",
-        v->status.message != NULL ? v->status.message
-                                  : "the node could not make the volume");
+    record_event(p,
+                 RECORD_WARNING,
+                 "ProvisioningFailed",
+                 v->status.message != NULL
+                     ? v->status.message
+                     : "the node could not make the volume");
     object_key(p->claim, key);
     until = xnew(int64_t);
     *until = clock_monotonic_us(p->vc->s.clock) + PAUSE_MS * INT64_C(1000);
@@ -259,11 +260,11 @@ provision(const struct claim_sync *p)
     }
     node = find_node(p);
     if (node == NULL || node_of(node)->status.scratch == NULL) {
-        say(p,
-            RECORD_WARNING,
-            "ProvisioningFailed",
-            node != NULL ? "the selected node has no scratch directory"
-                         : "no node has enough free scratch");
+        record_event(p,
+                     RECORD_WARNING,
+                     "ProvisioningFailed",
+                     node != NULL ? "the selected node has no scratch directory"
+                                  : "no node has enough free scratch");
         if (persistent_volume_claim_node(p->c) != NULL)
             forget_node(p);
         return;
@@ -303,10 +304,10 @@ static void
 say_waits(const struct claim_sync *p)
 {
     if (meta_controller_of(p->claim->meta, &pod_kind) == NULL)
-        say(p,
-            RECORD_STEP,
-            "WaitForFirstConsumer",
-            "waiting for first consumer to be created before binding");
+        record_event(p,
+                     RECORD_STEP,
+                     "WaitForFirstConsumer",
+                     "waiting for first consumer to be created before binding");
 }
 
 static void
@@ -326,9 +327,9 @@ say_nothing_suits(const struct claim_sync *p)
                          "available, and nobody makes any",
                          class);
     if (is_unknown)
-        say(p, RECORD_WARNING, "ProvisioningFailed", text);
+        record_event(p, RECORD_WARNING, "ProvisioningFailed", text);
     else
-        say(p, RECORD_NORMAL, "FailedBinding", text);
+        record_event(p, RECORD_NORMAL, "FailedBinding", text);
 }
 
 static void
@@ -359,7 +360,8 @@ find_or_make(const struct claim_sync *p)
 static void
 say_mismatch(const struct claim_sync *p)
 {
-    say(p,
+    record_event(
+        p,
         RECORD_WARNING,
         "VolumeMismatch",
         "Cannot bind to requested volume: it is too small, or of another "
@@ -412,7 +414,7 @@ static void
 lose(const struct claim_sync *p, const char *reason, const char *message)
 {
     if (p->c->status.phase == NULL || strcmp(p->c->status.phase, "Lost") != 0)
-        say(p, RECORD_WARNING, reason, message);
+        record_event(p, RECORD_WARNING, reason, message);
     set_phase(p, "Lost");
 }
 

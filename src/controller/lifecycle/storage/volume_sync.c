@@ -40,9 +40,9 @@ set_phase(struct pending_calls *calls,
 
 /* Its agent has removed it, or will never be asked again. */
 static void
-let_go(const struct volume_controller *vc,
-       struct pending_calls *calls,
-       const struct object *volume)
+release_scratch(const struct volume_controller *vc,
+                struct pending_calls *calls,
+                const struct object *volume)
 {
     const struct persistent_volume *v = persistent_volume_of(volume);
     const char *node = persistent_volume_scratch_node(v);
@@ -155,7 +155,7 @@ volume_sync(struct volume_controller *vc,
     const struct object *claim;
 
     if (volume->meta->deleted_at_us != 0)
-        let_go(vc, calls, volume);
+        release_scratch(vc, calls, volume);
     if (ref == NULL || ref->uid == NULL || *ref->uid == '\0') {
         if (volume->meta->deleted_at_us == 0)
             set_phase(calls, volume, "Available", NULL);

@@ -145,7 +145,7 @@ make_ready(struct dispatched_call *call)
 
 /* The call under way has gone: the one that waited for it may start. */
 static void
-settle(struct dispatcher *d, struct addressee *to)
+drop_if_idle(struct dispatcher *d, struct addressee *to)
 {
     if (to->under_way != NULL)
         return;
@@ -169,7 +169,7 @@ leave(struct dispatched_call *call)
             if (to->waiting != NULL && --to->waiting->n_busy == 0)
                 make_ready(to->waiting);
         }
-        settle(call->owner, to);
+        drop_if_idle(call->owner, to);
     }
 }
 
@@ -273,7 +273,7 @@ drop(struct dispatched_call *call)
     void *own = call->context;
 
     for (unsigned i = 0; i < call->n_to; i++)
-        settle(call->owner, call->to[i]);
+        drop_if_idle(call->owner, call->to[i]);
     dispatch_free(call);
     kind->dropped(own);
 }
@@ -292,7 +292,7 @@ is_outranked(const struct dispatched_call *call)
 
 /* The calls that wait for the same objects give way. */
 static void
-take_turn(struct dispatched_call *call)
+supersede_waiting(struct dispatched_call *call)
 {
     struct list withdrawn;
 
@@ -332,7 +332,7 @@ dispatcher_add_for_all(struct dispatcher *d,
         drop(call);
         return NULL;
     }
-    take_turn(call);
+    supersede_waiting(call);
     if (call->n_busy > 0 || !has_room(d))
         return call;
     return start(d, call) ? call : NULL;

@@ -106,7 +106,7 @@ now_us(const struct yields *y)
 
 /* Not before next_us. */
 static void
-look_at(struct yielding *e, int64_t at_us)
+schedule_look(struct yielding *e, int64_t at_us)
 {
     e->look_us = at_us > e->next_us ? at_us : e->next_us;
     heap_moved(e->owner->looks, e);
@@ -192,7 +192,7 @@ asked(const struct client_reply *reply, void *context)
     e->call = NULL;
     e->preemptor = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
-    look_at(e, 0);
+    schedule_look(e, 0);
     if (client_reply_error(reply, &err) == 0) {
         if (pod_has_yielded(e->pod->pod)) /* to another, and so to this one */
             y->settings.ended(preemptor, y->settings.context);
@@ -221,7 +221,7 @@ yields_ask(struct yields *y,
     if (is != NULL && strcmp(is, words) == 0) {
         if (victim->has_yielded)
             e->preemptor = pod_view_ref(preemptor);
-        look_at(e, 0);
+        schedule_look(e, 0);
         return;
     }
     e->preemptor = pod_view_ref(preemptor);
@@ -239,7 +239,7 @@ resumed(const struct client_reply *reply, void *context)
 
     e->call = NULL;
     e->next_us = now_us(y) + RESUME_AGAIN_US;
-    look_at(e, 0);
+    schedule_look(e, 0);
     if (client_reply_error(reply, &err) == 0) {
         y->settings.say(e->pod,
                         "Resumed",
@@ -270,7 +270,7 @@ yields_note(struct yields *y, struct pod_view *pod)
         e->asked_at_us = 0;
     else if (e->asked_at_us == 0)
         e->asked_at_us = now_us(y);
-    look_at(e, 0);
+    schedule_look(e, 0);
     if (!pod->is_to_yield && e->call == NULL && e->refused_until_us == 0)
         drop(y, e);
 }
@@ -378,7 +378,7 @@ named(const struct client_reply *reply, void *context)
     (void)reply; /* it is looked at again, refused or not */
     e->call = NULL;
     e->next_us = now_us(e->owner) + RESUME_AGAIN_US;
-    look_at(e, 0);
+    schedule_look(e, 0);
 }
 
 /* True while it has to. Its owner reads for whom: who is gone is not named. */
@@ -455,13 +455,13 @@ yields_settle(struct yields *y)
             drop(y, e);
             continue;
         }
-        look_at(e, now + LOOK_AGAIN_US);
+        schedule_look(e, now + LOOK_AGAIN_US);
         if (e->call != NULL)
             continue;
         if (e->pod->is_to_yield)
             settle_one(y, e, now);
         if (e->call == NULL)
-            look_at(e, next_look(e, now));
+            schedule_look(e, next_look(e, now));
     }
     return n;
 }
@@ -477,7 +477,7 @@ yields_wake(struct yields *y, const struct node_view *node)
                                  : NULL;
 
         if (e != NULL)
-            look_at(e, 0);
+            schedule_look(e, 0);
     }
 }
 

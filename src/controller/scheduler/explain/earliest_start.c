@@ -167,7 +167,7 @@ is_too_much(const struct start_walk *w)
  * is room enough by now, or it took too much.
  */
 static bool
-go_on(struct start_walk *w, int64_t at_us)
+advance_to(struct start_walk *w, int64_t at_us)
 {
     const struct start_question *q = w->q;
 
@@ -207,7 +207,7 @@ visit_reserved(struct start_walk *w, int64_t end_us)
 
         if (r->places == NULL || r->until_us == INT64_MAX)
             continue;
-        if (!go_on(w, r->until_us))
+        if (!advance_to(w, r->until_us))
             return false;
         for (unsigned i = 0; i < r->count; i++)
             if (is_candidate(w, r->places[i].node)
@@ -226,7 +226,7 @@ visit_turns(struct start_walk *w, int64_t end_us)
     for (; w->next_turn < w->n_turns && w->turns[w->next_turn] <= end_us;
          w->next_turn++) {
         if (!visit_reserved(w, w->turns[w->next_turn])
-            || !go_on(w, w->turns[w->next_turn]))
+            || !advance_to(w, w->turns[w->next_turn]))
             return false;
         for (uint32_t i = 0; i < s->n_nodes && !is_too_much(w); i++)
             if (s->nodes[i]->ledger.n_future > 0 && is_candidate(w, s->nodes[i])
@@ -258,7 +258,7 @@ visit_end(const struct pod_view *pod,
     if (end_us < moved_us)
         end_us = moved_us;
     if (!visit_turns(w, end_us) || !visit_reserved(w, end_us)
-        || !go_on(w, end_us))
+        || !advance_to(w, end_us))
         return false;
     w->ret->last_us = w->at_us;
     amounts_add(freed, &pod->requests);
@@ -358,7 +358,7 @@ earliest_start_find(const struct start_question *q, struct start_answer *ret)
     cache_visit_ends(q->cache, q->most_ends, visit_end, &w);
     if (ret->from_us == 0 && !ret->is_cut && visit_turns(&w, INT64_MAX - 1)
         && visit_reserved(&w, INT64_MAX - 1))
-        go_on(&w, INT64_MAX);
+        advance_to(&w, INT64_MAX);
     ret->is_cut |= ret->from_us == 0 && ret->ends >= q->most_ends;
     for (uint32_t i = 0; i < n_slots; i++)
         amounts_fini(&w.prospects[i].freed);

@@ -159,7 +159,9 @@ scan_nodes(const struct cause_search *s, enum meaning meaning, unsigned enough)
 /* ---- Words for each meaning ---- */
 
 static enum job_reason
-say(const struct cause_search *s, struct job_wait wait, struct strbuf *out)
+format_wait(const struct cause_search *s,
+            struct job_wait wait,
+            struct strbuf *out)
 {
     wait.total = s->f->diagnosis->snapshot->n_nodes;
     return job_wait_format(&wait, s->spec, out);
@@ -195,13 +197,13 @@ tell_room(const struct cause_search *s,
                               most->length,
                               &what);
     ret->is_for_room = true;
-    ret->reason = say(s,
-                      (struct job_wait){
-                          .kind = WAIT_ROOM,
-                          .node = node != NULL ? node->name : NULL,
-                          .what = what.text,
-                      },
-                      out);
+    ret->reason = format_wait(s,
+                              (struct job_wait){
+                                  .kind = WAIT_ROOM,
+                                  .node = node != NULL ? node->name : NULL,
+                                  .what = what.text,
+                              },
+                              out);
     return true;
 }
 
@@ -274,16 +276,17 @@ tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
         only = scan.large == 1 ? scan.first_large : NULL;
     }
     add_closers(s, &what, &is_silent);
-    ret->reason = say(s,
-                      (struct job_wait){
-                          .kind = is_silent ? WAIT_SILENT : WAIT_CLOSED,
-                          .nodes = nodes,
-                          .is_all = count_of(s, MEANS_ROOM) == 0
-                                    && count_of(s, MEANS_TOO_LARGE) == 0,
-                          .node = only != NULL ? only->name : NULL,
-                          .what = what.text,
-                      },
-                      out);
+    ret->reason =
+        format_wait(s,
+                    (struct job_wait){
+                        .kind = is_silent ? WAIT_SILENT : WAIT_CLOSED,
+                        .nodes = nodes,
+                        .is_all = count_of(s, MEANS_ROOM) == 0
+                                  && count_of(s, MEANS_TOO_LARGE) == 0,
+                        .node = only != NULL ? only->name : NULL,
+                        .what = what.text,
+                    },
+                    out);
     return true;
 }
 
@@ -321,13 +324,13 @@ tell_too_large(const struct cause_search *s,
                               devices->length,
                               &what);
     }
-    ret->reason = say(s,
-                      (struct job_wait){
-                          .kind = WAIT_TOO_LARGE,
-                          .node = only,
-                          .what = what.text,
-                      },
-                      out);
+    ret->reason = format_wait(s,
+                              (struct job_wait){
+                                  .kind = WAIT_TOO_LARGE,
+                                  .node = only,
+                                  .what = what.text,
+                              },
+                              out);
     return true;
 }
 
@@ -349,13 +352,13 @@ tell_words(const struct cause_search *s,
         strbuf_add_text(&what, most->known.words);
     else
         strbuf_add(&what, most->text + skip, most->length - skip);
-    ret->reason = say(s,
-                      (struct job_wait){
-                          .kind = WAIT_WORDS,
-                          .what = what.text,
-                          .reason = most->known.reason,
-                      },
-                      out);
+    ret->reason = format_wait(s,
+                              (struct job_wait){
+                                  .kind = WAIT_WORDS,
+                                  .what = what.text,
+                                  .reason = most->known.reason,
+                              },
+                              out);
     return true;
 }
 
@@ -424,13 +427,13 @@ tell_withheld(const struct cause_search *s,
                       w.is_alone ? "" : ", or another,",
                       w.window.until_us < INT64_MAX ? " until " : "",
                       w.window.until_us < INT64_MAX ? time : "");
-    ret->reason = say(s,
-                      (struct job_wait){
-                          .kind = WAIT_WORDS,
-                          .what = what.text,
-                          .reason = most->known.reason,
-                      },
-                      out);
+    ret->reason = format_wait(s,
+                              (struct job_wait){
+                                  .kind = WAIT_WORDS,
+                                  .what = what.text,
+                                  .reason = most->known.reason,
+                              },
+                              out);
     return true;
 }
 
@@ -477,7 +480,7 @@ tell_at_once(const struct cause_search *s,
     } else {
         return false;
     }
-    ret->reason = say(s, wait, out);
+    ret->reason = format_wait(s, wait, out);
     return true;
 }
 
@@ -554,7 +557,8 @@ wait_cause_find(const struct wait_cause_facts *f, struct strbuf *words)
         || tell_words(&s, MEANS_WORDS, words, &cause)
         || tell_too_large(&s, words, &cause))
         return cause;
-    cause.reason = say(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
+    cause.reason =
+        format_wait(&s, (struct job_wait){.kind = WAIT_UNWANTED}, words);
     return cause;
 }
 

@@ -111,7 +111,9 @@ close_question(struct extender_question *q,
 
 /* One line a second: a dead extender fails every pod. */
 static void
-tell(const struct extender_round *c, const char *failure, const char *then)
+log_failure(const struct extender_round *c,
+            const char *failure,
+            const char *then)
 {
     struct extender_rounds *cs = c->owner;
     int64_t now_us = clock_monotonic_us(cs->settings.clock);
@@ -129,7 +131,7 @@ is_ignored(const struct extender_round *c,
            const char *failure)
 {
     if (e->is_ignorable)
-        tell(c, failure, "going on without it");
+        log_failure(c, failure, "going on without it");
     return e->is_ignorable;
 }
 
@@ -206,7 +208,7 @@ prioritized(const char *text, size_t length, const char *failure, void *context)
                < 0)
         failure = name_failure(e, e->prioritize_verb, &err, &words);
     if (failure != NULL)
-        tell(c, failure, "going on without its scores");
+        log_failure(c, failure, "going on without its scores");
     else
         add_priorities(c, e, items, count);
     if (list_is_empty(&c->questions))

@@ -92,7 +92,7 @@ set_text(char **text, const char *value)
 }
 
 static void
-say(struct recorder *r, const char **text, const char *value)
+set_shared_text(struct recorder *r, const char **text, const char *value)
 {
     const char *old = *text;
 
@@ -194,8 +194,8 @@ set_condition(struct recorder *r,
     if (s->reason != NULL && strcmp(s->reason, reason) == 0
         && strcmp(s->message, message) == 0)
         return;
-    say(r, &s->reason, reason);
-    say(r, &s->message, message);
+    set_shared_text(r, &s->reason, reason);
+    set_shared_text(r, &s->message, message);
     s->has_new_condition = true;
     recorder_mark_dirty(r, s);
 }
@@ -258,8 +258,8 @@ recorder_set_cause(struct recorder *r,
     if (is_same && !is_other_plan(r, &s->cause, &now))
         return;
     if (!is_same) {
-        say(r, &s->cause.code, cause->code);
-        say(r, &s->cause.message, cause->message);
+        set_shared_text(r, &s->cause.code, cause->code);
+        set_shared_text(r, &s->cause.message, cause->message);
     }
     set_plan(r, s, &now);
 }

@@ -145,7 +145,7 @@ get_value(struct kind_group *of, int index, const char *value)
 }
 
 static void
-tell(struct store_watch *watch, const struct change *c)
+notify(struct store_watch *watch, const struct change *c)
 {
     struct store_change told = {
         .old_object = c->is_removal ? c->new_object : c->old_object,
@@ -170,7 +170,7 @@ tell_group(struct watch_group *group, const struct change *c)
             container_of(link, struct store_watch, link);
 
         if (!watch->has_ended && watch->after < c->revision)
-            tell(watch, c);
+            notify(watch, c);
         link = link->next;
     }
 }
@@ -279,7 +279,7 @@ replay(const struct change_log *change_log,
         struct change c = *change_log_get(change_log, n);
 
         if (concerns(request, &c))
-            tell(watch, &c);
+            notify(watch, &c);
     }
     if (watch->after < change_log_revision(change_log))
         watch->after = change_log_revision(change_log);

@@ -131,7 +131,7 @@ advance(struct scanner *s)
 
 /* "in" and "notin" are names like others, except where an operator stands. */
 static enum token
-look(const struct scanner *s)
+peek(const struct scanner *s)
 {
     return s->token == TOKEN_IN || s->token == TOKEN_NOT_IN ? TOKEN_IDENTIFIER
                                                             : s->token;
@@ -184,7 +184,7 @@ static int
 parse_list(struct scanner *s, struct values *v)
 {
     for (;;) {
-        if (look(s) == TOKEN_IDENTIFIER) {
+        if (peek(s) == TOKEN_IDENTIFIER) {
             add_value(s, v, s->text);
             advance(s);
             if (s->token == TOKEN_CLOSE)
@@ -221,7 +221,7 @@ parse_values(struct scanner *s, struct values *v)
                          "'('",
                          s->text);
     advance(s);
-    if (look(s) == TOKEN_IDENTIFIER || s->token == TOKEN_COMMA)
+    if (peek(s) == TOKEN_IDENTIFIER || s->token == TOKEN_COMMA)
         r = parse_list(s, v);
     else if (s->token == TOKEN_CLOSE)
         add_value(s, v, "");
@@ -240,7 +240,7 @@ parse_one_value(struct scanner *s, struct values *v)
         add_value(s, v, "");
         return 0;
     }
-    if (look(s) != TOKEN_IDENTIFIER)
+    if (peek(s) != TOKEN_IDENTIFIER)
         return unexpected(s, "identifier");
     add_value(s, v, s->text);
     advance(s);
@@ -350,7 +350,7 @@ parse_requirement(struct scanner *s, struct requirement *r)
 
     if (negated)
         advance(s);
-    if (look(s) != TOKEN_IDENTIFIER)
+    if (peek(s) != TOKEN_IDENTIFIER)
         return unexpected(s, "identifier");
     r->key = s->text;
     result = check_key(s, r->key);
@@ -376,7 +376,7 @@ label_query_parse(struct arena *arena,
     int r;
 
     advance(&s);
-    while (look(&s) == TOKEN_IDENTIFIER || s.token == TOKEN_NOT) {
+    while (peek(&s) == TOKEN_IDENTIFIER || s.token == TOKEN_NOT) {
         *end = arena_alloc(arena, sizeof(**end));
         r = parse_requirement(&s, *end);
         if (r < 0)
@@ -396,7 +396,7 @@ label_query_parse(struct arena *arena,
                              "found '%s', expected: ',' or 'end of string'",
                              s.text);
         advance(&s);
-        if (look(&s) != TOKEN_IDENTIFIER && s.token != TOKEN_NOT)
+        if (peek(&s) != TOKEN_IDENTIFIER && s.token != TOKEN_NOT)
             return error_set(err,
                              -EINVAL,
                              "found '%s', expected: identifier after ','",

@@ -25,7 +25,7 @@ struct range_position {
 };
 
 static bool
-go_on(struct range_position *place)
+advance(struct range_position *place)
 {
     if (place->id < place->range->last) {
         place->id += place->range->step;
@@ -50,7 +50,7 @@ follow(struct range_position *place, int64_t step, int64_t *ret_last)
         if (place->range->step == step)
             last = place->id = place->range->last;
         *ret_last = last;
-        if (!go_on(place))
+        if (!advance(place))
             return false;
         if (place->id - last != step)
             return true;
@@ -94,11 +94,11 @@ task_list_of_ranges(struct arena *arena,
         struct range_position second = at, third;
         int64_t last = first, step = 1;
 
-        more = go_on(&second);
+        more = advance(&second);
         third = second;
         if (more
             && (second.id == first + 1
-                || (go_on(&third)
+                || (advance(&third)
                     && third.id - second.id == second.id - first))) {
             step = second.id - first;
             more = follow(&second, step, &last);

@@ -419,13 +419,13 @@ struct watching {
     bool has_begun;
 };
 
-/* One look, and what it changed on the screen. */
+/* Fetches the list once and shows what changed on the screen. */
 static int
-look(struct kctl *kctl,
-     struct asking *a,
-     const struct job_list_style *parsed,
-     struct watching *w,
-     struct error *err)
+refresh(struct kctl *kctl,
+        struct asking *a,
+        const struct job_list_style *parsed,
+        struct watching *w,
+        struct error *err)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP(job_list_freep) struct job_list *list = job_list_new(arena);
@@ -494,7 +494,7 @@ watch(struct kctl *kctl,
 
         if (window_us != 0)
             a->ended_since_us = clock_real_us(&clock_system) - window_us;
-        r = look(kctl, a, style, &w, err);
+        r = refresh(kctl, a, style, &w, err);
         took_us = clock_monotonic_us(&clock_system) - began_us;
         if (r == 0)
             pause_for(took_us * PATIENCE > REDRAW_US && !w.is_away
