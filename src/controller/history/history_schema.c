@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/history/history_schema.h"
 
-#include <errno.h>
-#include <stdint.h>
-
-#include "controller/store/engine/sql.h"
-#include "lib/base/error.h"
-#include "lib/base/macro.h"
-
-#define APPLICATION_ID     0x4b696c48 /* "KilH" */
-#define SET_APPLICATION_ID "PRAGMA application_id = 0x4b696c48"
+#include "controller/store/engine/schema_steps.h"
 
 /* An attempt is known by its pod's uid, which no second one ever has; that of a
  * Job without pods by the Job's. `lost`: see watermark.lost.
@@ -129,68 +121,16 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
      "ALTER TABLE attempts ADD COLUMN written_bytes INTEGER;"),
 };
 
-static int
-refuse_foreign(sqlite3 *db, int64_t version, struct error *err)
-{
-    const char *path = sqlite3_db_filename(db, "main");
-    int64_t application, tables;
-    int r;
-
-    r = sql_number(db, "PRAGMA application_id", &application, err);
-    if (r == 0)
-        r = sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
-    if (r < 0)
-        return r;
-    if (application != APPLICATION_ID && (tables > 0 || version > 0))
-        return error_set(err,
-                         -ENOTSUP,
-                         "'%s' is a database, but no history of Kiln: move it "
-                         "away",
-                         path);
-    if (version > HISTORY_SCHEMA_VERSION)
-        return error_set(err,
-                         -ENOTSUP,
-                         "'%s' was written by a later Kiln (schema %lld, this "
-                         "one knows %d): start that one, or move the file "
-                         "away to begin a new history",
-                         path,
-                         (long long)version,
-                         HISTORY_SCHEMA_VERSION);
-    return 0;
-}
-
-static int
-take_steps(sqlite3 *db, int64_t from, struct error *err)
-{
-    char text[64];
-    int r = sql_exec(db, SET_APPLICATION_ID, err);
-
-    for (int64_t version = from; r == 0 && version < HISTORY_SCHEMA_VERSION;
-         version++)
-        r = sql_exec(db, steps[version], err);
-    (void)sqlite3_snprintf(sizeof(text),
-                           text,
-                           "PRAGMA user_version = %d",
-                           HISTORY_SCHEMA_VERSION);
-    return r == 0 ? sql_exec(db, text, err) : r;
-}
+static const struct schema_steps schema = {
+    .application_id = 0x4b696c48, /* "KilH" */
+    .sql = steps,
+    .count = HISTORY_SCHEMA_VERSION,
+    .not_ours = "no history of Kiln: move it away",
+    .newer = "move the file away to begin a new history",
+};
 
 int
 history_schema_migrate(sqlite3 *db, struct error *err)
 {
-    int64_t has;
-    int r = sql_number(db, "PRAGMA user_version", &has, err);
-
-    if (r == 0)
-        r = refuse_foreign(db, has, err);
-    if (r < 0 || has == HISTORY_SCHEMA_VERSION)
-        return r;
-    r = sql_exec(db, "BEGIN IMMEDIATE", err);
-    if (r == 0)
-        r = take_steps(db, has, err);
-    if (r == 0)
-        r = sql_exec(db, "COMMIT", err);
-    if (r < 0)
-        (void)sql_exec(db, "ROLLBACK", NULL);
-    return r < 0 ? error_wrap(err, r, "making the tables of history") : 0;
+    return schema_steps_run(&schema, db, HISTORY_SCHEMA_VERSION, err);
 }

@@ -2,8 +2,7 @@
 /* history_schema.h - the tables of history, and how those of earlier versions
  * become them
  *
- * As the store's (store/engine/schema.h): the version stands in the file, each
- * step takes one version to the next, released steps never change.
+ * They are steps of store/engine/schema_steps.h.
  *
  * Times are seconds since 1970. Words that repeat (users, nodes, reasons) are
  * numbers in `words`, which keeps a row small.

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema.h - the tables, and how those of earlier versions become them
  *
- * The version stands in the file (user_version). Each step takes one version
- * to the next; a new file takes all of them, in one transaction. Never change
- * a step that was released: add one.
+ * They are steps of schema_steps.h.
  *
  * Thread:  that of the connection.
  */

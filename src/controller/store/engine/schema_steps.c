@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/engine/schema_steps.h"
+
+#include <errno.h>
+
+#include "controller/store/engine/sql.h"
+#include "lib/base/error.h"
+
+static int
+refuse(const struct schema_steps *s,
+       sqlite3 *db,
+       int64_t version,
+       struct error *err)
+{
+    const char *path = sqlite3_db_filename(db, "main");
+    int64_t application, tables;
+    int r;
+
+    r = sql_number(db, "PRAGMA application_id", &application, err);
+    if (r == 0)
+        r = sql_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (r < 0)
+        return r;
+    if (application != s->application_id && (tables > 0 || version > 0))
+        return error_set(err,
+                         -ENOTSUP,
+                         "'%s' is a database, but %s",
+                         path,
+                         s->not_ours);
+    if (version > s->count)
+        return error_set(err,
+                         -ENOTSUP,
+                         "'%s' was written by a later Kiln (schema %lld, this "
+                         "one knows %d): start that one, or %s",
+                         path,
+                         (long long)version,
+                         s->count,
+                         s->newer);
+    return 0;
+}
+
+int
+schema_steps_check(const struct schema_steps *s, sqlite3 *db, struct error *err)
+{
+    int64_t version;
+    int r = sql_number(db, "PRAGMA user_version", &version, err);
+
+    return r == 0 ? refuse(s, db, version, err) : r;
+}
+
+static int
+set_number(sqlite3 *db, const char *pragma, int64_t number, struct error *err)
+{
+    char text[64];
+
+    (void)sqlite3_snprintf(sizeof(text),
+                           text,
+                           "PRAGMA %s = %lld",
+                           pragma,
+                           (long long)number);
+    return sql_exec(db, text, err);
+}
+
+static int
+take_steps(const struct schema_steps *s,
+           sqlite3 *db,
+           int64_t from,
+           int to,
+           struct error *err)
+{
+    int r = set_number(db, "application_id", s->application_id, err);
+
+    for (int64_t version = from; r == 0 && version < to; version++)
+        r = sql_exec(db, s->sql[version], err);
+    return r == 0 ? set_number(db, "user_version", to, err) : r;
+}
+
+int
+schema_steps_run(const struct schema_steps *s,
+                 sqlite3 *db,
+                 int version,
+                 struct error *err)
+{
+    int64_t has;
+    int r = sql_number(db, "PRAGMA user_version", &has, err);
+
+    if (r == 0)
+        r = refuse(s, db, has, err);
+    if (r < 0 || has >= version)
+        return r;
+    r = sql_exec(db, "BEGIN IMMEDIATE", err);
+    if (r == 0)
+        r = take_steps(s, db, has, version, err);
+    if (r == 0)
+        r = sql_exec(db, "COMMIT", err);
+    if (r < 0) {
+        (void)sql_exec(db, "ROLLBACK", NULL);
+        return error_wrap(err,
+                          r,
+                          "bringing the schema from %lld to %d",
+                          (long long)has,
+                          version);
+    }
+    return 0;
+}
