@@ -415,7 +415,7 @@ make_time(const char *text,
                      made.tm_min);
 }
 
-/* To the day before or after that fits as well. */
+/* Moves to the day before or after that fits as well. */
 static void
 move(struct time_words *w, int sign)
 {

@@ -164,8 +164,8 @@ format_failure(const struct scheduler *s,
                   reason_of(s, failed, g->answer));
 }
 
-/* Of the members that neither failed nor are the first: the same each time, as
- * what is said of each is written to the API.
+/* The message of members that neither failed nor are the first. It is the same
+ * each time, because each change of it is written to the API.
  */
 static void
 format_for_others(const struct assignment_group *g, struct strbuf *out)

@@ -322,7 +322,7 @@ explanation_add_smaller(struct explanation *e)
     const struct pod_spec *spec = &e->pod->pod->spec;
     int64_t cpus, bytes;
 
-    /* Of several containers nobody knows which should have less. */
+    /* With several containers, nobody knows which should ask for less. */
     if (e->estimate.chance != START_LATER || spec->containers.count != 1
         || e->shortage.scratch_bytes > 0 || e->s->extender_rounds != NULL)
         return;

@@ -26,7 +26,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* In that time all that sleep are asked where they stand in the order. */
+/* Within that time all sleeping pods are ranked anew. */
 #define RANK_EVERY_US (INT64_C(5) * 1000000)
 
 /* So many groups are in the time of a cycle; as many as are few, at once. */
@@ -213,7 +213,9 @@ may_take(struct scheduler *s,
     return is_enough;
 }
 
-/* Of a shape, whoever runs longer than one that is kept off is, too. */
+/* A pod that runs longer than one of its shape that is kept off is kept off,
+ * too.
+ */
 static bool
 is_longer(const struct scheduler *s,
           const struct room_answer *kept,
@@ -262,7 +264,9 @@ is_kept_off(struct scheduler *s,
     return true;
 }
 
-/* Of a group, what helps one member may help all: others make way for it. */
+/* An event that helps one member of a group may help all, because others make
+ * way for it.
+ */
 bool
 scheduler_has_room(const struct queued_pod *queued,
                    const char *node_name,

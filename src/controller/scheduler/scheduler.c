@@ -36,7 +36,7 @@
 /* A cycle that takes longer is worth a line in the log. */
 #define SLOW_CYCLE_US 100000
 
-/* In how many cycles plugins are measured one by one: one of so many. */
+/* Plugins are measured one by one in one of so many cycles. */
 #define PROBE_EVERY 10
 
 /* How often extenders are asked about nodes that were not feasible when they

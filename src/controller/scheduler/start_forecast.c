@@ -237,7 +237,7 @@ limit_us(const struct pod_view *pod)
     return us < INT64_MAX ? us : TIMELINE_ASSUMED_US;
 }
 
-/* Of a group, the one that found no node says why. */
+/* The member of a group that found no node says why the group waits. */
 static bool
 lacks_room(const struct queued_pod *rejected)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From committed to published: what transactions gathered goes to the writer
- * while nothing else is there, and is seen by everybody when it is durable.
- * Changes that came meanwhile are the next batch.
+/* From committed to published: a batch of transactions goes to the writer while
+ * no other is being written, and everybody sees it when it is durable. Changes
+ * that come meanwhile are the next batch.
  */
 #include <errno.h>
 

@@ -336,7 +336,7 @@ try_open(const struct store_settings *settings,
     return 0;
 }
 
-/* On a full disk the reserve is what it starts with. */
+/* On a full disk it starts with the reserve. */
 int
 store_open(const struct store_settings *settings,
            struct store **ret_store,

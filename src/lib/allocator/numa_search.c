@@ -91,7 +91,9 @@ best_cores(const struct occupancy *o,
     return sum;
 }
 
-/* Of all of these NUMA nodes, at most so many cores of each package. */
+/* Counts the free cores of all these NUMA nodes, at most so many of each
+ * package.
+ */
 static unsigned
 usable_capped(const struct occupancy *o, const struct demand *d, uint64_t set)
 {

@@ -56,7 +56,7 @@ inquiry_free(struct auth_inquiry *i)
     free(i);
 }
 
-/* On a worker, as it may block: a directory may be far away. */
+/* Runs on a worker, because it may block: a directory may be far away. */
 static const struct user *
 user_of(struct auth_server *server, uid_t uid, gid_t gid)
 {
@@ -115,7 +115,9 @@ check_credential(struct auth_inquiry *i)
     return 0;
 }
 
-/* On the loop: of its cluster, and for the first time. */
+/* Runs on the loop. The credential must be of this cluster and come for the
+ * first time.
+ */
 static int
 check_claim(struct auth_inquiry *i, const struct claim *claim)
 {

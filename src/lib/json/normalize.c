@@ -110,7 +110,7 @@ has_micros(const char *text)
     return dot != NULL && strspn(dot + 1, "0123456789") == 6;
 }
 
-/* Of a time that has been parsed: as time_format() would write it. */
+/* A time that has been parsed must stand as time_format() would write it. */
 static bool
 is_canonical(const struct json *v, bool micro)
 {

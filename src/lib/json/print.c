@@ -35,7 +35,7 @@ need_escape(const char *p)
     return any_needs_escape(bytes);
 }
 
-/* Of one to seven bytes, some of which are looked at twice. */
+/* Looks at one to seven bytes, and at some of them twice. */
 static bool
 is_short_and_plain(const char *text, size_t length)
 {

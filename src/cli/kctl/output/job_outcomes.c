@@ -105,8 +105,8 @@ words_of(const struct job_outcomes *o, const struct reported_job *job)
                                       job->name != NULL ? job->name : "");
 }
 
-/* By outcome and message, so that those that are alike stand together; then by
- * id.
+/* Orders by outcome and message, so that jobs that ended alike stand together,
+ * then by id.
  */
 static int
 compare(const void *a, const void *b)

@@ -95,7 +95,9 @@ rank_of(const char *state)
     return i;
 }
 
-/* By partition, state and reason; then by name, numbers in it by value. */
+/* Orders by partition, state and reason, then by name, with numbers in it by
+ * value.
+ */
 static int
 compare_kinds(const struct json *a, const struct json *b)
 {

@@ -305,7 +305,7 @@ free_unstarted(struct audit_log *a)
     free(a);
 }
 
-/* Of the disk, which is no reason not to start: it is tried again. */
+/* An error of the disk is no reason not to start: writing is tried again. */
 static bool
 is_passing(int r)
 {

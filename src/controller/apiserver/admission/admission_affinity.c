@@ -15,8 +15,9 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-/* Of a pod, in all its lists; and of all its terms, the namespaces, labels,
- * requirements and values: the scheduler compares each with every pod.
+/* The most terms of a pod in all its lists, and the most namespaces, labels,
+ * requirements and values in all its terms: the scheduler compares each with
+ * every pod.
  */
 #define MAX_TERMS 32
 #define MAX_WORDS 1024

@@ -133,7 +133,7 @@ is_as_before(const struct json *tree, const struct json *old)
            && limit_of(tree) == limit_of(old);
 }
 
-/* Of a job that runs, how long it has yet is its node's to know. */
+/* Only the node of a running job knows how long the job has left. */
 static bool
 is_to_start(const struct object *old_object)
 {

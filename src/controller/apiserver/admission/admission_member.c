@@ -69,7 +69,7 @@ member_object_admit(struct request *q,
     return true;
 }
 
-/* By the name of the kind alone: who reads events often does so, too. */
+/* Goes by the name of the kind alone, as many readers of events do. */
 static const struct kind *
 find_kind(const char *name)
 {

@@ -54,7 +54,7 @@ claim_in_use_admit(struct request *q,
     return add_finalizer(q, tree, FINALIZER_CLAIM);
 }
 
-/* Of several default classes the newest counts, then the first by name. */
+/* The newest of several default classes counts, then the first by name. */
 static bool
 choose(const struct object *class, void *context)
 {

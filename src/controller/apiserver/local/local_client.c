@@ -146,7 +146,8 @@ render_text(struct local_call *call)
     call->text = arena_strndup(q->arena, text.text, text.length);
 }
 
-/* On the API's thread, as is what follows until finish_call. */
+/* Runs on the API's thread, and so do the functions below, up to finish_call.
+ */
 static void
 answered(struct request *q)
 {

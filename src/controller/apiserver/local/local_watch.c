@@ -100,7 +100,7 @@ deliver_end(struct event_buffer *buffer, int code)
     buffer->event(&event, buffer->context);
 }
 
-/* On the client's thread: everything that has come since. */
+/* Runs on the client's thread and delivers everything that has come since. */
 static void
 deliver_events(void *arg)
 {

@@ -57,8 +57,8 @@ find_uid(const struct ended_job_inquiry *i, const struct json *rows)
     return i->uid != NULL ? i->uid : uid;
 }
 
-/* Of each index the last attempt counts, and the rows come in the order of their
- * ends; of several indexes one that is not Completed decides.
+/* The last attempt of each index counts, and the rows come in the order of
+ * their ends. With several indexes, one that is not Completed decides.
  */
 static enum job_state
 judge(const struct map *states)

@@ -236,7 +236,8 @@ is_reset(const struct json *list)
     return json_count(list) == 1 && json_count(json_at(list, 0)) == 0;
 }
 
-/* From the write where it says any, else from what is there. */
+/* Taken from the write where it names any, else from the object that is there.
+ */
 static void
 read_entries(const struct managed_write *w,
              const struct json *live,

@@ -193,7 +193,7 @@ fail_question(struct responder_question *question)
         question_free(question);
 }
 
-/* Of those whose turn has not come the one that came first. */
+/* The question that came first of those whose turn has not come. */
 static struct responder_question *
 find_next(const struct responders *all)
 {

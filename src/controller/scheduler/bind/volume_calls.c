@@ -278,7 +278,9 @@ choose_node(struct arena *arena,
     set_number(arena, annotations, claim, ANNOTATION_GID, who->run_as_group);
 }
 
-/* By this pod's last attempt, or by another pod with the same claim. */
+/* It was done by this pod's last attempt, or by another pod with the same
+ * claim.
+ */
 static bool
 is_written(const struct volume_call *c,
            const struct volume_step *step,

@@ -298,7 +298,7 @@ shares_cores(const struct pod_view *a, const struct pod_view *b)
     return false;
 }
 
-/* Of those that wait for the same cores, the most important goes on first. */
+/* The most important of those that wait for the same cores goes on first. */
 static bool
 goes_before(const struct pod_view *a, const struct pod_view *b)
 {

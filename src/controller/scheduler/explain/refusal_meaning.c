@@ -5,8 +5,8 @@
 
 #include "lib/base/macro.h"
 
-/* By the code of the refusal (refusals.h): what it means, and what is short or
- * wrong in words; NULL: an amount that the pod asks for.
+/* Says by the code of the refusal (refusals.h) what it means, and in words what
+ * is short or wrong; NULL: an amount that the pod asks for.
  */
 static const struct {
     const char *code;

@@ -92,7 +92,9 @@ same_quantities(const struct string_map *a, const struct string_map *b)
     return true;
 }
 
-/* By type, the status alone: a heartbeat is no change. */
+/* Compares the conditions by type and status alone, because a heartbeat is no
+ * change.
+ */
 static bool
 same_conditions(const struct node_status *a, const struct node_status *b)
 {

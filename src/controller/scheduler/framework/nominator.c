@@ -58,7 +58,7 @@ nominator_free(struct nominator *n)
     free(n);
 }
 
-/* Of what it will hold nothing is known before somebody asks. */
+/* Nothing is known of what it will hold before somebody asks. */
 static void
 add_entry(struct node_view *node, const struct pod_view *pod)
 {

@@ -110,7 +110,7 @@ add_ports(struct pod_view *v, const struct container *c)
     }
 }
 
-/* Of the containers alone: ports of sidecars do not count, as upstream. */
+/* Only ports of the containers count, not those of sidecars, as upstream. */
 static void
 read_ports(struct pod_view *v)
 {

@@ -52,8 +52,9 @@ find_crowded(const struct profile *profile, const struct cycle *c)
     return crowd.is_crowded;
 }
 
-/* Of what is feasible by the kept results, what is by the others too. A node
- * that others are to come to is filtered anew, with them.
+/* Keeps the nodes that are feasible by the kept results and beside the
+ * nominated pods. A node that others are to come to is filtered anew, with
+ * them.
  */
 static unsigned
 filter_others(struct node_finder *ch,

@@ -166,8 +166,8 @@ mask_withheld(struct timed_mask *m)
                                 m);
 }
 
-/* Of the nodes with room now, those with a reserved entry are asked about time,
- * and left out while one is picked.
+/* Nodes with room now and a reserved entry are asked about time, and left out
+ * while one is picked.
  */
 struct node_view *
 node_finder_pick_timed(struct node_finder *ch,
@@ -208,8 +208,8 @@ node_finder_pick_timed(struct node_finder *ch,
     return node;
 }
 
-/* Of a shape that hardly any node has room for: what nodes say of time is laid
- * over what they answered.
+/* For a shape that hardly any node has room for: the nodes' answers about time
+ * are laid over their kept answers.
  */
 static void
 overlay_timed(struct node_finder *ch,

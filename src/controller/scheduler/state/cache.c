@@ -195,7 +195,8 @@ cache_set_node(struct cache *cache, const struct object *node)
         node_tree_add(cache->tree, v, node);
         cache->has_new_order = true;
     } else if (v->object != node) {
-        /* In its new zone from the next time the order is made. */
+        /* The node moves to its new zone the next time that the order is made.
+         */
         node_tree_move(cache->tree, v, v->object, node);
     }
     node_view_set_object(v, node, cache->settings.resources, cache->topologies);
@@ -470,7 +471,9 @@ cache_roll_back(struct cache *cache, struct cache_mark mark)
     }
 }
 
-/* On the node where it was: usually nothing changes but what the API knows. */
+/* The pod stays on the node where it was: usually nothing changes but what the
+ * API knows.
+ */
 static void
 renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)
 {

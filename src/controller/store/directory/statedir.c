@@ -18,7 +18,9 @@ struct statedir {
     int lock;
 };
 
-/* From statfs(2), and the file systems' own sources where it lacks them. */
+/* Taken from statfs(2), and from the file systems' own sources where it lacks
+ * them.
+ */
 static const struct {
     uint64_t type;
     const char *name;

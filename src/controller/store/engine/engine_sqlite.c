@@ -17,7 +17,7 @@
 
 #define PAGE_BYTES 4096
 
-/* Of the log's index, in steps of 32 KiB for every 16 MiB of log. */
+/* The size of the log's index: it grows by 32 KiB for every 16 MiB of log. */
 #define INDEX_BYTES (1 << 20)
 
 struct engine_sqlite *
@@ -117,7 +117,7 @@ static const struct engine_ops engine_sqlite_ops = {
     .close = engine_sqlite_close,
 };
 
-/* Of the commit just made: the pages that the log holds. */
+/* Called after each commit with the pages that the log holds. */
 static int
 on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
@@ -210,7 +210,7 @@ read_counters(struct engine_sqlite *e,
     return r;
 }
 
-/* From here on whoever opened it before can commit nothing more. */
+/* A process that opened it before can commit nothing more from here on. */
 static int
 take_over(struct engine_sqlite *e,
           struct engine_counters *ret_counters,

@@ -104,7 +104,7 @@ sort_numas(const struct take *t, struct cpu_order *ret_order)
                       ret_order);
 }
 
-/* By the smaller of NUMA nodes and sockets. */
+/* Orders cores within the smaller of NUMA nodes and sockets. */
 static void
 sort_cores(const struct take *t, struct cpu_order *ret_order)
 {

@@ -148,7 +148,7 @@ take(const struct cpu_layout *layout,
            == 0;
 }
 
-/* Of these CPUs the ones that the affinity means. */
+/* Those of these CPUs that the affinity means. */
 static void
 align(const struct cpu_manager *m,
       const struct numa_hint *affinity,

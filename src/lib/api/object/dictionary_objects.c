@@ -124,7 +124,7 @@ fits(const struct object *pattern, const struct kind *kind, size_t length)
            && pattern->length < 4 * length && length < 4 * pattern->length;
 }
 
-/* In place of the one that was used least lately. */
+/* Takes the place of the object whose last use is the longest ago. */
 static const struct dictionary_text *
 index_of(struct dictionary_objects *p, const struct object *object)
 {

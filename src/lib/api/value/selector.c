@@ -205,7 +205,7 @@ field_requirement_matches(const struct selector_requirement *r,
 
     if (op > OPERATOR_NOT_IN || r->values.count != 1)
         return false;
-    /* Of a field that does not exist, upstream reads the empty text. */
+    /* Upstream reads the empty text where a field does not exist. */
     return requirement_matches(
         r,
         op,

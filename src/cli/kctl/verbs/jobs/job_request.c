@@ -240,7 +240,9 @@ job_request_set_priority(struct json *update,
     return 0;
 }
 
-/* Of a range some may be gone, of those that were named one by one none. */
+/* Some jobs of a range may be gone, but none of those that were named one by
+ * one.
+ */
 static bool
 has_range(const struct job_choice *c)
 {
