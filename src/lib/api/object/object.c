@@ -491,7 +491,7 @@ object_bytes(const struct object *object)
     return published_of(object)->bytes;
 }
 
-/* What fits before `end`, and a NUL, where it points to. */
+/* The part that fits before `end`, and a NUL, where it points to. */
 static char *
 put_text(char *at, const char *end, const char *text)
 {
