@@ -10,6 +10,7 @@
 #include "controller/history/history_index.h"
 #include "lib/api/job/job_state.h"
 #include "lib/base/alloc.h"
+#include "lib/base/sanitizer.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/history/history_place.h"
 
@@ -81,6 +82,25 @@ read_page(struct history_reader *reader,
                   == 2;
 }
 
+/* An item of a page. A sanitizer's strstr measures all of the text at each
+ * call, so that a loop of them over a page takes the square of its length.
+ */
+static int64_t
+count_rows(const struct strbuf *page)
+{
+    static const char member[] = "\"attempt\":";
+    const char *at = page->text, *const end = at + page->length;
+    int64_t rows = 0;
+
+    while ((at = memchr(at, '"', (size_t)(end - at))) != NULL) {
+        if ((size_t)(end - at) >= sizeof(member) - 1
+            && memcmp(at, member, sizeof(member) - 1) == 0)
+            rows++;
+        at++;
+    }
+    return rows;
+}
+
 /* All pages; returns the rows. */
 static int64_t
 compare(struct place *p, const struct history_question *question)
@@ -98,10 +118,7 @@ compare(struct place *p, const struct history_question *question)
         ck_assert_int_eq(read_page(several, &same, LONG_US, &text), has_more);
         ck_assert_uint_eq(text.length, expected.length);
         ck_assert_mem_eq(text.text, expected.text, expected.length);
-        for (const char *at = text.text;
-             (at = strstr(at, "\"attempt\":")) != NULL;
-             at++)
-            rows++;
+        rows += count_rows(&text);
     }
     history_reader_close(alone);
     history_reader_close(several);
@@ -110,14 +127,18 @@ compare(struct place *p, const struct history_question *question)
 
 START_TEST(pages_are_the_same_bytes_however_many_read_them)
 {
-    static const int64_t limits[] = {300, 1000, 5000, 20000};
+    /* Of some parts, of many; of fewer rows than one, of all at once. A
+     * sanitizer finds in the first two what there is.
+     */
+    static const int64_t limits[] = {1000, 5000, 300, 20000};
+    const size_t n_limits = IS_SANITIZED ? 2 : ARRAY_SIZE(limits);
     static const char *const chem[] = {"chem"}, *const both[] = {"chem",
                                                                  "phys"};
     struct history_question q;
     struct place p;
 
     fill(&p);
-    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+    for (size_t i = 0; i < n_limits; i++) {
         q = everything;
         q.limit = limits[i];
         ck_assert_int_eq(compare(&p, &q), ROWS);
