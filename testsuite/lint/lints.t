@@ -185,4 +185,19 @@ if command -v clang-format >/dev/null; then
 else
     skip "a badly set line" "clang-format is missing"
 fi
+
+# Of programs that are built, which only a build directory has.
+if [ -x "${top_builddir:-.}/testsuite/unit/lib/loop/test_workers" ]; then
+    sed -e '/test_workers$/d' -e '$a testsuite/unit/gone' \
+        "$top_srcdir/testsuite/unit/threaded" >"$tree/threaded"
+    found=$("$lint/check-threads" "$tree/threaded" 2>&1)
+    case $found in
+    *SKIP*) skip "tests with threads that are not listed" "${found#*SKIP }" ;;
+    *)
+        like "a test with a thread that is not listed" "$found" \
+            'test_workers: can start a thread'
+        like "a listed test that is not there" "$found" 'gone: is listed'
+        ;;
+    esac
+fi
 finish
