@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <numaif.h>
@@ -24,7 +23,9 @@
 #include "lib/base/macro.h"
 
 /* The steps. Between fork and exec: system calls, and nothing that allocates,
- * locks or asks a directory. Each returns 0 or a negative errno.
+ * locks or asks a directory. Each returns 0 or a negative errno. The memory may
+ * still be the shepherd's own (vfork_call.h), so nothing is written there but what
+ * the job's own part of it is for.
  */
 
 static int
@@ -149,22 +150,35 @@ renounce_privileges(const struct prepared_job *o)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
+/* By system calls of our own: the C library's functions of these names change all
+ * threads that it knows, which here are the shepherd's.
+ */
+#ifdef SYS_setresuid32
+#define SET_GROUPS SYS_setgroups32
+#define SET_GIDS   SYS_setresgid32
+#define SET_UIDS   SYS_setresuid32
+#else
+#define SET_GROUPS SYS_setgroups
+#define SET_GIDS   SYS_setresgid
+#define SET_UIDS   SYS_setresuid
+#endif
+
 static int
 set_groups(const struct prepared_job *o)
 {
-    return setgroups((size_t)o->n_groups, o->groups) < 0 ? -errno : 0;
+    return syscall(SET_GROUPS, (size_t)o->n_groups, o->groups) < 0 ? -errno : 0;
 }
 
 static int
 set_gid(const struct prepared_job *o)
 {
-    return setresgid(o->gid, o->gid, o->gid) < 0 ? -errno : 0;
+    return syscall(SET_GIDS, o->gid, o->gid, o->gid) < 0 ? -errno : 0;
 }
 
 static int
 set_uid(const struct prepared_job *o)
 {
-    return setresuid(o->uid, o->uid, o->uid) < 0 ? -errno : 0;
+    return syscall(SET_UIDS, o->uid, o->uid, o->uid) < 0 ? -errno : 0;
 }
 
 static bool
@@ -207,7 +221,8 @@ verify_identity(const struct prepared_job *o)
         return -ENOTRECOVERABLE;
     if (o->uid == 0)
         return 0;
-    if (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || setuid(0) == 0)
+    if (syscall(SET_UIDS, (uid_t)-1, 0, (uid_t)-1) == 0
+        || syscall(SYS_setuid, 0) == 0)
         return -ENOTRECOVERABLE;
     return o->is_root && has_capabilities() ? -ENOTRECOVERABLE : 0;
 }

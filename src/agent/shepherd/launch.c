@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,8 +18,8 @@
 #include "agent/shepherd/order.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
-#include "lib/base/sanitizer.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/vfork_call.h"
 
 /* In a file of its own, which waits to be read. */
 static int
@@ -66,9 +65,10 @@ struct new_process {
  * the kernel's grace period, ten milliseconds and more. posix_spawn of this
  * C library cannot do it, so this forks, and reports a failed exec as it does.
  */
-static NORETURN __attribute__((noinline)) void
-exec_program(const struct new_process *n)
+static void
+exec_program(const void *argument)
 {
+    const struct new_process *n = argument;
     char name[] = "kiln-shepherd";
     char *const arguments[] = {name, NULL};
     char *const environment[] = {NULL};
@@ -80,53 +80,6 @@ exec_program(const struct new_process *n)
     code = errno;
     if (write(n->report_fd, &code, sizeof(code)) < 0)
         _exit(126);
-    _exit(127);
-}
-
-/* The child runs in our memory, and this thread waits, until it is another
- * program: to copy an agent's memory costs more than the rest of a launch. The
- * system call stands here and in no function of its own, since one that had
- * returned in the child could not return in the parent.
- */
-#if IS_SANITIZED
-#define SHARES_MEMORY 0 /* what is written in there is watched */
-#elif defined(__x86_64__) || defined(__aarch64__)
-#define SHARES_MEMORY 1
-#else
-#define SHARES_MEMORY 0
-#endif
-
-static __attribute__((noinline)) pid_t
-fork_into(int cgroup_fd, const struct new_process *new_process)
-{
-    struct clone_args args = {
-        .flags =
-            CLONE_INTO_CGROUP | (SHARES_MEMORY ? CLONE_VM | CLONE_VFORK : 0),
-        .exit_signal = SIGCHLD,
-        .cgroup = (uint64_t)cgroup_fd,
-    };
-    long result;
-
-#if SHARES_MEMORY && defined(__x86_64__)
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"((long)SYS_clone3), "D"(&args), "S"(sizeof(args))
-                     : "rcx", "r11", "memory");
-#elif SHARES_MEMORY
-    register long x8 __asm__("x8") = SYS_clone3;
-    register long x0 __asm__("x0") = (long)&args;
-    register long x1 __asm__("x1") = sizeof(args);
-
-    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1) : "memory");
-    result = x0;
-#else
-    result = syscall(SYS_clone3, &args, sizeof(args));
-    if (result < 0)
-        result = -errno;
-#endif
-    if (result == 0)
-        exec_program(new_process);
-    return (pid_t)result;
 }
 
 static int
@@ -168,15 +121,17 @@ spawn_into(int cgroup_fd,
         return lifted;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid =
-        fork_into(cgroup_fd,
-                  &(struct new_process){program, order_fd, script_fd, lifted});
+    r = vfork_call(0,
+                   cgroup_fd,
+                   exec_program,
+                   &(struct new_process){program, order_fd, script_fd, lifted},
+                   &pid);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(lifted);
     close(low);
     low = -1;
-    if (pid < 0)
-        return pid;
+    if (r < 0)
+        return r;
     *ret_forked = true;
     r = wait_for_exec(report, pid);
     if (r == 0)

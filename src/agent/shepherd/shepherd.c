@@ -30,6 +30,7 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/vfork_call.h"
 
 #define BLOCK_BYTES INT64_C(512) /* of getrusage */
 
@@ -420,6 +421,19 @@ run_shepherd(const struct inherited_state *inherited_state)
     _exit(write_exit_record(&s));
 }
 
+/* With fs.suid_dumpable at 1 a user may look into a process that has become his,
+ * and with it into the memory of the shepherd that it may share for a moment.
+ */
+static bool
+may_share_memory(void)
+{
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    return vfork_call_shares_memory()
+           && file_read("/proc/sys/fs/suid_dumpable", 64, &text, NULL) == 0
+           && text.text[0] != '1';
+}
+
 /* "kiln-shepherd" beside this program, if this is the static one. */
 static char *
 find_look_up_program(void)
@@ -445,6 +459,7 @@ main(int argc, char **argv)
 
     if (argc > 1)
         return print_usage(argv[1]);
+    inherited_state.may_share_memory = may_share_memory();
     if (fork_server_process_is_wanted()) {
         (void)read_boot_id(&inherited_state.boot_id, NULL);
         inherited_state.look_up_program = find_look_up_program();

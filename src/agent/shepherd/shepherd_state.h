@@ -4,7 +4,8 @@
  * shepherd.c claims the pod, supervises the job and records the end;
  * preparation.c takes the steps before there is a job, start.c makes it.
  *
- * Thread: the shepherd's only one.
+ * Thread: the shepherd's first one. start.c has another for a moment, which waits
+ * for the job to become its program.
  */
 #pragma once
 
@@ -21,6 +22,7 @@
 
 struct cgroup;
 struct error;
+struct launcher_thread;
 struct user_account;
 
 /* State that is the same for all shepherds, found out once by the fork server.
@@ -31,6 +33,7 @@ struct inherited_state {
     bool is_apart;         /* in a session without the agent */
     bool is_shielded;      /* from the OOM killer, or that is not allowed */
     bool is_detached;      /* from the agent's directory, input and output */
+    bool may_share_memory; /* with the job until its program runs */
 };
 
 struct shepherd {
@@ -40,6 +43,8 @@ struct shepherd {
     struct cgroup *cgroup;
     struct user_account *user;
     struct prepared_job prepared;
+    struct launcher_thread *launcher_thread; /* while there is one */
+    int step; /* that the job has come to, if it shares our memory */
     struct supervisor supervisor;
     struct live_record live;
     struct exit_record exit_record;

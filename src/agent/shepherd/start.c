@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +18,138 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
+#include "lib/base/sanitizer.h"
+#include "lib/base/vfork_call.h"
+
+#define LAUNCHER_STACK_BYTES ((size_t)(IS_SANITIZED ? 1024 : 64) << 10)
+
+/* Makes the child that becomes the job, in that cgroup (-1: in this process's).
+ * Returns as fork does, in the parent alone.
+ */
+typedef pid_t
+fork_fn(struct shepherd *s, const struct prepared_job *prepared, int cgroup_fd);
 
 static pid_t
-fork_into(int cgroup_fd)
+fork_copy(UNUSED struct shepherd *s,
+          const struct prepared_job *prepared,
+          int cgroup_fd)
 {
     struct clone_args args = {
         .flags = CLONE_INTO_CGROUP | CLONE_CLEAR_SIGHAND,
         .exit_signal = SIGCHLD,
         .cgroup = (uint64_t)cgroup_fd,
     };
+    pid_t pid = cgroup_fd < 0 ? fork()
+                              : (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
-    return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0)
+        become_user_and_run(prepared);
+    return pid < 0 ? -errno : pid;
+}
+
+/* ---- In the shepherd's memory ---- */
+
+/* On the job's way to its program it may wait for a FIFO or a file server, while
+ * the shepherd has to hear signals and keep the time limit. So another thread is
+ * the one that waits for it, and does nothing else.
+ */
+struct launcher {
+    const struct prepared_job *prepared;
+    int cgroup_fd;
+    pid_t pid;
+    int result;
+    sem_t is_born; /* or cannot be */
+};
+
+struct launcher_thread {
+    struct launcher launcher;
+    pthread_t thread;
+};
+
+static void
+run_job(const void *argument)
+{
+    const struct launcher *l = argument;
+
+    sem_post((sem_t *)(uintptr_t)&l->is_born);
+    become_user_and_run(l->prepared);
+}
+
+static void *
+run_launcher(void *argument)
+{
+    struct launcher *l = argument;
+
+    l->result = vfork_call(l->cgroup_fd >= 0 ? CLONE_CLEAR_SIGHAND : 0,
+                           l->cgroup_fd,
+                           run_job,
+                           l,
+                           &l->pid);
+    sem_post(&l->is_born);
+    return NULL;
+}
+
+static int
+start_thread(struct launcher_thread *t)
+{
+    pthread_attr_t attributes;
+    int r;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, LAUNCHER_STACK_BYTES);
+    r = pthread_create(&t->thread, &attributes, run_launcher, &t->launcher);
+    pthread_attr_destroy(&attributes);
+    return -r;
+}
+
+/* Once the job's program runs, or it has ended: the thread has nothing to wait for
+ * then. Its result.
+ */
+static int
+end_launcher(struct shepherd *s)
+{
+    struct launcher_thread *t = s->launcher_thread;
+    int r;
+
+    if (t == NULL)
+        return 0;
+    pthread_join(t->thread, NULL);
+    r = t->launcher.result;
+    sem_destroy(&t->launcher.is_born);
+    free(t);
+    s->launcher_thread = NULL;
+    return r;
+}
+
+/* As soon as there is a job or an error, and before its program runs. */
+static pid_t
+fork_sharing(struct shepherd *s,
+             const struct prepared_job *prepared,
+             int cgroup_fd)
+{
+    struct launcher_thread *t = xnew(struct launcher_thread);
+    int r;
+
+    t->launcher.prepared = prepared;
+    t->launcher.cgroup_fd = cgroup_fd;
+    sem_init(&t->launcher.is_born, 0, 0);
+    r = start_thread(t);
+    if (r < 0) {
+        free(t);
+        return r;
+    }
+    s->launcher_thread = t;
+    while (sem_wait(&t->launcher.is_born) < 0)
+        ;
+    return t->launcher.pid > 0 ? t->launcher.pid : end_launcher(s);
+}
+/* Not where a user may look into a process that has become his, by a setting of
+ * the kernel for developers: it is the shepherd's memory.
+ */
+static bool
+shares_memory(const struct shepherd *s)
+{
+    return s->inherited_state->may_share_memory;
 }
 
 static int
@@ -54,11 +177,12 @@ close_join_files(struct prepared_job *prepared)
 }
 
 /* Into the cgroup at the fork where the kernel can (v2, 5.7), and by writing to
- * a join file otherwise. Returns as fork does.
+ * a join file otherwise.
  */
 static pid_t
-fork_job(const struct shepherd *s,
+fork_job(struct shepherd *s,
          struct prepared_job *prepared,
+         fork_fn *fork_it,
          struct error *err)
 {
     CLEANUP_FD int cgroup_fd =
@@ -71,7 +195,7 @@ fork_job(const struct shepherd *s,
         if (r < 0)
             return r;
         prepared->has_no_handlers = true;
-        pid = fork_into(cgroup_fd);
+        pid = fork_it(s, prepared, cgroup_fd);
         if (pid >= 0)
             return pid;
         close_join_files(prepared);
@@ -80,21 +204,26 @@ fork_job(const struct shepherd *s,
     r = open_join_files(s, prepared, true, err);
     if (r < 0)
         return r;
-    pid = fork();
-    return pid < 0 ? error_set(err, -errno, "fork: %s", strerror(errno)) : pid;
+    pid = fork_it(s, prepared, -1);
+    return pid < 0 ? error_set(err, pid, "fork: %s", strerror(-pid)) : pid;
 }
 
-/* A page that the job writes until it is another program. */
+/* The job writes it until it is another program. */
 static int *
-share_step(void)
+share_step(struct shepherd *s)
 {
-    void *page = mmap(NULL,
-                      sizeof(int),
-                      PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS,
-                      -1,
-                      0);
+    void *page;
 
+    if (shares_memory(s)) {
+        s->step = 0;
+        return &s->step;
+    }
+    page = mmap(NULL,
+                sizeof(int),
+                PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS,
+                -1,
+                0);
     return page == MAP_FAILED ? NULL : page;
 }
 
@@ -107,12 +236,12 @@ fork_job_process(struct shepherd *s, int *ret_report_fd, struct error *err)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, -errno, "pipe: %s", strerror(errno));
     s->prepared.report_fd = ends[1];
-    s->prepared.step = share_step();
-    pid = fork_job(s, &s->prepared, err);
-    if (pid == 0)
-        become_user_and_run(&s->prepared);
+    s->prepared.step = share_step(s);
+    pid = fork_job(s,
+                   &s->prepared,
+                   shares_memory(s) ? fork_sharing : fork_copy,
+                   err);
     close(ends[1]);
-    close_join_files(&s->prepared);
     if (pid < 0) {
         close(ends[0]);
         return pid;
@@ -195,14 +324,18 @@ start_job(struct shepherd *s)
     CLEANUP_FD int report_fd = -1;
     struct error err = {0};
     int r = fork_job_process(s, &report_fd, &err);
+    bool has_started;
 
     if (r < 0)
         return shepherd_fail(s, "fork", r, xstrdup(err.text));
-    if (supervisor_wait_start(&s->supervisor,
-                              report_fd,
-                              write_waiting,
-                              s,
-                              &s->report)) {
+    has_started = supervisor_wait_start(&s->supervisor,
+                                        report_fd,
+                                        write_waiting,
+                                        s,
+                                        &s->report);
+    (void)end_launcher(s);
+    close_join_files(&s->prepared); /* only now: it was the job's memory, too */
+    if (has_started) {
         free(s->live.waits_for);
         s->live.waits_for = NULL;
         return 0;
@@ -242,9 +375,7 @@ start_checkpoint(void *shepherd, struct error *err)
         prepared.stdout_path = prepared.stderr_path;
     prepared.stderr_path = NULL;
     prepared.output_mode = O_APPEND;
-    pid = fork_job(s, &prepared, err);
-    if (pid == 0)
-        become_user_and_run(&prepared);
+    pid = fork_job(s, &prepared, fork_copy, err);
     close_join_files(&prepared);
     return pid;
 }
