@@ -118,6 +118,7 @@ start_shepherd(struct bench *b, struct pod_run *r)
     CLEANUP_FREE char *run = make_directory(b->memory, b->next);
     CLEANUP_FREE char *users = xasprintf("%s/users", b->memory);
     CLEANUP_STRBUF struct strbuf job = STRBUF_INIT;
+    struct shepherd_process process;
     struct launch l = {.program = b->program, .order = &o, .script_fd = -1};
     struct error err = {0};
 
@@ -139,8 +140,12 @@ start_shepherd(struct bench *b, struct pod_run *r)
         o.shepherd_cgroup = b->own.text;
     }
     r->number = b->next++;
-    if (launch_start(&l, &r->pid, &r->pidfd, &err) < 0)
+    if (launch_start(&l, &process, &err) < 0)
         die(err.text);
+    r->pid = process.pid;
+    r->pidfd = process.pidfd;
+    if (process.channel >= 0)
+        close(process.channel);
 }
 
 static void

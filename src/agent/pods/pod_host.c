@@ -241,11 +241,14 @@ find_former_shepherd(struct pod_host_start *st)
             usleep(FORMER_PAUSE_US);
         live = pod_host_read_live(g, uid);
     }
-    st->pidfd = live != NULL ? live_record_open(live, g->boot_id) : -1;
+    st->shepherd = (struct shepherd_process){
+        .pidfd = live != NULL ? live_record_open(live, g->boot_id) : -1,
+        .channel = -1,
+    };
     live_record_free(live);
-    if (st->pidfd >= 0)
+    if (st->shepherd.pidfd >= 0)
         return true;
-    st->pidfd = -1;
+    st->shepherd.pidfd = -1;
     return false;
 }
 
@@ -285,7 +288,6 @@ pod_host_start(struct pod_host_start *st, struct error *err)
         .mounts = st->mounts,
         .partition = st->partition,
     };
-    pid_t pid;
     int r = 0;
 
     if (find_former_shepherd(st)) {
@@ -320,7 +322,7 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     if (script_fd < -1)
         return script_fd;
     launch.script_fd = script_fd;
-    r = launch_start(&launch, &pid, &st->pidfd, err);
+    r = launch_start(&launch, &st->shepherd, err);
     st->is_nodes_fault = r < 0;
     if (g->pool != NULL) /* while the job starts */
         (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/shepherd/launch.h"
+
 struct agent_context;
 struct cgroup;
 struct error;
@@ -42,11 +44,11 @@ struct pod_host_start {
     const struct mount_list *mounts; /* NULL: none */
     struct cgroup *cgroup;           /* in and out; NULL where there are none */
     char *partition;                 /* of this node; or NULL */
-    char *shared_cpus;   /* for a pod without CPUs of its own; or NULL */
-    char *tmp_dir;       /* out: its path, the caller's to free */
-    bool tmp_left;       /* out: a former TMPDIR is put away, to be swept */
-    int pidfd;           /* out */
-    bool is_nodes_fault; /* out: a failure is not the pod's own */
+    char *shared_cpus; /* for a pod without CPUs of its own; or NULL */
+    char *tmp_dir;     /* out: its path, the caller's to free */
+    bool tmp_left;     /* out: a former TMPDIR is put away, to be swept */
+    struct shepherd_process shepherd; /* out */
+    bool is_nodes_fault;              /* out: a failure is not the pod's own */
     char *unpartitioned; /* out: why its CPUs are no partition; or NULL */
 };
 int pod_host_start(struct pod_host_start *start, struct error *err);

@@ -69,6 +69,8 @@ destroy(struct pod_run *s)
     fdwatch_free(s->end_watch);
     if (s->pidfd >= 0)
         close(s->pidfd);
+    if (s->channel >= 0)
+        close(s->channel);
     timer_free(s->poll_timer);
     timer_free(s->deadline_timer);
     timer_free(s->freeze_timer);
@@ -455,7 +457,7 @@ pod_run_new(const struct pod_run_settings *settings, const struct object *pod)
     s->s = *settings;
     s->pod = object_ref(pod);
     s->uid = xstrdup(pod->meta->uid);
-    s->pidfd = -1;
+    s->pidfd = s->channel = -1;
     s->poll_timer = timer_new(loop, shepherd_watch_poll, s);
     s->deadline_timer = timer_new(loop, shepherd_watch_enforce, s);
     s->freeze_timer = timer_new(loop, shepherd_watch_look_frozen, s);

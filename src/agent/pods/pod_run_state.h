@@ -42,6 +42,7 @@ struct pod_run {
 
     /* The process. */
     int pidfd;
+    int channel; /* on which it says that it has done; or -1 */
     struct fdwatch *end_watch;
     struct cgroup *cgroup;
     char *tmp_dir;            /* of a pod that this agent has started */

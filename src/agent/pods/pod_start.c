@@ -88,7 +88,8 @@ start_done(void *arg)
     bool is_nodes_fault = st->start.is_nodes_fault;
 
     s->cgroup = st->start.cgroup;
-    s->pidfd = st->start.pidfd;
+    s->pidfd = st->start.shepherd.pidfd;
+    s->channel = st->start.shepherd.channel;
     free(s->tmp_dir);
     s->tmp_dir = st->start.tmp_dir;
     st->start.tmp_dir = NULL;
@@ -155,7 +156,7 @@ start_on_worker(struct pod_start *st)
     st->start.partition = dup_partition(g);
     st->start.shared_cpus = list_shared(s);
     st->start.pod = object_ref(s->pod);
-    st->start.pidfd = -1;
+    st->start.shepherd = (struct shepherd_process){.pidfd = -1, .channel = -1};
     if (st->script != NULL) {
         st->start.script = blob_bytes(st->script);
         st->start.script_length = blob_length(st->script);

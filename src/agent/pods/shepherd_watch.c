@@ -11,6 +11,7 @@
 #include "agent/pods/pod_host.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
+#include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/launch.h"
 #include "agent/shepherd/live_record.h"
 #include "lib/api/object/meta.h"
@@ -486,6 +487,17 @@ shepherd_watch_poll(void *context)
 }
 
 static void
+note_end(struct pod_run *s)
+{
+    timer_stop(s->poll_timer);
+    timer_stop(s->deadline_timer);
+    timer_stop(s->freeze_timer);
+    timer_stop(s->observe_timer);
+    pod_run_set_phase(s, POD_RUN_ENDED);
+    pod_cleanup_begin(s);
+}
+
+static void
 on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
 {
     struct pod_run *s = context;
@@ -496,22 +508,52 @@ on_shepherd_ended(UNUSED int fd, UNUSED unsigned ready, void *context)
     (void)waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG);
     close(s->pidfd);
     s->pidfd = -1;
-    timer_stop(s->poll_timer);
-    timer_stop(s->deadline_timer);
-    timer_stop(s->freeze_timer);
-    timer_stop(s->observe_timer);
-    pod_run_set_phase(s, POD_RUN_ENDED);
-    pod_cleanup_begin(s);
+    note_end(s);
 }
 
-void
-shepherd_watch_begin(struct pod_run *s)
+static void
+watch_end(struct pod_run *s)
 {
     s->end_watch = fdwatch_new(s->s.agent->loop,
                                s->pidfd,
                                FDWATCH_READ,
                                on_shepherd_ended,
                                s);
+}
+
+/* It has done with the pod and waits for another, or it ends. */
+static void
+on_shepherd_done(UNUSED int fd, UNUSED unsigned ready, void *context)
+{
+    struct pod_run *s = context;
+    const struct shepherd_process process = {
+        .pidfd = s->pidfd,
+        .channel = s->channel,
+    };
+    bool is_done;
+
+    fdwatch_free(s->end_watch);
+    s->end_watch = NULL;
+    is_done = fork_server_take_back(s->s.agent->fork_server, &process);
+    s->channel = -1;
+    if (is_done) {
+        s->pidfd = -1;
+        note_end(s);
+    } else
+        watch_end(s);
+}
+
+void
+shepherd_watch_begin(struct pod_run *s)
+{
+    if (s->channel >= 0)
+        s->end_watch = fdwatch_new(s->s.agent->loop,
+                                   s->channel,
+                                   FDWATCH_READ,
+                                   on_shepherd_done,
+                                   s);
+    else
+        watch_end(s);
     s->poll_ms = first_poll_ms(s);
     timer_start(s->poll_timer, s->poll_ms);
     shepherd_watch_note_deletion(s);

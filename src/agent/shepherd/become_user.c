@@ -390,6 +390,11 @@ become_user_and_run(const struct prepared_job *o)
     struct become_user_report report = {0};
     ssize_t written;
 
+    /* The agent is to see it closed when the shepherd ends, whatever this waits
+     * for.
+     */
+    if (o->channel_fd >= 0)
+        close(o->channel_fd);
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         int r = 0;
 

@@ -7,12 +7,30 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/shepherd/handover.h"
+#include "agent/shepherd/launch.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+
+#define ANSWER_SECONDS 5
+#define KEPT_MOST      32u
+
+/* One that has done with a pod and waits for the next. */
+struct kept_shepherd {
+    int pidfd;
+    int channel;
+};
+
+/* The last one first: its memory is still in the caches. */
+struct kept_shepherds {
+    pthread_mutex_t lock; /* of what follows */
+    struct kept_shepherd items[KEPT_MOST];
+    unsigned count;
+};
 
 /* `lock` guards pid and fd; both are 0 and -1 while there is no process. */
 struct fork_server {
@@ -20,6 +38,7 @@ struct fork_server {
     pthread_mutex_t lock;
     pid_t pid;
     int fd;
+    struct kept_shepherds kept;
 };
 
 static int
@@ -58,12 +77,50 @@ stop(struct fork_server *n)
     n->pid = 0;
 }
 
+/* It ends, having no agent. */
+static void
+let_go(struct kept_shepherd s)
+{
+    close(s.channel);
+    close(s.pidfd);
+}
+
+static void
+put_kept(struct kept_shepherds *k, struct kept_shepherd s)
+{
+    bool has_room;
+
+    pthread_mutex_lock(&k->lock);
+    has_room = k->count < KEPT_MOST;
+    if (has_room)
+        k->items[k->count++] = s;
+    pthread_mutex_unlock(&k->lock);
+    if (!has_room)
+        let_go(s);
+}
+
+static bool
+take_kept(struct kept_shepherds *k, struct kept_shepherd *ret)
+{
+    bool has_one;
+
+    pthread_mutex_lock(&k->lock);
+    has_one = k->count > 0;
+    if (has_one)
+        *ret = k->items[--k->count];
+    pthread_mutex_unlock(&k->lock);
+    return has_one;
+}
+
 void
 fork_server_close(struct fork_server *n)
 {
     if (n == NULL)
         return;
     stop(n);
+    while (n->kept.count > 0)
+        let_go(n->kept.items[--n->kept.count]);
+    pthread_mutex_destroy(&n->kept.lock);
     pthread_mutex_destroy(&n->lock);
     free(n->program);
     free(n);
@@ -94,6 +151,7 @@ fork_server_open(const char *program,
 
     n->program = find_program(program);
     n->fd = -1;
+    pthread_mutex_init(&n->kept.lock, NULL);
     pthread_mutex_init(&n->lock, NULL);
     r = start(n);
     if (r < 0) {
@@ -164,7 +222,7 @@ receive_answer(int fd, struct handover_forked *ret_forked, int *ret_pidfd)
     if (n != (ssize_t)sizeof(forked))
         return -EPIPE;
     c = CMSG_FIRSTHDR(&message);
-    if (forked.result == 0) {
+    if (forked.result == 0 && ret_pidfd != NULL) {
         if (c == NULL || c->cmsg_type != SCM_RIGHTS)
             return -EPIPE;
         memcpy(ret_pidfd, CMSG_DATA(c), sizeof(int));
@@ -195,38 +253,112 @@ ask(struct fork_server *n,
     return r;
 }
 
+/* A socket to the shepherd, whose other end it is forked with. An agent does not
+ * wait for ever for one that an administrator has stopped.
+ */
+static int
+open_channel(int *ret_here, int *ret_there)
+{
+    const struct timeval most = {.tv_sec = ANSWER_SECONDS};
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+    *ret_here = ends[0];
+    *ret_there = ends[1];
+    return 0;
+}
+
 int
 fork_server_fork(struct fork_server *n,
                  int order_fd,
                  int script_fd,
                  int home_fd,
-                 pid_t *ret_pid,
-                 int *ret_pidfd)
+                 struct shepherd_process *ret_process)
 {
-    struct handover_fork request = {
-        .has_script = script_fd >= 0,
-        .has_home = home_fd >= 0,
-    };
     int fds[HANDOVER_FORK_FDS] = {order_fd};
     int count = 1;
     struct handover_forked forked;
+    int channel = -1, theirs = -1;
     int pidfd = -1;
-    int r;
+    int r = open_channel(&channel, &theirs);
+    struct handover_fork request = {
+        .has_script = script_fd >= 0,
+        .has_channel = r == 0,
+        .has_home = home_fd >= 0,
+    };
 
     if (script_fd >= 0)
         fds[count++] = script_fd;
+    if (theirs >= 0)
+        fds[count++] = theirs;
     if (home_fd >= 0)
         fds[count++] = home_fd;
     pthread_mutex_lock(&n->lock);
     r = ask(n, &request, fds, count, &forked, &pidfd);
-    if (r < 0)
-        r = ask(n, &request, fds, count, &forked, &pidfd);
     pthread_mutex_unlock(&n->lock);
+    if (theirs >= 0)
+        close(theirs);
     if (r == 0)
         r = forked.result;
+    if (r < 0 && channel >= 0)
+        close(channel);
     if (r < 0)
         return r;
-    *ret_pid = forked.pid;
-    *ret_pidfd = pidfd;
+    *ret_process = (struct shepherd_process){forked.pid, pidfd, channel};
     return 0;
+}
+
+/* Its answer says that what it hears from now on is for this pod. One that does
+ * not answer has no order, and does nothing, whenever it goes on.
+ */
+static int
+hand_pod(int channel, int order_fd, int script_fd, pid_t *ret_pid)
+{
+    const struct handover_fork request = {.has_script = script_fd >= 0};
+    const int fds[] = {order_fd, script_fd};
+    struct handover_forked answer;
+    int r = send_call(channel, &request, fds, script_fd >= 0 ? 2 : 1);
+
+    if (r == 0)
+        r = receive_answer(channel, &answer, NULL);
+    if (r == 0)
+        *ret_pid = answer.pid;
+    return r;
+}
+
+int
+fork_server_reuse(struct fork_server *n,
+                  int order_fd,
+                  int script_fd,
+                  struct shepherd_process *ret_process)
+{
+    struct kept_shepherd s;
+    pid_t pid = 0;
+
+    if (!take_kept(&n->kept, &s))
+        return -ENOENT;
+    if (hand_pod(s.channel, order_fd, script_fd, &pid) < 0) {
+        let_go(s);
+        return -EAGAIN;
+    }
+    *ret_process = (struct shepherd_process){pid, s.pidfd, s.channel};
+    return 0;
+}
+
+bool
+fork_server_take_back(struct fork_server *n,
+                      const struct shepherd_process *process)
+{
+    struct handover_forked done;
+
+    if (recv(process->channel, &done, sizeof(done), MSG_DONTWAIT)
+        != (ssize_t)sizeof(done)) {
+        close(process->channel);
+        return false;
+    }
+    put_kept(&n->kept,
+             (struct kept_shepherd){process->pidfd, process->channel});
+    return true;
 }

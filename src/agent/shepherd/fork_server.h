@@ -6,18 +6,23 @@
  * exec, no linking). It ends with whoever holds the fork server; shepherds do
  * not.
  *
- * Owns:    the process and the socket to it.
+ * A shepherd that has done with its pod mostly stays, and is given the next one
+ * without a fork.
+ *
+ * Owns:    the process, the socket to it, and shepherds that wait for a pod.
  * Thread:  fork from any; one fork at a time.
  * See:     fork_server_process.h for the process.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lib/base/macro.h"
 
 struct error;
 struct fork_server;
+struct shepherd_process;
 
 /* Life. Open starts the process. */
 void fork_server_close(struct fork_server *n);
@@ -28,13 +33,28 @@ DEFINE_CLEANUP(struct fork_server, fork_server_close)
 
 /* A shepherd that reads its order, and its script if there is one (else -1),
  * from copies of these descriptors; in the cgroup of `home_fd`, or where the
- * fork server is (-1). The order is to be a pipe, and written when the pid is
- * known: a process that has ended is replaced and asked again, and what was
- * forked unnoticed must not have one. Shepherds are not the caller's children.
+ * fork server is (-1). The order is to be a pipe, written when the pid is known,
+ * and after a failure another pipe: what was forked unnoticed must not have an
+ * order. A process that has ended is replaced at the next call. Shepherds are not
+ * the caller's children.
  */
 int fork_server_fork(struct fork_server *n,
                      int order_fd,
                      int script_fd,
                      int home_fd,
-                     pid_t *ret_pid,
-                     int *ret_pidfd);
+                     struct shepherd_process *ret_process);
+
+/* One that waits, in the same way: it is where it was forked. -ENOENT: there is
+ * none; -EAGAIN: it does not answer, and another may, with another pipe.
+ */
+int fork_server_reuse(struct fork_server *n,
+                      int order_fd,
+                      int script_fd,
+                      struct shepherd_process *ret_process);
+
+/* Once its channel is readable: true when it has done with its pod; then both of
+ * its descriptors are taken, and it waits for another or ends. Else the channel is
+ * closed, and its pidfd says when it ends.
+ */
+bool fork_server_take_back(struct fork_server *n,
+                           const struct shepherd_process *process);

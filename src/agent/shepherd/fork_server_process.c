@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ fork_server_process_is_wanted(void)
 
 /* False when nobody is there any more. */
 static bool
-receive_request(struct call *call)
+receive_request(int socket_fd, struct call *call)
 {
     union {
         struct cmsghdr header;
@@ -52,9 +53,11 @@ receive_request(struct call *call)
     ssize_t n;
 
     do
-        n = recvmsg(SOCKET_FD, &message, MSG_CMSG_CLOEXEC);
+        n = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
-    if (n != (ssize_t)sizeof(call->request))
+    if (n == (ssize_t)offsetof(struct handover_fork, has_channel))
+        call->request.has_channel = 0;
+    else if (n != (ssize_t)sizeof(call->request))
         return false;
     c = CMSG_FIRSTHDR(&message);
     if (c == NULL || c->cmsg_type != SCM_RIGHTS)
@@ -63,11 +66,12 @@ receive_request(struct call *call)
     memcpy(call->fds, CMSG_DATA(c), sizeof(int) * (size_t)call->n_fds);
     return call->n_fds
            == 1 + (call->request.has_script != 0)
+                  + (call->request.has_channel != 0)
                   + (call->request.has_home != 0);
 }
 
-static void
-send_reply(const struct handover_forked *forked, int pidfd)
+static int
+send_reply(int socket_fd, const struct handover_forked *forked, int pidfd)
 {
     union {
         struct cmsghdr header;
@@ -84,8 +88,7 @@ send_reply(const struct handover_forked *forked, int pidfd)
         control.header.cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(&control.header), &pidfd, sizeof(int));
     }
-    if (sendmsg(SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
-        _exit(EXIT_SUCCESS); /* the new process gets no order */
+    return sendmsg(socket_fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 static void
@@ -95,13 +98,19 @@ close_all(const struct call *call)
         close(call->fds[i]);
 }
 
-static bool
-are_in_place(const struct call *call, int n)
+/* Where each goes; -1: nowhere. */
+static void
+find_places(const struct call *call, int places[HANDOVER_FORK_FDS])
 {
-    for (int i = 0; i < n; i++)
-        if (call->fds[i] != HANDOVER_ORDER_FD + i)
-            return false;
-    return true;
+    int n = 0;
+
+    places[n++] = HANDOVER_ORDER_FD;
+    if (call->request.has_script)
+        places[n++] = HANDOVER_SCRIPT_FD;
+    if (call->request.has_channel)
+        places[n++] = HANDOVER_CHANNEL_FD;
+    if (call->request.has_home)
+        places[n++] = -1;
 }
 
 /* The kernel gives the lowest numbers, so that they mostly are where they
@@ -111,24 +120,31 @@ are_in_place(const struct call *call, int n)
 static void
 place_descriptors(struct call *call)
 {
-    int n = 1 + (call->request.has_script != 0);
+    int places[HANDOVER_FORK_FDS];
+    bool are_in_place = true;
 
-    close(SOCKET_FD);
-    if (are_in_place(call, n)) {
-        for (int i = n; i < call->n_fds; i++)
-            close(call->fds[i]);
-        return;
-    }
+    find_places(call, places);
+    for (int i = 0; i < call->n_fds; i++)
+        are_in_place &= places[i] < 0 || places[i] == call->fds[i];
     for (int i = 0; i < call->n_fds; i++) {
-        int lifted = fcntl(call->fds[i], F_DUPFD, SOCKET_FD);
+        int lifted = -1;
 
+        if (are_in_place && places[i] >= 0)
+            continue;
+        if (places[i] >= 0)
+            lifted = fcntl(call->fds[i], F_DUPFD_CLOEXEC, SOCKET_FD);
         close(call->fds[i]);
         call->fds[i] = lifted;
     }
-    for (int i = 0; i < n; i++)
-        if (dup2(call->fds[i], HANDOVER_ORDER_FD + i) < 0)
+    if (are_in_place)
+        return;
+    for (int i = 0; i < call->n_fds; i++) {
+        if (places[i] < 0)
+            continue;
+        if (dup3(call->fds[i], places[i], O_CLOEXEC) < 0)
             _exit(EXIT_FAILURE);
-    close_all(call);
+        close(call->fds[i]);
+    }
 }
 
 static pid_t
@@ -144,6 +160,35 @@ fork_shepherd(const struct call *call, int *ret_pidfd)
     long pid = syscall(SYS_clone3, &args, sizeof(args));
 
     return pid < 0 ? -errno : (pid_t)pid;
+}
+
+/* All of them are blocked, and stay so. */
+static void
+drop_signals(void)
+{
+    const struct timespec now = {0};
+    sigset_t heard;
+
+    sigemptyset(&heard);
+    sigaddset(&heard, SIGCHLD);
+    sigaddset(&heard, HANDOVER_SIGNAL);
+    while (sigtimedwait(&heard, NULL, &now) > 0)
+        ;
+}
+
+bool
+fork_server_process_next(void)
+{
+    const struct handover_forked self = {.pid = getpid()};
+    struct call call;
+
+    if (send_reply(HANDOVER_CHANNEL_FD, &self, -1) < 0
+        || !receive_request(HANDOVER_CHANNEL_FD, &call)
+        || call.request.has_channel || call.request.has_home)
+        return false;
+    place_descriptors(&call);
+    drop_signals();
+    return send_reply(HANDOVER_CHANNEL_FD, &self, -1) == 0;
 }
 
 /* Children that end are nobody's business here: the agent has their pidfds. */
@@ -171,19 +216,23 @@ fork_server_process_serve(fork_server_child_fn *run_child,
     struct call call;
 
     prepare_process();
-    while (receive_request(&call)) {
+    while (receive_request(SOCKET_FD, &call)) {
         int pidfd = -1;
         pid_t pid = fork_shepherd(&call, &pidfd);
 
         if (pid == 0) {
             prctl(PR_SET_NAME, "kiln-shepherd");
+            close(SOCKET_FD);
             place_descriptors(&call);
-            run_child(inherited_state);
+            run_child(inherited_state, call.request.has_channel != 0);
             abort();
         }
-        send_reply(
-            &(struct handover_forked){pid < 0 ? pid : 0, pid < 0 ? 0 : pid},
-            pidfd);
+        if (send_reply(
+                SOCKET_FD,
+                &(struct handover_forked){pid < 0 ? pid : 0, pid < 0 ? 0 : pid},
+                pidfd)
+            < 0)
+            break; /* the new process gets no order */
         if (pidfd >= 0)
             close(pidfd);
         close_all(&call);

@@ -18,12 +18,22 @@
 
 /* Where the order would be, a socket instead says that this is to be a fork
  * server (fork_server.h): each message on it asks for a fork, with the
- * descriptors of order, script and home cgroup, those of them that there are,
- * and is answered with the pidfd of the new process.
+ * descriptors of order, script, channel and home cgroup, those of them that there
+ * are, and is answered with the pidfd of the new process.
+ *
+ * The channel is a socket between the agent that had the shepherd forked and the
+ * shepherd. When that has written its exit record it says on it who it is, and
+ * waits there for another message of this kind, with an order and a script: it
+ * answers that again before it reads the order, and is that pod's shepherd from
+ * then on. What it was told by signals before its answer was meant for another
+ * pod, and is dropped; so the agent gives its pidfd to nobody before that. One
+ * that does not stay closes its end, as does an agent that ends.
  */
-#define HANDOVER_FORK_FDS 3
+#define HANDOVER_CHANNEL_FD 5
+#define HANDOVER_FORK_FDS   4
 struct handover_fork {
     uint32_t has_script, has_home;
+    uint32_t has_channel; /* agents of the last release do not say that */
 };
 struct handover_forked {
     int32_t result; /* 0, or a negative errno */

@@ -195,12 +195,46 @@ hand_over(const struct order *order, int fd)
     (void)fd_write_all(fd, text.text, text.length);
 }
 
-/* After a failure nothing has happened. */
+/* Finds a shepherd that is to read its order from that pipe. */
+typedef int find_fn(const struct launch *l,
+                    int order_fd,
+                    int home_fd,
+                    struct shepherd_process *ret_process);
+
 static int
-fork_by_server(const struct launch *l,
-               int home_fd,
-               pid_t *ret_pid,
-               int *ret_pidfd)
+reuse_shepherd(const struct launch *l,
+               int order_fd,
+               UNUSED int home_fd,
+               struct shepherd_process *ret_process)
+{
+    return fork_server_reuse(l->fork_server,
+                             order_fd,
+                             l->script_fd,
+                             ret_process);
+}
+
+static int
+fork_shepherd(const struct launch *l,
+              int order_fd,
+              int home_fd,
+              struct shepherd_process *ret_process)
+{
+    return fork_server_fork(l->fork_server,
+                            order_fd,
+                            l->script_fd,
+                            home_fd,
+                            ret_process);
+}
+
+/* After a failure nothing has happened: a shepherd that did not say in time that
+ * it is there has a pipe that nobody writes to.
+ */
+static int
+start_by_server(const struct launch *l,
+                find_fn *find,
+                int home_fd,
+                bool is_home,
+                struct shepherd_process *ret_process)
 {
     struct order order = *l->order;
     int ends[2];
@@ -208,14 +242,9 @@ fork_by_server(const struct launch *l,
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    if (home_fd >= 0)
+    if (is_home)
         order.shepherd_cgroup = NULL;
-    r = fork_server_fork(l->fork_server,
-                         ends[0],
-                         l->script_fd,
-                         home_fd,
-                         ret_pid,
-                         ret_pidfd);
+    r = find(l, ends[0], home_fd, ret_process);
     close(ends[0]);
     if (r == 0)
         hand_over(&order, ends[1]);
@@ -223,10 +252,29 @@ fork_by_server(const struct launch *l,
     return r;
 }
 
+/* One that waits, or a new one; of a fork server that has ended the next is asked.
+ */
+static int
+start_by_any(const struct launch *l,
+             int home_fd,
+             struct shepherd_process *ret_process)
+{
+    bool is_home = home_fd >= 0;
+    int r;
+
+    do
+        r = start_by_server(l, reuse_shepherd, -1, true, ret_process);
+    while (r == -EAGAIN);
+    if (r < 0)
+        r = start_by_server(l, fork_shepherd, home_fd, is_home, ret_process);
+    if (r < 0)
+        r = start_by_server(l, fork_shepherd, home_fd, is_home, ret_process);
+    return r;
+}
+
 int
 launch_start(const struct launch *l,
-             pid_t *ret_pid,
-             int *ret_pidfd,
+             struct shepherd_process *ret_process,
              struct error *err)
 {
     CLEANUP_FD int home_fd = open_home(l->order);
@@ -234,8 +282,7 @@ launch_start(const struct launch *l,
     int pidfd;
     int r;
 
-    if (l->fork_server != NULL
-        && fork_by_server(l, home_fd, ret_pid, ret_pidfd) == 0)
+    if (l->fork_server != NULL && start_by_any(l, home_fd, ret_process) == 0)
         return 0;
     r = start(l, home_fd, &pid, err);
     if (r < 0)
@@ -243,8 +290,7 @@ launch_start(const struct launch *l,
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
         return error_set(err, -errno, "pidfd_open: %s", strerror(errno));
-    *ret_pid = pid;
-    *ret_pidfd = pidfd;
+    *ret_process = (struct shepherd_process){pid, pidfd, -1};
     return 0;
 }
 

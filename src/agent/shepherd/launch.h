@@ -4,8 +4,9 @@
  * The agent's side. A shepherd is spoken to by one queued signal that carries
  * what to send on to whom; the descriptor (of launch_start, or of
  * live_record_open after a restart) makes sure that nobody else gets it. Follow
- * it by waiting for the descriptor to become readable, then read the ending;
- * one that left none was killed itself: see live_phase for what that means.
+ * it by waiting for the descriptor to become readable, or its channel, if it has
+ * one (fork_server_take_back), then read the ending; one that left none was killed
+ * itself: see live_phase for what that means.
  *
  * Thread: any; starting blocks, so on a worker.
  */
@@ -26,14 +27,19 @@ struct launch {
     struct fork_server *fork_server; /* of that program; or NULL */
 };
 
+struct shepherd_process {
+    pid_t pid;
+    int pidfd;
+    int channel; /* says when it has done with the pod; -1: it ends then */
+};
+
 /* Returns once the program runs; the order and the script it reads on its own.
- * With a fork server, that forks it; the program is started where it does
- * not. The caller closes the descriptor and, while it is the parent, reaps with
- * waitid(P_PIDFD).
+ * With a fork server, that forks it, or has one that waits; the program is started
+ * where it does not. The caller closes the descriptors and, while it is the parent,
+ * reaps with waitid(P_PIDFD).
  */
 int launch_start(const struct launch *l,
-                 pid_t *ret_pid,
-                 int *ret_pidfd,
+                 struct shepherd_process *ret_process,
                  struct error *err);
 
 enum launch_scope {

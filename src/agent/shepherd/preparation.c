@@ -154,6 +154,7 @@ find_user(struct shepherd *s, struct error *err)
     r = call_timeout_start(&late, o->groups_timeout_ms);
     if (r < 0)
         return error_set(err, r, "setting a timer: %s", strerror(-r));
+    s->has_asked_site = true;
     r = user_account_find((uid_t)o->uid, (gid_t)o->gid, &s->user, err);
     call_timeout_stop();
     if (r == 0 && o->users_dir != NULL)

@@ -20,8 +20,8 @@
 
 static const char default_path[] = "/usr/local/bin:/usr/bin:/bin";
 
-static void
-let_go(struct prepared_job *t)
+void
+prepared_job_fini(struct prepared_job *t)
 {
     for (size_t i = 0; i < t->n_made; i++)
         free(t->made[i]);
@@ -280,6 +280,7 @@ prepared_job_prepare(struct prepared_job *t,
         .umask = (mode_t)o->umask,
         .ignored_signals = (uint64_t)o->ignored_signals,
         .report_fd = -1,
+        .channel_fd = -1,
     };
     t->groups_seen = xnew_array(gid_t, (size_t)p->n_groups + 1);
     snprintf(t->oom_score_adj,
@@ -297,6 +298,6 @@ prepared_job_prepare(struct prepared_job *t,
     if (r == 0)
         r = prepare_mounts(t, o, err);
     if (r < 0)
-        let_go(t);
+        prepared_job_fini(t);
     return r;
 }

@@ -52,12 +52,16 @@ struct prepared_job {
     char **program_paths; /* paths of the program: the first that runs */
     const char **arguments;
     const char **environment;
-    int report_fd; /* where a failure is written; set by the caller */
-    int *step;     /* shared with it: where the climb is; or NULL; likewise */
+    int report_fd;  /* where a failure is written; set by the caller */
+    int channel_fd; /* the shepherd's, to be closed; or -1; likewise */
+    int *step;      /* shared with it: where the climb is; or NULL; likewise */
 
     char **made; /* the texts it owns */
     size_t n_made;
 };
+
+/* All zero is none. */
+void prepared_job_fini(struct prepared_job *t);
 
 /* `script` is the path of the spooled script, or NULL. Borrows from all. */
 int prepared_job_prepare(struct prepared_job *t,

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "agent/shepherd/fork_server_process.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/shepherd_state.h"
+#include "agent/shepherd/user_account.h"
 #include "agent/shepherd/user_cache.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -31,6 +33,9 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vfork_call.h"
+
+/* One after another; what the C library keeps of each does not add up for ever. */
+#define PODS_MOST 256u
 
 #define BLOCK_BYTES INT64_C(512) /* of getrusage */
 
@@ -286,6 +291,7 @@ take_usage(struct shepherd *s)
     e->cpu_system_us =
         usage.has_cpu ? (int64_t)usage.cpu_system_us
                       : own.ru_stime.tv_sec * 1000000 + own.ru_stime.tv_usec;
+    s->is_usage_cgroups = usage.peak_memory_bytes > 0 && usage.has_cpu;
     take_io(s, &own);
     exit_record_note_oom(e, (int64_t)usage.oom_kills);
     e->is_memory_enforced =
@@ -397,28 +403,95 @@ print_usage(const char *option)
     return EXIT_NO_ORDER;
 }
 
-/* Leaves by _exit, without tidying memory that goes away anyway. */
-static void
-run_shepherd(const struct inherited_state *inherited_state)
+static enum exit_status
+serve_pod(struct shepherd *s)
 {
-    struct shepherd s = {.inherited_state = inherited_state,
-                         .supervisor = {.signal_fd = -1}};
     struct error err = {0};
 
-    if (read_order(&s, &err) < 0) {
-        print_error(&s, &err);
-        _exit(EXIT_NO_ORDER);
+    if (read_order(s, &err) < 0) {
+        print_error(s, &err);
+        return EXIT_NO_ORDER;
     }
-    find_known_user(&s);
-    if (claim(&s, &err) < 0) {
-        print_error(&s, &err);
-        _exit(EXIT_NOT_OURS);
+    find_known_user(s);
+    if (claim(s, &err) < 0) {
+        print_error(s, &err);
+        return EXIT_NOT_OURS;
     }
-    if (preparation_run(&s) == 0 && start_job(&s) == 0)
-        supervise(&s);
-    kill_rest(&s);
-    run_epilog(&s);
-    _exit(write_exit_record(&s));
+    if (preparation_run(s) == 0 && start_job(s) == 0)
+        supervise(s);
+    kill_rest(s);
+    run_epilog(s);
+    return write_exit_record(s);
+}
+
+/* For the next pod. What a job of root's has done to this process nobody knows; what
+ * is left of a pod, or of a hook of the site's, is to end with its shepherd; and
+ * libraries of the site's may need their descriptors.
+ * Nor may another user's job ever see this memory, in which the last one's
+ * variables were.
+ */
+static bool
+may_stay(const struct shepherd *s)
+{
+    const struct order *o = &s->order;
+    const struct supervisor *v = &s->supervisor;
+
+    return s->has_channel && s->inherited_state->may_share_memory
+           && s->inherited_state->boot_id != NULL && !s->has_asked_site
+           && o->uid != 0 && o->prolog == NULL && o->epilog == NULL
+           && s->is_usage_cgroups && s->live.started_at_us != 0 && v->is_over
+           && v->is_childless && !v->is_fenced && !v->is_frozen
+           && !v->checkpoint.has_begun && !s->exit_record.has_left_behind;
+}
+
+static void
+let_go_of_texts(struct shepherd *s)
+{
+    struct live_record *l = &s->live;
+    struct exit_record *e = &s->exit_record;
+
+    free(l->pod_uid); /* the exit record's, too, as the next two */
+    free(l->cpus_allowed);
+    free(l->memory_allowed);
+    free(l->waits_for);
+    free(e->failed_step);
+    free(e->message);
+    free(e->epilog_failure);
+    free(s->script);
+}
+
+/* The lock of the pod's directory goes with all other descriptors. */
+static int
+let_go_of_pod(struct shepherd *s)
+{
+    prepared_job_fini(&s->prepared);
+    cgroup_free(s->own);
+    cgroup_free(s->cgroup);
+    user_account_free(s->user);
+    let_go_of_texts(s);
+    order_fini(&s->order);
+    if (syscall(SYS_close_range, 3u, HANDOVER_CHANNEL_FD - 1u, 0) < 0
+        || syscall(SYS_close_range, HANDOVER_CHANNEL_FD + 1u, ~0u, 0) < 0)
+        return -errno;
+    return 0;
+}
+
+/* Leaves by _exit, without tidying memory that goes away anyway. */
+static void
+run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
+{
+    for (unsigned n = 1;; n++) {
+        struct shepherd s = {
+            .inherited_state = inherited_state,
+            .has_channel = has_channel,
+            .supervisor = {.signal_fd = -1},
+        };
+        enum exit_status status = serve_pod(&s);
+
+        if (status != EXIT_RECORDED || n == PODS_MOST || !may_stay(&s)
+            || let_go_of_pod(&s) < 0 || !fork_server_process_next())
+            _exit(status);
+    }
 }
 
 /* With fs.suid_dumpable at 1 a user may look into a process that has become his,
@@ -469,5 +542,5 @@ main(int argc, char **argv)
         inherited_state.is_detached = preparation_detach(NULL) == 0;
         fork_server_process_serve(run_shepherd, &inherited_state);
     }
-    run_shepherd(&inherited_state);
+    run_shepherd(&inherited_state, false);
 }

@@ -38,6 +38,7 @@ struct inherited_state {
 
 struct shepherd {
     const struct inherited_state *inherited_state;
+    bool has_channel; /* to the agent (handover.h) */
     struct order order;
     struct cgroup *own;
     struct cgroup *cgroup;
@@ -50,9 +51,11 @@ struct shepherd {
     struct exit_record exit_record;
     struct become_user_report report;
     char *script;
+    bool has_asked_site; /* its directory of users */
     bool has_begun_hooks;
-    int64_t began_us;     /* monotonic, when the program did */
-    struct rusage before; /* of the children before it: hooks */
+    bool is_usage_cgroups; /* none of it is that of all children we ever had */
+    int64_t began_us;      /* monotonic, when the program did */
+    struct rusage before;  /* of the children before it: hooks */
 };
 
 /* How the pod ends that cannot be started, at which step; answers `code`. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/shepherd/handover.h"
 #include "agent/shepherd/shepherd_state.h"
 #include "agent/shepherd/start_error.h"
 #include "lib/base/alloc.h"
@@ -236,6 +237,7 @@ fork_job_process(struct shepherd *s, int *ret_report_fd, struct error *err)
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, -errno, "pipe: %s", strerror(errno));
     s->prepared.report_fd = ends[1];
+    s->prepared.channel_fd = s->has_channel ? HANDOVER_CHANNEL_FD : -1;
     s->prepared.step = share_step(s);
     pid = fork_job(s,
                    &s->prepared,

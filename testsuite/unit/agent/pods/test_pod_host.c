@@ -294,7 +294,8 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
     struct mount_place place = {.volume = (char[]){"data"},
                                 .source = (char[]){"/nowhere/data"}};
     struct mount_list mounts = {.items = &place, .count = 1};
-    struct pod_host_start start = {.mounts = &mounts, .pidfd = -1};
+    struct pod_host_start start = {.mounts = &mounts,
+                                   .shepherd = {.pidfd = -1}};
     struct error err = {0};
     bool left = false;
 
@@ -308,7 +309,7 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
 
     ck_assert_ptr_nonnull(
         strstr(err.text, "volume 'data': '/nowhere/data': No such file"));
-    ck_assert_int_eq(start.pidfd, -1);
+    ck_assert_int_eq(start.shepherd.pidfd, -1);
     ck_assert(pod_host_exists(&world.agent, "uid-a"));
     ck_assert_int_eq(
         pod_host_clean_up(&world.agent, "uid-a", NULL, &left, &err),
@@ -328,7 +329,8 @@ START_TEST(a_second_start_leaves_nothing_of_the_first)
     struct mount_place place = {.volume = (char[]){"data"},
                                 .source = (char[]){"/nowhere/data"}};
     struct mount_list mounts = {.items = &place, .count = 1};
-    struct pod_host_start start = {.mounts = &mounts, .pidfd = -1};
+    struct pod_host_start start = {.mounts = &mounts,
+                                   .shepherd = {.pidfd = -1}};
     CLEANUP_FREE char *line = NULL;
     struct error err = {0};
 
@@ -385,7 +387,7 @@ START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":"
         "\"uid-a\"},\"spec\":{\"securityContext\":{\"runAsUser\":1001},"
         "\"containers\":[{\"name\":\"main\"}]}}";
-    struct pod_host_start start = {.pidfd = -1};
+    struct pod_host_start start = {.shepherd = {.pidfd = -1}};
     struct error err = {0};
     pid_t shepherd;
 
@@ -399,10 +401,10 @@ START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
 
     ck_assert_msg(pod_host_start(&start, &err) == 0, "%s", err.text);
 
-    ck_assert_int_ge(start.pidfd, 0);
+    ck_assert_int_ge(start.shepherd.pidfd, 0);
     ck_assert_int_eq(kill(shepherd, SIGKILL), 0);
     ck_assert_int_eq(waitpid(shepherd, NULL, 0), shepherd);
-    close(start.pidfd);
+    close(start.shepherd.pidfd);
     object_unref(start.pod);
     end();
 }

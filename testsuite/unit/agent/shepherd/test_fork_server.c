@@ -27,11 +27,13 @@ bear(struct test_pod *p, struct fork_server *n)
         .script_fd = p->script_fd,
         .fork_server = n,
     };
+    struct shepherd_process process;
     struct error err = {0};
 
-    ck_assert_msg(launch_start(&l, &p->pid, &p->pidfd, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(launch_start(&l, &process, &err) == 0, "%s", err.text);
+    p->pid = process.pid;
+    p->pidfd = process.pidfd;
+    close(process.channel); /* nobody gives it another pod */
 }
 
 /* It is no child of ours. */
@@ -302,6 +304,7 @@ START_TEST(without_one_that_can_the_program_is_started)
     struct test_pod p;
     struct fork_server *n = NULL;
     struct launch l;
+    struct shepherd_process process;
     struct error err = {0};
 
     test_pod_init(&p);
@@ -314,7 +317,9 @@ START_TEST(without_one_that_can_the_program_is_started)
         .script_fd = -1,
         .fork_server = n,
     };
-    ck_assert_int_eq(launch_start(&l, &p.pid, &p.pidfd, &err), 0);
+    ck_assert_int_eq(launch_start(&l, &process, &err), 0);
+    p.pid = process.pid;
+    p.pidfd = process.pidfd;
 
     ck_assert_int_eq(test_pod_wait(&p), 0);
 

@@ -151,11 +151,12 @@ test_pod_start(struct test_pod *p)
         .order = &p->order,
         .script_fd = p->script_fd,
     };
+    struct shepherd_process process;
     struct error err = {0};
 
-    ck_assert_msg(launch_start(&l, &p->pid, &p->pidfd, &err) == 0,
-                  "%s",
-                  err.text);
+    ck_assert_msg(launch_start(&l, &process, &err) == 0, "%s", err.text);
+    p->pid = process.pid;
+    p->pidfd = process.pidfd;
 }
 
 /* The exit status of the shepherd itself. */

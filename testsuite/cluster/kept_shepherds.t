@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A shepherd that has done with its pod is given the next one: of whichever user,
+# as himself, with nothing of the last one's; told to end, killed and followed by
+# another agent as any; and none waits longer than there is an agent.
+
+# shellcheck disable=SC2119,SC2317 # functions that are called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+cluster_begin
+need munged kiln-controller kiln-agent kiln-forkserver ksub kctl jq
+! is_sanitized || skip_all "no memory is shared under a sanitizer"
+cluster_user kilntest1 || skip_all "only root can make users"
+cluster_user kilntest2
+cluster_munge
+cluster_controller
+agent() { cluster_agent n1 --topology 'package:1 core:1 pu:1'; }
+agent
+
+admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
+home=$cluster/home/kilntest1
+node_is_ready() { admin get nodes | grep -qw Ready; }
+state_is() { # ID STATE
+    admin get job "$1" --no-headers | grep -qw "$2"
+}
+ok "a node registers" wait_for 20 node_is_ready
+# Virtual nodes keep ordinary jobs away.
+for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
+    admin taint node n1 "$key-" >/dev/null
+done
+
+# What a job of that user prints, on one line.
+output_of() { # USER COMMAND [OPTION...]
+    output_user=$1
+    output_command=$2
+    shift 2
+    output_id=$(as "$output_user" ksub --parsable -o out "$@" \
+        --wrap "$output_command")
+    wait_for 20 state_is "$output_id" Completed
+    tr '\n' ' ' <"$cluster/home/$output_user/out"
+}
+# shellcheck disable=SC2016 # the job's variables
+parent_of_job() { output_of "$1" 'echo $PPID'; }
+
+# The first of a user has the user looked up, by another program.
+parent_of_job kilntest1 >/dev/null
+parent_of_job kilntest2 >/dev/null
+first=$(parent_of_job kilntest1)
+if [ "$(parent_of_job kilntest1)" != "$first" ]; then
+    parent_of_job kilntest1 >/dev/null
+    skip_all "shepherds do not stay here: no cgroups, or no memory is counted"
+fi
+
+# --- whose ----------------------------------------------------------------------
+is "a user's second job has the shepherd of the first" \
+    "$(parent_of_job kilntest1)" "$first"
+is "and so has another user's job" "$(parent_of_job kilntest2)" "$first"
+is "which runs as that user" "$(output_of kilntest2 'id -un; id -gn; id -Gn')" \
+    "kilntest2 kilntest2 kilntest2 "
+as kilntest1 env SECRET=first ksub --parsable --export SECRET \
+    --wrap 'true' >"$home/id"
+wait_for 20 state_is "$(cat "$home/id")" Completed
+is "without the variables of the last, nor any descriptor" \
+    "$(output_of kilntest2 'env | grep -c SECRET; ls /proc/self/fd | wc -l')" \
+    "0 4 "
+is "the shepherd is as hard to end as before" \
+    "$(cat "/proc/${first% }/oom_score_adj")" \
+    "$(cat "/proc/$(pgrep -n -P "$(pid_of n1)")/oom_score_adj")"
+
+# --- what goes wrong ----------------------------------------------------------------
+failing=$(as kilntest1 ksub --parsable -D /nowhere --wrap true)
+ok "a job that cannot start fails" wait_for 20 state_is "$failing" Failed
+parent_of_job kilntest1 >/dev/null
+first=$(parent_of_job kilntest1)
+is "and shepherds stay after it" "$(parent_of_job kilntest2)" "$first"
+
+cat >"$home/patient.sh" <<'TXT'
+#!/bin/sh
+trap 'echo told >>told-$KILN_JOB_ID; exit 3' TERM
+echo $$ >>starts-$KILN_JOB_ID
+while [ ! -e end-$1 ]; do sleep 0.05; done
+exit "$(cat end-$1)"
+TXT
+chown kilntest1: "$home/patient.sh"
+started() { grep -q . "$home/starts-$1"; }
+submit() { # WORD
+    id=$(as kilntest1 ksub --parsable patient.sh "$1")
+    wait_for 20 started "$id"
+}
+starts_of() { wc -l <"$home/starts-$1" | tr -d ' '; }
+shepherd_of() { # ID: the parent of the job's first process
+    awk '/^PPid:/ { print $2 }' "/proc/$(tail -n 1 "$home/starts-$1")/status"
+}
+submit told
+is "one that has it again" "$(shepherd_of "$id") " "$first"
+as kilntest1 kctl delete job "$id" >/dev/null 2>&1
+ok "is told to end when it is deleted" wait_for 20 test -s "$home/told-$id"
+
+parent_of_job kilntest1 >/dev/null
+first=$(parent_of_job kilntest1)
+submit lost
+is "one that has it once more" "$(shepherd_of "$id") " "$first"
+kill -KILL "${first% }"
+ok "has failed when its shepherd is killed" wait_for 20 \
+    state_is "$id" NodeFailed
+
+parent_of_job kilntest1 >/dev/null
+first=$(parent_of_job kilntest1)
+kill -KILL "${first% }"
+is "one that is killed while it waits is not missed" \
+    "$(output_of kilntest1 'echo runs')" "runs "
+
+# --- without an agent ---------------------------------------------------------------
+parent_of_job kilntest1 >/dev/null
+first=$(parent_of_job kilntest1)
+submit followed
+is "one that has a shepherd again" "$(shepherd_of "$id") " "$first"
+stop n1 KILL
+agent
+wait_for 20 node_is_ready
+echo 7 >"$home/end-followed"
+ok "is followed by the next agent" wait_for 20 state_is "$id" Failed
+is "with its exit code" "$(admin get pods -o json | jq -r --arg job "job-$id" \
+    '.items[] | select(.metadata.ownerReferences[0].name == $job) |
+     .status.containerStatuses[0].state.terminated.exitCode')" 7
+is "and was started once" "$(starts_of "$id")" 1
+ok "its shepherd ends with it" wait_for 20 has_ended "${first% }"
+
+parent_of_job kilntest1 >/dev/null
+first=$(parent_of_job kilntest1)
+stop n1 KILL
+ok "one that waits ends when its agent is killed" \
+    wait_for 20 has_ended "${first% }"
+finish
