@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/vfork_call.h"
 #include "agent/shepherd/fork_server.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/order.h"
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/vfork_call.h"
 
 /* In a file of its own, which waits to be read. */
 static int

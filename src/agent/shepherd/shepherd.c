@@ -21,6 +21,7 @@
 
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
+#include "agent/cgroup/vfork_call.h"
 #include "agent/shepherd/descendants.h"
 #include "agent/shepherd/fork_server_process.h"
 #include "agent/shepherd/handover.h"
@@ -32,7 +33,6 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/vfork_call.h"
 
 /* One after another; what the C library keeps of each does not add up for ever. */
 #define PODS_MOST 256u

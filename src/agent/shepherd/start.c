@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/cgroup/cgroup.h"
+#include "agent/cgroup/vfork_call.h"
 #include "agent/shepherd/handover.h"
 #include "agent/shepherd/shepherd_state.h"
 #include "agent/shepherd/start_error.h"
@@ -20,7 +21,6 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 #include "lib/base/sanitizer.h"
-#include "lib/base/vfork_call.h"
 
 #define LAUNCHER_STACK_BYTES ((size_t)(IS_SANITIZED ? 1024 : 64) << 10)
 

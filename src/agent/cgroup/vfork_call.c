@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/base/vfork_call.h"
+#include "agent/cgroup/vfork_call.h"
 
 #include <errno.h>
 #include <linux/sched.h>
