@@ -25,8 +25,8 @@
  * shepherd. When that has written its exit record it says on it who it is, and
  * waits there for another message of this kind, with an order and a script: it
  * answers that again before it reads the order, and is that pod's shepherd from
- * then on. What it was told by signals before its answer was meant for another
- * pod, and is dropped; so the agent gives its pidfd to nobody before that. One
+ * then on. Signals that came before its answer were meant for another pod, and
+ * are dropped; so the agent gives its pidfd to nobody before that. One
  * that does not stay closes its end, as does an agent that ends.
  */
 #define HANDOVER_CHANNEL_FD 5

@@ -424,7 +424,7 @@ serve_pod(struct shepherd *s)
     return write_exit_record(s);
 }
 
-/* For the next pod. What a job of root's has done to this process nobody knows; what
+/* For the next pod. Nobody knows what a job of root's has done to this process; what
  * is left of a pod, or of a hook of the site's, is to end with its shepherd; and
  * libraries of the site's may need their descriptors.
  * Nor may another user's job ever see this memory, in which the last one's
