@@ -17,20 +17,32 @@
 
 #define SECOND_US INT64_C(1000000)
 
+/* A last time that lies further ahead is one of a clock that was wrong. Summer
+ * time and small corrections are less.
+ */
+#define AHEAD_MAX_S INT64_C(10800)
+
 static bool
 is_active(const struct object *job)
 {
     return !job_is_finished(job_of(job)) && job->meta->deleted_at_us == 0;
 }
 
-/* Its creation, or the time that a Job was last made for. */
+/* The time that a Job was last made for; 0: none was. A clock that was years
+ * ahead for a minute would keep the schedule from its times for as long: such a
+ * time, or a creation then, is taken for now, which the status has from then on.
+ */
 static int64_t
 find_last(const struct cron_situation *s)
 {
     const struct cron_job *c = cron_job_of(s->cron_job);
+    const int64_t most_s = s->now_s + AHEAD_MAX_S;
     int64_t last_s = c->status.last_schedule_at_us / SECOND_US;
 
-    if (s->last_s > last_s)
+    if (last_s > most_s
+        || (last_s == 0 && c->meta.created_at_us / SECOND_US > most_s))
+        last_s = s->now_s;
+    if (s->last_s > last_s && s->last_s <= most_s)
         last_s = s->last_s;
     for (size_t i = 0; i < s->n_jobs; i++) {
         int64_t at_s =
@@ -220,7 +232,7 @@ plan_due(const struct cron_situation *s,
     int64_t from_s = last_s > 0 ? last_s : created_s;
     int64_t due_s;
 
-    if (s->not_before_s > from_s)
+    if (s->not_before_s > from_s && s->not_before_s <= s->now_s + AHEAD_MAX_S)
         from_s = s->not_before_s;
     if (deadline_s != NULL && *deadline_s < s->now_s
         && s->now_s - *deadline_s > from_s)

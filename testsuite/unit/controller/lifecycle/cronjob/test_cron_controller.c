@@ -246,9 +246,30 @@ START_TEST(a_time_that_is_too_late_is_not_made_up_for)
 }
 END_TEST
 
+/* It looks at the clock every few seconds, and waits by another. */
+START_TEST(a_clock_that_is_set_ahead_is_noticed)
+{
+    begin();
+    put(1, "");
+    start();
+    settle();
+    fake_client_remove(api, &job_kind, "d", "c1-29453770");
+    settle();
+    ck_assert_uint_eq(jobs(), 0);
+
+    now.real_us += 3600 * SECOND_US;
+    while (jobs() == 0)
+        settle();
+    ck_assert_uint_eq(jobs(), 1);
+    ck_assert_ptr_nonnull(fake_client_find(api, &job_kind, "d", "c1-29453830"));
+    end();
+}
+END_TEST
+
 SUITE("cron_controller",
       thousands_that_are_due_are_made_a_few_at_a_time,
       one_that_is_held_makes_none_until_it_is_released,
       a_kill_between_two_steps_neither_doubles_nor_loses_a_time,
       a_time_whose_job_is_gone_is_not_made_again_after_a_kill,
-      a_time_that_is_too_late_is_not_made_up_for)
+      a_time_that_is_too_late_is_not_made_up_for,
+      a_clock_that_is_set_ahead_is_noticed)

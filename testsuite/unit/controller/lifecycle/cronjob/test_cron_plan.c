@@ -125,6 +125,63 @@ START_TEST(a_time_has_one_job_whatever_is_forgotten)
 }
 END_TEST
 
+START_TEST(a_clock_that_leaps_makes_one_job_or_none)
+{
+    struct fixture f;
+
+    /* A day ahead: the last time of it, once. */
+    begin(&f, "", "\"lastScheduleTime\":\"2026-01-01T00:10:00Z\"");
+    f.s.now_s = NOW_S + 86400 + 7;
+    cron_plan_make(&f.s, f.arena, &f.plan);
+    ck_assert_int_eq(f.plan.due_s, NOW_S + 86400);
+    ck_assert_uint_gt(f.plan.missed, CRON_MISSED_MAX);
+
+    /* Ten minutes back: nothing again, until it is later than it was. */
+    f.s.now_s = NOW_S - 600;
+    cron_plan_make(&f.s, f.arena, &f.plan);
+    ck_assert_int_eq(f.plan.due_s, 0);
+    ck_assert_int_eq(f.plan.wake_s, NOW_S + 300);
+    ck_assert_ptr_null(f.plan.status);
+    end(&f);
+}
+END_TEST
+
+START_TEST(a_clock_that_was_years_ahead_holds_no_schedule_up)
+{
+    struct fixture f;
+
+    begin(&f, "", "\"lastScheduleTime\":\"2036-01-01T00:10:00Z\"");
+    f.s.now_s = NOW_S + 7;
+    f.s.last_s = f.s.not_before_s = NOW_S + 10 * INT64_C(31557600);
+    cron_plan_make(&f.s, f.arena, &f.plan);
+    ck_assert_int_eq(f.plan.due_s, 0);
+    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"),
+                     "2026-01-01T00:10:07Z");
+    end(&f);
+
+    /* The status says so by now; memory is as it was. */
+    begin(&f, "", "\"lastScheduleTime\":\"2026-01-01T00:10:07Z\"");
+    f.s.last_s = f.s.not_before_s = NOW_S + 10 * INT64_C(31557600);
+    f.s.now_s = NOW_S + 299;
+    cron_plan_make(&f.s, f.arena, &f.plan);
+    ck_assert_int_eq(f.plan.due_s, 0);
+    ck_assert_int_eq(f.plan.wake_s, NOW_S + 300);
+    f.s.now_s = NOW_S + 300;
+    cron_plan_make(&f.s, f.arena, &f.plan);
+    ck_assert_int_eq(f.plan.due_s, NOW_S + 300);
+    end(&f);
+
+    /* It was made then, and none of its Jobs was. */
+    begin(&f, "", "");
+    f.s.now_s = NOW_S - 86400;
+    cron_plan_make(&f.s, f.arena, &f.plan);
+    ck_assert_int_eq(f.plan.due_s, 0);
+    ck_assert_str_eq(json_get_text(f.plan.status, "lastScheduleTime"),
+                     "2025-12-31T00:10:00Z");
+    end(&f);
+}
+END_TEST
+
 START_TEST(what_is_suspended_or_too_late_makes_nothing)
 {
     struct fixture f;
@@ -222,6 +279,8 @@ END_TEST
 SUITE("cron plan",
       the_last_time_that_was_missed_is_due,
       a_time_has_one_job_whatever_is_forgotten,
+      a_clock_that_leaps_makes_one_job_or_none,
+      a_clock_that_was_years_ahead_holds_no_schedule_up,
       what_is_suspended_or_too_late_makes_nothing,
       what_goes_on_is_left_forbids_or_is_replaced,
       the_oldest_that_ended_go_once_the_status_tells_of_all,
