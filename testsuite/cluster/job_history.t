@@ -88,7 +88,9 @@ is "a report counts the jobs of an account" \
 like "...and of a day, with how full the cluster was" \
     "$(kctl report --by day)" "DAY +JOBS.*UTIL"
 is "a report by what there is none of is refused" \
-    "$(kctl report --by colour 2>&1 | grep -c "by: 'colour' is none of all, account, ")" 1
+    "$(kctl report --by colour 2>&1)" \
+    "kctl: report: --by: nothing is summed by 'colour'; it is by account, user, partition, day, month, all, or account,user"
+is "...with what was meant" "$(kctl report --by months 2>&1 | grep -c "did you mean 'month'")" 1
 
 # --- more ends --------------------------------------------------------------
 

@@ -90,8 +90,16 @@ submission_set_cron(UNUSED const struct option_spec *option,
 {
     struct submission *s = target;
     struct cron_schedule schedule;
-    int r = cron_schedule_parse(value, &schedule, err);
+    int r;
 
+    if (strstr(value, "TZ=") != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' names a time zone, and a schedule is one of "
+                         "this machine's zone, or of TZ: TZ=Europe/Berlin ksub "
+                         "--cron '0 3 * * *'",
+                         value);
+    r = cron_schedule_parse(value, &schedule, err);
     if (r < 0)
         return error_wrap(err,
                           r,

@@ -132,7 +132,7 @@ add_named(struct history_columns *c,
                      "there is no column '%s'%s%s%s",
                      word,
                      near != NULL ? " (did you mean '" : "",
-                     near != NULL ? near : "",
+                     near != NULL ? near : "; 'kctl history --help' names all",
                      near != NULL ? "'?)" : "");
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/kctl/client/job_tasks.h"
 #include "cli/print/grid.h"
+#include "cli/print/local_time.h"
 #include "cli/print/terminal.h"
 #include "cli/print/terminal_colour.h"
 #include "lib/base/arena.h"
@@ -16,6 +17,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "lib/json/record.h"
 #include "lib/yaml/yaml.h"
 
 static const char *
@@ -24,6 +26,20 @@ format_number(struct arena *arena, const struct json *item, const char *name)
     return json_get(item, name) != NULL
                ? arena_printf(arena, "%" PRId64, json_get_int(item, name, 0))
                : NULL;
+}
+
+/* As the clock of who looks shows it; JSON has it as it is. */
+static const char *
+format_time(struct arena *arena, const struct json *item, const char *name)
+{
+    const char *text = json_get_text(item, name);
+    char local[LOCAL_TIME_SIZE];
+    int64_t us;
+
+    if (text == NULL || time_parse(text, &us) < 0)
+        return text;
+    local_time_format(us, local);
+    return arena_strdup(arena, local);
 }
 
 static const char *
@@ -46,8 +62,8 @@ add_row(struct grid *grid, struct arena *arena, const struct json *item)
         json_get_text(item, "state"),
         format_number(arena, item, "attempt"),
         json_get_text(item, "node"),
-        json_get_text(item, "startTime"),
-        json_get_text(item, "endTime"),
+        format_time(arena, item, "startTime"),
+        format_time(arena, item, "endTime"),
         format_end(arena, item),
     };
 

@@ -131,6 +131,11 @@ refuse_type(struct reader *r, const char *word)
         return error_set(r->err,
                          -EOPNOTSUPP,
                          "expand: a job keeps the size that it began with");
+    if (*word == '\0')
+        return error_set(r->err,
+                         -EINVAL,
+                         "a dependency is missing beside a separator (, or ?), "
+                         "such as afterok:1041");
     return error_set(r->err,
                      -EINVAL,
                      "'%.32s' is no dependency; these are after, afterany, "

@@ -124,6 +124,10 @@ task_list_of_ranges(struct arena *arena,
 static int
 refuse(const char *text, size_t length, struct error *err)
 {
+    if (length == 0)
+        return error_set(err,
+                         -EINVAL,
+                         "a task id is missing beside a comma (3,5,9-12)");
     return error_set(err,
                      -EINVAL,
                      "'%.*s' is no task id, and no range of them (7, 3-9 or "

@@ -20,6 +20,7 @@
 #include "cli/print/terminal_colour.h"
 #include "cli/values/time_expression.h"
 #include "lib/api/job/job_state.h"
+#include "lib/api/value/id_ranges.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -30,6 +31,7 @@
 #define DAY_US     INT64_C(86400000000)
 #define WRITE_SIZE 65536
 #define PAGE       INT64_C(5000) /* rows */
+#define MOST_JOBS  1000          /* that are named: a question each */
 
 struct history_options {
     struct common_options common;
@@ -57,8 +59,8 @@ static const struct option_spec rows[] = {
     {.name = "job",
      .letter = 'j',
      .argument = "ID",
-     .help = "of this job, whenever it ended; or of some of its tasks, "
-             "ID_TASK, ID_[3-9]",
+     .help = "of this job, whenever it ended, or of some of its tasks, "
+             "ID_TASK, ID_[3-9]; or of several: ID,ID or ID-ID",
      .type = OPTION_TEXT,
      PLACE(job)},
     {.name = "limit",
@@ -96,7 +98,7 @@ static const struct option_spec rows[] = {
 
 static const struct option_table table = {
     .name = "kctl history",
-    .usage = "[OPTION]... [JOB|JOB_TASK]",
+    .usage = "[OPTION]... [JOB|JOB_TASK]...",
     .summary = "Show each attempt of jobs that ended, also of jobs that are "
                "deleted: yours of the last day, oldest first.",
     OPTION_ROWS(rows),
@@ -109,7 +111,7 @@ static const struct option_table table = {
         "\n"
         "Examples:\n"
         "  kctl history --since 7d --state Failed,TimedOut\n"
-        "  kctl history 1041_7\n"
+        "  kctl history 1041_7 1042-1044\n"
         "  kctl history --job 1041 -o id,attempt,started,ended,node\n"
         "  kctl history --all --since 2026-01-01 -o csv=all",
 };
@@ -234,8 +236,6 @@ make_query(struct kctl *kctl,
         r = add_user(kctl, o, arena, query, err);
     if (r == 0)
         r = add_times(o, query, err);
-    if (r == 0 && o->job != NULL)
-        r = history_query_add_job(query, o->job, err);
     if (r < 0)
         return r;
     history_query_add(query, "account", account);
@@ -350,6 +350,83 @@ clean_up(struct printing *p)
     strbuf_fini(&p->out);
 }
 
+/* ---- The jobs that are named ---- */
+
+static int
+add_jobs(struct id_ranges *named,
+         const char *text,
+         struct arena *arena,
+         struct error *err)
+{
+    if (!id_ranges_looks_like(text))
+        return error_set(err,
+                         -EINVAL,
+                         "'%s' is no number of a job (--name '%s' has those "
+                         "of the name)",
+                         text,
+                         text);
+    if (id_ranges_add(named, text, arena, err) < 0)
+        return -EINVAL;
+    if (named->total > MOST_JOBS)
+        return error_set(err,
+                         -EINVAL,
+                         "more than %d jobs are named; --since, --name and "
+                         "the like have those of a time or of a name",
+                         MOST_JOBS);
+    return 0;
+}
+
+static int
+visit_job(struct kctl *kctl,
+          int64_t id,
+          const struct task_list *tasks,
+          const struct strbuf *query,
+          struct printing *p,
+          struct error *err)
+{
+    CLEANUP_STRBUF struct strbuf of_job = STRBUF_INIT;
+    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+    if (p->most > 0 && p->count >= p->most)
+        return 0;
+    strbuf_add(&of_job, query->text, query->length);
+    strbuf_printf(&text, "%" PRId64, id);
+    history_query_add(&of_job, "job", text.text);
+    if (tasks != NULL) {
+        strbuf_truncate(&text, 0);
+        task_list_format(tasks, &text);
+        history_query_add(&of_job, "task", text.text);
+    }
+    return history_pages_visit(kctl, of_job.text, add_row, p, err);
+}
+
+/* One question, or one for each job that is named. */
+static int
+visit(struct kctl *kctl,
+      const struct id_ranges *named,
+      const struct strbuf *query,
+      struct printing *p,
+      struct error *err)
+{
+    int r = 0;
+
+    if (named->total == 0 && named->n_elements == 0)
+        return history_pages_visit(kctl, query->text, add_row, p, err);
+    for (size_t i = 0; i < named->count; i++)
+        for (int64_t id = named->items[i].first;
+             r == 0 && id <= named->items[i].last;
+             id++)
+            r = visit_job(kctl, id, NULL, query, p, err);
+    for (size_t i = 0; r == 0 && i < named->n_elements; i++)
+        r = visit_job(kctl,
+                      named->elements[i].job,
+                      &named->elements[i].tasks,
+                      query,
+                      p,
+                      err);
+    return r;
+}
+
 static int
 history_run(struct kctl *kctl,
             const void *options,
@@ -361,17 +438,16 @@ history_run(struct kctl *kctl,
     CLEANUP_STRBUF struct strbuf query = STRBUF_INIT;
     struct history_options with_job = *(const struct history_options *)options;
     const struct history_options *o = &with_job;
+    struct id_ranges named = {0};
     struct printing p = {0};
-    int r;
+    int r = 0;
 
-    if (n_operands > 1 || (n_operands == 1 && with_job.job != NULL))
-        return error_set(err,
-                         -EINVAL,
-                         "'%s': one job at a time; --name has those of a name",
-                         operands[n_operands - 1]);
-    if (n_operands == 1)
-        with_job.job = operands[0];
-    r = parse_form(o->form, &p, err);
+    if (with_job.job != NULL)
+        r = add_jobs(&named, with_job.job, arena, err);
+    for (int i = 0; r == 0 && i < n_operands; i++)
+        r = add_jobs(&named, with_job.job = operands[i], arena, err);
+    if (r == 0)
+        r = parse_form(o->form, &p, err);
     if (r == 0)
         r = make_query(kctl, o, arena, &query, err);
     if (r < 0)
@@ -379,7 +455,7 @@ history_run(struct kctl *kctl,
     if (p.form == AS_TABLE || p.form == AS_CSV)
         add_fields(&p.columns, &query);
     begin(&p, o);
-    r = history_pages_visit(kctl, query.text, add_row, &p, err);
+    r = visit(kctl, &named, &query, &p, err);
     if (r == 0)
         finish(&p, o);
     if (r == 0 && p.count == 0 && p.form == AS_TABLE)

@@ -25,6 +25,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/macro.h"
+#include "lib/base/spelling.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 #include "lib/json/record.h"
@@ -434,6 +435,39 @@ check_form(const struct report_options *o, struct error *err)
 }
 
 static int
+check_by(const struct report_options *o, struct error *err)
+{
+    static const char *const names[] = {
+        "account",
+        "user",
+        "partition",
+        "day",
+        "month",
+        "all",
+        "account,user",
+    };
+    const char *near;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (o->by == NULL || strcmp(o->by, names[i]) == 0)
+            return 0;
+    near = strcmp(o->by, "user,account") == 0
+               ? "account,user"
+               : spelling_nearest(o->by, names, ARRAY_SIZE(names));
+    if (near != NULL)
+        return error_set(err,
+                         -EINVAL,
+                         "--by: nothing is summed by '%s' (did you mean '%s'?)",
+                         o->by,
+                         near);
+    return error_set(err,
+                     -EINVAL,
+                     "--by: nothing is summed by '%s'; it is by account, user, "
+                     "partition, day, month, all, or account,user",
+                     o->by);
+}
+
+static int
 report_run(struct kctl *kctl,
            const void *options,
            int n_operands,
@@ -454,6 +488,8 @@ report_run(struct kctl *kctl,
                          "'%s' is not expected; did you mean --by %s?",
                          operands[0],
                          operands[0]);
+    if (r == 0)
+        r = check_by(o, err);
     if (r == 0)
         r = find_period(o, &period, err);
     if (r == 0)

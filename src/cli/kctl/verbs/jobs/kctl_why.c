@@ -116,6 +116,17 @@ is_of_pods_alone(const struct subject *s)
     return s->target->kind == &pod_kind;
 }
 
+/* An array of which some tasks run while others wait: its row in a table, and
+ * so the state, is of the latter.
+ */
+static bool
+runs_in_part(const struct subject *s)
+{
+    return s->target->task == NULL && class_of(s) == JOB_STATE_WAITS
+           && json_get_path(s->object, "spec.array") != NULL
+           && json_get_int(json_get(s->object, "status"), "ready", 0) > 0;
+}
+
 /* "Job 25 (wait1): Pending, waits for 2 CPUs on real, from about 22:06
  * (Resources)". A job that waits may have had a node before.
  */
@@ -142,7 +153,10 @@ add_cause(const struct subject *s, struct strbuf *out)
                       "Job %lld (%s)",
                       (long long)id,
                       name != NULL ? name : s->target->name);
-    strbuf_printf(&line, ": %s", s->state);
+    strbuf_printf(&line,
+                  ": %s%s",
+                  runs_in_part(s) ? "Running, the rest is " : "",
+                  s->state);
     if (s->node[0] != '\0' && (is_pod || class_of(s) != JOB_STATE_WAITS))
         strbuf_printf(&line, " on %s", s->node);
     if (s->cause[0] != '\0')

@@ -63,7 +63,7 @@ START_TEST(a_mistake_is_told_with_what_to_write)
         {"afterok:x", "'x' is not the number of a job", -EINVAL},
         {"afterok:1 ", "is not the number of a job", -EINVAL},
         {"afterok:99999999999999999999", "is not the number", -EINVAL},
-        {"afterok:1,", "is no dependency", -EINVAL},
+        {"afterok:1,", "a dependency is missing", -EINVAL},
         {"later:1", "'later' is no dependency", -EINVAL},
         {"afterok:1+5", "minutes go with after alone", -EINVAL},
         {"after:1+", "minutes are expected", -EINVAL},

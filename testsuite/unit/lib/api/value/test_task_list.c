@@ -61,8 +61,8 @@ START_TEST(what_is_no_list_is_refused_in_words)
         const char *words;
     } cases[] = {
         {"a", "'a' is no task id"},
-        {"5,", "'' is no task id"},
-        {",5", "'' is no task id"},
+        {"5,", "a task id is missing"},
+        {",5", "a task id is missing"},
         {"5-", "'5-' is no task id"},
         {"-5", "'-5' is no task id"},
         {"1-2-3", "'1-2-3' is no task id"},
