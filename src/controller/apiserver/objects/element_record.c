@@ -234,11 +234,13 @@ count_interrupted(const struct request *q,
            + (is_interrupted(job, pod) && !is_asked_for(job, pod));
 }
 
-/* With the whole array, before it came to an end of its own. */
+/* With the whole array, or by another's failure, before it came to an end of its
+ * own.
+ */
 static bool
 is_cancelled(const struct job *job, const struct pod *pod)
 {
-    return job_is_cancelled(job)
+    return (job_is_cancelled(job) || job_has_failed_fast(job))
            && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod));
 }
 

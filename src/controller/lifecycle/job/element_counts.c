@@ -176,10 +176,10 @@ element_counts_add_end(struct job_pod_counts *t,
         is_gone ? NULL : pod->meta.name,
         is_gone ? NULL : pod->meta.uid,
         index,
-        is_done                                           ? ARRAY_DONE
-        : pod_end_is_cancelled(t->array, job, pod, index) ? ARRAY_CANCELLED
-        : index_counts_is_settled(&t->indexes, index)     ? ARRAY_FAILED
-                                                          : ARRAY_AGAIN);
+        is_done                                       ? ARRAY_DONE
+        : pod_end_is_cancelled(t, job, pod, index)    ? ARRAY_CANCELLED
+        : index_counts_is_settled(&t->indexes, index) ? ARRAY_FAILED
+                                                      : ARRAY_AGAIN);
     if (has_node(pod))
         index_set_remove(&t->array->unstarted, index);
     else

@@ -434,7 +434,7 @@ note_failure(struct job_pod_counts *t,
     struct failure_ruling ruling = failure_policy_judge(job, pod);
     int64_t end = pod_end_us(pod);
 
-    if (pod_end_is_cancelled(t->array, job, pod, index)) {
+    if (pod_end_is_cancelled(t, job, pod, index)) {
         t->excused++;
         index_counts_cancel(&t->indexes, index);
         return;

@@ -5,6 +5,7 @@
 
 #include "controller/lifecycle/job/array_state.h"
 #include "controller/lifecycle/job/failure_policy.h"
+#include "controller/lifecycle/job/index_counts.h"
 #include "controller/lifecycle/job/job_pod_counts.h"
 #include "lib/api/job/job.h"
 #include "lib/api/pod/pod.h"
@@ -72,15 +73,26 @@ pod_end_is_refused(const struct pod *pod)
                && strcmp(pod->status.reason, "ShepherdLost") == 0);
 }
 
+/* Another task of the array has failed, and that ends the rest: the job's status
+ * may not say so yet, and after a restart it may be all that does.
+ */
+static bool
+has_failed_fast(const struct job_pod_counts *t, const struct job *job)
+{
+    return job_has_failed_fast(job)
+           || (job->spec.array->fail_fast
+               && index_counts_count_failed(&t->indexes, INT64_MAX) > 0);
+}
+
 bool
-pod_end_is_cancelled(const struct array_state *array,
+pod_end_is_cancelled(const struct job_pod_counts *t,
                      const struct job *job,
                      const struct pod *pod,
                      int64_t index)
 {
-    if (array == NULL)
+    if (t->array == NULL)
         return false;
-    return array_state_is_cancelled(array, index)
-           || (job_is_cancelled(job)
+    return array_state_is_cancelled(t->array, index)
+           || ((job_is_cancelled(job) || has_failed_fast(t, job))
                && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
 }

@@ -11,8 +11,8 @@
 
 #include "controller/lifecycle/job/failure_policy.h"
 
-struct array_state;
 struct job;
+struct job_pod_counts;
 struct pod;
 
 /* When its process did; else when it was asked to, or its conditions last
@@ -35,10 +35,11 @@ bool pod_end_is_interrupted(const struct job *job, const struct pod *pod);
  */
 bool pod_end_is_refused(const struct pod *pod);
 
-/* The element was cancelled alone, or with the whole array before the pod had
- * ended by itself. NULL: it is of no array.
+/* The element was cancelled alone, or, before the pod had ended by itself, with
+ * the whole array or by another's failure (failFast). False where the job is no
+ * array.
  */
-bool pod_end_is_cancelled(const struct array_state *array,
+bool pod_end_is_cancelled(const struct job_pod_counts *counts,
                           const struct job *job,
                           const struct pod *pod,
                           int64_t index);

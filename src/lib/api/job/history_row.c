@@ -206,14 +206,6 @@ is_cancelled(const struct job *job)
                || is_failure_of(job, "Cancelled"));
 }
 
-/* A task of its array has failed, and that ended the others. */
-static bool
-has_failed_fast(const struct job *job)
-{
-    return is_failure_of(job, "FailedIndexes") && job_is_array(job)
-           && job->spec.array->fail_fast;
-}
-
 static bool
 is_requeued(const struct pod *pod, const struct job *job)
 {
@@ -269,7 +261,7 @@ state_of_deleted(const struct pod *pod,
         if (is_requeued(pod, job))
             return JOB_STATE_REQUEUED;
     }
-    if (has_failed_fast(job)) {
+    if (job != NULL && job_has_failed_fast(job)) {
         *reason = JOB_REASON_CANCELLED;
         return JOB_STATE_CANCELLED;
     }
@@ -519,7 +511,7 @@ find_reason_of_unstarted(const struct job *job,
         || reason == JOB_REASON_DEPENDENCY_NEVER)
         return reason;
     strbuf_truncate(words, 0);
-    if (has_failed_fast(job))
+    if (job_has_failed_fast(job))
         strbuf_add_text(words, "a task failed, and fail-fast ends the others");
     return JOB_REASON_CANCELLED;
 }
@@ -569,7 +561,7 @@ history_row_of_job(struct history_row *row,
     if (job->status.array != NULL)
         row->tasks = job->status.array->unstarted;
     row->ended_by = job->status.cancelled_by;
-    if (row->ended_by == NULL && row->tasks != NULL && has_failed_fast(job))
+    if (row->ended_by == NULL && row->tasks != NULL && job_has_failed_fast(job))
         row->ended_by = FAIL_FAST;
     if (reason != JOB_REASON_NONE)
         row->reason = job_reason_name(reason);

@@ -238,6 +238,11 @@ bool job_is_held_by_operator(const struct job *job);
 /* All of it: it ends, or has ended, for that. */
 bool job_is_cancelled(const struct job *job);
 
+/* A task of an array that says so (failFast) has failed, and that ended the
+ * others: it is so from the verdict on.
+ */
+bool job_has_failed_fast(const struct job *job);
+
 /* By whom what runs of it is to stand still (kctl suspend), or NULL. */
 const char *job_find_freezer(const struct job *job);
 

@@ -64,6 +64,18 @@ job_is_cancelled(const struct job *job)
 }
 
 bool
+job_has_failed_fast(const struct job *job)
+{
+    const struct job_condition *c = job_find_condition(job, "Failed");
+
+    if (c == NULL)
+        c = job_find_condition(job, "FailureTarget");
+    return c != NULL && c->reason != NULL
+           && strcmp(c->reason, "FailedIndexes") == 0 && job->spec.array != NULL
+           && job->spec.array->fail_fast;
+}
+
+bool
 job_is_held_for_requeues(const struct job *job)
 {
     const struct pod_cause *cause = job->status.cause;

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Habits of sbatch and sacct on two nodes: the first failure ends an array, jobs
+# are asked for by lists and by each filter, and who wasted most comes first.
+
+# shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
+
+: "${top_srcdir:=.}"
+. "$top_srcdir/testsuite/lib/tap.sh"
+. "$top_srcdir/testsuite/lib/cluster.sh"
+. "$top_srcdir/testsuite/lib/api.sh"
+cluster_begin
+need munged kiln-controller kiln-agent ksub kctl jq curl
+cluster_user kilntest1 && cluster_user kilntest2 ||
+    skip_all "only root can make users"
+cluster_munge
+cluster_controller --socket "$cluster/socket"
+cluster_agent n1 --topology 'package:1 core:4 pu:1'
+cluster_agent n2 --topology 'package:1 core:4 pu:1'
+wait_for 20 root wait --for condition=Ready node n1 n2 || bail_out "no nodes"
+for node in n1 n2; do
+    for key in $(root get node "$node" -o json | jq -r '.spec.taints[]?.key'); do
+        root taint node "$node" "$key-" >/dev/null
+    done
+done
+
+submit() { as kilntest1 ksub --parsable -t 5 "$@"; }
+user() { as kilntest1 kctl "$@"; }
+job() { root get job "job-$1" -o json | jq -r "$2"; }
+has_state() { [ "$(job "$1" .status.state)" = "$2" ]; }
+# ids OPTION...: the jobs and tasks that history finds, sorted.
+ids() { user history -o id --no-headers "$@" 2>/dev/null | sort | xargs; }
+finds() { # WANTED OPTION...
+    finds_wanted=$1
+    shift
+    [ "$(ids "$@")" = "$finds_wanted" ]
+}
+
+# --- the first failure ends an array ---------------------------------------------
+
+mkdir -m 777 "$cluster/go"
+# shellcheck disable=SC2016 # for the script
+fast=$(submit -a 1-200%4 --array-fail-fast -J fast \
+    --wrap '[ $KILN_ARRAY_TASK_ID != 2 ] || exit 3; sleep 120')
+ok "the first failure ends an array that says so" \
+    wait_for 30 has_state "$fast" Failed
+is "one has failed, and none completed; those that it ended are cancelled" \
+    "$(job "$fast" '"\(.status.failed) \(.status.succeeded // 0) \(.status.array.cancelled)"')" \
+    "1 0 3"
+all_told() { [ "$(ids --job "$fast" | wc -w)" -ge 3 ]; }
+wait_for 20 all_told
+is "those that ran are told, and the rest is one line" \
+    "$(ids --job "$fast" | tr ' ' '\n' | grep -c '\[')" 1
+like "why it ended, too" "$(user why "$fast")" 'Failed, exit code 3: 2'
+
+# --- an array that runs in part ----------------------------------------------------
+
+# shellcheck disable=SC2016 # for the script
+part=$(submit -a 1-6%2 -J part --wrap 'until [ -e '"$cluster"'/go/on ]; do
+    sleep 0.1; done')
+two_run() { [ "$(job "$part" .status.ready)" = 2 ]; }
+wait_for 20 two_run
+like "an array of which tasks run and others wait says both" \
+    "$(user why "$part" | head -n 1)" \
+    "^Job $part \(part\): Running, the rest is Pending, throttle of 2 tasks"
+like "tasks have times as clocks show them" \
+    "$(user --utc get job "${part}_1" --no-headers 2>/dev/null ||
+        user get job "${part}_1" --no-headers)" \
+    ' [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}'
+: >"$cluster/go/on"
+wait_for 30 has_state "$part" Completed
+
+# --- jobs by their numbers -----------------------------------------------------------
+
+one=$(submit -J one -w n1 --wrap true)
+two=$(submit -J two -w n2 --wrap 'exit 2')
+ok "several jobs are asked for at once" \
+    wait_for 20 finds "$one $two" "$one" "$two"
+is "as a list" "$(ids -j "$one,$two")" "$one $two"
+is "as a range" "$(ids "$one-$two")" "$one $two"
+is "with tasks of an array" "$(ids "$one,${part}_[1-2]")" \
+    "$(printf '%s\n' "$one" "${part}_1" "${part}_2" | sort | xargs)"
+is "each once" "$(ids "$one,$one" "$one")" "$one"
+is "no more than are wanted" "$(ids --limit 1 "$one-$two" | wc -w)" 1
+like "a name is told where it belongs" "$(user history sweep 2>&1)" \
+    "'sweep' is no number of a job \(--name 'sweep' has those of the name\)"
+like "too many are refused in words" "$(user history 1-2000 2>&1)" \
+    'more than 1000 jobs are named'
+
+# --- by each filter -------------------------------------------------------------------
+
+filter() { # OPTION VALUE: of this job, and OTHER of none of these
+    is "$1 finds" "$(ids -j "$one,$two" "$1" "$2")" "${4:-$two}"
+    is "$1 leaves out" "$(ids -j "$one,$two" "$1" "$3")" ""
+}
+filter --node n2 n3
+filter --name 'tw?' 't'
+filter --state Failed Cancelled
+filter --user kilntest1 kilntest2 "$one $two"
+filter --account default other "$one $two"
+filter --partition all other "$one $two"
+filter --since 1h now "$one $two"
+filter --until now 2020-01-01 "$one $two"
+
+# --- who wasted most ------------------------------------------------------------------
+
+waste=$(submit -c 4 -J waste --wrap 'sleep 2')
+busy=$(as kilntest2 ksub --parsable -t 5 -J busy \
+    --wrap 'timeout 1 sh -c "while :; do :; done"; true')
+wait_for 30 has_state "$waste" Completed
+wait_for 30 has_state "$busy" Completed
+first() {
+    [ "$(root report --by user --wasted --top 1 -o csv | tail -n 1 |
+        cut -d, -f1)" = kilntest1 ]
+}
+ok "who left most unused comes first" wait_for 20 first
+is "and nobody else, with --top 1" \
+    "$(root report --by user --wasted --top 1 -o csv | wc -l)" 2
+finish
