@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table of small sets, by kind, namespace and user; who shares a set by
  * accident shares its places. The dictionary that served last is asked first.
+ *
+ * An object that is good enough beside another may be much better beside its
+ * like: a pod that waits, with the words for why, beside one that has them, too.
+ * So where much was left of several, one is kept whole, and those after it are
+ * tried beside it; the more were kept so, the rarer is the next.
  */
 #include "lib/api/object/dictionary_objects.h"
 
@@ -26,9 +31,17 @@
 #define SHORTEST 256u /* what is shorter is not worth a reference */
 #define GOOD     4u   /* a fourth of the text: no other needs to be asked */
 #define ENOUGH   2u   /* more than a half: the object is one of its own */
+#define LITTLE   9u   /* no other would leave less */
+
+#define POOR        16u /* so many of which more is left, before one is kept, */
+#define MOST_TRIALS 8u  /* and twice as many each time, up to that often */
+#define COMPARE     8u  /* one in so many of them is tried beside all */
 
 struct set {
     const struct object *places[PLACES]; /* the last that served first */
+    unsigned n_poor;                     /* since the last trial */
+    unsigned n_trials;
+    size_t most_left; /* of one of those */
 };
 
 struct indexed {
@@ -147,6 +160,33 @@ index_of(struct dictionary_objects *p, const struct object *object)
     return oldest->dictionary;
 }
 
+/* Whether the object is to be kept whole, of which so much would be left: one of
+ * those of which the most is, unless there was none for as long again.
+ */
+static bool
+is_trial(struct set *set, size_t left)
+{
+    const unsigned due = POOR << set->n_trials;
+
+    set->n_poor++;
+    if (left > set->most_left)
+        set->most_left = left;
+    return set->n_poor >= due
+           && (left >= set->most_left - set->most_left / 4
+               || set->n_poor >= 2 * due);
+}
+
+static void
+end_trial(struct set *set)
+{
+    if (set->n_poor < POOR << set->n_trials)
+        return;
+    set->n_poor = 0;
+    set->most_left = 0;
+    if (set->n_trials < MOST_TRIALS)
+        set->n_trials++;
+}
+
 static bool
 pack(struct dictionary_objects *p,
      struct set *set,
@@ -155,12 +195,13 @@ pack(struct dictionary_objects *p,
      size_t length,
      struct packed_text *ret)
 {
+    const bool compares = set->n_poor % COMPARE == COMPARE - 1;
     size_t best = length / ENOUGH + 1;
     unsigned chosen = PLACES;
 
     if (length < SHORTEST || length > DICTIONARY_TEXT_MAX)
         return false;
-    for (unsigned i = 0; i < PLACES && best > length / GOOD; i++) {
+    for (unsigned i = 0; i < PLACES; i++) {
         size_t n = !fits(set->places[i], kind, length)
                        ? 0
                        : dictionary_text_pack(p->packer,
@@ -174,8 +215,12 @@ pack(struct dictionary_objects *p,
         memcpy(p->best, p->next, n);
         best = n;
         chosen = i;
+        if (best <= length / (compares ? LITTLE : GOOD))
+            break;
     }
     if (chosen == PLACES)
+        return false;
+    if (best > length / LITTLE && is_trial(set, best))
         return false;
     move_first(set, chosen);
     *ret = (struct packed_text){set->places[0], p->best, best};
@@ -226,4 +271,5 @@ dictionary_objects_add(struct dictionary_objects *p,
     object_unref(set->places[PLACES - 1]);
     set->places[PLACES - 1] = object_ref(object);
     move_first(set, PLACES - 1);
+    end_trial(set);
 }

@@ -32,7 +32,6 @@ struct published {
     struct object object;
     const struct object *beside; /* its pattern, or NULL */
     atomic_uint references;
-    uint32_t bytes;
     uint32_t packed; /* of the text, when beside a pattern, with PATCHED; or
                       * RENUMBERED */
     _Alignas(8) char view[];
@@ -60,7 +59,7 @@ packed_length(const struct published *p)
 static const char *
 own_text(const struct published *p)
 {
-    return (const char *)p + p->bytes
+    return (const char *)p + p->object.bytes
            - (p->beside != NULL ? packed_length(p) : p->object.length + 1);
 }
 
@@ -101,14 +100,13 @@ publish(const struct kind *kind,
            beside != NULL ? packed_text->packed : text,
            text_size);
     atomic_init(&p->references, 1);
-    p->bytes = (uint32_t)bytes;
     p->packed = beside != NULL ? (uint32_t)text_size : 0;
     p->beside = beside != NULL ? object_ref(beside) : NULL;
     p->object = (struct object){
         .kind = kind,
-        .meta = (const void *)p->view,
         .view = p->view,
-        .length = length,
+        .length = (uint32_t)length,
+        .bytes = (uint32_t)bytes,
     };
     if (p->object.meta->resource_version != NULL)
         p->object.revision =
@@ -173,13 +171,12 @@ object_renumbered(const struct object *object, int64_t revision)
     memcpy(p->view, object->view, object->kind->record->size);
     memcpy(p->view + view_size, number, length + 1);
     atomic_init(&p->references, 1);
-    p->bytes = (uint32_t)bytes;
     p->packed = RENUMBERED;
     p->beside = object_ref(object);
     p->object = *object;
-    p->object.meta = meta;
     p->object.view = p->view;
-    p->object.length += length - strlen(meta->resource_version);
+    p->object.length += (uint32_t)(length - strlen(meta->resource_version));
+    p->object.bytes = (uint32_t)bytes;
     p->object.revision = revision;
     meta->resource_version = p->view + view_size;
     return &p->object;
@@ -201,14 +198,13 @@ publish_patched(const struct object *object,
     char *block = p->view + view_size;
 
     atomic_init(&p->references, 1);
-    p->bytes = (uint32_t)bytes;
     p->packed = (uint32_t)text->length | PATCHED;
     p->beside = object_ref(text->beside);
     p->object = (struct object){
         .kind = object->kind,
-        .meta = (const void *)p->view,
         .view = p->view,
-        .length = length,
+        .length = (uint32_t)length,
+        .bytes = (uint32_t)bytes,
     };
     memcpy(p->view, object->view, record->size);
     *origin_of(p) = object_ref(object);
@@ -250,7 +246,7 @@ kept_beside(const struct object *beside)
 {
     const struct published *p = published_of(beside);
 
-    return (struct record_kept){p->view, p->bytes - sizeof(*p)};
+    return (struct record_kept){p->view, p->object.bytes - sizeof(*p)};
 }
 
 /* The view but for what is decoded anew; in the arena. */
@@ -292,14 +288,13 @@ publish_status(const struct object *object,
     record_decode_into(record, patch, like, &new, block, p->view);
     memcpy(texts + old.packed, text->packed, text->length);
     atomic_init(&p->references, 1);
-    p->bytes = (uint32_t)bytes;
     p->packed = (uint32_t)text->length;
     p->beside = object_ref(text->beside);
     p->object = (struct object){
         .kind = object->kind,
-        .meta = (const void *)p->view,
         .view = p->view,
-        .length = length,
+        .length = (uint32_t)length,
+        .bytes = (uint32_t)bytes,
     };
     p->object.revision = strtoll(p->object.meta->resource_version, NULL, 10);
     return &p->object;
@@ -488,7 +483,7 @@ object_as(const struct object *object, const struct kind *kind)
 size_t
 object_bytes(const struct object *object)
 {
-    return published_of(object)->bytes;
+    return object->bytes;
 }
 
 /* The part that fits before `end`, and a NUL, where it points to. */

@@ -32,10 +32,13 @@ struct dictionary_objects;
 
 struct object {
     const struct kind *kind;
-    const struct meta *meta; /* the start of the view */
-    const void *view;
-    size_t length;    /* of its text */
+    union {
+        const void *view;
+        const struct meta *meta; /* every view begins with one */
+    };
     int64_t revision; /* metadata.resourceVersion */
+    uint32_t length;  /* of its text */
+    uint32_t bytes;   /* held; object_bytes */
 };
 
 /* Life. New takes a normalized tree (record_normalize with the kind's table)
