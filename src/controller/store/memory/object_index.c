@@ -47,10 +47,17 @@ key_of(const char *namespace, const char *name)
     };
 }
 
+static const char *
+entry_key(const struct entry *entry)
+{
+    return (const char *)&entry->next[entry->height]
+           + entry->n_indexes * sizeof(entry_postings);
+}
+
 const char *
 entry_namespace(const struct entry *entry)
 {
-    return entry->key;
+    return entry_key(entry);
 }
 
 static size_t
@@ -72,7 +79,7 @@ key_hash(const struct key *key)
 static bool
 is_at(const struct entry *entry, const struct key *key)
 {
-    const char *text = entry->key;
+    const char *text = entry_key(entry);
 
     return entry->key_length == key_length(key)
            && memcmp(text, key->namespace, key->namespace_length + 1) == 0
@@ -86,7 +93,7 @@ is_at(const struct entry *entry, const struct key *key)
 static int
 compare(const struct entry *entry, const struct key *key)
 {
-    const char *text = entry->key;
+    const char *text = entry_key(entry);
     int order = strcmp(text, key->namespace);
 
     if (order != 0)
@@ -189,7 +196,7 @@ static struct entry *
 entry_new(struct object_index *s, const struct key *key, uint32_t hash)
 {
     unsigned height = 1;
-    size_t postings = s->n_indexes * sizeof(*((struct entry *)0)->postings);
+    const size_t postings = s->n_indexes * sizeof(entry_postings);
     struct entry *entry;
     char *text;
 
@@ -198,12 +205,11 @@ entry_new(struct object_index *s, const struct key *key, uint32_t hash)
     entry = xcalloc(1,
                     sizeof(*entry) + height * sizeof(entry->next[0]) + postings
                         + key_length(key) + 1);
-    entry->postings = (void *)&entry->next[height];
-    text = (char *)&entry->next[height] + postings;
-    entry->key = text;
     entry->height = (uint8_t)height;
+    entry->n_indexes = (uint8_t)s->n_indexes;
     entry->hash = hash;
-    entry->key_length = (uint32_t)key_length(key);
+    entry->key_length = (uint16_t)key_length(key);
+    text = (char *)&entry->next[height] + postings;
     memcpy(text, key->namespace, key->namespace_length + 1);
     memcpy(text + key->namespace_length + 1, key->name, key->name_length + 1);
     return entry;
@@ -273,7 +279,8 @@ object_index_add(struct object_index *s,
 void
 object_index_remove(struct object_index *s, struct entry *entry)
 {
-    struct key key = key_of(entry->key, entry->key + strlen(entry->key) + 1);
+    const char *text = entry_key(entry);
+    struct key key = key_of(text, text + strlen(text) + 1);
     struct entry **links[MAX_HEIGHT];
 
     links_before(s, &key, links);

@@ -21,7 +21,6 @@
 struct aging;
 struct kind;
 struct object;
-struct posting;
 struct object_index;
 
 #define ENTRY_HEADS 2 /* by enum store_head */
@@ -33,14 +32,23 @@ struct entry {
     int64_t *deltas;      /* revisions of the deltas behind its body */
     uint32_t n_deltas;
     uint32_t delta_bytes;
-    uint32_t hash;
-    uint32_t key_length;
-    uint8_t height;
     struct aging *aging; /* of transient kinds, see expiry.h */
-    const char *key;     /* "namespace NUL name" */
-    struct posting *(*postings)[ENTRY_HEADS]; /* one pair per secondary index */
-    struct entry *next[];                     /* height of them */
+    uint32_t hash;
+    uint16_t key_length;
+    uint8_t height;
+    uint8_t n_indexes;
+    struct entry *next[]; /* height of them; then the postings, and the key,
+                           * "namespace NUL name" */
 };
+
+/* One pair of postings for each secondary index, which numbers them; 0: none. */
+typedef uint32_t entry_postings[ENTRY_HEADS];
+
+static inline entry_postings *
+entry_postings_of(struct entry *entry)
+{
+    return (void *)&entry->next[entry->height];
+}
 
 /* Life */
 void object_index_free(struct object_index *s);
