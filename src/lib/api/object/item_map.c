@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/object/item_map.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/map.h"
+
+struct place {
+    void *item; /* NULL: never used; or the tombstone */
+    uint32_t hash;
+};
+
+struct item_map {
+    item_map_key_fn *key_of;
+    struct place *places;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+    size_t filled; /* count and tombstones */
+};
+
+static char tombstone[1];
+
+struct item_map *
+item_map_new(item_map_key_fn *key_of)
+{
+    struct item_map *m = xnew(struct item_map);
+
+    m->key_of = key_of;
+    return m;
+}
+
+void
+item_map_free(struct item_map *m)
+{
+    if (m == NULL)
+        return;
+    free(m->places);
+    free(m);
+}
+
+static uint32_t
+hash_of(const char *key)
+{
+    uint64_t hash = map_hash(key, strlen(key));
+
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool
+is_live(const struct place *p)
+{
+    return p->item != NULL && p->item != tombstone;
+}
+
+static struct place *
+find_place(const struct item_map *m, const char *key, uint32_t hash)
+{
+    const size_t mask = m->capacity - 1;
+
+    if (m->capacity == 0)
+        return NULL;
+    for (size_t i = hash & mask; m->places[i].item != NULL;
+         i = (i + 1) & mask) {
+        struct place *p = &m->places[i];
+
+        if (is_live(p) && p->hash == hash
+            && strcmp(m->key_of(p->item), key) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+static void
+set(struct place *places, size_t capacity, struct place what)
+{
+    size_t i = what.hash & (capacity - 1);
+
+    while (places[i].item != NULL)
+        i = (i + 1) & (capacity - 1);
+    places[i] = what;
+}
+
+/* At most half full then, and without tombstones. */
+static void
+make_room(struct item_map *m)
+{
+    struct place *places;
+    size_t capacity = 8;
+
+    if ((m->filled + 1) * 4 <= m->capacity * 3)
+        return;
+    while (capacity < (m->count + 1) * 2)
+        capacity *= 2;
+    places = xnew_array(struct place, capacity);
+    for (size_t i = 0; i < m->capacity; i++)
+        if (is_live(&m->places[i]))
+            set(places, capacity, m->places[i]);
+    free(m->places);
+    m->places = places;
+    m->capacity = capacity;
+    m->filled = m->count;
+}
+
+void *
+item_map_put(struct item_map *m, void *item)
+{
+    const char *key = m->key_of(item);
+    const uint32_t hash = hash_of(key);
+    struct place *p = find_place(m, key, hash);
+    void *before;
+
+    if (p != NULL) {
+        before = p->item;
+        p->item = item;
+        return before;
+    }
+    make_room(m);
+    set(m->places, m->capacity, (struct place){item, hash});
+    m->count++;
+    m->filled++;
+    return NULL;
+}
+
+void *
+item_map_remove(struct item_map *m, const char *key)
+{
+    struct place *p = find_place(m, key, hash_of(key));
+    void *item;
+
+    if (p == NULL)
+        return NULL;
+    item = p->item;
+    p->item = tombstone;
+    m->count--;
+    return item;
+}
+
+void *
+item_map_find(const struct item_map *m, const char *key)
+{
+    const struct place *p = find_place(m, key, hash_of(key));
+
+    return p != NULL ? p->item : NULL;
+}
+
+size_t
+item_map_count(const struct item_map *m)
+{
+    return m->count;
+}
+
+bool
+item_map_next(const struct item_map *m, size_t *at, void **ret_item)
+{
+    while (*at < m->capacity) {
+        const struct place *p = &m->places[(*at)++];
+
+        if (!is_live(p))
+            continue;
+        *ret_item = p->item;
+        return true;
+    }
+    return false;
+}
