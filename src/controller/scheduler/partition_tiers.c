@@ -32,7 +32,7 @@ tier_of(struct scheduler *s, const struct object *pod)
 struct pod_view *
 scheduler_view_pod(struct scheduler *s, const struct object *pod)
 {
-    struct pod_view *view = pod_view_new(pod, s->resources);
+    struct pod_view *view = pod_view_new_sharing(pod, s->resources, s->demands);
 
     pod_view_set_tier(view, tier_of(s, pod) - PARTITION_USUAL_TIER);
     return view;

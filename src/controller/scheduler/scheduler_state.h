@@ -64,6 +64,7 @@ struct scheduler {
     struct scheduler_settings settings;
     struct random_source random;
     struct string_ids *resources;
+    struct shared_demands *demands; /* of the pods */
     struct string_ids *reasons;
     struct string_ids *signatures;
     struct handle handle;

@@ -28,6 +28,7 @@
 #include "controller/scheduler/select/node_finder.h"
 #include "controller/scheduler/start_forecast.h"
 #include "controller/scheduler/state/cache.h"
+#include "lib/allocator/shared_demands.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -359,6 +360,7 @@ scheduler_new(const struct scheduler_settings *settings,
     s->clock_offset_us =
         clock_real_us(settings->clock) - clock_monotonic_us(settings->clock);
     s->resources = string_ids_new();
+    s->demands = shared_demands_new();
     s->reasons = string_ids_new();
     s->signatures = string_ids_new();
     scheduler_make_handle(s);
@@ -434,6 +436,7 @@ scheduler_free(struct scheduler *s)
     objects_free(s->objects);
     partitions_free(s->changed_partitions);
     partitions_free(s->changed_reservations);
+    shared_demands_free(s->demands);
     string_ids_free(s->resources);
     string_ids_free(s->reasons);
     string_ids_free(s->signatures);

@@ -18,7 +18,24 @@
 char *
 event_call_make_name(struct random_source *random, const char *about)
 {
-    return xasprintf("%.200s.%016" PRIx64, about, random_next(random));
+    return event_call_format_name(about, event_call_make_number(random));
+}
+
+uint64_t
+event_call_make_number(struct random_source *random)
+{
+    uint64_t number;
+
+    do
+        number = random_next(random);
+    while (number == 0);
+    return number;
+}
+
+char *
+event_call_format_name(const char *about, uint64_t number)
+{
+    return xasprintf("%.200s.%016" PRIx64, about, number);
 }
 
 static void

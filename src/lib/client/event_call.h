@@ -6,13 +6,19 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/client/client.h"
 
 struct event;
 struct random_source;
 
-/* The name of a new Event about an object of that name. */
+/* The name of a new Event about an object of that name. Number: a random one, not
+ * 0, from which its name can be formatted again.
+ */
 char *event_call_make_name(struct random_source *random, const char *about);
+uint64_t event_call_make_number(struct random_source *random);
+char *event_call_format_name(const char *about, uint64_t number);
 
 /* Where the call goes, and its answer. */
 struct event_call_target {

@@ -228,7 +228,7 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
          */
         o->grant = xnew(struct grant);
         cache_hold(cache, pod, holding_new(0, 0, 0));
-        if (allocator_grant(node->ledger.occupancy, &pod->demand, o->grant)
+        if (allocator_grant(node->ledger.occupancy, pod->demand, o->grant)
             != ALLOCATOR_FITS) {
             free(o->grant);
             o->grant = NULL;

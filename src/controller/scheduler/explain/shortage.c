@@ -47,8 +47,8 @@ shortage_is_plain(const struct shortage *s)
     const struct pod_view *pod = pod_of_shortage(s);
 
     return pod->requests.ephemeral_bytes == 0 && pod->requests.n_scalars == 0
-           && !pod->demand.is_exclusive && s->scratch_bytes == 0
-           && pod->demand.numa_policy <= NUMA_BEST_EFFORT;
+           && !pod->demand->is_exclusive && s->scratch_bytes == 0
+           && pod->demand->numa_policy <= NUMA_BEST_EFFORT;
 }
 
 /* ---- Words ---- */
@@ -279,7 +279,7 @@ shortage_format(const struct shortage *s,
                 const struct node_view *node,
                 struct strbuf *out)
 {
-    bool is_exact = pod_of_shortage(s)->demand.is_exclusive;
+    bool is_exact = pod_of_shortage(s)->demand->is_exclusive;
 
     if (tell_sizes(s, node, out) || (is_exact && tell_plugins(s, node, out))
         || tell_lacks(s, node, out))
@@ -344,8 +344,8 @@ shortage_format_short(const struct shortage *s,
     const struct pod_view *pod = pod_of_shortage(s);
 
     if (is_one_of(code, of_devices, ARRAY_SIZE(of_devices))
-        && pod->demand.n_devices > 0) {
-        add_devices(&pod->demand, out);
+        && pod->demand->n_devices > 0) {
+        add_devices(pod->demand, out);
         return;
     }
     if (is_one_of(code, of_memory, ARRAY_SIZE(of_memory))) {

@@ -397,7 +397,7 @@ node_view_lend_to(struct node_view *v, const struct pod_view *pod)
 {
     bool lends = false;
 
-    if (v->ledger.n_yielded == 0 || !pod->demand.is_exclusive)
+    if (v->ledger.n_yielded == 0 || !pod->demand->is_exclusive)
         return false;
     for (uint32_t i = 0; i < v->pods.count; i++) {
         const struct pod_view *other = v->pods.items[i];

@@ -6,6 +6,7 @@
 
 #include "controller/scheduler/framework/string_ids.h"
 #include "lib/allocator/holding.h"
+#include "lib/allocator/shared_demands.h"
 #include "lib/api/node/allocation.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -71,17 +72,22 @@ pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
  * borrowed types live as long as the scheduler.
  */
 static void
-read_demand(struct pod_view *v, const struct string_ids *resources)
+read_demand(struct pod_view *v,
+            const struct string_ids *resources,
+            struct shared_demands *demands)
 {
-    demand_init(&v->demand,
+    struct demand demand;
+
+    demand_init(&demand,
                 v->pod->spec.placement,
                 v->requests.cpu_milli,
                 v->requests.memory_bytes);
     for (uint32_t i = 0; i < v->requests.n_scalars; i++)
         demand_add_resource(
-            &v->demand,
+            &demand,
             string_ids_text(resources, v->requests.scalars[i].resource),
             v->requests.scalars[i].value);
+    v->demand = shared_demands_get(demands, &demand);
 }
 
 static void
@@ -185,6 +191,14 @@ read_order(struct pod_view *v)
 struct pod_view *
 pod_view_new(const struct object *object, struct string_ids *resources)
 {
+    return pod_view_new_sharing(object, resources, NULL);
+}
+
+struct pod_view *
+pod_view_new_sharing(const struct object *object,
+                     struct string_ids *resources,
+                     struct shared_demands *demands)
+{
     struct pod_view *v = xnew(struct pod_view);
 
     v->refs = 1;
@@ -195,7 +209,7 @@ pod_view_new(const struct object *object, struct string_ids *resources)
     v->uid = v->pod->meta.uid;
     v->priority = v->pod->spec.priority != NULL ? *v->pod->spec.priority : 0;
     read_requests(v, resources);
-    read_demand(v, resources);
+    read_demand(v, resources, demands);
     read_ports(v);
     read_affinity(v);
     read_owner(v);
@@ -220,6 +234,7 @@ pod_view_unref(struct pod_view *view)
     if (view == NULL || --view->refs > 0)
         return;
     amounts_fini(&view->requests);
+    shared_demand_unref(view->demand);
     holding_free(view->holding);
     free(view->ports);
     object_unref(view->object);

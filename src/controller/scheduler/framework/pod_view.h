@@ -17,6 +17,7 @@
 #include "lib/base/macro.h"
 
 struct holding;
+struct shared_demands;
 struct story;
 struct string_ids;
 struct object;
@@ -38,6 +39,7 @@ struct host_port {
 
 struct pod_view {
     unsigned refs;
+    uint32_t signature;
     const struct object *object;
     const struct pod *pod;
     const char *namespace;
@@ -53,28 +55,31 @@ struct pod_view {
     struct amounts requests;
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;
-    struct demand demand;
+    const struct demand *demand; /* of shared_demands.h */
     struct host_port *ports;
     uint32_t n_ports;
-    uint32_t signature;
-    bool has_signature;
-    bool has_affinity;               /* to pods, any kind */
-    bool has_required_anti_affinity; /* to pods */
-    int64_t free_at_us; /* when the cores that it lends are, by the limits of
-                           those who have them; 0: nobody knows */
-    bool is_to_yield;   /* to stand still for another, */
-    bool has_yielded;   /* and does: its cores may be lent */
-    bool repels_all;    /* by ANNOTATION_REPELS: not its owner's
-                                        pods alone */
-    int64_t owner;      /* uid that it runs as; -1: nobody's */
+    bool has_signature : 1;
+    bool has_affinity : 1;               /* to pods, any kind */
+    bool has_required_anti_affinity : 1; /* to pods */
+    bool is_to_yield : 1;                /* to stand still for another, */
+    bool has_yielded : 1;                /* and does: its cores may be lent */
+    bool repels_all : 1; /* by ANNOTATION_REPELS: not its owner's pods alone */
+    int64_t free_at_us;  /* when the cores that it lends are, by the limits of
+                             those who have them; 0: nobody knows */
+    int64_t owner;       /* uid that it runs as; -1: nobody's */
     struct holding *holding; /* or NULL */
     struct story *story;     /* the recorder's; NULL: none, or known by
                                         another view of the pod */
 };
 
+/* Life. Sharing: views that ask for the same have one demand. */
 void pod_view_unref(struct pod_view *view);
 struct pod_view *pod_view_new(const struct object *object,
                               struct string_ids *resources)
+    OWNED_BY(pod_view_unref);
+struct pod_view *pod_view_new_sharing(const struct object *object,
+                                      struct string_ids *resources,
+                                      struct shared_demands *demands)
     OWNED_BY(pod_view_unref);
 struct pod_view *pod_view_ref(struct pod_view *view);
 DEFINE_CLEANUP(struct pod_view, pod_view_unref)

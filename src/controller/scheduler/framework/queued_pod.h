@@ -54,12 +54,13 @@ struct queued_pod {
     struct pod_view *pod;
     struct pod_view *newer; /* what it became while in flight; or NULL */
     char *key;              /* "namespace/name" */
-    bool is_deleted;        /* while it was in flight */
-    bool is_woken_by_pods;  /* active for what pods have left, nothing else */
-    bool is_ordered;        /* among those that compete (queue_order.h) */
     struct profile *profile;
+    bool is_deleted;       /* while it was in flight */
+    bool is_woken_by_pods; /* active for what pods have left, nothing else */
+    bool is_ordered;       /* among those that compete (queue_order.h) */
     enum queue_state state;
     unsigned attempts;
+    uint32_t gate_reason;
     int64_t queued_at_us;     /* what orders pods of one priority */
     int64_t failed_at_us;     /* what backoff counts from */
     int64_t backoff_end_us;   /* while in backoff */
@@ -73,7 +74,6 @@ struct queued_pod {
     uint64_t passed_over; /* without a reservation, until that event; or
                                * PASSED_OVER: it has one; 0: it may get one */
     plugin_set counted;   /* in its profile, as having rejected it */
-    uint32_t gate_reason;
     uint64_t woken_for; /* room, by that event (late_rooms.h); 0: by another */
     struct queue_rank rank;
     uint64_t order;     /* of arrival, when all else is equal */
@@ -85,4 +85,6 @@ struct queued_pod {
         *group; /* of equal pods: asleep in it, or woken from it */
     struct pod_group *pod_group; /* it is placed with; NULL: by itself */
     uint32_t member_place;       /* in it */
+    uint32_t
+        n_of_job; /* of the first that came of its Job: how many they are */
 };

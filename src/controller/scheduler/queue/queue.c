@@ -15,6 +15,7 @@
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/queue/waiting_jobs.h"
 #include "controller/scheduler/queue/wake_strategy.h"
+#include "lib/api/object/item_map.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
@@ -42,6 +43,12 @@ backoff_less(const void *a, const void *b, void *context)
     return pa->backoff_end_us < pb->backoff_end_us;
 }
 
+static const char *
+queued_pod_key(const void *pod)
+{
+    return ((const struct queued_pod *)pod)->key;
+}
+
 struct queue *
 queue_new(const struct queue_settings *settings)
 {
@@ -55,7 +62,7 @@ queue_new(const struct queue_settings *settings)
         q->settings.max_backoff_us = 10 * SECOND_US;
     if (q->settings.leftover_us == 0)
         q->settings.leftover_us = 300 * SECOND_US;
-    q->pods = map_new();
+    q->pods = item_map_new(queued_pod_key);
     q->jobs = waiting_jobs_new();
     q->order = queue_order_new(active_less, q);
     q->active = heap_new(active_less, q, place);
@@ -93,7 +100,7 @@ queue_free(struct queue *q)
     if (q == NULL)
         return;
     in_flight_free(q->in_flight); /* its marks are in the pods */
-    while (map_next(q->pods, &at, NULL, &value))
+    while (item_map_next(q->pods, &at, &value))
         queued_pod_free(value);
     at = 0;
     while (map_next(q->pod_groups, &at, NULL, &value))
@@ -105,7 +112,7 @@ queue_free(struct queue *q)
     heap_free(q->backoff);
     waiting_jobs_free(q->jobs);
     queue_order_free(q->order);
-    map_free(q->pods);
+    item_map_free(q->pods);
     free(q);
 }
 
@@ -130,21 +137,21 @@ find_pod(const struct queue *q, const struct pod_view *pod)
 {
     char key[KEY_SIZE];
 
-    return map_find(q->pods, key_of(pod->namespace, pod->name, key));
+    return item_map_find(q->pods, key_of(pod->namespace, pod->name, key));
 }
 
 /* Known by its name and its Job, in whatever state. */
 static void
 put_pod(struct queue *q, struct queued_pod *p)
 {
-    map_put(q->pods, p->key, p);
+    item_map_put(q->pods, p);
     waiting_jobs_add(q->jobs, p);
 }
 
 static void
 take_pod(struct queue *q, struct queued_pod *p)
 {
-    map_remove(q->pods, p->key);
+    item_map_remove(q->pods, p->key);
     waiting_jobs_remove(q->jobs, p);
     queue_leave_order(q, p);
 }
@@ -188,7 +195,7 @@ set_pod(struct queue *q, struct queued_pod *p, struct pod_view *pod)
 {
     bool moves = p->is_ordered && !is_sorted_alike(p, pod);
     bool changes_job = !waiting_jobs_is_same_job(p->pod, pod)
-                       && map_find(q->pods, p->key) == p;
+                       && item_map_find(q->pods, p->key) == p;
 
     if (moves)
         queue_leave_order(q, p);
@@ -312,7 +319,7 @@ void
 queue_remove(struct queue *q, const char *namespace, const char *name)
 {
     char key[KEY_SIZE];
-    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
+    struct queued_pod *p = item_map_find(q->pods, key_of(namespace, name, key));
 
     if (p == NULL)
         return;
@@ -440,7 +447,7 @@ queue_leave(struct queue *q, struct queued_pod *pod)
 static bool
 put_back(struct queue *q, struct queued_pod *pod TAKES)
 {
-    if (pod->is_deleted || map_find(q->pods, pod->key) != NULL) {
+    if (pod->is_deleted || item_map_find(q->pods, pod->key) != NULL) {
         queued_pod_free(pod);
         return false;
     }
@@ -488,7 +495,7 @@ void
 queue_activate(struct queue *q, const char *namespace, const char *name)
 {
     char key[KEY_SIZE];
-    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
+    struct queued_pod *p = item_map_find(q->pods, key_of(namespace, name, key));
 
     if (p != NULL && p->state == QUEUE_IN_GROUP)
         p = p->pod_group->leader;
@@ -516,7 +523,7 @@ queue_pass_over(struct queue *q,
                 uint64_t until)
 {
     char key[KEY_SIZE];
-    struct queued_pod *p = map_find(q->pods, key_of(namespace, name, key));
+    struct queued_pod *p = item_map_find(q->pods, key_of(namespace, name, key));
 
     if (p != NULL && p->state == QUEUE_IN_GROUP)
         p = p->pod_group->leader;
@@ -572,5 +579,5 @@ queue_find(const struct queue *q, const char *namespace, const char *name)
 {
     char key[KEY_SIZE];
 
-    return map_find(q->pods, key_of(namespace, name, key));
+    return item_map_find(q->pods, key_of(namespace, name, key));
 }

@@ -10,9 +10,9 @@
 #include "controller/scheduler/queue/queue_state.h"
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "controller/scheduler/queue/waiting_jobs.h"
+#include "lib/api/object/item_map.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/heap.h"
-#include "lib/base/map.h"
 
 int64_t
 queue_next_backoff_us(const struct queue *q)
@@ -103,7 +103,7 @@ queue_visit(const struct queue *q, queue_visit_fn *visit, void *context)
     size_t at = 0;
     void *value;
 
-    while (map_next(q->pods, &at, NULL, &value))
+    while (item_map_next(q->pods, &at, &value))
         visit(value, context);
 }
 

@@ -14,6 +14,7 @@
 
 struct heap;
 struct in_flight;
+struct item_map;
 struct late_rooms;
 struct map;
 struct pod_group;
@@ -23,7 +24,7 @@ struct waiting_jobs;
 
 struct queue {
     struct queue_settings settings;
-    struct map *pods;          /* key to struct queued_pod */
+    struct item_map *pods;     /* by their keys */
     struct waiting_jobs *jobs; /* the same, by Job */
     struct queue_order *order; /* the same, but for gated ones */
     struct heap *active;

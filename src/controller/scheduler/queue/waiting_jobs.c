@@ -1,49 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/scheduler/queue/waiting_jobs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
+#include "lib/api/object/item_map.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
-#include "lib/base/map.h"
 
-struct waiting_job {
-    struct list pods;
-    size_t count;
-};
-
+/* The pods of a Job form a ring; the first that came stands for them. */
 struct waiting_jobs {
-    struct map *jobs; /* uid to struct waiting_job */
+    struct item_map *first; /* pods, by the uid of their Job */
 };
-
-struct waiting_jobs *
-waiting_jobs_new(void)
-{
-    struct waiting_jobs *w = xnew(struct waiting_jobs);
-
-    w->jobs = map_new();
-    return w;
-}
-
-void
-waiting_jobs_free(struct waiting_jobs *w)
-{
-    size_t at = 0;
-    void *value;
-
-    if (w == NULL)
-        return;
-    while (map_next(w->jobs, &at, NULL, &value))
-        free(value);
-    map_free(w->jobs);
-    free(w);
-}
 
 static const char *
 uid_of(const struct pod_view *pod)
@@ -54,35 +26,78 @@ uid_of(const struct pod_view *pod)
     return owner != NULL ? owner->uid : NULL;
 }
 
+static const char *
+job_uid_of(const void *pod)
+{
+    return uid_of(((const struct queued_pod *)pod)->pod);
+}
+
+struct waiting_jobs *
+waiting_jobs_new(void)
+{
+    struct waiting_jobs *w = xnew(struct waiting_jobs);
+
+    w->first = item_map_new(job_uid_of);
+    return w;
+}
+
+void
+waiting_jobs_free(struct waiting_jobs *w)
+{
+    if (w == NULL)
+        return;
+    item_map_free(w->first);
+    free(w);
+}
+
 void
 waiting_jobs_add(struct waiting_jobs *w, struct queued_pod *pod)
 {
     const char *uid = uid_of(pod->pod);
-    struct waiting_job *job;
+    struct queued_pod *first;
 
+    list_init(&pod->of_job);
+    pod->n_of_job = 0;
     if (uid == NULL)
         return;
-    job = map_find(w->jobs, uid);
-    if (job == NULL) {
-        job = xnew(struct waiting_job);
-        list_init(&job->pods);
-        map_put(w->jobs, uid, job);
+    first = item_map_find(w->first, uid);
+    if (first == NULL) {
+        item_map_put(w->first, pod);
+        first = pod;
+    } else {
+        list_add_last(&first->of_job, &pod->of_job);
     }
-    list_add_last(&job->pods, &pod->of_job);
-    job->count++;
+    first->n_of_job++;
+}
+
+static void
+remove_first(struct waiting_jobs *w, struct queued_pod *pod, const char *uid)
+{
+    struct queued_pod *next =
+        container_of(pod->of_job.next, struct queued_pod, of_job);
+
+    if (next == pod) {
+        item_map_remove(w->first, uid);
+        return;
+    }
+    next->n_of_job = pod->n_of_job - 1;
+    item_map_put(w->first, next);
+    list_remove(&pod->of_job);
 }
 
 void
 waiting_jobs_remove(struct waiting_jobs *w, struct queued_pod *pod)
 {
     const char *uid = uid_of(pod->pod);
-    struct waiting_job *job = uid != NULL ? map_find(w->jobs, uid) : NULL;
+    struct queued_pod *first =
+        uid != NULL ? item_map_find(w->first, uid) : NULL;
 
-    if (job == NULL)
-        return;
-    list_remove(&pod->of_job);
-    if (--job->count == 0)
-        free(map_remove(w->jobs, uid));
+    if (first == pod) {
+        remove_first(w, pod, uid);
+    } else if (first != NULL) {
+        list_remove(&pod->of_job);
+        first->n_of_job--;
+    }
 }
 
 bool
@@ -99,9 +114,8 @@ waiting_jobs_find(const struct waiting_jobs *w,
                   const char *job_uid,
                   size_t *ret_count)
 {
-    const struct waiting_job *job = map_find(w->jobs, job_uid);
+    const struct queued_pod *first = item_map_find(w->first, job_uid);
 
-    *ret_count = job != NULL ? job->count : 0;
-    return job != NULL ? container_of(job->pods.next, struct queued_pod, of_job)
-                       : NULL;
+    *ret_count = first != NULL ? first->n_of_job : 0;
+    return first;
 }

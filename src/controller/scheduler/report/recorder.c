@@ -8,16 +8,22 @@
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/report/recorder_state.h"
 #include "controller/scheduler/report/shared_text.h"
+#include "lib/api/object/item_map.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
-#include "lib/base/map.h"
 
 #define WRITES_PER_SECOND 500
 #define TIME_MOVES_US     INT64_C(60000000)
 
 /* Events that are said once and may be lost: no more than this wait. */
 #define MAX_ONCE 20000
+
+static const char *
+story_key(const void *story)
+{
+    return ((const struct story *)story)->key;
+}
 
 struct recorder *
 recorder_new(const struct recorder_settings *settings)
@@ -27,7 +33,7 @@ recorder_new(const struct recorder_settings *settings)
     r->settings = *settings;
     if (r->settings.writes_per_second == 0)
         r->settings.writes_per_second = WRITES_PER_SECOND;
-    r->stories = map_new();
+    r->stories = item_map_new(story_key);
     r->shared_text = shared_text_new();
     list_init(&r->dirty);
     list_init(&r->remarks);
@@ -44,14 +50,12 @@ story_free(struct recorder *r, struct story *s)
     list_remove(&s->link);
     s->pod->story = NULL;
     pod_view_unref(s->pod);
-    free(s->key);
     shared_text_drop(r->shared_text, s->reason);
     shared_text_drop(r->shared_text, s->message);
     shared_text_drop(r->shared_text, s->cause.code);
     shared_text_drop(r->shared_text, s->cause.message);
     shared_text_drop(r->shared_text, s->cause.node);
     free(s->nominated);
-    free(s->event_name);
     free(s);
 }
 
@@ -74,12 +78,12 @@ recorder_free(struct recorder *r)
 
     if (r == NULL)
         return;
-    while (map_next(r->stories, &at, NULL, &value))
+    while (item_map_next(r->stories, &at, &value))
         story_free(r, value);
     list_foreach_safe(link, &r->remarks)
         recorder_free_remark(container_of(link, struct remark, link));
     recorder_cancel_writes(r);
-    map_free(r->stories);
+    item_map_free(r->stories);
     shared_text_free(r->shared_text);
     free(r);
 }
@@ -112,10 +116,10 @@ find_by_name(const struct recorder *r, const struct pod_view *pod)
 {
     char key[OBJECT_KEY_SIZE];
 
-    if (map_count(r->stories) == 0)
+    if (item_map_count(r->stories) == 0)
         return NULL;
     snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
-    return map_find(r->stories, key);
+    return item_map_find(r->stories, key);
 }
 
 /* NULL: nothing was said of this very pod. */
@@ -143,6 +147,17 @@ set_view(struct story *s, const struct pod_view *pod)
     s->pod->story = s;
 }
 
+static struct story *
+story_new(const struct pod_view *pod)
+{
+    const size_t size = strlen(pod->namespace) + 1 + strlen(pod->name) + 1;
+    struct story *s = xcalloc(1, sizeof(*s) + size);
+
+    list_init(&s->link);
+    snprintf(s->key, size, "%s/%s", pod->namespace, pod->name);
+    return s;
+}
+
 /* The story of this very pod, not of another of its name. */
 static struct story *
 story_of(struct recorder *r, const struct pod_view *pod)
@@ -157,11 +172,9 @@ story_of(struct recorder *r, const struct pod_view *pod)
         s = NULL;
     }
     if (s == NULL) {
-        s = xnew(struct story);
-        list_init(&s->link);
-        s->key = xasprintf("%s/%s", pod->namespace, pod->name);
+        s = story_new(pod);
         s->first_us = clock_real_us(r->settings.clock);
-        map_put(r->stories, s->key, s);
+        item_map_put(r->stories, s);
     }
     set_view(s, pod);
     return s;
@@ -382,7 +395,7 @@ recorder_forget(struct recorder *r, const struct pod_view *pod)
 
     if (s == NULL)
         return;
-    map_remove(r->stories, s->key);
+    item_map_remove(r->stories, s->key);
     recorder_mark_clean(r, s);
     story_free(r, s);
 }

@@ -14,13 +14,12 @@
 #include "lib/base/list.h"
 #include "lib/base/random.h"
 
-struct map;
+struct item_map;
 struct shared_text;
 
 /* One failing pod: its latest reason, and what was written of it. */
 struct story {
     struct list link; /* to be written; unlinked: nothing is */
-    char *key;        /* "namespace/name" */
     struct pod_view *pod;
     const char *reason; /* of the shared text, as the message */
     const char *message;
@@ -29,9 +28,10 @@ struct story {
     bool has_new_condition;
     bool has_new_cause;
     bool has_new_event;
-    char *event_name; /* NULL: no event was made yet */
-    int64_t count;    /* how often it failed */
+    uint64_t event; /* the number in its name; 0: none was made yet */
+    int64_t count;  /* how often it failed */
     int64_t first_us;
+    char key[]; /* "namespace/name" */
 };
 
 /* An event that is said once. */
@@ -45,7 +45,7 @@ struct remark {
 
 struct recorder {
     struct recorder_settings settings;
-    struct map *stories;
+    struct item_map *stories;
     struct shared_text *shared_text; /* what the stories say */
     struct list dirty;
     struct list remarks;

@@ -7,10 +7,10 @@
 #include "controller/scheduler/report/recorder_state.h"
 #include "controller/scheduler/report/status_call.h"
 #include "lib/api/cluster/event.h"
+#include "lib/api/object/item_map.h"
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
-#include "lib/base/map.h"
 #include "lib/client/client.h"
 #include "lib/client/event_call.h"
 
@@ -56,14 +56,12 @@ recorder_cancel_writes(struct recorder *r)
 static void
 write_failed(struct recorder_write *w, int code)
 {
-    struct story *s = map_find(w->recorder->stories, w->story_key);
+    struct story *s = item_map_find(w->recorder->stories, w->story_key);
 
     if (s == NULL)
         return;
-    if (w->is_event && code == 404) {
-        free(s->event_name);
-        s->event_name = NULL;
-    }
+    if (w->is_event && code == 404)
+        s->event = 0;
     if (code >= 400 && code < 500 && code != 429)
         return;
     if (w->is_event)
@@ -112,7 +110,7 @@ start_status(struct client *client,
         done_context,
         clock_real_us(w->recorder->settings.clock),
     };
-    struct story *s = map_find(w->recorder->stories, w->story_key);
+    struct story *s = item_map_find(w->recorder->stories, w->story_key);
     struct client_call *call;
 
     if (s == NULL || !has_new_status(s))
@@ -155,13 +153,15 @@ start_failure(struct recorder *r,
               const struct event_call_target *to,
               struct story *s)
 {
+    CLEANUP_FREE char *name = NULL;
     struct event event = event_about(r, s->pod);
-    bool is_new = s->event_name == NULL;
+    bool is_new = s->event == 0;
 
     if (is_new)
-        s->event_name = event_call_make_name(&r->random, s->pod->name);
+        s->event = event_call_make_number(&r->random);
+    name = event_call_format_name(s->pod->name, s->event);
     s->has_new_event = false;
-    event.meta.name = s->event_name;
+    event.meta.name = name;
     event.type = "Warning";
     event.reason = "FailedScheduling";
     event.message = s->message;
@@ -201,7 +201,7 @@ start_event(struct client *client,
 
     if (w->remark != NULL)
         return start_remark(r, &to, w->remark);
-    s = map_find(r->stories, w->story_key);
+    s = item_map_find(r->stories, w->story_key);
     return s != NULL && s->has_new_event ? start_failure(r, &to, s) : NULL;
 }
 

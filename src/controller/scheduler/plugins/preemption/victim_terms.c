@@ -35,7 +35,7 @@ can_be_suspended(const struct profile *p,
 {
     const struct allocation *a = victim->pod->status.allocation;
 
-    return a != NULL && a->cpus != NULL && preemptor->demand.is_exclusive
+    return a != NULL && a->cpus != NULL && preemptor->demand->is_exclusive
            && node_has_feature(node->node, NODE_FEATURE_YIELD)
            && !pod_cannot_freeze(victim->pod)
            && (p->handle->refuses_to_yield == NULL

@@ -104,7 +104,7 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
 static struct demand
 demand_of(const struct numa_fit *self, const struct pod_view *pod)
 {
-    struct demand d = pod->demand;
+    struct demand d = *pod->demand;
 
     d.rules = self->is_kubelet ? &self->rules : NULL;
     return d;
@@ -117,7 +117,7 @@ look_up_demand(const struct numa_fit *self,
                struct demand *room)
 {
     if (!self->is_kubelet)
-        return &c->pod->demand;
+        return c->pod->demand;
     *room = demand_of(self, c->pod);
     return room;
 }
@@ -145,7 +145,7 @@ numa_fit_make(struct handle *handle,
 static bool
 numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
-    const struct demand *d = &pod->demand;
+    const struct demand *d = pod->demand;
     const int64_t numbers[] = {
         (int64_t)d->numa_policy,
         (int64_t)d->distribution,
