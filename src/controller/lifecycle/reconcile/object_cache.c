@@ -40,7 +40,7 @@ struct sync_listener {
 struct object_cache {
     struct client *client;
     struct cached_kind *kinds; /* as kinds[] has them */
-    struct map *owned;         /* uid to a struct object_map of its pods */
+    struct map *owned;         /* uid to its pods: see "indexes" below */
     struct map *on_node;       /* node name to the same */
     struct map *prebound;      /* "NS/NAME" of a claim to the volume's name */
     struct sync_listener listeners[MAX_LISTENERS];
@@ -99,16 +99,99 @@ object_cache_is_damaged(const struct object_cache *s,
            && s->is_damaged(kind, namespace, name, uid, s->damaged_context);
 }
 
-/* A map of maps of borrowed objects. */
+/* ---- Indexes ----
+ *
+ * A map to borrowed objects: to the one that there is, as most jobs have one
+ * pod, or to a struct object_map of several, which the lowest bit says.
+ */
+#define IS_SEVERAL ((uintptr_t)1)
+
+static struct object_map *
+several_of(void *value)
+{
+    return ((uintptr_t)value & IS_SEVERAL) != 0
+               ? (struct object_map *)((uintptr_t)value & ~IS_SEVERAL)
+               : NULL;
+}
+
+static void *
+value_of_one(const struct object *object)
+{
+    return (void *)(uintptr_t)object;
+}
+
 static void
 free_index(struct map *index)
 {
     size_t at = 0;
-    void *inner;
+    void *value;
 
-    while (map_next(index, &at, NULL, &inner))
-        object_map_free(inner);
+    while (map_next(index, &at, NULL, &value))
+        object_map_free(several_of(value));
     map_free(index);
+}
+
+static bool
+is_same_name(const struct object *a, const struct object *b)
+{
+    return strcmp(a->meta->name, b->meta->name) == 0
+           && strcmp(a->meta->namespace, b->meta->namespace) == 0;
+}
+
+static void
+index_remove(struct map *index, const char *value, const struct object *object)
+{
+    void *found = value != NULL ? map_find(index, value) : NULL;
+    struct object_map *several = several_of(found);
+
+    if (found == NULL)
+        return;
+    if (several != NULL) {
+        object_map_remove(several, object->meta->namespace, object->meta->name);
+        if (object_map_count(several) > 0)
+            return;
+        object_map_free(several);
+    } else if (!is_same_name(found, object)) {
+        return;
+    }
+    map_remove(index, value);
+}
+
+static void
+index_add(struct map *index, const char *value, const struct object *object)
+{
+    void *found = value != NULL ? map_find(index, value) : NULL;
+    struct object_map *several = several_of(found);
+
+    if (value == NULL)
+        return;
+    if (found == NULL || (several == NULL && is_same_name(found, object))) {
+        map_put(index, value, value_of_one(object));
+        return;
+    }
+    if (several == NULL) {
+        several = object_map_new();
+        object_map_put(several, found);
+        map_put(index, value, (void *)((uintptr_t)several | IS_SEVERAL));
+    }
+    object_map_put(several, object);
+}
+
+static void
+visit_index(const struct map *index,
+            const char *value,
+            object_cache_visit_fn *visit,
+            void *context)
+{
+    void *found = map_find(index, value);
+    const struct object_map *several = several_of(found);
+    const struct object *object = NULL;
+    size_t at = 0;
+
+    if (found != NULL && several == NULL)
+        visit(found, context);
+    while (several != NULL && object_map_next(several, &at, &object))
+        visit(object, context);
 }
 
 void
@@ -151,35 +234,6 @@ object_cache_on_synced(struct object_cache *s,
     if (s->n_listeners == MAX_LISTENERS)
         abort();
     s->listeners[s->n_listeners++] = (struct sync_listener){synced, context};
-}
-
-static void
-index_remove(struct map *index, const char *value, const struct object *object)
-{
-    struct object_map *inner = value ? map_find(index, value) : NULL;
-
-    if (inner == NULL)
-        return;
-    object_map_remove(inner, object->meta->namespace, object->meta->name);
-    if (object_map_count(inner) == 0) {
-        map_remove(index, value);
-        object_map_free(inner);
-    }
-}
-
-static void
-index_add(struct map *index, const char *value, const struct object *object)
-{
-    struct object_map *inner;
-
-    if (value == NULL)
-        return;
-    inner = map_find(index, value);
-    if (inner == NULL) {
-        inner = object_map_new();
-        map_put(index, value, inner);
-    }
-    object_map_put(inner, object);
 }
 
 static const char *
@@ -355,22 +409,6 @@ object_cache_find_prebound(const struct object_cache *s,
     return name != NULL
                ? object_cache_find(s, &persistent_volume_kind, NULL, name)
                : NULL;
-}
-
-static void
-visit_index(const struct map *index,
-            const char *value,
-            object_cache_visit_fn *visit,
-            void *context)
-{
-    const struct object_map *inner = map_find(index, value);
-    const struct object *object = NULL;
-    size_t at = 0;
-
-    if (inner == NULL)
-        return;
-    while (object_map_next(inner, &at, &object))
-        visit(object, context);
 }
 
 void
