@@ -72,6 +72,8 @@ history_page_add(struct history_reader *r,
         page->id = id;
         if (!is_wanted)
             continue;
+        page->shown_end_s = end_s;
+        page->shown_id = id;
         if (page->shown++ > 0)
             strbuf_add_char(out, ',');
         history_print_row(r, s, q->members, history_filter_is_own(f, s), out);

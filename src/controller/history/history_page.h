@@ -21,8 +21,9 @@ struct strbuf;
 
 struct history_page {
     int64_t shown, seen;
-    int64_t end_s, id; /* of the row that was looked at last */
-    bool is_cut;       /* there are more rows, or its time is over */
+    int64_t end_s, id;             /* of the row that was looked at last */
+    int64_t shown_end_s, shown_id; /* of the one that was shown last */
+    bool is_cut; /* there are more rows, or its time is over */
 };
 
 /* In a transaction of the reader's, until its time ends. */

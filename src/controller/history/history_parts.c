@@ -369,6 +369,25 @@ read_parts(struct history_parts *ps,
     pthread_mutex_unlock(&ps->lock);
 }
 
+/* A part does not know how many rows the page still wants: a page that it fills ends
+ * with the last one that is shown, and not with what is another's behind it. All
+ * of any other was looked at, also where its rows have gone meanwhile.
+ */
+static void
+move_behind(struct history_page *page, const struct part *part, int64_t limit)
+{
+    if (page->shown == limit) {
+        page->end_s = part->page.shown_end_s;
+        page->id = part->page.shown_id;
+    } else if (!part->page.is_cut) {
+        page->end_s = part->last_end_s;
+        page->id = part->last_id;
+    } else if (part->page.id > 0) {
+        page->end_s = part->page.end_s;
+        page->id = part->page.id;
+    }
+}
+
 /* False: the rest is the reader's, for the page ends there, or a part could not
  * be read.
  */
@@ -389,14 +408,11 @@ join(struct history_parts *ps,
         page->shown += part->page.shown;
         page->seen += part->page.seen;
         page->is_cut = part->page.is_cut;
-        if (part->page.id > 0) {
-            page->end_s = part->page.end_s;
-            page->id = part->page.id;
-        }
-        if (page->is_cut)
+        move_behind(page, part, limit);
+        if (page->is_cut || page->shown == limit)
             return false;
     }
-    return ps->count > 0 && page->shown < limit;
+    return ps->count > 0;
 }
 
 static void

@@ -37,20 +37,45 @@ mixed_row(struct place *p, int64_t n)
     return row;
 }
 
+/* Alice's are every second one of the first, all of those up to 628, and the last
+ * ten of 3,010.
+ */
+static struct history_row
+uneven_row(struct place *p, int64_t n)
+{
+    struct history_row row = row_of(p, n);
+    bool is_alices = n <= 256 ? n % 2 == 0 : n <= 628 || n > 3000;
+
+    row.uid = is_alices ? 1001 : 1002;
+    row.user = is_alices ? "alice" : "bob";
+    row.account = "chem";
+    row.state = "Failed";
+    row.partition = is_alices ? "gpu" : "cpu";
+    return row;
+}
+
 static void
-fill(struct place *p)
+fill_with(struct place *p,
+          int64_t rows,
+          struct history_row (*make)(struct place *p, int64_t n))
 {
     atomic_bool stops = false;
 
     place_init(p);
     ck_assert_int_eq(history_file_begin(p->file, NULL), 0);
-    for (int64_t n = 1; n <= ROWS; n++) {
-        const struct history_row row = mixed_row(p, n);
+    for (int64_t n = 1; n <= rows; n++) {
+        const struct history_row row = make(p, n);
 
         ck_assert_int_eq(history_file_add(p->file, &row, NULL), 1);
     }
-    ck_assert_int_eq(history_file_commit(p->file, 100 + ROWS, NULL), 0);
+    ck_assert_int_eq(history_file_commit(p->file, 100 + rows, NULL), 0);
     ck_assert_int_eq(history_index_build(p->path, &stops, NULL), 0);
+}
+
+static void
+fill(struct place *p)
+{
+    fill_with(p, ROWS, mixed_row);
 }
 
 static struct history_reader *
@@ -342,9 +367,33 @@ START_TEST(the_next_question_sees_what_was_written_before_it)
 }
 END_TEST
 
+/* What is behind the last row that is shown is others', and a page does not tell
+ * where.
+ */
+START_TEST(a_full_page_ends_with_its_last_row_however_many_read_it)
+{
+    static const int64_t limits[] = {300, 500, 505};
+    struct history_question q;
+    struct place p;
+
+    fill_with(&p, 3010, uneven_row);
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        q = everything, q.limit = limits[i], q.partition = "gpu";
+        q.states = JOB_STATE_BIT(JOB_STATE_FAILED);
+        ck_assert_int_eq(compare(&p, &q), 510);
+
+        q = everything, q.limit = limits[i], q.account = "chem";
+        q.rights = (struct history_rights){.uid = 1001, .user = "alice"};
+        ck_assert_int_eq(compare(&p, &q), 510);
+    }
+    place_fini(&p);
+}
+END_TEST
+
 SUITE("history_parts",
       pages_are_the_same_bytes_however_many_read_them,
       what_is_rare_is_found_by_all,
+      a_full_page_ends_with_its_last_row_however_many_read_it,
       without_time_each_page_goes_on_nevertheless,
       it_may_be_closed_in_the_middle_of_an_answer,
       rows_that_come_and_go_meanwhile_disturb_no_other,
