@@ -366,9 +366,10 @@ node_changed(struct scheduler *s,
         queue_event(s->queue, &events[i], old_object, new_object);
         has_changed |= events[i].actions != ACTION_UPDATE_OTHER;
     }
-    if (has_changed)
+    if (has_changed) {
         scheduler_forecast_nodes_changed(s);
-    scheduler_nodes_changed(s);
+        scheduler_nodes_changed(s);
+    }
 }
 
 void

@@ -448,6 +448,32 @@ START_TEST(a_node_that_joins_is_the_heads)
 }
 END_TEST
 
+/* As with each report of its load or of its images. */
+START_TEST(a_node_that_says_nothing_new_wakes_nobody)
+{
+    struct world *w = world_with_wide();
+    const char *uid =
+        fake_client_find(w->api, &node_kind, NULL, "n1")->meta->uid;
+    CLEANUP_FREE char *node =
+        xasprintf("{\"metadata\":{\"name\":\"n1\",\"uid\":\"%s\"},\"status\":{"
+                  "\"allocatable\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"pods\":"
+                  "\"110\"},\"nodeInfo\":{\"kernelVersion\":\"6.1\"}}}",
+                  uid);
+    unsigned attempts =
+        queue_find(w->scheduler->queue, "default", "wide")->attempts;
+
+    for (unsigned i = 0; i < 5; i++) {
+        fake_client_put(w->api, &node_kind, node);
+        advance(w, 0);
+    }
+
+    ck_assert_uint_eq(
+        queue_find(w->scheduler->queue, "default", "wide")->attempts,
+        attempts);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_clock_that_jumps_moves_the_reservation_and_starts_nobody)
 {
     struct world *w = world_with_wide();
@@ -958,6 +984,7 @@ SUITE("backfill",
       what_no_node_has_is_not_reserved,
       a_reserved_node_that_goes_moves_the_reservation,
       a_node_that_joins_is_the_heads,
+      a_node_that_says_nothing_new_wakes_nobody,
       a_clock_that_jumps_moves_the_reservation_and_starts_nobody,
       a_scheduler_that_starts_anew_reserves_the_same,
       what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end,
