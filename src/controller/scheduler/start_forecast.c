@@ -285,6 +285,15 @@ find_cell(const struct start_forecast *f,
     return from;
 }
 
+/* Users write any number. */
+static int64_t
+cpus_of_group(int64_t mcpu, unsigned count)
+{
+    int64_t all;
+
+    return __builtin_mul_overflow(mcpu, (int64_t)count, &all) ? INT64_MAX : all;
+}
+
 static bool
 lay(struct queued_pod *queued, void *context)
 {
@@ -301,7 +310,7 @@ lay(struct queued_pod *queued, void *context)
         if (pod_group_is_held(g)
             || queued != (g->leader != NULL ? g->leader : g->members[0]))
             return true;
-        mcpu *= g->count;
+        mcpu = cpus_of_group(mcpu, g->count);
     }
     if (l->count == FORECAST_MOST) {
         f->is_full = true;
@@ -326,6 +335,16 @@ lay(struct queued_pod *queued, void *context)
     return true;
 }
 
+/* When there is no place for another, those that nobody asked for leave theirs
+ * before the next forecast.
+ */
+static void
+note_unseen(struct start_forecast *f)
+{
+    for (unsigned i = 1; f->n_pools == POOLS_MOST && i < f->n_pools; i++)
+        f->are_nodes_stale |= !f->pools[i].is_seen;
+}
+
 static void
 make(struct scheduler *s, struct start_forecast *f)
 {
@@ -339,6 +358,7 @@ make(struct scheduler *s, struct start_forecast *f)
     renew_pools(s, f);
     count_cpus(s, f);
     queue_visit_order(s->queue, lay, &l);
+    note_unseen(f);
     f->made_us = clock_monotonic_us(s->settings.clock);
     f->took_us = f->made_us - began_us;
 }

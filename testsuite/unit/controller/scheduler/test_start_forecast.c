@@ -157,42 +157,87 @@ START_TEST(who_can_never_start_takes_nobodys_turn)
 }
 END_TEST
 
+/* Partition "iN" has the node "nN", of one CPU. */
+static void
+add_partition(struct world *w, unsigned i)
+{
+    char text[256];
+
+    snprintf(text,
+             sizeof(text),
+             "{\"metadata\":{\"name\":\"i%u\"},\"spec\":{\"selector\":"
+             "{\"matchLabels\":{\"kind\":\"i%u\"}}}}",
+             i,
+             i);
+    fake_client_put(w->api, &partition_kind, text);
+    snprintf(text,
+             sizeof(text),
+             "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kind\":\"i%u\"}"
+             "},\"status\":{\"allocatable\":{\"cpu\":\"1\",\"memory\":"
+             "\"64Gi\",\"pods\":\"110\"}}}",
+             i,
+             i);
+    fake_client_put(w->api, &node_kind, text);
+}
+
+static void
+submit_to(struct world *w, const char *name, unsigned partition)
+{
+    char spec[64];
+
+    snprintf(spec,
+             sizeof(spec),
+             ",\"placement\":{\"partition\":\"i%u\"}",
+             partition);
+    submit(w, name, "", 1, 600, spec);
+}
+
 START_TEST(a_queue_of_one_partition_is_none_of_another)
 {
-    static const char *const partitions[] = {"cpu", "gpu"};
     struct world *w = forecast_new();
-    char spec[64], name[16], node[256];
+    char name[16];
 
-    for (unsigned i = 0; i < 2; i++) {
-        snprintf(node,
-                 sizeof(node),
-                 "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"selector\":"
-                 "{\"matchLabels\":{\"kind\":\"%s\"}}}}",
-                 partitions[i],
-                 partitions[i]);
-        fake_client_put(w->api, &partition_kind, node);
-        snprintf(node,
-                 sizeof(node),
-                 "{\"metadata\":{\"name\":\"n%u\",\"labels\":{\"kind\":\"%s\"}"
-                 "},\"status\":{\"allocatable\":{\"cpu\":\"1\",\"memory\":"
-                 "\"64Gi\",\"pods\":\"110\"}}}",
-                 i,
-                 partitions[i]);
-        fake_client_put(w->api, &node_kind, node);
-    }
+    for (unsigned i = 0; i < 2; i++)
+        add_partition(w, i);
     for (unsigned i = 0; i < 12; i++) {
         snprintf(name, sizeof(name), "p%u", i);
-        snprintf(spec,
-                 sizeof(spec),
-                 ",\"placement\":{\"partition\":\"%s\"}",
-                 partitions[i >= 10]);
-        submit(w, name, "", 1, 600, spec);
+        submit_to(w, name, i >= 10);
     }
     world_advance(w, 3000);
     world_advance(w, 3000);
 
     ASSERT_NEAR(told_s(w, "p9"), 5400);
     ASSERT_NEAR(told_s(w, "p11"), 600);
+    world_free(w);
+}
+END_TEST
+
+/* No more than some are told apart at a time. */
+START_TEST(partitions_that_nobody_waits_in_any_more_leave_their_place)
+{
+    struct world *w = forecast_new();
+    char name[16];
+
+    for (unsigned i = 0; i < 20; i++)
+        add_partition(w, i);
+    for (unsigned i = 0; i < 38; i++) {
+        snprintf(name, sizeof(name), "a%u", i);
+        submit_to(w, name, i / 2);
+    }
+    world_advance(w, 3000);
+    world_advance(w, 3000);
+    for (unsigned i = 0; i < 38; i++) {
+        snprintf(name, sizeof(name), "a%u", i);
+        fake_client_remove(w->api, &pod_kind, "default", name);
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(name, sizeof(name), "b%u", i);
+        submit_to(w, name, 19);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        world_advance(w, 3000);
+
+    ASSERT_NEAR(told_s(w, "b9"), 5400);
     world_free(w);
 }
 END_TEST
@@ -213,6 +258,42 @@ START_TEST(a_group_is_told_when_all_of_it_start)
     ASSERT_NEAR(told_s(w, "first0"), 600);
     ASSERT_NEAR(told_s(w, "second0"), 1200);
     ASSERT_NEAR(told_s(w, "second1"), 1200);
+    world_free(w);
+}
+END_TEST
+
+/* Twice as many CPUs as it asks for are more than can be counted. */
+static void
+submit_monster(struct world *w, const char *name)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+
+    strbuf_printf(&s,
+                  "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+                  "\"labels\":{\"group\":\"monster\"}},\"spec\":{"
+                  "\"activeDeadlineSeconds\":600,\"containers\":[{\"name\":"
+                  "\"main\",\"image\":\"host\",\"resources\":{\"requests\":"
+                  "{\"cpu\":\"5000000000000000\"}}}]}}",
+                  name);
+    fake_client_put(w->api, &pod_kind, s.text);
+    world_settle(w);
+}
+
+START_TEST(a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room)
+{
+    struct world *w = forecast_new();
+
+    world_add_node(w, "n1", 1);
+    submit(w, "runs", "", 1, 600, "");
+    submit_monster(w, "monster0");
+    submit_monster(w, "monster1");
+    submit(w, "next", "", 1, 600, "");
+    submit(w, "last", "", 1, 600, "");
+    world_advance(w, 3000);
+
+    ck_assert_int_eq(told_s(w, "monster0"), -1);
+    ASSERT_NEAR(told_s(w, "next"), 600);
+    ASSERT_NEAR(told_s(w, "last"), 1200);
     world_free(w);
 }
 END_TEST
@@ -276,6 +357,8 @@ SUITE("scheduler/start_forecast",
       a_short_one_is_told_the_gap_that_it_fits_into,
       who_can_never_start_takes_nobodys_turn,
       a_queue_of_one_partition_is_none_of_another,
+      partitions_that_nobody_waits_in_any_more_leave_their_place,
       a_group_is_told_when_all_of_it_start,
+      a_group_that_asks_for_more_than_can_be_counted_gives_nobody_room,
       turns_follow_what_ends_before_its_limit,
       why_says_the_turn_and_what_would_be_alone)
