@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "controller/apiserver/access/policy.h"
 #include "controller/apiserver/request/request.h"
 #include "controller/apiserver/request/server.h"
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
+#include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
@@ -32,6 +32,7 @@ struct name_check {
     struct request *q;
     struct timer *timer;
     struct checked_name *names;
+    struct map *seen[2]; /* the same, of users and of groups */
     size_t count, capacity;
     struct error err; /* of the first that could not be looked up */
 };
@@ -42,6 +43,8 @@ name_check_free(struct name_check *c)
     for (size_t i = 0; i < c->count; i++)
         free(c->names[i].name);
     free(c->names);
+    map_free(c->seen[0]);
+    map_free(c->seen[1]);
     timer_free(c->timer);
     free(c);
 }
@@ -156,13 +159,14 @@ name_check_add(struct request *q, const char *name, bool is_group)
     if (c == NULL) {
         c = q->name_check = xnew(struct name_check);
         c->q = q;
+        c->seen[0] = map_new();
+        c->seen[1] = map_new();
         q->outer_done = q->done;
         q->done = request_is_done;
     }
-    for (size_t i = 0; i < c->count; i++)
-        if (c->names[i].is_group == is_group
-            && strcmp(c->names[i].name, name) == 0)
-            return;
+    if (map_find(c->seen[is_group], name) != NULL)
+        return;
+    map_put(c->seen[is_group], name, c);
     xgrow(c->names, c->count, c->capacity);
     c->names[c->count++] =
         (struct checked_name){.name = xstrdup(name), .is_group = is_group};

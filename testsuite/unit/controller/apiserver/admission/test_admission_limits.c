@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testsuite/unit/controller/apiserver/world.h"
 
+#include <time.h>
+
 #include "lib/api/value/quantity.h"
 #include "testsuite/lib/suite.h"
 
@@ -221,10 +223,44 @@ START_TEST(who_asks_for_nothing_gets_the_sites_defaults)
 }
 END_TEST
 
+/* CPU of a Partition for so many users, which is refused as one for too many. */
+static clock_t
+cost_of_names(struct world *w, unsigned n)
+{
+    CLEANUP_STRBUF struct strbuf s = STRBUF_INIT;
+    clock_t began;
+
+    strbuf_add_text(&s,
+                    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"selector\":{"
+                    "\"matchLabels\":{\"a\":\"b\"}},\"allowedUsers\":[\"x\"");
+    for (unsigned i = 0; i < n; i++)
+        strbuf_printf(&s, ",\"user%u\"", i);
+    strbuf_add_text(&s, "]}}");
+    began = clock();
+    ck_assert_int_eq(world_code(w,
+                                &admin,
+                                HTTP_POST,
+                                "/apis/kiln.hpc/v1/partitions",
+                                s.text),
+                     422);
+    return clock() - began;
+}
+
+START_TEST(names_to_be_checked_cost_no_more_than_their_number)
+{
+    CLEANUP_WORLD struct world w;
+
+    world_init(&w);
+    ck_assert_int_lt(cost_of_names(&w, 40000),
+                     8 * cost_of_names(&w, 10000) + CLOCKS_PER_SEC / 20);
+}
+END_TEST
+
 SUITE("admission_limits",
       a_user_has_so_many_objects_and_others_as_many,
       root_of_the_socket_has_no_limit,
       what_is_refused_or_rolled_back_does_not_count,
       who_is_full_of_bytes_may_still_shrink_and_release,
       time_and_grace_have_the_sites_most,
-      who_asks_for_nothing_gets_the_sites_defaults)
+      who_asks_for_nothing_gets_the_sites_defaults,
+      names_to_be_checked_cost_no_more_than_their_number)
