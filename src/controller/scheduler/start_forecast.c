@@ -485,10 +485,12 @@ is_time(const struct scheduler *s)
 void
 scheduler_tick_forecast(struct scheduler *s)
 {
-    struct laying l = {.s = s, .f = s->forecast};
+    struct start_forecast *f = s->forecast;
+    struct laying l = {.s = s, .f = f};
 
     if (!is_time(s))
         return;
-    make(s, s->forecast);
+    make(s, f);
     queue_visit_order(s->queue, record_forecast, &l);
+    f->took_us += clock_monotonic_us(s->settings.clock) - f->made_us;
 }
