@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_patch.c - any bytes as an object and a patch of it: applied as the API
  * does, and validated beside the object that was there, or refused; and put into
- * its text where that can be done, with the same outcome
+ * its text where that can be done, with the same outcome, as its status is put
+ * into the object
  *
  * A line with the kind's name, a line with how the patch is meant ("merge",
  * "strategic", "json"), a line with the object, and the rest is the patch.
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "lib/api/object/causes.h"
+#include "lib/api/object/dictionary_objects.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
@@ -17,6 +19,7 @@
 #include "lib/json/json.h"
 #include "lib/json/json_patch.h"
 #include "lib/json/merge.h"
+#include "lib/json/record.h"
 #include "lib/json/strategic.h"
 #include "lib/json/text_patch.h"
 #include "testsuite/fuzz/fuzz.h"
@@ -79,6 +82,64 @@ compare_text_patch(struct arena *arena,
         abort();
 }
 
+static void
+compare_objects(struct arena *arena,
+                const struct object *is,
+                const struct object *wanted)
+{
+    CLEANUP_STRBUF struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    const struct record *record = is->kind->record;
+
+    if (strcmp(object_text(is, arena), object_text(wanted, arena)) != 0)
+        abort();
+    json_print(record_encode(record, arena, is->view), &a);
+    json_print(record_encode(record, arena, wanted->view), &b);
+    if (strcmp(a.text, b.text) != 0)
+        abort();
+}
+
+/* The object is normalized. Beside another that is like it, it has a new status,
+ * and then nothing that it was made of is there any more.
+ */
+static void
+compare_status(struct arena *arena,
+               const struct kind *kind,
+               const struct json *object,
+               const struct json *patch)
+{
+    struct json *set = json_dup(arena, patch), *tree = json_dup(arena, object);
+    struct json *status;
+    struct dictionary_objects *dictionaries;
+    const struct object *first, *second, *changed;
+
+    if (!json_is(set, JSON_OBJECT)
+        || !json_is(json_get(object, "status"), JSON_OBJECT)
+        || record_normalize(kind->record, arena, set, NULL, NULL) < 0
+        || !json_is(json_get(set, "status"), JSON_OBJECT))
+        return;
+    status = json_get(set, "status");
+    json_set(arena, tree, "status", status);
+    json_set_string(arena,
+                    json_make_object(arena, tree, "metadata"),
+                    "resourceVersion",
+                    "7");
+    if (record_normalize(kind->record, arena, tree, NULL, NULL) < 0)
+        abort();
+    dictionaries = dictionary_objects_new();
+    first = object_new_packed(kind, object, dictionaries);
+    second = object_new_packed(kind, object, dictionaries);
+    changed = object_with_status(second, status, 7, arena, dictionaries);
+    object_unref(first);
+    object_unref(second);
+    dictionary_objects_free(dictionaries);
+    if (changed != NULL) {
+        second = object_new(kind, tree);
+        compare_objects(arena, changed, second);
+        object_unref(second);
+    }
+    object_unref(changed);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -99,6 +160,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         || record_normalize(kind->record, arena, object, NULL, NULL) < 0)
         return 0;
     compare_text_patch(arena, kind->record, object, patch);
+    if (kind->stored_as == NULL)
+        compare_status(arena, kind, object, patch);
     if (kind->set_defaults != NULL)
         kind->set_defaults(arena, object);
     was = json_dup(arena, object);
