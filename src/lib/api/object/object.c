@@ -314,8 +314,9 @@ object_with_status(const struct object *object,
     char room[8192]; /* most fit */
     struct packed_text packed;
 
-    if (f == NULL || f->offset == FIELD_UNBOUND || (f->flags & FIELD_OPTIONAL)
-        || dictionaries == NULL)
+    /* At 0 its members stand in the object's own struct, beside all others. */
+    if (f == NULL || f->offset == FIELD_UNBOUND || f->offset == 0
+        || (f->flags & FIELD_OPTIONAL) || dictionaries == NULL)
         return NULL;
     json_set_string(arena,
                     json_make_object(arena, patch, "metadata"),

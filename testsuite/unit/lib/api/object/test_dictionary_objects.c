@@ -358,6 +358,32 @@ START_TEST(an_object_does_not_grow_with_its_statuses)
 }
 END_TEST
 
+/* Of a PodDisruptionBudget it has no struct of its own. */
+START_TEST(a_status_among_the_other_members_is_put_into_no_object)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\",\"labels\":{\"c\":"
+        "\"0123456789012345678901234567890123456789012345678901234567890\"},"
+        "\"uid\":\"2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d\",\"resourceVersion\":"
+        "\"5\"},\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"d\":"
+        "\"e\"}}},\"status\":{\"disruptionsAllowed\":0,\"currentHealthy\":0,"
+        "\"desiredHealthy\":0,\"expectedPods\":0}}";
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    struct json *tree = json_parse(arena, text, sizeof(text) - 1, NULL, NULL);
+    const struct kind *kind = kind_find_any_name("PodDisruptionBudget");
+    CLEANUP(object_unrefp)
+    const struct object *first = object_new_packed(kind, tree, p);
+    CLEANUP(object_unrefp)
+    const struct object *second = object_new_packed(kind, tree, p);
+
+    ck_assert(!object_is_whole(second));
+    ck_assert_ptr_null(
+        object_with_status(second, json_get(tree, "status"), 7, arena, p));
+}
+END_TEST
+
 START_TEST(an_object_beside_a_pattern_is_small)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -590,6 +616,7 @@ SUITE("dictionaries",
       a_patched_object_is_as_one_that_is_made_of_the_merged_tree,
       an_object_with_another_status_is_as_one_that_is_made_of_its_tree,
       an_object_does_not_grow_with_its_statuses,
+      a_status_among_the_other_members_is_put_into_no_object,
       an_object_beside_a_pattern_is_small,
       objects_are_small_though_the_first_of_them_lacked_their_words,
       a_pattern_lives_as_long_as_what_is_held_beside_it,
