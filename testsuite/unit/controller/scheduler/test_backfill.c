@@ -448,7 +448,7 @@ START_TEST(a_node_that_joins_is_the_heads)
 }
 END_TEST
 
-/* As with each report of its load or of its images. */
+/* An agent reports its kernel and its images, too. */
 START_TEST(a_node_that_says_nothing_new_wakes_nobody)
 {
     struct world *w = world_with_wide();

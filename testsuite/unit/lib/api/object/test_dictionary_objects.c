@@ -358,7 +358,7 @@ START_TEST(an_object_does_not_grow_with_its_statuses)
 }
 END_TEST
 
-/* Of a PodDisruptionBudget it has no struct of its own. */
+/* That of a PodDisruptionBudget has no struct of its own. */
 START_TEST(a_status_among_the_other_members_is_put_into_no_object)
 {
     static const char text[] =
