@@ -186,6 +186,31 @@ ok "a node of two partitions is one node" \
     wait_for 20 cause "$g" 'waits for'
 k1 delete job "job-$e" "job-$f" "job-$g" >/dev/null
 
+# --- nodes for one user at a time ---------------------------------------------------
+
+s2() { as kilntest2 ksub -o /dev/null "$@"; }
+partition big '{exclusive: User, selector: {matchLabels: {size: big}}}'
+ok "the table says whose nodes are whose" \
+    sh -c "kctl --server 'http+unix://$cluster/socket' partitions big | grep -q 'EXCLUSIVE.*' &&
+        kctl --server 'http+unix://$cluster/socket' partitions big | grep -q ' User'"
+e=$(s1 -p big -n 1 --parsable long.sh 2>/dev/null)
+ok "a job has a node where they are for one user" wait_for 20 runs "$e"
+f=$(s1 -p all -w n1 -n 1 --parsable long.sh 2>/dev/null)
+ok "another of the same user is beside it" wait_for 20 runs "$f"
+g=$(s2 -p big -n 1 --parsable --wrap 'sleep 600' 2>/dev/null)
+ok "one of another user waits" \
+    wait_for 20 cause "$g" "a node that is not another user's alone"
+d=$(s2 -p all -w n1 -n 1 --parsable --wrap 'sleep 600' 2>/dev/null)
+ok "also by another partition" \
+    wait_for 20 cause "$d" "a node that is not another user's alone"
+k1 cancel "$e" >/dev/null
+ok "that one comes when the node is nobody's alone" wait_for 20 runs "$d"
+ok "and the other one not to a node with others" \
+    wait_for 20 cause "$g" 'a node without jobs of other users'
+k1 cancel "$f" >/dev/null
+ok "but when they have gone" wait_for 20 runs "$g"
+as kilntest2 kctl cancel "$d" "$g" >/dev/null
+
 # --- several that are alike ---------------------------------------------------------
 
 told() { # COUNT WORDS: that so many pods that wait are told

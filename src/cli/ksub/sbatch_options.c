@@ -90,7 +90,8 @@ set_exclusive(UNUSED const struct option_spec *option,
         return error_set(err,
                          -EOPNOTSUPP,
                          "'%s': a node is kept from all others (--exclusive) "
-                         "or from none",
+                         "or from none; for one user alone are the nodes of "
+                         "partitions that say so",
                          value);
     ((struct submission *)target)->exclusive = true;
     return 0;

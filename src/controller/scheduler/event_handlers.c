@@ -454,6 +454,13 @@ tier_of(const struct object *partition)
                              : PARTITION_USUAL_TIER;
 }
 
+static unsigned
+is_of_one_user(const struct object *partition)
+{
+    return partition != NULL
+           && partition_is_of_one_user(partition_of(partition));
+}
+
 void
 scheduler_partition_changed(struct scheduler *s,
                             const struct object *old_object,
@@ -466,7 +473,11 @@ scheduler_partition_changed(struct scheduler *s,
     if (is_same_spec(old_object, new_object))
         return;
     node_finder_forget(s->node_finder);
-    s->has_tier_changed |= tier_of(old_object) != tier_of(new_object);
+    s->n_partitions_of_one_user += is_of_one_user(new_object);
+    s->n_partitions_of_one_user -= is_of_one_user(old_object);
+    s->have_terms_changed |=
+        tier_of(old_object) != tier_of(new_object)
+        || is_of_one_user(old_object) != is_of_one_user(new_object);
     s->has_mode_changed |= has_other_mode(mode_of_partition(old_object),
                                           mode_of_partition(new_object));
     object_unref(map_put(s->changed_partitions,
@@ -481,9 +492,9 @@ scheduler_tell_partitions(struct scheduler *s)
     size_t at = 0;
     void *value;
 
-    if (s->has_tier_changed) {
-        s->has_tier_changed = false;
-        scheduler_tier_changed(s);
+    if (s->have_terms_changed) {
+        s->have_terms_changed = false;
+        scheduler_partition_terms_changed(s);
     }
     if (s->has_mode_changed) {
         s->has_mode_changed = false;

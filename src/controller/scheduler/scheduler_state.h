@@ -91,7 +91,8 @@ struct scheduler {
     struct cycle_trace trace; /* of the cycle under way */
     struct map *objects; /* of further kinds: name of kind to a map by key */
     struct map *changed_partitions; /* by name, since the last tick */
-    bool has_tier_changed;          /* of one, likewise */
+    bool have_terms_changed;        /* what they say of their pods, likewise */
+    unsigned n_partitions_of_one_user; /* whose nodes are for one user each */
     bool has_mode_changed; /* of preemption, of one or of a priority class */
     struct map *changed_reservations; /* likewise */
     struct start_forecast *forecast;
@@ -228,14 +229,15 @@ void scheduler_make_handle(struct scheduler *s);
 /* Tells those who wait of the partitions that changed (event_handlers.c). */
 void scheduler_tell_partitions(struct scheduler *s);
 
-/* Tiers of partitions (partition_tiers.c). View: the pod with the tier that its
- * partitions give it, where its profile knows partitions. Changed: pods get the
- * tiers that they have now, and who waits is tried with them.
+/* Terms of partitions for their pods (partition_terms.c). View: the pod with the
+ * tier that its partitions give it, where its profile knows partitions, and with
+ * whom it may be on a node. Changed: pods get what holds now, and who waits is
+ * tried with it.
  */
 struct pod_view *scheduler_view_pod(struct scheduler *s,
                                     const struct object *pod)
     OWNED_BY(pod_view_unref);
-void scheduler_tier_changed(struct scheduler *s);
+void scheduler_partition_terms_changed(struct scheduler *s);
 
 /* Reservations of nodes (node_reservation_events.c). Tell: those who wait, of what
  * changed, began and ended.

@@ -336,7 +336,7 @@ pods_replace(struct pod_list *pods, struct pod_view *pod)
     return false;
 }
 
-/* Other pods' affinity sees its labels, and whether it is being deleted. */
+/* Others see its labels, whether it is being deleted, and whom it keeps off. */
 static bool
 counts_alike(const struct pod_view *a, const struct pod_view *b)
 {
@@ -344,7 +344,7 @@ counts_alike(const struct pod_view *a, const struct pod_view *b)
     const struct string_map *lb = &b->pod->meta.labels;
 
     if (pod_view_is_terminating(a) != pod_view_is_terminating(b)
-        || la->count != lb->count)
+        || a->keeps_users_off != b->keeps_users_off || la->count != lb->count)
         return false;
     for (unsigned i = 0; i < la->count; i++)
         if (strcmp(la->items[i].key, lb->items[i].key) != 0

@@ -64,9 +64,11 @@ struct pod_view {
     bool is_to_yield : 1;                /* to stand still for another, */
     bool has_yielded : 1;                /* and does: its cores may be lent */
     bool repels_all : 1; /* by ANNOTATION_REPELS: not its owner's pods alone */
-    int64_t free_at_us;  /* when the cores that it lends are, by the limits of
+    bool keeps_users_off : 1; /* no pod of another owner may be beside it */
+    bool heeds_owners : 1; /* some pods do: whose it is decides where it goes */
+    int64_t free_at_us;    /* when the cores that it lends are, by the limits of
                              those who have them; 0: nobody knows */
-    int64_t owner;       /* uid that it runs as; -1: nobody's */
+    int64_t owner;         /* uid that it runs as; -1: nobody's */
     struct holding *holding; /* or NULL */
     struct story *story;     /* the recorder's; NULL: none, or known by
                                         another view of the pod */

@@ -11,6 +11,7 @@
     KNOW(backfill)            \
     KNOW(balanced_allocation) \
     KNOW(default_binder)      \
+    KNOW(exclusive_user)      \
     KNOW(image_locality)      \
     KNOW(interpod_affinity)   \
     KNOW(node_affinity)       \
@@ -61,6 +62,7 @@ const struct profile_plugin default_profile[] = {
     {.plugin = &scheduling_gates_plugin},
     {.plugin = &predicted_order_plugin},
     {.plugin = &node_partition_plugin},
+    {.plugin = &exclusive_user_plugin},
     {.plugin = &reservation_plugin},
     {.plugin = &node_unschedulable_plugin},
     {.plugin = &node_name_plugin},

@@ -48,6 +48,8 @@ static const struct {
     {"node(s) didn't have the requested devices", "NoSuchDevices", true},
     {"node(s) couldn't align", "NotAligned", false},
     {"node(s) were not empty", "NodeNotEmpty", false},
+    {"node(s) have pods of other users", "NodeHasOthers", false},
+    {"node(s) are another user's alone", "NodeOfOther", false},
     {"node(s) are reserved for pods", "Reserved", false},
     {"node(s) were too small", "NodeTooSmall", true},
     {"node(s) had volume node affinity conflict", "VolumeNodeAffinity", false},

@@ -63,8 +63,9 @@ static const struct field partition_spec_fields[] = {
              "preemption or with their nodes; then they are held. 0: as often "
              "as the site allows.")),
     STRING("exclusive", partition_spec, exclusive, 0,
-        ONE_OF("Node"),
-        HELP("Node: each pod has its node for itself.")),
+        ONE_OF("Node", "User"),
+        HELP("Node: each pod has its node for itself. User: a node that one "
+             "of its pods is on is for pods of that user alone.")),
     STRING("state", partition_spec, state, 0,
         ONE_OF("Up", "Drain", "Down", "Inactive"),
         HELP("Up; Drain: takes no new jobs; Down: starts none; Inactive: "
@@ -135,6 +136,12 @@ partition_preemption(const struct partition *p)
     return partition_preemption_mode(p->spec.preemption_mode);
 }
 
+bool
+partition_is_of_one_user(const struct partition *p)
+{
+    return is(p->spec.exclusive, "User");
+}
+
 int64_t
 partition_tier(const struct partition *p)
 {
@@ -178,6 +185,24 @@ partition_tier_of_names(const char *names, partition_find_fn *find, void *owner)
             lowest = tier;
     }
     return lowest < INT64_MAX ? lowest : PARTITION_USUAL_TIER;
+}
+
+bool
+partition_names_are_of_one_user(const char *names,
+                                partition_find_fn *find,
+                                void *owner)
+{
+    size_t n;
+
+    for (const char *at = names != NULL ? names : "";
+         (n = partition_next_name(&at)) > 0;
+         at += n) {
+        const struct object *object = find_at(at, n, find, owner);
+
+        if (object != NULL && partition_is_of_one_user(partition_of(object)))
+            return true;
+    }
+    return false;
 }
 
 int64_t
@@ -361,31 +386,6 @@ check_names(struct causes *c, const struct json *spec, const char *field)
     }
 }
 
-/* A mode that nothing heeds yet is refused, and not kept for nothing. */
-static void
-check_later(struct causes *c, const struct json *spec)
-{
-    const char *mode = check_text(spec, "preemptionMode");
-    const char *exclusive = check_text(spec, "exclusive");
-
-    if (*mode != '\0' && strcmp(mode, "Requeue") != 0
-        && strcmp(mode, "Off") != 0 && strcmp(mode, "Cancel") != 0
-        && strcmp(mode, "Suspend") != 0)
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "preemptionMode",
-                   json_get(spec, "preemptionMode"),
-                   "supported values: \"Cancel\", \"Off\", \"Requeue\", "
-                   "\"Suspend\"");
-    if (*exclusive != '\0' && strcmp(exclusive, "Node") != 0)
-        causes_add(c,
-                   CAUSE_NOT_SUPPORTED,
-                   "exclusive",
-                   json_get(spec, "exclusive"),
-                   "supported values: \"Node\": nodes for one user alone come "
-                   "in a later release");
-}
-
 static void
 validate(struct causes *c, const struct json *partition, const struct json *old)
 {
@@ -410,7 +410,11 @@ validate(struct causes *c, const struct json *partition, const struct json *old)
     check_line(c, spec, "reason", REASON_MAX);
     check_range(c, spec, "priorityTier", 0, MOST_TIER);
     check_range(c, spec, "maximumRequeues", 0, MOST_REQUEUES);
-    check_later(c, spec);
+    check_one_of(c,
+                 spec,
+                 "preemptionMode",
+                 CHECK_VALUES("Cancel", "Off", "Requeue", "Suspend"));
+    check_one_of(c, spec, "exclusive", CHECK_VALUES("Node", "User"));
     causes_leave(c, at);
 }
 

@@ -37,7 +37,7 @@ struct partition_spec {
                                     Requeue */
     const char *grace_time;      /* of what is preempted; "": its own */
     int64_t maximum_requeues;    /* of a job that is interrupted; 0: any */
-    const char *exclusive;       /* "", Node */
+    const char *exclusive;       /* "", Node, User */
     const char *state;           /* Up, Drain, Down, Inactive; "": Up */
     const char *reason;
     bool is_default;
@@ -71,6 +71,14 @@ partition_find_fn(void *owner, const char *kind, const char *name);
 int64_t partition_tier_of_names(const char *names,
                                 partition_find_fn *find,
                                 void *owner);
+
+/* Whether a node that one of its pods is on is for pods of that user alone. Of
+ * names: whether any is so, since the pod may come to run in that.
+ */
+bool partition_is_of_one_user(const struct partition *p);
+bool partition_names_are_of_one_user(const char *names,
+                                     partition_find_fn *find,
+                                     void *owner);
 
 /* How often a job of these names may start anew when it is interrupted: the least
  * of those that say so, since it may run in any of them; 0: none does.

@@ -116,6 +116,7 @@ add_row(struct grid *grid,
                                        count.text,
                                        cpus.text,
                                        users.text,
+                                       text_of(spec, "exclusive"),
                                        text_of(spec, "reason")});
 }
 
@@ -141,6 +142,7 @@ make_grid(void)
     grid_add_styled(
         grid,
         &(struct grid_column){.name = "Users", .least = 9, .weight = 3});
+    grid_add_column(grid, "Exclusive");
     grid_add_styled(
         grid,
         &(struct grid_column){.name = "Reason", .least = 10, .weight = 3});

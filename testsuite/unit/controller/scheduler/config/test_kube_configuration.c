@@ -122,7 +122,7 @@ START_TEST(what_is_enabled_at_a_point_goes_first_and_has_its_own_weight)
                "ImageLocality");
     want_order(p,
                POINT_FILTER,
-               "NodePorts NodeName Partition Reservation "
+               "NodePorts NodeName Partition ExclusiveUser Reservation "
                "NodeUnschedulable TaintToleration NodeAffinity "
                "NodeResourcesFit "
                "VolumeRestrictions "

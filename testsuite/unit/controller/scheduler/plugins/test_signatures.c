@@ -131,7 +131,7 @@ static const char *const bound_texts[] = {
     "\"kiln.hpc/gpu\":\"1\"}}}]},\"status\":{\"allocation\":{\"cpus\":"
     "\"0,4\",\"memoryNodes\":\"0\"}}}",
     "{\"metadata\":{\"name\":\"q2\",\"namespace\":\"e\"},\"spec\":{"
-    "\"nodeName\":\"d\",\"priority\":5,\"containers\":[{\"name\":\"c\","
+    "\"nodeName\":\"d\",\"placement\":{\"partition\":\"a\"},\"priority\":5,\"containers\":[{\"name\":\"c\","
     "\"ports\":[{\"containerPort\":80,\"hostPort\":80,\"protocol\":\"UDP\"}],"
     "\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}",
     "{\"metadata\":{\"name\":\"q3\",\"namespace\":\"d\"},\"spec\":{"
@@ -447,6 +447,16 @@ ask(struct trial *t, struct subject *s, struct pod_view *pod)
 
 /* --- the walk ------------------------------------------------------------- */
 
+/* As where a partition is for one user at a time, and some pods are in it. */
+static void
+tell_owners(struct pod_view *pod)
+{
+    const char *names = pod_spec_partition(&pod->pod->spec);
+
+    pod->heeds_owners = true;
+    pod->keeps_users_off = names != NULL && strcmp(names, "a") == 0;
+}
+
 /* The changed tree as the API would take it, if it would. */
 static void
 try(struct trial *t)
@@ -470,6 +480,7 @@ try(struct trial *t)
     json_set_string(arena, json_get(tree, "metadata"), "resourceVersion", "1");
     object = object_new(&pod_kind, tree);
     pod = pod_view_new(object, t->handle.resources);
+    tell_owners(pod);
     t->n_taken++;
     for (unsigned i = 0; i < t->n_subjects; i++)
         ask(t, &t->subjects[i], pod);
@@ -806,6 +817,7 @@ trial_init(struct trial *t)
         t->bound[i] =
             pod_view_new(fake_client_put(t->api, &pod_kind, bound_texts[i]),
                          t->handle.resources);
+        tell_owners(t->bound[i]);
         cache_set_pod(t->cache, t->bound[i], t->bound[i]->pod->spec.node_name);
         t->n_bound++;
     }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tiers of partitions: a part of the priority that pods have here. */
+/* Partitions say of their pods: the tier, a part of the priority that pods
+ * have here, and whether a node is for one user alone.
+ */
 #include <stdlib.h>
 
 #include "controller/scheduler/framework/cluster_event.h"
@@ -16,31 +18,47 @@
 
 #define PARTITION_PLUGIN "Partition"
 
-static int64_t
-tier_of(struct scheduler *s, const struct object *pod)
+/* A view of a pod has these of its partitions. */
+struct partition_terms {
+    int64_t tier;
+    bool keeps_users_off;
+    bool heeds_owners;
+};
+
+static struct partition_terms
+terms_of(struct scheduler *s, const struct object *pod)
 {
     const struct profile *profile = scheduler_profile(s, pod);
+    const char *names = pod_spec_partition(&pod_of(pod)->spec);
+    struct partition_terms terms = {
+        .keeps_users_off =
+            s->n_partitions_of_one_user > 0
+            && partition_names_are_of_one_user(names, s->handle.find, s),
+        .heeds_owners = s->n_partitions_of_one_user > 0,
+    };
 
-    if (profile == NULL
-        || profile_find(profile, PARTITION_PLUGIN) == profile->n_entries)
-        return PARTITION_USUAL_TIER;
-    return partition_tier_of_names(pod_spec_partition(&pod_of(pod)->spec),
-                                   s->handle.find,
-                                   s);
+    if (profile != NULL
+        && profile_find(profile, PARTITION_PLUGIN) < profile->n_entries)
+        terms.tier = partition_tier_of_names(names, s->handle.find, s)
+                     - PARTITION_USUAL_TIER;
+    return terms;
 }
 
 struct pod_view *
 scheduler_view_pod(struct scheduler *s, const struct object *pod)
 {
     struct pod_view *view = pod_view_new_sharing(pod, s->resources, s->demands);
+    struct partition_terms terms = terms_of(s, pod);
 
-    pod_view_set_tier(view, tier_of(s, pod) - PARTITION_USUAL_TIER);
+    pod_view_set_tier(view, terms.tier);
+    view->keeps_users_off = terms.keeps_users_off;
+    view->heeds_owners = terms.heeds_owners;
     return view;
 }
 
-/* ---- A tier changes ---- */
+/* ---- They change ---- */
 
-/* Pods whose tier is another now. */
+/* Pods of which they say something else now. */
 struct moved_pods {
     struct scheduler *s;
     const struct object **items;
@@ -50,7 +68,10 @@ struct moved_pods {
 static void
 note_if_moved(struct moved_pods *moved, const struct pod_view *pod)
 {
-    if (pod->tier + PARTITION_USUAL_TIER == tier_of(moved->s, pod->object))
+    struct partition_terms terms = terms_of(moved->s, pod->object);
+
+    if (pod->tier == terms.tier && pod->keeps_users_off == terms.keeps_users_off
+        && pod->heeds_owners == terms.heeds_owners)
         return;
     xgrow(moved->items, moved->count, moved->capacity);
     moved->items[moved->count++] = object_ref(pod->object);
@@ -71,7 +92,7 @@ visit_bound(const struct pod_view *pod, bool is_assumed, void *context)
 }
 
 void
-scheduler_tier_changed(struct scheduler *s)
+scheduler_partition_terms_changed(struct scheduler *s)
 {
     struct moved_pods moved = {.s = s};
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ExclusiveUser - a node on which a pod of a partition for one user at a time is
+ * takes pods of that user alone
+ *
+ * Kiln's own (Slurm's ExclusiveUser). It keeps such a pod off nodes that have
+ * anybody else's, and everybody else off the node that has such a pod, whatever
+ * partition they came by. Where no partition is so, pods are not told apart.
+ *
+ * Extension points:  prefilter, filter
+ * Woken by:          a pod of another user leaving a node; a partition that
+ *                    changes; a node joining
+ */
+#include "controller/scheduler/framework/framework.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/alloc.h"
+#include "lib/base/strbuf.h"
+
+struct exclusive_user {
+    uint32_t has_others, of_other;
+};
+
+static int
+exclusive_user_make(struct handle *handle,
+                    const struct json *args,
+                    void **ret_self,
+                    struct error *err)
+{
+    struct exclusive_user *self = xnew(struct exclusive_user);
+
+    (void)args;
+    (void)err;
+    self->has_others =
+        handle_reason(handle, "node(s) have pods of other users");
+    self->of_other = handle_reason(handle, "node(s) are another user's alone");
+    *ret_self = self;
+    return 0;
+}
+
+static bool
+exclusive_user_sign(void *self, const struct pod_view *pod, struct strbuf *out)
+{
+    (void)self;
+    if (!pod->heeds_owners)
+        return true;
+    strbuf_add_text(out, pod->keeps_users_off ? "alone " : "");
+    strbuf_add_int(out, pod->owner);
+    return true;
+}
+
+static enum verdict
+exclusive_user_prefilter(void *self,
+                         struct cycle *c,
+                         struct prefilter_result *ret_result,
+                         uint32_t *ret_reason)
+{
+    (void)self;
+    (void)ret_result;
+    (void)ret_reason;
+    return c->pod->heeds_owners ? VERDICT_OK : VERDICT_SKIP;
+}
+
+static bool
+has_pod_of_another(const struct pod_view *pod, const struct node_view *node)
+{
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (node->pods.items[i]->owner != pod->owner)
+            return true;
+    return false;
+}
+
+static bool
+is_kept_by_another(const struct pod_view *pod, const struct node_view *node)
+{
+    for (uint32_t i = 0; i < node->pods.count; i++)
+        if (node->pods.items[i]->keeps_users_off
+            && node->pods.items[i]->owner != pod->owner)
+            return true;
+    return false;
+}
+
+/* Nobody knows whose a pod was that the API has forgotten: as long as something
+ * of it is there, it counts as another's.
+ */
+static bool
+has_forgotten_pod(const struct node_view *node)
+{
+    for (uint32_t i = 0; i < node->ledger.count; i++)
+        if (node->ledger.entries[i].state == LEDGER_RETAINED)
+            return true;
+    return false;
+}
+
+static enum verdict
+exclusive_user_filter(void *self,
+                      const struct cycle *c,
+                      const struct node_view *node,
+                      uint32_t *ret_reason)
+{
+    const struct exclusive_user *me = self;
+
+    if (!c->pod->heeds_owners)
+        return VERDICT_OK;
+    if (is_kept_by_another(c->pod, node)) {
+        *ret_reason = me->of_other;
+        return VERDICT_REJECT;
+    }
+    if (c->pod->keeps_users_off
+        && (has_pod_of_another(c->pod, node) || has_forgotten_pod(node))) {
+        *ret_reason = me->has_others;
+        return VERDICT_REJECT;
+    }
+    return VERDICT_OK;
+}
+
+static const struct wake wakes[] = {
+    {EVENT_POD, ACTION_DELETE, NULL},
+    {EVENT_PARTITION, ACTION_ALL, NULL},
+    {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, NULL},
+    WAKE_NEW_NODES,
+};
+
+const struct plugin exclusive_user_plugin = {
+    .name = "ExclusiveUser",
+    .make = exclusive_user_make,
+    .drop = free,
+    .filters_room = true,
+    .sign = exclusive_user_sign,
+    .prefilter = exclusive_user_prefilter,
+    .filter_one = exclusive_user_filter,
+    .wakes = wakes,
+    .n_wakes = ARRAY_SIZE(wakes),
+};
