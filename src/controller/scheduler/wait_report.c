@@ -169,7 +169,7 @@ compare(struct queued_pod *other, void *context)
     const struct pod_cause *cause =
         recorder_cause(alike->s->recorder, other->pod);
 
-    alike->is_other =
+    alike->is_other |=
         cause != NULL
         && (alike->is_for_room
                 ? !wait_cause_is_for_room(cause->code)
@@ -201,7 +201,7 @@ scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
     if (alike.cause == NULL || queued->pod_group != NULL)
         return;
     alike.is_for_room = wait_cause_is_for_room(alike.cause->code);
-    unschedulable_pods_visit_alike(queued, 1, compare, &alike);
+    unschedulable_pods_visit_ends_alike(queued, compare, &alike);
     if (!alike.is_other)
         return;
     most = time_share_is_open(&s->report_share) ? ALIKE_MOST : ALIKE_LEAST;

@@ -58,7 +58,14 @@ struct sleep_signs {
     uint64_t seen;
 };
 
-/* Those that sleep in the group that a pod was woken from, up to so many. */
+/* Those that sleep in the group that a pod was woken from, up to so many. Ends:
+ * the first in the order and one that is far behind; where single ones were woken
+ * and told something, they are at the front.
+ */
+void unschedulable_pods_visit_ends_alike(const struct queued_pod *pod,
+                                         void (*visit)(struct queued_pod *other,
+                                                       void *context),
+                                         void *context);
 void unschedulable_pods_visit_alike(const struct queued_pod *pod,
                                     unsigned most,
                                     void (*visit)(struct queued_pod *other,

@@ -54,6 +54,21 @@ visit_hint_group(struct unschedulable_pods *s,
 }
 
 void
+unschedulable_pods_visit_ends_alike(const struct queued_pod *pod,
+                                    void (*visit)(struct queued_pod *other,
+                                                  void *context),
+                                    void *context)
+{
+    const struct signature_group *f = pod->group;
+
+    if (f == NULL || f->signature == SIGNATURE_NONE
+        || heap_count(f->members) == 0)
+        return;
+    visit(heap_at(f->members, 0), context);
+    visit(heap_at(f->members, heap_count(f->members) - 1), context);
+}
+
+void
 unschedulable_pods_visit_alike(const struct queued_pod *pod,
                                unsigned most,
                                void (*visit)(struct queued_pod *other,

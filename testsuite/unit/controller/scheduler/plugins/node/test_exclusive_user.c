@@ -224,6 +224,32 @@ START_TEST(a_change_counts_for_those_that_run_and_those_that_wait)
 }
 END_TEST
 
+START_TEST(all_that_are_alike_are_told_of_a_change)
+{
+    struct world *w = make_world(false);
+    char name[8];
+
+    world_add_node(w, "n1", 8);
+    add(w, "runs", "all", 1, 8, "");
+    world_settle(w);
+    for (unsigned i = 0; i < 5; i++) {
+        name_pod(i, name);
+        add(w, name, "one", 1, 2, ",\"activeDeadlineSeconds\":300");
+        world_advance(w, 1000);
+    }
+    world_advance(w, 20000);
+    set_partition(w, "one", "\"state\":\"Down\"");
+    world_advance(w, 1000);
+    world_advance(w, 1000);
+
+    for (unsigned i = 0; i < 5; i++) {
+        name_pod(i, name);
+        ck_assert_str_eq(cause_of(w, name), "partition one is down");
+    }
+    world_free(w);
+}
+END_TEST
+
 START_TEST(a_scheduler_that_starts_again_knows_it)
 {
     struct world *w = make_world(false);
@@ -361,6 +387,7 @@ SUITE("exclusive_user",
       it_has_a_reservation_that_others_do_not_delay,
       a_more_important_one_has_all_others_of_the_node_end,
       a_change_counts_for_those_that_run_and_those_that_wait,
+      all_that_are_alike_are_told_of_a_change,
       a_scheduler_that_starts_again_knows_it,
       never_do_two_users_meet_and_all_have_their_turn,
       results_that_are_shared_decide_the_same)
