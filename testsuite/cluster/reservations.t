@@ -57,6 +57,8 @@ ok "somebody must be allowed" grep -q 'who may use it' "$cluster/err"
 root reserve bad --nodes n1 --start tomorrow --duration 30h --daily \
     --users kilntest1 2>"$cluster/err"
 ok "a day has 23 hours at least" grep -q 'at most 23:00:00' "$cluster/err"
+root reserve bad --nodes n1 --duration 0 --users kilntest1 2>"$cluster/err"
+ok "one of no length is refused" grep -q 'above 0' "$cluster/err"
 root reserve bad --nodes n1 --start yesterday --duration 1h --users kilntest1 \
     2>"$cluster/err"
 ok "one that would have ended is refused" \

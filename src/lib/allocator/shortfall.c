@@ -89,7 +89,10 @@ add_needed_cpus(const struct demand *d, struct strbuf *out)
     if (d->is_whole_node) {
         strbuf_add_text(out, "a node of its own");
         if (d->pus > 0)
-            strbuf_printf(out, " with %u CPUs", d->pus);
+            strbuf_printf(out,
+                          " with %u CPU%s",
+                          d->pus,
+                          d->pus == 1 ? "" : "s");
     } else if (d->is_exclusive) {
         strbuf_printf(out,
                       "%u CPU%s on whole cores",

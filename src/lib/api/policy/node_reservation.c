@@ -329,7 +329,8 @@ read_time(const struct json *spec, const char *name)
 static int64_t
 check_duration(struct causes *c, const struct json *spec)
 {
-    int64_t seconds = partition_time_s(check_text(spec, "duration"));
+    const char *duration = check_text(spec, "duration");
+    int64_t seconds = partition_time_s(duration);
     int64_t start_us = read_time(spec, "start");
     int64_t end_us = read_time(spec, "end");
 
@@ -341,12 +342,15 @@ check_duration(struct causes *c, const struct json *spec)
                    "must not be there beside duration");
         return -1;
     }
-    if (seconds < 0 || seconds > LONGEST_S) {
+    if (seconds < 0 || seconds > LONGEST_S
+        || (seconds == 0 && *duration != '\0'
+            && strcmp(duration, "none") != 0)) {
         causes_add(c,
                    CAUSE_INVALID,
                    "duration",
                    json_get(spec, "duration"),
-                   "must be a time as in 90m, 4h, 4:00:00 or 1-00:00:00");
+                   "must be a time as in 90m, 4h, 4:00:00 or 1-00:00:00, above "
+                   "0");
         return -1;
     }
     if (!check_is_set(spec, "end"))

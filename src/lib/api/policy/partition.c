@@ -285,6 +285,13 @@ partition_time_s(const char *text)
     return duration_parse(text, &seconds, NULL) == 0 ? seconds : -1;
 }
 
+int64_t
+partition_given_time_s(const char *default_time, const char *maximum_time)
+{
+    return least_of_limits(partition_time_s(default_time),
+                           partition_time_s(maximum_time));
+}
+
 size_t
 partition_next_name(const char **at)
 {
@@ -433,10 +440,9 @@ add_state(struct table_row *row)
 }
 
 static void
-add_time(struct table_row *row, const char *text)
+add_time(struct table_row *row, int64_t seconds)
 {
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
-    int64_t seconds = partition_time_s(text);
 
     if (seconds > 0)
         duration_format(seconds, &out);
@@ -446,13 +452,17 @@ add_time(struct table_row *row, const char *text)
 static void
 add_default_time(struct table_row *row)
 {
-    add_time(row, partition_of(row->object)->spec.default_time);
+    const struct partition_spec *spec = &partition_of(row->object)->spec;
+
+    add_time(row,
+             partition_given_time_s(spec->default_time, spec->maximum_time));
 }
 
 static void
 add_maximum_time(struct table_row *row)
 {
-    add_time(row, partition_of(row->object)->spec.maximum_time);
+    add_time(row,
+             partition_time_s(partition_of(row->object)->spec.maximum_time));
 }
 
 static void

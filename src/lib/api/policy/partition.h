@@ -117,6 +117,12 @@ bool partition_has_node(const struct partition *p,
  */
 int64_t partition_time_s(const char *text);
 
+/* The time of jobs that ask for none: the default, or the maximum where there is
+ * no default or a longer one. 0: none.
+ */
+int64_t partition_given_time_s(const char *default_time,
+                               const char *maximum_time);
+
 /* The names of "a,b": where the next begins and its length, 0 behind the last.
  *
  *     for (const char *at = list; (n = partition_next_name(&at)) > 0; at += n)

@@ -68,10 +68,8 @@ sum_nodes(const struct json *nodes, const char *name)
 }
 
 static void
-add_time(const struct json *spec, const char *field, struct strbuf *out)
+add_time(int64_t seconds, struct strbuf *out)
 {
-    int64_t seconds = partition_time_s(json_get_text(spec, field));
-
     if (seconds > 0)
         duration_format(seconds, out);
     else
@@ -97,8 +95,10 @@ add_row(struct grid *grid,
                   "%s%s",
                   name,
                   json_is_true(json_get(spec, "isDefault")) ? "*" : "");
-    add_time(spec, "defaultTime", &usual);
-    add_time(spec, "maximumTime", &most);
+    add_time(partition_given_time_s(text_of(spec, "defaultTime"),
+                                    text_of(spec, "maximumTime")),
+             &usual);
+    add_time(partition_time_s(text_of(spec, "maximumTime")), &most);
     strbuf_printf(&count, "%" PRId64, sum.nodes);
     strbuf_printf(&cpus, "%" PRId64 "/%" PRId64, sum.cpus_free, sum.cpus);
     allowed_users_add(

@@ -415,6 +415,11 @@ START_TEST(times_are_read_in_both_forms)
     ck_assert_int_eq(partition_time_s("none"), 0);
     ck_assert_int_eq(partition_time_s(""), 0);
     ck_assert_int_eq(partition_time_s("soon"), -1);
+    ck_assert_int_eq(partition_given_time_s("1h", "4h"), 3600);
+    ck_assert_int_eq(partition_given_time_s("none", "4h"), 14400);
+    ck_assert_int_eq(partition_given_time_s("4h", "1h"), 3600);
+    ck_assert_int_eq(partition_given_time_s("1h", "none"), 3600);
+    ck_assert_int_eq(partition_given_time_s("", NULL), 0);
 }
 END_TEST
 
