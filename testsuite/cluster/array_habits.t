@@ -11,7 +11,7 @@
 . "$top_srcdir/testsuite/lib/api.sh"
 cluster_begin
 need munged kiln-controller kiln-agent ksub kctl jq curl
-cluster_user kilntest1 && cluster_user kilntest2 ||
+{ cluster_user kilntest1 && cluster_user kilntest2; } ||
     skip_all "only root can make users"
 cluster_munge
 cluster_controller --socket "$cluster/socket"

@@ -130,7 +130,7 @@ add_bounds(struct history_reader *r,
 }
 
 /* The sums of some days, or whole months, from the first to before the last. */
-struct part {
+struct days {
     const char *table, *column;
     int64_t first, last;
     int64_t month; /* that the days are of */
@@ -138,7 +138,7 @@ struct part {
 
 static void
 add_part(struct strbuf *sql,
-         const struct part *part,
+         const struct days *part,
          const struct history_question *q,
          const char *bounds)
 {
@@ -180,20 +180,20 @@ write_parts(const struct history_question *q,
         begin += begin % 100 == 12 ? 89 : 1;
     if (q->by == HISTORY_BY_DAY) {
         add_part(sql,
-                 &(struct part){"daily", "day", first, last, 0},
+                 &(struct days){"daily", "day", first, last, 0},
                  q,
                  bounds);
         return;
     }
     if (begin > month_of_last) { /* all of it in one month */
         add_part(sql,
-                 &(struct part){"daily", "day", first, last, month_of_first},
+                 &(struct days){"daily", "day", first, last, month_of_first},
                  q,
                  bounds);
         return;
     }
     add_part(sql,
-             &(struct part){"daily",
+             &(struct days){"daily",
                             "day",
                             first,
                             history_first_day_of_month(begin),
@@ -201,11 +201,11 @@ write_parts(const struct history_question *q,
              q,
              bounds);
     add_part(sql,
-             &(struct part){"monthly", "month", begin, month_of_last, 0},
+             &(struct days){"monthly", "month", begin, month_of_last, 0},
              q,
              bounds);
     add_part(sql,
-             &(struct part){"daily",
+             &(struct days){"daily",
                             "day",
                             history_first_day_of_month(month_of_last),
                             last,

@@ -90,9 +90,8 @@ with_unknown(const struct job_change_call *c,
              const struct edit *e,
              const char *words)
 {
-    return e->unknown != NULL
-               ? arena_concat(c->arena, words, e->unknown)
-               : words;
+    return e->unknown != NULL ? arena_concat(c->arena, words, e->unknown)
+                              : words;
 }
 
 /* With the Job's revision: what was read is what is changed. */

@@ -7,14 +7,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-struct place {
+struct item_slot {
     void *item; /* NULL: never used; or the tombstone */
     uint32_t hash;
 };
 
 struct item_map {
     item_map_key_fn *key_of;
-    struct place *places;
+    struct item_slot *places;
     size_t capacity; /* a power of two, or 0 */
     size_t count;
     size_t filled; /* count and tombstones */
@@ -49,12 +49,12 @@ hash_of(const char *key)
 }
 
 static bool
-is_live(const struct place *p)
+is_live(const struct item_slot *p)
 {
     return p->item != NULL && p->item != tombstone;
 }
 
-static struct place *
+static struct item_slot *
 find_place(const struct item_map *m, const char *key, uint32_t hash)
 {
     const size_t mask = m->capacity - 1;
@@ -63,7 +63,7 @@ find_place(const struct item_map *m, const char *key, uint32_t hash)
         return NULL;
     for (size_t i = hash & mask; m->places[i].item != NULL;
          i = (i + 1) & mask) {
-        struct place *p = &m->places[i];
+        struct item_slot *p = &m->places[i];
 
         if (is_live(p) && p->hash == hash
             && strcmp(m->key_of(p->item), key) == 0)
@@ -73,7 +73,7 @@ find_place(const struct item_map *m, const char *key, uint32_t hash)
 }
 
 static void
-set(struct place *places, size_t capacity, struct place what)
+set(struct item_slot *places, size_t capacity, struct item_slot what)
 {
     size_t i = what.hash & (capacity - 1);
 
@@ -86,14 +86,14 @@ set(struct place *places, size_t capacity, struct place what)
 static void
 make_room(struct item_map *m)
 {
-    struct place *places;
+    struct item_slot *places;
     size_t capacity = 8;
 
     if ((m->filled + 1) * 4 <= m->capacity * 3)
         return;
     while (capacity < (m->count + 1) * 2)
         capacity *= 2;
-    places = xnew_array(struct place, capacity);
+    places = xnew_array(struct item_slot, capacity);
     for (size_t i = 0; i < m->capacity; i++)
         if (is_live(&m->places[i]))
             set(places, capacity, m->places[i]);
@@ -108,7 +108,7 @@ item_map_put(struct item_map *m, void *item)
 {
     const char *key = m->key_of(item);
     const uint32_t hash = hash_of(key);
-    struct place *p = find_place(m, key, hash);
+    struct item_slot *p = find_place(m, key, hash);
     void *before;
 
     if (p != NULL) {
@@ -117,7 +117,7 @@ item_map_put(struct item_map *m, void *item)
         return before;
     }
     make_room(m);
-    set(m->places, m->capacity, (struct place){item, hash});
+    set(m->places, m->capacity, (struct item_slot){item, hash});
     m->count++;
     m->filled++;
     return NULL;
@@ -126,7 +126,7 @@ item_map_put(struct item_map *m, void *item)
 void *
 item_map_remove(struct item_map *m, const char *key)
 {
-    struct place *p = find_place(m, key, hash_of(key));
+    struct item_slot *p = find_place(m, key, hash_of(key));
     void *item;
 
     if (p == NULL)
@@ -140,7 +140,7 @@ item_map_remove(struct item_map *m, const char *key)
 void *
 item_map_find(const struct item_map *m, const char *key)
 {
-    const struct place *p = find_place(m, key, hash_of(key));
+    const struct item_slot *p = find_place(m, key, hash_of(key));
 
     return p != NULL ? p->item : NULL;
 }
@@ -155,7 +155,7 @@ bool
 item_map_next(const struct item_map *m, size_t *at, void **ret_item)
 {
     while (*at < m->capacity) {
-        const struct place *p = &m->places[(*at)++];
+        const struct item_slot *p = &m->places[(*at)++];
 
         if (!is_live(p))
             continue;

@@ -281,16 +281,15 @@ match_container(struct causes *c,
         .words = "apparmor",
     };
     const char *text =
-        json_get_text(annotations,
-                      arena_concat(c->arena, of_seccomp, name));
+        json_get_text(annotations, arena_concat(c->arena, of_seccomp, name));
     unsigned at = causes_enter(c, "securityContext");
 
     if (text != NULL && json_is(seccomp.profile, JSON_OBJECT))
         check_match(c, &seccomp, text);
     if (!json_is(apparmor.profile, JSON_OBJECT))
         apparmor.profile = json_get(of_pod, "appArmorProfile");
-    text = json_get_text(annotations,
-                         arena_concat(c->arena, of_apparmor, name));
+    text =
+        json_get_text(annotations, arena_concat(c->arena, of_apparmor, name));
     if (text != NULL && json_is(apparmor.profile, JSON_OBJECT)
         && strcmp(check_text(json_get(spec, "os"), "name"), "windows") != 0)
         check_match(c, &apparmor, text);
