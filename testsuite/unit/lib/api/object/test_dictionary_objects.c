@@ -378,6 +378,7 @@ START_TEST(a_status_among_the_other_members_is_put_into_no_object)
     CLEANUP(object_unrefp)
     const struct object *second = object_new_packed(kind, tree, p);
 
+    ck_assert(object_is_whole(first));
     ck_assert(!object_is_whole(second));
     ck_assert_ptr_null(
         object_with_status(second, json_get(tree, "status"), 7, arena, p));
