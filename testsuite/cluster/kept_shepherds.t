@@ -31,7 +31,7 @@ for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     admin taint node n1 "$key-" >/dev/null
 done
 
-# What a job of that user prints, on one line.
+# Prints the output of a job of that user on one line.
 output_of() { # USER COMMAND [OPTION...]
     output_user=$1
     output_command=$2

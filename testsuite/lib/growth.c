@@ -18,7 +18,7 @@
 #include "lib/json/strategic.h"
 
 #define NOISE_US 5000
-/* What is steep is so each time; a machine that others use too is slow at times. */
+/* A quadratic cost shows each time; a machine that others use is slow at times. */
 #define ATTEMPTS 20
 #define NOW_US   1700000000000000
 

@@ -98,7 +98,7 @@ close_all(const struct call *call)
         close(call->fds[i]);
 }
 
-/* Where each goes; -1: nowhere. */
+/* Finds the number that each descriptor gets; -1: it is closed. */
 static void
 find_places(const struct call *call, int places[HANDOVER_FORK_FDS])
 {

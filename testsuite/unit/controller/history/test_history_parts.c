@@ -367,8 +367,8 @@ START_TEST(the_next_question_sees_what_was_written_before_it)
 }
 END_TEST
 
-/* What is behind the last row that is shown is others', and a page does not tell
- * where.
+/* The rows behind the last one that is shown are of others, and a page does not
+ * tell where they are.
  */
 START_TEST(a_full_page_ends_with_its_last_row_however_many_read_it)
 {

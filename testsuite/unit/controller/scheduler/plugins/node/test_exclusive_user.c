@@ -195,7 +195,7 @@ START_TEST(a_more_important_one_has_all_others_of_the_node_end)
 }
 END_TEST
 
-/* What runs goes on; it counts for what comes from then on. */
+/* Pods that run go on; the change counts for pods that come later. */
 START_TEST(a_change_counts_for_those_that_run_and_those_that_wait)
 {
     struct world *w = make_world(false);
