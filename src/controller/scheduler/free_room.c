@@ -336,6 +336,12 @@ scheduler_is_first(const struct queued_pod *queued, void *context)
            || scheduler_may_reserve(s, queued);
 }
 
+bool
+scheduler_is_reserved(const struct queued_pod *queued, void *context)
+{
+    return scheduler_find_reservation(context, queued) != NULL;
+}
+
 /* Where there are fewer reservations than there may be, one that goes is made up
  * for by the first that sleeps.
  */

@@ -115,7 +115,8 @@ static void
 take_out(struct scheduler *s, struct reservation *r)
 {
     note_moved(s, r);
-    mark_behind(s, r);
+    if (r->places != NULL)
+        mark_behind(s, r);
     s->may_lack_reservation = true;
     queue_pass_over(s->queue, r->order.pod->namespace, r->order.pod->name, 0);
     timeline_remove(timeline_of(s), r);
@@ -429,6 +430,7 @@ scheduler_node_leaves(struct scheduler *s, const struct node_view *node)
         if (!has_place)
             continue;
         note_moved(s, r);
+        mark_behind(s, r);
         timeline_unplace(r);
         r->is_stale = true;
     }

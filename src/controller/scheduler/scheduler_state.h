@@ -195,6 +195,7 @@ bool scheduler_is_kept_off(const struct queued_pod *queued,
                            void *scheduler);
 bool scheduler_must_try(const struct queued_pod *queued, void *scheduler);
 bool scheduler_is_first(const struct queued_pod *queued, void *scheduler);
+bool scheduler_is_reserved(const struct queued_pod *queued, void *scheduler);
 bool scheduler_overtakes(const struct queued_pod *queued, void *scheduler);
 
 /* Now and then, those that sleep are asked where they stand in the order: tick

@@ -256,6 +256,7 @@ make_components(struct scheduler *s)
         .has_room = scheduler_has_room,
         .is_kept_off = scheduler_is_kept_off,
         .is_first = scheduler_is_first,
+        .is_reserved = scheduler_is_reserved,
         .overtakes = scheduler_overtakes,
         .must_try = scheduler_must_try,
         .group_sleeps_on = scheduler_group_sleeps_on,

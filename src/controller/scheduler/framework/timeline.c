@@ -264,15 +264,16 @@ timeline_limit_us(const struct pod_view *pod)
 int64_t
 timeline_end_us(const struct pod_view *pod, int64_t now_us)
 {
-    int64_t end_us = pod_view_end_us(pod, now_us);
+    int64_t end_us = pod_view_end_us(pod, now_us), late_us, step_us;
 
     if (end_us == 0)
         return INT64_MAX;
     if (end_us > now_us)
         return end_us;
-    return now_us
-           + (now_us - end_us < TIMELINE_GRACE_US ? TIMELINE_MOMENT_US
-                                                  : TIMELINE_GRACE_US);
+    late_us = now_us - end_us;
+    step_us =
+        late_us < TIMELINE_GRACE_US ? TIMELINE_MOMENT_US : TIMELINE_GRACE_US;
+    return end_us + (late_us / step_us + 1) * step_us;
 }
 
 int64_t

@@ -41,7 +41,8 @@ struct snapshot;
 struct timeline;
 
 /* A pod that is past its end is being ended: at any moment, as long as nothing
- * is wrong with it, and so much later when that takes longer.
+ * is wrong with it, and within the next of longer steps when that takes longer.
+ * Steps count from its end, so that a plan made again within one is the same.
  */
 #define TIMELINE_MOMENT_US INT64_C(1000000)
 #define TIMELINE_GRACE_US  (INT64_C(30) * 1000000)

@@ -73,11 +73,12 @@ struct queue_settings {
      * Has room: the node may have enough for the pod now, or for one of its
      * group, by itself or with what preemption takes there. Must try: the pod
      * is to be tried, whatever is free; is first: it may be so, and so may all
-     * before it. Kept off: the room there is reserved for others. Overtakes: it
-     * comes before one that has a reservation, and has none. Group sleeps on: the
-     * one whose leader this is has no room anywhere. All may be NULL: then every
-     * end of a pod wakes all of which an end may help; kept off and overtakes by
-     * themselves, too.
+     * before it. Is reserved: it has room in the future, and is tried when its
+     * time has come. Kept off: the room there is reserved for others. Overtakes:
+     * it comes before one that has a reservation, and has none. Group sleeps on:
+     * the one whose leader this is has no room anywhere. All may be NULL: then
+     * every end of a pod wakes all of which an end may help; kept off, is reserved
+     * and overtakes by themselves, too.
      */
     const char *(*room_of)(const struct object *ended, void *context);
     bool (*has_room)(const struct queued_pod *pod,
@@ -88,6 +89,7 @@ struct queue_settings {
                         void *context);
     bool (*must_try)(const struct queued_pod *pod, void *context);
     bool (*is_first)(const struct queued_pod *pod, void *context);
+    bool (*is_reserved)(const struct queued_pod *pod, void *context);
     bool (*overtakes)(const struct queued_pod *pod, void *context);
     bool (*group_sleeps_on)(struct queued_pod *leader, void *context);
 

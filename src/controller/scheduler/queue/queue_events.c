@@ -19,11 +19,18 @@
 /* So many are told at an end that they are kept off its room. */
 #define TOLD_AT_ONCE 4u
 
+/* What a waiting pod alone has changed about itself is no other pod's doing. */
+#define OF_OTHER_PODS                            \
+    (ACTION_ALL                                  \
+     & ~(unsigned)(ACTION_UPDATE_POD_TOLERATIONS \
+                   | ACTION_UPDATE_POD_GATES_ELIMINATED))
+
 static bool
 is_told_of_pods(const struct plugin *plugin)
 {
     for (unsigned w = 0; w < plugin->n_wakes; w++)
-        if (plugin->wakes[w].resource == EVENT_POD)
+        if (plugin->wakes[w].resource == EVENT_POD
+            && (plugin->wakes[w].actions & OF_OTHER_PODS) != 0)
             return true;
     return false;
 }
@@ -101,6 +108,18 @@ is_kept_off(const struct queue *q, const struct queued_pod *p, const char *node)
     return set->is_kept_off != NULL && set->is_kept_off(p, node, set->context);
 }
 
+/* Its own reservation may be the one that has moved; when its time has come it is
+ * tried anyway.
+ */
+static bool
+is_reserved(const struct wake_call *call, const struct queued_pod *p)
+{
+    const struct queue_settings *set = &call->q->settings;
+
+    return call->event->resource == EVENT_RESERVATION
+           && set->is_reserved != NULL && set->is_reserved(p, set->context);
+}
+
 static bool
 wake_group(struct queued_pod *first, void *context)
 {
@@ -110,6 +129,8 @@ wake_group(struct queued_pod *first, void *context)
     enum wake_strategy strategy;
     struct queued_pod *p;
 
+    if (is_reserved(call, first))
+        return true;
     if (is_for_room && !has_room(call, first))
         return true;
     strategy =

@@ -481,7 +481,7 @@ START_TEST(a_clock_that_jumps_moves_the_reservation_and_starts_nobody)
     PUT(w, "long", 4, 1000);
     w->time.real_us += 3600 * FAKE_SECOND;
     advance(w, 1);
-    ck_assert_int_eq(reserved_at(w, "default/wide"), 3600 + 1 + 30);
+    ck_assert_int_eq(reserved_at(w, "default/wide"), 100 + 117 * 30);
     check_node(w, "wide", "");
     check_node(w, "long", "");
     w->time.real_us -= 7200 * FAKE_SECOND;

@@ -5,7 +5,8 @@
  * Extension points:  prefilter (for what is to come), filter, score, reserve
  * Arguments:         numaStrategy (default, kubelet), cpuManagerOptions,
  *                    preferClosestNumaNodes: which rules choose cores
- * Woken by:          a pod leaving; a node joining or changing its resources
+ * Woken by:          a pod leaving; a reservation that moved or went; a node joining
+ *                    or changing its resources
  *
  * Where room is being made for a pod, others keep off the cores, memory and
  * devices that it is to have; not only off as much of them.
@@ -514,6 +515,7 @@ numa_fit_reserve(void *self,
 }
 
 static const struct wake wakes[] = {
+    {EVENT_RESERVATION, ACTION_ALL, NULL},
     {EVENT_POD, ACTION_DELETE, NULL},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, NULL},
     WAKE_NEW_NODES,

@@ -5,7 +5,8 @@
  * Extension points:  filter, score
  * Arguments:         ignoredResources, ignoredResourceGroups, scoringStrategy
  *                    (LeastAllocated, MostAllocated, RequestedToCapacityRatio)
- * Woken by:          a pod leaving; a node joining or growing
+ * Woken by:          a pod leaving; a reservation that moved or went; a node joining
+ *                    or growing
  */
 #include <errno.h>
 #include <math.h>
@@ -560,6 +561,7 @@ node_hint(void *self,
 }
 
 static const struct wake wakes[] = {
+    {EVENT_RESERVATION, ACTION_ALL, NULL},
     {EVENT_POD, ACTION_DELETE, pod_hint},
     {EVENT_NODE, ACTION_ADD | ACTION_UPDATE_NODE_ALLOCATABLE, node_hint},
     WAKE_NEW_NODES,
