@@ -10,7 +10,7 @@
 
 static const struct {
     const char *name;
-    enum controller controller;
+    enum cgroup_controller controller;
 } names[] = {
     {"cpu", CONTROLLER_CPU},
     {"cpuacct", CONTROLLER_CPUACCT},
@@ -33,7 +33,7 @@ controller_find(const char *name, unsigned length)
 }
 
 const char *
-controller_name(enum controller controller)
+controller_name(enum cgroup_controller controller)
 {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (names[i].controller == controller)

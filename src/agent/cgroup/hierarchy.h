@@ -11,7 +11,7 @@
 
 #define HIERARCHY_MAX 16u
 
-enum controller {
+enum cgroup_controller {
     CONTROLLER_CPU = 1u << 0,
     CONTROLLER_CPUACCT = 1u << 1, /* v1 alone; v2 always counts */
     CONTROLLER_CPUSET = 1u << 2,
@@ -23,9 +23,10 @@ enum controller {
 };
 
 struct hierarchy {
-    unsigned version;     /* 1 or 2 */
-    unsigned controllers; /* of enum controller, 0 for those not used here */
-    bool is_systemd;      /* v1's name=systemd, which carries no controller */
+    unsigned version; /* 1 or 2 */
+    unsigned
+        controllers; /* of enum cgroup_controller, 0 for those not used here */
+    bool is_systemd; /* v1's name=systemd, which carries no controller */
     char *mount;
 };
 
@@ -44,4 +45,4 @@ void hierarchies_parse(const char *mountinfo, struct hierarchies *ret_all);
 
 /* One of the controllers above by the kernel's name, or 0; and its name. */
 unsigned controller_find(const char *name, unsigned length);
-const char *controller_name(enum controller controller);
+const char *controller_name(enum cgroup_controller controller);

@@ -20,11 +20,11 @@
 
 static const char title[] = "kiln-exit 1";
 
-enum field_kind { TEXT, NUMBER, SWITCH };
+enum exit_record_field_kind { TEXT, NUMBER, SWITCH };
 
-struct field {
+struct exit_record_field {
     const char *name;
-    enum field_kind kind;
+    enum exit_record_field_kind kind;
     size_t offset;
 };
 
@@ -34,7 +34,7 @@ struct field {
         .offset = offsetof(struct exit_record, member) \
     }
 
-static const struct field fields[] = {
+static const struct exit_record_field fields[] = {
     FIELD(TEXT, pod_uid),
     FIELD(TEXT, boot_id),
     FIELD(TEXT, failed_step),

@@ -79,7 +79,7 @@ stop(struct fork_server *n)
 
 /* It ends, having no agent. */
 static void
-let_go(struct kept_shepherd s)
+close_kept(struct kept_shepherd s)
 {
     close(s.channel);
     close(s.pidfd);
@@ -96,7 +96,7 @@ put_kept(struct kept_shepherds *k, struct kept_shepherd s)
         k->items[k->count++] = s;
     pthread_mutex_unlock(&k->lock);
     if (!has_room)
-        let_go(s);
+        close_kept(s);
 }
 
 static bool
@@ -119,7 +119,7 @@ fork_server_close(struct fork_server *n)
         return;
     stop(n);
     while (n->kept.count > 0)
-        let_go(n->kept.items[--n->kept.count]);
+        close_kept(n->kept.items[--n->kept.count]);
     pthread_mutex_destroy(&n->kept.lock);
     pthread_mutex_destroy(&n->lock);
     free(n->program);
@@ -340,7 +340,7 @@ fork_server_reuse(struct fork_server *n,
     if (!take_kept(&n->kept, &s))
         return -ENOENT;
     if (hand_pod(s.channel, order_fd, script_fd, &pid) < 0) {
-        let_go(s);
+        close_kept(s);
         return -EAGAIN;
     }
     *ret_process = (struct shepherd_process){pid, s.pidfd, s.channel};

@@ -14,11 +14,11 @@
 
 static const char title[] = "kiln-order 1";
 
-enum field_kind { TEXT, PATH, NUMBER, SWITCH, LIST };
+enum order_field_kind { TEXT, PATH, NUMBER, SWITCH, LIST };
 
-struct field {
+struct order_field {
     const char *name;
-    enum field_kind kind;
+    enum order_field_kind kind;
     size_t offset;
     bool is_required;
 };
@@ -29,7 +29,7 @@ struct field {
         .is_required = required                                               \
     }
 
-static const struct field fields[] = {
+static const struct order_field fields[] = {
     FIELD(TEXT, pod, true),
     FIELD(TEXT, pod_uid, true),
     FIELD(PATH, state_dir, true),
@@ -141,7 +141,7 @@ order_mount_parse(const char *text, struct order_mount *m)
 /* Encode */
 
 static const void *
-value_at(const struct order *o, const struct field *f)
+value_at(const struct order *o, const struct order_field *f)
 {
     return (const char *)o + f->offset;
 }
@@ -154,7 +154,9 @@ put_list(struct strbuf *out, const char *name, const struct order_list *list)
 }
 
 static void
-put_field(struct strbuf *out, const struct order *o, const struct field *f)
+put_field(struct strbuf *out,
+          const struct order *o,
+          const struct order_field *f)
 {
     const void *value = value_at(o, f);
 
@@ -226,7 +228,7 @@ take_switch(const char *value, bool *on)
 }
 
 static int
-take_field(struct order *o, const struct field *f, const char *value)
+take_field(struct order *o, const struct order_field *f, const char *value)
 {
     char *member = (char *)o + f->offset;
 
@@ -283,7 +285,7 @@ take_entry(struct order *o, const char *name, char *value, struct error *err)
 }
 
 static bool
-is_missing(const struct order *o, const struct field *f)
+is_missing(const struct order *o, const struct order_field *f)
 {
     const void *value = value_at(o, f);
 

@@ -40,7 +40,7 @@
 #define BLOCK_BYTES INT64_C(512) /* of getrusage */
 
 /* Exit statuses for the process that started this one. */
-enum exit_status {
+enum shepherd_exit_status {
     EXIT_RECORDED = 0,
     EXIT_NO_ORDER = 64,  /* unreadable: nothing was touched */
     EXIT_NOT_OURS = 65,  /* another shepherd has the pod, or had it */
@@ -363,7 +363,7 @@ run_epilog(struct shepherd *s)
     descendants_signal(SIGKILL);
 }
 
-static enum exit_status
+static enum shepherd_exit_status
 write_exit_record(struct shepherd *s)
 {
     struct error err = {0};
@@ -403,7 +403,7 @@ print_usage(const char *option)
     return EXIT_NO_ORDER;
 }
 
-static enum exit_status
+static enum shepherd_exit_status
 serve_pod(struct shepherd *s)
 {
     struct error err = {0};
@@ -486,7 +486,7 @@ run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
             .has_channel = has_channel,
             .supervisor = {.signal_fd = -1},
         };
-        enum exit_status status = serve_pod(&s);
+        enum shepherd_exit_status status = serve_pod(&s);
 
         if (status != EXIT_RECORDED || n == PODS_MOST || !may_stay(&s)
             || let_go_of_pod(&s) < 0 || !fork_server_process_next())

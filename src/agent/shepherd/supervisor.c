@@ -99,7 +99,7 @@ hold_still(struct supervisor *v)
 }
 
 static void
-go_on(struct supervisor *v)
+thaw_pod(struct supervisor *v)
 {
     if (!v->is_frozen)
         return;
@@ -114,7 +114,7 @@ static void
 set_frozen(struct supervisor *v, bool is_frozen)
 {
     if (!is_frozen) {
-        go_on(v);
+        thaw_pod(v);
         return;
     }
     if (v->is_frozen || v->note_frozen == NULL || v->is_over
@@ -144,7 +144,7 @@ end_all(struct supervisor *v, int signo)
 {
     signal_all(v, signo);
     v->is_being_ended = v->is_told_to_end = true;
-    go_on(v);
+    thaw_pod(v);
 }
 
 static void
@@ -230,7 +230,7 @@ begin_checkpoint(struct supervisor *v, int64_t grace_us)
         return false;
     if (v->checkpoint.start != NULL && !v->checkpoint.has_begun) {
         v->is_being_ended = true;
-        go_on(v);
+        thaw_pod(v);
     }
     return checkpoint_begin(&v->checkpoint,
                             v->context,
@@ -568,7 +568,7 @@ supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
 
     reap(v);
     if (has_no_processes(v)) {
-        go_on(v); /* or its cgroup would be another's, frozen */
+        thaw_pod(v); /* or its cgroup would be another's, frozen */
         return true;
     }
     events_fd = open_events(v);

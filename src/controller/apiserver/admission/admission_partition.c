@@ -29,7 +29,7 @@
 /* The limits are compared with this. A job is counted as it is when all of its
  * pods that may run at once do. The elements of an array are jobs each.
  */
-struct asked {
+struct asked_amounts {
     const char *partitions; /* "" for none */
     int64_t time_s;         /* 0: no limit */
     int64_t cpu_milli, memory, nodes;
@@ -64,7 +64,7 @@ pods_at_once(const struct request *q, const struct json *tree)
     return most > 1 ? most : 1;
 }
 
-static struct asked
+static struct asked_amounts
 read_asked(const struct request *q,
            const struct json *tree,
            const struct json *spec) /* of its pods */
@@ -72,7 +72,7 @@ read_asked(const struct request *q,
     const struct json *containers = json_get(spec, "containers");
     const char *partitions =
         json_get_text(json_get(spec, "placement"), "partition");
-    struct asked a = {
+    struct asked_amounts a = {
         .partitions = partitions != NULL ? partitions : "",
         .time_s = json_get_int(spec, "activeDeadlineSeconds", 0),
         .nodes = pods_at_once(q, tree),
@@ -90,7 +90,7 @@ read_asked(const struct request *q,
 }
 
 static bool
-is_the_same(const struct asked *a, const struct asked *b)
+is_the_same(const struct asked_amounts *a, const struct asked_amounts *b)
 {
     return strcmp(a->partitions, b->partitions) == 0 && a->time_s == b->time_s
            && a->cpu_milli == b->cpu_milli && a->memory == b->memory
@@ -217,7 +217,7 @@ static bool
 check_amounts(struct request *q,
               const struct json *tree,
               const struct partition *p,
-              const struct asked *a)
+              const struct asked_amounts *a)
 {
     const struct partition_spec *s = &p->spec;
     int64_t cpus = quantity_text_milli(s->maximum_cpus);
@@ -255,7 +255,7 @@ static bool
 check_partition(struct request *q,
                 const struct json *tree,
                 const char *name,
-                const struct asked *a,
+                const struct asked_amounts *a,
                 bool is_new)
 {
     const struct object *object = store_find(q->server->store,
@@ -287,7 +287,7 @@ partition_admit(struct request *q,
                 const struct object *old_object)
 {
     const struct json *spec = admission_pod_spec(q, tree);
-    struct asked now, before = {.partitions = ""};
+    struct asked_amounts now, before = {.partitions = ""};
     bool is_new = true;
     size_t n;
 

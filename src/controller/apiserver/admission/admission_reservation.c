@@ -138,7 +138,7 @@ reservation_admit(struct request *q,
 
 /* ---- Reservations ---- */
 
-struct making {
+struct reservation_check {
     struct request *q;
     const struct node_reservation *r;
     struct map *taken; /* node to the Reservation that has it then */
@@ -151,7 +151,7 @@ struct making {
 static bool
 note_other(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct reservation_check *m = context;
     const struct node_reservation *other = node_reservation_of(object);
     const char *const *names;
     unsigned count;
@@ -169,7 +169,7 @@ note_other(const struct object *object, void *context)
 }
 
 static bool
-check_named(struct making *m)
+check_named(struct reservation_check *m)
 {
     struct request *q = m->q;
 
@@ -212,7 +212,7 @@ add_end(const struct object *object, void *context)
 static bool
 add_candidate(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct reservation_check *m = context;
     int64_t last_us = m->now_us;
 
     if (!reservation_nodes_match(m->r, node_of(object))
@@ -230,7 +230,7 @@ add_candidate(const struct object *object, void *context)
 }
 
 static bool
-check_count(struct making *m)
+check_count(struct reservation_check *m)
 {
     struct request *q = m->q;
     int64_t wanted = m->r->spec.node_count;
@@ -256,7 +256,7 @@ check_count(struct making *m)
 /* ---- What runs there then ---- */
 
 struct telling {
-    struct making *m;
+    struct reservation_check *m;
     struct strbuf *out;
     int64_t from_us;
     unsigned count;
@@ -288,7 +288,7 @@ tell_pod(const struct object *object, void *context)
 }
 
 static void
-tell_running(struct making *m)
+tell_running(struct reservation_check *m)
 {
     struct request *q = m->q;
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
@@ -326,7 +326,7 @@ tell_running(struct making *m)
 }
 
 static bool
-check_made(struct making *m)
+check_made(struct reservation_check *m)
 {
     struct request *q = m->q;
 
@@ -354,7 +354,7 @@ check_made(struct making *m)
  * a number are chosen there.
  */
 static void
-set_first_status(const struct making *m, struct json *tree)
+set_first_status(const struct reservation_check *m, struct json *tree)
 {
     struct arena *arena = m->q->arena;
     struct json *status = json_object(arena);
@@ -387,7 +387,7 @@ node_reservation_admit(struct request *q,
 {
     struct node_reservation r = {0};
     struct reservation_nodes nodes = {0};
-    struct making m = {
+    struct reservation_check m = {
         .q = q,
         .r = &r,
         .tree = tree,

@@ -19,7 +19,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 
-struct looking {
+struct chunk_reader {
     const struct store *store;
     const struct object *job;
     struct element_chunk chunk; /* of that number; -1: none is read */
@@ -66,7 +66,7 @@ element_requeue_pod(const struct store *store,
 }
 
 static void
-read_chunk(struct looking *l, int64_t index)
+read_chunk(struct chunk_reader *l, int64_t index)
 {
     if (l->number == index / ELEMENTS_A_CHUNK)
         return;
@@ -78,7 +78,7 @@ read_chunk(struct looking *l, int64_t index)
 
 /* The number of its next attempt; 0: it has not begun, or stays as it is. */
 static int64_t
-find_attempt(struct looking *l, int64_t index)
+find_attempt(struct chunk_reader *l, int64_t index)
 {
     const struct object *pod;
     const char *number;
@@ -108,7 +108,7 @@ find_attempt(struct looking *l, int64_t index)
 
 static bool
 is_cancelled(const struct task_list *cancelled,
-             const struct looking *l,
+             const struct chunk_reader *l,
              int64_t task,
              int64_t index)
 {
@@ -127,7 +127,7 @@ element_requeue_find(const struct store *store,
     const struct job_array *array = job_of(job)->spec.array;
     struct task_range *ranges =
         arena_new_array(arena, struct task_range, (size_t)meant->total + 1);
-    struct looking l = {.store = store, .job = job, .number = -1};
+    struct chunk_reader l = {.store = store, .job = job, .number = -1};
     struct element_requeue found = {0};
     struct task_list all, cancelled;
     size_t n = 0;
@@ -165,7 +165,7 @@ element_requeue_note(struct request *q,
                      const struct object *job,
                      const struct task_list *tasks)
 {
-    struct looking l = {
+    struct chunk_reader l = {
         .store = q->server->store,
         .job = job,
         .number = -1,

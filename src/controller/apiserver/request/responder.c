@@ -121,7 +121,7 @@ static void pass_next(struct responders *all);
 
 /* On the API's thread, with the answer. */
 static void
-come_back(void *arg)
+take_answer(void *arg)
 {
     struct responder_question *question = arg;
     struct responders *all = question->responder->server->responders;
@@ -154,7 +154,7 @@ answer_question(void *arg)
                                       &question->answer,
                                       r->context);
     question->took_us = clock_monotonic_us(r->server->clock) - began_us;
-    loop_post(r->server->loop, come_back, question);
+    loop_post(r->server->loop, take_answer, question);
 }
 
 static void

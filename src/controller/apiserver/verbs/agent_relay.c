@@ -45,7 +45,7 @@ struct agent_relay {
 };
 
 /* The stream on which an agent is asked. */
-struct agent {
+struct relay_agent {
     struct agent_relay *agent_relay;
     struct request *q;
     struct channel *channel;
@@ -54,10 +54,10 @@ struct agent {
 };
 
 /* One who reads: waiting for history, for the first word, or being served. */
-struct reader {
-    struct list link;    /* of its agent */
-    struct agent *agent; /* NULL while history is asked which */
-    struct task_log log; /* of a task whose pod is gone */
+struct relay_reader {
+    struct list link;          /* of its agent */
+    struct relay_agent *agent; /* NULL while history is asked which */
+    struct task_log log;       /* of a task whose pod is gone */
     struct history_question question;
     struct json *words; /* to the agent */
     char id[ID_SIZE];
@@ -70,7 +70,7 @@ struct reader {
 };
 
 static void
-acknowledge(struct reader *reader)
+acknowledge(struct relay_reader *reader)
 {
     struct request *piece = reader->piece;
 
@@ -82,7 +82,7 @@ acknowledge(struct reader *reader)
 }
 
 static void
-tell_agent(struct agent *agent, const struct json *words)
+tell_agent(struct relay_agent *agent, const struct json *words)
 {
     CLEANUP(frame_unrefp) struct frame *frame = frame_new();
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -95,7 +95,7 @@ tell_agent(struct agent *agent, const struct json *words)
 
 /* The reader went before the agent was done. */
 static void
-stop_agent(struct reader *reader)
+stop_agent(struct relay_reader *reader)
 {
     struct arena *arena = reader->q->arena;
     struct json *words = json_object(arena);
@@ -106,7 +106,7 @@ stop_agent(struct reader *reader)
 }
 
 static void
-reader_free(struct reader *reader)
+reader_free(struct relay_reader *reader)
 {
     if (reader->agent != NULL) {
         map_remove(reader->agent->agent_relay->readers, reader->id);
@@ -136,7 +136,7 @@ add_seal(const char *name,
 
 /* Those who may stream have sessions, whose seals are made at once. */
 static void
-answer_reader(struct reader *reader, int code, const struct strbuf *text)
+answer_reader(struct relay_reader *reader, int code, const struct strbuf *text)
 {
     static const char type[] = "application/json";
     struct digest digest;
@@ -156,7 +156,7 @@ answer_reader(struct reader *reader, int code, const struct strbuf *text)
 
 /* With the request's reply, before anything was read. */
 static void
-refuse_reader(struct reader *reader)
+refuse_reader(struct relay_reader *reader)
 {
     struct reply *reply = &reader->q->reply;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
@@ -168,7 +168,7 @@ refuse_reader(struct reader *reader)
 
 /* A failure in words. */
 static void
-fail_reader(struct reader *reader, int code, const char *message)
+fail_reader(struct relay_reader *reader, int code, const char *message)
 {
     if (reader->http == NULL)
         return;
@@ -188,7 +188,7 @@ fail_reader(struct reader *reader, int code, const char *message)
 static void
 reader_gone(struct http_request *http, void *arg)
 {
-    struct reader *reader = arg;
+    struct relay_reader *reader = arg;
 
     stop_agent(reader);
     /* It must be answered all the same: to nobody. */
@@ -200,7 +200,7 @@ reader_gone(struct http_request *http, void *arg)
 static void
 reader_closed(void *context)
 {
-    struct reader *reader = context;
+    struct relay_reader *reader = context;
 
     stop_agent(reader);
     reader_free(reader);
@@ -215,7 +215,7 @@ reader_drained(void *context)
 static void
 reader_late(void *arg)
 {
-    struct reader *reader = arg;
+    struct relay_reader *reader = arg;
 
     fail_reader(reader,
                 504,
@@ -228,15 +228,15 @@ reader_late(void *arg)
 }
 
 static void
-agent_free(struct agent *agent)
+agent_free(struct relay_agent *agent)
 {
     struct map *agents = agent->agent_relay->agents;
 
     if (map_find(agents, agent->q->route.name) == agent)
         map_remove(agents, agent->q->route.name);
     while (!list_is_empty(&agent->readers)) {
-        struct reader *reader =
-            container_of(agent->readers.next, struct reader, link);
+        struct relay_reader *reader =
+            container_of(agent->readers.next, struct relay_reader, link);
 
         fail_reader(reader, 500, "the agent of the node went away");
         channel_cut(reader->channel);
@@ -286,12 +286,12 @@ start_agent(struct request *q,
             struct auth_grant *grant)
 {
     struct agent_relay *agent_relay = q->server->agent_relay;
-    struct agent *agent = map_find(agent_relay->agents, q->route.name);
+    struct relay_agent *agent = map_find(agent_relay->agents, q->route.name);
     struct channel_callbacks callbacks = {.closed = agent_closed};
 
     if (agent != NULL) /* it has started again */
         agent_free(agent);
-    agent = xnew(struct agent);
+    agent = xnew(struct relay_agent);
     agent->agent_relay = agent_relay;
     agent->q = q;
     list_init(&agent->readers);
@@ -313,10 +313,10 @@ find_option(const struct request *q, const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static struct agent *
+static struct relay_agent *
 find_agent(struct request *q, const char *node)
 {
-    struct agent *agent = map_find(q->server->agent_relay->agents, node);
+    struct relay_agent *agent = map_find(q->server->agent_relay->agents, node);
 
     if (store_find(q->server->store, STORE_PUBLISHED, &node_kind, NULL, node)
         == NULL)
@@ -346,13 +346,13 @@ find_agent(struct request *q, const char *node)
     return q->reply.form == REPLY_NONE ? agent : NULL;
 }
 
-static struct reader *
+static struct relay_reader *
 reader_new(struct request *q,
            struct http_request *http,
            struct auth_grant *grant,
            struct json *words)
 {
-    struct reader *reader = xnew(struct reader);
+    struct relay_reader *reader = xnew(struct relay_reader);
 
     reader->q = q;
     reader->http = http;
@@ -363,7 +363,7 @@ reader_new(struct request *q,
 }
 
 static void
-ask_agent(struct reader *reader, struct agent *agent)
+ask_agent(struct relay_reader *reader, struct relay_agent *agent)
 {
     unsigned char bytes[(ID_SIZE - 1) / 2];
 
@@ -386,7 +386,7 @@ ask_agent(struct reader *reader, struct agent *agent)
 static void
 asker_gone(struct http_request *http, void *arg)
 {
-    struct reader *reader = arg;
+    struct relay_reader *reader = arg;
 
     http_request_reply(http, 499, NULL, NULL, 0);
     reader->http = NULL;
@@ -398,9 +398,9 @@ take_history(const char *text,
              const struct error *err,
              void *context)
 {
-    struct reader *reader = context;
+    struct relay_reader *reader = context;
     struct request *q = reader->q;
-    struct agent *agent = NULL;
+    struct relay_agent *agent = NULL;
     const char *node;
 
     if (reader->http == NULL) {
@@ -448,7 +448,7 @@ ask_for_gone(struct request *q,
 {
     struct json *words = json_object(q->arena);
     struct error err = {.text = "there is none"};
-    struct reader *reader;
+    struct relay_reader *reader;
 
     if (!log_options_add(q, words)
         || !user_limits_begin_stream(q, USER_LOG_READER))
@@ -476,7 +476,7 @@ ask_for_log(struct request *q,
 {
     struct json *words = json_object(q->arena);
     const struct pod *pod = log_options_read(q, words);
-    struct agent *agent;
+    struct relay_agent *agent;
 
     if (pod == NULL)
         return false;
@@ -536,7 +536,7 @@ refuse_piece(struct request *q)
 }
 
 static void
-pass_on(struct reader *reader, const struct request *q)
+pass_on(struct relay_reader *reader, const struct request *q)
 {
     struct channel_callbacks callbacks = {
         .closed = reader_closed,
@@ -567,7 +567,7 @@ pass_on(struct reader *reader, const struct request *q)
 void
 agent_relay_take_piece(struct request *q)
 {
-    struct reader *reader =
+    struct relay_reader *reader =
         q->route.extra != NULL
             ? map_find(q->server->agent_relay->readers, q->route.extra)
             : NULL;

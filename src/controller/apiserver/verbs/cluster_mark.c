@@ -43,7 +43,7 @@
 
 #define RANGES 1000 /* beyond, one that has them all */
 
-struct mark {
+struct sealed_mark {
     char uid[64];
     int64_t revision;
     int64_t job_id;
@@ -64,7 +64,7 @@ cluster_uid(const struct request *q)
 }
 
 static void
-seal(const char *key, const struct mark *mark, char out[DIGEST_HEX_SIZE])
+seal(const char *key, const struct sealed_mark *mark, char out[DIGEST_HEX_SIZE])
 {
     char text[192];
     int length = snprintf(text,
@@ -85,7 +85,7 @@ seal(const char *key, const struct mark *mark, char out[DIGEST_HEX_SIZE])
  * gave none: it is one of before there were marks, and a mark was given after it.
  */
 static bool
-read_mark(const char *key, const char *text, struct mark *ret_mark)
+read_mark(const char *key, const char *text, struct sealed_mark *ret_mark)
 {
     char wanted[DIGEST_HEX_SIZE];
     struct digest ours, theirs;
@@ -158,7 +158,9 @@ forget_before(int outcome, void *context)
 
 /* The store does not know what others do: nothing is issued twice. */
 static bool
-go_beyond(struct request *q, struct store_txn *txn, const struct mark *mark)
+go_beyond(struct request *q,
+          struct store_txn *txn,
+          const struct sealed_mark *mark)
 {
     struct store *store = q->server->store;
     int64_t held = store_opened_at(store);
@@ -241,7 +243,7 @@ static void
 answer_mark(struct request *q, const char *key, const char *uid)
 {
     struct json *tree = json_object(q->arena);
-    struct mark mark = {0};
+    struct sealed_mark mark = {0};
 
     snprintf(mark.uid, sizeof(mark.uid), "%s", uid);
     snprintf(mark.run, sizeof(mark.run), "%016" PRIx64, q->server->run);
@@ -279,7 +281,7 @@ make_key(struct request *q, struct store_txn *txn)
 }
 
 static bool
-is_beyond(struct request *q, const struct mark *mark)
+is_beyond(struct request *q, const struct sealed_mark *mark)
 {
     struct store *store = q->server->store;
     const char *lost = store_find_secret(store, STORE_LOST_REVISIONS);
@@ -306,7 +308,7 @@ verb_mark(struct request *q)
     const char *uid = cluster_uid(q);
     struct store_txn *txn = NULL;
     bool is_older = false;
-    struct mark mark;
+    struct sealed_mark mark;
 
     /* Agents wait: nothing of theirs is ended, and no other uid is kept. */
     if (uid == NULL && !q->server->policy->is_conformance

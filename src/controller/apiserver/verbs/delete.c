@@ -533,7 +533,7 @@ all_stored(int outcome, void *context)
 }
 
 static bool
-go_on(struct time_slice *time_slice)
+delete_next(struct time_slice *time_slice)
 {
     struct collection *c =
         container_of(time_slice, struct collection, time_slice);
@@ -558,5 +558,5 @@ verb_delete_collection(struct request *q)
     reply_start_list(&c->chosen, q->route.kind);
     c->chosen.revision = store_revision(q->server->store);
     choose_some(c);
-    time_slices_add(q->server->time_slices, &c->time_slice, go_on);
+    time_slices_add(q->server->time_slices, &c->time_slice, delete_next);
 }

@@ -20,7 +20,7 @@
 /* The elements that are meant, and a list of the array that they go into. The
  * scratch memory goes at the end, and the patch stays.
  */
-struct edit {
+struct element_edit {
     struct arena *scratch;
     struct task_list meant;
     struct task_list list;
@@ -46,7 +46,7 @@ format(struct arena *arena, const struct task_list *list)
 
 /* False: nothing can be changed, and why. */
 static bool
-begin(struct job_change_call *c, const char *list, struct edit *e)
+begin(struct job_change_call *c, const char *list, struct element_edit *e)
 {
     const struct job *job = job_of(c->object);
     struct error err = {0};
@@ -87,7 +87,7 @@ begin(struct job_change_call *c, const char *list, struct edit *e)
 /* The outcome of some is not to be taken for that of all. */
 static const char *
 with_unknown(const struct job_change_call *c,
-             const struct edit *e,
+             const struct element_edit *e,
              const char *words)
 {
     return e->unknown != NULL ? arena_concat(c->arena, words, e->unknown)
@@ -98,7 +98,7 @@ with_unknown(const struct job_change_call *c,
 static struct json *
 finish(struct job_change_call *c,
        const char *name,
-       const struct edit *e,
+       const struct element_edit *e,
        const struct task_list *now,
        const char *done,
        const char *nothing)
@@ -130,7 +130,7 @@ element_change_cancel(struct job_change_call *c)
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const struct job_array *array = job_of(c->object)->spec.array;
     struct error err = {0};
-    struct edit e = {.scratch = scratch};
+    struct element_edit e = {.scratch = scratch};
     struct task_list now;
 
     if (!begin(c, array != NULL ? array->cancelled : NULL, &e))
@@ -146,7 +146,7 @@ element_change_hold(struct job_change_call *c)
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const struct job_array *array = job_of(c->object)->spec.array;
     struct error err = {0};
-    struct edit e = {.scratch = scratch};
+    struct element_edit e = {.scratch = scratch};
     struct task_list now;
 
     if (!begin(c, array != NULL ? array->held : NULL, &e))
@@ -167,7 +167,7 @@ element_change_release(struct job_change_call *c)
     CLEANUP(arena_freep) struct arena *scratch = arena_new(0);
     const struct job *job = job_of(c->object);
     struct error err = {0};
-    struct edit e = {.scratch = scratch};
+    struct element_edit e = {.scratch = scratch};
     struct task_list now;
 
     if (!begin(c, job->spec.array != NULL ? job->spec.array->held : NULL, &e))
@@ -192,7 +192,7 @@ element_change_release(struct job_change_call *c)
 
 static const char *
 explain_nothing(struct job_change_call *c,
-                const struct edit *e,
+                const struct element_edit *e,
                 const struct element_requeue *found)
 {
     if (found->n_cancelled > 0)
@@ -212,7 +212,7 @@ requeue(struct job_change_call *c, bool is_held)
     const struct job *job = job_of(c->object);
     const struct job_array *array = job->spec.array;
     struct error err = {0};
-    struct edit e = {.scratch = scratch};
+    struct element_edit e = {.scratch = scratch};
     struct element_requeue found;
     struct json *patch, *spec;
     struct task_list held;

@@ -41,7 +41,7 @@
 #define LIMIT_MOST    1000
 #define ROWS_MOST     5000 /* of history, for one page */
 
-struct listing {
+struct element_listing {
     struct request *q;
     const struct object *job;
     struct task_list tasks, held, cancelled, wanted;
@@ -82,7 +82,7 @@ list_chunks(struct request *q, const struct object *job)
 /* ---- One element ---- */
 
 static const struct element_chunk *
-read_chunk(struct listing *l, int64_t index)
+read_chunk(struct element_listing *l, int64_t index)
 {
     if (l->number != index / ELEMENTS_A_CHUNK) {
         element_chunk_fini(&l->chunk);
@@ -127,7 +127,9 @@ set_time(struct arena *arena, struct json *o, const char *name, int64_t us)
 }
 
 static void
-describe_pod(struct listing *l, struct json *item, const struct object *object)
+describe_pod(struct element_listing *l,
+             struct json *item,
+             const struct object *object)
 {
     struct arena *arena = l->q->arena;
     const struct pod *pod = pod_of(object);
@@ -155,7 +157,9 @@ describe_pod(struct listing *l, struct json *item, const struct object *object)
 
 /* Without a pod. */
 static enum job_state
-state_of_record(const struct listing *l, enum element_state state, int64_t task)
+state_of_record(const struct element_listing *l,
+                enum element_state state,
+                int64_t task)
 {
     switch (state) {
     case ELEMENT_DONE:
@@ -176,7 +180,7 @@ state_of_record(const struct listing *l, enum element_state state, int64_t task)
 }
 
 static void
-add_element(struct listing *l, int64_t task, int64_t index)
+add_element(struct element_listing *l, int64_t task, int64_t index)
 {
     struct arena *arena = l->q->arena;
     const struct element_chunk *chunk = read_chunk(l, index);
@@ -219,7 +223,7 @@ has_ended(const struct json *item)
  * held, however that one ended.
  */
 static void
-take_row(struct listing *l, struct json *item, const struct json *row)
+take_row(struct element_listing *l, struct json *item, const struct json *row)
 {
     static const char *const names[] = {
         "attempt",
@@ -277,7 +281,7 @@ find_item(struct json **sorted, uint32_t count, int64_t index)
 }
 
 static void
-take_rows(struct listing *l, const struct json *rows)
+take_rows(struct element_listing *l, const struct json *rows)
 {
     uint32_t count = json_count(l->items);
     struct json **sorted =
@@ -297,7 +301,7 @@ take_rows(struct listing *l, const struct json *rows)
 }
 
 static void
-finish(struct listing *l)
+finish(struct element_listing *l)
 {
     reply_tree(&l->q->reply, 200, l->answer);
     request_finish_durably(l->q);
@@ -309,7 +313,7 @@ answered(const char *text,
          const struct error *err,
          void *context)
 {
-    struct listing *l = context;
+    struct element_listing *l = context;
 
     /* Most is known without history. */
     if (err == NULL)
@@ -326,7 +330,7 @@ answered(const char *text,
 
 /* The caller may read the Job: its rows are theirs to read, too. */
 static void
-ask_history(struct listing *l)
+ask_history(struct element_listing *l)
 {
     struct error err = {0};
 
@@ -347,7 +351,9 @@ ask_history(struct listing *l)
 /* ---- The request ---- */
 
 static bool
-read_list(struct listing *l, const char *text, struct task_list *ret_list)
+read_list(struct element_listing *l,
+          const char *text,
+          struct task_list *ret_list)
 {
     struct error err = {0};
 
@@ -359,7 +365,7 @@ read_list(struct listing *l, const char *text, struct task_list *ret_list)
 }
 
 static const char *
-option(const struct listing *l, const char *name)
+option(const struct element_listing *l, const char *name)
 {
     return parameter_find(l->q->options.parameters,
                           l->q->options.n_parameters,
@@ -367,7 +373,7 @@ option(const struct listing *l, const char *name)
 }
 
 static int64_t
-number_of(const struct listing *l,
+number_of(const struct element_listing *l,
           const char *name,
           int64_t fallback,
           int64_t most)
@@ -379,7 +385,7 @@ number_of(const struct listing *l,
 }
 
 static bool
-read_lists(struct listing *l)
+read_lists(struct element_listing *l)
 {
     const struct job_array *array = job_of(l->job)->spec.array;
     const char *asked = option(l, "tasks");
@@ -399,7 +405,7 @@ read_lists(struct listing *l)
 }
 
 static void
-list_elements(struct listing *l)
+list_elements(struct element_listing *l)
 {
     struct arena *arena = l->q->arena;
     int64_t limit = number_of(l, "limit", LIMIT_DEFAULT, LIMIT_MOST);
@@ -422,9 +428,9 @@ list_elements(struct listing *l)
 static void
 answer_people(struct request *q, const struct object *job)
 {
-    struct listing *l = arena_alloc(q->arena, sizeof(*l));
+    struct element_listing *l = arena_alloc(q->arena, sizeof(*l));
 
-    *l = (struct listing){
+    *l = (struct element_listing){
         .q = q,
         .job = job,
         .items = json_array(q->arena),

@@ -121,7 +121,7 @@ explain_refusal(struct request *inner, const char *owner, struct arena *arena)
                                           inner->reply.code);
 }
 
-static bool go_on(struct time_slice *time_slice);
+static bool start_next(struct time_slice *time_slice);
 
 static void
 patched(struct request *inner)
@@ -146,7 +146,7 @@ patched(struct request *inner)
     /* From within go_on it goes on by itself. */
     if (!a->is_working) {
         a->is_working = true;
-        time_slices_add(a->q->server->time_slices, &a->time_slice, go_on);
+        time_slices_add(a->q->server->time_slices, &a->time_slice, start_next);
     }
 }
 
@@ -386,7 +386,7 @@ give_up_rest(struct job_action *a)
 }
 
 static bool
-go_on(struct time_slice *time_slice)
+start_next(struct time_slice *time_slice)
 {
     struct job_action *a =
         container_of(time_slice, struct job_action, time_slice);
@@ -490,7 +490,7 @@ job_action_serve(struct request *q,
         body = parse(q);
         if (body != NULL && job_action_read(a, body)) {
             a->is_working = true;
-            time_slices_add(q->server->time_slices, &a->time_slice, go_on);
+            time_slices_add(q->server->time_slices, &a->time_slice, start_next);
             return true;
         }
     }

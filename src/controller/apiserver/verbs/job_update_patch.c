@@ -144,7 +144,7 @@ job_update_patch_check(const struct json *update, struct error *err)
 /* ---- The template ---- */
 
 /* A job that is being changed. */
-struct edit {
+struct template_edit {
     struct arena *arena;
     const struct json *update;
     struct json *template_;
@@ -153,7 +153,7 @@ struct edit {
 };
 
 static bool
-has(const struct edit *e, const char *name)
+has(const struct template_edit *e, const char *name)
 {
     return json_get(e->update, name) != NULL;
 }
@@ -176,7 +176,7 @@ annotate(struct arena *arena,
 }
 
 static void
-edit_limit(struct edit *e)
+edit_limit(struct template_edit *e)
 {
     const int64_t seconds = json_get_int(e->update, "timeLimitSeconds", 0);
 
@@ -187,7 +187,7 @@ edit_limit(struct edit *e)
 }
 
 static struct json *
-resources_of(struct edit *e)
+resources_of(struct template_edit *e)
 {
     struct json *first = json_at(json_get(e->spec, "containers"), 0);
 
@@ -196,7 +196,7 @@ resources_of(struct edit *e)
 
 /* Request and limit are the same, as ksub has them. NULL: none. */
 static void
-set_amount(struct edit *e, const char *name, struct json *value)
+set_amount(struct template_edit *e, const char *name, struct json *value)
 {
     static const char *const lists[] = {"limits", "requests"};
     struct json *resources = resources_of(e);
@@ -212,7 +212,7 @@ set_amount(struct edit *e, const char *name, struct json *value)
 }
 
 static int64_t
-amount_of(struct edit *e, const char *name)
+amount_of(struct template_edit *e, const char *name)
 {
     const char *text =
         json_get_text(json_get(resources_of(e), "requests"), name);
@@ -221,7 +221,7 @@ amount_of(struct edit *e, const char *name)
 }
 
 static int64_t
-number_in_annotations(const struct edit *e, const char *name)
+number_in_annotations(const struct template_edit *e, const char *name)
 {
     const char *text =
         json_get_text(json_get_path(e->template_, "metadata.annotations"),
@@ -231,7 +231,7 @@ number_in_annotations(const struct edit *e, const char *name)
 }
 
 static void
-annotate_number(struct edit *e, const char *name, int64_t number)
+annotate_number(struct template_edit *e, const char *name, int64_t number)
 {
     annotate(e->arena,
              e->template_,
@@ -241,7 +241,7 @@ annotate_number(struct edit *e, const char *name, int64_t number)
 
 /* The CPUs are tasks times CPUs of each; what is not said stays. */
 static void
-edit_cpus(struct edit *e)
+edit_cpus(struct template_edit *e)
 {
     const int64_t milli = amount_of(e, "cpu");
     int64_t tasks = number_in_annotations(e, ANNOTATION_TASKS);
@@ -272,7 +272,7 @@ edit_cpus(struct edit *e)
 }
 
 static void
-edit_memory(struct edit *e)
+edit_memory(struct template_edit *e)
 {
     int64_t bytes = json_get_int(e->update, "memoryBytes", 0);
     const int64_t each = json_get_int(e->update, "memoryPerCPUBytes", 0);
@@ -292,7 +292,7 @@ edit_memory(struct edit *e)
 }
 
 static void
-edit_gpus(struct edit *e)
+edit_gpus(struct template_edit *e)
 {
     const int64_t gpus = json_get_int(e->update, "gpus", 0);
     const char *type = json_get_text(e->update, "gpuType");
@@ -309,7 +309,7 @@ edit_gpus(struct edit *e)
 
 /* A number, or a class and no number. */
 static void
-edit_priority(struct edit *e)
+edit_priority(struct template_edit *e)
 {
     json_remove(e->spec, "preemptionPolicy");
     json_remove(e->spec, "priority");
@@ -327,7 +327,7 @@ edit_priority(struct edit *e)
 
 /* An empty text: none. */
 static void
-edit_reservation(struct edit *e)
+edit_reservation(struct template_edit *e)
 {
     const char *name = json_get_text(e->update, "reservation");
     struct json *placement = json_get(e->spec, "placement");
@@ -342,7 +342,7 @@ edit_reservation(struct edit *e)
 }
 
 static void
-edit_template(struct edit *e)
+edit_template(struct template_edit *e)
 {
     if (has(e, "timeLimitSeconds"))
         edit_limit(e);
@@ -366,7 +366,7 @@ edit_template(struct edit *e)
 
 /* An empty text: it waits for nothing any more. */
 static void
-edit_dependencies(const struct edit *e, struct json *spec)
+edit_dependencies(const struct template_edit *e, struct json *spec)
 {
     struct json *all = NULL;
 
@@ -382,7 +382,7 @@ edit_dependencies(const struct edit *e, struct json *spec)
 
 /* An empty text: none. */
 static void
-edit_time(const struct edit *e,
+edit_time(const struct template_edit *e,
           struct json *spec,
           const char *name,
           const char *text)
@@ -394,7 +394,7 @@ edit_time(const struct edit *e,
 }
 
 static void
-edit_job(const struct edit *e, struct json *job)
+edit_job(const struct template_edit *e, struct json *job)
 {
     const char *begin = json_get_text(e->update, "beginTime");
     const char *deadline = json_get_text(e->update, "deadline");
@@ -425,7 +425,7 @@ edit_job(const struct edit *e, struct json *job)
 
 /* -1: no limit of its own. */
 static void
-edit_throttle(struct edit *e, struct json *job)
+edit_throttle(struct template_edit *e, struct json *job)
 {
     const int64_t throttle = json_get_int(e->update, "throttle", -1);
     struct json *array = json_get_path(job, "spec.array");
@@ -440,7 +440,7 @@ edit_throttle(struct edit *e, struct json *job)
 
 /* A warning before the limit that could never be sent is refused. */
 static const char *
-refuse_warning(const struct edit *e)
+refuse_warning(const struct template_edit *e)
 {
     const int64_t before =
         json_get_int(json_get_path(e->spec, "execution.signal"),
@@ -469,7 +469,7 @@ refuse(struct job_change_call *c, const char *why)
 static const char *
 find_refusal(const struct job_change_call *c,
              enum job_update what,
-             const struct edit *e)
+             const struct template_edit *e)
 {
     return what == JOB_UPDATE_NONE ? NULL
                                    : update_refusal(c->server,
@@ -482,7 +482,7 @@ find_refusal(const struct job_change_call *c,
 
 /* A job that runs was told its name, and when it begins is past. */
 static const char *
-edit_waiting(const struct job_change_call *c, struct edit *e)
+edit_waiting(const struct job_change_call *c, struct template_edit *e)
 {
     const char *why = has(e, "name") || has(e, "beginTime")
                           ? find_refusal(c, JOB_UPDATE_WAITING, e)
@@ -504,7 +504,7 @@ job_update_patch_make(struct job_change_call *c)
 {
     struct json *old = object_tree(c->object, c->arena);
     struct json *job = json_dup(c->arena, old);
-    struct edit e = {
+    struct template_edit e = {
         .arena = c->arena,
         .update = c->update,
         .template_ = json_get_path(job, "spec.template"),

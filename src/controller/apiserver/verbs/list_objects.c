@@ -97,7 +97,7 @@ refuse_expired(struct request *q, const struct continue_token *token)
  * at.
  */
 static bool
-look(struct page *page, size_t most)
+fill_page(struct page *page, size_t most)
 {
     struct request *q = page->q;
     int r = selection_visit_some(q,
@@ -117,10 +117,10 @@ look(struct page *page, size_t most)
 }
 
 static bool
-go_on(struct time_slice *time_slice)
+fill_page_slice(struct time_slice *time_slice)
 {
     struct page *page = container_of(time_slice, struct page, time_slice);
-    bool more = look(page, page->counts ? PER_GO : PER_GO_SELECTED);
+    bool more = fill_page(page, page->counts ? PER_GO : PER_GO_SELECTED);
 
     if (!more)
         request_finish(page->q);
@@ -170,8 +170,10 @@ verb_list(struct request *q)
         return;
     }
     reply_start_list(&q->reply, q->route.kind);
-    if (look(page, page->counts ? AT_ONCE : AT_ONCE_SELECTED))
-        time_slices_add(q->server->time_slices, &page->time_slice, go_on);
+    if (fill_page(page, page->counts ? AT_ONCE : AT_ONCE_SELECTED))
+        time_slices_add(q->server->time_slices,
+                        &page->time_slice,
+                        fill_page_slice);
     else
         request_finish(q);
 }

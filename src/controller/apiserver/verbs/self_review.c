@@ -25,14 +25,14 @@
 #include "lib/json/record.h"
 
 /* One question of a review, in the terms of the table of rights. */
-struct question {
+struct review_question {
     const struct kind *kind;
     enum subresource part;
     const char *namespace; /* NULL: all of them */
     const char *name;      /* NULL: any */
 };
 
-struct verdict {
+struct review_verdict {
     bool is_allowed;
     const char *reason; /* or NULL */
 };
@@ -46,8 +46,8 @@ given(const struct json *attributes, const char *name)
 }
 
 /* Of one object that is named; what is not there may be asked for. */
-static struct verdict
-judge_own(struct request *q, const struct question *what)
+static struct review_verdict
+judge_own(struct request *q, const struct review_question *what)
 {
     const struct object *object = what->name != NULL
                                       ? store_find(q->server->store,
@@ -60,17 +60,17 @@ judge_own(struct request *q, const struct question *what)
 
     if (object != NULL
         && (!object_owner(object, &uid) || uid != q->principal->uid))
-        return (struct verdict){false, "it is another user's"};
-    return (struct verdict){true, "of what runs as the user"};
+        return (struct review_verdict){false, "it is another user's"};
+    return (struct review_verdict){true, "of what runs as the user"};
 }
 
-static struct verdict
-judge(struct request *q, const struct question *what, enum verb verb)
+static struct review_verdict
+judge(struct request *q, const struct review_question *what, enum verb verb)
 {
     switch (
         authorization_scope(q->principal->type, verb, what->kind, what->part)) {
     case SCOPE_ALL:
-        return (struct verdict){.is_allowed = true};
+        return (struct review_verdict){.is_allowed = true};
     case SCOPE_OWN:
         return judge_own(q, what);
     case SCOPE_MEMBERS:
@@ -78,21 +78,24 @@ judge(struct request *q, const struct question *what, enum verb verb)
             && membership_has(q->server->membership,
                               what->namespace,
                               q->principal))
-            return (struct verdict){.is_allowed = true};
-        return (struct verdict){false,
-                                "only in namespaces that the user belongs to"};
+            return (struct review_verdict){.is_allowed = true};
+        return (struct review_verdict){
+            false,
+            "only in namespaces that the user belongs to"};
     case SCOPE_NODE:
-        return (struct verdict){true, "of the agent's own node"};
+        return (struct review_verdict){true, "of the agent's own node"};
     default:
-        return (struct verdict){false, "no rule allows it"};
+        return (struct review_verdict){false, "no rule allows it"};
     }
 }
 
 /* "*" is every verb there is. */
-static struct verdict
-judge_verbs(struct request *q, const struct question *what, const char *name)
+static struct review_verdict
+judge_verbs(struct request *q,
+            const struct review_question *what,
+            const char *name)
 {
-    struct verdict verdict = {false, "there is no such verb"};
+    struct review_verdict verdict = {false, "there is no such verb"};
 
     for (unsigned verb = 0; verb < N_VERBS; verb++) {
         if (strcmp(name, "*") != 0 && strcmp(name, verb_name(verb)) != 0)
@@ -110,23 +113,23 @@ is_of_group(const struct kind *kind, const char *group)
     return strcmp(group, "*") == 0 || strcmp(kind->group, group) == 0;
 }
 
-static struct verdict
+static struct review_verdict
 judge_resource(struct request *q, const struct json *attributes)
 {
     const char *group = json_get_text(attributes, "group");
     const char *resource = given(attributes, "resource");
     const char *part = given(attributes, "subresource");
     const char *verb = given(attributes, "verb");
-    struct question what = {
+    struct review_question what = {
         .namespace = given(attributes, "namespace"),
         .name = given(attributes, "name"),
         .part = part != NULL ? subresource_parse(part) : SUBRESOURCE_NONE,
     };
-    struct verdict verdict = {false, "there is no such resource"};
+    struct review_verdict verdict = {false, "there is no such resource"};
 
     /* Whoever may everything may also what is not there. */
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
-        return (struct verdict){.is_allowed = true};
+        return (struct review_verdict){.is_allowed = true};
     if (resource == NULL || verb == NULL || what.part == N_SUBRESOURCES)
         return verdict;
     for (unsigned i = 0; i < n_kinds + n_measured_kinds; i++) {
@@ -142,18 +145,18 @@ judge_resource(struct request *q, const struct json *attributes)
     return verdict;
 }
 
-static struct verdict
+static struct review_verdict
 judge_path(struct request *q, const struct json *attributes)
 {
     const char *path = given(attributes, "path");
     const char *verb = given(attributes, "verb");
 
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
-        return (struct verdict){.is_allowed = true};
+        return (struct review_verdict){.is_allowed = true};
     if (path != NULL && verb != NULL && strcmp(verb, "get") == 0
         && discovery_knows(path))
-        return (struct verdict){.is_allowed = true};
-    return (struct verdict){false, "no rule allows it"};
+        return (struct review_verdict){.is_allowed = true};
+    return (struct review_verdict){false, "no rule allows it"};
 }
 
 static void
@@ -162,7 +165,7 @@ answer_access(struct request *q, struct json *tree)
     const struct json *spec = json_get(tree, "spec");
     const struct json *resource = json_get(spec, "resourceAttributes");
     struct json *status = json_object(q->arena);
-    struct verdict verdict =
+    struct review_verdict verdict =
         json_is(resource, JSON_OBJECT)
             ? judge_resource(q, resource)
             : judge_path(q, json_get(spec, "nonResourceAttributes"));
@@ -197,7 +200,9 @@ rule_of(struct request *q,
 }
 
 static void
-add_rule(struct request *q, struct json *rules, const struct question *what)
+add_rule(struct request *q,
+         struct json *rules,
+         const struct review_question *what)
 {
     struct json *verbs = json_array(q->arena);
     const char *resource = what->kind->plural;
@@ -225,7 +230,7 @@ add_rule(struct request *q, struct json *rules, const struct question *what)
 static void
 add_rules(struct request *q, struct json *rules, const char *namespace)
 {
-    struct question what = {.namespace = namespace};
+    struct review_question what = {.namespace = namespace};
 
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR) {
         json_append(q->arena, rules, rule_of(q, list_of(q, "*"), "*", "*"));

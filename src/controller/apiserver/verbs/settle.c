@@ -298,7 +298,7 @@ hold(struct settling *s)
 
 /* False: the reply is made. */
 static bool
-settle(struct settling *s)
+settle_all(struct settling *s)
 {
     const struct json *items = json_get(s->q->body, "settle");
 
@@ -313,7 +313,7 @@ settle(struct settling *s)
 
 /* ---- Pods are made ---- */
 
-struct making {
+struct pod_creation {
     struct request *q;
     const struct object *job;
     struct store_txn *txn;
@@ -326,13 +326,13 @@ struct making {
 };
 
 static bool
-may_copy(const struct making *m, const struct json *pod)
+may_copy(const struct pod_creation *m, const struct json *pod)
 {
     return m->made != NULL && element_copy_is_possible(pod, m->asked, m->made);
 }
 
 static const struct object *
-put_copy(struct making *m, const struct json *pod)
+put_copy(struct pod_creation *m, const struct json *pod)
 {
     struct request *q = m->q;
     struct arena_mark mark = arena_mark(q->arena);
@@ -348,7 +348,7 @@ put_copy(struct making *m, const struct json *pod)
 
 /* One that is there from an earlier try is shown by the watch. */
 static bool
-is_there(const struct making *m, const char *name)
+is_there(const struct pod_creation *m, const char *name)
 {
     const struct object *pod = store_find(m->q->server->store,
                                           STORE_PENDING,
@@ -360,7 +360,7 @@ is_there(const struct making *m, const char *name)
 }
 
 static void
-refuse_pod(struct making *m, const char *name)
+refuse_pod(struct pod_creation *m, const char *name)
 {
     struct request *q = m->q;
     struct json *item = json_object(q->arena);
@@ -377,7 +377,7 @@ refuse_pod(struct making *m, const char *name)
 
 /* False: the transaction cannot be gone on with, and the reply says why. */
 static bool
-make_one(struct making *m, struct json *pod)
+make_one(struct pod_creation *m, struct json *pod)
 {
     struct request *q = m->q;
     const char *name = json_path_text(pod, "metadata.name");
@@ -405,7 +405,7 @@ make_one(struct making *m, struct json *pod)
 }
 
 static bool
-make_all(struct making *m, const struct json *pods)
+make_all(struct pod_creation *m, const struct json *pods)
 {
     struct request *q = m->q;
     const struct route route = q->route;
@@ -423,7 +423,7 @@ make_all(struct making *m, const struct json *pods)
 static void
 make_pods(struct request *q, const struct object *job)
 {
-    struct making m = {
+    struct pod_creation m = {
         .q = q,
         .job = job,
         .txn = store_begin(q->server->store),
@@ -493,7 +493,7 @@ verb_settle(struct request *q)
         return;
     }
     s.txn = store_begin(q->server->store);
-    if (!settle(&s)) {
+    if (!settle_all(&s)) {
         request_rollback(q, s.txn);
         return;
     }

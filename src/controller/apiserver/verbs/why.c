@@ -182,7 +182,7 @@ add_pods(struct request *q, struct json *answer, const struct job_pods *pods)
  */
 #define PODS_LOOKED_AT 256
 
-struct choice {
+struct pod_choice {
     const struct object *job;
     const struct pod *pod;
     unsigned looked;
@@ -191,7 +191,7 @@ struct choice {
 static bool
 visit_pod(const struct object *object, void *context)
 {
-    struct choice *c = context;
+    struct pod_choice *c = context;
 
     if (meta_is_controlled_by(object->meta, c->job))
         c->pod = job_reason_prefer(c->pod, pod_of(object));
@@ -201,7 +201,7 @@ visit_pod(const struct object *object, void *context)
 static const struct pod *
 choose_pod(const struct request *q, const struct object *job)
 {
-    struct choice c = {.job = job};
+    struct pod_choice c = {.job = job};
 
     store_visit_index(q->server->store,
                       &pod_kind,

@@ -29,7 +29,7 @@ struct dependency_targets {
 };
 
 /* A question that is under way; it outlives whoever asked. */
-struct question {
+struct ends_question {
     struct list link;
     struct dependency_targets *asker; /* NULL: gone */
     char *uid;
@@ -285,12 +285,12 @@ dependency_target_settle(struct dependency_targets *all,
 
 /* ---- What is gone ---- */
 
-static struct question *
+static struct ends_question *
 begin_question(struct dependency_targets *all,
                const struct dependency_target *t,
                const struct task_watch *watch)
 {
-    struct question *question = xnew(struct question);
+    struct ends_question *question = xnew(struct ends_question);
 
     question->asker = all;
     question->uid = xstrdup(t->uid);
@@ -300,7 +300,7 @@ begin_question(struct dependency_targets *all,
 }
 
 static struct dependency_target *
-find_asked(const struct question *question)
+find_asked(const struct ends_question *question)
 {
     return question->asker != NULL
                ? map_find(question->asker->targets, question->uid)
@@ -308,7 +308,7 @@ find_asked(const struct question *question)
 }
 
 static void
-end_question(struct question *question)
+end_question(struct ends_question *question)
 {
     list_remove(&question->link);
     free(question->uid);
@@ -332,7 +332,7 @@ read_state(const struct client_reply *reply)
 static void
 on_end(const struct client_reply *reply, void *context)
 {
-    struct question *question = context;
+    struct ends_question *question = context;
     struct dependency_targets *all = question->asker;
     struct dependency_target *t = find_asked(question);
 
@@ -352,7 +352,7 @@ on_end(const struct client_reply *reply, void *context)
 static void
 on_tasks_end(const struct client_reply *reply, void *context)
 {
-    struct question *question = context;
+    struct ends_question *question = context;
     struct dependency_targets *all = question->asker;
     struct dependency_target *t = find_asked(question);
     struct task_watch *watch =
@@ -438,7 +438,7 @@ dependency_target_ask_of_watch(struct dependency_targets *all,
 static void
 on_elements(const struct client_reply *reply, void *context)
 {
-    struct question *question = context;
+    struct ends_question *question = context;
     struct dependency_targets *all = question->asker;
     struct dependency_target *t = find_asked(question);
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -588,7 +588,7 @@ dependency_targets_free(struct dependency_targets *all)
         return;
     list_foreach_safe(link, &all->asking)
     {
-        ((struct question *)link)->asker = NULL;
+        ((struct ends_question *)link)->asker = NULL;
         list_remove(link);
     }
     while (map_next(all->targets, &at, NULL, &value))

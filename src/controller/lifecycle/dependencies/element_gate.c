@@ -78,7 +78,7 @@ judge_element(const struct gate_parts *p, int64_t index)
 }
 
 static bool
-look_at(struct element_gate *gate, int64_t index)
+judge_waiting(struct element_gate *gate, int64_t index)
 {
     if (!gate->parts->is_complete || !index_set_has(&gate->waiting, index)
         || index_set_has(&gate->never, index))
@@ -150,7 +150,7 @@ element_gate_look_at_all(struct element_gate *gate)
         switch (judge_element(gate->parts, i)) {
         case DEPENDENCY_IS_MET:
             for (int64_t k = i; k < until; k++)
-                look_at(gate, k);
+                judge_waiting(gate, k);
             break;
         case DEPENDENCY_IS_NEVER_MET:
             index_set_add_range(&gate->never, i, until - 1);
@@ -188,7 +188,7 @@ element_gate_hear(struct element_gate *gate,
         return false;
     id = task_list_at(&ends->tasks, index);
     own = task_list_index(&gate->parts->tasks, id);
-    return own >= 0 && look_at(gate, own);
+    return own >= 0 && judge_waiting(gate, own);
 }
 
 void

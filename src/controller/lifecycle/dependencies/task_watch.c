@@ -106,7 +106,7 @@ find_position(const struct task_list *list, int64_t from, int64_t id)
  * the array in one step.
  */
 static void
-go_on(struct task_watch *w, const struct element_ends *ends)
+pass_ended(struct task_watch *w, const struct element_ends *ends)
 {
     while (w->position < w->list.total) {
         const int64_t id = task_list_at(&w->list, w->position);
@@ -134,7 +134,7 @@ find_end(const struct task_watch *w, const struct element_ends *ends)
 
     if (ends->is_whole_ok)
         return JOB_STATE_COMPLETED;
-    go_on(&look, ends);
+    pass_ended(&look, ends);
     if (look.position == look.list.total)
         return JOB_STATE_COMPLETED;
     index =
@@ -158,7 +158,7 @@ judge(struct task_watch *w, const struct element_ends *ends)
         return job_dependency_judge_end(w->type, w->ended);
     if (!ends->is_known && !ends->is_whole_ok)
         return DEPENDENCY_WAITS;
-    go_on(w, ends);
+    pass_ended(w, ends);
     if (w->position < w->list.total && !ends->is_whole_ok) {
         const int64_t index =
             task_list_index(&ends->tasks, task_list_at(&w->list, w->position));

@@ -247,7 +247,7 @@ array_sync_settle(struct array_sync *sync,
     send_ends(sync, m, job);
 }
 
-struct looking {
+struct pod_count_walk {
     struct job_sync *calls;
     struct job_pod_counts *counts;
     int64_t n_withdraw;
@@ -263,7 +263,7 @@ is_placed(const struct pod *pod)
 static void
 look_at_pod(const struct object *object, void *context)
 {
-    struct looking *l = context;
+    struct pod_count_walk *l = context;
     const struct array_state *a = l->counts->array;
     const struct pod *pod = pod_of(object);
     int64_t index = -1, attempt;
@@ -297,7 +297,7 @@ array_sync_look_at_pods(struct array_sync *sync,
                         struct job_pod_counts *counts,
                         int64_t n_withdraw)
 {
-    struct looking l = {calls, counts, n_withdraw};
+    struct pod_count_walk l = {calls, counts, n_withdraw};
 
     if (counts->array == NULL || (!counts->array->must_look && n_withdraw == 0))
         return;

@@ -98,7 +98,7 @@ drop_stale_slots(struct index_counts *l)
 
 /* False: it was settled before. */
 static bool
-settle(struct index_counts *l, struct index_set *how, int64_t index)
+settle_index(struct index_counts *l, struct index_set *how, int64_t index)
 {
     size_t at = find_slot(l, index);
 
@@ -117,15 +117,15 @@ settle(struct index_counts *l, struct index_set *how, int64_t index)
 void
 index_counts_finish(struct index_counts *l, int64_t index)
 {
-    (void)settle(l, &l->done, index);
+    (void)settle_index(l, &l->done, index);
 }
 
 void
 index_counts_fail(struct index_counts *l, int64_t index)
 {
     if (!l->is_merged)
-        (void)settle(l, &l->failed, index);
-    else if (settle(l, &l->done, index))
+        (void)settle_index(l, &l->failed, index);
+    else if (settle_index(l, &l->done, index))
         l->n_failed++;
 }
 
@@ -133,7 +133,7 @@ index_counts_fail(struct index_counts *l, int64_t index)
 void
 index_counts_cancel(struct index_counts *l, int64_t index)
 {
-    if (settle(l, l->is_merged ? &l->done : &l->cancelled, index))
+    if (settle_index(l, l->is_merged ? &l->done : &l->cancelled, index))
         l->n_cancelled++;
 }
 

@@ -455,7 +455,7 @@ on_quota(const struct object *old_object,
 }
 
 static void
-look_again(const struct object *job, void *context)
+queue_unfinished(const struct object *job, void *context)
 {
     struct job_controller *c = context;
     char key[OBJECT_KEY_SIZE];
@@ -480,7 +480,7 @@ on_partition(const struct object *old_object,
                            : 0;
 
     if (was != is && object_cache_has_synced(c->cache))
-        object_cache_visit(c->cache, &job_kind, look_again, c);
+        object_cache_visit(c->cache, &job_kind, queue_unfinished, c);
 }
 
 static void

@@ -60,7 +60,7 @@ is_placed(const struct object *pod)
 
 /* ---- Held ---- */
 
-struct holding {
+struct hold_walk {
     struct job_sync *sync;
     bool is_held;
 };
@@ -68,7 +68,7 @@ struct holding {
 static void
 hold(const struct object *pod, void *context)
 {
-    const struct holding *h = context;
+    const struct hold_walk *h = context;
 
     if (!is_placed(pod))
         mark(h->sync, pod, ANNOTATION_HOLD, h->is_held ? "true" : NULL);
@@ -77,7 +77,7 @@ hold(const struct object *pod, void *context)
 void
 pod_marks_hold_waiting(struct job_sync *sync, bool is_held)
 {
-    struct holding h = {sync, is_held};
+    struct hold_walk h = {sync, is_held};
 
     job_sync_visit_live(sync, hold, &h);
 }

@@ -27,7 +27,7 @@ struct line {
     struct list tried; /* since room came last */
 };
 
-struct waiter {
+struct quota_waiter {
     struct list link; /* in tried, where it is not in waiting */
     size_t place;     /* in waiting */
     struct line *line;
@@ -47,7 +47,7 @@ struct quota_waiters {
 static bool
 is_before(const void *a, const void *b, void *context)
 {
-    const struct waiter *x = a, *y = b;
+    const struct quota_waiter *x = a, *y = b;
 
     (void)context;
     if (x->submitted_us != y->submitted_us)
@@ -56,7 +56,7 @@ is_before(const void *a, const void *b, void *context)
 }
 
 static void
-free_waiter(struct waiter *waiter)
+free_waiter(struct quota_waiter *waiter)
 {
     free(waiter->key);
     free(waiter);
@@ -111,7 +111,8 @@ line_of(struct quota_waiters *w, const char *namespace)
         return line;
     line = xnew(struct line);
     line->namespace = xstrdup(namespace);
-    line->waiting = heap_new(is_before, NULL, offsetof(struct waiter, place));
+    line->waiting =
+        heap_new(is_before, NULL, offsetof(struct quota_waiter, place));
     list_init(&line->tried);
     map_put(w->lines, namespace, line);
     return line;
@@ -129,7 +130,7 @@ forget_if_empty(struct quota_waiters *w, struct line *line)
 static void
 try_first(struct quota_waiters *w, struct line *line, uint32_t most)
 {
-    struct waiter *waiter;
+    struct quota_waiter *waiter;
 
     for (uint32_t i = 0; i < most && heap_count(line->waiting) > 0; i++) {
         waiter = heap_pop(line->waiting);
@@ -143,8 +144,8 @@ static void
 begin_anew(struct line *line)
 {
     while (!list_is_empty(&line->tried)) {
-        struct waiter *waiter =
-            container_of(line->tried.next, struct waiter, link);
+        struct quota_waiter *waiter =
+            container_of(line->tried.next, struct quota_waiter, link);
 
         list_remove(&waiter->link);
         heap_push(line->waiting, waiter);
@@ -157,13 +158,13 @@ quota_waiters_refuse(struct quota_waiters *w,
                      const char *words)
 {
     char key[OBJECT_KEY_SIZE];
-    struct waiter *waiter;
+    struct quota_waiter *waiter;
 
     object_key(job, key);
     if (words == NULL || strstr(words, WORDS) == NULL
         || map_find(w->waiters, key) != NULL)
         return;
-    waiter = xnew(struct waiter);
+    waiter = xnew(struct quota_waiter);
     waiter->key = xstrdup(key);
     waiter->submitted_us = job->meta->created_at_us;
     waiter->place = HEAP_NOWHERE;
@@ -175,7 +176,7 @@ quota_waiters_refuse(struct quota_waiters *w,
 void
 quota_waiters_remove(struct quota_waiters *w, const char *key)
 {
-    struct waiter *waiter = map_remove(w->waiters, key);
+    struct quota_waiter *waiter = map_remove(w->waiters, key);
     struct line *line = waiter != NULL ? waiter->line : NULL;
 
     if (waiter == NULL)

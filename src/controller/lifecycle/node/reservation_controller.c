@@ -266,7 +266,7 @@ on_reservation(const struct object *old_object,
 }
 
 static void
-look_at(const struct object *reservation, void *context)
+queue_reservation(const struct object *reservation, void *context)
 {
     struct reservation_controller *c = context;
 
@@ -291,7 +291,7 @@ on_node(const struct object *old_object,
     struct reservation_controller *c = context;
 
     if (!is_as_before(old_object, new_object))
-        object_cache_visit(c->cache, &reservation_kind, look_at, c);
+        object_cache_visit(c->cache, &reservation_kind, queue_reservation, c);
 }
 
 static void
@@ -300,7 +300,7 @@ look_if_waiting(const struct object *reservation, void *context)
     struct reservation_controller *c = context;
 
     if (reservation_status_is_waiting(reservation, clock_real_us(c->clock)))
-        look_at(reservation, c);
+        queue_reservation(reservation, c);
 }
 
 static void
@@ -330,7 +330,7 @@ on_synced(void *context)
 {
     struct reservation_controller *c = context;
 
-    object_cache_visit(c->cache, &reservation_kind, look_at, c);
+    object_cache_visit(c->cache, &reservation_kind, queue_reservation, c);
     object_cache_visit(c->cache, &node_kind, look_at_maintenance, c);
 }
 

@@ -22,7 +22,7 @@
 
 #define NAMES_TOLD 5u
 
-struct making {
+struct reservation_draft {
     const struct object_cache *cache;
     const struct node_reservation *r;
     int64_t now_us;
@@ -34,13 +34,13 @@ struct making {
 };
 
 static const struct object *
-find_node(const struct making *m, const char *name)
+find_node(const struct reservation_draft *m, const char *name)
 {
     return object_cache_find(m->cache, &node_kind, NULL, name);
 }
 
 static bool
-is_usable(const struct making *m, const char *name)
+is_usable(const struct reservation_draft *m, const char *name)
 {
     const struct object *node = find_node(m, name);
 
@@ -48,7 +48,7 @@ is_usable(const struct making *m, const char *name)
 }
 
 static void
-add_name(struct making *m, const char *name)
+add_name(struct reservation_draft *m, const char *name)
 {
     xgrow(m->names, m->count, m->capacity);
     m->names[m->count++] = name;
@@ -60,7 +60,7 @@ add_name(struct making *m, const char *name)
 static void
 note_other(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct reservation_draft *m = context;
     const struct node_reservation *other = node_reservation_of(object);
     const char *const *names;
     unsigned count;
@@ -87,7 +87,7 @@ note_end(const struct object *object, void *context)
 static void
 note_candidate(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct reservation_draft *m = context;
     const struct node *node = node_of(object);
     int64_t last_us = m->now_us;
 
@@ -103,7 +103,7 @@ note_candidate(const struct object *object, void *context)
 }
 
 static void
-choose_nodes(struct making *m)
+choose_nodes(struct reservation_draft *m)
 {
     const struct node_reservation *r = m->r;
     unsigned wanted = (unsigned)r->spec.node_count;
@@ -129,7 +129,7 @@ choose_nodes(struct making *m)
 }
 
 static void
-find_nodes(struct making *m)
+find_nodes(struct reservation_draft *m)
 {
     if (m->r->spec.node_count > 0) {
         choose_nodes(m);
@@ -142,7 +142,7 @@ find_nodes(struct making *m)
 /* ---- Words ---- */
 
 static void
-add_trouble(const struct making *m, struct strbuf *out)
+add_trouble(const struct reservation_draft *m, struct strbuf *out)
 {
     unsigned count = 0;
 
@@ -173,7 +173,7 @@ add_trouble(const struct making *m, struct strbuf *out)
 static void
 count_stranger(const struct object *object, void *context)
 {
-    struct making *m = context;
+    struct reservation_draft *m = context;
     const struct pod *pod = pod_of(object);
     const struct placement *p = pod->spec.placement;
 
@@ -194,7 +194,7 @@ reservation_status_is_waiting(const struct object *reservation, int64_t now_us)
 
 /* Whether it begins now, as nothing else runs on its nodes. */
 static bool
-begins(struct making *m, const struct object *reservation)
+begins(struct reservation_draft *m, const struct object *reservation)
 {
     if (!reservation_status_is_waiting(reservation, m->now_us))
         return false;
@@ -210,7 +210,7 @@ is_same_text(const char *a, const char *b)
 }
 
 static bool
-are_same_nodes(const struct making *m)
+are_same_nodes(const struct reservation_draft *m)
 {
     bool are_same = m->count == m->r->status.nodes.count;
 
@@ -240,7 +240,7 @@ whole(int64_t us)
 }
 
 static struct json *
-make_body(const struct making *m,
+make_body(const struct reservation_draft *m,
           struct arena *arena,
           const struct node_reservation_status *now)
 {
@@ -272,7 +272,7 @@ make_body(const struct making *m,
 }
 
 static struct json *
-make(struct making *m,
+make(struct reservation_draft *m,
      struct arena *arena,
      const struct object *reservation,
      int64_t *ret_wake_us)
@@ -328,7 +328,7 @@ reservation_status_make(struct arena *arena,
                         int64_t now_us,
                         int64_t *ret_wake_us)
 {
-    struct making m = {
+    struct reservation_draft m = {
         .cache = cache,
         .r = node_reservation_of(reservation),
         .now_us = now_us,

@@ -19,7 +19,7 @@
 /* So many are told at an end that they are kept off its room. */
 #define TOLD_AT_ONCE 4u
 
-/* What a waiting pod alone has changed about itself is no other pod's doing. */
+/* A waiting pod that changes itself is no other pod's doing. */
 #define OF_OTHER_PODS                            \
     (ACTION_ALL                                  \
      & ~(unsigned)(ACTION_UPDATE_POD_TOLERATIONS \
@@ -218,7 +218,7 @@ offer(struct wake_call *call)
 }
 
 static void
-tell(struct wake_call *call)
+note_event(struct wake_call *call)
 {
     struct queue *q = call->q;
 
@@ -260,7 +260,7 @@ queue_event(struct queue *q,
         && event->resource == EVENT_POD && event->actions == ACTION_DELETE)
         node = q->settings.room_of(old_object, q->settings.context);
     call.n_nodes = node != NULL;
-    tell(&call);
+    note_event(&call);
 }
 
 void
@@ -269,10 +269,10 @@ queue_event_of_rooms(struct queue *q,
                      const char *const *nodes,
                      unsigned count)
 {
-    tell(&(struct wake_call){.q = q,
-                             .event = event,
-                             .nodes = nodes,
-                             .n_nodes = count});
+    note_event(&(struct wake_call){.q = q,
+                                   .event = event,
+                                   .nodes = nodes,
+                                   .n_nodes = count});
 }
 
 /* ---- Pods whose room was taken ---- */

@@ -170,7 +170,7 @@ note_held(struct queue *q, struct pod_group *g, struct queued_pod *joined)
 }
 
 static void
-tell(struct queue *q, struct queued_pod *p)
+tell_held(struct queue *q, struct queued_pod *p)
 {
     list_remove(&p->link);
     if (q->settings.held != NULL)
@@ -187,20 +187,20 @@ queue_tell_held(struct queue *q)
         list_remove(&g->untold);
         for (uint32_t i = 0; g->leader == NULL && i < g->count; i++)
             if (g->members[i]->state == QUEUE_IN_GROUP)
-                tell(q, g->members[i]);
+                tell_held(q, g->members[i]);
     }
     while (!list_is_empty(&q->untold))
-        tell(q, container_of(q->untold.next, struct queued_pod, link));
+        tell_held(q, container_of(q->untold.next, struct queued_pod, link));
 }
 
 /* Whether it has a leader is as its members say. `joined`: the only one that
  * is new, or NULL.
  */
 static void
-settle(struct queue *q,
-       struct pod_group *g,
-       enum wake_strategy strategy,
-       struct queued_pod *joined)
+settle_leader(struct queue *q,
+              struct pod_group *g,
+              enum wake_strategy strategy,
+              struct queued_pod *joined)
 {
     bool was_led = g->leader != NULL;
 
@@ -240,7 +240,7 @@ queue_join_group(struct queue *q, struct queued_pod *p)
     }
     if (g->wanted != wanted) {
         g->wanted = wanted;
-        settle(q, g, WAKE_AFTER_BACKOFF, NULL);
+        settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
     }
     pod_group_add(g, p);
 }
@@ -265,7 +265,7 @@ queue_leave_group(struct queue *q, struct queued_pod *p)
         pod_group_free(g);
         return;
     }
-    settle(q, g, WAKE_AFTER_BACKOFF, NULL);
+    settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
 }
 
 static void
@@ -285,7 +285,7 @@ queue_enter_group(struct queue *q, struct queued_pod *p)
     put_in_group(q, p);
     if (g->leader != NULL)
         g->refusal = find_refusal_of(q, g, p);
-    settle(q, g, WAKE_AFTER_BACKOFF, p);
+    settle_leader(q, g, WAKE_AFTER_BACKOFF, p);
 }
 
 /* The leader is gated now. */
@@ -294,7 +294,7 @@ queue_lose_leader(struct queue *q, struct pod_group *g)
 {
     g->leader = NULL;
     g->n_ready--;
-    settle(q, g, WAKE_AFTER_BACKOFF, NULL);
+    settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
 }
 
 /* A member that nobody stands for, or another does: what it has become may help
@@ -311,7 +311,7 @@ queue_update_member(struct queue *q,
     enum wake_strategy strategy;
 
     if (g->leader == NULL) {
-        settle(q, g, WAKE_AFTER_BACKOFF, p);
+        settle_leader(q, g, WAKE_AFTER_BACKOFF, p);
         return;
     }
     if (g->leader->state != QUEUE_UNSCHEDULABLE)
@@ -360,7 +360,10 @@ note_rejected(struct pod_group *g,
 static void
 settle_failed(struct queue *q, struct pod_group *g)
 {
-    settle(q, g, g->rejected != NULL ? g->strategy : WAKE_AFTER_BACKOFF, NULL);
+    settle_leader(q,
+                  g,
+                  g->rejected != NULL ? g->strategy : WAKE_AFTER_BACKOFF,
+                  NULL);
 }
 
 void

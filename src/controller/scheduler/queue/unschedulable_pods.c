@@ -313,7 +313,7 @@ join_hint_group(struct unschedulable_pods *s,
 }
 
 static void
-settle(struct unschedulable_pods *s, struct signature_group *f)
+free_if_empty(struct unschedulable_pods *s, struct signature_group *f)
 {
     if (heap_count(f->members) == 0 && f->n_awake == 0)
         group_free(s, f);
@@ -360,7 +360,7 @@ unschedulable_pods_add(struct unschedulable_pods *s,
         return;
     note_failed_again(before, pod);
     if (before != f)
-        settle(s, before);
+        free_if_empty(s, before);
 }
 
 /* A group of one, which its pod will not come back to. */
@@ -411,7 +411,7 @@ unschedulable_pods_leave(struct unschedulable_pods *s,
         *ret_next = heap_top(f->members);
         return true;
     }
-    settle(s, f);
+    free_if_empty(s, f);
     return false;
 }
 

@@ -110,7 +110,7 @@ job_dependencies_any(const struct job_dependencies *d)
 /* ---- From text ---- */
 
 /* A text that is being read, up to its end. */
-struct reader {
+struct dependency_reader {
     struct arena *arena;
     struct json *list;
     const char *at;
@@ -120,7 +120,7 @@ struct reader {
 };
 
 static int
-refuse_type(struct reader *r, const char *word)
+refuse_type(struct dependency_reader *r, const char *word)
 {
     if (strcmp(word, "afterburstbuffer") == 0)
         return error_set(r->err,
@@ -145,7 +145,9 @@ refuse_type(struct reader *r, const char *word)
 }
 
 static int
-add(struct reader *r, enum job_dependency_type type, struct json **ret_one)
+add(struct dependency_reader *r,
+    enum job_dependency_type type,
+    struct json **ret_one)
 {
     struct json *one = json_object(r->arena);
 
@@ -163,7 +165,7 @@ add(struct reader *r, enum job_dependency_type type, struct json **ret_one)
 
 /* False: there are no digits, or too many. */
 static bool
-read_number(struct reader *r, int64_t *ret_number)
+read_number(struct dependency_reader *r, int64_t *ret_number)
 {
     const size_t digits = strspn(r->at, "0123456789");
 
@@ -175,7 +177,9 @@ read_number(struct reader *r, int64_t *ret_number)
 }
 
 static int
-refuse_job(struct reader *r, enum job_dependency_type type, const char *at)
+refuse_job(struct dependency_reader *r,
+           enum job_dependency_type type,
+           const char *at)
 {
     return error_set(r->err,
                      -EINVAL,
@@ -188,7 +192,7 @@ refuse_job(struct reader *r, enum job_dependency_type type, const char *at)
 
 /* "+10", behind what began there */
 static int
-read_minutes(struct reader *r,
+read_minutes(struct dependency_reader *r,
              enum job_dependency_type type,
              const char *began,
              int64_t *ret_minutes)
@@ -218,7 +222,7 @@ read_minutes(struct reader *r,
 
 /* "prepare": no number, and no tasks of one; NULL: there is none. */
 static const char *
-read_stage(struct reader *r)
+read_stage(struct dependency_reader *r)
 {
     const size_t length = strcspn(r->at, ":,?+");
     const size_t digits = strspn(r->at, "0123456789");
@@ -234,7 +238,7 @@ read_stage(struct reader *r)
 
 /* "_3", "_[3-9]" */
 static int
-read_tasks(struct reader *r,
+read_tasks(struct dependency_reader *r,
            enum job_dependency_type type,
            int64_t job,
            const char **ret_tasks)
@@ -285,7 +289,7 @@ read_tasks(struct reader *r,
 
 /* "1041", "1041+10", "1042_3", "1042_[3-9]", and of a pipeline "prepare" */
 static int
-read_job(struct reader *r, enum job_dependency_type type)
+read_job(struct dependency_reader *r, enum job_dependency_type type)
 {
     const char *began = r->at, *tasks = NULL;
     const char *stage = read_stage(r);
@@ -319,7 +323,7 @@ read_job(struct reader *r, enum job_dependency_type type)
 
 /* "afterok:1041:1042", "singleton" */
 static int
-read_one(struct reader *r)
+read_one(struct dependency_reader *r)
 {
     const size_t length = strcspn(r->at, ":,?");
     const char *word = arena_strndup(r->arena, r->at, length);
@@ -355,7 +359,7 @@ read_one(struct reader *r)
 }
 
 static int
-read_separator(struct reader *r)
+read_separator(struct dependency_reader *r)
 {
     const char separator = *r->at;
 
@@ -376,7 +380,7 @@ parse(const char *text,
       struct json **ret_dependencies,
       struct error *err)
 {
-    struct reader r = {
+    struct dependency_reader r = {
         .arena = arena,
         .list = json_array(arena),
         .at = text,

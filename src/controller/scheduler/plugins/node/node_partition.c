@@ -33,7 +33,7 @@ struct partition_self {
 };
 
 /* The partitions of the pod under way that it may use now. */
-struct choice {
+struct partition_choice {
     unsigned count;
     const struct partition *items[];
 };
@@ -208,7 +208,7 @@ partition_prefilter(void *self,
 {
     const struct partition_self *me = self;
     const char *names = names_of(c->pod);
-    struct choice *choice;
+    struct partition_choice *choice;
     uint32_t reason = STRING_ID_NONE;
     bool is_everywhere = false;
     size_t n;
@@ -248,7 +248,7 @@ partition_filter(void *self,
                  struct answer *answers)
 {
     const struct partition_self *me = self;
-    const struct choice *choice = cycle_get(c, choice_key);
+    const struct partition_choice *choice = cycle_get(c, choice_key);
 
     for (unsigned i = 0; i < count; i++) {
         const struct string_map *labels = &nodes[i]->node->meta.labels;
