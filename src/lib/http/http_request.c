@@ -9,6 +9,7 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 
@@ -463,6 +464,24 @@ has_no_body(const struct http_request *r, int status)
     return r->method == HTTP_HEAD || status == 204 || status == 304;
 }
 
+/* A socket that takes the whole answer at once is not waited for: evhttp hears of
+ * it in this turn of the loop, and drops the event for writing before it has come
+ * to the kernel. What is wrong with the socket the bufferevent finds out.
+ */
+static void
+write_through(struct http_connection *c)
+{
+    struct evbuffer *output = bufferevent_get_output(c->bev);
+
+    if (c->peer.is_secure)
+        return;
+    evbuffer_unfreeze(output, 1);
+    evbuffer_write(output, c->fd);
+    evbuffer_freeze(output, 1);
+    if (evbuffer_get_length(output) == 0)
+        bufferevent_trigger(c->bev, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
+}
+
 void
 http_request_reply_pieces(struct http_request *r,
                           int status,
@@ -491,6 +510,7 @@ http_request_reply_pieces(struct http_request *r,
                       status,
                       http_status_phrase(status),
                       c->server->scratch);
+    write_through(c);
     request_free(r);
 }
 
