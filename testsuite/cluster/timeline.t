@@ -168,4 +168,32 @@ is "nothing is said of one that no node can run" \
     "$(as kilntest1 ksub --test-only -c 99 -t 10 --wrap true 2>&1 |
         grep -c 'start now')" 0
 as kilntest1 kctl cancel "$wide" "$large" >/dev/null
+
+# --- a bar is as high as what the job holds ---------------------------------------------
+cluster_agent n2 --topology 'package:1 core:4 pu:2' --heartbeat 300ms
+wait_for 20 root wait --for condition=Ready node n2
+for key in $(root get node n2 -o json | jq -r '.spec.taints[]?.key'); do
+    root taint node n2 "$key-" >/dev/null
+done
+height() { # ID: in the picture, of a node that is 83 high
+    root timeline n2 --hours 2 --svg - |
+        sed -n "s|.*<title>job $1 .*<rect [^>]* height=\"\([0-9.]*\)\" .*|\1|p"
+}
+height_is() { [ "$(height "$1")" = "$2" ]; }
+half=$(sub 3 60 -w n2)
+ok "a job has two cores, of which it asked for three threads" \
+    wait_for 20 height_is "$half" 41.0
+alone=$(sub 1 10 -w n2 --exclusive)
+ok "one that is to be alone will have all of the node" \
+    wait_for 20 height_is "$alone" 83.0
+threads=$(sub 3 10 -w n2 --threads-per-core 1)
+as kilntest1 kctl cancel "$half" >/dev/null
+ok "it starts" wait_for 20 state_is "$alone" Running
+ok "and is as high as it was" height_is "$alone" 83.0
+ok "one that uses one thread of each core will have the other one, too" \
+    wait_for 20 height_is "$threads" 62.0
+as kilntest1 kctl cancel "$alone" >/dev/null
+ok "it starts" wait_for 20 state_is "$threads" Running
+ok "and is as high as it was" height_is "$threads" 62.0
+as kilntest1 kctl cancel "$threads" >/dev/null
 finish

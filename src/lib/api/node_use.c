@@ -5,8 +5,10 @@
 
 #include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
+#include "lib/api/pod/pod_sums.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/api/value/quantity.h"
+#include "lib/json/json.h"
 
 static int64_t
 count_cpus(const char *list)
@@ -16,6 +18,68 @@ count_cpus(const char *list)
     if (list == NULL || cpuset_parse(list, &set, NULL) < 0)
         return 0;
     return bitset_count(&set);
+}
+
+static int64_t
+requested_milli(const struct pod *pod)
+{
+    struct pod_sums sums = {0};
+    int64_t milli;
+
+    pod_sums_add_requests(&sums, &pod->spec, NULL);
+    milli = pod_sum_milli(pod_sums_find(&sums, "cpu"));
+    pod_sums_fini(&sums);
+    return milli;
+}
+
+int64_t
+node_use_held_milli(const struct pod *pod)
+{
+    const struct allocation *a = pod->status.allocation;
+
+    if (a == NULL || a->cpus == NULL)
+        return requested_milli(pod);
+    return (count_cpus(a->cpus) + count_cpus(a->withheld)) * 1000;
+}
+
+/* Where no core is told, each hardware thread is one. */
+static int64_t
+threads_of_core(const struct node *node)
+{
+    const struct json *topology = node->status.topology;
+    int64_t cores = json_count(json_get(topology, "cores"));
+    int64_t threads = count_cpus(json_get_text(topology, "cpus"));
+
+    return cores > 0 && threads > cores ? (threads + cores - 1) / cores : 1;
+}
+
+/* Cores of its own are whole ones, of which it may use fewer threads. */
+static int64_t
+planned_threads(const struct placement *p, int64_t asked, int64_t of_core)
+{
+    int64_t used = p->threads_per_core > 0 && p->threads_per_core < of_core
+                       ? p->threads_per_core
+                       : of_core;
+
+    return (asked + used - 1) / used * of_core;
+}
+
+int64_t
+node_use_planned_milli(const struct pod *pod, const struct node *node)
+{
+    const struct placement *p = pod->spec.placement;
+    int64_t milli = requested_milli(pod);
+    int64_t all_milli =
+        quantity_text_milli(string_map_find(&node->status.allocatable, "cpu"));
+
+    if (p == NULL)
+        return milli;
+    if (p->whole_node)
+        return all_milli > milli ? all_milli : milli;
+    if (p->cpu_policy == NULL || strcmp(p->cpu_policy, "exclusive") != 0
+        || milli % 1000 != 0)
+        return milli;
+    return planned_threads(p, milli / 1000, threads_of_core(node)) * 1000;
 }
 
 /* Agents name devices by their type: "gpu0". */

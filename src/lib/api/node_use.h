@@ -20,6 +20,13 @@ struct node_use {
     int64_t pods;
 };
 
+/* The CPUs of one pod, in thousandths: hardware threads that are kept idle for it
+ * count. Held: of a pod that is on a node, whoever has them while it stands still.
+ * Planned: what it will hold of this node once it starts there.
+ */
+int64_t node_use_held_milli(const struct pod *pod);
+int64_t node_use_planned_milli(const struct pod *pod, const struct node *node);
+
 /* Of a pod that has ended, nothing. */
 void node_use_add_pod(struct node_use *use, const struct pod *pod);
 void node_use_add_remnants(struct node_use *use, const struct node *node);

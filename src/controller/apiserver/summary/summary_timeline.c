@@ -7,12 +7,14 @@
  *     "alice", "pod": "job-12-0", "milliCPU": 4000, "start": "2026-...", "end":
  *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
  *
- * Beside `jobs` a node has `reservations[]` {name, start, end, isMaintenance}.
- * Without an `end` it has no time limit, or stands still (`isFrozen`) until
- * nobody knows when; one that stands still for others (`hasLentCores`) has one,
- * when these have: when they will have ended, and what is left of its own
- * limit. `?nodes=n1,n2` names them; else they are the first `limit` by name.
- * The document says of a job what tables of jobs say of it to everybody.
+ * `milliCPU` is what it holds of the node, or will hold: all of it for a job that
+ * is to be alone. Beside `jobs` a node has `reservations[]` {name, start, end,
+ * isMaintenance}. Without an `end` it has no time limit, or stands still
+ * (`isFrozen`) until nobody knows when; one that stands still for others
+ * (`hasLentCores`) has one, when these have: when they will have ended, and what
+ * is left of its own limit. `?nodes=n1,n2` names them; else they are the first
+ * `limit` by name. The document says of a job what tables of jobs say of it to
+ * everybody.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +27,10 @@
 #include "controller/store/store.h"
 #include "lib/api/job/job.h"
 #include "lib/api/node/node.h"
+#include "lib/api/node_use.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
-#include "lib/api/pod/pod_sums.h"
 #include "lib/api/policy/node_reservation.h"
 #include "lib/api/value/cpuset.h"
 #include "lib/base/arena.h"
@@ -247,18 +249,6 @@ add_identity(struct request *q, struct json *tree, const struct pod *pod)
 }
 
 static int64_t
-milli_of(const struct pod *pod)
-{
-    struct pod_sums sums = {0};
-    int64_t milli;
-
-    pod_sums_add_requests(&sums, &pod->spec, NULL);
-    milli = pod_sum_milli(pod_sums_find(&sums, "cpu"));
-    pod_sums_fini(&sums);
-    return milli;
-}
-
-static int64_t
 began_us(const struct timeline_summary *m, const struct pod *pod)
 {
     struct container_state state = {0};
@@ -270,6 +260,7 @@ began_us(const struct timeline_summary *m, const struct pod *pod)
 
 struct jobs {
     struct timeline_summary *making;
+    const struct node *node;
     struct json *list;
     size_t most, more;
     bool is_planned;
@@ -365,7 +356,11 @@ add_pod(const struct object *object, void *context)
                                 : began_us(jobs->making, pod);
     tree = json_object(q->arena);
     add_identity(q, tree, pod);
-    json_set_int(q->arena, tree, "milliCPU", milli_of(pod));
+    json_set_int(q->arena,
+                 tree,
+                 "milliCPU",
+                 jobs->is_planned ? node_use_planned_milli(pod, jobs->node)
+                                  : node_use_held_milli(pod));
     set_time(q->arena, tree, "start", start_us);
     end_us = pod_is_frozen(pod)
                  ? end_after_others_us(jobs->making, pod, start_us)
@@ -400,7 +395,8 @@ add_node(struct timeline_summary *m, const char *name)
 
     if (node == NULL)
         return;
-    tree = summary_describe_node(q, node_of(node));
+    jobs.node = node_of(node);
+    tree = summary_describe_node(q, jobs.node);
     for (unsigned turn = 0; turn < 2; turn++) {
         jobs.is_planned = turn == 1;
         store_visit_index(q->server->store,

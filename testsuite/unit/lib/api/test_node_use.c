@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/api/node_use.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/api/node/node.h"
+#include "lib/api/object/kind.h"
+#include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
+#include "lib/base/arena.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+#include "lib/json/record.h"
+#include "testsuite/lib/suite.h"
+
+/* 4 cores of 2 threads, one of which is kept for the system. */
+#define WITH_CORES                                           \
+    "\"topology\":{\"cpus\":\"0-3,5-7\",\"cores\":[\"0,4\"," \
+    "\"1,5\",\"2,6\",\"3,7\"]}"
+#define WITHOUT_CORES "\"topology\":{\"cpus\":\"0-6\"}"
+#define NO_TOPOLOGY   "\"phase\":\"\""
+
+static const struct object *
+make(const struct kind *kind, const char *text)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    struct json *tree = json_parse(arena, text, strlen(text), NULL, NULL);
+
+    ck_assert_ptr_nonnull(tree);
+    ck_assert_int_eq(record_normalize(kind->record, arena, tree, NULL, NULL),
+                     0);
+    return object_new(kind, tree);
+}
+
+static const struct object *
+make_node(const char *status)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return make(&node_kind,
+                arena_printf(arena,
+                             "{\"apiVersion\":\"v1\",\"kind\":\"Node\","
+                             "\"metadata\":{\"name\":\"n1\"},\"status\":{"
+                             "\"allocatable\":{\"cpu\":\"7\"},%s}}",
+                             status));
+}
+
+static const struct object *
+make_pod(const char *cpu, const char *placement, const char *allocation)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return make(
+        &pod_kind,
+        arena_printf(
+            arena,
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+            "\"a\",\"namespace\":\"b\"},\"spec\":{\"containers\":[{\"name\":"
+            "\"main\",\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]%s%s},"
+            "\"status\":{\"phase\":\"Pending\"%s%s}}",
+            cpu,
+            placement[0] != '\0' ? ",\"placement\":" : "",
+            placement,
+            allocation[0] != '\0' ? ",\"allocation\":" : "",
+            allocation));
+}
+
+START_TEST(a_pod_that_waits_will_hold_whole_cores_or_the_whole_node)
+{
+    static const struct {
+        const char *node, *cpu, *placement;
+        int64_t milli;
+    } rows[] = {
+        {WITH_CORES, "1500m", "", 1500},
+        {WITH_CORES, "3", "", 3000},
+        {WITH_CORES, "3", "{\"cpuPolicy\":\"shared\"}", 3000},
+        {WITH_CORES, "2500m", "{\"cpuPolicy\":\"exclusive\"}", 2500},
+        {WITH_CORES, "2", "{\"cpuPolicy\":\"exclusive\"}", 2000},
+        {WITH_CORES, "3", "{\"cpuPolicy\":\"exclusive\"}", 4000},
+        {WITH_CORES,
+         "3",
+         "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}",
+         6000},
+        {WITH_CORES,
+         "3",
+         "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":8}",
+         4000},
+        {WITH_CORES, "1", "{\"wholeNode\":true}", 7000},
+        {WITH_CORES, "9", "{\"wholeNode\":true}", 9000},
+        {WITHOUT_CORES,
+         "3",
+         "{\"cpuPolicy\":\"exclusive\",\"threadsPerCore\":1}",
+         3000},
+        {NO_TOPOLOGY, "3", "{\"cpuPolicy\":\"exclusive\"}", 3000},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct object *node = make_node(rows[i].node);
+        const struct object *pod = make_pod(rows[i].cpu, rows[i].placement, "");
+
+        ck_assert_msg(
+            node_use_planned_milli(pod_of(pod), node_of(node)) == rows[i].milli,
+            "row %zu: %lld",
+            i,
+            (long long)node_use_planned_milli(pod_of(pod), node_of(node)));
+        object_unref(pod);
+        object_unref(node);
+    }
+}
+END_TEST
+
+START_TEST(a_pod_on_a_node_holds_its_threads_and_those_kept_idle)
+{
+    static const struct {
+        const char *cpu, *allocation;
+        int64_t milli;
+    } rows[] = {
+        {"3", "", 3000},
+        {"1500m", "{\"sharedCPU\":\"1500m\"}", 1500},
+        {"3", "{\"cpus\":\"0-2\"}", 3000},
+        {"3", "{\"cpus\":\"0-2\",\"withheld\":\"4-6\"}", 6000},
+        {"1", "{\"cpus\":\"0\",\"withheld\":\"1-7\"}", 8000},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct object *pod =
+            make_pod(rows[i].cpu, "", rows[i].allocation);
+
+        ck_assert_int_eq(node_use_held_milli(pod_of(pod)), rows[i].milli);
+        object_unref(pod);
+    }
+}
+END_TEST
+
+SUITE("node_use",
+      a_pod_that_waits_will_hold_whole_cores_or_the_whole_node,
+      a_pod_on_a_node_holds_its_threads_and_those_kept_idle)
