@@ -126,4 +126,20 @@ agent
 ok "another agent finds its end" wait_for 20 state_is "$high" Running
 is "and has it saved once" "$(grep -c '^saves' "$home/out5")" 1
 over "$id"
+
+# --- an agent of a former release --------------------------------------------------------
+is "an agent says that it knows such commands" \
+    "$(root get node n1 -o json | jq -c \
+        '.status.agentFeatures | index("Checkpoint") != null')" true
+not_ok "and nobody was told that it does not" says "$id" CheckpointUnsupported
+api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":["Freeze"]}}' \
+    $merge >/dev/null
+id=$(submit out6 --checkpoint-command 'echo saves')
+ok "where it does not, the job runs all the same" wait_for 20 runs "$id" out6
+ok "and its owner is told" wait_for 20 says "$id" \
+    'Warning.*CheckpointUnsupported.*agent of node n1 is of a former release'
+plain=$(as kilntest1 ksub --parsable -c 1 -o /dev/null --wrap true)
+as kilntest1 kctl cancel "$id" >/dev/null
+ok "a job that names none runs" wait_for 20 state_is "$plain" Completed
+not_ok "and is told nothing" says "$plain" CheckpointUnsupported
 finish

@@ -358,6 +358,7 @@ node_status_status(struct arena *arena,
                 features,
                 json_string(arena, NODE_FEATURE_CHANGED_LIMIT));
     json_append(arena, features, json_string(arena, NODE_FEATURE_FREEZE));
+    json_append(arena, features, json_string(arena, NODE_FEATURE_CHECKPOINT));
     if (f->lends_cores)
         json_append(arena, features, json_string(arena, NODE_FEATURE_YIELD));
     json_set(arena, s, "agentFeatures", features);

@@ -18,6 +18,7 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/allocator/holding.h"
+#include "lib/api/node/node.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
@@ -354,6 +355,30 @@ record_scheduled(struct scheduler *s, const struct assignment *a)
                    message.text);
 }
 
+/* The owner relies on the command, and hears of this before it is missed. */
+static void
+record_no_checkpoint(struct scheduler *s, const struct assignment *a)
+{
+    const struct execution *e = a->cycle.pod->pod->spec.execution;
+    const struct node_view *view = cache_find_node(s->cache, a->node_name);
+    CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
+
+    if (e == NULL || e->checkpoint_command == NULL
+        || e->checkpoint_command[0] == '\0' || view == NULL
+        || view->node == NULL
+        || node_has_feature(view->node, NODE_FEATURE_CHECKPOINT))
+        return;
+    strbuf_printf(&message,
+                  "its checkpoint command will not be run: the agent of node "
+                  "%s is of a former release",
+                  a->node_name);
+    recorder_event(s->recorder,
+                   a->cycle.pod,
+                   "Warning",
+                   "CheckpointUnsupported",
+                   message.text);
+}
+
 void
 scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
 {
@@ -362,6 +387,7 @@ scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
     if (answer.verdict == VERDICT_OK) {
         cache_finish_binding(s->cache, a->cycle.pod);
         record_scheduled(s, a);
+        record_no_checkpoint(s, a);
         scheduler_attempt_ended(s, a, ATTEMPT_SCHEDULED);
         scheduler_metrics_placed(s->metrics,
                                  a->queued->attempts,

@@ -128,12 +128,13 @@ const struct remnant *node_find_remnant(const struct node *node,
 bool node_is_fenced(const struct node *node);
 
 /* Whether its agent said that it can do that: it takes another time limit for a
- * pod that runs, or has one stand still.
+ * pod that runs, has one stand still, or runs its checkpoint command.
  */
 #define NODE_FORMER                "former"
 #define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
 #define NODE_FEATURE_FREEZE        "Freeze" /* suspends pods */
 #define NODE_FEATURE_YIELD         "Yield"  /* and runs others on their cores */
+#define NODE_FEATURE_CHECKPOINT    "Checkpoint"
 bool node_has_feature(const struct node *node, const char *name);
 
 /* Of its scratch directory; 0: it has none. */
