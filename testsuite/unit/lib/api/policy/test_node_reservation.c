@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/api/policy/node_reservation.h"
 
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/base/macro.h"
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
@@ -92,6 +96,61 @@ START_TEST(a_daily_one_keeps_its_local_hour_when_summer_time_changes)
                 "2063-07-01T12:00:00Z",
                 "2063-07-01T18:00:00Z",
                 "2063-07-02T04:00:00Z");
+}
+END_TEST
+
+/* Against the C library, which reads the rules of the zone itself. */
+START_TEST(each_of_two_years_begins_at_the_same_hour_there)
+{
+    static const struct {
+        const char *recurrence;
+        int days, count;
+    } rows[] = {{"Daily", 1, 730}, {"Weekly", 7, 104}};
+
+    ck_assert_int_eq(setenv("TZ", "Europe/Berlin", 1), 0);
+    tzset();
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct node_reservation r =
+            make("2026-01-04T19:00:00Z", "10h", rows[i].recurrence);
+        struct reserved_window window = {.until_us = r.spec.start_us};
+
+        r.spec.time_zone = "Europe/Berlin";
+        for (int n = 0; n < rows[i].count; n++) {
+            struct tm there = {.tm_year = 2026 - 1900,
+                               .tm_mday = 4 + n * rows[i].days,
+                               .tm_hour = 20,
+                               .tm_isdst = -1};
+            int64_t wanted_us = (int64_t)mktime(&there) * 1000000;
+
+            ck_assert(node_reservation_window(&r, window.until_us, &window));
+            ck_assert_msg(window.from_us == wanted_us,
+                          "%s, window %d",
+                          rows[i].recurrence,
+                          n);
+            ck_assert_int_eq(window.until_us - window.from_us, 10 * HOUR_US);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_weekly_one_keeps_its_local_hour_when_summer_time_changes)
+{
+    static const char *const windows[][2] = {
+        {"2026-03-22T19:00:00Z", "2026-03-23T05:00:00Z"},
+        {"2026-03-29T18:00:00Z", "2026-03-30T04:00:00Z"}, /* that day */
+        {"2026-10-18T18:00:00Z", "2026-10-19T04:00:00Z"},
+        {"2026-10-25T19:00:00Z", "2026-10-26T05:00:00Z"},
+        {"2027-03-21T19:00:00Z", "2027-03-22T05:00:00Z"},
+        {"2027-03-28T18:00:00Z", "2027-03-29T04:00:00Z"},
+        {"2027-10-24T18:00:00Z", "2027-10-25T04:00:00Z"},
+        {"2027-10-31T19:00:00Z", "2027-11-01T05:00:00Z"},
+    };
+    struct node_reservation r = make("2026-01-04T19:00:00Z", "", "Weekly");
+
+    r.spec.end_us = at("2026-01-05T05:00:00Z"); /* 10 hours, as a duration */
+    r.spec.time_zone = "Europe/Berlin";
+    for (size_t i = 0; i < ARRAY_SIZE(windows); i++)
+        want_window(&r, windows[i][0], windows[i][0], windows[i][1]);
 }
 END_TEST
 
@@ -226,6 +285,8 @@ SUITE("node_reservation",
       one_that_comes_once_has_one_window,
       one_without_a_duration_has_no_end,
       a_daily_one_keeps_its_local_hour_when_summer_time_changes,
+      each_of_two_years_begins_at_the_same_hour_there,
+      a_weekly_one_keeps_its_local_hour_when_summer_time_changes,
       an_hour_that_is_left_out_comes_later_and_one_that_comes_twice_once,
       a_weekly_one_comes_on_its_day,
       the_windows_of_years_follow_each_other,
