@@ -113,7 +113,10 @@ like "why says so" "$(as kilntest1 kctl why "$low")" "suspended for job $high"
 third=$(as kilntest1 ksub --parsable -o /dev/null -c 1 --wrap 'exec sleep 1000')
 ok "the rest of its cores is nobody's" wait_for 20 waits_for "$third" Resources
 root cancel "$third" >/dev/null
-like "and no core counts twice" "$(root nodes -o json | jq -c '.. | .cpusUsed? // empty')" '^2$'
+used() { root nodes -o json | jq -c '.. | .cpusUsed? // empty'; }
+is "and counts as held, once" "$(used)" 4
+like "in partitions, too" "$(root partitions low --no-headers)" ' 1 +0/4 '
+like "and in the table of nodes" "$(root get node n1 --no-headers)" ' 4/4 '
 like "to resume it is not an operator's" "$(root resume "$low" 2>&1)" \
     "suspended for job $high.* goes on by itself"
 like "nor is its annotation its owner's" "$(api kilntest1 PATCH \
@@ -122,7 +125,7 @@ like "nor is its annotation its owner's" "$(api kilntest1 PATCH \
 like "nor do its cores come back while the other has them" "$(api root PATCH \
     "$pods/job-$low-0" '{"metadata":{"annotations":{"kiln.hpc/yield":null}}}' \
     $merge)" '^409 .*cannot go on yet'
-like "nor in the timeline" "$(LC_ALL=C root timeline n1)" '^n1 +2/4 '
+like "no core counts twice in the timeline" "$(LC_ALL=C root timeline n1)" '^n1 +4/4 '
 over "$high"
 ok "once that has ended it goes on" wait_for 20 state_is "$low" Running
 ok "and counts" grows "$low"
@@ -151,6 +154,7 @@ ok "suspended by an operator it keeps its cores" wait_for 20 state_is "$low" Fro
 is "and no end is known" "$(ends_at "$low")" none
 high=$(urgent -c 4)
 ok "from all but who is more important" wait_for 20 state_is "$high" Running
+is "who has them all, and counts alone" "$(used)" 4
 like "resumed by the operator" "$(root resume "$low")" "job/$low resumed"
 sleep 1
 ok "it stands still while the other runs" stands_still "$low"

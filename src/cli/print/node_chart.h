@@ -37,8 +37,9 @@ struct node_chart_bar {
 
 struct node_chart_row {
     const char *name;
-    const char *state; /* why it takes no jobs; or NULL */
-    int64_t cpu_milli; /* all that it has */
+    const char *state;  /* why it takes no jobs; or NULL */
+    int64_t cpu_milli;  /* all that it has */
+    int64_t kept_milli; /* for bars that have lent theirs: what nobody took */
     struct node_chart_bar *bars;
     size_t n_bars;
     size_t n_more; /* bars that are left out */

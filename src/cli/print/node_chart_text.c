@@ -81,7 +81,7 @@ format_cpus(const struct node_chart *chart,
             const struct node_chart_row *row,
             char out[48])
 {
-    int64_t used = 0;
+    int64_t used = row->kept_milli;
 
     for (size_t i = 0; i < row->n_bars; i++)
         if (row->bars[i].kind <= CHART_STANDS && !row->bars[i].has_lent

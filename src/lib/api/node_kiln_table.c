@@ -26,6 +26,13 @@ add_pod(const struct object *object, void *context)
     return true;
 }
 
+static bool
+note_lending(const struct object *object, void *context)
+{
+    node_lending_note(context, pod_of(object));
+    return true;
+}
+
 /* "12Gi", "1.5Gi", "512Mi", "0": what people compare. */
 static void
 format_bytes(int64_t bytes, struct strbuf *out)
@@ -50,8 +57,18 @@ summarize(struct table_row *row)
 {
     struct node_use *use = arena_alloc(row->arena, sizeof(*use));
     const struct node *node = node_of(row->object);
+    struct node_lending lending = {0};
 
     table_visit(row, &pod_kind, POD_BY_NODE, node->meta.name, add_pod, use);
+    if (use->n_yielded > 0) {
+        table_visit(row,
+                    &pod_kind,
+                    POD_BY_NODE,
+                    node->meta.name,
+                    note_lending,
+                    &lending);
+        node_use_add_kept(use, &lending);
+    }
     node_use_add_remnants(use, node);
     return use;
 }

@@ -102,9 +102,43 @@ node_use_add_pod(struct node_use *use, const struct pod *pod)
     if (pod->status.allocation == NULL)
         return;
     add_allocation(use, pod->status.allocation);
-    if (pod_has_yielded(pod)) /* others count them, if they have them */
+    if (pod_has_yielded(pod)) {
         use->cpus -= count_cpus(pod->status.allocation->cpus)
                      + count_cpus(pod->status.allocation->withheld);
+        use->n_yielded++;
+    }
+}
+
+static void
+unite(struct bitset *sum, const char *list)
+{
+    struct bitset set;
+
+    if (list != NULL && cpuset_parse(list, &set, NULL) == 0)
+        bitset_or(sum, &set);
+}
+
+void
+node_lending_note(struct node_lending *lending, const struct pod *pod)
+{
+    const struct allocation *a = pod->status.allocation;
+    struct bitset *sum =
+        pod_has_yielded(pod) ? &lending->lent : &lending->taken;
+
+    if (a == NULL || pod_is_finished(pod))
+        return;
+    unite(sum, a->cpus);
+    unite(sum, a->withheld);
+}
+
+void
+node_use_add_kept(struct node_use *use, const struct node_lending *l)
+{
+    struct bitset kept = l->lent;
+
+    bitset_and_not(&kept, &l->taken);
+    use->kept = bitset_count(&kept);
+    use->cpus += use->kept;
 }
 
 void

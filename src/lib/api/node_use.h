@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "lib/base/bitset.h"
+
 struct node;
 struct pod;
 
@@ -18,6 +20,8 @@ struct node_use {
     int64_t memory_bytes;
     int64_t gpus;
     int64_t pods;
+    int64_t kept;      /* of the CPUs, by node_use_add_kept */
+    int64_t n_yielded; /* pods that stand still for others; no CPUs */
 };
 
 /* The CPUs of one pod, in thousandths: hardware threads that are kept idle for it
@@ -30,3 +34,13 @@ int64_t node_use_planned_milli(const struct pod *pod, const struct node *node);
 /* Of a pod that has ended, nothing. */
 void node_use_add_pod(struct node_use *use, const struct pod *pod);
 void node_use_add_remnants(struct node_use *use, const struct node *node);
+
+/* Where some have yielded: what of their CPUs nobody has now is kept for them, and
+ * none counts twice. Note all pods of the node, and then add. Begins zeroed.
+ */
+struct node_lending {
+    struct bitset lent; /* all that those who stand still have */
+    struct bitset taken;
+};
+void node_lending_note(struct node_lending *lending, const struct pod *pod);
+void node_use_add_kept(struct node_use *use, const struct node_lending *l);

@@ -83,6 +83,7 @@ add(struct node_uses *uses, const struct pod *pod, int sign)
     sum->memory_bytes += sign * use.memory_bytes;
     sum->gpus += sign * use.gpus;
     sum->pods += sign * use.pods;
+    sum->n_yielded += sign * use.n_yielded;
     if (sum->pods == 0)
         free(map_remove(uses->nodes, pod->spec.node_name));
 }

@@ -6,8 +6,10 @@
  *     "cpus": 64, "cpusUsed": 12, "memory": ..., "memoryUsed": ...,
  *     "gpus": 4, "gpusUsed": 1, "pods": 3, "agent": "..."}, ...]}
  *
- * `state` is what people of batch systems call it; `reason` says why a node
- * takes no jobs, and `by` and `since` who said so, and when.
+ * `cpusKept`, left out where it is 0, are those of them that nobody has while their
+ * owner stands still for others. `state` is what people of batch systems call it;
+ * `reason` says why a node takes no jobs, and `by` and `since` who said so, and
+ * when.
  */
 #include <string.h>
 
@@ -20,6 +22,7 @@
 #include "lib/api/node/node.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/api/policy/partition.h"
 #include "lib/api/value/quantity.h"
 #include "lib/base/arena.h"
@@ -149,13 +152,31 @@ set_text(struct arena *arena,
         json_set_string(arena, tree, name, value);
 }
 
+static bool
+note_lending(const struct object *object, void *context)
+{
+    node_lending_note(context, pod_of(object));
+    return true;
+}
+
 static struct node_use
 sum_use(const struct request *q, const struct node *node)
 {
     const struct node_uses *uses = q->server->node_uses;
     struct node_use use = uses != NULL ? node_uses_get(uses, node->meta.name)
                                        : (struct node_use){0};
+    struct node_lending lending = {0};
 
+    if (use.n_yielded > 0) {
+        store_visit_index(q->server->store,
+                          &pod_kind,
+                          POD_BY_NODE,
+                          STORE_PUBLISHED,
+                          node->meta.name,
+                          note_lending,
+                          &lending);
+        node_use_add_kept(&use, &lending);
+    }
     node_use_add_remnants(&use, node);
     return use;
 }
@@ -222,6 +243,8 @@ summary_describe_node(struct request *q, const struct node *node)
     set_text(arena, tree, "since", t.since);
     json_set_int(arena, tree, "cpus", cpus);
     json_set_int(arena, tree, "cpusUsed", use.cpus);
+    if (use.kept > 0)
+        json_set_int(arena, tree, "cpusKept", use.kept);
     json_set_int(arena,
                  tree,
                  "memory",

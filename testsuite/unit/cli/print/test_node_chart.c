@@ -163,16 +163,17 @@ START_TEST(cells_show_bars_labels_and_what_has_no_end)
 }
 END_TEST
 
-START_TEST(cpus_that_one_has_lent_count_once)
+START_TEST(cpus_that_one_has_lent_count_once_and_with_those_left)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
     struct node_chart_bar bars[] = {
         bar("1 ada", "ada", 0, 0, 4),
-        bar("2 bob", "bob", 0, 30, 3),
+        bar("2 bob", "bob", 0, 30, 2),
     };
     struct node_chart_row row = {.name = "n1",
                                  .cpu_milli = 4000,
+                                 .kept_milli = 1000,
                                  .bars = bars,
                                  .n_bars = 2};
     struct node_chart chart;
@@ -223,5 +224,5 @@ SUITE("node_chart",
       two_users_have_two_colours_as_long_as_there_are_some,
       marks_are_round_times_where_the_reader_is,
       cells_show_bars_labels_and_what_has_no_end,
-      cpus_that_one_has_lent_count_once,
+      cpus_that_one_has_lent_count_once_and_with_those_left,
       names_cannot_break_a_picture)

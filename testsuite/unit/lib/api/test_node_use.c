@@ -133,6 +133,55 @@ START_TEST(a_pod_on_a_node_holds_its_threads_and_those_kept_idle)
 }
 END_TEST
 
+/* Of a pod that stands still for another. */
+static const struct object *
+make_still(const char *cpus, const char *withheld)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+
+    return make(
+        &pod_kind,
+        arena_printf(
+            arena,
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+            "\"a\",\"namespace\":\"b\",\"annotations\":{\"kiln.hpc/yield\":"
+            "\"job 1\"}},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+            "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
+            "\"Frozen\",\"status\":\"True\",\"reason\":\"Yielded\"}],"
+            "\"allocation\":{\"cpus\":\"%s\",\"withheld\":\"%s\",\"memory\":["
+            "{\"node\":0,\"bytes\":\"1Gi\"}]}}}",
+            cpus,
+            withheld));
+}
+
+START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
+{
+    const struct object *pods[] = {
+        make_still("0-3", "4-7"),
+        make_still("0-1", "4-5"), /* it had two cores of the first */
+        make_pod("1", "", "{\"cpus\":\"0\",\"withheld\":\"4\"}"),
+        make_pod("2", "", "{\"cpus\":\"8-9\"}"),
+        make_pod("1", "", ""),
+    };
+    struct node_lending lending = {0};
+    struct node_use use = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+        node_use_add_pod(&use, pod_of(pods[i]));
+    ck_assert_int_eq(use.cpus, 4);
+    ck_assert_int_eq(use.n_yielded, 2);
+    ck_assert_int_eq(use.memory_bytes, INT64_C(2) << 30);
+    for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+        node_lending_note(&lending, pod_of(pods[i]));
+    node_use_add_kept(&use, &lending);
+    ck_assert_int_eq(use.kept, 6);
+    ck_assert_int_eq(use.cpus, 10);
+    for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
+        object_unref(pods[i]);
+}
+END_TEST
+
 SUITE("node_use",
       a_pod_that_waits_will_hold_whole_cores_or_the_whole_node,
-      a_pod_on_a_node_holds_its_threads_and_those_kept_idle)
+      a_pod_on_a_node_holds_its_threads_and_those_kept_idle,
+      cores_that_are_lent_count_once_and_those_that_nobody_took_too)

@@ -295,6 +295,7 @@ read_rows(struct node_chart *chart,
             .name = clean_text(node, "name", arena),
             .state = state_of(node, arena),
             .cpu_milli = json_get_int(node, "cpus", 0) * 1000,
+            .kept_milli = json_get_int(node, "cpusKept", 0) * 1000,
             .n_more = (size_t)json_get_int(node, "more", 0),
         };
         row->bars = arena_new_array(
