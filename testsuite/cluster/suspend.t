@@ -32,11 +32,21 @@ plain_agent() { # which sees none
         --run-dir "$cluster/n2/run" --shepherd "$cluster/bin/kiln-shepherd" \
         --topology 'package:1 core:4 pu:1'
 }
+v1_agent() { # which sees the hierarchies of version 1 alone
+    directory "$cluster/n3" 711
+    start n3 unshare --mount sh -c 'umount -a -t cgroup2
+        exec kiln-agent "$@"' agent --controller "$cluster_url" --cluster test \
+        --service-user "$(id -un)" --munge-socket "$munge_socket" \
+        --node-name n3 --state-dir "$cluster/n3/state" \
+        --run-dir "$cluster/n3/run" --shepherd "$cluster/bin/kiln-shepherd" \
+        --topology 'package:1 core:4 pu:1' --cgroup-base "/kiln-suspend-$$-v1"
+}
 controller
 agent
 plain_agent
-wait_for 20 root wait --for condition=Ready node n1 n2 || bail_out "no nodes"
-for node in n1 n2; do
+v1_agent
+wait_for 20 root wait --for condition=Ready node n1 n2 n3 || bail_out "no nodes"
+for node in n1 n2 n3; do
     for key in $(root get node $node -o json | jq -r '.spec.taints[]?.key'); do
         root taint node $node "$key-" >/dev/null
     done
@@ -191,6 +201,34 @@ ok "requeued it waits until it is resumed" wait_for 20 state_is "$three" Held
 like "which why tells" "$(k1 why "$three")" 'held by operator kilntest2'
 operator resume "$three" >/dev/null
 ok "then it runs" wait_for 20 state_is "$three" Running
+
+# --- the freezer of cgroup v1 -------------------------------------------------------
+freezer=/sys/fs/cgroup/freezer/kiln-suspend-$$-v1
+if [ -d "$freezer" ]; then
+    first=$(submit -w n3 --requeue)
+    freezer_says() { # STATE: of some cgroup there
+        find "$freezer" -name freezer.state -exec cat {} + | grep -qx "$1"
+    }
+    ok "a job runs on a node that has version 1 alone" \
+        wait_for 20 state_is "$first" Running
+    ok "and counts" grows "$first"
+    operator suspend "$first" >/dev/null
+    ok "suspended it is Frozen" wait_for 20 state_is "$first" Frozen
+    ok "it stands still" stands_still "$first"
+    ok "by the freezer" freezer_says FROZEN
+    pkill -CONT -u kilntest1
+    ok "and no signal wakes it" stands_still "$first"
+    stop n3 KILL
+    v1_agent
+    operator resume "$first" >/dev/null
+    ok "another agent has it go on" wait_for 30 state_is "$first" Running
+    ok "and it counts" grows "$first"
+    operator suspend "$first" >/dev/null
+    ok "it stands still again" wait_for 20 state_is "$first" Frozen
+    k1 cancel "$first" >/dev/null
+    ok "and ends when it is cancelled" wait_for 20 state_is "$first" Cancelled
+    not_ok "nothing of it stays frozen" freezer_says FROZEN
+fi
 
 # --- an agent of a former release -----------------------------------------------
 api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":null}}' \
