@@ -58,51 +58,128 @@ scheduler_view_pod(struct scheduler *s, const struct object *pod)
 
 /* ---- They change ---- */
 
-/* Pods of which they say something else now. */
+/* So many pods in the place of a cycle: some hundred microseconds. */
+#define PODS_A_TURN 32
+
 struct moved_pods {
-    struct scheduler *s;
-    const struct object **items;
+    struct pod_view **items;
     size_t count, capacity;
+    size_t told;
 };
 
-static void
-note_if_moved(struct moved_pods *moved, const struct pod_view *pod)
+void
+scheduler_forget_moved_pods(struct scheduler *s)
 {
-    struct partition_terms terms = terms_of(moved->s, pod->object);
+    struct moved_pods *moved = s->moved_pods;
 
-    if (pod->tier == terms.tier && pod->keeps_users_off == terms.keeps_users_off
-        && pod->heeds_owners == terms.heeds_owners)
+    s->moved_pods = NULL;
+    if (moved == NULL)
+        return;
+    for (size_t i = moved->told; i < moved->count; i++)
+        pod_view_unref(moved->items[i]);
+    free(moved->items);
+    free(moved);
+}
+
+/* Whether its partitions say something else of it now. */
+static bool
+has_moved(struct scheduler *s, const struct pod_view *pod)
+{
+    struct partition_terms terms = terms_of(s, pod->object);
+
+    return pod->tier != terms.tier
+           || pod->keeps_users_off != terms.keeps_users_off
+           || pod->heeds_owners != terms.heeds_owners;
+}
+
+static void
+note_if_moved(struct scheduler *s, struct pod_view *pod)
+{
+    struct moved_pods *moved = s->moved_pods;
+
+    if (!has_moved(s, pod))
         return;
     xgrow(moved->items, moved->count, moved->capacity);
-    moved->items[moved->count++] = object_ref(pod->object);
+    moved->items[moved->count++] = pod_view_ref(pod);
+}
+
+static struct pod_view *
+newest_view(const struct queued_pod *queued)
+{
+    return queued->newer != NULL ? queued->newer : queued->pod;
 }
 
 static void
 visit_waiting(const struct queued_pod *queued, void *context)
 {
-    note_if_moved(context, queued->newer != NULL ? queued->newer : queued->pod);
+    note_if_moved(context, newest_view(queued));
 }
 
 /* One that is assumed comes as bound soon, and is looked at then. */
 static void
 visit_bound(const struct pod_view *pod, bool is_assumed, void *context)
 {
+    struct scheduler *s = context;
+
     if (!is_assumed)
-        note_if_moved(context, pod);
+        note_if_moved(s, cache_find_pod(s->cache, pod));
+}
+
+/* As it is by now, or NULL: it is gone, or will be heard of. */
+static const struct pod_view *
+find_now(const struct scheduler *s, const struct pod_view *pod)
+{
+    const struct queued_pod *queued =
+        queue_find(s->queue, pod->namespace, pod->name);
+
+    if (queued != NULL && !queued->is_deleted)
+        return newest_view(queued);
+    return cache_is_assumed(s->cache, pod) ? NULL
+                                           : cache_find_pod(s->cache, pod);
+}
+
+static void
+tell_moved(struct scheduler *s, const struct pod_view *pod)
+{
+    const struct pod_view *now = find_now(s, pod);
+    const struct object *object;
+
+    if (now == NULL || !has_moved(s, now))
+        return;
+    object = object_ref(now->object);
+    scheduler_pod_changed(s, object, object);
+    object_unref(object);
+}
+
+bool
+scheduler_tell_moved_pods(struct scheduler *s)
+{
+    struct moved_pods *moved = s->moved_pods;
+
+    if (moved == NULL)
+        return false;
+    for (unsigned n = 0; n < PODS_A_TURN && moved->told < moved->count; n++) {
+        struct pod_view *pod = moved->items[moved->told++];
+
+        tell_moved(s, pod);
+        pod_view_unref(pod);
+    }
+    if (moved->told < moved->count)
+        return true;
+    scheduler_forget_moved_pods(s);
+    /* Pods that could preempt nobody may be able to now. */
+    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+    return true;
 }
 
 void
 scheduler_partition_terms_changed(struct scheduler *s)
 {
-    struct moved_pods moved = {.s = s};
-
-    queue_visit(s->queue, visit_waiting, &moved);
-    cache_visit_pods(s->cache, visit_bound, &moved);
-    for (size_t i = 0; i < moved.count; i++) {
-        scheduler_pod_changed(s, moved.items[i], moved.items[i]);
-        object_unref(moved.items[i]);
-    }
-    free(moved.items);
-    /* Pods that could preempt nobody may be able to now. */
-    queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
+    scheduler_forget_moved_pods(s);
+    s->moved_pods = xnew(struct moved_pods);
+    queue_visit(s->queue, visit_waiting, s);
+    cache_visit_pods(s->cache, visit_bound, s);
+    scheduler_tell_moved_pods(s);
+    if (s->moved_pods != NULL && s->settings.ready != NULL)
+        s->settings.ready(s->settings.context);
 }

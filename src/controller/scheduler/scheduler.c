@@ -36,6 +36,11 @@
 /* A cycle that takes longer is worth a line in the log. */
 #define SLOW_CYCLE_US 100000
 
+/* After so long the thread's loop has a look at what else there is: cycles that try
+ * whom to preempt on thousands of nodes take a hundred times as long as others.
+ */
+#define TURN_US 20000
+
 /* Plugins are measured one by one in one of so many cycles. */
 #define PROBE_EVERY 10
 
@@ -432,15 +437,21 @@ static bool
 has_work(const struct scheduler *s)
 {
     return queue_count(s->queue).active > 0 || has_extender_answers(s)
-           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0;
+           || queue_has_room_to_hand_out(s->queue) || s->n_to_rank > 0
+           || s->moved_pods != NULL;
 }
 
 bool
 scheduler_work(struct scheduler *s, unsigned cycles)
 {
+    const int64_t until_us = now_us(s) + TURN_US;
+
     while (cycles-- > 0) {
         struct queued_pod *queued;
+        bool is_late;
 
+        if (scheduler_tell_moved_pods(s))
+            continue;
         if (has_extender_answers(s)) {
             resume(s, extender_rounds_take(s->extender_rounds));
             continue;
@@ -456,10 +467,11 @@ scheduler_work(struct scheduler *s, unsigned cycles)
         queued = queue_pop(s->queue);
         if (queued != NULL)
             schedule_one(s, queued);
-        if (queued == NULL || cycles % RANK_TURNS == 0)
+        is_late = s->trace.began_us >= until_us;
+        if (queued == NULL || cycles % RANK_TURNS == 0 || is_late)
             scheduler_rank_asleep(s);
-        if (cycles > 0 && !has_work(s))
-            return false;
+        if (cycles > 0 && (is_late || !has_work(s)))
+            return has_work(s);
     }
     return has_work(s);
 }

@@ -92,6 +92,7 @@ struct scheduler {
     struct map *objects; /* of further kinds: name of kind to a map by key */
     struct map *changed_partitions; /* by name, since the last tick */
     bool have_terms_changed;        /* what they say of their pods, likewise */
+    struct moved_pods *moved_pods;  /* who is yet to be told of that, or NULL */
     unsigned n_partitions_of_one_user; /* whose nodes are for one user each */
     bool has_mode_changed; /* of preemption, of one or of a priority class */
     struct map *changed_reservations; /* likewise */
@@ -233,12 +234,15 @@ void scheduler_tell_partitions(struct scheduler *s);
 /* Terms of partitions for their pods (partition_terms.c). View: the pod with the
  * tier that its partitions give it, where its profile knows partitions, and with
  * whom it may be on a node. Changed: pods get what holds now, and who waits is
- * tried with it.
+ * tried with it. Tell: some of those pods have it now; false: all had it before. No
+ * pod is tried meanwhile, since it could preempt one that is to go up with it.
  */
 struct pod_view *scheduler_view_pod(struct scheduler *s,
                                     const struct object *pod)
     OWNED_BY(pod_view_unref);
 void scheduler_partition_terms_changed(struct scheduler *s);
+bool scheduler_tell_moved_pods(struct scheduler *s);
+void scheduler_forget_moved_pods(struct scheduler *s);
 
 /* Reservations of nodes (node_reservation_events.c). Tell: those who wait, of what
  * changed, began and ended.

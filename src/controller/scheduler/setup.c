@@ -425,6 +425,7 @@ scheduler_free(struct scheduler *s)
     s->handle.node_reservations = NULL;
     queue_free(s->queue);
     scheduler_forget_freed(s);
+    scheduler_forget_moved_pods(s);
     pod_ranks_free(s->pod_ranks);
     node_finder_free(s->node_finder);
     cache_free(s->cache);

@@ -318,6 +318,72 @@ START_TEST(a_class_has_a_mode_of_its_own)
 }
 END_TEST
 
+#define MANY 100
+
+/* A pod that had gone up alone could preempt others of its partition. */
+START_TEST(many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile)
+{
+    struct world *w = world_new(NULL);
+    uint64_t attempts;
+
+    add_node(w, "n1", "a");
+    set_partition(w, "a", "a", "");
+    add_tiered(w, "runs", ",\"placement\":{\"partition\":\"a\"}");
+    world_settle(w);
+    ck_assert_str_eq(world_node_of(w, "runs"), "n1");
+    for (unsigned i = 0; i < MANY; i++) {
+        CLEANUP_FREE char *name = xasprintf("w%u", i);
+
+        add_tiered(w, name, ",\"placement\":{\"partition\":\"a\"}");
+    }
+    world_advance(w, 20000);
+    attempts = scheduler_count(w->scheduler).attempts;
+
+    set_partition(w, "a", "a", TIER("3"));
+    fake_client_run(w->api);
+    scheduler_tick(w->scheduler);
+    ck_assert(scheduler_work(w->scheduler, 1));
+    ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, attempts);
+    fake_client_remove(w->api, &pod_kind, "default", "w7");
+    world_add_pod(w, "w8", "5", "1Gi", ",\"placement\":{\"partition\":\"a\"}");
+    set_partition(w, "a", "a", TIER("2")); /* once more, before all know it */
+    world_advance(w, 20000);
+    world_advance(w, 20000);
+    ck_assert_uint_gt(scheduler_count(w->scheduler).attempts, attempts);
+    ck_assert(is_there(w, "runs"));
+
+    set_partition(w, "b", "a", TIER("3"));
+    set_partition(w, "a", "a", TIER("4"));
+    fake_client_run(w->api);
+    scheduler_tick(w->scheduler);
+    add_tiered(w, "other", ",\"placement\":{\"partition\":\"b\"}");
+    world_advance(w, 20000);
+    ck_assert(is_there(w, "runs"));
+    ck_assert_str_eq(world_node_of(w, "other"), "");
+    world_free(w);
+}
+END_TEST
+
+START_TEST(who_is_yet_to_be_told_is_forgotten_with_the_scheduler)
+{
+    struct world *w = world_new(NULL);
+
+    set_partition(w, "a", "a", "");
+    for (unsigned i = 0; i < MANY; i++) {
+        CLEANUP_FREE char *name = xasprintf("w%u", i);
+
+        add_tiered(w, name, ",\"placement\":{\"partition\":\"a\"}");
+    }
+    world_settle(w);
+    set_partition(w, "a", "a", TIER("3"));
+    fake_client_run(w->api);
+    scheduler_tick(w->scheduler);
+
+    ck_assert(w->is_ready);
+    world_free(w);
+}
+END_TEST
+
 /* Those that run and those that wait, in the same moment. */
 START_TEST(a_tier_that_changes_counts_at_once)
 {
@@ -432,6 +498,8 @@ SUITE("node_partition",
       a_higher_tier_goes_before_every_priority,
       a_higher_tier_preempts_where_the_lower_one_lets,
       a_class_has_a_mode_of_its_own,
+      many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile,
+      who_is_yet_to_be_told_is_forgotten_with_the_scheduler,
       a_tier_that_changes_counts_at_once,
       the_first_of_the_highest_tier_has_the_reservation,
       times_are_read_in_both_forms)
