@@ -466,7 +466,7 @@ has_no_body(const struct http_request *r, int status)
 
 /* A socket that takes the whole answer at once is not waited for: evhttp hears of
  * it in this turn of the loop, and drops the event for writing before it has come
- * to the kernel. What is wrong with the socket the bufferevent finds out.
+ * to the kernel. The bufferevent finds out what is wrong with the socket.
  */
 static void
 write_through(struct http_connection *c)
