@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "controller/history/history_filter.h"
@@ -16,25 +19,27 @@
 #include "controller/history/history_question.h"
 #include "controller/history/history_reader.h"
 #include "controller/history/history_reader_state.h"
+#include "controller/history/history_round.h"
 #include "controller/history/history_scan.h"
 #include "controller/store/engine/sql.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/thread.h"
 
-#define PART_ROWS  384
-#define PARTS_MOST 40 /* of a round: what stands in memory */
-#define NICE_MORE  10 /* beyond the controller's own */
+#define PART_ROWS    384
+#define ROWS_AT_ONCE 64 /* between looks whether it is given */
+#define NICE_MORE    10 /* beyond the controller's own */
+#define SECOND_US    INT64_C(1000000)
 
-/* Rows behind one up to another. */
-struct part {
-    int64_t after_end_s, after_id;
-    int64_t last_end_s, last_id;
-    struct history_page page;
-    struct strbuf text;
-    int result;
+/* One who waits, and is woken only then, so that no posts gather. Whoever posts
+ * does not wait for the one that wakes, as with glibc's condition variables.
+ */
+struct part_waiter {
+    sem_t posts;
+    atomic_bool is_waiting;
 };
 
 struct helper {
@@ -42,40 +47,49 @@ struct helper {
     struct history_reader *reader;
     pthread_t thread;
     bool is_started;
+    struct part_waiter more;
+    _Atomic(struct history_round *) offered; /* with a reference */
 
     /* Its thread's own. */
+    struct history_round *round;
     struct arena *arena; /* of the filter */
     struct history_filter filter;
-    uint64_t round; /* that the filter is of */
-    bool is_begun;  /* a transaction */
+    bool has_filter; /* of the round */
+    bool is_begun;   /* a transaction */
 };
 
-/* `lock` guards the counts, `round` and `is_ending`. A part is of who took it,
- * until it is done; the question, and how many are wanted, stay as they are
- * while parts are being read.
- */
 struct history_parts {
-    pthread_mutex_t lock;
-    pthread_cond_t more, finished;
     struct helper *helpers;
     unsigned n_helpers;
-    unsigned wanted; /* helpers, the first of them */
-    bool is_ending;
+    atomic_bool is_ending;
+    struct part_waiter given; /* the reader, for results */
 
-    const struct history_question *question;
-    int64_t ends_us;
-    uint64_t round;
-    struct part parts[PARTS_MOST];
-    unsigned count, taken, done;
+    /* The reader's own. */
+    struct history_round *round;
+    unsigned wanted;    /* helpers, the first of them */
+    int64_t longest_us; /* that a part of the round took it */
 };
+
+/* ---- Waiting ---- */
+
+static void
+wake(struct part_waiter *w)
+{
+    if (atomic_exchange(&w->is_waiting, false))
+        (void)sem_post(&w->posts);
+}
 
 /* ---- A part ---- */
 
+/* Stops where another gives the part meanwhile. */
 static void
 read_part(struct history_reader *r,
           const struct history_filter *filter,
-          struct part *part)
+          const struct history_round *round,
+          unsigned i,
+          struct history_part_result *result)
 {
+    const struct history_part *part = history_round_part(round, i);
     struct history_question q = *filter->question;
     struct history_filter f = *filter;
     struct history_scan *scan = NULL;
@@ -83,40 +97,20 @@ read_part(struct history_reader *r,
     q.after_end_s = part->after_end_s;
     q.after_id = part->after_id;
     f.question = &q;
-    part->result = history_scan_open(r, &f, q.members, &scan, NULL);
-    if (part->result == 0)
-        part->result = history_page_add(r,
-                                        scan,
-                                        &f,
-                                        part->last_end_s,
-                                        part->last_id,
-                                        INT64_MAX,
-                                        &part->page,
-                                        &part->text,
-                                        NULL);
+    result->code = history_scan_open(r, &f, q.members, &scan, NULL);
+    if (result->code == 0)
+        do
+            result->code = history_page_add(r,
+                                            scan,
+                                            &f,
+                                            part->last_end_s,
+                                            part->last_id,
+                                            result->page.seen + ROWS_AT_ONCE,
+                                            &result->page,
+                                            &result->text,
+                                            NULL);
+        while (result->code == 1 && history_round_result_of(round, i) == NULL);
     history_scan_close(scan);
-}
-
-/* Locked, as those of helpers. */
-static struct part *
-take(struct history_parts *ps)
-{
-    return ps->taken < ps->count ? &ps->parts[ps->taken++] : NULL;
-}
-
-static struct part *
-take_as(const struct helper *h)
-{
-    return h - h->parts->helpers < h->parts->wanted ? take(h->parts) : NULL;
-}
-
-static void
-give(struct history_parts *ps)
-{
-    pthread_mutex_lock(&ps->lock);
-    ps->done++;
-    pthread_cond_signal(&ps->finished);
-    pthread_mutex_unlock(&ps->lock);
 }
 
 /* ---- The threads ---- */
@@ -133,49 +127,52 @@ end_transaction(struct helper *h)
  * gives no row which its own file does not call the asker's.
  */
 static int
-begin(struct helper *h, uint64_t round)
+begin(struct helper *h)
 {
-    struct history_parts *ps = h->parts;
     int r;
 
-    if (h->round != round)
-        end_transaction(h);
     if (!h->is_begun) {
         r = sql_exec(h->reader->db, "BEGIN", NULL);
         if (r < 0)
             return r;
         h->is_begun = true;
     }
-    if (h->round == round)
+    if (h->has_filter)
         return 0;
     arena_free(h->arena);
     h->arena = arena_new(0);
-    history_filter_make(h->reader, ps->question, h->arena, &h->filter);
-    h->reader->ends_us = ps->ends_us;
-    h->round = round;
+    history_filter_make(h->reader,
+                        history_round_question(h->round),
+                        h->arena,
+                        &h->filter);
+    h->reader->ends_us = history_round_ends_us(h->round);
+    h->has_filter = true;
     return 0;
 }
 
-/* Waits without a transaction, which would keep the log from being reused. */
-static struct part *
-wait_for_part(struct helper *h, uint64_t *ret_round)
+static void
+take_offer(struct helper *h)
 {
-    struct history_parts *ps = h->parts;
-    struct part *part = NULL;
+    struct history_round *offered = atomic_exchange(&h->offered, NULL);
 
-    pthread_mutex_lock(&ps->lock);
-    while (!ps->is_ending && (part = take_as(h)) == NULL) {
-        if (!h->is_begun)
-            pthread_cond_wait(&ps->more, &ps->lock);
-        else {
-            pthread_mutex_unlock(&ps->lock);
-            end_transaction(h);
-            pthread_mutex_lock(&ps->lock);
-        }
-    }
-    *ret_round = ps->round;
-    pthread_mutex_unlock(&ps->lock);
-    return part;
+    if (offered == NULL)
+        return;
+    end_transaction(h);
+    history_round_unref(h->round);
+    h->round = offered;
+    h->has_filter = false;
+}
+
+static void
+read_claimed(struct helper *h, unsigned i)
+{
+    struct history_part_result *result = history_part_result_new();
+
+    result->code = begin(h);
+    if (result->code == 0)
+        read_part(h->reader, &h->filter, h->round, i, result);
+    history_round_give(h->round, i, result);
+    wake(&h->parts->given);
 }
 
 /* Linux counts niceness by thread; none with a real-time priority stays so. */
@@ -191,19 +188,31 @@ stand_back(void)
                       getpriority(PRIO_PROCESS, self) + NICE_MORE);
 }
 
+/* Waits without a transaction, which would keep the log from being reused; and
+ * looks for parts once more behind saying that it waits, for what came before
+ * that wakes nobody.
+ */
 static void *
 helper_main(void *arg)
 {
     struct helper *h = arg;
-    struct part *part;
-    uint64_t round;
+    bool has_said_so = false;
+    unsigned i;
 
     stand_back();
-    while ((part = wait_for_part(h, &round)) != NULL) {
-        part->result = begin(h, round);
-        if (part->result == 0)
-            read_part(h->reader, &h->filter, part);
-        give(h->parts);
+    while (!atomic_load(&h->parts->is_ending)) {
+        take_offer(h);
+        if (h->round != NULL && history_round_claim(h->round, &i)) {
+            read_claimed(h, i);
+            has_said_so = false;
+        } else if (!has_said_so) {
+            end_transaction(h);
+            atomic_store(&h->more.is_waiting, true);
+            has_said_so = true;
+        } else {
+            (void)sem_wait(&h->more.posts);
+            has_said_so = false;
+        }
     }
     end_transaction(h);
     return NULL;
@@ -211,24 +220,29 @@ helper_main(void *arg)
 
 /* ---- Life ---- */
 
+static void
+close_helper(struct helper *h)
+{
+    if (h->is_started) {
+        (void)sem_post(&h->more.posts);
+        pthread_join(h->thread, NULL);
+    }
+    history_reader_close(h->reader);
+    history_round_unref(h->round);
+    history_round_unref(atomic_load(&h->offered));
+    arena_free(h->arena);
+    (void)sem_destroy(&h->more.posts);
+}
+
 void
 history_parts_free(struct history_parts *ps)
 {
     if (ps == NULL)
         return;
-    pthread_mutex_lock(&ps->lock);
-    ps->is_ending = true;
-    pthread_cond_broadcast(&ps->more);
-    pthread_mutex_unlock(&ps->lock);
-    for (unsigned i = 0; i < ps->n_helpers; i++) {
-        if (ps->helpers[i].is_started)
-            pthread_join(ps->helpers[i].thread, NULL);
-        history_reader_close(ps->helpers[i].reader);
-        arena_free(ps->helpers[i].arena);
-    }
-    pthread_cond_destroy(&ps->more);
-    pthread_cond_destroy(&ps->finished);
-    pthread_mutex_destroy(&ps->lock);
+    atomic_store(&ps->is_ending, true);
+    for (unsigned i = 0; i < ps->n_helpers; i++)
+        close_helper(&ps->helpers[i]);
+    (void)sem_destroy(&ps->given.posts);
     free(ps->helpers);
     free(ps);
 }
@@ -257,17 +271,15 @@ history_parts_new(const char *path,
     struct history_parts *ps = xnew(struct history_parts);
     int r = 0;
 
-    pthread_mutex_init(&ps->lock, NULL);
-    pthread_cond_init(&ps->more, NULL);
-    pthread_cond_init(&ps->finished, NULL);
+    (void)sem_init(&ps->given.posts, 0, 0);
     ps->helpers = xnew_array(struct helper, threads);
     ps->n_helpers = threads;
-    for (unsigned i = 0; i < PARTS_MOST; i++)
-        strbuf_init(&ps->parts[i].text);
-    for (unsigned i = 0; r == 0 && i < threads; i++) {
+    for (unsigned i = 0; i < threads; i++) {
         ps->helpers[i].parts = ps;
-        r = start(&ps->helpers[i], path, err);
+        (void)sem_init(&ps->helpers[i].more.posts, 0, 0);
     }
+    for (unsigned i = 0; r == 0 && i < threads; i++)
+        r = start(&ps->helpers[i], path, err);
     if (r < 0) {
         history_parts_free(ps);
         return r;
@@ -279,24 +291,49 @@ history_parts_new(const char *path,
 /* ---- A round ---- */
 
 static void
+begin_round(struct history_parts *ps,
+            const struct history_question *q,
+            int64_t ends_us)
+{
+    ps->round = history_round_new(q, ends_us);
+    ps->longest_us = 0;
+    for (unsigned i = 0; i < ps->wanted; i++)
+        history_round_unref(atomic_exchange(&ps->helpers[i].offered,
+                                            history_round_ref(ps->round)));
+}
+
+static void
+end_round(struct history_parts *ps)
+{
+    history_round_forget(ps->round);
+    history_round_unref(ps->round);
+    ps->round = NULL;
+}
+
+static void
 publish(struct history_parts *ps,
         const struct history_page *from,
         int64_t last_end_s,
         int64_t last_id)
 {
-    struct part *part = &ps->parts[ps->count];
-    const struct part *before = ps->count > 0 ? part - 1 : NULL;
+    const unsigned count = history_round_count(ps->round);
+    struct history_part part = {
+        .after_end_s = from->end_s,
+        .after_id = from->id,
+        .last_end_s = last_end_s,
+        .last_id = last_id,
+    };
 
-    part->after_end_s = before != NULL ? before->last_end_s : from->end_s;
-    part->after_id = before != NULL ? before->last_id : from->id;
-    part->last_end_s = last_end_s;
-    part->last_id = last_id;
-    part->page = (struct history_page){0};
-    part->result = 0;
-    pthread_mutex_lock(&ps->lock);
-    ps->count++;
-    pthread_cond_broadcast(&ps->more);
-    pthread_mutex_unlock(&ps->lock);
+    if (count > 0) {
+        const struct history_part *before =
+            history_round_part(ps->round, count - 1);
+
+        part.after_end_s = before->last_end_s;
+        part.after_id = before->last_id;
+    }
+    history_round_add(ps->round, &part);
+    for (unsigned i = 0; i < ps->wanted; i++)
+        wake(&ps->helpers[i].more);
 }
 
 /* Rows that are to be looked at for those that are still wanted, as far as what
@@ -305,7 +342,7 @@ publish(struct history_parts *ps,
 static int64_t
 guess_rows(const struct history_page *page, int64_t limit)
 {
-    const int64_t most = (int64_t)PART_ROWS * PARTS_MOST;
+    const int64_t most = (int64_t)PART_ROWS * HISTORY_ROUND_PARTS;
     const int64_t of_one = page->seen / (page->shown > 0 ? page->shown : 1) + 1;
     const int64_t left = limit - page->shown;
 
@@ -327,6 +364,7 @@ walk(struct history_parts *ps,
     sqlite3_stmt *s = NULL;
     int64_t left = guess_rows(page, q.limit), end_s = 0, id = 0;
     int64_t of_part = 0;
+    unsigned count;
 
     q.after_end_s = page->end_s;
     q.after_id = page->id;
@@ -343,30 +381,79 @@ walk(struct history_parts *ps,
             of_part = 0;
         }
     }
-    if (of_part > 0 && ps->count > 0 && ps->count < PARTS_MOST)
+    count = history_round_count(ps->round);
+    if (of_part > 0 && count > 0 && count < HISTORY_ROUND_PARTS)
         publish(ps, page, end_s, id);
     history_scan_close(scan);
 }
 
 static void
+read_own(struct history_parts *ps,
+         struct history_reader *r,
+         const struct history_filter *filter,
+         unsigned i)
+{
+    const int64_t began_us = clock_monotonic_us(&clock_system);
+    struct history_part_result *result = history_part_result_new();
+    int64_t took_us;
+
+    read_part(r, filter, ps->round, i, result);
+    history_round_give(ps->round, i, result);
+    took_us = clock_monotonic_us(&clock_system) - began_us;
+    if (took_us > ps->longest_us)
+        ps->longest_us = took_us;
+}
+
+/* The first from `i` on that nobody has given; the count without one. */
+static unsigned
+find_missing(const struct history_round *round, unsigned i)
+{
+    const unsigned count = history_round_count(round);
+
+    while (i < count && history_round_result_of(round, i) != NULL)
+        i++;
+    return i;
+}
+
+/* For what others have claimed: as long as the reader would need for a part.
+ * Those that had a CPU are done by then.
+ */
+static void
+wait_for_helpers(struct history_parts *ps)
+{
+    const unsigned count = history_round_count(ps->round);
+    const int64_t until_us = clock_monotonic_us(&clock_system) + ps->longest_us;
+    const struct timespec until = {
+        .tv_sec = until_us / SECOND_US,
+        .tv_nsec = until_us % SECOND_US * 1000,
+    };
+    bool is_late = false;
+
+    while (!is_late) {
+        atomic_store(&ps->given.is_waiting, true);
+        if (find_missing(ps->round, 0) == count)
+            break;
+        is_late = sem_clockwait(&ps->given.posts, CLOCK_MONOTONIC, &until) < 0
+                  && errno != EINTR;
+    }
+    atomic_store(&ps->given.is_waiting, false);
+}
+
+/* All of them; no helper is needed for any. */
+static void
 read_parts(struct history_parts *ps,
            struct history_reader *r,
            const struct history_filter *filter)
 {
-    pthread_mutex_lock(&ps->lock);
-    for (;;) {
-        struct part *part = take(ps);
+    const unsigned count = history_round_count(ps->round);
+    unsigned i;
 
-        if (part == NULL)
-            break;
-        pthread_mutex_unlock(&ps->lock);
-        read_part(r, filter, part);
-        pthread_mutex_lock(&ps->lock);
-        ps->done++;
-    }
-    while (ps->done < ps->count)
-        pthread_cond_wait(&ps->finished, &ps->lock);
-    pthread_mutex_unlock(&ps->lock);
+    while (history_round_claim(ps->round, &i))
+        read_own(ps, r, filter, i);
+    wait_for_helpers(ps);
+    for (i = find_missing(ps->round, 0); i < count;
+         i = find_missing(ps->round, i))
+        read_own(ps, r, filter, i);
 }
 
 /* A part does not know how many rows the page still wants: a page that it fills ends
@@ -374,17 +461,20 @@ read_parts(struct history_parts *ps,
  * of any other was looked at, also where its rows have gone meanwhile.
  */
 static void
-move_behind(struct history_page *page, const struct part *part, int64_t limit)
+move_behind(struct history_page *page,
+            const struct history_part *part,
+            const struct history_page *of_part,
+            int64_t limit)
 {
     if (page->shown == limit) {
-        page->end_s = part->page.shown_end_s;
-        page->id = part->page.shown_id;
-    } else if (!part->page.is_cut) {
+        page->end_s = of_part->shown_end_s;
+        page->id = of_part->shown_id;
+    } else if (!of_part->is_cut) {
         page->end_s = part->last_end_s;
         page->id = part->last_id;
-    } else if (part->page.id > 0) {
-        page->end_s = part->page.end_s;
-        page->id = part->page.id;
+    } else if (of_part->id > 0) {
+        page->end_s = of_part->end_s;
+        page->id = of_part->id;
     }
 }
 
@@ -392,38 +482,31 @@ move_behind(struct history_page *page, const struct part *part, int64_t limit)
  * be read.
  */
 static bool
-join(struct history_parts *ps,
+join(const struct history_round *round,
      int64_t limit,
      struct history_page *page,
      struct strbuf *out)
 {
-    for (unsigned i = 0; i < ps->count; i++) {
-        const struct part *part = &ps->parts[i];
+    const unsigned count = history_round_count(round);
 
-        if (part->result < 0 || page->shown + part->page.shown > limit)
+    for (unsigned i = 0; i < count; i++) {
+        const struct history_part_result *result =
+            history_round_result_of(round, i);
+        const struct history_page *of_part = &result->page;
+
+        if (result->code < 0 || page->shown + of_part->shown > limit)
             return false;
-        if (page->shown > 0 && part->page.shown > 0)
+        if (page->shown > 0 && of_part->shown > 0)
             strbuf_add_char(out, ',');
-        strbuf_add(out, part->text.text, part->text.length);
-        page->shown += part->page.shown;
-        page->seen += part->page.seen;
-        page->is_cut = part->page.is_cut;
-        move_behind(page, part, limit);
+        strbuf_add(out, result->text.text, result->text.length);
+        page->shown += of_part->shown;
+        page->seen += of_part->seen;
+        page->is_cut = of_part->is_cut;
+        move_behind(page, history_round_part(round, i), of_part, limit);
         if (page->is_cut || page->shown == limit)
             return false;
     }
-    return ps->count > 0;
-}
-
-static void
-forget(struct history_parts *ps)
-{
-    pthread_mutex_lock(&ps->lock);
-    for (unsigned i = 0; i < ps->count; i++)
-        strbuf_fini(&ps->parts[i].text);
-    ps->count = ps->taken = ps->done = 0;
-    ps->round++;
-    pthread_mutex_unlock(&ps->lock);
+    return count > 0;
 }
 
 void
@@ -434,18 +517,15 @@ history_parts_print(struct history_parts *ps,
                     struct history_page *page,
                     struct strbuf *out)
 {
+    const struct history_question *q = filter->question;
     bool has_more = true;
 
-    pthread_mutex_lock(&ps->lock);
-    ps->wanted = helpers;
-    pthread_mutex_unlock(&ps->lock);
-    ps->question = filter->question;
-    ps->ends_us = r->ends_us;
+    ps->wanted = helpers < ps->n_helpers ? helpers : ps->n_helpers;
     while (has_more) {
-        forget(ps);
+        begin_round(ps, q, r->ends_us);
         walk(ps, r, filter, page);
         read_parts(ps, r, filter);
-        has_more = join(ps, filter->question->limit, page, out);
+        has_more = join(ps->round, q->limit, page, out);
+        end_round(ps);
     }
-    forget(ps);
 }

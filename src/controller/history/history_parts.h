@@ -5,12 +5,14 @@
  * the work, and cuts the page into parts; each is read by whoever is free, with
  * a connection and a transaction of its own, and put behind the one before it. A
  * part is told by its first and last row, so rows that come or go meanwhile are
- * in one part or in none.
+ * in one part or in none. No answer waits for a thread that gets no CPU: what
+ * such a one has not read when the reader is done, the reader reads itself.
  *
  * The threads are for all users: one page is read at a time. They stand back for
  * every other thread of the controller.
  *
  * Thread:  the reader's; the threads are its own.
+ * See:     history_round.h, what they have in common.
  */
 #pragma once
 

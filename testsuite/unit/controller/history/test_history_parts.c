@@ -2,10 +2,14 @@
 #include "controller/history/history_parts.h"
 
 #include <check.h>
+#include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sqlite3.h>
 
 #include "controller/history/history_index.h"
 #include "lib/api/job/job_state.h"
@@ -128,10 +132,10 @@ count_rows(const struct strbuf *page)
 
 /* All pages; returns the rows. */
 static int64_t
-compare(struct place *p, const struct history_question *question)
+compare_readers(struct history_reader *alone,
+                struct history_reader *several,
+                const struct history_question *question)
 {
-    struct history_reader *alone = open_reader(p, 0);
-    struct history_reader *several = open_reader(p, HELPERS);
     CLEANUP_STRBUF struct strbuf expected = STRBUF_INIT;
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct history_question q = *question, same = *question;
@@ -145,6 +149,16 @@ compare(struct place *p, const struct history_question *question)
         ck_assert_mem_eq(text.text, expected.text, expected.length);
         rows += count_rows(&text);
     }
+    return rows;
+}
+
+static int64_t
+compare(struct place *p, const struct history_question *question)
+{
+    struct history_reader *alone = open_reader(p, 0);
+    struct history_reader *several = open_reader(p, HELPERS);
+    const int64_t rows = compare_readers(alone, several, question);
+
     history_reader_close(alone);
     history_reader_close(several);
     return rows;
@@ -250,6 +264,102 @@ START_TEST(it_may_be_closed_in_the_middle_of_an_answer)
         ck_assert(read_page(reader, &q, LONG_US, &text));
         history_reader_close(reader);
     }
+    place_fini(&p);
+}
+END_TEST
+
+/* ---- Helpers without a CPU ---- */
+
+/* A helper stands still in SQLite, once, at that step of its own. */
+static struct {
+    atomic_int step;
+    atomic_uint standing;
+    sem_t may_go_on;
+} halt;
+
+static bool
+is_helper(void)
+{
+    char name[16] = "";
+
+    ck_assert_int_eq(pthread_getname_np(pthread_self(), name, sizeof(name)), 0);
+    return strcmp(name, "history-part") == 0;
+}
+
+static int
+stand_still(void *context)
+{
+    static _Thread_local int steps;
+
+    (void)context;
+    if (steps == 0)
+        steps = is_helper() ? 1 : INT_MAX;
+    if (steps > atomic_load(&halt.step) || steps++ < atomic_load(&halt.step))
+        return 0;
+    atomic_fetch_add(&halt.standing, 1);
+    while (sem_wait(&halt.may_go_on) < 0)
+        continue;
+    return 0;
+}
+
+/* For sqlite3_auto_extension: of each connection. */
+static int
+watch_steps(sqlite3 *db, char **ret_words, const void *api)
+{
+    (void)ret_words;
+    (void)api;
+    sqlite3_progress_handler(db, 1, stand_still, NULL);
+    return SQLITE_OK;
+}
+
+/* Texts of the question go with its answer, also where a helper comes late. */
+static void
+ask_as_bob(struct history_reader *alone, struct history_reader *several)
+{
+    CLEANUP_FREE char *account = xstrdup("phys"), *name = xstrdup("sweep");
+    CLEANUP_FREE char *node = xstrdup("n1"), *user = xstrdup("bob");
+    const char *const accounts[] = {account};
+    struct history_question q = everything;
+
+    q.limit = 5000;
+    q.name = name, q.node = node;
+    q.rights = (struct history_rights){
+        .uid = 1001,
+        .user = user,
+        .accounts = accounts,
+        .n_accounts = 1,
+    };
+    ck_assert_int_eq(compare_readers(alone, several, &q),
+                     ROWS / 3 * 2 - ROWS / 100 / 3 * 2);
+}
+
+START_TEST(no_answer_waits_for_a_helper_that_stands_still)
+{
+    /* In the words of the question, at its first rows, in the middle. */
+    static const int at[] = {1, 3, 40, 700};
+    struct history_reader *alone;
+    struct place p;
+
+    fill(&p);
+    alone = open_reader(&p, 0);
+    ck_assert_int_eq(sem_init(&halt.may_go_on, 0, 0), 0);
+    ck_assert_int_eq(sqlite3_auto_extension((void (*)(void))watch_steps), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+        struct history_reader *several;
+
+        atomic_store(&halt.step, at[i]);
+        atomic_store(&halt.standing, 0);
+        several = open_reader(&p, HELPERS);
+        while (atomic_load(&halt.standing) < HELPERS)
+            ask_as_bob(alone, several);
+        ask_as_bob(alone, several);
+        for (unsigned n = 0; n < HELPERS; n++)
+            (void)sem_post(&halt.may_go_on);
+        ask_as_bob(alone, several);
+        history_reader_close(several);
+    }
+    sqlite3_reset_auto_extension();
+    history_reader_close(alone);
     place_fini(&p);
 }
 END_TEST
@@ -396,5 +506,6 @@ SUITE("history_parts",
       a_full_page_ends_with_its_last_row_however_many_read_it,
       without_time_each_page_goes_on_nevertheless,
       it_may_be_closed_in_the_middle_of_an_answer,
+      no_answer_waits_for_a_helper_that_stands_still,
       rows_that_come_and_go_meanwhile_disturb_no_other,
       the_next_question_sees_what_was_written_before_it)
