@@ -101,6 +101,11 @@ filter --account default other "$one $two"
 filter --partition all other "$one $two"
 filter --since 1h now "$one $two"
 filter --until now 2020-01-01 "$one $two"
+is "a period may end later than now" "$(ids -j "$one,$two" --until tomorrow)" "$one $two"
+like "of which a report counts what is over" \
+    "$(user report --by all --until tomorrow 2>&1)" 'JOBS +GOOD.*UTIL'
+is "none begins then" "$(user history --since tomorrow 2>&1)" \
+    "kctl: history: --since: 'tomorrow' is yet to come"
 
 # --- who wasted most ------------------------------------------------------------------
 

@@ -117,8 +117,8 @@ refuse(const char *text, enum time_direction direction, struct error *err)
                      "'%s' is no time (such as %s, 16:00, 4:30pm, noon, %s, "
                      "monday, 12/24/26 or 2026-12-24T18:00)",
                      text,
-                     direction == TIME_BACK ? "2h, 3d" : "now+1hour",
-                     direction == TIME_BACK ? "yesterday" : "tomorrow");
+                     direction == TIME_AHEAD ? "now+1hour" : "2h, 3d",
+                     direction == TIME_AHEAD ? "tomorrow" : "yesterday");
 }
 
 /* ---- Days ---- */

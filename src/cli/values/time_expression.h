@@ -26,6 +26,7 @@ struct error;
 enum time_direction {
     TIME_AHEAD, /* of what is to be done */
     TIME_BACK,  /* of what was: a span alone ("2h") is so long ago */
+    TIME_END,   /* of the end of a period that was: so, but it may be ahead */
 };
 
 /* -EINVAL, in words that say what to write, with the nearest word that there

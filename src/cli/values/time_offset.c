@@ -76,7 +76,7 @@ time_offset_read(const char *text,
     if (*rest == '+' || *rest == '-') {
         if (!read_span(rest + 1, &us))
             return false;
-    } else if (has_now || direction != TIME_BACK
+    } else if (has_now || direction == TIME_AHEAD
                || timespan_parse(text, &us) < 0)
         return false;
     if (*rest == '+')

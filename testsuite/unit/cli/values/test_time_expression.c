@@ -239,6 +239,7 @@ START_TEST(a_mistake_is_told_with_what_may_be_meant)
         {"next monday", TIME_BACK, "is yet to come"},
         {"+2h", TIME_BACK, "is yet to come"},
         {"2026-11-21", TIME_BACK, "is yet to come"},
+        {"2 tomorrows", TIME_END, "such as 2h, 3d"},
     };
 
     live_in("UTC");
@@ -247,6 +248,28 @@ START_TEST(a_mistake_is_told_with_what_may_be_meant)
 
         ck_assert_msg(strstr(text, cases[i].words) != NULL, "%s", text);
     }
+}
+END_TEST
+
+/* Of what fits several days it is the last one, as of a beginning. */
+START_TEST(a_period_may_end_later_than_now)
+{
+    static const struct meant cases[] = {
+        {"tomorrow", "2026-11-21T00:00:00Z"},
+        {"tomorrow 3:00", "2026-11-21T03:00:00Z"},
+        {"2026-12-24", "2026-12-24T00:00:00Z"},
+        {"now+1hour", "2026-11-20T15:30:00Z"},
+        {"2h", "2026-11-20T12:30:00Z"},
+        {"now", "2026-11-20T14:30:00Z"},
+        {"today", "2026-11-20T00:00:00Z"},
+        {"monday", "2026-11-16T00:00:00Z"},
+        {"next monday", "2026-11-23T00:00:00Z"},
+        {"16:00", "2026-11-19T16:00:00Z"},
+    };
+
+    live_in("UTC");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_meant(&cases[i], TIME_END, NOW);
 }
 END_TEST
 
@@ -310,6 +333,7 @@ SUITE("time_expression",
       back_a_time_is_the_last_one,
       what_is_no_time_is_refused_in_both_directions,
       a_mistake_is_told_with_what_may_be_meant,
+      a_period_may_end_later_than_now,
       clocks_and_days_are_local,
       a_time_that_clocks_leave_out_is_refused,
       of_a_time_that_comes_twice_the_direction_chooses)

@@ -181,7 +181,7 @@ add_times(const struct history_options *o,
         return error_wrap(err, r, "--since");
     if (o->until != NULL
         && (r = time_expression_parse(o->until,
-                                      TIME_BACK,
+                                      TIME_END,
                                       now_us,
                                       &until_us,
                                       err))

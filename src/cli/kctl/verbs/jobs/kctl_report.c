@@ -136,12 +136,14 @@ find_period(const struct report_options *o, struct period *p, struct error *err)
         return error_wrap(err, r, "--since");
     if (o->until != NULL
         && (r = time_expression_parse(o->until,
-                                      TIME_BACK,
+                                      TIME_END,
                                       now_us,
                                       &p->until_us,
                                       err))
                < 0)
         return error_wrap(err, r, "--until");
+    if (p->until_us > now_us)
+        p->until_us = 0; /* of what is ahead nothing could have been held */
     if (p->until_us > 0 && p->since_us >= p->until_us)
         return error_set(err, -EINVAL, "--until is before --since");
     return 0;
