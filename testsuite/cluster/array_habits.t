@@ -107,6 +107,15 @@ like "of which a report counts what is over" \
 is "none begins then" "$(user history --since tomorrow 2>&1)" \
     "kctl: history: --since: 'tomorrow' is yet to come"
 
+# --- how much an array used -------------------------------------------------------------
+
+has_sum() {
+    user efficiency "$part" | tail -n 1 |
+        grep -qE '^Sum: 6 tasks, 6 attempts; CPU efficiency [0-9.]+% \(00:00:[0-9]+ of 00:[0-9:]+\)'
+}
+ok "efficiency of an array has a sum" wait_for 20 has_sum
+unlike "one of a single attempt has none" "$(user efficiency "$one")" '^Sum'
+
 # --- who wasted most ------------------------------------------------------------------
 
 waste=$(submit -c 4 -J waste --wrap 'sleep 2')

@@ -167,6 +167,8 @@ like "nobody else releases it" \
     "$(as kilntest2 kctl release "${array}_7" 2>&1)" \
     'forbidden|may not|not found|cannot'
 as kilntest1 kctl cancel "${array}_8" >/dev/null
+sums() { as kilntest1 kctl efficiency "$array" | grep -q '^Sum: 2 tasks, 3 attempts'; }
+ok "its efficiency counts each task once" wait_for 20 sums
 like "its owner does" "$(as kilntest1 kctl release "${array}_7" 2>&1)" released
 ok "and it goes on with the next number" wait_for 20 has_pods "job-$array" \
     "job-$array-0-r2"

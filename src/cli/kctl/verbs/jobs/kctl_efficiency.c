@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl efficiency - how much a job used of the CPUs and the memory that it held
  *
- * From history, so a job has to have ended. An attempt is a line; of a job with
- * one there is a paragraph, as seff prints it.
+ * From history, so a job has to have ended. An attempt is a line, and behind them
+ * is their sum; of a job with one there is a paragraph, as seff prints it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -231,6 +231,124 @@ print_table(const struct json *attempts,
     grid_print(grid, true, out);
 }
 
+/* ---- The sum ---- */
+
+/* Of the attempts that started. */
+struct efficiency_sum {
+    int64_t attempts;
+    int64_t *tasks; /* their indexes, again and again */
+    size_t n_tasks;
+    int64_t cpu_us; /* used, where it is known */
+    double held_us; /* CPUs times time, of those */
+    int64_t peak_bytes, most_bytes;
+    double asked_bytes; /* of those that have a peak */
+    double peaks_bytes; /* of those that asked for memory */
+};
+
+static void
+sum_attempt(const struct json *row, struct efficiency_sum *sum)
+{
+    const int64_t elapsed_us = history_columns_elapsed_us(row);
+    const int64_t memory = json_get_int(row, "memoryBytes", 0);
+    const int64_t peak = json_get_int(row, "peakMemoryBytes", -1);
+
+    if (elapsed_us < 0)
+        return;
+    sum->attempts++;
+    if (json_get(row, "index") != NULL)
+        sum->tasks[sum->n_tasks++] = json_get_int(row, "index", 0);
+    if (elapsed_us > 0 && json_get(row, "cpuTimeMicros") != NULL) {
+        sum->cpu_us += json_get_int(row, "cpuTimeMicros", 0);
+        sum->held_us += (double)elapsed_us
+                        * (double)json_get_int(row, "cpuMillis", 0) / 1000;
+    }
+    if (peak > sum->peak_bytes)
+        sum->peak_bytes = peak;
+    if (peak >= 0 && memory > 0) {
+        sum->peaks_bytes += (double)peak;
+        sum->asked_bytes += (double)memory;
+        if (memory > sum->most_bytes)
+            sum->most_bytes = memory;
+    }
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int64_t
+count_different(int64_t *numbers, size_t n)
+{
+    int64_t count = 0;
+
+    if (n > 0)
+        qsort(numbers, n, sizeof(*numbers), compare_numbers);
+    for (size_t i = 0; i < n; i++)
+        count += i == 0 || numbers[i] != numbers[i - 1];
+    return count;
+}
+
+static void
+add_counts(struct efficiency_sum *sum, struct strbuf *out)
+{
+    const int64_t tasks = count_different(sum->tasks, sum->n_tasks);
+
+    strbuf_add_text(out, "Sum: ");
+    if (tasks > 0)
+        strbuf_printf(out, "%" PRId64 " task%s, ", tasks, tasks > 1 ? "s" : "");
+    strbuf_printf(out,
+                  "%" PRId64 " attempt%s",
+                  sum->attempts,
+                  sum->attempts > 1 ? "s" : "");
+}
+
+/* As the column above it. */
+static const char *
+cpu_time(int64_t us, struct arena *arena)
+{
+    struct json *row = json_object(arena);
+
+    json_set_int(arena, row, "cpuTimeMicros", us);
+    return column(row, "cputime", arena);
+}
+
+static void
+add_sum(const struct json *attempts, struct arena *arena, struct strbuf *out)
+{
+    const uint32_t n = json_count(attempts);
+    CLEANUP_FREE int64_t *tasks = xnew_array(int64_t, n);
+    struct efficiency_sum sum = {.tasks = tasks};
+    char peak[HUMAN_TEXT_SIZE], most[HUMAN_TEXT_SIZE];
+
+    for (uint32_t i = 0; i < n; i++)
+        sum_attempt(json_at(attempts, i), &sum);
+    if (sum.attempts == 0)
+        return;
+    strbuf_add_char(out, '\n');
+    add_counts(&sum, out);
+    if (sum.held_us > 0)
+        strbuf_printf(out,
+                      "; CPU efficiency %.2f%% (%s of %s)",
+                      (double)sum.cpu_us * 100 / sum.held_us,
+                      cpu_time(sum.cpu_us, arena),
+                      cpu_time((int64_t)sum.held_us, arena));
+    human_bytes(sum.peak_bytes, peak);
+    human_bytes(sum.most_bytes, most);
+    if (sum.asked_bytes > 0)
+        strbuf_printf(out,
+                      "; memory efficiency %.2f%% (at most %s, asked for %s)",
+                      sum.peaks_bytes * 100 / sum.asked_bytes,
+                      peak,
+                      most);
+    else if (sum.peak_bytes > 0)
+        strbuf_printf(out, "; memory at most %s, none was asked for", peak);
+    strbuf_add_char(out, '\n');
+}
+
 static int
 efficiency_run(struct kctl *kctl,
                const void *options,
@@ -266,10 +384,12 @@ efficiency_run(struct kctl *kctl,
     if (o->form != NULL) {
         json_print_indented(u.attempts, &out);
         strbuf_add_char(&out, '\n');
-    } else if (json_count(u.attempts) == 1)
+    } else if (json_count(u.attempts) == 1) {
         describe(json_at(u.attempts, 0), arena, &out);
-    else
+    } else {
         print_table(u.attempts, arena, &out);
+        add_sum(u.attempts, arena, &out);
+    }
     fwrite(out.text, 1, out.length, stdout);
     return 0;
 }
