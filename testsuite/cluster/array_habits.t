@@ -67,6 +67,10 @@ like "tasks have times as clocks show them" \
     "$(user --utc get job "${part}_1" --no-headers 2>/dev/null ||
         user get job "${part}_1" --no-headers)" \
     ' [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}'
+is "a task is described to its user, and not to another" \
+    "$(user describe job "${part}_1" | head -n 1 | tr -s ' ') $(as kilntest2 kctl describe \
+        job "${part}_1" 2>&1 | sed 's/.*cannot/cannot/')" \
+    "Task: ${part}_1 cannot get jobs/elements of other users"
 : >"$cluster/go/on"
 wait_for 30 has_state "$part" Completed
 

@@ -94,6 +94,14 @@ like "one without a pod is told where to look" "$(user get pods "${a}_1" 2>&1)" 
     "has no pod.*kctl get job ${a}_1"
 like "nor can a pod that is not there be meant by a number" \
     "$(user get job "${a}_77" 2>&1)" "none of these tasks.*kctl describe job $a"
+like "describe shows a task that has ended, and not its array" \
+    "$(user describe job "${a}_1" | tr -s ' ' | tr '\n' ';')" \
+    "^Task: ${a}_1;Index: 0;State: Completed;Attempt: 1;Node: n1;Started: .*;Exit code: 0;.*Array: job/job-$a .*Events:"
+unlike "nothing of what all have" "$(user describe job "${a}_1")" 'Completions'
+like "one that waits, too" "$(user describe "${a}_4" | tr -s ' ' | tr '\n' ';')" \
+    "^Task: ${a}_4;Index: 3;State: Pending;.*(Array: job/job-$a |Name: job-$a-3;)"
+like "and of one that runs its pod" "$(user describe job "${a}_2" | tr -s ' ' | tr '\n' ';')" \
+    "^Task: ${a}_2;Index: 1;State: Running;.*;Name: job-$a-1;.*Execution:"
 ok "a task that has ended is waited for" user wait --for condition=Complete "${a}_1"
 like "one that runs is not, for ever" "$(user wait --timeout 1s "${a}_2" 2>&1)" \
     "have not all ended"

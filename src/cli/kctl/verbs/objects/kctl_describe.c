@@ -11,6 +11,7 @@
 #include "cli/kctl/output/object_events.h"
 #include "cli/kctl/output/object_summary.h"
 #include "cli/kctl/output/prune_for_display.h"
+#include "cli/kctl/output/task_summary.h"
 #include "lib/api/node/topology.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -40,6 +41,7 @@ static const struct option_table table = {
     OPTION_ROWS(rows),
     .more = "Examples:\n"
             "  kctl describe 1042\n"
+            "  kctl describe 1042_7\n"
             "  kctl describe node n7",
 };
 
@@ -238,6 +240,23 @@ add_remnants(struct strbuf *out, const struct json *remnants)
     }
 }
 
+/* A task without a pod: what is common to all tasks is left to the array's. */
+static int
+describe_task(struct kctl *kctl,
+              const struct target_object *target,
+              struct strbuf *out,
+              struct error *err)
+{
+    describe_output_add(out,
+                        0,
+                        "Array",
+                        "job/%s ('kctl describe job/%s -n %s' shows it)",
+                        target->name,
+                        target->name,
+                        target->namespace);
+    return object_events_describe(kctl, target, out, err);
+}
+
 static int
 describe(struct kctl *kctl,
          const struct target_object *target,
@@ -247,8 +266,14 @@ describe(struct kctl *kctl,
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
     struct json *object = NULL;
     struct json *conditions, *remnants, *topology;
-    int r = kctl_get(kctl, target, arena, &object, err);
+    int r = 0;
 
+    if (target->task != NULL)
+        r = task_summary_add(kctl, target->task, out, err);
+    if (r == 0 && target->task != NULL && target->kind == &job_kind)
+        return describe_task(kctl, target, out, err);
+    if (r == 0)
+        r = kctl_get(kctl, target, arena, &object, err);
     if (r < 0)
         return r;
     conditions = json_get_path(object, "status.conditions");
