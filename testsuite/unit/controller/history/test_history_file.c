@@ -500,89 +500,6 @@ START_TEST(a_user_sees_own_rows_whole_and_the_accounts_in_part)
 }
 END_TEST
 
-START_TEST(a_user_who_was_renamed_has_both_names_rows_by_the_number)
-{
-    struct history_question q = everything;
-    struct place p;
-    struct history_row row;
-
-    place_init(&p);
-    row = row_of(&p, 1);
-    add(&p, &row, 101);
-    row = row_of(&p, 2);
-    row.user = "alice.smith";
-    add(&p, &row, 102);
-
-    q.has_uid = true;
-    q.uid = 1000;
-    ck_assert_uint_eq(json_count(ask(&p, &q, NULL)), 2);
-    q.has_uid = false;
-    q.user = "alice.smith";
-    ck_assert_uint_eq(json_count(ask(&p, &q, NULL)), 1);
-    place_fini(&p);
-}
-END_TEST
-
-/* 6,000 rows of one user under three names, of which `bob` was another user's
- * too.
- */
-START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
-{
-    static const char *const names[] = {"alice", "alice.smith", "bob"};
-    struct history_question q = {
-        .rights = {.uid = 1000, .user = "alice.smith"},
-        .limit = 700,
-        .has_uid = true,
-        .uid = 1000,
-    };
-    const char *next = NULL;
-    struct history_row row;
-    struct place p;
-    uint32_t seen = 0;
-
-    place_init(&p);
-    ck_assert_int_eq(history_file_begin(p.file, NULL), 0);
-    for (int64_t n = 1; n <= 6000; n++) {
-        row = row_of(&p, n);
-        row.user = names[n / 2000 % 3];
-        ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
-    }
-    row = row_of(&p, 6001);
-    row.user = "bob";
-    row.uid = 2000;
-    ck_assert_int_eq(history_file_add(p.file, &row, NULL), 1);
-    ck_assert_int_eq(history_file_commit(p.file, 7000, NULL), 0);
-
-    do {
-        const struct json *items = ask(&p, &q, &next);
-
-        seen += json_count(items);
-        if (next != NULL)
-            ck_assert_int_eq(sscanf(next,
-                                    "%" SCNd64 ".%" SCNd64,
-                                    &q.after_end_s,
-                                    &q.after_id),
-                             2);
-    } while (next != NULL);
-    ck_assert_uint_eq(seen, 6000);
-
-    q = (struct history_question){.rights = q.rights, .by = HISTORY_BY_ALL};
-    ck_assert_int_eq(json_get_int(json_at(ask(&p, &q, NULL), 0), "ended", 0),
-                     4000);
-    q.rights = everything.rights;
-    q.has_uid = true;
-    q.uid = 1000;
-    q.user = "alice.smith";
-    ck_assert_int_eq(json_get_int(json_at(ask(&p, &q, NULL), 0), "ended", 0),
-                     4000);
-    q.uid = 2000;
-    q.user = "bob";
-    ck_assert_int_eq(json_get_int(json_at(ask(&p, &q, NULL), 0), "ended", 0),
-                     2001);
-    place_fini(&p);
-}
-END_TEST
-
 SUITE("history_file",
       a_row_comes_back_as_it_was,
       an_attempt_that_comes_twice_is_there_and_counted_once,
@@ -602,6 +519,4 @@ SUITE("history_file",
       a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most,
       a_file_that_is_too_large_loses_its_oldest_rows_and_no_more,
       pages_have_each_row_once_in_the_order_of_the_end,
-      a_user_sees_own_rows_whole_and_the_accounts_in_part,
-      a_user_who_was_renamed_has_both_names_rows_by_the_number,
-      who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
+      a_user_sees_own_rows_whole_and_the_accounts_in_part)
