@@ -17,6 +17,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/policy/partition.h"
+#include "lib/api/value/task_list.h"
 #include "lib/base/arena.h"
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
@@ -234,14 +235,31 @@ count_interrupted(const struct request *q,
            + (is_interrupted(job, pod) && !is_asked_for(job, pod));
 }
 
-/* With the whole array, or by another's failure, before it came to an end of its
- * own.
+/* By itself, or in a range. */
+static bool
+is_task_cancelled(const struct job *job, int64_t index)
+{
+    CLEANUP(arena_freep) struct arena *arena = NULL;
+    const struct job_array *array = job->spec.array;
+    struct task_list tasks, cancelled;
+
+    if (array->cancelled == NULL || array->cancelled[0] == '\0')
+        return false;
+    arena = arena_new(0);
+    return task_list_parse(arena, array->tasks, &tasks, NULL) == 0
+           && task_list_parse(arena, array->cancelled, &cancelled, NULL) == 0
+           && task_list_index(&cancelled, task_list_at(&tasks, index)) >= 0;
+}
+
+/* As the job controller judges it: by itself; or with the whole array, or by
+ * another's failure, before it came to an end of its own.
  */
 static bool
-is_cancelled(const struct job *job, const struct pod *pod)
+is_cancelled(const struct job *job, const struct pod *pod, int64_t index)
 {
-    return (job_is_cancelled(job) || job_has_failed_fast(job))
-           && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod));
+    return is_task_cancelled(job, index)
+           || ((job_is_cancelled(job) || job_has_failed_fast(job))
+               && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
 }
 
 /* A pod that somebody else than the job controller removes: had the controller
@@ -283,7 +301,7 @@ note_pod(struct request *q, struct store_txn *txn, const struct object *object)
     tries.interrupted = count_interrupted(q, job_of(job), pod, requeued);
     if (phase != NULL && strcmp(phase, "Succeeded") == 0)
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_DONE;
-    else if (is_cancelled(job_of(job), pod)) {
+    else if (is_cancelled(job_of(job), pod, tries.index)) {
         chunk.states[tries.index % ELEMENTS_A_CHUNK] = ELEMENT_CANCELLED;
         if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0')
             tries = (struct element_tries){.index = tries.index};

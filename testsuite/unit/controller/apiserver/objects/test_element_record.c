@@ -224,7 +224,52 @@ START_TEST(so_is_one_whose_count_is_in_the_record_alone)
 }
 END_TEST
 
+static void
+run_and_remove(struct world *w, unsigned index)
+{
+    const struct object *job =
+        store_find(w->store, STORE_PENDING, &job_kind, "default", "a");
+    CLEANUP_FREE char *pod = xasprintf(
+        "{\"metadata\":{\"name\":\"a-%u\",\"annotations\":{"
+        "\"batch.kubernetes.io/job-completion-index\":\"%u\"},"
+        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+        "\"name\":\"a\",\"uid\":\"%s\",\"controller\":true}]},"
+        "\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"host\","
+        "\"command\":[\"/bin/true\"]}]}}",
+        index,
+        index,
+        job->meta->uid);
+    CLEANUP_FREE char *path = xasprintf(PODS "/a-%u", index);
+    CLEANUP_FREE char *now = xasprintf("%s?gracePeriodSeconds=0", path);
+
+    ck_assert_int_eq(world_code(w, &controller, HTTP_POST, PODS, pod), 201);
+    ck_assert_int_eq(world_code(w, &controller, HTTP_DELETE, now, NULL), 200);
+}
+
+/* The agent may take away the pod of one before the job controller has seen how
+ * it ended.
+ */
+START_TEST(one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP_WORLD struct world w;
+
+    begin(&w);
+    ck_assert_int_eq(
+        world_code(&w,
+                   &controller,
+                   HTTP_PATCH,
+                   JOBS "/a",
+                   "{\"spec\":{\"array\":{\"cancelled\":\"3-5\"}}}"),
+        200);
+    run_and_remove(&w, 4);
+    run_and_remove(&w, 6);
+    ck_assert_str_eq(read_states(&w, arena), "wwwwcwwwww");
+}
+END_TEST
+
 SUITE("element_record",
+      one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod,
       one_that_was_interrupted_too_often_is_held_once,
       so_is_one_whose_count_is_in_the_record_alone,
       what_elements_come_to_is_kept,
