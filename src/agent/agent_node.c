@@ -139,6 +139,18 @@ on_seen(const struct object *node, void *context)
     registration_update(a->registration);
 }
 
+/* The lease is what the controller hears: without it, it would take back at once
+ * what the status says.
+ */
+static void
+on_outdated(void *context)
+{
+    struct agent *a = context;
+
+    heartbeat_hasten(a->heartbeat);
+    registration_update(a->registration);
+}
+
 void
 agent_watch_node(struct agent *a)
 {
@@ -147,7 +159,7 @@ agent_watch_node(struct agent *a)
         .loop = a->loop,
         .client = a->connection.client,
         .node = a->description.name,
-        .outdated = agent_on_doubt,
+        .outdated = on_outdated,
         .confirm_gone = confirm_gone,
         .end_orphans = end_orphans,
         .visit_retained = visit_retained,

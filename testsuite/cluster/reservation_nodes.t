@@ -37,4 +37,7 @@ ok "it is said which, and why" wait_for 10 told
 signal "$was" CONT
 ok "the node comes back" wait_for 30 are_ready
 ok "and takes nothing from the other" has "$other"
+# Its agent beats every 10 s, and is given up after 3.
+told_again() { grep -c "had not heard of this node" "$cluster/log/$other"; }
+ok "one that was given up says once that it is well" test "$(told_again)" -le 5
 finish

@@ -25,7 +25,8 @@ struct heartbeat {
     int64_t sent_us;
     bool was_renewed;
     bool creating;
-    bool quiet; /* the failure that goes on has been logged */
+    bool is_sent; /* and not answered */
+    bool quiet;   /* the failure that goes on has been logged */
 };
 
 static struct json *
@@ -52,6 +53,7 @@ on_answer(const struct client_reply *reply, void *context)
     struct heartbeat *h = context;
     struct error err = {0};
 
+    h->is_sent = false;
     if (reply->code == 404 && !h->creating) {
         send_create(h);
         if (h->was_renewed)
@@ -102,6 +104,7 @@ send_create(struct heartbeat *h)
                     h->node);
     json_set(arena, body, "spec", make_spec(h, arena));
     h->creating = true;
+    h->is_sent = true;
     client_call(h->s.client, arena, &request, on_answer, h);
 }
 
@@ -122,6 +125,7 @@ renew(void *context)
     json_set(arena, body, "spec", make_spec(h, arena));
     h->sent_us = clock_boottime_us();
     h->creating = false;
+    h->is_sent = true;
     client_call(h->s.client, arena, &request, on_answer, h);
 }
 
@@ -153,4 +157,11 @@ void
 heartbeat_start(struct heartbeat *h)
 {
     timer_start(h->timer, 0);
+}
+
+void
+heartbeat_hasten(struct heartbeat *h)
+{
+    if (!h->is_sent)
+        timer_start(h->timer, 0);
 }

@@ -45,3 +45,8 @@ struct heartbeat *heartbeat_new(const struct heartbeat_settings *settings)
     OWNED_BY(heartbeat_free);
 DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
 void heartbeat_start(struct heartbeat *heartbeat);
+
+/* The next renewal is now, where none is under way: the controller has not heard
+ * of the node for too long.
+ */
+void heartbeat_hasten(struct heartbeat *heartbeat);

@@ -99,6 +99,21 @@ START_TEST(a_lease_lasts_four_beats)
 }
 END_TEST
 
+START_TEST(it_can_be_hastened_but_not_doubled)
+{
+    begin(3600 * 1000);
+    heartbeat_hasten(world.heartbeat);
+    heartbeat_hasten(world.heartbeat);
+    run_loop_until(world.api, world.renewed > 0);
+    ck_assert_uint_eq(world.renewed, 1);
+
+    heartbeat_hasten(world.heartbeat);
+    run_loop_until(world.api, world.renewed > 1);
+    ck_assert_uint_eq(world.renewed, 2);
+    end();
+}
+END_TEST
+
 START_TEST(it_goes_on_and_through_failures)
 {
     begin(1);
@@ -127,6 +142,7 @@ START_TEST(a_lease_that_has_gone_is_made_again_and_said)
 END_TEST
 
 SUITE("heartbeat",
+      it_can_be_hastened_but_not_doubled,
       a_lease_that_is_missing_is_made,
       a_lease_lasts_four_beats,
       it_goes_on_and_through_failures,
