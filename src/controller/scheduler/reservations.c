@@ -99,6 +99,32 @@ mark_behind(struct scheduler *s, const struct reservation *r)
     }
 }
 
+static unsigned
+place_in_order(const struct timeline *t, const struct reservation *r)
+{
+    unsigned at = 0;
+
+    while (timeline_at(t, at) != r)
+        at++;
+    return at;
+}
+
+/* Those that it is behind now were planned around it. True: it has moved. */
+static bool
+reorder(struct timeline *t,
+        struct reservation *r,
+        const struct queued_pod *queued)
+{
+    const unsigned before = place_in_order(t, r);
+    unsigned after;
+
+    timeline_reorder(t, r, queued);
+    after = place_in_order(t, r);
+    for (unsigned i = before; i < after; i++)
+        timeline_at(t, i)->is_stale = true;
+    return after != before;
+}
+
 /* Its owner reads when and where; from CAUSE_FROM_SAME: it has none any more. */
 static void
 tell_owner(struct scheduler *s, const struct reservation *r, int64_t from_us)
@@ -179,7 +205,7 @@ reserve(struct scheduler *s,
 
     r = timeline_find(t, key_of(queued, key));
     if (r != NULL) {
-        timeline_reorder(t, r, queued);
+        (void)reorder(t, r, queued);
         if (!scheduler_find_open_nodes(s, d, r)) {
             drop(s, r);
             return false;
@@ -230,13 +256,7 @@ scheduler_reservation_moves(struct scheduler *s,
 {
     struct timeline *t = timeline_of(s);
     char key[KEY_SIZE];
-    struct reservation *r = timeline_find(t, key_of(queued, key));
-    unsigned at = 0;
-
-    while (timeline_at(t, at) != r)
-        at++;
-    timeline_reorder(t, r, queued);
-    return timeline_at(t, at) != r;
+    return reorder(t, timeline_find(t, key_of(queued, key)), queued);
 }
 
 const struct reserved_place *
@@ -332,6 +352,7 @@ exchange(struct scheduler *s,
     w.cycle = &cycle;
     if (timeline_room(&w, node, r->from_us, r->until_us, 1) > 0) {
         scheduler_note_freed(s, free_place->node);
+        mark_behind(s, r);
         timeline_move_place(free_place, node);
         tell_owner(s, r, r->from_us);
     }

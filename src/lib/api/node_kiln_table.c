@@ -67,7 +67,7 @@ summarize(struct table_row *row)
                     node->meta.name,
                     note_lending,
                     &lending);
-        node_use_add_kept(use, &lending);
+        node_use_add_kept(use, &lending, node);
     }
     node_use_add_remnants(use, node);
     return use;

@@ -132,11 +132,22 @@ node_lending_note(struct node_lending *lending, const struct pod *pod)
 }
 
 void
-node_use_add_kept(struct node_use *use, const struct node_lending *l)
+node_use_add_kept(struct node_use *use,
+                  const struct node_lending *l,
+                  const struct node *node)
 {
-    struct bitset kept = l->lent;
+    struct bitset kept = l->lent, taken = l->taken;
 
-    bitset_and_not(&kept, &l->taken);
+    for (unsigned i = 0; i < node->status.remnants.count; i++) {
+        const struct allocation *a =
+            node->status.remnants.items[i].value.allocation;
+
+        if (a == NULL)
+            continue;
+        unite(&taken, a->cpus);
+        unite(&taken, a->withheld);
+    }
+    bitset_and_not(&kept, &taken);
     use->kept = bitset_count(&kept);
     use->cpus += use->kept;
 }

@@ -43,4 +43,6 @@ struct node_lending {
     struct bitset taken;
 };
 void node_lending_note(struct node_lending *lending, const struct pod *pod);
-void node_use_add_kept(struct node_use *use, const struct node_lending *l);
+void node_use_add_kept(struct node_use *use,
+                       const struct node_lending *l,
+                       const struct node *node);

@@ -490,6 +490,7 @@ http_request_reply_pieces(struct http_request *r,
                           size_t n_pieces)
 {
     struct http_connection *c = r->connection;
+    bool is_first; /* nothing waits to be written, such as 100 Continue */
 
     if (r->is_closed) {
         discard_pieces(pieces, n_pieces);
@@ -506,11 +507,13 @@ http_request_reply_pieces(struct http_request *r,
         http_request_add_pieces(c->server->scratch, pieces, n_pieces);
     }
     http_connection_enter(c, HTTP_SENDING);
+    is_first = evbuffer_get_length(bufferevent_get_output(c->bev)) == 0;
     evhttp_send_reply(r->ev,
                       status,
                       http_status_phrase(status),
                       c->server->scratch);
-    write_through(c);
+    if (is_first)
+        write_through(c);
     request_free(r);
 }
 

@@ -248,6 +248,7 @@ is_task_cancelled(const struct job *job, int64_t index)
     arena = arena_new(0);
     return task_list_parse(arena, array->tasks, &tasks, NULL) == 0
            && task_list_parse(arena, array->cancelled, &cancelled, NULL) == 0
+           && index < tasks.total
            && task_list_index(&cancelled, task_list_at(&tasks, index)) >= 0;
 }
 

@@ -175,7 +175,7 @@ sum_use(const struct request *q, const struct node *node)
                           node->meta.name,
                           note_lending,
                           &lending);
-        node_use_add_kept(&use, &lending);
+        node_use_add_kept(&use, &lending, node);
     }
     node_use_add_remnants(&use, node);
     return use;

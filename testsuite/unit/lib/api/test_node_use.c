@@ -163,8 +163,12 @@ START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
         make_pod("2", "", "{\"cpus\":\"8-9\"}"),
         make_pod("1", "", ""),
     };
+    const struct object *node = make_node(WITHOUT_CORES);
+    const struct object *with_remnant = make_node(
+        WITHOUT_CORES ",\"remnants\":{\"u-1\":{\"namespace\":\"b\",\"name\":"
+                      "\"c\",\"allocation\":{\"cpus\":\"2-3\"}}}");
     struct node_lending lending = {0};
-    struct node_use use = {0};
+    struct node_use use = {0}, left;
 
     for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
         node_use_add_pod(&use, pod_of(pods[i]));
@@ -173,9 +177,17 @@ START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
     ck_assert_int_eq(use.memory_bytes, INT64_C(2) << 30);
     for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
         node_lending_note(&lending, pod_of(pods[i]));
-    node_use_add_kept(&use, &lending);
+    left = use;
+    node_use_add_kept(&use, &lending, node_of(node));
     ck_assert_int_eq(use.kept, 6);
     ck_assert_int_eq(use.cpus, 10);
+
+    node_use_add_kept(&left, &lending, node_of(with_remnant));
+    node_use_add_remnants(&left, node_of(with_remnant));
+    ck_assert_int_eq(left.kept, 4);
+    ck_assert_int_eq(left.cpus, 10);
+    object_unref(node);
+    object_unref(with_remnant);
     for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
         object_unref(pods[i]);
 }
