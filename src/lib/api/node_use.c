@@ -42,7 +42,7 @@ node_use_held_milli(const struct pod *pod)
     return (count_cpus(a->cpus) + count_cpus(a->withheld)) * 1000;
 }
 
-/* Where no core is told, each hardware thread is one. */
+/* Each hardware thread is a core where none is told. */
 static int64_t
 threads_of_core(const struct node *node)
 {

@@ -35,7 +35,7 @@ int64_t node_use_planned_milli(const struct pod *pod, const struct node *node);
 void node_use_add_pod(struct node_use *use, const struct pod *pod);
 void node_use_add_remnants(struct node_use *use, const struct node *node);
 
-/* Where some have yielded: what of their CPUs nobody has now is kept for them, and
+/* CPUs of those who have yielded are kept for them where nobody has them now, and
  * none counts twice. Note all pods of the node, and then add. Begins zeroed.
  */
 struct node_lending {
