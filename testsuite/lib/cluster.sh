@@ -133,7 +133,7 @@ stop() {
 
 has_ended() {
     ! kill -0 "$1" 2>/dev/null ||
-        grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+        ! grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null
 }
 
 # await_end NAME: kills what has not ended after 20 s.
