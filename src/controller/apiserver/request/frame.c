@@ -8,6 +8,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
+#define KEPT_BYTES (16u << 10) /* of a frame that is cleared */
+
 /* A run of the frame's text, by offset because that moves as it grows; or a
  * slice of an object's.
  */
@@ -63,6 +65,18 @@ frame_new(void)
     frame->references = 1;
     strbuf_init(&frame->text);
     return frame;
+}
+
+void
+frame_clear(struct frame *frame)
+{
+    drop_parts(frame);
+    frame->length = 0;
+    frame->has_digest = false;
+    if (frame->text.capacity > KEPT_BYTES)
+        strbuf_fini(&frame->text);
+    else
+        strbuf_truncate(&frame->text, 0);
 }
 
 static struct frame_part *

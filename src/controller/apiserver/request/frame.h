@@ -26,9 +26,10 @@ struct frame *frame_ref(struct frame *frame);
 struct frame *frame_new(void) OWNED_BY(frame_unref);
 DEFINE_CLEANUP(struct frame, frame_unref)
 
-/* Build. A slice is of the object's own text. Reserve: so much text is going to be
- * added. Flatten makes one run of a
- * frame that many will be sent, which is cheaper than sending each its parts.
+/* Build. A slice is of the object's own text. Reserve makes room for text that is
+ * going to be added. Flatten makes one run of a frame that many will be sent, which
+ * is cheaper than sending each its parts. Clear empties a frame that nobody else
+ * holds, and keeps its memory.
  */
 void frame_add(struct frame *frame, const char *text);
 void frame_add_bytes(struct frame *frame, const void *bytes, size_t length);
@@ -40,6 +41,7 @@ void frame_add_slice(struct frame *frame,
 void frame_reserve(struct frame *frame, size_t bytes);
 void frame_flatten(struct frame *frame);
 void frame_add_frame(struct frame *frame, const struct frame *other);
+void frame_clear(struct frame *frame);
 
 /* Look. The digest is made once. Shared: somebody else holds it, too. */
 bool frame_is_shared(const struct frame *frame);

@@ -22,6 +22,11 @@
 /* Views that differ: few; the oldest makes room. */
 #define FRAMES 8
 
+/* Frames that are kept to be filled again. They are sent at the end of a turn, some
+ * tens of changes later.
+ */
+#define SPARE 64
+
 struct made_text {
     const char *type;
     struct accept accept;
@@ -41,14 +46,45 @@ struct shared_change {
     const struct object *object; /* of the frames; a reference */
     struct made_text made[FRAMES];
     unsigned n_made, next;
+    struct frame *spare[SPARE]; /* a ring, the oldest first; references */
+    unsigned first_spare, n_spare;
     struct metric *frames_made; /* or NULL */
 };
+
+/* A new frame would want some 2 KB each time, and that much costs malloc a search
+ * through the chunks that were freed since the last search.
+ */
+static struct frame *
+take_frame(struct shared_change *shared_change)
+{
+    struct frame *frame = shared_change->spare[shared_change->first_spare];
+
+    if (shared_change->n_spare == 0 || frame_is_shared(frame))
+        return frame_new();
+    shared_change->first_spare = (shared_change->first_spare + 1) % SPARE;
+    shared_change->n_spare--;
+    frame_clear(frame);
+    return frame;
+}
+
+static void
+give_back(struct shared_change *shared_change, struct frame *frame)
+{
+    unsigned last = shared_change->first_spare + shared_change->n_spare;
+
+    if (shared_change->n_spare == SPARE) {
+        frame_unref(frame);
+        return;
+    }
+    shared_change->spare[last % SPARE] = frame;
+    shared_change->n_spare++;
+}
 
 static void
 forget_frames(struct shared_change *shared_change)
 {
     for (unsigned i = 0; i < shared_change->n_made; i++)
-        frame_unref(shared_change->made[i].frame);
+        give_back(shared_change, shared_change->made[i].frame);
     shared_change->n_made = shared_change->next = 0;
     object_unrefp(&shared_change->object);
     shared_change->object = NULL;
@@ -69,6 +105,9 @@ shared_change_free(struct shared_change *shared_change)
         return;
     forget_frames(shared_change);
     forget_state(shared_change);
+    for (unsigned i = 0; i < shared_change->n_spare; i++)
+        frame_unref(
+            shared_change->spare[(shared_change->first_spare + i) % SPARE]);
     free(shared_change);
 }
 
@@ -157,7 +196,7 @@ shared_change_frame(struct shared_change *shared_change,
     }
     made = &shared_change->made[shared_change->next];
     if (shared_change->n_made == FRAMES)
-        frame_unref(made->frame);
+        give_back(shared_change, made->frame);
     else
         shared_change->n_made++;
     shared_change->next = (shared_change->next + 1) % FRAMES;
@@ -168,7 +207,7 @@ shared_change_frame(struct shared_change *shared_change,
     made->with_columns = with_columns;
     made->has_east = view->east_s != NULL;
     made->east_s = made->has_east ? *view->east_s : 0;
-    made->frame = frame_new();
+    made->frame = take_frame(shared_change);
     now = *view;
     now.now_us = clock_real_us(shared_change->clock);
     render_event(made->frame, &now, type, object, with_columns);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/access/user_limits.h"
 #include "controller/apiserver/http/channel.h"
 #include "controller/apiserver/http/render.h"
@@ -11,10 +12,13 @@
 #include "controller/apiserver/request/server.h"
 #include "controller/apiserver/request/view.h"
 #include "controller/apiserver/watch/feed.h"
+#include "controller/apiserver/watch/held_events.h"
 #include "controller/apiserver/watch/shared_change.h"
 #include "controller/store/store.h"
 #include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -39,12 +43,41 @@ struct watch {
     struct feed *feed;
     struct timer *bookmark;
     struct timer *end;
+    struct held_events *held; /* an agent's; else NULL */
     int64_t ends_at_ms;
     int64_t timeout_s;
     size_t allowed; /* frames that may wait */
     bool has_columns;
     bool is_closing;
 };
+
+static void
+send_change(enum client_event_type type,
+            const struct object *object,
+            void *context)
+{
+    struct watch *w = context;
+
+    channel_send(w->channel,
+                 shared_change_frame(w->q->server->shared_change,
+                                     &w->view,
+                                     feed_type_name(type),
+                                     object,
+                                     !w->has_columns));
+    w->has_columns = true;
+}
+
+/* An agent has nothing to do at once for a pod that has ended, unless somebody wants
+ * it deleted: it reported the end itself.
+ */
+static bool
+may_wait(const struct watch *w, const struct feed_event *event)
+{
+    return w->held != NULL && event->object->kind == &pod_kind
+           && event->type != CLIENT_ADDED
+           && pod_is_finished(pod_of(event->object))
+           && event->object->meta->deleted_at_us == 0;
+}
 
 static void
 watch_free(struct watch *w)
@@ -54,6 +87,8 @@ watch_free(struct watch *w)
     feed_close(w->feed);
     timer_free(w->bookmark);
     timer_free(w->end);
+    held_events_release(w->held);
+    held_events_free(w->held);
     channel_free(w->channel);
     request_free(w->q);
     free(w);
@@ -84,6 +119,7 @@ send_bookmark(struct watch *w, bool is_initial_end)
 {
     struct frame *frame = frame_new();
 
+    held_events_release(w->held);
     render_bookmark(frame,
                     &w->view,
                     w->q->route.kind,
@@ -119,11 +155,26 @@ end_state(struct watch *w)
 }
 
 static void
+send_initial(struct watch *w, const struct feed_event *event)
+{
+    struct frame *frame = frame_new();
+
+    w->view.now_us = clock_real_us(w->q->server->clock);
+    render_event(frame,
+                 &w->view,
+                 feed_type_name(event->type),
+                 event->object,
+                 !w->has_columns);
+    channel_send(w->channel, frame);
+    frame_unref(frame);
+    w->has_columns = true;
+    w->allowed++;
+}
+
+static void
 send_event(const struct feed_event *event, void *context)
 {
     struct watch *w = context;
-    const char *type = feed_type_name(event->type);
-    struct frame *frame;
 
     if (w->is_closing)
         return;
@@ -131,22 +182,14 @@ send_event(const struct feed_event *event, void *context)
         end_state(w);
         return;
     }
-    if (event->is_initial) {
-        w->view.now_us = clock_real_us(w->q->server->clock);
-        frame = frame_new();
-        render_event(frame, &w->view, type, event->object, !w->has_columns);
-        channel_send(w->channel, frame);
-        frame_unref(frame);
-        w->allowed++;
-    } else {
-        frame = shared_change_frame(w->q->server->shared_change,
-                                    &w->view,
-                                    type,
-                                    event->object,
-                                    !w->has_columns);
-        channel_send(w->channel, frame);
+    if (event->is_initial)
+        send_initial(w, event);
+    else if (may_wait(w, event))
+        held_events_add(w->held, event->type, event->object);
+    else {
+        held_events_release(w->held);
+        send_change(event->type, event->object, w);
     }
-    w->has_columns = true;
     if (channel_waiting(w->channel) > w->allowed) {
         log_info("a watcher of %s reads too slowly and is dropped",
                  w->q->route.kind->plural);
@@ -218,6 +261,8 @@ watch_start(struct request *q TAKES,
     w->allowed = WAITING_MAX;
     w->bookmark = timer_new(q->server->loop, bookmark, w);
     w->end = timer_new(q->server->loop, end, w);
+    if (w->view.principal->node != NULL)
+        w->held = held_events_new(q->server->loop, send_change, w);
     w->ends_at_ms = loop_now_ms() + timeout_s * 1000;
     w->timeout_s = timeout_s;
     list_add_last(&q->server->watches, &w->link);

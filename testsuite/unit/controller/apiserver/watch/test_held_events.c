@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/apiserver/watch/held_events.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "lib/api/object/kind.h"
+#include "lib/api/object/meta.h"
+#include "lib/api/object/object.h"
+#include "lib/base/arena.h"
+#include "lib/base/strbuf.h"
+#include "lib/loop/loop.h"
+#include "testsuite/lib/suite.h"
+
+static struct strbuf sent = STRBUF_INIT;
+static struct loop *loop;
+static struct held_events *held;
+
+static void
+note(enum client_event_type type, const struct object *object, void *context)
+{
+    ck_assert_ptr_eq(context, &sent);
+    strbuf_printf(&sent,
+                  "%c%s ",
+                  type == CLIENT_DELETED ? '-' : '~',
+                  object->meta->uid);
+    loop_stop(loop);
+}
+
+static void
+begin(void)
+{
+    strbuf_truncate(&sent, 0);
+    loop = loop_new();
+    held = held_events_new(loop, note, &sent);
+}
+
+static void
+finish(void)
+{
+    held_events_free(held);
+    loop_free(loop);
+    strbuf_fini(&sent);
+}
+
+static void
+add(enum client_event_type type, const char *uid)
+{
+    char text[160];
+    const struct object *object = NULL;
+
+    snprintf(text,
+             sizeof(text),
+             "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
+             "\"name\":\"m\",\"uid\":\"%s\",\"resourceVersion\":\"1\"}}",
+             uid);
+    ck_assert_int_eq(
+        object_parse(&config_map_kind, text, strlen(text), &object, NULL),
+        0);
+    held_events_add(held, type, object);
+    object_unref(object);
+}
+
+START_TEST(events_leave_by_themselves_in_their_order)
+{
+    begin();
+    add(CLIENT_MODIFIED, "a");
+    add(CLIENT_MODIFIED, "b");
+    add(CLIENT_MODIFIED, "a");
+    ck_assert_uint_eq(sent.length, 0);
+    loop_run(loop);
+    ck_assert_str_eq(sent.text, "~a ~b ~a ");
+
+    held_events_release(held);
+    ck_assert_str_eq(sent.text, "~a ~b ~a ");
+    finish();
+}
+END_TEST
+
+START_TEST(a_deletion_takes_the_place_of_the_change_before_it)
+{
+    begin();
+    add(CLIENT_MODIFIED, "a");
+    add(CLIENT_MODIFIED, "b");
+    add(CLIENT_DELETED, "a");
+    add(CLIENT_DELETED, "c");
+    held_events_release(held);
+    ck_assert_str_eq(sent.text, "~b -a -c ");
+    finish();
+}
+END_TEST
+
+/* The second one is of another object with the same uid, which no store makes. */
+START_TEST(a_deletion_is_never_dropped)
+{
+    begin();
+    add(CLIENT_MODIFIED, "a");
+    add(CLIENT_DELETED, "a");
+    add(CLIENT_DELETED, "a");
+    held_events_release(held);
+    ck_assert_str_eq(sent.text, "-a -a ");
+    finish();
+}
+END_TEST
+
+START_TEST(many_do_not_wait)
+{
+    size_t before;
+
+    begin();
+    for (unsigned i = 0; i < 63; i++)
+        add(CLIENT_MODIFIED, "a");
+    before = sent.length;
+    add(CLIENT_MODIFIED, "a");
+    ck_assert_uint_eq(before, 0);
+    ck_assert_uint_eq(sent.length, strlen("~a ") * 64);
+    finish();
+}
+END_TEST
+
+START_TEST(what_is_still_held_is_freed)
+{
+    begin();
+    add(CLIENT_MODIFIED, "a");
+    add(CLIENT_DELETED, "b");
+    finish();
+    ck_assert_uint_eq(sent.length, 0);
+    held_events_release(NULL);
+    held_events_free(NULL);
+}
+END_TEST
+
+SUITE("held_events",
+      events_leave_by_themselves_in_their_order,
+      a_deletion_takes_the_place_of_the_change_before_it,
+      a_deletion_is_never_dropped,
+      many_do_not_wait,
+      what_is_still_held_is_freed)
