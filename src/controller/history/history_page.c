@@ -82,11 +82,11 @@ history_page_add(struct history_reader *r,
 
 /* All that is left of the page, from the row that was looked at last. */
 static int
-go_on(struct history_reader *r,
-      const struct history_filter *filter,
-      struct history_page *page,
-      struct strbuf *out,
-      struct error *err)
+add_rest(struct history_reader *r,
+         const struct history_filter *filter,
+         struct history_page *page,
+         struct strbuf *out,
+         struct error *err)
 {
     struct history_question q = *filter->question;
     struct history_filter f = *filter;
@@ -134,5 +134,5 @@ history_page_print(struct history_reader *r,
     if (result < 1)
         return result;
     history_parts_print(r->parts, r->helpers, r, &filter, page, out);
-    return page->is_cut ? 0 : go_on(r, &filter, page, out, err);
+    return page->is_cut ? 0 : add_rest(r, &filter, page, out, err);
 }

@@ -49,7 +49,7 @@ struct place {
     int64_t state;
 };
 
-enum parameter { AT_VALUE = 1, AT_FROM, AT_UNTIL, AT_AFTER, AT_ID, AT_STATE };
+enum { AT_VALUE = 1, AT_FROM, AT_UNTIL, AT_AFTER, AT_ID, AT_STATE };
 
 /* ---- Cursors ---- */
 
