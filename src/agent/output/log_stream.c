@@ -19,6 +19,7 @@
 #include "lib/loop/child.h"
 #include "lib/loop/fdwatch.h"
 #include "lib/loop/loop.h"
+#include "lib/loop/timer.h"
 
 #define PIECE     65536u
 #define WORDS_MAX 1024u
@@ -35,6 +36,7 @@ struct log_stream {
     int err_fd;
     struct fdwatch *out;
     struct http_call *call;
+    struct timer *over; /* stopped when the stream is freed before */
     bool has_exited;
     bool at_end; /* of the pipe */
     bool last_sent;
@@ -58,6 +60,7 @@ log_stream_free(struct log_stream *p)
         return;
     if (p->call != NULL)
         http_call_cancel(p->call);
+    timer_free(p->over);
     fdwatch_free(p->out);
     if (p->child != NULL && !p->has_exited) {
         (void)child_kill(p->child, SIGKILL);
@@ -90,7 +93,7 @@ on_posted(const struct http_response *answer,
     p->call = NULL;
     /* Whoever read has gone, or the controller has: the reader asks again. */
     if (answer == NULL || answer->status != 200 || p->last_sent)
-        loop_defer(p->s.loop, finish, p);
+        timer_start(p->over, 0);
     else
         fdwatch_want(p->out, FDWATCH_READ);
 }
@@ -254,6 +257,7 @@ log_stream_new(const struct log_stream_settings *settings,
     p->s = *settings;
     p->id = xstrdup(request->id);
     p->in_fd = p->out_fd = p->err_fd = -1;
+    p->over = timer_new(p->s.loop, finish, p);
     if (request->path == NULL && request->gone == NULL)
         send_failure(p, request->status, request->refusal);
     else if (start_child(p, request, &err) < 0)
