@@ -14,7 +14,7 @@ struct happening {
     const struct object *old_object, *new_object;
 };
 
-/* Of one kind of event, by its label. */
+/* The number of kept events with that label. */
 struct label_count {
     const char *label;
     size_t count;
@@ -50,7 +50,7 @@ happening_of(struct in_flight_mark *mark)
     return container_of(mark, struct happening, mark);
 }
 
-/* Beyond the last label there is room for, events go uncounted. */
+/* Events of further labels are not counted once the table is full. */
 static void
 count_label(struct in_flight *f, const char *label, int by)
 {
@@ -76,7 +76,7 @@ forget(struct in_flight *f, struct happening *h)
     free(h);
 }
 
-/* Events that stand before every pod are of no use to any. */
+/* No pod needs the events that are before all pods in the list. */
 static void
 prune(struct in_flight *f)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* in_flight.h - what happened in the cluster while a pod was being scheduled
  *
- * One list, in order of time, of the pods that were popped and the events that
- * followed. A pod that fails looks only at the events after its own place, so
- * that no event is lost between pop and return. Events that no pod needs are
- * dropped.
+ * One list, in order of time, of the pods that were popped and of the events
+ * that followed. When a pod fails, only the events after its own entry are
+ * checked, so that no event is lost between pop and return. Events that no pod
+ * needs are dropped.
  *
  * Owns:    the events, with references to their objects; not the pods.
  * Thread:  the scheduler's.
@@ -34,7 +34,9 @@ void in_flight_add(struct in_flight *f,
                    const struct object *old_object,
                    const struct object *new_object);
 
-/* Look: the events since the pod was popped, until `visit` returns false. */
+/* Look. Visits the events since the pod was popped, until `visit` returns
+ * false.
+ */
 typedef bool in_flight_visit_fn(const struct cluster_event *event,
                                 const struct object *old_object,
                                 const struct object *new_object,
@@ -44,7 +46,9 @@ void in_flight_visit(const struct in_flight *f,
                      in_flight_visit_fn *visit,
                      void *context);
 
-/* How many events there are of each label that was ever seen. */
+/* Visits every label that was ever added, with the number of events of it that
+ * are kept now.
+ */
 typedef void in_flight_label_fn(const char *label, size_t count, void *context);
 void in_flight_visit_labels(const struct in_flight *f,
                             in_flight_label_fn *visit,

@@ -9,7 +9,7 @@
 
 struct late_rooms {
     uint64_t next;
-    char *nodes[LATE_MOST]; /* of the events before it, by their numbers */
+    char *nodes[LATE_MOST]; /* of the last events, by their numbers */
 };
 
 struct late_rooms *

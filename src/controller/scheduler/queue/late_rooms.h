@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* late_rooms.h - where room has come free of late
+/* late_rooms.h - the nodes on which room has become free recently
  *
- * A pod that was woken for the room on some nodes is worth a cycle as long as one
- * of them has it, or something else has happened since that may help it. The
- * last events are remembered, by their numbers, each with the node whose room it
- * has freed.
+ * A pod that was activated for room on some nodes is worth a cycle only as long
+ * as one of these nodes still has the room, or another event since then may
+ * help the pod. The last events are remembered by their numbers, each with the
+ * node on which it freed room.
  *
  * Called by:  the queue.
  * Thread:     the scheduler's.
@@ -22,15 +22,16 @@ void late_rooms_free(struct late_rooms *l);
 struct late_rooms *late_rooms_new(void) OWNED_BY(late_rooms_free);
 DEFINE_CLEANUP(struct late_rooms, late_rooms_free)
 
-/* Node NULL: what has happened may help anywhere. */
+/* Adds an event that freed room on the node; NULL: it may help on any node. */
 void late_rooms_add(struct late_rooms *l, const char *node);
 
-/* The number of the next event; 0 is no event's. */
+/* The number of the next event. No event has the number 0. */
 uint64_t late_rooms_next(const struct late_rooms *l);
 
-/* Whether one event from that number on may help: it is forgotten, was of no
- * node, or of one that has room. Find: the first of those that was of a node that
- * has room, or is forgotten; 0: there is none.
+/* May help: whether an event with that number or a later one may help: it is no
+ * longer remembered, it has no node, or its node has room. Find: the number of
+ * the first such event whose node has room, or which is no longer remembered;
+ * 0: there is none.
  */
 uint64_t late_rooms_find(const struct late_rooms *l,
                          uint64_t from,

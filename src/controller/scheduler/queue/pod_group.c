@@ -42,7 +42,7 @@ pod_group_add(struct pod_group *g, struct queued_pod *pod)
     g->members[g->count++] = pod;
 }
 
-/* The last takes its place. */
+/* The last member moves to the removed one's index. */
 void
 pod_group_remove(struct pod_group *g, struct queued_pod *pod)
 {
@@ -90,8 +90,8 @@ pod_group_is_held(const struct pod_group *g)
     return g->leader == NULL && g->n_flying == 0;
 }
 
-/* The same words for all members, and until the last one is there: what is said
- * of each is written to the API.
+/* All members get the same text, and it does not change as members come: each
+ * change is written to the API.
  */
 void
 pod_group_format_hold(const struct pod_group *g, struct strbuf *out)

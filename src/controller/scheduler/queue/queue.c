@@ -33,7 +33,9 @@ active_less(const void *a, const void *b, void *context)
     return profile_less(pa->profile, pa, pb);
 }
 
-/* By the end that was computed when it went in, so that the order holds. */
+/* The end of the backoff was computed when the pod entered the heap, so that
+ * the order of the heap does not change.
+ */
 static bool
 backoff_less(const void *a, const void *b, void *context)
 {
@@ -99,7 +101,7 @@ queue_free(struct queue *q)
 
     if (q == NULL)
         return;
-    in_flight_free(q->in_flight); /* its marks are in the pods */
+    in_flight_free(q->in_flight); /* the pods contain its marks */
     while (item_map_next(q->pods, &at, &value))
         queued_pod_free(value);
     at = 0;
@@ -140,7 +142,7 @@ find_pod(const struct queue *q, const struct pod_view *pod)
     return item_map_find(q->pods, key_of(pod->namespace, pod->name, key));
 }
 
-/* Known by its name and its Job, in whatever state. */
+/* Makes the pod known by its name and by its Job, whatever its state. */
 static void
 put_pod(struct queue *q, struct queued_pod *p)
 {
@@ -179,7 +181,7 @@ queue_add(struct queue *q, struct pod_view *pod, struct profile *profile)
     queue_enter(q, p);
 }
 
-/* Whether it stays where it is in the order. */
+/* Whether the pod keeps its place in the order. */
 static bool
 is_sorted_alike(const struct queued_pod *p, struct pod_view *pod)
 {
@@ -234,9 +236,11 @@ update_in_flight(struct queue *q,
         in_flight_add(q->in_flight, &events[i], old_object, pod->object);
 }
 
-/* Asleep or gated: only what the plugins that rejected it care about wakes
- * it. A pod that changed has left its like; it is tried for room that they were
- * offered and not yet asked about, since it would sleep on as one that was.
+/* A gated or unschedulable pod is activated only by events that its rejecting
+ * plugins registered for. When the pod itself changes, it leaves its group of
+ * equal pods, so it is also activated when room was offered to that group and
+ * the group was not yet asked: put back as unschedulable, the pod would count
+ * as asked.
  */
 static void
 update_waiting(struct queue *q,
@@ -383,7 +387,9 @@ replay_event(const struct cluster_event *event,
     return r->strategy != WAKE_NOW;
 }
 
-/* It becomes what the API has said of it meanwhile. */
+/* The pod takes the object that the API reported while it was in flight. False:
+ * there was none.
+ */
 static bool
 take_newer(struct queue *q, struct queued_pod *p)
 {
@@ -443,7 +449,7 @@ queue_leave(struct queue *q, struct queued_pod *pod)
         take_pod(q, pod);
 }
 
-/* False: it is gone, or there is another of its name. */
+/* False: the pod was deleted, or the queue has another pod of its name. */
 static bool
 put_back(struct queue *q, struct queued_pod *pod TAKES)
 {
@@ -552,8 +558,8 @@ is_leftover(const struct queue *q, struct list *link)
     return queue_now_us(q) - p->failed_at_us > q->settings.leftover_us;
 }
 
-/* Pods in flight are told as well, as upstream does, also when all that was
- * left over is gated and stays.
+/* As upstream does, pods in flight get the event, too, even when all leftover
+ * pods are gated and stay.
  */
 void
 queue_flush_leftover(struct queue *q)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue.h - the pods that wait to be placed, in the order they will be tried
+/* queue.h - the pods that wait for a node, in the order in which they are tried
  *
- * kube-scheduler's SchedulingQueue: pods ready to be tried are *active*,
- * ordered by the QueueSort plugin; those that failed lately and may be tried
- * again are in *backoff*; those that no event has helped yet are
- * *unschedulable* (unschedulable_pods.h); those that a PreEnqueue plugin keeps
- * out are *gated*.
+ * kube-scheduler's SchedulingQueue. Pods that are ready to be tried are
+ * *active*, in the order of the QueueSort plugin. Pods that failed a short time
+ * ago and may be tried again are in *backoff*. Pods that no event has helped
+ * yet are *unschedulable* (unschedulable_pods.h). Pods that a PreEnqueue plugin
+ * keeps out are *gated*.
  *
- * Owns:       every queued pod, also those in flight, until they leave.
+ * Owns:       every queued pod, including those in flight, until it leaves.
  * Called by:  the cycle (pop, fail, leave) and the informers (the rest).
  * Thread:     the scheduler's.
  * Invariant:  a pod is in exactly one state (queued_pod.h).
@@ -39,26 +39,29 @@ struct queue_settings {
     struct string_ids *signatures;
     int64_t initial_backoff_us; /* 0: 1 s */
     int64_t max_backoff_us;     /* 0: 10 s */
-    int64_t leftover_us;        /* 0: 5 min; how long one may sleep */
+    int64_t leftover_us;        /* 0: 5 min; longest time unschedulable */
 
-    /* Kiln's way: equal pods wake one by one (unschedulable_pods.h), keep their
-     * place in the order when they fail, and back off only as long as a round
-     * of retries of all that sleeps would take. False: upstream's.
+    /* Kiln's behaviour: of equal pods one at a time is activated
+     * (unschedulable_pods.h), a pod that fails keeps its place in the order,
+     * and its backoff is at most as long as one retry of every unschedulable
+     * group takes. False: upstream's behaviour.
      */
     bool is_sharing;
 
-    /* Activated: a pod became active, or there is room to hand out. Entered: one
-     * came to "active", "backoff", "unschedulable" or "gated", by what happened.
-     * Either may be NULL.
+    /* Activated: called when a pod has become active or free room can be handed
+     * out. Entered: called when the event has moved a pod to the queue
+     * "active", "backoff", "unschedulable" or "gated". Each may be NULL.
      */
     void (*activated)(void *context);
     void (*entered)(const char *queue, const char *event, void *context);
 
-    /* Groups (pod_group.h). Group of: how many pods are placed together with
-     * this one, itself included, and the group's name in its namespace (valid
-     * until the next call); fewer than two: it is placed by itself. Refuse: why
-     * a group with that pod cannot be placed at all, in lasting words, or NULL.
-     * Held: the member waits for others, or is refused. Each may be NULL.
+    /* Groups (pod_group.h). Group of: returns how many pods are placed together
+     * with this one, itself included, and the name of the group in its
+     * namespace (valid until the next call); fewer than two: the pod is placed
+     * by itself. Refuse group: returns why a group with this pod cannot be
+     * placed at all, as a text that is never freed, or NULL. Held: called for a
+     * member whose group waits for other members or is refused. Each may be
+     * NULL.
      */
     unsigned (*group_of)(const struct object *pod,
                          const char **ret_name,
@@ -68,17 +71,19 @@ struct queue_settings {
                                 void *context);
     void (*held)(const struct queued_pod *pod, void *context);
 
-    /* Pods that room wakes. Room of: the node on which that pod's end has left
-     * room (valid until the next call); NULL: it may help pods elsewhere, too.
-     * Has room: the node may have enough for the pod now, or for one of its
-     * group, by itself or with what preemption takes there. Must try: the pod
-     * is to be tried, whatever is free; is first: it may be so, and so may all
-     * before it. Is reserved: it has room in the future, and is tried when its
-     * time has come. Kept off: the room there is reserved for others. Overtakes:
-     * it comes before one that has a reservation, and has none. Group sleeps on:
-     * the one whose leader this is has no room anywhere. All may be NULL: then
-     * every end of a pod wakes all of which an end may help; kept off, is reserved
-     * and overtakes by themselves, too.
+    /* Pods that wait for free room on a node. Room of: returns the node on
+     * which the ended pod has left room (valid until the next call); NULL: its
+     * end may also help pods on other nodes. Has room: the node may have enough
+     * room for the pod, or for one member of its group, now or after a
+     * preemption there. Kept off: the free room there is reserved for other
+     * pods. Must try: the pod is to be tried whatever room is free. Is first:
+     * must_try may hold for this pod; if this is false for a pod, it is false
+     * for all pods behind it. Is reserved: the pod has a reservation and is
+     * activated when that begins. Overtakes: the pod has no reservation and
+     * comes before one that has. Group sleeps on: no set of nodes has room for
+     * the group of this leader. All may be NULL: then every end of a pod
+     * activates all pods that it may help. Kept off, is reserved and overtakes
+     * may also be NULL one by one.
      */
     const char *(*room_of)(const struct object *ended, void *context);
     bool (*has_room)(const struct queued_pod *pod,
@@ -93,8 +98,9 @@ struct queue_settings {
     bool (*overtakes)(const struct queued_pod *pod, void *context);
     bool (*group_sleeps_on)(struct queued_pod *leader, void *context);
 
-    /* Rank: where a pod stands that becomes active. Unrank: it is so no more;
-     * of a pod with a kind. Both may be NULL.
+    /* Rank: returns the place in the order of a pod that becomes active.
+     * Unrank: called when a pod whose rank has a kind is no longer active. Both
+     * may be NULL.
      */
     struct queue_rank (*rank)(const struct queued_pod *pod, void *context);
     void (*unrank)(const struct queued_pod *pod, void *context);
@@ -107,9 +113,9 @@ struct queue *queue_new(const struct queue_settings *settings)
     OWNED_BY(queue_free);
 DEFINE_CLEANUP(struct queue, queue_free)
 
-/* Pods of the API. Add replaces what is there. Update: `old_object` as it was;
- * a pod that is not there is added. Remove: also of one in flight, which then
- * ends with its cycle.
+/* Pods of the API. Add replaces a pod of the same name. Update: `old_object` is
+ * the pod before the change; a pod that is not in the queue is added. Remove: a
+ * pod in flight is only marked as deleted, and goes when its cycle ends.
  */
 void queue_add(struct queue *q, struct pod_view *pod, struct profile *profile);
 void queue_update(struct queue *q,
@@ -118,19 +124,24 @@ void queue_update(struct queue *q,
                   struct profile *profile);
 void queue_remove(struct queue *q, const char *namespace, const char *name);
 
-/* The pod left the queue and may be returned, as what it has become. */
+/* For a pod that left the queue and may be returned to it: the pod then has its
+ * newer state.
+ */
 void queue_update_popped(struct queued_pod *pod, struct pod_view *newer);
 
-/* The cycle. Hand out room: the first pod that sleeps and that room which has come
- * free may help becomes active, unless one that is comes before it; has room to
- * hand out: that may wake one. Skip late: of the first active pods, at most so many, those that
- * were woken for room which others have taken sleep on, as if they had been
- * tried; true: some did. Pop: the next pod, in flight from now on, or NULL; all pods of its
- * group are with it (pod_group_flying). Fail: it comes back (its sets
- * `unschedulable` and `pending` say who rejected it; both empty: an error,
- * tried again after backoff). Leave: it has a node, and is the caller's from
- * now on, to be freed or, when binding fails, returned. Of a group each pod
- * fails, leaves or is returned; it is tried again when all have come back.
+/* The cycle. Hand out room: activates the first unschedulable pod in the order
+ * that newly freed room may help, unless an active pod comes before it. Has
+ * room to hand out: whether that may activate a pod. Skip late: of the first
+ * active pods, those that were activated for room which other pods have taken
+ * become unschedulable again, at most `most` of them, as if they had been
+ * tried; true: there was one. Pop: the next pod, which is in flight from now
+ * on, or NULL; all pods of its group are in flight with it (pod_group_flying).
+ * Fail: the pod comes back, and its sets `unschedulable` and `pending` say
+ * which plugins rejected it; if both are empty, there was an error, and the pod
+ * is tried again after its backoff. Leave: the pod has a node and belongs to
+ * the caller from now on, who frees it or, when binding fails, returns it. Each
+ * pod of a group fails, leaves or is returned by itself; the group is tried
+ * again when all its pods have come back.
  */
 void queue_hand_out_room(struct queue *q);
 bool queue_has_room_to_hand_out(const struct queue *q);
@@ -143,49 +154,51 @@ void
 queue_return_all(struct queue *q, struct queued_pod **pods, unsigned count);
 void queued_pod_free(struct queued_pod *pod);
 
-/* Tells the queue of an event, which wakes the pods that it may help. The old
- * object is NULL when one was added and the new one when it was deleted; both
- * are NULL when only the kind of event is known.
+/* Reports an event to the queue, which activates the pods that the event may
+ * help. `old_object` is NULL when an object was added, and `new_object` when it
+ * was deleted; both are NULL when only the kind of event is known.
  */
 void queue_event(struct queue *q,
                  const struct cluster_event *event,
                  const struct object *old_object,
                  const struct object *new_object);
 
-/* It was told that on these nodes, and nowhere else, room may have come free;
- * none: it may be anywhere.
+/* Reports an event that may have freed room on these nodes and nowhere else; if
+ * there are none: on any node.
  */
 void queue_event_of_rooms(struct queue *q,
                           const struct cluster_event *event,
                           const char *const *nodes,
                           unsigned count);
 
-/* The number of the next event that may help who waits for room, reservations
- * apart.
+/* The number of the next event that may help pods that wait for room. Events of
+ * reservations do not count.
  */
 uint64_t queue_next_event(const struct queue *q);
 
-/* The pod is left out of queue_first_unreserved until that event, or with
- * PASSED_OVER until it is tried; 0: it is not.
+/* queue_first_unreserved leaves the pod out until that event, or with
+ * PASSED_OVER until the pod is tried; 0: it does not leave the pod out.
  */
 void queue_pass_over(struct queue *q,
                      const char *namespace,
                      const char *name,
                      uint64_t until);
 
-/* Asks anew where the active pods stand, unless there are too many for that; and
- * where the first of so many groups of sleeping ones do, in turn.
+/* Rerank: computes the ranks of all active pods again, unless there are too
+ * many of them. Rank asleep: does so for the first unschedulable pod of each of
+ * the next `count` groups; successive calls go through all groups in turn.
  */
 void queue_rerank(struct queue *q);
 void queue_rank_asleep(struct queue *q, unsigned count);
 
-/* Makes the pod active now, whatever its backoff. */
+/* Makes the pod active now, even if its backoff has not ended. */
 void queue_activate(struct queue *q, const char *namespace, const char *name);
 
-/* Flush backoff every second: pods whose backoff has ended become active. Flush
- * leftover every 30 seconds: pods that were unschedulable for too long are
- * tried again. Tell held: of groups that were held since the last call and
- * still are. Next: when the first pod leaves backoff, INT64_MAX for none.
+/* Flush backoff, at every tick: pods whose backoff has ended become active.
+ * Flush leftover, every 30 seconds: pods that were unschedulable for too long
+ * are tried again. Tell held: calls `held` for the pods whose group has become
+ * held since the last call and still is. Next backoff: when the first pod
+ * leaves backoff; INT64_MAX: no pod will.
  */
 void queue_flush_backoff(struct queue *q);
 void queue_tell_held(struct queue *q);
@@ -194,20 +207,20 @@ int64_t queue_next_backoff_us(const struct queue *q);
 
 /* Look */
 struct queue_counts {
-    size_t active, backoff, unschedulable; /* of a pod group: its leader */
-    size_t gated;                          /* held groups, too */
-    size_t in_group;                       /* who others stand for */
+    size_t active, backoff, unschedulable; /* a group counts as its leader */
+    size_t gated;                          /* pods of held groups, too */
+    size_t in_group;                       /* pods that a leader stands for */
     size_t in_flight;
-    size_t groups; /* of equal pods that sleep */
+    size_t groups; /* of equal unschedulable pods */
 };
 struct queue_counts queue_count(const struct queue *q);
 const struct queued_pod *
 queue_find(const struct queue *q, const char *namespace, const char *name);
 
-/* Of job: the pod of that Job that came first, and how many of it there are;
- * NULL: none. Before: how many are sorted before the pod, which may be unknown
- * here; false: it is gated, or unknown where the order goes by ranks. Neither
- * looks at all pods.
+/* Of job: the pod of that Job that came first, and how many pods the Job has
+ * here; NULL: none. Before: how many pods are sorted before the pod, which need
+ * not be in the queue; false: the pod is gated, or it is not in the queue and
+ * its profile sorts by rank. Neither function walks through all pods.
  */
 const struct queued_pod *queue_find_of_job(const struct queue *q,
                                            const char *job_uid,
@@ -217,24 +230,28 @@ bool queue_count_before(const struct queue *q,
                         struct profile *profile,
                         size_t *ret_before);
 
-/* The first in the order that sleeps or backs off because its room is lacking,
- * or NULL; without those that are passed over: it is known whether they get a
- * reservation.
+/* The first pod in the order that is unschedulable or in backoff because it
+ * lacks room, or NULL. Pods that are passed over (queue_pass_over) are left
+ * out, because it is known whether they get a reservation.
  */
 const struct queued_pod *queue_first_unreserved(const struct queue *q);
 typedef void queue_visit_fn(const struct queued_pod *pod, void *context);
 void queue_visit(const struct queue *q, queue_visit_fn *visit, void *context);
 
-/* In their order, without gated ones, until the visitor returns false. */
+/* Visits the pods in their order, without gated ones, until the visitor returns
+ * false.
+ */
 typedef bool queue_visit_order_fn(struct queued_pod *pod, void *context);
 void queue_visit_order(const struct queue *q,
                        queue_visit_order_fn *visit,
                        void *context);
 
-/* The events that are kept for pods in flight, by their label. */
+/* Visits the labels of the events that are kept for pods in flight, with the
+ * number of events of each.
+ */
 typedef void queue_event_fn(const char *label, size_t count, void *context);
 void
 queue_visit_events(const struct queue *q, queue_event_fn *visit, void *context);
 
-/* How long a pod backs off after so many attempts. */
+/* The backoff of a pod after so many attempts. */
 int64_t backoff_us(int64_t initial_us, int64_t max_us, unsigned attempts);

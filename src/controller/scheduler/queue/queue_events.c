@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of the cluster, and the pods that they wake.
+/* Events of the cluster, and the pods that they activate.
  *
- * Most of what happens is the end of a pod. Of the pods that wait for room, and
- * for nothing that other pods decide, it wakes those alone that the room on its
- * node may be enough for, one after the other in their order, until it is used
- * up. The reason that keeps a pod out of the other nodes has not changed: had
- * room come there, it would have been woken then.
+ * Most events are the end of a pod. Of the pods that wait for free room, and
+ * for nothing else that depends on other pods, such an event activates only
+ * those for which the room on its node may be enough, one after the other in
+ * their order, until the room is used up. On all other nodes the reason for the
+ * rejection is unchanged: if room had become free there, that event would have
+ * activated the pod.
  */
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/profile.h"
@@ -16,10 +17,12 @@
 #include "controller/scheduler/queue/unschedulable_pods.h"
 #include "lib/base/heap.h"
 
-/* So many are told at an end that they are kept off its room. */
+/* After one event, at most this many pods are tried only to report that its
+ * room is reserved for others.
+ */
 #define TOLD_AT_ONCE 4u
 
-/* A waiting pod that changes itself is no other pod's doing. */
+/* Excludes the actions that only a waiting pod itself can cause. */
 #define OF_OTHER_PODS                            \
     (ACTION_ALL                                  \
      & ~(unsigned)(ACTION_UPDATE_POD_TOLERATIONS \
@@ -35,7 +38,9 @@ is_told_of_pods(const struct plugin *plugin)
     return false;
 }
 
-/* Among those that rejected it, only room and what is reserved depend on pods. */
+/* Of the plugins that rejected the pod, only those for free and reserved room
+ * depend on other pods.
+ */
 static bool
 waits_for_room_alone(const struct queued_pod *p)
 {
@@ -63,15 +68,15 @@ goes_by_room(const struct queue *q, const struct queued_pod *p)
 
 /* ---- Events ---- */
 
-/* One group's turn. */
+/* An event, while the groups are visited. */
 struct wake_call {
     struct queue *q;
     const struct cluster_event *event;
     const struct object *old_object;
     const struct object *new_object;
-    const char *const *nodes; /* whose room it frees, and nothing else */
-    unsigned n_nodes;         /* 0: that is not known */
-    uint64_t number;          /* of the first of them (late_rooms.h) */
+    const char *const *nodes; /* room became free there, nothing else */
+    unsigned n_nodes;         /* 0: the nodes are not known */
+    uint64_t number;          /* of the first node (late_rooms.h) */
 };
 
 static bool
@@ -99,7 +104,7 @@ has_room_there(const struct queue *q,
     return q->settings.has_room(p, node, q->settings.context);
 }
 
-/* Somebody before it has that room reserved. */
+/* A pod before this one has the room there reserved. */
 static bool
 is_kept_off(const struct queue *q, const struct queued_pod *p, const char *node)
 {
@@ -108,8 +113,8 @@ is_kept_off(const struct queue *q, const struct queued_pod *p, const char *node)
     return set->is_kept_off != NULL && set->is_kept_off(p, node, set->context);
 }
 
-/* Its own reservation may be the one that has moved; when its time has come it is
- * tried anyway.
+/* A reservation event may concern the pod's own reservation; a pod with a
+ * reservation is tried anyway when that begins.
  */
 static bool
 is_reserved(const struct wake_call *call, const struct queued_pod *p)
@@ -158,7 +163,7 @@ shape_goes_by_room(const struct queued_pod *p, void *context)
            && waits_for_room_alone(p);
 }
 
-/* Those who may have to be tried, whatever is free. */
+/* Whether the pod may have to be tried whatever room is free. */
 static bool
 is_first(const struct queued_pod *p, void *context)
 {
@@ -178,7 +183,9 @@ may_help(const struct queued_pod *p, void *context)
                   != WAKE_SKIP;
 }
 
-/* The others are offered the room. */
+/* A pod that waits for room alone is not activated here; it is offered the
+ * room.
+ */
 static bool
 wake_if_must(struct queued_pod *first, void *context)
 {
@@ -187,7 +194,7 @@ wake_if_must(struct queued_pod *first, void *context)
     return goes_by_room(call->q, first) || wake_group(first, context);
 }
 
-/* It wakes nobody who waits for room alone. */
+/* The event activates no pod that waits for room alone. */
 static bool
 is_of_no_room(const struct cluster_event *event)
 {
@@ -304,7 +311,9 @@ comes_too_late(const struct queue *q, struct queued_pod *p)
                                    &(struct room_question){q, p});
 }
 
-/* Nothing else that rejected it has changed since it was tried. */
+/* Nothing else that rejected the pod's group has changed since the last
+ * attempt, and the group still has no room.
+ */
 static bool
 sleeps_on(const struct queue *q, struct queued_pod *p)
 {
@@ -333,18 +342,20 @@ queue_skip_late(struct queue *q, unsigned most)
     return skipped > 0;
 }
 
-/* ---- Pods that room is offered to ---- */
+/* ---- Pods that free room is offered to ---- */
 
 struct room_look {
     const struct queue *q;
     const struct queued_pod *pod;
-    bool is_kept_off; /* on one of the nodes */
+    bool is_kept_off; /* on at least one node */
 };
 
 struct room_taker {
     const struct queue *q;
-    uint64_t number; /* of the room, for the last that takes some; 0: it is */
-                     /* tried in order to be told */
+    /* The number of the event whose room the last taker takes; 0: that pod is
+     * tried only to report that the room is reserved.
+     */
+    uint64_t number;
 };
 
 static bool
@@ -360,8 +371,8 @@ is_open_on(const char *node, void *context)
     return false;
 }
 
-/* One that waited for room, and is kept off it now, has a cycle to say so; some
- * at an end.
+/* A pod that waited for room which is now reserved for others gets a cycle to
+ * report that, up to a number of pods for one event.
  */
 static bool
 is_to_be_told(const struct room_look *look)
@@ -386,7 +397,7 @@ takes(const struct queued_pod *p, uint64_t since, void *context)
     return true;
 }
 
-/* Whoever is active and comes before has the room first. */
+/* An active pod that comes before the first taker gets the room first. */
 void
 queue_hand_out_room(struct queue *q)
 {
@@ -405,7 +416,7 @@ queue_hand_out_room(struct queue *q)
         return;
     unschedulable_pods_note_seen(p, latest);
     ready = unschedulable_pods_pick(q->unschedulable_pods, p, is_ready, q);
-    p = ready != NULL ? ready : p; /* it comes before one that is awake */
+    p = ready != NULL ? ready : p; /* before its group's activated pod */
     q->event = q->offered_by;
     queue_take_out(q, p);
     p->woken_for = taker.number;
@@ -420,7 +431,7 @@ queue_has_room_to_hand_out(const struct queue *q)
     return unschedulable_pods_has_offered(q->unschedulable_pods);
 }
 
-/* ---- The order of those asleep ---- */
+/* ---- The order of unschedulable pods ---- */
 
 static void
 wake_overtaker(struct queue *q, struct queued_pod *p)
@@ -430,7 +441,7 @@ wake_overtaker(struct queue *q, struct queued_pod *p)
     queue_requeue(q, p, WAKE_AFTER_BACKOFF);
 }
 
-/* False: it would sleep with others now. */
+/* False: with its new rank the pod belongs to another group. */
 static bool
 rank_one_asleep(struct queue *q, struct queued_pod *p, bool *ret_is_other)
 {

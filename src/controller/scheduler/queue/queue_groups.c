@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the members of a pod group get from one state to another together. */
+/* How the members of a pod group change their state together. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ _Static_assert(POD_GROUP_MAX == 512, "the words say so");
 
 /* Membership */
 
-/* Fewer than two: the pod is placed by itself. */
+/* Returns fewer than two if the pod is placed by itself. */
 static unsigned
 find_group(const struct queue *q,
            const struct pod_view *pod,
@@ -58,8 +58,8 @@ is_ready(const struct pod_group *g, const struct queued_pod *p)
     return p->state == QUEUE_IN_GROUP || p == g->leader;
 }
 
-/* A plugin that rejected a member is known by its place in the profile, which
- * is the same for all of them.
+/* The plugins that rejected a member are identified by their index in the
+ * profile, so all members must have the same profile.
  */
 static const char *
 find_refusal_of(const struct queue *q,
@@ -93,8 +93,9 @@ is_complete(const struct pod_group *g)
            && g->refusal == NULL;
 }
 
-/* The first of all, with the history of the one that was tried most often: a
- * member that has just come does not shorten the backoff.
+/* The leader is the first member in the order. It takes over the attempts and
+ * the failure time of the member that was tried most often, so that a new
+ * member does not shorten the backoff.
  */
 static struct queued_pod *
 choose_leader(struct queue *q, const struct pod_group *g)
@@ -117,7 +118,7 @@ choose_leader(struct queue *q, const struct pod_group *g)
     }
     for (uint32_t i = 0; i < g->count; i++) {
         if (g->members[i]->state == QUEUE_IN_GROUP)
-            list_remove(&g->members[i]->link); /* it is held no more */
+            list_remove(&g->members[i]->link); /* no longer held */
         if (g->members[i] != leader)
             queue_wake_next(q, g->members[i]);
     }
@@ -126,7 +127,7 @@ choose_leader(struct queue *q, const struct pod_group *g)
     return leader;
 }
 
-/* All wait for what rejected one of them. */
+/* The whole group waits for the plugins that rejected one member. */
 static void
 lead(struct queue *q, struct pod_group *g, enum wake_strategy strategy)
 {
@@ -156,8 +157,8 @@ depose(struct queue *q, struct pod_group *g)
     g->rejected = NULL;
 }
 
-/* Its members are told, but not right now: the next may have come or gone by
- * then, and a group of which all go would be walked for each of them.
+/* The members are notified later: more may have come or gone by then, and a
+ * group whose members all go would be walked for each of them.
  */
 static void
 note_held(struct queue *q, struct pod_group *g, struct queued_pod *joined)
@@ -193,8 +194,8 @@ queue_tell_held(struct queue *q)
         tell_held(q, container_of(q->untold.next, struct queued_pod, link));
 }
 
-/* Whether it has a leader is as its members say. `joined`: the only one that
- * is new, or NULL.
+/* Gives the group a leader or takes it away, as the states of its members
+ * require. `joined`: the only member whose state is new, or NULL.
  */
 static void
 settle_leader(struct queue *q,
@@ -221,9 +222,9 @@ settle_leader(struct queue *q,
         note_held(q, g, was_led ? NULL : joined);
 }
 
-/* Its members */
+/* Members */
 
-/* The last to come says how many they are. */
+/* The last pod to join sets the size of the group. */
 void
 queue_join_group(struct queue *q, struct queued_pod *p)
 {
@@ -288,7 +289,7 @@ queue_enter_group(struct queue *q, struct queued_pod *p)
     settle_leader(q, g, WAKE_AFTER_BACKOFF, p);
 }
 
-/* The leader is gated now. */
+/* The leader was gated. */
 void
 queue_lose_leader(struct queue *q, struct pod_group *g)
 {
@@ -297,9 +298,7 @@ queue_lose_leader(struct queue *q, struct pod_group *g)
     settle_leader(q, g, WAKE_AFTER_BACKOFF, NULL);
 }
 
-/* A member that nobody stands for, or another does: what it has become may help
- * the group.
- */
+/* For a member that is not the leader: its change may help the group. */
 void
 queue_update_member(struct queue *q,
                     struct queued_pod *p,
@@ -323,7 +322,8 @@ queue_update_member(struct queue *q,
     queue_requeue(q, g->leader, strategy);
 }
 
-/* The leader was popped, and all others go with it. */
+/* The leader was popped, and all other members that may be placed go with it.
+ */
 void
 queue_fly_group(struct queue *q, struct pod_group *g)
 {
@@ -356,7 +356,9 @@ note_rejected(struct pod_group *g,
         g->strategy = strategy;
 }
 
-/* Nobody in particular: an error, tried again after backoff. */
+/* If no member was rejected, there was an error, and the group is tried again
+ * after its backoff.
+ */
 static void
 settle_failed(struct queue *q, struct pod_group *g)
 {
@@ -379,8 +381,8 @@ queue_land_member(struct queue *q,
     settle_failed(q, g);
 }
 
-/* It had left the queue, and so may others of the group have that are still to
- * come: queue_settle_group follows.
+/* The pod had left the queue. Other members that left may still come back, so
+ * queue_settle_group follows.
  */
 void
 queue_rejoin_member(struct queue *q, struct queued_pod *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_look.c - how many wait, which one, and in what order */
+/* queue_look.c - how many pods wait, which ones, and in what order */
 #include "controller/scheduler/queue/queue.h"
 
 #include "controller/scheduler/framework/pod_view.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a pod of the queue gets from one state to another. */
+/* How a pod of the queue changes its state. */
 #include <stdio.h>
 
 #include "controller/scheduler/framework/nominator.h"
@@ -16,12 +16,14 @@
 #include "lib/base/heap.h"
 #include "lib/base/strbuf.h"
 
-/* With sharing, what one retry may take of the scheduler's time: a fifth of
- * it when a retry costs 50 us.
+/* With sharing, the scheduler's time for each retry: a retry that costs 50 us
+ * takes a fifth of the thread.
  */
 #define RETRY_SHARE_US 250
 
-/* So many active pods get other ranks at once: it takes about a millisecond. */
+/* At most this many active pods are ranked again at once: it takes about a
+ * millisecond.
+ */
 #define RERANK_MOST 512
 
 int64_t
@@ -44,7 +46,8 @@ backoff_end_us(const struct queue *q, const struct queued_pod *p)
 {
     int64_t most = q->settings.max_backoff_us;
     plugin_set rejectors = p->unschedulable | p->pending;
-    /* Any event wakes what extenders rejected: they are not asked all the time.
+    /* Any event activates a pod that extenders rejected, so only the full
+     * backoff keeps the scheduler from asking them all the time.
      */
     bool was_rejected =
         rejectors != 0 && (rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) == 0;
@@ -110,7 +113,6 @@ queue_must_run(struct queued_pod *p)
     p->is_woken_by_pods = false;
 }
 
-/* Where it is no more. */
 void
 queue_take_out(struct queue *q, struct queued_pod *p)
 {
@@ -142,7 +144,6 @@ queue_take_out(struct queue *q, struct queued_pod *p)
     }
 }
 
-/* Keeps the profile's count of what each plugin has rejected. */
 void
 queue_count_rejectors(struct queued_pod *p, plugin_set rejectors)
 {
@@ -224,7 +225,7 @@ queue_put_gated(struct queue *q, struct queued_pod *p)
     q->n_gated++;
 }
 
-/* To the active pods, if PreEnqueue lets it. The pod is in no state now. */
+/* The pod is in no state when this is called. */
 void
 queue_enter(struct queue *q, struct queued_pod *p)
 {
@@ -246,10 +247,10 @@ queue_enter(struct queue *q, struct queued_pod *p)
         queue_lose_leader(q, p->pod_group);
 }
 
-/* A group of so many different members is alone of its kind. */
+/* A group with more runs of different members than this gets no signature. */
 #define GROUP_RUNS 8
 
-/* Groups whose members are alike, one by one, wait for the same. */
+/* Groups whose members are equal one by one wait for the same. */
 static uint32_t
 sign_group(const struct queue *q, const struct pod_group *g)
 {
@@ -278,9 +279,9 @@ sign_group(const struct queue *q, const struct pod_group *g)
     return string_ids_add(q->settings.signatures, text.text);
 }
 
-/* Equal pods that have one place in the order sleep together unless room is being
- * made for this one, or what rejected it looks at other pods too. Their shape
- * leaves out time and rank.
+/* Equal pods of one rank are in one group, unless a preemption makes room for
+ * this pod or a plugin that rejected it looks at other pods, too. Their shape
+ * leaves out the time limit and the rank.
  */
 static uint32_t
 sharing_signature(const struct queue *q,
@@ -308,7 +309,7 @@ sharing_signature(const struct queue *q,
                               q->settings.signatures);
 }
 
-/* Of a pod that sleeps alone. */
+/* For a pod that is in no group of equal pods. */
 static uint32_t
 hint_signature(const struct queue *q, const struct queued_pod *p)
 {
@@ -352,7 +353,7 @@ put_backoff(struct queue *q, struct queued_pod *p)
     heap_push(q->backoff, p);
 }
 
-/* The pod is in no state now. */
+/* The pod is in no state when this is called. */
 void
 queue_requeue(struct queue *q,
               struct queued_pod *p,
@@ -366,7 +367,9 @@ queue_requeue(struct queue *q,
         queue_enter(q, p);
 }
 
-/* Once one of a group is placed or gone, the next has its chance. */
+/* When the activated pod of a group is placed or gone, the next one is
+ * activated.
+ */
 void
 queue_wake_next(struct queue *q, struct queued_pod *p)
 {

@@ -52,8 +52,9 @@ is_before(const struct queue_order *o,
     return o->less(a, b, o->context);
 }
 
-/* The first block whose last pod is not before this one; or the number of
- * blocks. The last and the first are tried first.
+/* The index of the first block whose last pod does not come before this one, or
+ * the number of blocks. The last and the first block are tried first, because
+ * most pods are added and removed there.
  */
 static size_t
 find_block(const struct queue_order *o, const struct queued_pod *pod)
@@ -80,7 +81,8 @@ find_block(const struct queue_order *o, const struct queued_pod *pod)
     return low;
 }
 
-/* The first place in the block whose pod is not before this one. */
+/* The index of the first pod in the block that does not come before this one.
+ */
 static unsigned
 find_place(const struct queue_order *o,
            const struct block *b,
@@ -116,7 +118,7 @@ add_block(struct queue_order *o, size_t at)
     return b;
 }
 
-/* The second half becomes a block of its own. */
+/* The second half of the block becomes a block of its own. */
 static void
 split(struct queue_order *o, size_t at)
 {
@@ -135,7 +137,7 @@ queue_order_add(struct queue_order *o, struct queued_pod *pod)
     struct block *b;
     unsigned place;
 
-    /* Behind all: blocks fill up one after the other. */
+    /* At the end, blocks are filled one after the other. */
     if (at == o->n_blocks && (at == 0 || o->blocks[at - 1]->count == BLOCK_MAX))
         add_block(o, at);
     else if (at == o->n_blocks)
@@ -154,7 +156,9 @@ queue_order_add(struct queue_order *o, struct queued_pod *pod)
     b->count++;
 }
 
-/* A plugin that sorts by what has changed meanwhile misleads the search. */
+/* The binary search misses a pod if a plugin sorts by something that has
+ * changed since the pod was added.
+ */
 static void
 find_anywhere(const struct queue_order *o,
               const struct queued_pod *pod,

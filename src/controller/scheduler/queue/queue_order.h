@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_order.h - how many pods are before a pod, of all that wait
+/* queue_order.h - how many of the waiting pods come before a pod
  *
- * The pods of the queue in the order of its QueueSort plugin, whatever their
- * state, in blocks of some hundred: most come as the last and go as the first,
- * which costs two comparisons.
+ * The pods of the queue in the order of its QueueSort plugin, in any state but
+ * gated, in blocks of some hundred. Most pods are added at the end and removed
+ * from the front, which costs two comparisons.
  *
  * Called by:  the queue alone.
  * Thread:     the scheduler's.
- * Invariant:  a pod that is in the order does not change in what it is sorted
- *             by.
+ * Invariant:  what a pod is sorted by does not change while the pod is in the
+ *             order.
  */
 #pragma once
 
@@ -20,7 +20,8 @@
 struct queued_pod;
 struct queue_order;
 
-/* Whether `a` is before `b`; never both, and of different pods one is. */
+/* Whether `a` comes before `b`. Of two different pods exactly one comes first.
+ */
 typedef bool queue_order_less_fn(const void *a, const void *b, void *context);
 
 /* Life */
@@ -29,11 +30,13 @@ struct queue_order *queue_order_new(queue_order_less_fn *less, void *context)
     OWNED_BY(queue_order_free);
 DEFINE_CLEANUP(struct queue_order, queue_order_free)
 
-/* Change. Remove: of one that is there. */
+/* Change. Remove: the pod must be in the order. */
 void queue_order_add(struct queue_order *o, struct queued_pod *pod);
 void queue_order_remove(struct queue_order *o, struct queued_pod *pod);
 
-/* Look. Before: how many are before the pod, be it there or not. */
+/* Look. Before: how many pods come before the pod, which need not be in the
+ * order.
+ */
 size_t queue_order_before(const struct queue_order *o,
                           const struct queued_pod *pod);
 
@@ -43,8 +46,8 @@ void queue_order_visit(const struct queue_order *o,
                        queue_order_visit_fn *visit,
                        void *context);
 
-/* The first that is wanted of those before the pod (NULL: of all), or NULL. Only
- * some thousand are looked at.
+/* The first wanted pod of those before `before` (NULL: of all), or NULL. Only
+ * the first few thousand pods are checked.
  */
 struct queued_pod *queue_order_first(
     const struct queue_order *o,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_state.h - the insides of the queue, for its own files
+/* queue_state.h - the internals of the queue, for its own files
  *
- * Called by:  queue.c (what happens to it), queue_moves.c (how a pod gets
- *             from one state to another) and queue_groups.c (how those of a
- *             group do). Nobody else.
+ * Called by:  queue.c (what happens to the queue), queue_moves.c (how a pod
+ *             changes its state), queue_groups.c (how the members of a group
+ *             do), queue_events.c (which event helps whom) and queue_look.c
+ *             (answers). No other file.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -25,39 +26,44 @@ struct waiting_jobs;
 struct queue {
     struct queue_settings settings;
     struct item_map *pods;     /* by their keys */
-    struct waiting_jobs *jobs; /* the same, by Job */
-    struct queue_order *order; /* the same, but for gated ones */
+    struct waiting_jobs *jobs; /* the same pods, by Job */
+    struct queue_order *order; /* the same pods, without gated ones */
     struct heap *active;
     struct heap *backoff;
     struct unschedulable_pods *unschedulable_pods;
     struct in_flight *in_flight;
-    struct list unschedulable; /* the one that failed longest ago first */
+    struct list unschedulable; /* the earliest failure first */
     struct list gated;
     size_t n_gated;
-    struct list untold;        /* held pods that are to be told why */
-    struct list untold_groups; /* of which all held pods are */
+    struct list untold;        /* held pods, to be notified why */
+    struct list untold_groups; /* all their held pods likewise */
     struct map *pod_groups;    /* key to struct pod_group */
-    size_t n_in_group;         /* pods in that state */
-    size_t n_held;             /* of them: their group is held */
+    size_t n_in_group;         /* pods in state QUEUE_IN_GROUP */
+    size_t n_held;             /* of these, those of held groups */
     uint64_t arrivals;
     struct late_rooms *late_rooms;
-    uint64_t next_event;    /* that may free room; of reservations none does */
-    const char *event;      /* what the change under way comes from */
-    const char *offered_by; /* the event that room came with last */
-    unsigned n_to_tell;     /* pods that are kept off its room, still */
+    uint64_t next_event;    /* number; see queue_next_event */
+    const char *event;      /* label of the event being handled */
+    const char *offered_by; /* label of the last event that freed room */
+    /* How many more pods get a cycle that reports that others have the room of
+     * that event reserved.
+     */
+    unsigned n_to_tell;
 };
 
 int64_t queue_now_us(const struct queue *q);
 bool queue_is_backing_off(const struct queue *q, const struct queued_pod *p);
 
-/* Keeps the profile's count of what each plugin has rejected. */
+/* Updates the profile's counts of how many pods each plugin has rejected. */
 void queue_count_rejectors(struct queued_pod *p, plugin_set rejectors);
 
-/* Take out: of where it is; it is in no state then, as all that follow want it.
- * Unrank: it is active no more; its place among sleeping pods stays.
- * Enter: to the active pods, if PreEnqueue lets it. Requeue: as the strategy
- * says. Must run: it was not woken for room alone. Wake next: once one of a group is placed or gone, the next has its
- * chance.
+/* Take out: removes the pod from where it is; it is in no state afterwards,
+ * which all other functions here expect. Unrank: the pod is no longer active;
+ * its place among the unschedulable pods stays. Enter: makes the pod active
+ * unless a PreEnqueue plugin gates it. Requeue: moves the pod as the strategy
+ * says. Must run: notes that the pod was not activated for free room alone.
+ * Wake next: when the activated pod of a signature group is placed or gone,
+ * activates the next of the group.
  */
 void queue_take_out(struct queue *q, struct queued_pod *p);
 void queue_must_run(struct queued_pod *p);
@@ -69,15 +75,18 @@ void queue_requeue(struct queue *q,
                    enum wake_strategy strategy);
 void queue_wake_next(struct queue *q, struct queued_pod *p);
 
-/* Among the pods that compete, or not: gated ones do not. */
+/* Adds the pod to the order of those that compete, or removes it. Gated pods do
+ * not compete.
+ */
 void queue_enter_order(struct queue *q, struct queued_pod *p);
 void queue_leave_order(struct queue *q, struct queued_pod *p);
 
-/* A pod that was popped. */
+/* For a pod that was popped. */
 void queue_begin_flight(struct queue *q, struct queued_pod *p);
 
-/* Membership (queue_groups.c). Join: the group that the settings say the pod is
- * of, if any. Leave: for good; also one that is of none.
+/* Membership (queue_groups.c). Join: adds the pod to the group that the
+ * settings name, if any. Leave: removes the pod for good; a pod without a group
+ * may leave, too.
  */
 void queue_join_group(struct queue *q, struct queued_pod *p);
 void queue_leave_group(struct queue *q, struct queued_pod *p);
@@ -85,9 +94,9 @@ bool queue_has_other_group(const struct queue *q,
                            const struct queued_pod *p,
                            const struct pod_view *pod);
 
-/* Of a member, in no state now. Enter: it may be placed. Land: it has failed,
- * and the group with it. Rejoin: it had left the queue; settle follows when all
- * have.
+/* For a member that is in no state now. Enter: it may be placed. Land: it has
+ * failed, and its group with it. Rejoin: it had left the queue; the caller
+ * calls settle when all such members have rejoined.
  */
 void queue_enter_group(struct queue *q, struct queued_pod *p);
 void queue_land_member(struct queue *q,
@@ -96,8 +105,8 @@ void queue_land_member(struct queue *q,
 void queue_rejoin_member(struct queue *q, struct queued_pod *p);
 void queue_settle_group(struct queue *q, struct pod_group *g);
 
-/* Update: of one in state QUEUE_IN_GROUP. Lose leader: it is gated. Fly: the
- * leader was popped.
+/* Update: a member in state QUEUE_IN_GROUP has changed. Lose leader: the leader
+ * was gated. Fly: the leader was popped.
  */
 void queue_update_member(struct queue *q,
                          struct queued_pod *p,

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/heap.h"
 
-/* How many of a group are looked at for one that is ready. */
+/* How many pods of a group are checked to find one that is ready. */
 #define PICK_DEPTH 16u
 
 struct unschedulable_pods *
@@ -148,8 +148,8 @@ class_new(struct unschedulable_pods *s,
     return c;
 }
 
-/* There are as many as there are sets of plugins that reject together: few.
- * They are never freed, for they come back.
+/* There are as many classes as sets of plugins that reject pods together: few.
+ * They are never freed, because the same sets come back.
  */
 static struct class *
 class_find(struct unschedulable_pods *s,
@@ -184,7 +184,7 @@ group_new(struct unschedulable_pods *s, uint32_t signature)
     return f;
 }
 
-/* Room for that number in an array of pointers. */
+/* Grows an array of pointers so that `number` is an index of it. */
 static void *
 make_room(void *items, size_t *count, uint32_t number)
 {
@@ -262,14 +262,15 @@ reclass(struct unschedulable_pods *s,
         unschedulable_pods_settle_shape(s, before);
 }
 
-/* Where its first is among those asleep. */
+/* The heap of groups, by their first unschedulable pod, that the group is in.
+ */
 static struct heap *
 heap_of(const struct signature_group *f)
 {
     return f->shape != NULL ? f->shape->sleeping : f->class->sleeping;
 }
 
-/* Before those asleep in it change. */
+/* To be called before the unschedulable pods of the group change. */
 static void
 leave_class(struct signature_group *f)
 {
@@ -301,7 +302,7 @@ hint_group_find(struct unschedulable_pods *s, struct class *c, uint32_t hints)
     return ch;
 }
 
-/* A group that was just made, of one pod. */
+/* The group is new and has one pod. */
 static void
 join_hint_group(struct unschedulable_pods *s,
                 struct signature_group *f,
@@ -347,7 +348,7 @@ unschedulable_pods_add(struct unschedulable_pods *s,
     heap_push(f->members, pod);
     pod->group = f;
     s->n_pods++;
-    /* The latest failure says best what the whole group waits for. */
+    /* The last failure says best what the whole group waits for. */
     f->unschedulable = pod->unschedulable;
     f->pending = pod->pending;
     reclass(s, f, c, shape);
@@ -363,7 +364,7 @@ unschedulable_pods_add(struct unschedulable_pods *s,
         free_if_empty(s, before);
 }
 
-/* A group of one, which its pod will not come back to. */
+/* The group has one pod, which gets a new group when it fails again. */
 static void
 step_aside(struct unschedulable_pods *s, struct signature_group *f)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unschedulable_state.h - the insides of the unschedulable pods, for their own
- * files
+/* unschedulable_state.h - the internals of the unschedulable pods, for their
+ * own files
  *
- * Called by:  unschedulable_pods.c (who sleeps where) and unschedulable_visits.c
- *             (who is told of an event, and offered room). Nobody else.
+ * Called by:  unschedulable_pods.c (which pod is in which group) and
+ *             unschedulable_visits.c (which group an event or free room may
+ *             help). No other file.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -16,55 +17,55 @@
 struct heap;
 struct profile;
 
-/* Families whose pods the same plugins of the same profile rejected. */
+/* The groups whose pods the same plugins of the same profile rejected. */
 struct class
 {
     struct list link;
     const struct profile *profile;
     plugin_set plugins;
-    unsigned actions[EVENT_RESOURCES]; /* that any of them registered for */
+    unsigned actions[EVENT_RESOURCES]; /* that these registered for */
     struct list shapes;
-    struct list groups; /* those of no shape and no hint group */
+    struct list groups; /* those without shape and hint group */
     struct list hint_groups;
-    struct list awake; /* groups of one pod, which is up: no event's business */
-    struct heap *sleeping; /* groups of no shape, by the first asleep */
+    struct list awake;     /* groups of one activated pod; events skip them */
+    struct heap *sleeping; /* groups without shape, by their first pod */
 };
 
-/* Groups of a class whose pods ask the same of a node's room. */
+/* Groups of a class whose pods need the same free room on a node. */
 struct shape {
     struct list link;    /* of its class */
-    struct list offered; /* or of none */
+    struct list offered; /* of the offered shapes, or of none */
     struct class *class;
-    struct shape *next; /* of that number, in another class */
+    struct shape *next; /* with the same number, in another class */
     uint32_t number;
     struct list groups;
-    struct heap *sleeping; /* of them, by the first asleep */
+    struct heap *sleeping; /* these groups, by their first pod */
     bool is_offered;
-    uint64_t since;  /* that number, when it is */
-    bool is_visited; /* right now: it stays though it empties */
+    uint64_t since;  /* number of the first offer, when is_offered */
+    bool is_visited; /* now: not freed even if it is empty */
 };
 
-/* Families of a class that hints go by the same for. */
+/* Groups of a class whose pods have the same hint signature. */
 struct hint_group {
     struct list link; /* of its class */
     struct list groups;
     uint32_t hints;
-    bool is_visited; /* right now: it stays though it empties */
+    bool is_visited; /* now: not freed even if it is empty */
 };
 
 struct signature_group {
     struct list link; /* of its class, shape or hint group */
-    struct list turn; /* of all groups: the one looked at last is the last */
+    struct list turn; /* of all groups; the last one visited is at the end */
     struct class *class;
     struct shape *shape;               /* or NULL */
-    uint64_t seen;                     /* offers before it are no news */
-    size_t place;                      /* among those of it with one asleep */
-    plugin_set unschedulable, pending; /* of the latest to fail */
+    uint64_t seen;                     /* offers of lower numbers are known */
+    size_t place;                      /* in the heap of its class or shape */
+    plugin_set unschedulable, pending; /* of the last pod to fail */
     struct hint_group *hint_group;     /* or NULL */
     uint32_t signature;
-    struct heap *members;     /* asleep */
-    unsigned n_awake;         /* woken, and neither placed nor failed */
-    struct queued_pod *awake; /* the last one woken */
+    struct heap *members;     /* the unschedulable pods */
+    unsigned n_awake;         /* activated; neither placed nor failed */
+    struct queued_pod *awake; /* the last one activated */
 };
 
 struct unschedulable_pods {
@@ -82,7 +83,9 @@ struct unschedulable_pods {
     size_t n_pods, n_groups;
 };
 
-/* Plugins that rejected one of late would reject its like, too. */
+/* The plugins that rejected the last pod of the group to fail would reject its
+ * other pods, too.
+ */
 static inline void
 take_rejectors(struct queued_pod *pod, const struct signature_group *f)
 {
@@ -90,7 +93,7 @@ take_rejectors(struct queued_pod *pod, const struct signature_group *f)
     pod->pending = f->pending;
 }
 
-/* They are freed once they are empty and nobody walks through them. */
+/* Free the shape or the hint group if it is empty and no visit is under way. */
 void unschedulable_pods_settle_shape(struct unschedulable_pods *s,
                                      struct shape *shape);
 void unschedulable_pods_settle_hints(struct unschedulable_pods *s,

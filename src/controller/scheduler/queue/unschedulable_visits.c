@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Those of the unschedulable pods that an event is told to, that room is offered
- * to, and that are looked at in turn.
+/* Visits to unschedulable pods: those that an event may help, those that room
+ * is offered to, and those whose turn it is.
  */
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/queue/unschedulable_state.h"
 #include "lib/base/heap.h"
 
-/* So many that come first are gathered in a shape. */
+/* If a shape has this many first pods, all its groups are visited. */
 #define FIRST_MOST 256u
 
 static bool
@@ -83,7 +83,7 @@ unschedulable_pods_visit_alike(const struct queued_pod *pod,
         visit(heap_at(f->members, i), context);
 }
 
-/* Its first stands for all. */
+/* The first pod of a heap of groups, which stands for all of them. */
 static struct queued_pod *
 first_of(const struct heap *sleeping)
 {
@@ -97,7 +97,7 @@ first_of(const struct heap *sleeping)
     return first;
 }
 
-/* Below a place in the heap nobody comes before who is there. */
+/* A heap has no pod below a position that comes before the pod at it. */
 static void
 gather_first(struct shape *shape,
              size_t at,
@@ -117,7 +117,7 @@ gather_first(struct shape *shape,
     gather_first(shape, 2 * at + 2, offer, found, count);
 }
 
-/* False: its groups are to be visited one by one. */
+/* False: the caller is to visit the groups of the shape one by one. */
 static bool
 offer_to_shape(struct unschedulable_pods *s,
                struct shape *shape,
@@ -237,7 +237,7 @@ struct first_walk {
     struct queued_pod *best;
 };
 
-/* Below a place in the heap nobody comes before who is there. */
+/* A heap has no pod below a position that comes before the pod at it. */
 static void
 look_below(struct first_walk *w, const struct heap *sleeping, size_t at)
 {
@@ -286,11 +286,11 @@ struct offer_walk {
     bool (*takes)(const struct queued_pod *pod, uint64_t since, void *context);
     void *context;
     struct queued_pod *best;
-    bool is_open; /* somebody may still take it */
+    bool is_open; /* a group may still take some room */
 };
 
-/* One that was woken from the group before, and comes before all that sleep in
- * it, decides for it.
+/* A pod that was activated from the group and comes before all its
+ * unschedulable pods decides for the group.
  */
 static bool
 is_decided(const struct offer_walk *w, const struct signature_group *f)

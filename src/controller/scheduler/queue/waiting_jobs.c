@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/list.h"
 
-/* The pods of a Job form a ring; the first that came stands for them. */
+/* The pods of a Job form a ring, which is found by the pod that came first. */
 struct waiting_jobs {
     struct item_map *first; /* pods, by the uid of their Job */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waiting_jobs.h - the pods of the queue, by the Job that they are of
+/* waiting_jobs.h - the pods of the queue by their Job
  *
- * So that one answer is for all pods of a Job, however many wait.
+ * With it one answer serves all pods of a Job, however many wait.
  *
  * Owns:       the lists; not the pods, which the queue owns.
  * Called by:  the queue alone.
@@ -23,12 +23,14 @@ void waiting_jobs_free(struct waiting_jobs *w);
 struct waiting_jobs *waiting_jobs_new(void) OWNED_BY(waiting_jobs_free);
 DEFINE_CLEANUP(struct waiting_jobs, waiting_jobs_free)
 
-/* Change. A pod of no Job is ignored; one that is there keeps its Job. */
+/* Change. A pod without a Job is ignored. Between add and remove the Job of a
+ * pod must not change.
+ */
 void waiting_jobs_add(struct waiting_jobs *w, struct queued_pod *pod);
 void waiting_jobs_remove(struct waiting_jobs *w, struct queued_pod *pod);
 
-/* Look. Same job: whether both are of one Job, or of none. Find: the pod of the
- * Job that came first, or NULL.
+/* Look. Same job: whether both pods have the same Job, or none. Find: the pod
+ * of the Job that came first, or NULL.
  */
 bool waiting_jobs_is_same_job(const struct pod_view *a,
                               const struct pod_view *b);

@@ -63,7 +63,9 @@ ask_plugin(const struct profile_entry *e,
     return WAKE_SKIP;
 }
 
-/* Its Job has changed, and it with it: what rejected it may not any more. */
+/* The pod was changed along with its Job, so the plugins that rejected it may
+ * no longer do so.
+ */
 static bool
 is_updated_by_job(const struct cluster_event *event,
                   const struct object *old_object,
@@ -101,14 +103,14 @@ wake_strategy(const struct queued_pod *p,
         return new_object == NULL || pod_view_is_of(p->pod, new_object)
                    ? WAKE_AFTER_BACKOFF
                    : WAKE_SKIP;
-    /* Extenders do not say what would help: anything might, but not that the
-     * pod was told why it waits.
+    /* Extenders do not say which events would help. Any event might, except an
+     * update of the pod that only reports why it waits.
      */
     if ((rejectors & PLUGIN_BIT(PLUGIN_EXTENDERS)) != 0
         && event->actions != ACTION_UPDATE_OTHER)
         return WAKE_AFTER_BACKOFF;
-    /* A partition or a reservation that changes concerns those, too, that wait
-     * for something else in it: they are to be told.
+    /* A change of a partition or of a node reservation also concerns pods that
+     * wait for something else in it: another attempt updates what they report.
      */
     if (event->resource == EVENT_PARTITION
         || event->resource == EVENT_NODE_RESERVATION)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wake_strategy.h - whether something that happened may help a pod that was
- * rejected: the queueing hints of the plugins that did
+/* wake_strategy.h - whether an event may help a rejected pod, by the queueing
+ * hints of the plugins that rejected it
  *
  * Called by:  the queue's files.
  * Thread:     the scheduler's.
@@ -25,7 +25,7 @@ enum wake_strategy wake_strategy(const struct queued_pod *p,
                                  const struct object *old_object,
                                  const struct object *new_object);
 
-/* The pod that hints are asked for: of the leader of a pod group, the member
+/* The pod that hints are called with: for the leader of a pod group, the member
  * that was rejected.
  */
 const struct pod_view *wake_strategy_pod(const struct queued_pod *p);
