@@ -30,7 +30,7 @@ now_us(const struct scheduler *s)
     return clock_monotonic_us(s->settings.clock);
 }
 
-/* Back to the queue: the pod is not the assignment's any more. */
+/* The pod goes back to the queue and no longer belongs to the assignment. */
 void
 scheduler_return(struct scheduler *s, struct assignment *a)
 {
@@ -54,9 +54,7 @@ scheduler_attempt_ended(struct scheduler *s,
                               now_us(s) - a->began_us);
 }
 
-/* Takes back what was assumed, so that other pods may have it. True: they may
- * have more than before.
- */
+/* Undoes what was assumed. True: other pods may have more room than before. */
 static bool
 take_back(struct scheduler *s, struct assignment *a)
 {
@@ -131,7 +129,8 @@ scheduler_fail(struct scheduler *s, struct assignment *a, struct answer answer)
 
 /* A group */
 
-/* Where some member found no node; the words change with every attempt then. */
+/* Whether a member found no node; then the message changes with every attempt.
+ */
 static bool
 lacks_node(const struct assignment_group *g)
 {
@@ -165,7 +164,7 @@ format_failure(const struct scheduler *s,
                   reason_of(s, failed, g->answer));
 }
 
-/* The message of members that neither failed nor are the first. It is the same
+/* The message for members that neither failed nor are the first. It is the same
  * each time, because each change of it is written to the API.
  */
 static void
@@ -179,7 +178,7 @@ format_for_others(const struct assignment_group *g, struct strbuf *out)
                   g->members[0]->cycle.pod->name);
 }
 
-/* Words for its members. */
+/* The texts that one member is given. */
 struct group_words {
     const char *reason;
     const char *words;
@@ -206,7 +205,7 @@ group_words_init(struct group_words *w,
     w->cause.message = w->cause_words.text;
 }
 
-/* All hear it; an event is made of it once. */
+/* Every member gets the condition; only the failed one gets an event. */
 static void
 fail_member(struct scheduler *s,
             const struct assignment_group *g,
@@ -233,7 +232,9 @@ fail_member(struct scheduler *s,
     count_failure(s, a, g->answer.verdict == VERDICT_ERROR);
 }
 
-/* Usually in the same order. */
+/* The places usually are in the order of the members, so index `at` is tried
+ * first.
+ */
 static const struct reserved_place *
 find_place(const struct reservation *r, unsigned at, const struct pod_view *pod)
 {
@@ -306,7 +307,7 @@ scheduler_group_failed(struct assignment_group *g, void *context)
         queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     fail_members(s, g);
     return_group(s, g);
-    /* They may be bound there all the same. */
+    /* The API may have bound the members all the same. */
     for (unsigned i = 0; i < g->count; i++)
         if (g->members[i]->has_left)
             unallocated_pods_add_node(s->unallocated_pods,
@@ -331,8 +332,8 @@ scheduler_pod_leaves(struct assignment *a, void *context)
     queue_leave(s->queue, a->queued);
 }
 
-/* Not of the elements of an array: where each is, its pod says, and later its row
- * of history.
+/* Elements of an array get no event: their pods, and later their rows of the
+ * history, say where they run.
  */
 static void
 record_scheduled(struct scheduler *s, const struct assignment *a)
@@ -355,7 +356,8 @@ record_scheduled(struct scheduler *s, const struct assignment *a)
                    message.text);
 }
 
-/* The owner relies on the command, and hears of this before it is missed. */
+/* The owner relies on the checkpoint command and is warned before it is needed.
+ */
 static void
 record_no_checkpoint(struct scheduler *s, const struct assignment *a)
 {
@@ -398,11 +400,11 @@ scheduler_pod_ended(struct assignment *a, struct answer answer, void *context)
     scheduler_forget(s, a);
     scheduler_fail(s, a, answer);
     scheduler_return(s, a);
-    /* It may be bound there all the same. */
+    /* The API may have bound the pod all the same. */
     unallocated_pods_add_node(s->unallocated_pods, a->node_name);
 }
 
-/* Its claims are bound, or will not be. */
+/* The claims of the pod are bound, or will not be. */
 void
 scheduler_volumes_ended(struct assignment *a, const char *words, void *context)
 {
@@ -419,8 +421,8 @@ scheduler_volumes_ended(struct assignment *a, const char *words, void *context)
                          STRING_ID_NONE);
 }
 
-/* Binding by an extender, which knows nothing of allocations: the pod's is
- * added to what it bound.
+/* An extender that binds knows nothing of allocations: the pod's allocation is
+ * written after the extender has bound it.
  */
 
 bool

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Event handlers: tell the queue and the cache what changed in the cluster. */
+/* Event handlers: report changes in the cluster to the queue and the cache. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,8 +43,8 @@ is_on_a_node(const struct object *pod)
     return name != NULL && name[0] != '\0';
 }
 
-/* It holds room on a node: bound, and not at its end. One that is being
- * deleted holds it until it is gone.
+/* A pod that is bound and has not ended holds resources on its node. A pod that
+ * is being deleted holds them until it is gone.
  */
 static bool
 holds_resources(const struct object *pod)
@@ -52,14 +52,13 @@ holds_resources(const struct object *pod)
     return pod != NULL && is_on_a_node(pod) && !pod_is_finished(pod_of(pod));
 }
 
-/* For its Job's sake; the API would refuse its binding. */
+/* The pod's Job is held; the API would refuse to bind the pod. */
 static bool
 is_held(const struct object *pod)
 {
     return string_map_find(&pod->meta->annotations, ANNOTATION_HOLD) != NULL;
 }
 
-/* It is ours to place. */
 static bool
 is_ours_to_place(const struct scheduler *s, const struct object *pod)
 {
@@ -97,7 +96,7 @@ record_gated(struct scheduler *s, const struct pod_view *pod)
                        string_ids_text(s->reasons, queued->gate_reason));
 }
 
-/* `pod`, here and in what follows, is the newest object as plugins see it. */
+/* `pod`, here and below, is a view of the newest object, as plugins see it. */
 static void
 waiting_changed(struct scheduler *s,
                 struct pod_view *pod,
@@ -112,8 +111,8 @@ waiting_changed(struct scheduler *s,
     if (s->extender_rounds != NULL
         && extender_rounds_concern_nodes(s->extender_rounds, pod))
         pod_view_disable_sharing(pod);
-    /* On its way to a node: its own binding decides, and it comes back as what
-     * it is then.
+    /* The pod is on its way to a node: the result of its binding decides. If
+     * that fails, the pod returns to the queue as its newest object.
      */
     if (a != NULL && a->has_left && old_object != NULL) {
         queue_update_popped(a->queued, pod);
@@ -129,7 +128,8 @@ waiting_changed(struct scheduler *s,
     record_gated(s, pod);
 }
 
-/* It waits no longer: bound, gone, or ended before it ran. */
+/* The pod no longer waits: it was bound, was deleted, or ended before it ran.
+ */
 static void
 waiting_ended(struct scheduler *s, struct pod_view *pod)
 {
@@ -152,7 +152,9 @@ waiting_ended(struct scheduler *s, struct pod_view *pod)
         volume_calls_abandon(s->volume_calls, a);
 }
 
-/* One that stands still comes no nearer to its end. */
+/* Also true when the pod was frozen or thawed, because a frozen pod does not
+ * get closer to its time limit.
+ */
 static bool
 has_other_limit(const struct object *a, const struct object *b)
 {
@@ -164,7 +166,9 @@ has_other_limit(const struct object *a, const struct object *b)
            || pod_of(a)->status.frozen_us != pod_of(b)->status.frozen_us;
 }
 
-/* Room was being made for them, and has come. */
+/* Preemption was making room on the node for its nominated pods, and the room
+ * is free now.
+ */
 static void
 activate_nominated(const struct scheduler *s, const char *node_name)
 {
@@ -188,7 +192,8 @@ resources_taken(struct scheduler *s,
 
     cache_set_pod(s->cache, pod, pod->pod->spec.node_name);
     yields_note(s->yields, pod);
-    /* One on its way here is still to be given its allocation. */
+    /* A pod whose binding cycle is under way still gets its allocation there.
+     */
     if (binding_cycle_find(s->binding_cycle, pod->namespace, pod->name) == NULL)
         unallocated_pods_add(s->unallocated_pods, pod);
     if (!holds_resources(old_object)) {
@@ -216,7 +221,7 @@ resources_freed(struct scheduler *s,
     const char *uid = object->meta->uid;
 
     if (pod->uid == NULL || uid == NULL || strcmp(pod->uid, uid) != 0)
-        pod = own = scheduler_view_pod(s, object); /* it has a successor */
+        pod = own = scheduler_view_pod(s, object); /* another has its name */
     cache_remove_pod(s->cache, pod);
     yields_forget(s->yields, pod);
     retained_allocations_keep(&s->retained_allocations, object);
@@ -237,7 +242,9 @@ event_name(const struct object *old_object, const struct object *new_object)
                                 : "Update";
 }
 
-/* How long it took to take note of that, under the name of its kind. */
+/* Measures how long the event was handled, under the kind and the type of
+ * event.
+ */
 static void
 observe_handled(const struct scheduler *s,
                 const char *kind,
@@ -260,8 +267,8 @@ observe_handled(const struct scheduler *s,
                                         - began_us);
 }
 
-/* The order of jobs knows first, so that pods that wake are ranked by what it has
- * learned.
+/* The order of jobs is updated first, so that the ranks of pods that the event
+ * activates include what it has learned.
  */
 static void
 tell_order(struct scheduler *s,
@@ -282,8 +289,8 @@ scheduler_pod_changed(struct scheduler *s,
                       const struct object *old_object,
                       const struct object *new_object)
 {
-    /* One that is gone may be told of as it was at its very end, on its way
-     * out; it waited all the same.
+    /* The last report of a deleted pod may show it terminating or ended. If it
+     * has no node, it waited all the same.
      */
     bool was_waiting = is_ours_to_place(s, old_object)
                        || (new_object == NULL && !is_on_a_node(old_object));
@@ -415,7 +422,9 @@ is_same_spec(const struct object *a, const struct object *b)
            && strcmp(a->meta->uid, b->meta->uid) == 0;
 }
 
-/* Others may be victims now, or be taken in another way. */
+/* With another preemption mode other pods may be victims, or victims are
+ * preempted in another way.
+ */
 static bool
 has_other_mode(const char *before, const char *now)
 {

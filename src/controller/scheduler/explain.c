@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a pod waits: what the queue, the filters and the nodes say of it now. */
+/* Why a pod waits: the current state of the queue, the filters and the nodes.
+ */
 #include <string.h>
 
 #include "controller/scheduler/explanation.h"
@@ -28,7 +29,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* No text of an answer is longer: there are few of them. */
+/* Texts are cut to this length; an answer has only a few of them. */
 #define TEXT_MAX 1024
 
 struct json *
@@ -37,7 +38,7 @@ explanation_text(struct arena *arena, const char *text, size_t length)
     return json_string_n(arena, text, length < TEXT_MAX ? length : TEXT_MAX);
 }
 
-/* The first cause is the dominant one. */
+/* Sets the cause unless there is one: the first is the dominant one. */
 static void
 set_cause_n(struct explanation *e,
             const char *code,
@@ -68,7 +69,7 @@ set_state(struct explanation *e, const char *state)
     json_set_string(e->arena, e->answer, "state", state);
 }
 
-/* ---- What the filters say ---- */
+/* ---- The reasons of the filters ---- */
 
 static void
 add_reasons(struct explanation *e, const struct refusals *all)
@@ -94,7 +95,9 @@ add_reasons(struct explanation *e, const struct refusals *all)
     json_set(e->arena, e->answer, "reasons", reasons);
 }
 
-/* The reason that matters is the first: time may change it, for most nodes. */
+/* The first reason is the cause: reasons that time may change come first, then
+ * those of more nodes.
+ */
 static void
 add_diagnosis(struct explanation *e)
 {
@@ -113,7 +116,7 @@ add_diagnosis(struct explanation *e)
     add_reasons(e, &all);
 }
 
-/* ---- The filters, now ---- */
+/* ---- The filters now ---- */
 
 static void
 add_fit(struct explanation *e, const struct node_view *node)
@@ -135,8 +138,9 @@ add_fit(struct explanation *e, const struct node_view *node)
     explanation_add_start(e);
 }
 
-/* The pod fits somewhere, but for the scratch that no plugin was asked about:
- * a node that has that too. NULL: the estimate says what is missing.
+/* The pod fits on some node, but the plugins were not asked about its scratch:
+ * finds a node that has the scratch, too. NULL: the estimate says what is
+ * missing.
  */
 static struct node_view *
 find_with_scratch(struct explanation *e)
@@ -175,7 +179,8 @@ find_with_scratch(struct explanation *e)
     return NULL;
 }
 
-/* It says nothing of a pod that was promised a time, or that could start now. */
+/* The forecast is not used for a pod that has a reservation or could start now.
+ */
 static void
 find_forecast(struct explanation *e)
 {
@@ -187,8 +192,8 @@ find_forecast(struct explanation *e)
     e->forecast_us = scheduler_forecast_us(e->s, e->pod, e->queued);
 }
 
-/* As a cycle would find it now. A sample of the nodes, where the profile says
- * so, is the one that the next cycle begins with.
+/* Runs the filters as a cycle would now. If the profile filters only a sample
+ * of the nodes, this is the sample of the next cycle.
  */
 static void
 explain_now(struct explanation *e)
@@ -198,7 +203,7 @@ explain_now(struct explanation *e)
     struct node_view *node;
 
     s->probe.is_on = false;
-    cycle_trace_begin(&s->trace, s->settings.clock); /* where nobody reads it */
+    cycle_trace_begin(&s->trace, s->settings.clock); /* not read by anyone */
     cache_update_snapshot(s->cache, &s->snapshot);
     cycle_init(&e->cycle, e->pod, &s->snapshot);
     scheduler_bind_reservations(s, e->queued);
@@ -269,8 +274,8 @@ add_queue(struct explanation *e)
     json_set(e->arena, e->answer, "waiting", waiting);
 }
 
-/* The order of the queue, and what it goes by where it is not by submission
- * alone.
+/* The policy that orders the queue, and the facts that it uses if it does not
+ * sort by submission alone.
  */
 static void
 add_order(struct explanation *e)
@@ -304,7 +309,7 @@ explain_gate(struct explanation *e)
     set_cause(e, "SchedulingGated", why);
 }
 
-/* One by itself would be misled by what there is room for. */
+/* The filters for one member by itself would give a misleading answer. */
 static void
 explain_group(struct explanation *e)
 {
@@ -370,8 +375,8 @@ explain_no_scheduler(struct explanation *e, const char *scheduler_name)
     set_cause(e, "NoScheduler", words);
 }
 
-/* The pod without the claims that would be made for it once it is there; its
- * scratch is counted apart.
+/* The pod without its ephemeral claims, which are created only with the pod;
+ * its scratch is checked by itself.
  */
 static const struct object *
 strip_claims(const struct object *pod, struct arena *arena)
@@ -409,8 +414,8 @@ open_pod(struct explanation *e, const struct object *pod, bool is_hypothetical)
     e->closers = closers_of(&e->shortage);
 }
 
-/* All pods of a Job are of one template: one stands for all that wait. NULL:
- * none waits here.
+/* All pods of a Job have one template, so the first stands for all that wait.
+ * NULL: none waits here.
  */
 static const struct object *
 find_first_pod(struct explanation *e, const struct object *job)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of an answer: those nearest, and with how much less the pod would fit. */
+/* The nodes of an answer: the nearest ones, and with how much smaller requests
+ * the pod would fit.
+ */
 #include "controller/scheduler/explanation.h"
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/pod_view.h"
@@ -10,8 +12,8 @@
 
 #define NEAREST 3
 
-/* A node that such pods may come to, by selectors and taints, and that has not
- * enough now.
+/* A node that the pod may use by its selectors and the taints, and that has not
+ * enough room now.
  */
 struct open_node {
     const struct node_view *view;
@@ -46,7 +48,9 @@ find_open(const struct explanation *e)
     return open;
 }
 
-/* The free share of the scarcer amount, CPUs or memory, of what is asked. */
+/* The smaller of the free shares of the CPUs and of the memory that the pod
+ * requests.
+ */
 static double
 share(const struct explanation *e, const struct open_node *node)
 {
@@ -69,7 +73,7 @@ add_node(struct explanation *e,
     struct json *item = json_object(e->arena);
 
     shortage_format(&e->shortage, node->view, &words);
-    if (words.length == 0) /* it lacks nothing: others have the right to it */
+    if (words.length == 0) /* others have the right to its room */
         strbuf_add_text(&words, "has room that is not for it now");
     json_set_string(e->arena, item, "node", node->view->name);
     json_set(e->arena,
@@ -92,7 +96,7 @@ add_node(struct explanation *e,
     json_append(e->arena, nodes, item);
 }
 
-/* The nodes with the most of what is asked for. */
+/* Adds the nodes with the most of what the pod requests. */
 static void
 add_nearest(struct explanation *e, const struct open_nodes *open)
 {
@@ -124,7 +128,7 @@ add_nearest(struct explanation *e, const struct open_nodes *open)
         json_set(e->arena, e->answer, "nearest", nodes);
 }
 
-/* A whole number of what people ask for: never more than there is. */
+/* Rounds down to a whole number that people would ask for. */
 static int64_t
 round_bytes(int64_t bytes)
 {
@@ -133,8 +137,8 @@ round_bytes(int64_t bytes)
     return bytes >= 8 * gib ? bytes / gib * gib : bytes / mib * mib;
 }
 
-/* The most that one node has free of the one amount, where there is enough of
- * the other; and on how many nodes a pod that asks for that would fit.
+/* Adds the largest free amount of one resource on a node that has enough of the
+ * other, and the number of nodes on which a pod with that request would fit.
  */
 static void
 add_fit_with(struct explanation *e,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With how much less a pod that waits would start now: each claim is tried, as
- * a cycle would, and not reckoned.
+/* With how much smaller requests a waiting pod would start now. Each answer is
+ * tried as a cycle would try it, not calculated.
  *
- * Tried are a time limit that ends before what is reserved for others begins,
- * fewer CPUs, and less memory, one at a time. A trial is a search of a node, so
- * there are few, and none begins when the time is over.
+ * Three things are tried, one at a time: a time limit that ends before the
+ * reservations of other pods begin, fewer CPUs, and less memory. A trial
+ * searches for a node, so there are few, and none begins when the time is used
+ * up.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,11 +30,11 @@
 
 #define SECOND_US INT64_C(1000000)
 
-#define SMALLER_US     2000 /* of the thread, by the monotonic clock */
+#define SMALLER_US     2000 /* of the thread's time */
 #define SMALLER_TRIALS 9u
 #define OF_A_KIND      3u
 
-/* So long it takes until a job of that limit is there, at most. */
+/* The time until a job with the new limit is submitted, at most. */
 #define MARGIN_S      60
 #define LEAST_LIMIT_S 120
 
@@ -44,7 +45,7 @@ struct smaller_search {
     unsigned trials;
 };
 
-/* The smaller amounts; 0: as much as ever. */
+/* The smaller amounts; 0: not changed. */
 struct less {
     int64_t limit_s, cpus, memory_bytes;
 };
@@ -95,7 +96,7 @@ make_pod(const struct explanation *e, const struct less *less)
     return object_new(e->pod->object->kind, tree);
 }
 
-/* The node where it would start; NULL: none, or nobody looked. */
+/* The node where the pod would start; NULL: none, or no trial is left. */
 static const struct node_view *
 try_less(struct smaller_search *s, const struct less *less)
 {
@@ -122,7 +123,8 @@ try_less(struct smaller_search *s, const struct less *less)
     return node;
 }
 
-/* "with 6 CPUs instead of 8 it would start now on n2, 1:30:00 sooner" */
+/* Example: "with 6 CPUs instead of 8 it would start now on n2, 1:30:00 sooner".
+ */
 static void
 format(const struct smaller_search *s,
        const struct less *less,
@@ -182,7 +184,7 @@ add(struct smaller_search *s,
 
 /* ---- Less time ---- */
 
-/* A time that people ask for. */
+/* Rounds down to a time that people would ask for. */
 static int64_t
 round_limit(int64_t s)
 {
@@ -199,7 +201,8 @@ compare_limits(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The longest that ends before one of what is reserved begins. */
+/* Tries limits that end before a binding reservation begins, the longest first.
+ */
 static void
 try_time(struct smaller_search *s)
 {
@@ -222,7 +225,7 @@ try_time(struct smaller_search *s)
     if (count > 1)
         qsort(limits, count, sizeof(*limits), compare_limits);
     for (unsigned i = 0; i < OF_A_KIND && count > 0; i++) {
-        /* The longest, one of the middle, the shortest. */
+        /* The longest, a middle one, the shortest. */
         const struct less less = {
             .limit_s = limits[(size_t)i * (count - 1) / (OF_A_KIND - 1)],
         };
@@ -245,7 +248,8 @@ round_bytes(int64_t bytes)
     return bytes >= 8 * gib ? bytes / gib * gib : bytes / mib * mib;
 }
 
-/* The most that a node has free of the one, where there is enough of the other.
+/* The largest free amount of one resource on a node that has enough of the
+ * other.
  */
 static int64_t
 find_most(const struct explanation *e, bool of_memory)
@@ -272,7 +276,8 @@ find_most(const struct explanation *e, bool of_memory)
     return most;
 }
 
-/* Free amounts are an upper bound: cores may be apart. */
+/* The free amounts are an upper bound, because free cores may not be together.
+ */
 static void
 try_amount(struct smaller_search *s, int64_t most, bool of_memory)
 {
@@ -298,7 +303,7 @@ try_amount(struct smaller_search *s, int64_t most, bool of_memory)
     }
 }
 
-/* One that holds a reservation is bound by those before it; a new one by all. */
+/* A pod with a reservation is bound by those before it, a new pod by all. */
 static void
 bind_reservations(const struct explanation *e)
 {
@@ -322,11 +327,11 @@ explanation_add_smaller(struct explanation *e)
     const struct pod_spec *spec = &e->pod->pod->spec;
     int64_t cpus, bytes;
 
-    /* With several containers, nobody knows which should ask for less. */
+    /* With several containers it is not known which should request less. */
     if (e->estimate.chance != START_LATER || spec->containers.count != 1
         || e->shortage.scratch_bytes > 0 || e->s->extender_rounds != NULL)
         return;
-    /* The trials leave a diagnosis of their own. */
+    /* Must come first: the trials overwrite the diagnosis. */
     cpus = find_most(e, false);
     bytes = e->pod->requests.memory_bytes > 0 ? find_most(e, true) : 0;
     bind_reservations(e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a pod that waits could start, in words. */
+/* The text that says when a waiting pod could start. */
 #include <string.h>
 
 #include "controller/scheduler/explanation.h"
@@ -33,7 +33,7 @@ tell_closed(const struct explanation *e,
         strbuf_printf(out, "has the taint %.80s", taint->key);
 }
 
-/* The node is none that the pod asks for. */
+/* The node does not match what the pod asks for. */
 static void
 tell_unwanted(const struct explanation *e,
               const struct node_view *node,
@@ -80,14 +80,14 @@ tell_node(const struct explanation *e,
         tell_unwanted(e, node, out);
 }
 
-/* A sentence in two parts: what is to be hoped for, and what the nearest node
- * lacks. The second is none of the outlook where the answer has it elsewhere.
+/* A sentence in two parts: when the pod may start, and what the nearest node
+ * lacks. The second part is not in the outlook if the answer has it elsewhere.
  */
 struct start_words {
     struct strbuf head, tail;
 };
 
-/* Times that are nearer than this are one for people. */
+/* Times that differ by less than this are reported as one. */
 #define TOLD_APART_US (INT64_C(60) * 1000000)
 
 static bool
@@ -96,7 +96,7 @@ is_behind(const struct explanation *e)
     return e->forecast_us > e->estimate.from_us + TOLD_APART_US;
 }
 
-/* Without those before it, it would start sooner. */
+/* The pod would start sooner without the pods before it. */
 static void
 tell_forecast(const struct explanation *e,
               const char *words,
@@ -217,7 +217,9 @@ tell_deadline(const struct explanation *e, struct strbuf *out)
                   time);
 }
 
-/* The answer has it already: of that node, or of all nodes of one reason. */
+/* Whether the answer has these words already, for that node or as a reason of
+ * many nodes.
+ */
 static bool
 is_told(const struct explanation *e, const char *words)
 {

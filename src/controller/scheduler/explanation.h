@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explanation.h - an answer to why a pod waits, while it is made
+/* explanation.h - an answer to why a pod waits, while it is built
  *
  * Called by:  explain.c (the queue and the filters), explain_nodes.c (what the
- *             nodes lack), explain_start.c (when it could start) and
- *             explain_smaller.c (what would start now). Nobody
- *             else.
+ *             nodes lack), explain_start.c (when the pod could start) and
+ *             explain_smaller.c (what smaller request would start now). No
+ *             other file.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -36,29 +36,30 @@ struct explanation {
     struct shortage shortage;
     struct closers closers;
     struct start_estimate estimate;
-    int64_t forecast_us;     /* with those before it; 0: nobody knows */
-    bool is_stripped;        /* of the claims that it brings */
-    bool is_without_scratch; /* it fits, but for scratch */
-    bool is_at_least;        /* more nodes may have room than were counted */
+    int64_t forecast_us;     /* behind those before it; 0: not known */
+    bool is_stripped;        /* pod lacks its ephemeral claims */
+    bool is_without_scratch; /* only scratch is lacking */
+    bool is_at_least;        /* more nodes may have room than counted */
 };
 
-/* A text of the answer, of bounded length. */
+/* A text for the answer, cut to a bounded length. */
 struct json *
 explanation_text(struct arena *arena, const char *text, size_t length);
 
-/* Needs: of a node, by the pod. Nodes: with it, what the nearest have and with
- * how much less it would fit (explain_nodes.c).
+/* Needs: adds what the pod needs of a node. Nodes: adds the needs, what the
+ * nearest nodes have, and with how much smaller requests the pod would fit
+ * (explain_nodes.c).
  */
 void explanation_add_needs(struct explanation *e);
 void explanation_add_nodes(struct explanation *e);
 
-/* With how much less it would start now, each tried; the diagnosis is another
- * one afterwards (explain_smaller.c).
+/* Adds with how much smaller requests the pod would start now, each of them
+ * tried; this changes the node finder's diagnosis (explain_smaller.c).
  */
 void explanation_add_smaller(struct explanation *e);
 
-/* When it could start, by the estimate; a group by its reservation
- * (explain_start.c).
+/* Add when the pod could start by the estimate, and a pod of a group by its
+ * reservation (explain_start.c).
  */
 void explanation_add_start(struct explanation *e);
 void explanation_add_group_start(struct explanation *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods that room which has come free on a node may help.
+/* Whether free room on a node may help a pod.
  *
- * By the profile's own filters of room, so that cores, NUMA memory and devices
- * count, and so that what a profile leaves out is left out here.
+ * The profile's own filters of room decide. So cores, NUMA memory and devices
+ * count, and a filter that a profile leaves out is left out here, too.
  */
 #include <string.h>
 
@@ -26,27 +26,34 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Within that time all sleeping pods are ranked anew. */
+/* All unschedulable pods are ranked again once in this time. */
 #define RANK_EVERY_US (INT64_C(5) * 1000000)
 
-/* So many groups are in the time of a cycle; as many as are few, at once. */
+/* How many groups are ranked in the time of a cycle, and how many are few
+ * enough to rank all at once.
+ */
 #define RANKED_AT_ONCE 16u
 #define FEW_GROUPS     256u
 
-/* Answers that are kept, by shape and state of a node. */
+/* How many answers are kept, by the shape of the pods and the state of the
+ * node.
+ */
 #define ROOM_ANSWERS 8192u
 
 struct room_answer {
-    uint64_t generation; /* of the node: no other ever has it */
+    uint64_t generation; /* of the node; never used twice */
     uint32_t signature;
     bool has_room;
-    unsigned n_binding;  /* reservations that bind pods in that turn, of */
-    uint64_t turn;       /* which those that run as long as that or longer */
-    int64_t kept_off_us; /* are kept off */
+    /* In that turn of scheduler_work and with that many binding reservations,
+     * pods of this shape that run this long or longer are kept off.
+     */
+    unsigned n_binding;
+    uint64_t turn;
+    int64_t kept_off_us;
 };
 
-/* Few are ranked at once, so that none is older than the end; of many, some in
- * each turn of the loop.
+/* Few groups are ranked all at once, so that no rank is older than the pod's
+ * end that is handled; of many, some are ranked in each turn of the loop.
  */
 void
 scheduler_tick_ranks(struct scheduler *s)
@@ -78,8 +85,8 @@ scheduler_rank_asleep(struct scheduler *s)
     queue_rank_asleep(s->queue, count);
 }
 
-/* While pods are nominated, an end on one node may help on another: they may go
- * there instead.
+/* While pods are nominated, the end of a pod on one node may help pods on
+ * another: a nominated pod may go to the first node instead.
  */
 const char *
 scheduler_room_of(const struct object *ended, void *context)
@@ -104,7 +111,7 @@ scheduler_end_nomination(struct scheduler *s,
         return;
     s->has_nomination_gone |= taken == NULL || strcmp(node, taken) != 0;
     left = nominator_remove(s->handle.nominator, pod);
-    yields_wake(s->yields, left); /* before the node may go */
+    yields_wake(s->yields, left); /* before the cache may free it */
     cache_leave_node(s->cache, left);
 }
 
@@ -129,7 +136,7 @@ passes(const struct profile *profile,
     return answer.verdict == VERDICT_OK;
 }
 
-/* When all pods that preemption could take are gone. */
+/* Whether the node passes when all pods that preemption could take are gone. */
 static bool
 would_pass(const struct profile *profile,
            struct cycle *c,
@@ -153,7 +160,7 @@ would_pass(const struct profile *profile,
     return is_enough;
 }
 
-/* Pods of one shape get one answer of a node that has not changed. */
+/* Pods of one shape share their answer about a node until the node changes. */
 static struct room_answer *
 find_answer(struct scheduler *s,
             const struct queued_pod *queued,
@@ -213,9 +220,7 @@ may_take(struct scheduler *s,
     return is_enough;
 }
 
-/* A pod that runs longer than one of its shape that is kept off is kept off,
- * too.
- */
+/* If a pod of the shape is kept off, one that runs longer is kept off, too. */
 static bool
 is_longer(const struct scheduler *s,
           const struct room_answer *kept,
@@ -238,7 +243,7 @@ note_kept_off(const struct scheduler *s,
     kept->kept_off_us = timeline_limit_us(pod);
 }
 
-/* The pod has room there, and those that go by the time keep it off. */
+/* Whether the pod has room there, but a filter for reserved time refuses it. */
 static bool
 is_kept_off(struct scheduler *s,
             const struct queued_pod *queued,
@@ -264,8 +269,8 @@ is_kept_off(struct scheduler *s,
     return true;
 }
 
-/* An event that helps one member of a group may help all, because others make
- * way for it.
+/* Room that only one member of a group can use may help the whole group, whose
+ * other members then use other nodes.
  */
 bool
 scheduler_has_room(const struct queued_pod *queued,
@@ -294,7 +299,8 @@ scheduler_has_room(const struct queued_pod *queued,
     return false;
 }
 
-/* A cycle would find the same until a reservation moves, which is told. */
+/* A cycle would find the same until a reservation moves, and that is an event.
+ */
 bool
 scheduler_is_kept_off(const struct queued_pod *queued,
                       const char *node_name,
@@ -314,8 +320,9 @@ scheduler_is_kept_off(const struct queued_pod *queued,
     return is_off;
 }
 
-/* A cycle alone finds out when one of the first may start at the earliest; once
- * it has, the first of those who got no reservation is asked again.
+/* Only a cycle finds out when one of the first pods may start at the earliest.
+ * After it, fill() in reservations.c asks the first pod without reservation
+ * again.
  */
 bool
 scheduler_must_try(const struct queued_pod *queued, void *context)
@@ -342,8 +349,8 @@ scheduler_is_reserved(const struct queued_pod *queued, void *context)
     return scheduler_find_reservation(context, queued) != NULL;
 }
 
-/* Where there are fewer reservations than there may be, one that goes is made up
- * for by the first that sleeps.
+/* If there are fewer reservations than allowed, this is not needed: the first
+ * unschedulable pod gets the next one.
  */
 bool
 scheduler_overtakes(const struct queued_pod *queued, void *context)

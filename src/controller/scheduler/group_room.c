@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups that have no room, whichever nodes their pods would take.
+/* Whether a pod group has room, whichever nodes its pods would take.
  *
- * By CPUs alone, which is cheap: most attempts of a wide group end here.
+ * Only CPUs are counted, which is cheap: most attempts of a wide group end
+ * here.
  */
 #include "controller/scheduler/framework/assignment.h"
 #include "controller/scheduler/framework/node_view.h"
@@ -13,8 +14,8 @@
 #include "controller/scheduler/state/cache.h"
 #include "lib/base/alloc.h"
 
-/* How many pods of so many CPUs the nodes have room for at the most, up to
- * `most`, without those that a reservation keeps this one from.
+/* For how many pods of `mcpu` the nodes have room, at most `most`, without
+ * nodes that a reservation keeps this pod off.
  */
 static unsigned
 count_room(const struct scheduler *s,
@@ -66,7 +67,7 @@ scheduler_group_has_room(const struct scheduler *s,
                   >= g->count - 1;
 }
 
-/* The cycle would say what the last one said. */
+/* True: a cycle would fail in the same way as the last one. */
 bool
 scheduler_group_sleeps_on(struct queued_pod *queued, void *context)
 {

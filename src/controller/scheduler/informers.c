@@ -12,7 +12,7 @@ typedef void
 changed_fn(struct scheduler *s, const struct object *a, const struct object *b);
 
 /* The kinds that are watched, with their event handlers. Nodes come first, so
- * that most pods find theirs.
+ * that most pods find their node.
  */
 static const struct watched {
     const struct kind *kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* informers.h - tells the scheduler what happens in the cluster, from informers
+/* informers.h - report to the scheduler what happens in the cluster
  *
  * Owns:     the informers.
  * Thread:   the scheduler's.
@@ -14,7 +14,9 @@ struct client;
 struct informers;
 struct scheduler;
 
-/* Life. Starts at once; `synced` runs when every kind has. */
+/* Life. The informers start at once; `synced` is called when all of them have
+ * synced.
+ */
 void informers_free(struct informers *t);
 struct informers *informers_new(struct scheduler *scheduler,
                                 struct client *client,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* no_node.c - a cycle that found no node: what is told, and to whom */
+/* no_node.c - a cycle that found no node: which reports it makes, and to whom
+ */
 
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/framework/assignment.h"
@@ -16,7 +17,8 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
-/* WAIT: it goes on later, and is not ours until then. */
+/* WAIT: PostFilter continues later, and the assignment is not ours until then.
+ */
 static enum verdict
 run_postfilter(struct scheduler *s,
                struct assignment *a,
@@ -39,8 +41,8 @@ run_postfilter(struct scheduler *s,
     return verdict;
 }
 
-/* There is no node at all: who waits is woken by the first that comes, where
- * upstream takes it for an error and tries again and again.
+/* The cluster has no nodes: the first node that is added activates the waiting
+ * pods, where upstream treats this as an error and tries again and again.
  */
 static plugin_set
 find_waiters_for_nodes(const struct profile *p)
@@ -79,7 +81,7 @@ scheduler_note_rejectors(const struct scheduler *s,
     a->queued->pending = d->pending;
 }
 
-/* "" takes the nomination back. */
+/* "" ends the nomination. */
 static void
 nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
@@ -91,7 +93,7 @@ nominate(struct scheduler *s, struct pod_view *pod, const char *node_name)
     recorder_nominate(s->recorder, pod, node_name);
 }
 
-/* It fits nowhere now. Postfilter may make room for it. */
+/* No node has room now. PostFilter may make room for the pod. */
 void
 scheduler_found_no_node(struct scheduler *s, struct assignment *a)
 {

@@ -2,8 +2,8 @@
 /* Reservations of nodes: what the scheduler does when one changes, begins or
  * ends.
  *
- * It is known at once; those who wait hear of it at the next tick, so that many
- * changes wake them once.
+ * A change takes effect at once, but waiting pods are notified at the next
+ * tick, so that many changes activate them once.
  */
 #include "controller/scheduler/framework/cluster_event.h"
 #include "controller/scheduler/framework/node_reservations.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of reservations: those that may come to be one's, and those that others
- * may have again.
+/* Nodes of reservations: those that a reservation may use once they have room,
+ * and those that other pods may use again.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* ---- Those that others may have ---- */
+/* ---- Nodes that other pods may use again ---- */
 
 void
 scheduler_note_freed(struct scheduler *s, const struct node_view *node)
@@ -60,13 +60,13 @@ scheduler_tell_freed(struct scheduler *s)
     scheduler_forget_freed(s);
 }
 
-/* ---- Those that may come ---- */
+/* ---- Nodes that a reservation may use ---- */
 
-/* Kinds of nodes that are told apart, the latest. */
+/* How many kinds of nodes are remembered, the most recent ones. */
 #define SIZES 8u
 
-/* Whether the pod fits on nodes that have what this one has, when nobody is on
- * them: cores and NUMA nodes may be too small where amounts are not.
+/* Whether the pod fits on an empty node of the same size: its cores and NUMA
+ * nodes may be too small even if its amounts are not.
  */
 struct node_sizes {
     struct what_if what_if;
@@ -115,7 +115,7 @@ fits_when_empty(struct node_sizes *sizes, struct node_view *node)
     return sizes->known[at].fits;
 }
 
-/* Room is all that the pod lacks there, or time. */
+/* Whether the pod lacks only free room or time there. */
 static bool
 may_come(const struct reservation *r,
          const struct shortage *shortage,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partitions say of their pods: the tier, a part of the priority that pods
- * have here, and whether a node is for one user alone.
+/* Terms of partitions for their pods: the tier, which is part of the priority
+ * that pods have here, and whether a node is for one user alone.
  */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@
 
 #define PARTITION_PLUGIN "Partition"
 
-/* A view of a pod has these of its partitions. */
+/* The view of a pod gets these terms from its partitions. */
 struct partition_terms {
     int64_t tier;
     bool keeps_users_off;
@@ -56,9 +56,11 @@ scheduler_view_pod(struct scheduler *s, const struct object *pod)
     return view;
 }
 
-/* ---- They change ---- */
+/* ---- Changed terms ---- */
 
-/* So many pods in the place of a cycle: some hundred microseconds. */
+/* How many pods are updated in the place of one cycle, which takes some hundred
+ * microseconds.
+ */
 #define PODS_A_TURN 32
 
 struct moved_pods {
@@ -81,7 +83,7 @@ scheduler_forget_moved_pods(struct scheduler *s)
     free(moved);
 }
 
-/* Whether its partitions say something else of it now. */
+/* Whether the pod's partitions give it other terms now. */
 static bool
 has_moved(struct scheduler *s, const struct pod_view *pod)
 {
@@ -115,7 +117,7 @@ visit_waiting(const struct queued_pod *queued, void *context)
     note_if_moved(context, newest_view(queued));
 }
 
-/* One that is assumed comes as bound soon, and is looked at then. */
+/* An assumed pod will soon be reported as bound, and gets its terms then. */
 static void
 visit_bound(const struct pod_view *pod, bool is_assumed, void *context)
 {
@@ -125,7 +127,7 @@ visit_bound(const struct pod_view *pod, bool is_assumed, void *context)
         note_if_moved(s, cache_find_pod(s->cache, pod));
 }
 
-/* As it is by now, or NULL: it is gone, or will be heard of. */
+/* The current view of the pod; NULL: the pod is gone, or will be reported. */
 static const struct pod_view *
 find_now(const struct scheduler *s, const struct pod_view *pod)
 {
@@ -167,7 +169,7 @@ scheduler_tell_moved_pods(struct scheduler *s)
     if (moved->told < moved->count)
         return true;
     scheduler_forget_moved_pods(s);
-    /* Pods that could preempt nobody may be able to now. */
+    /* Pods that could not preempt any pod may be able to now. */
     queue_event(s->queue, &event_assigned_pod_delete, NULL, NULL);
     return true;
 }

@@ -49,7 +49,7 @@ bind_done(const struct client_reply *reply, void *context)
         binding_cycle_resume(as, a, VERDICT_OK, STRING_ID_NONE);
         return;
     }
-    /* It was deleted meanwhile: nobody is left to try again for. */
+    /* The pod was deleted meanwhile, so there is nothing to try again. */
     if (reply->code == 404) {
         a->queued->is_deleted = true;
         binding_cycle_resume(as, a, VERDICT_ERROR, STRING_ID_NONE);
@@ -83,7 +83,7 @@ bind_start(struct client *client,
     return bind_call(client, &member, done, done_context);
 }
 
-/* Nothing matters more than binding but that of another pod of that name. */
+/* Only the binding of another pod of that name can replace this one. */
 static void
 bind_dropped(void *context)
 {
@@ -151,7 +151,7 @@ bind_group_done(const struct client_reply *reply, void *context)
     if (refused == NULL)
         refused = g->members[0];
     else if (reply->code == 404)
-        refused->queued->is_deleted = true; /* meanwhile */
+        refused->queued->is_deleted = true; /* while it was bound */
     error_wrap(&err, err.code, "binding to node '%s'", refused->node_name);
     refused->error = xstrdup(err.text);
     if (!refused->queued->is_deleted)
@@ -162,8 +162,8 @@ bind_group_done(const struct client_reply *reply, void *context)
     binding_cycle_resume(as, refused, VERDICT_ERROR, STRING_ID_NONE);
 }
 
-/* Another pod of a member's name is bound: the member was deleted, and the
- * informers will say so.
+/* The binding of another pod with a member's name replaced this one: the member
+ * was deleted, and the informers will report that.
  */
 static void
 bind_group_dropped(void *context)
@@ -198,7 +198,7 @@ bind_group(struct scheduler *s, struct assignment_group *g)
                                      g);
 }
 
-/* A group when the last of its members has asked for it. */
+/* A group is bound when its last member has asked for that. */
 static void
 handle_bind(void *owner, struct assignment *a)
 {
@@ -223,7 +223,9 @@ handle_bind_volumes(void *owner,
     volume_calls_begin(s->volume_calls, a, plan);
 }
 
-/* The bit of the plugin in the assignment's profile if it waits; or 0. */
+/* The plugin's bit in the assignment's profile if the assignment waits for it,
+ * or 0.
+ */
 static plugin_set
 find_waiting_plugin(const struct assignment *a, const char *plugin)
 {
@@ -330,7 +332,7 @@ handle_visit(void *owner,
     }
 }
 
-/* One that only waits to be permitted is sent back at once. */
+/* A victim that still waits for permission goes back to the queue at once. */
 static void
 handle_evict(void *owner,
              struct pod_view *victim,
@@ -388,7 +390,7 @@ handle_clear_nomination(void *owner, struct pod_view *pod)
     recorder_nominate(s->recorder, pod, "");
 }
 
-/* A cycle that comes to postfilter is an assignment's. */
+/* Only the cycle of an assignment comes to PostFilter. */
 static enum verdict
 handle_propose(void *owner, struct cycle *c, struct proposals *proposals)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a reservation: when and where its pods could start together, beside
- * those that are before it in the order.
+/* The plan of a reservation: when and where its pods could start together,
+ * beside the reservations before it in the order.
  */
 #include "controller/scheduler/explain/earliest_start.h"
 #include "controller/scheduler/framework/cycle.h"
@@ -9,7 +9,9 @@
 #include "controller/scheduler/scheduler_state.h"
 #include "lib/base/clock.h"
 
-/* Nodes that are asked in one plan, where amounts alone do not tell. */
+/* How many nodes one plan asks filters about, where amounts alone do not
+ * decide.
+ */
 #define PLAN_TRIALS 4096
 
 static bool
@@ -23,7 +25,9 @@ is_same_place(const struct reservation *r, const struct start_answer *a)
     return true;
 }
 
-/* Members are alike: one that keeps its node need not be told of another. */
+/* The members are equal, so they exchange nodes until each keeps the node that
+ * it had, if possible: then nothing new is to be reported for it.
+ */
 static void
 keep_nodes(const struct reservation *r, struct start_answer *a)
 {

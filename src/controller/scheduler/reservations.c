@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backfill: reservations for the first pods that have no room.
  *
- * A pod, or a pod group, that a cycle found no room for gets a reservation when
- * it is one of the first in the order. The reservation is planned again when
- * something changed that may move it; when its room is there its owner is tried,
- * before all others. When one goes, the first in the order that sleeps and has
- * none is tried again, and gets it.
+ * When a cycle finds no room for a pod or a pod group that is one of the first
+ * in the order, it gets a reservation. The reservation is planned again when
+ * something changed that may move it; when its room is free, its owner is tried
+ * before all other pods. When a reservation ends, the first unschedulable pod
+ * in the order that has none is tried again, and gets it.
  */
 #include <string.h>
 
@@ -29,12 +29,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* A clock that differs by this much from the monotonic one was set. */
+/* When the real clock differs from the monotonic clock by this much, it was
+ * set.
+ */
 #define JUMP_US INT64_C(2000000)
 
 #define KEY_SIZE (OBJECT_KEY_SIZE + 1)
 
-/* A group may have the name of a pod. */
+/* A group may have the same name as a pod; '@' marks the key of a group. */
 static const char *
 key_of(const struct queued_pod *queued, char out[KEY_SIZE])
 {
@@ -60,7 +62,8 @@ timeline_of(const struct scheduler *s)
     return s->handle.timeline;
 }
 
-/* The one that waits for it; NULL: nobody does any more. */
+/* The pod or leader that waits for the reservation; NULL: none does any more.
+ */
 static const struct queued_pod *
 find_owner(const struct scheduler *s, const struct reservation *r)
 {
@@ -84,7 +87,7 @@ note_moved(struct scheduler *s, const struct reservation *r)
         scheduler_note_freed(s, r->places[i].node);
 }
 
-/* Those behind it in the order were planned around it. */
+/* The reservations behind this one in the order were planned around it. */
 static void
 mark_behind(struct scheduler *s, const struct reservation *r)
 {
@@ -109,7 +112,9 @@ place_in_order(const struct timeline *t, const struct reservation *r)
     return at;
 }
 
-/* Those that it is behind now were planned around it. True: it has moved. */
+/* Puts the reservation where its pod is in the order now. Those that it passes
+ * on the way back were planned around it. True: it has moved.
+ */
 static bool
 reorder(struct timeline *t,
         struct reservation *r,
@@ -125,7 +130,9 @@ reorder(struct timeline *t,
     return after != before;
 }
 
-/* Its owner reads when and where; from CAUSE_FROM_SAME: it has none any more. */
+/* Reports to the owner when and where its pods start; CAUSE_FROM_SAME: the
+ * owner no longer has a reservation.
+ */
 static void
 tell_owner(struct scheduler *s, const struct reservation *r, int64_t from_us)
 {
@@ -166,8 +173,8 @@ activate(struct scheduler *s, const struct reservation *r)
 
 /* ---- The plan ---- */
 
-/* False: nobody knows when it could start, or it would be too late for its
- * deadline.
+/* False: it is not known when the pods could start, or that would be too late
+ * for their deadline.
  */
 static bool
 plan(struct scheduler *s, struct reservation *r)
@@ -189,9 +196,9 @@ plan(struct scheduler *s, struct reservation *r)
     return is_known;
 }
 
-/* ---- A cycle's end ---- */
+/* ---- The end of a cycle ---- */
 
-/* False: there is no node that it could ever have. */
+/* False: no node can ever run the pod. */
 static bool
 reserve(struct scheduler *s,
         struct queued_pod *queued,
@@ -227,7 +234,9 @@ reserve(struct scheduler *s,
     return true;
 }
 
-/* It is not one of the first: the last that there may be is before it. */
+/* The pod is not one of the first: all reservations that may exist are before
+ * it.
+ */
 static bool
 is_behind_all(const struct scheduler *s, const struct queued_pod *queued)
 {
@@ -281,7 +290,8 @@ scheduler_may_reserve(const struct scheduler *s,
                || !is_behind_all(s, queued));
 }
 
-/* One behind all has none, or has the last. */
+/* A pod with all possible reservations before it has none, or has the last one.
+ */
 bool
 scheduler_lacks_reservation(const struct scheduler *s,
                             const struct queued_pod *queued)
@@ -318,8 +328,9 @@ scheduler_reserve(struct scheduler *s,
                               : PASSED_OVER;
 }
 
-/* The pod takes a node that the reserved one need not wait for: that can have
- * it afterwards, and leaves to others what is free now.
+/* The pod takes a node that the reservation could use, and ends before the
+ * reservation begins. So a place of the reservation that is free now moves to
+ * that node, and other pods may use the free place.
  */
 static void
 exchange(struct scheduler *s,
@@ -359,7 +370,9 @@ exchange(struct scheduler *s,
     cycle_fini(&cycle);
 }
 
-/* A pod that has come to a node of one behind it in the order moves that. */
+/* A pod that took a node makes the reservations of places there stale that are
+ * behind it in the order.
+ */
 static void
 note_taken(struct scheduler *s, struct pod_view *pod, const char *node_name)
 {
@@ -389,7 +402,7 @@ scheduler_note_placed(struct scheduler *s,
         return;
     r = timeline_find(t, key_of(members[0]->queued, key));
     if (r != NULL)
-        take_out(s, r); /* that it was placed is told anyway */
+        take_out(s, r); /* the placement is reported anyway */
     for (unsigned i = 0; i < count; i++)
         note_taken(s, members[i]->cycle.pod, members[i]->node_name);
 }
@@ -425,7 +438,7 @@ scheduler_room_changed(struct scheduler *s, const struct node_view *node)
     }
 }
 
-/* A cycle finds out which node may be whose. */
+/* Only a cycle finds out which reservation may use the changed node. */
 void
 scheduler_nodes_changed(struct scheduler *s)
 {
@@ -487,9 +500,9 @@ is_trying(const struct scheduler *s)
            || queue_has_room_to_hand_out(s->queue);
 }
 
-/* The first that waits for room has the right to a reservation. One that could
- * get none is asked again when room has come and those woken by it were tried, one
- * pod each time.
+/* The first pod that waits for room may get a reservation, so it is tried. If
+ * it can get none, it is tried again when room has become free and the pods
+ * that were activated for it have been tried, one pod each time.
  */
 static void
 fill(struct scheduler *s)
@@ -523,7 +536,7 @@ settle_one(struct scheduler *s, struct reservation *r)
     if (!r->is_stale)
         return;
     if (!plan(s, r)) {
-        activate(s, r); /* a cycle says why */
+        activate(s, r); /* its cycle reports why */
         drop(s, r);
     } else if (r->from_us <= now_us(s)) {
         activate(s, r);
@@ -549,8 +562,8 @@ scheduler_settle_reservations(struct scheduler *s)
     scheduler_tell_freed(s);
 }
 
-/* A reservation whose time has come is planned again, and so are all when the
- * clock was set: what starts goes by room alone.
+/* A reservation whose begin has come is planned again, and all are when the
+ * clock was set: whether a pod starts depends on free room alone.
  */
 void
 scheduler_tick_reservations(struct scheduler *s)

@@ -33,26 +33,31 @@
 
 #define LEFTOVER_EVERY_US (INT64_C(30) * 1000000)
 
-/* A cycle that takes longer is worth a line in the log. */
+/* A cycle that takes longer is logged. */
 #define SLOW_CYCLE_US 100000
 
-/* After so long the thread's loop has a look at what else there is: cycles that try
- * whom to preempt on thousands of nodes take a hundred times as long as others.
+/* After this time scheduler_work returns to the loop, which may have other
+ * work: cycles that try preemption on thousands of nodes take a hundred times
+ * as long as others.
  */
 #define TURN_US 20000
 
-/* Plugins are measured one by one in one of so many cycles. */
+/* In one of this many cycles, each plugin is measured by itself. */
 #define PROBE_EVERY 10
 
-/* How often extenders are asked about nodes that were not feasible when they
- * were asked before.
+/* How often extenders are asked about nodes that were not feasible the last
+ * time.
  */
 #define MAX_ROUNDS 3
 
-/* Those that sleep are ranked when nobody is to be tried, and now and then. */
+/* Unschedulable pods are ranked when no pod is to be tried, and in one of this
+ * many cycles.
+ */
 #define RANK_TURNS 16
 
-/* So many pods whose room was taken go to sleep in the time of a cycle. */
+/* At most this many pods whose room was taken become unschedulable again in the
+ * place of one cycle.
+ */
 #define LATE_MOST 32
 
 #define ANSWER_ERROR              \
@@ -102,7 +107,7 @@ answer_error(struct assignment *a, const char *error)
     return ANSWER_ERROR;
 }
 
-/* From here on it is on the node, for all who come after it. */
+/* From here on, all later cycles see the pod on the node. */
 static struct answer
 assume(struct scheduler *s, struct assignment *a, struct node_view *node)
 {
@@ -120,7 +125,7 @@ assume(struct scheduler *s, struct assignment *a, struct node_view *node)
     return answer;
 }
 
-/* An attempt that ends before the binding cycle. */
+/* Ends an attempt before its binding cycle. */
 static void
 end_attempt(struct scheduler *s, struct assignment *a, struct answer answer)
 {
@@ -152,7 +157,7 @@ log_if_slow(const struct scheduler *s, const char *key)
                 steps.text);
 }
 
-/* Extenders have a say, too. */
+/* Asks the extenders about the nodes, a limited number of times. */
 static void
 ask_extenders(struct scheduler *s, struct assignment *a)
 {
@@ -170,7 +175,7 @@ ask_extenders(struct scheduler *s, struct assignment *a)
             answer_error(a, "the nodes change faster than extenders answer"));
 }
 
-/* NULL: there is none, and the node finder knows why. */
+/* NULL: no node fits, and the node finder knows why. */
 static struct node_view *
 find_node(struct scheduler *s, struct assignment *a)
 {
@@ -226,7 +231,9 @@ begin_trace(struct scheduler *s)
     cycle_trace_begin(&s->trace, s->settings.clock);
 }
 
-/* A group of several: one after the other, each beside those before it. */
+/* A group: its members are placed one after the other, each with those before
+ * it assumed.
+ */
 
 static struct answer
 place_member(struct scheduler *s, struct assignment *a)
@@ -254,7 +261,7 @@ place_member(struct scheduler *s, struct assignment *a)
 
 /* Most attempts of a wide group end here, after its first member has found a
  * node: the nodes have not enough free CPUs for the others, wherever they go. A
- * group that is to have a reservation goes on, to learn which nodes are full.
+ * group that may get a reservation goes on, to learn which nodes lack room.
  */
 static struct answer
 check_room(struct scheduler *s, struct assignment_group *g)
@@ -289,8 +296,8 @@ displace_member(struct scheduler *s, struct assignment *a)
     a->node_name = NULL;
 }
 
-/* After the plan was taken back: what the last member found tells where those
- * like it may run.
+/* Called after the placements were rolled back: the diagnosis of the last
+ * member tells on which nodes equal members may run.
  */
 static void
 reserve_group(struct scheduler *s, const struct assignment_group *g)
@@ -298,7 +305,7 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
     CLEANUP_FREE struct pod_view **members = NULL;
 
     if (g->answer.verdict != VERDICT_REJECT
-        || g->failed->queued->unschedulable == 0) /* it had found a node */
+        || g->failed->queued->unschedulable == 0) /* a node was found */
         return;
     members = xnew_array(struct pod_view *, g->count);
     for (unsigned i = 0; i < g->count; i++)
@@ -310,7 +317,9 @@ reserve_group(struct scheduler *s, const struct assignment_group *g)
                       node_finder_diagnosis(s->node_finder));
 }
 
-/* All of it happens within this call, so nobody has seen what is taken back. */
+/* All placements happen within this call, so no other code has seen those that
+ * are rolled back.
+ */
 static void
 run_group_cycle(struct scheduler *s, struct assignment_group *g)
 {
@@ -358,7 +367,8 @@ begin_group(struct scheduler *s,
     return g;
 }
 
-/* Without one of them the others come back to the queue, and wait for it. */
+/* False: a member is gone, and the others go back to the queue and wait for it.
+ */
 static bool
 is_whole(struct scheduler *s, struct queued_pod **pods, unsigned count)
 {
@@ -405,7 +415,9 @@ schedule_one(struct scheduler *s, struct queued_pod *queued)
     run_cycle(s, begin_assignment(s, queued));
 }
 
-/* The extenders have answered; meanwhile the cluster went on. */
+/* The extenders have answered. The cluster may have changed meanwhile, so the
+ * cycle runs again.
+ */
 static void
 resume(struct scheduler *s, struct assignment *a)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler.h - gives every waiting pod a node, and exact cores on it
  *
- * A library: it reaches the API through the client it is given, tells time by
- * the clock and breaks ties by the seed. Nothing in it blocks. The caller runs
- * scheduler_work while there is work and scheduler_tick a few times a second
- * (scheduler_loop.h does, on a loop).
+ * A library: it reaches the API through the client, reads the time from the
+ * clock and breaks ties by the seed that it is given. It never blocks. The
+ * caller runs scheduler_work while there is work and scheduler_tick a few times
+ * a second (scheduler_loop.h does both on a loop).
  *
- * Owns:     queue, cache, profiles and all that hangs on them.
+ * Owns:     the queue, the cache, the profiles and all that they own.
  * Thread:   its client's.
- * See:      informers.h, which tells it what happens in the cluster.
+ * See:      informers.h, which reports what happens in the cluster.
  */
 #pragma once
 
@@ -39,8 +39,8 @@ struct scheduler_settings {
     uint64_t seed;
     const char *component; /* in events; NULL: "default-scheduler" */
 
-    /* By schedulerName; none: Kiln's own for "default-scheduler". Handles are
-     * filled in.
+    /* By schedulerName; none: Kiln's own profile for "default-scheduler". The
+     * scheduler fills in the handles.
      */
     const struct profile_settings *profiles;
     unsigned n_profiles;
@@ -50,25 +50,28 @@ struct scheduler_settings {
     int64_t max_unschedulable_us;
     int64_t assume_expire_us; /* 0: never */
 
-    /* Schedules every pod by itself, as upstream does: for comparing. */
+    /* Schedules every pod by itself, as upstream does, for comparisons. */
     bool without_sharing;
 
-    /* Nobody asks when those who wait start (start_forecast.h). */
+    /* Makes no forecast of starts (start_forecast.h), for callers that need
+     * none.
+     */
     bool without_forecast;
-    const struct feature_gates *features; /* NULL: as they are by default */
+    const struct feature_gates *features; /* NULL: the defaults */
 
     struct metric_registry *metrics; /* or NULL */
 
-    /* The extenders and the way to reach them, borrowed; NULL where there are
-     * none.
+    /* The extenders and the transport to reach them, both borrowed; NULL: there
+     * are no extenders.
      */
     const struct extenders *extenders;
     struct extender_transport *extender_transport;
 
-    /* Says which pods are placed together, all or none: how many, this one
-     * included, and the name of their group in its namespace (valid until the
-     * next call). Fewer than two: the pod is placed by itself. It is asked when
-     * a pod comes or changes. NULL: every pod is placed by itself.
+    /* Returns how many pods are placed together with this one, all or none,
+     * itself included, and the name of their group in its namespace (valid
+     * until the next call). Fewer than two: the pod is placed by itself. The
+     * scheduler asks when a pod is added or changes. NULL: every pod is placed
+     * by itself.
      */
     unsigned (*group_of)(const struct object *pod,
                          const char **ret_name,
@@ -86,28 +89,28 @@ int scheduler_new(const struct scheduler_settings *settings,
                   struct error *err);
 DEFINE_CLEANUP(struct scheduler, scheduler_free)
 
-/* Work: up to so many cycles; true while pods are left to try. Tick: what
- * time alone brings (backoff, timeouts, events to be written).
+/* Work: runs up to that many cycles; true while pods are left to try. Tick:
+ * does what depends on time alone (backoff, timeouts, events to be written).
  */
 bool scheduler_work(struct scheduler *s, unsigned cycles);
 void scheduler_tick(struct scheduler *s);
 
 /* Before the start the scheduler only learns of the cluster and writes nothing,
- * because another controller may lead. Start: this controller leads, and every
- * informer has synced; pods that were bound without an allocation are given
- * one. A controller that no longer leads frees the scheduler, which drops what
- * is under way.
+ * because another controller may be the leader. Start: this controller is the
+ * leader, and every informer has synced; the scheduler gives an allocation to
+ * pods that were bound without one. A controller that is no longer the leader
+ * frees the scheduler, which drops the work in progress.
  */
 void scheduler_start(struct scheduler *s);
 
-/* When the first pod leaves backoff, on the monotonic clock; INT64_MAX: none
- * will.
+/* When the first pod leaves backoff, on the monotonic clock; INT64_MAX: no pod
+ * is in backoff.
  */
 int64_t scheduler_next_us(const struct scheduler *s);
 
-/* Tell the scheduler of changes in the cluster, one call for each. The old
- * object is NULL when one was added, the new one when it was deleted. Plugins
- * may look up objects of further kinds.
+/* Report changes in the cluster to the scheduler, one call for each. The old
+ * object is NULL when an object was added, and the new one when it was deleted.
+ * Objects of further kinds are kept for plugins to look up.
  */
 void scheduler_pod_changed(struct scheduler *s,
                            const struct object *old_object,
@@ -119,8 +122,9 @@ void scheduler_object_changed(struct scheduler *s,
                               const struct object *old_object,
                               const struct object *new_object);
 
-/* Priority classes and partitions: known at once; who waits hears of it at the next tick, so that
- * many changes of one are one event.
+/* Priority classes and partitions. A change takes effect at once, but waiting
+ * pods are notified at the next tick, so that many changes of one object are
+ * one event.
  */
 void scheduler_class_changed(struct scheduler *s,
                              const struct object *old_object,
@@ -129,12 +133,12 @@ void scheduler_partition_changed(struct scheduler *s,
                                  const struct object *old_object,
                                  const struct object *new_object);
 
-/* Reservations of nodes, likewise. */
+/* Reservations of nodes, with the same delay. */
 void scheduler_reservation_changed(struct scheduler *s,
                                    const struct object *old_object,
                                    const struct object *new_object);
 
-/* Claims, volumes and classes of storage. */
+/* Claims, volumes and storage classes. */
 void scheduler_storage_changed(struct scheduler *s,
                                const struct object *old_object,
                                const struct object *new_object);
@@ -142,15 +146,17 @@ void scheduler_storage_changed(struct scheduler *s,
 /* Look */
 struct scheduler_counts scheduler_count(const struct scheduler *s);
 
-/* Explains why a pod waits, what it lacks on the nodes that come nearest, and
- * when it could start; in JSON, as doc/api.md describes it. A hypothetical pod
- * need not be in the queue. Of a Job: for the first of its pods that wait, and
- * how many these are; no state when none does. Nothing in the scheduler changes.
+/* Explains why a pod waits, what it lacks on the nearest nodes, and when it
+ * could start, in JSON as doc/api.md describes it. A hypothetical pod need not
+ * be in the queue. The answer for a Job is that for the first of its waiting
+ * pods, with the number of them; it has no state if no pod waits. Nothing in
+ * the scheduler changes.
  */
 struct json *scheduler_explain(struct scheduler *s,
                                const struct object *object,
                                bool is_hypothetical,
                                struct arena *arena);
 
-/* Queue and cache to the log, and how they differ from the API (debugger.h). */
+/* Logs the queue and the cache, and how they differ from the API (debugger.h).
+ */
 void scheduler_debug(struct scheduler *s);

@@ -10,7 +10,7 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 
-/* Cycles between two looks at the loop: about a millisecond. */
+/* Cycles in one turn of the loop: about a millisecond. */
 #define CYCLES_PER_TURN 64
 
 #define TICK_MS 100
@@ -18,12 +18,12 @@
 struct scheduler_loop {
     struct clock *clock;
     struct scheduler *scheduler; /* NULL: not started */
-    struct timer *work;          /* at once, when there is some */
+    struct timer *work;          /* due at once when there is work */
     struct timer *tick;
     struct timer *backoff;
 };
 
-/* The next pod that leaves backoff need not wait for a tick. */
+/* A pod that leaves backoff before the next tick does not wait for the tick. */
 static void
 follow_backoff(struct scheduler_loop *p)
 {

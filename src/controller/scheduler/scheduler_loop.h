@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler_loop.h - keeps a scheduler going on a loop
+/* scheduler_loop.h - runs a scheduler on an event loop
  *
- * Cycles while there are pods to try, a few at a time so that the loop stays
- * responsive; ticks as time passes. Scheduling begins with
+ * Runs cycles while there are pods to try, a few at a time so that the loop
+ * stays responsive, and ticks as time passes. Scheduling begins with
  * scheduler_loop_start, when the cluster is known, and not before.
  *
  * Thread: the loop's.
@@ -22,9 +22,10 @@ struct scheduler_loop *scheduler_loop_new(struct loop *loop,
     OWNED_BY(scheduler_loop_free);
 DEFINE_CLEANUP(struct scheduler_loop, scheduler_loop_free)
 
-/* Start: from now on, for it leads and knows the cluster. Stop: no more cycles;
- * it lets go of the scheduler. Ready: there is work (scheduler_settings.ready,
- * with the scheduler loop as context); before the start it does nothing.
+/* Start: begins scheduling, when the controller is the leader and the cluster
+ * is known. Stop: runs no more cycles and drops the pointer to the scheduler.
+ * Ready: there is work (scheduler_settings.ready, with the scheduler loop as
+ * context); before the start this does nothing.
  */
 void scheduler_loop_start(struct scheduler_loop *p,
                           struct scheduler *scheduler);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler_state.h - the insides of a scheduler, for its own files
+/* scheduler_state.h - the internals of a scheduler, for its own files
  *
- * Called by:  scheduler.c (the cycle), no_node.c and cycle_result.c (what
- *             becomes of it), setup.c (how it is made), event_handlers.c
- *             (what happens in the cluster), plugin_handle.c (what plugins
- *             may use), explain.c with its parts (explanation.h) and
- *             wait_report.c. Nobody else.
+ * Called by:  the .c files of this folder, without those in folders below it.
+ *             No other file.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -52,19 +49,19 @@ struct strbuf;
 struct volume_calls;
 struct yields;
 
-/* Nodes on which reservations have left room to others, by name. */
+/* Names of nodes on which reservations have left room to other pods. */
 #define FREED_PLACES_MOST 16u
 struct freed_places {
     char *nodes[FREED_PLACES_MOST];
     unsigned count;
-    bool is_overfull; /* there are more */
+    bool is_overfull; /* more nodes than fit here */
 };
 
 struct scheduler {
     struct scheduler_settings settings;
     struct random_source random;
     struct string_ids *resources;
-    struct shared_demands *demands; /* of the pods */
+    struct shared_demands *demands; /* shared by equal pods */
     struct string_ids *reasons;
     struct string_ids *signatures;
     struct handle handle;
@@ -72,7 +69,7 @@ struct scheduler {
     struct profile **profiles;
     unsigned n_profiles;
     struct queue *queue;
-    struct pod_ranks *pod_ranks; /* NULL: no profile orders by ranks */
+    struct pod_ranks *pod_ranks; /* NULL: no profile sorts by rank */
     struct cache *cache;
     struct snapshot snapshot;
     struct node_finder *node_finder;
@@ -88,48 +85,50 @@ struct scheduler {
     struct volume_calls *volume_calls;
     struct scheduler_metrics *metrics;
     struct debugger *debugger;
-    struct cycle_trace trace; /* of the cycle under way */
-    struct map *objects; /* of further kinds: name of kind to a map by key */
+    struct cycle_trace trace;       /* of the current cycle */
+    struct map *objects;            /* name of kind to a map by key */
     struct map *changed_partitions; /* by name, since the last tick */
-    bool have_terms_changed;        /* what they say of their pods, likewise */
-    struct moved_pods *moved_pods;  /* who is yet to be told of that, or NULL */
-    unsigned n_partitions_of_one_user; /* whose nodes are for one user each */
-    bool has_mode_changed; /* of preemption, of one or of a priority class */
-    struct map *changed_reservations; /* likewise */
+    bool have_terms_changed;        /* a partition's, since the last tick */
+    struct moved_pods *moved_pods;  /* to be notified of new terms, or NULL */
+    /* Partitions whose nodes serve one user at a time. */
+    unsigned n_partitions_of_one_user;
+    bool has_mode_changed; /* preemption's, of a partition or class */
+    struct map *changed_reservations; /* by name, since the last tick */
     struct start_forecast *forecast;
-    struct time_share
-        report_share;          /* of the thread, for causes and their times */
-    bool may_lack_reservation; /* a pod that sleeps and may get one */
-    bool has_room_come;        /* since one was last looked for */
-    struct freed_places freed; /* by reservations; nobody was told yet */
-    bool has_nomination_gone;  /* and nobody was told yet */
-    int64_t next_ranking_us;   /* then an end has all ranked that sleep */
-    unsigned n_to_rank;        /* groups of them, by now */
-    uint64_t room_turn;        /* in which nothing changes but who is active */
+    struct time_share report_share; /* of the thread, for reports of waits */
+    bool may_lack_reservation;      /* an unschedulable pod may get one */
+    bool has_room_come;             /* since fill() looked for a pod */
+    struct freed_places freed;      /* by reservations; not reported yet */
+    bool has_nomination_gone;       /* and that was not reported yet */
+    int64_t next_ranking_us;        /* when to rank unschedulable pods again */
+    unsigned n_to_rank;             /* groups still to be ranked now */
+    uint64_t room_turn;             /* while it lasts, no node changes */
     struct room_answer *room_answers; /* for free_room.c; NULL: none yet */
-    int64_t clock_offset_us; /* of the real clock to the monotonic one */
+    int64_t clock_offset_us;          /* real clock less monotonic clock */
     int64_t next_leftover_us;
     uint64_t attempts, scheduled, unschedulable, errors;
-    uint64_t evicted; /* pods that were told to make room */
+    uint64_t evicted; /* victims that were asked to leave */
 };
 
-/* The profile that schedules the pod, or NULL: another scheduler does. By the
- * name in its spec, which may be NULL.
+/* The profile that schedules the pod, or NULL: another scheduler does. Named:
+ * by the name in a pod's spec, which may be NULL.
  */
 struct profile *scheduler_profile(const struct scheduler *s,
                                   const struct object *pod);
 struct profile *scheduler_profile_named(const struct scheduler *s,
                                         const char *name);
 
-/* Reservations (reservations.c). Bind: those before this pod in the order bind it,
- * and those of its group; NULL: all do. May reserve: it is one of the first, and
- * so needs to be told which nodes have no room. Lacks: and it has none yet. Reserve: no cycle found room for
- * it; all of its group, or itself. Placed: it has a node. Changed: room has come
- * or gone on
- * the node, or on any; nodes came or are others now; a waiting pod is another
- * now. Settle: before the next cycle. Find: what is reserved for it, or NULL;
- * reservation: of its group, or its own. Moves: it takes the place in the order
- * that its pod has now, and that is another.
+/* Reservations (reservations.c). Bind: reservations before this pod and its
+ * group in the order bind it; NULL: all do. May reserve: the pod is one of the
+ * first, so its cycle must learn which nodes lack room. Find place: the pod's
+ * reserved place, or NULL. Find reservation: that of its group or its own, or
+ * NULL. Moves: puts the reservation where the pod is in the order now; true:
+ * that is another place. Lacks: the pod may reserve and has no reservation yet.
+ * Reserve: no cycle found room for the members: all pods of the group, or the
+ * pod itself. Note placed: the pods have nodes. Room changed: room became free
+ * or was taken on the node, or on any if NULL. Nodes changed: nodes were added
+ * or changed. Wait changed: a waiting pod was changed. Settle: to be called
+ * before the next cycle.
  */
 void scheduler_bind_reservations(struct scheduler *s,
                                  const struct queued_pod *queued);
@@ -161,17 +160,19 @@ void scheduler_wait_changed(struct scheduler *s, const struct pod_view *pod);
 void scheduler_settle_reservations(struct scheduler *s);
 void scheduler_tick_reservations(struct scheduler *s);
 
-/* Their plan (reservation_plan.c). Plan: when and where it would start; false:
- * nobody knows, or too late for its deadline. Moved: that is later or elsewhere
- * than it stands. The start is the caller's to end (start_answer_fini), always.
+/* Plans of reservations (reservation_plan.c). Plan: when and where the pods
+ * would start; false: that is not known, or too late for their deadline. Moved:
+ * later or elsewhere than the reservation is now. The caller ends the start in
+ * any case (start_answer_fini).
  */
 bool scheduler_plan_reservation(struct scheduler *s,
                                 const struct reservation *r,
                                 struct start_answer *ret_start,
                                 bool *ret_is_moved);
 
-/* Their nodes (open_nodes.c). Note, tell: others may have again what was
- * reserved there. Open: sets where it may run once there is room; false: nowhere.
+/* Nodes of reservations (open_nodes.c). Note, tell: others may have again what
+ * was reserved on the node. Find open nodes: sets on which nodes the pods may
+ * run once there is room; false: on none.
  */
 void scheduler_note_freed(struct scheduler *s, const struct node_view *node);
 void scheduler_tell_freed(struct scheduler *s);
@@ -180,13 +181,15 @@ bool scheduler_find_open_nodes(const struct scheduler *s,
                                const struct diagnosis *d,
                                struct reservation *r);
 
-/* Members of a group that differ are not planned together. */
+/* Whether the members are equal. Groups of different members get no
+ * reservation.
+ */
 bool scheduler_are_alike(struct scheduler *s,
                          const struct profile *profile,
                          struct pod_view *const *members,
                          unsigned count);
 
-/* For the queue, which room may help whom (free_room.c). */
+/* For the queue: which free room may help which pods (free_room.c). */
 const char *scheduler_room_of(const struct object *ended, void *scheduler);
 bool scheduler_has_room(const struct queued_pod *queued,
                         const char *node_name,
@@ -199,43 +202,47 @@ bool scheduler_is_first(const struct queued_pod *queued, void *scheduler);
 bool scheduler_is_reserved(const struct queued_pod *queued, void *scheduler);
 bool scheduler_overtakes(const struct queued_pod *queued, void *scheduler);
 
-/* Now and then, those that sleep are asked where they stand in the order: tick
- * says when it is time, the other asks some.
+/* Rank the unschedulable pods again from time to time: tick starts that when it
+ * is due, rank asleep ranks some of them.
  */
 void scheduler_tick_ranks(struct scheduler *s);
 void scheduler_rank_asleep(struct scheduler *s);
 
-/* Of a group as a whole (group_room.c), by CPUs: the nodes may have room for
- * all, of which the first has a node; a leader that was woken may sleep on, since
- * they have not.
+/* For a group as a whole, by CPUs alone (group_room.c). Has room: the nodes may
+ * have room for all members but the first, which has a node already. Sleeps on:
+ * a leader that was activated may become unschedulable again, because the nodes
+ * have no room for its group.
  */
 bool scheduler_group_has_room(const struct scheduler *s,
                               const struct assignment_group *g);
 bool scheduler_group_sleeps_on(struct queued_pod *leader, void *scheduler);
 
-/* The pod is nominated no more: it has taken that node, or none (NULL). Tell:
- * those who may have the room that was kept for it.
+/* End: the pod is no longer nominated, because it has taken that node, or no
+ * node (NULL). Tell: reports an event to the pods that may use the room that
+ * was kept for it.
  */
 void scheduler_end_nomination(struct scheduler *s,
                               const struct pod_view *pod,
                               const char *taken);
 void scheduler_tell_nominations(struct scheduler *s);
 
-/* The kinds of calls that bind a pod, and a group (plugin_handle.c). */
+/* The kinds of API calls that bind one pod and a group (plugin_handle.c). */
 extern const struct dispatch_kind scheduler_binding_kind;
 extern const struct dispatch_kind scheduler_group_binding_kind;
 
 /* Fills in the handle that plugins use (plugin_handle.c). */
 void scheduler_make_handle(struct scheduler *s);
 
-/* Tells those who wait of the partitions that changed (event_handlers.c). */
+/* Reports the changed partitions to the waiting pods (event_handlers.c). */
 void scheduler_tell_partitions(struct scheduler *s);
 
-/* Terms of partitions for their pods (partition_terms.c). View: the pod with the
- * tier that its partitions give it, where its profile knows partitions, and with
- * whom it may be on a node. Changed: pods get what holds now, and who waits is
- * tried with it. Tell: some of those pods have it now; false: all had it before. No
- * pod is tried meanwhile, since it could preempt one that is to go up with it.
+/* Terms of partitions for their pods (partition_terms.c). View: a view of the
+ * pod with the tier that its partitions give it, if its profile has the
+ * Partition plugin, and with the rule which users' pods may be beside it.
+ * Changed: pods get the terms that hold now, and waiting pods are tried with
+ * them. Tell moved: gives some of these pods their new terms; false: all had
+ * them before. No pod is tried meanwhile, because it could preempt a pod whose
+ * tier is about to rise with its own.
  */
 struct pod_view *scheduler_view_pod(struct scheduler *s,
                                     const struct object *pod)
@@ -244,14 +251,14 @@ void scheduler_partition_terms_changed(struct scheduler *s);
 bool scheduler_tell_moved_pods(struct scheduler *s);
 void scheduler_forget_moved_pods(struct scheduler *s);
 
-/* Reservations of nodes (node_reservation_events.c). Tell: those who wait, of what
- * changed, began and ended.
+/* Reservations of nodes (node_reservation_events.c). Tell: reports to the
+ * waiting pods which reservations changed, began and ended.
  */
 void scheduler_tell_node_reservations(struct scheduler *s);
 
-/* The cycle found no node for the pod (no_node.c). Note: which plugins say so,
- * and so what may wake it. Found: the attempt ends, unless PostFilter goes on
- * with it later.
+/* For a cycle that found no node for the pod (no_node.c). Note: records the
+ * plugins that rejected the pod, which decide what may activate it. Found no
+ * node: ends the attempt, unless PostFilter continues it later.
  */
 void scheduler_note_rejectors(const struct scheduler *s,
                               struct assignment *a,
@@ -259,7 +266,7 @@ void scheduler_note_rejectors(const struct scheduler *s,
 void scheduler_found_no_node(struct scheduler *s, struct assignment *a);
 
 /* The end of an attempt (cycle_result.c). Return puts the pod back into the
- * queue. Forget takes back what was assumed, so that other pods may have it.
+ * queue. Forget undoes the assumption, so that other pods may have the room.
  * Fail records why the pod was not placed.
  */
 void scheduler_return(struct scheduler *s, struct assignment *a);
@@ -289,9 +296,9 @@ void scheduler_extender_bound(struct assignment *a,
                               enum verdict verdict,
                               void *scheduler);
 
-/* Tells the pod's owner why it waits (wait_report.c): after a cycle that
- * found no node; when others leave a node for it; after an attempt that failed
- * later; when a plugin keeps it out of the queue.
+/* Report to the pod's owner why it waits (wait_report.c): after a cycle that
+ * found no node, also for equal pods; while preemption frees a node for it;
+ * after an attempt that failed later; when a plugin keeps it out of the queue.
  */
 void scheduler_report_alike(struct scheduler *s,
                             const struct queued_pod *queued);
@@ -309,7 +316,7 @@ void scheduler_report_failure(struct scheduler *s,
                               bool is_error);
 void scheduler_report_gates(struct scheduler *s, const struct pod_view *pod);
 
-/* The code and the words of a failure's cause. */
+/* Formats the cause of a failure; returns its code. */
 const char *scheduler_format_failure(const struct pod_view *pod,
                                      const char *words,
                                      bool is_error,

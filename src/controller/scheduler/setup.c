@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rooms of the scheduler: made, counted and freed. */
+/* The components of the scheduler: how they are made, counted and freed. */
 #include "controller/scheduler/bind/binding_cycle.h"
 #include "controller/scheduler/bind/dispatcher.h"
 #include "controller/scheduler/bind/evictions.h"
@@ -35,7 +35,8 @@
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
-/* Causes and their times may take a fiftieth of the thread. */
+/* The causes of waits and their start times may take a fiftieth of the thread.
+ */
 #define REPORT_US        2000
 #define REPORT_WINDOW_US 100000
 
@@ -94,7 +95,7 @@ group_of(const struct object *pod, const char **ret_name, void *context)
     return s->settings.group_of(pod, ret_name, s->settings.context);
 }
 
-/* No group with that pod can be placed, for that reason; NULL: it can. */
+/* Why no group with that pod can be placed; NULL: it can. */
 static const char *
 refuse_group(const struct pod_view *pod,
              const struct profile *profile,
@@ -175,7 +176,7 @@ yield_said(struct pod_view *pod,
     recorder_event(s->recorder, pod, "Normal", reason, message);
 }
 
-/* It tries again: elsewhere, or with others that make room. */
+/* The preemptor is tried again: on another node, or with other victims. */
 static void
 yield_ended(const struct pod_view *preemptor, void *context)
 {
@@ -304,7 +305,7 @@ make_components(struct scheduler *s)
         .ended = call_ended,
         .context = s,
     });
-    dispatcher_hold(s->dispatcher, true); /* until it leads */
+    dispatcher_hold(s->dispatcher, true); /* until scheduler_start */
     s->report_share = (struct time_share){
         .clock = s->settings.clock,
         .most_us = REPORT_US,
@@ -369,7 +370,7 @@ scheduler_new(const struct scheduler_settings *settings,
     r = make_profiles(s, err);
     if (r < 0)
         return r;
-    if (profile_is_ranked(s->profiles[0])) /* all sort in the same way */
+    if (profile_is_ranked(s->profiles[0])) /* all profiles sort alike */
         s->pod_ranks = pod_ranks_new(settings->clock);
     *ret_scheduler = s;
     s = NULL;
@@ -407,7 +408,7 @@ scheduler_free(struct scheduler *s)
 {
     if (s == NULL)
         return;
-    dispatcher_hold(s->dispatcher, true); /* what ends below starts nothing */
+    dispatcher_hold(s->dispatcher, true); /* callbacks below start no calls */
     debugger_free(s->debugger);
     volume_calls_free(s->volume_calls);
     extender_rounds_free(s->extender_rounds);
@@ -419,7 +420,7 @@ scheduler_free(struct scheduler *s)
     start_forecast_free(s->forecast);
     dispatcher_free(s->dispatcher);
     unallocated_pods_free(s->unallocated_pods);
-    timeline_free(s->handle.timeline); /* its entries are in the ledgers */
+    timeline_free(s->handle.timeline); /* the ledgers contain its entries */
     s->handle.timeline = NULL;
     node_reservations_free(s->handle.node_reservations);
     s->handle.node_reservations = NULL;

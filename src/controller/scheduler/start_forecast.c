@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forecast: when those who wait start, with those that are before them.
+/* The forecast: when waiting pods start, behind the pods before them.
  *
- * The time when a pod alone could start is known exactly (start_estimate.h), and
- * is of little use to the last of a hundred. So the first of the order are laid into the
- * time one after the other, each where its CPUs are free for as long as it may
- * run (cpu_forecast.h), and are told. Nothing is promised or held by it.
+ * When a pod could start if it were alone is known exactly (start_estimate.h),
+ * but of little use to the last of a hundred pods. So the first pods of the
+ * order are placed in time one after the other, each where its CPUs are free
+ * for as long as it may run (cpu_forecast.h), and these times are reported. The
+ * forecast promises nothing and reserves nothing.
  *
- * Nodes are told apart by partitions alone: pods of one take CPUs of that and of
- * all nodes together.
+ * Nodes are distinguished by their partitions alone: the pods of a partition
+ * take CPUs of the partition and of all nodes together.
  */
 #include "controller/scheduler/start_forecast.h"
 
@@ -34,33 +35,36 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Pods, and groups of pods, that are laid into the time. */
+/* How many pods, or groups of pods, one forecast places. */
 #define FORECAST_MOST 2000u
 
-/* It is made anew after so long, and takes one of so many parts of the time. */
+/* How often a forecast is made, and that it takes at most one part in this many
+ * of the time.
+ */
 #define FORECAST_EVERY_US INT64_C(2000000)
 #define FORECAST_SHARE    100
 
-/* Pools of nodes: the first is all of them, the others are of partitions, by the
- * text of the pods' field. Pods of further ones count for all nodes alone.
+/* Pools of nodes: the first contains all nodes, the others those of partitions,
+ * by the text of the pods' field. Pods of further partitions count for all
+ * nodes only.
  */
 #define POOLS_MOST 16u
 
 struct pool {
-    char *names; /* NULL: of all */
+    char *names; /* NULL: all nodes */
     struct cpu_forecast cpus;
     bool is_seen;    /* by a pod of this forecast */
-    bool is_counted; /* false: a pod of this one brought it */
+    bool is_counted; /* false: added during this forecast */
 };
 
 struct start_forecast {
     struct pool pools[POOLS_MOST];
     unsigned n_pools;
-    uint32_t *pools_of; /* by slot: a bit for each pool */
+    uint32_t *pools_of; /* by slot, one bit for each pool */
     uint32_t n_slots;
     bool are_nodes_stale;
     uint64_t number; /* of the forecast; 0: none was made */
-    bool is_full;    /* there are more than were laid */
+    bool is_full;    /* some pods were not placed */
     int64_t made_us, took_us;
     int64_t now_us; /* on the real clock */
 };
@@ -120,7 +124,9 @@ mark_nodes(struct scheduler *s, struct start_forecast *f, unsigned pool)
     }
 }
 
-/* Nodes and partitions that changed; pools that nobody asked for go. */
+/* After a change of nodes or partitions: finds the nodes of the pools again,
+ * and drops pools that no pod uses.
+ */
 static void
 renew_pools(struct scheduler *s, struct start_forecast *f)
 {
@@ -158,13 +164,14 @@ find_pool(struct start_forecast *f, const struct pod_view *pod)
     if (f->n_pools == POOLS_MOST)
         return 0;
     f->pools[f->n_pools] = (struct pool){.names = xstrdup(names)};
-    f->are_nodes_stale = true; /* its nodes are marked the next time */
+    f->are_nodes_stale = true; /* the next forecast marks its nodes */
     return f->n_pools++;
 }
 
 /* ---- CPUs ---- */
 
-/* One that has never said that it is ready is taken to be, as by the filters. */
+/* As for the filters, a node that never reported whether it is ready is ready.
+ */
 static bool
 is_open(const struct node_view *node)
 {
@@ -221,7 +228,7 @@ count_cpus(struct scheduler *s, struct start_forecast *f)
         cpu_forecast_settle(&f->pools[i].cpus);
 }
 
-/* ---- Those who wait ---- */
+/* ---- Waiting pods ---- */
 
 struct laying {
     struct scheduler *s;
@@ -237,7 +244,7 @@ limit_us(const struct pod_view *pod)
     return us < INT64_MAX ? us : TIMELINE_ASSUMED_US;
 }
 
-/* The member of a group that found no node says why the group waits. */
+/* A group waits for the reason why its rejected member found no node. */
 static bool
 lacks_room(const struct queued_pod *rejected)
 {
@@ -248,7 +255,7 @@ lacks_room(const struct queued_pod *rejected)
            != 0;
 }
 
-/* It waits for room, or was not tried yet. */
+/* Whether the pod waits for room, or was not tried yet. */
 static bool
 is_for_room(const struct scheduler *s, const struct queued_pod *queued)
 {
@@ -263,7 +270,7 @@ is_for_room(const struct scheduler *s, const struct queued_pod *queued)
     return cause == NULL || wait_cause_is_for_room(cause->code);
 }
 
-/* The first cell in which both have it, all nodes and those of the pool. */
+/* The first cell in which both all nodes and the pool have the CPUs free. */
 static unsigned
 find_cell(const struct start_forecast *f,
           unsigned pool,
@@ -285,7 +292,7 @@ find_cell(const struct start_forecast *f,
     return from;
 }
 
-/* Users write any number. */
+/* The product may overflow, because users write any number. */
 static int64_t
 cpus_of_group(int64_t mcpu, unsigned count)
 {
@@ -335,8 +342,8 @@ lay(struct queued_pod *queued, void *context)
     return true;
 }
 
-/* When there is no place for another, those that nobody asked for leave theirs
- * before the next forecast.
+/* When all pools are taken, those that no pod uses are dropped before the next
+ * forecast.
  */
 static void
 note_unseen(struct start_forecast *f)
@@ -374,7 +381,9 @@ make_if_older(struct scheduler *s, int64_t least_us)
         make(s, f);
 }
 
-/* One that nobody submitted yet: what is left when all are laid. */
+/* For a pod that was not submitted yet: where all forecast pods leave CPUs
+ * free.
+ */
 static int64_t
 find_last_us(struct scheduler *s, const struct pod_view *pod)
 {
@@ -427,9 +436,11 @@ scheduler_forecast_nodes_changed(struct scheduler *s)
     s->forecast->are_nodes_stale = true;
 }
 
-/* ---- It is told ---- */
+/* ---- Reports ---- */
 
-/* One that starts too late for its deadline has no time: its Job ends before. */
+/* A pod that starts too late for its deadline gets no time: its Job ends
+ * before.
+ */
 
 static void
 tell_pod(struct scheduler *s, const struct queued_pod *queued, int64_t from_us)

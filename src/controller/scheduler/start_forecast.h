@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start_forecast.h - when those who wait start, with those that are before them
+/* start_forecast.h - when waiting pods start, behind the pods before them
  *
- * It is made anew every few seconds while a pod waits, for the first of the
- * order. Only the times of it are told: in a pod's cause (recorder.h), and by
- * `why`.
+ * A new forecast is made every few seconds while a pod waits, for the first
+ * pods in the order. Only its start times are reported: in a pod's cause
+ * (recorder.h) and by `why`.
  *
- * Called by:  setup.c (life), scheduler.c (tick), explain.c (time), and those
- *             who know of nodes and partitions (event_handlers.c).
+ * Called by:  setup.c (life), scheduler.c (tick), explain.c (time),
+ *             wait_report.c (earliest start), and event_handlers.c, which knows
+ *             of nodes and partitions.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -25,23 +26,23 @@ struct start_forecast;
 void start_forecast_free(struct start_forecast *f);
 struct start_forecast *start_forecast_new(void) OWNED_BY(start_forecast_free);
 
-/* Change. Nodes changed: they, or partitions, are others now. Tick: it is made
- * anew when it is time, and its pods are told.
+/* Change. Nodes changed: nodes or partitions have changed. Tick: makes a new
+ * forecast when it is due, and reports it for its pods.
  */
 void scheduler_forecast_nodes_changed(struct scheduler *s);
 void scheduler_tick_forecast(struct scheduler *s);
 
-/* A cycle found when the pod could start if nobody were before it (from_us; 0:
- * nobody knows): what is told is what the last forecast says, if that is later.
- * Behind all that one knows, the time is as good as one that is assumed.
+/* A cycle has found when the pod could start if no pod were before it (from_us;
+ * 0: not known). If the last forecast says a later time, `told` gets that. If
+ * the pod is behind the end of the forecast, its time is marked as assumed.
  */
 void scheduler_forecast_note_earliest(struct scheduler *s,
                                       struct queued_pod *queued,
                                       struct pod_cause *told);
 
-/* When the pod starts, or its group, on the real clock; 0: nobody knows. One that
- * is not in the queue (NULL) is taken to come as the last. It is made anew for
- * a pod that came since, if there is time.
+/* When the pod or its group starts, on the real clock; 0: not known. A pod that
+ * is not in the queue (NULL) counts as the last one. For a pod that came after
+ * the last forecast a new one is made, if there is time.
  */
 int64_t scheduler_forecast_us(struct scheduler *s,
                               const struct pod_view *pod,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one cause that the owner of a pod that waits is told, with its condition. */
+/* The one cause that is reported to the owner of a waiting pod, with its
+ * condition.
+ */
 #include <string.h>
 
 #include "controller/scheduler/explain/shortage.h"
@@ -25,11 +27,11 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* Nodes that are looked at for a cause when no time is left for more. */
+/* How many nodes are checked for a cause when the time share is used up. */
 #define FEW_NODES 64
 
-/* Pods of a group that are told at once: it takes some milliseconds; and where no
- * time is left for more.
+/* How many pods of a group get a report at once, which takes some milliseconds;
+ * and how many when the time share is used up.
  */
 #define ALIKE_MOST  4096
 #define ALIKE_LEAST 256
@@ -46,7 +48,8 @@ shortage_of(const struct scheduler *s, const struct assignment *a)
     };
 }
 
-/* A reservation knows it, also where there is no time to look. */
+/* A reservation has the start time, even when there is no time for an estimate.
+ */
 static void
 find_start(struct scheduler *s,
            const struct assignment *a,
@@ -74,7 +77,9 @@ find_start(struct scheduler *s,
     scheduler_forecast_note_earliest(s, a->queued, ret);
 }
 
-/* It has no START then: its Job ends before. */
+/* A pod that starts too late for its deadline gets no start time: its Job ends
+ * before.
+ */
 static void
 judge_deadline(const struct scheduler *s,
                const struct pod_view *pod,
@@ -92,7 +97,7 @@ judge_deadline(const struct scheduler *s,
     strbuf_add_text(words, "; too late for its deadline, by what is known");
 }
 
-/* 0: nobody knows. */
+/* 0: the begin is not known. */
 static int64_t
 begin_of_reservation(const struct scheduler *s, const struct pod_view *pod)
 {
@@ -150,17 +155,17 @@ scheduler_report_wait(struct scheduler *s,
     recorder_set_cause(s->recorder, a->cycle.pod, &told);
 }
 
-/* ---- Those that are alike ---- */
+/* ---- Equal pods ---- */
 
 struct alike {
     struct scheduler *s;
     const struct pod_view *pod;
-    const struct pod_cause *cause; /* what is told of it */
+    const struct pod_cause *cause; /* the report of the pod */
     bool is_for_room, is_other;
 };
 
-/* The words of those that wait for room differ all the time, and each is tried
- * when there is some. A cause that no room ends is the same for all.
+/* The messages of pods that wait for room always differ, and each pod is tried
+ * when there is room. A cause that free room does not end is the same for all.
  */
 static void
 compare(struct queued_pod *other, void *context)
@@ -185,7 +190,9 @@ copy(struct queued_pod *other, void *context)
         recorder_copy(alike->s->recorder, alike->pod, other->pod);
 }
 
-/* One of a group is tried; a partition that went down keeps out all of it. */
+/* Only one pod of a group is tried, but its cause may hold for the whole group:
+ * for example, a partition that is down.
+ */
 void
 scheduler_report_alike(struct scheduler *s, const struct queued_pod *queued)
 {
