@@ -24,9 +24,9 @@ struct rank_kind {
     char *text;
     uint32_t number;
     unsigned n_jobs;
-    unsigned n_active; /* being tried */
+    unsigned n_active; /* now active in the queue */
     double key;
-    int64_t guarded_until_us; /* who could first have run until then */
+    int64_t guarded_until_us; /* submission of the last guarded job */
 };
 
 struct ranked_job {
@@ -39,21 +39,21 @@ struct ranked_job {
 struct past_run {
     struct order_facts facts;
     int64_t begin_us, ended_us;
-    int64_t still_us; /* of that it stood still */
+    int64_t still_us; /* of that, how long it was frozen */
 };
 
 struct pod_ranks {
     struct clock *clock;
     struct start_order *order;
-    struct map *kinds; /* by text */
+    struct map *kinds; /* by their text */
     struct map *jobs;  /* by the keys of their pods */
     uint32_t last_number;
-    uint32_t *free_numbers; /* of kinds that are gone: numbers stay few */
+    uint32_t *free_numbers; /* of dropped kinds, so that numbers stay small */
     size_t n_free, free_capacity;
     int64_t machine_mcpu;
     bool has_started;
-    bool is_stale;         /* ranks that were given would be others now */
-    struct past_run *past; /* before the start */
+    bool is_stale;         /* ranks that were given may differ now */
+    struct past_run *past; /* until the start */
     size_t n_past, past_capacity;
 };
 
@@ -190,7 +190,9 @@ find_job(const struct pod_ranks *o, const struct pod_view *pod)
     return map_find(o->jobs, key_of(pod, key));
 }
 
-/* It waits no longer; of a group, no member does as one of that group. */
+/* The job no longer waits. For a group: none of its members waits as a member
+ * of it.
+ */
 static void
 withdraw(struct pod_ranks *o, struct ranked_job *job, int64_t still_us)
 {
@@ -233,7 +235,7 @@ submit(struct pod_ranks *o, const struct queued_pod *queued)
     return job;
 }
 
-/* Of a group, as many as there are now. */
+/* NULL if a group has not as many pods now as when it was submitted. */
 static struct ranked_job *
 find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
 {
@@ -243,8 +245,9 @@ find_waiting(const struct pod_ranks *o, const struct queued_pod *queued)
     return job != NULL && job->job != NULL && job->n_pods == count ? job : NULL;
 }
 
-/* Jobs are asked at different times, and there may be room again by then: of
- * equal jobs, all that came before a guarded one are guarded with it.
+/* Jobs are ranked at different times, and in between the time until there is
+ * room may get shorter. So all equal jobs that were submitted before a guarded
+ * one are guarded, too.
  */
 struct queue_rank
 pod_ranks_rank(struct pod_ranks *o, const struct queued_pod *queued)
@@ -326,7 +329,9 @@ pod_ranks_node_changed(struct pod_ranks *o,
         start_order_set_machine(o->order, o->machine_mcpu);
 }
 
-/* One that runs already: the scheduler has just started, or another bound it. */
+/* For a pod that runs already: the scheduler has just started, or another
+ * program bound the pod.
+ */
 static void
 adopt(struct pod_ranks *o, const struct pod_view *pod)
 {
@@ -364,7 +369,7 @@ pod_ranks_pod_gone(struct pod_ranks *o, const struct pod_view *pod)
 
     if (job == NULL)
         return;
-    withdraw(o, job, still_us); /* a group ends with the first of its pods */
+    withdraw(o, job, still_us); /* a group ends with its first pod */
     drop_pod(o, key, job);
 }
 
@@ -393,7 +398,7 @@ compare_ends(const void *a, const void *b)
     return (x->ended_us > y->ended_us) - (x->ended_us < y->ended_us);
 }
 
-/* The newest counts most, so the oldest comes first. */
+/* The newest run counts most, so the oldest is learned first. */
 void
 pod_ranks_start(struct pod_ranks *o)
 {

@@ -14,7 +14,7 @@ release_list_fini(struct release_list *l)
     *l = (struct release_list){0};
 }
 
-/* The first that comes no earlier. */
+/* The index of the first entry at that time or later. */
 static size_t
 find_place(const struct release_list *l, int64_t at_s)
 {

@@ -10,24 +10,26 @@
 #include "lib/base/map.h"
 #include "lib/base/strbuf.h"
 
-/* The newest run's part of the means, of its levels and of all users. */
+/* The weight of the newest run in the means of its levels, and in those of all
+ * users.
+ */
 #define NEWEST        0.3
 #define NEWEST_OF_ALL 0.002
 
-/* Shorter runs are not told apart. */
+/* Shorter runs count as this long. */
 #define SHORTEST_S 10
 
 #define LEVELS   3
 #define KEY_SIZE 72
 
 struct run_means {
-    double weight;  /* of how many runs, as good as */
+    double weight;  /* the number of runs, newer ones count more */
     double share;   /* run time / limit */
     double inverse; /* limit / run time */
 };
 
 struct level {
-    struct list link; /* of its user; used last, last */
+    struct list link; /* of its user; the last one used is at the end */
     struct run_means means;
     char key[KEY_SIZE];
 };
@@ -101,7 +103,7 @@ make_user(struct run_history *h, const char *key)
     return user;
 }
 
-/* One user's many limits are that user's own cost. */
+/* A user with many limits loses levels of that user only. */
 static void
 forget_oldest(struct run_history *h, struct run_user *user)
 {

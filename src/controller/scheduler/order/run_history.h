@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_history.h - how long a user's jobs ran, beside their limits, and so how
- * long the next one will
+/* run_history.h - how long a user's jobs ran compared to their limits, and a
+ * prediction of how long the next job will run
  *
- * A user's jobs resemble each other, those of one limit more so, those of one
- * limit and width most. Each of these levels keeps two means of what ended,
- * the newest counting most: of run time / limit, and of limit / run time, whose
- * inverse is a harmonic mean and so near the short runs. A prediction begins
- * with all users' means and goes through the levels, each weighing what it has
- * seen against what came before.
+ * The jobs of one user resemble each other, those with the same limit more so,
+ * and those with the same limit and width most. For each of these levels two
+ * means of the ended jobs are kept, in which newer jobs count more: of run time
+ * / limit, and of limit / run time, whose inverse is a harmonic mean and so
+ * near the short runs. A prediction begins with the means of all users and goes
+ * through the levels; each is weighted by the runs that it has seen.
  *
- * Predictions order jobs; they plan nothing and end nothing.
+ * Predictions order jobs. No plan and no end of a job depends on them.
  *
- * Owns:       its levels: RUN_HISTORY_LEVELS for each user, the ones used
- *             longest ago are forgotten.
+ * Owns:       its levels: RUN_HISTORY_LEVELS for each user; the least recently
+ *             used ones are dropped.
  * Called by:  start_order.c.
  * Thread:     the scheduler's.
  */
@@ -26,7 +26,7 @@ struct run_history;
 
 #define RUN_HISTORY_LEVELS 256
 
-/* Jobs that are predicted alike. */
+/* Jobs that have the same prediction. */
 struct run_kind {
     int64_t user;
     int64_t limit_s;
@@ -43,15 +43,16 @@ void run_history_free(struct run_history *h);
 struct run_history *run_history_new(void) OWNED_BY(run_history_free);
 DEFINE_CLEANUP(struct run_history, run_history_free)
 
-/* Add: one that ended. Jobs that took no time, or have no limit, teach nothing.
+/* Adds a job that has ended. Jobs without run time or without limit are
+ * ignored.
  */
 void run_history_add(struct run_history *h,
                      const struct run_kind *kind,
                      int64_t run_s);
 
-/* Predict: the limit where nothing has ended yet. Key: what to order by, the
- * lowest first: half of it says what the job costs the others, half what its
- * own wait costs it.
+/* Predict: the limit if no job has ended yet. Key: what jobs are ordered by,
+ * the lowest first; half of it says what the job costs other jobs, the other
+ * half what waiting costs the job itself.
  */
 struct run_prediction run_history_predict(struct run_history *h,
                                           const struct run_kind *kind);

@@ -8,25 +8,25 @@
 #include "lib/base/heap.h"
 #include "lib/base/list.h"
 
-/* A job that still runs is thought to run half as long again. */
+/* A job that still runs is expected to run half as long again. */
 #define STILL_RUNS 1.5
 
 enum shadow_state {
     SHADOW_WAITING,
     SHADOW_RUNNING,
-    SHADOW_DONE, /* here; in truth it has not ended */
+    SHADOW_DONE, /* here; it has not ended in reality */
 };
 
 struct shadow_job {
     struct shadow_facts facts;
     enum shadow_state state;
-    bool has_begun, has_ended; /* in truth */
+    bool has_begun, has_ended; /* in reality */
     int64_t begin_s, run_s;
     int64_t start_s; /* here */
-    int64_t end_s;   /* here, as far as is known */
+    int64_t end_s;   /* here, as far as it is known */
     struct list link;
     size_t place;
-    uint64_t number; /* of submission, when all else is equal */
+    uint64_t number; /* of submission; decides between equals */
 };
 
 struct shadow_schedule {
@@ -35,13 +35,13 @@ struct shadow_schedule {
     struct list done;
     struct heap *running; /* by their ends here */
     struct release_list limits;
-    bool is_unsorted;      /* the waiting: after a restart */
-    double ran, predicted; /* CPU seconds of all that ended in truth */
-    int64_t now_s;         /* the truth's */
+    bool is_unsorted;      /* `waiting`, after a restart */
+    double ran, predicted; /* CPU seconds of all that really ended */
+    int64_t now_s;         /* in reality */
     int64_t longest_s;
     size_t count;
     uint64_t n_submitted;
-    bool is_stale; /* something may start that could not */
+    bool is_stale; /* a job may be able to start now */
 };
 
 static bool
@@ -94,7 +94,7 @@ shadow_schedule_set_machine(struct shadow_schedule *s, int64_t mcpu)
     s->is_stale = true;
 }
 
-/* How long it runs here, as far as is known now. */
+/* How long the job runs here, as far as it is known now. */
 static int64_t
 estimate_run(const struct shadow_schedule *s, const struct shadow_job *j)
 {
@@ -201,8 +201,8 @@ sort_waiting(struct shadow_schedule *s)
     s->is_unsorted = false;
 }
 
-/* All that fits, in order. The first that does not is returned, and when it
- * will fit; one that never will is dropped.
+/* Starts all jobs that fit, in order. Returns the first that does not fit, and
+ * when it will; drops jobs that never will.
  */
 static struct shadow_job *
 start_in_order(struct shadow_schedule *s,
@@ -282,7 +282,7 @@ add(struct shadow_schedule *s, const struct shadow_facts *facts)
     return j;
 }
 
-/* False: nothing ends by that second. */
+/* False: no job ends by that second. */
 static bool
 end_next(struct shadow_schedule *s, int64_t now_s)
 {
@@ -295,7 +295,7 @@ end_next(struct shadow_schedule *s, int64_t now_s)
     while ((j = heap_top(s->running)) != NULL && j->end_s <= at_s) {
         int64_t end_s = j->start_s + estimate_run(s, j);
 
-        if (end_s > at_s) { /* it still runs in truth */
+        if (end_s > at_s) { /* still running in reality */
             j->end_s = end_s;
             heap_moved(s->running, j);
         } else {
@@ -312,7 +312,7 @@ void
 shadow_schedule_advance(struct shadow_schedule *s, int64_t now_s)
 {
     if (now_s > s->now_s) {
-        if (s->is_stale) /* one pass for all that was submitted in a second */
+        if (s->is_stale) /* one pass for all submissions of a second */
             pass(s, s->now_s);
         s->now_s = now_s;
     }
@@ -347,7 +347,7 @@ shadow_schedule_begin(struct shadow_job *job, int64_t now_s)
     job->begin_s = now_s;
 }
 
-/* A job that runs here ends as it did in truth. */
+/* A job that runs here ends as it did in reality. */
 static void
 set_known(struct shadow_schedule *s,
           struct shadow_job *job,

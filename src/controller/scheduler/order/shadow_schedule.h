@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shadow_schedule.h - how long the same jobs would wait if they were taken in
+/* shadow_schedule.h - how long the same jobs would wait if they were started in
  * the order of submission
  *
- * A second schedule that nobody runs: EASY backfilling in submission order, by
- * limits, on the number of CPUs alone. Its longest wait is what the order's
- * guard compares with. A job runs in it as long as it ran in truth once that is
- * known; until then as long as is predicted, at least half as long again as it
- * has run so far, at most its limit. Predictions are scaled by what those of
- * the jobs that ended came to.
+ * A second schedule, which is only simulated: EASY backfilling in submission
+ * order, by limits, on the number of CPUs alone. The guard of the order
+ * compares with its longest wait. When the real run time of a job is known, the
+ * job runs that long here. Until then it runs as long as predicted, but at
+ * least 1.5 times as long as it has run so far, and at most its limit.
+ * Predictions are scaled by the ratio of the real run times of the ended jobs
+ * to their predictions.
  *
- * A pass looks at SHADOW_DEPTH jobs behind the first that does not fit.
+ * A pass checks SHADOW_DEPTH jobs behind the first that does not fit.
  *
- * Owns:       its jobs, until they have ended both here and in truth.
+ * Owns:       its jobs, until they have ended both here and in reality.
  * Called by:  start_order.c.
  * Thread:     the scheduler's.
- * Invariant:  what is free is the machine less what runs here; less than
- *             nothing while the machine has shrunk.
+ * Invariant:  the free CPUs are the machine's less those of the jobs that run
+ *             here; they are negative after the machine has shrunk below that.
  */
 #pragma once
 
@@ -43,10 +44,10 @@ struct shadow_schedule *shadow_schedule_new(void)
     OWNED_BY(shadow_schedule_free);
 DEFINE_CLEANUP(struct shadow_schedule, shadow_schedule_free)
 
-/* Change, in the order of time. Nothing starts before the machine is set.
- * Submit: borrowed until one of the last two. Adopt: one that runs already.
- * Begin: it starts in truth. End: it has ended in truth, having run so long.
- * Withdraw: it ended without having begun.
+/* Change, in the order of time. No job starts before the machine is set.
+ * Submit: the job is borrowed until end or withdraw. Adopt: the job runs
+ * already. Begin: the job starts in reality. End: it has ended in reality,
+ * after that run time. Withdraw: it ended without having begun.
  */
 void shadow_schedule_set_machine(struct shadow_schedule *s, int64_t mcpu);
 struct shadow_job *shadow_schedule_submit(struct shadow_schedule *s,
@@ -63,13 +64,16 @@ void shadow_schedule_withdraw(struct shadow_schedule *s,
                               struct shadow_job *job TAKES,
                               int64_t now_s);
 
-/* Advance: all that ends by that second, and what starts in its place; jobs that
- * are submitted in a second start at its end. Settle: the first that waits has
- * waited until then.
+/* Advance: handles all ends up to that second, and the starts that they make
+ * possible; jobs that are submitted in a second start at its end. Note wait:
+ * counts a wait that is known otherwise. Settle: also counts how long the first
+ * waiting job has waited until then.
  */
 void shadow_schedule_advance(struct shadow_schedule *s, int64_t now_s);
 void shadow_schedule_note_wait(struct shadow_schedule *s, int64_t wait_s);
 void shadow_schedule_settle(struct shadow_schedule *s, int64_t now_s);
 
-/* The longest wait so far, those noted and the one of the first that waits included. */
+/* The longest wait so far, including noted waits and that of the first waiting
+ * job.
+ */
 int64_t shadow_schedule_longest_s(const struct shadow_schedule *s);

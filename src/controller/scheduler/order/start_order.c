@@ -21,7 +21,7 @@ struct order_job {
 struct start_order {
     struct run_history *history;
     struct shadow_schedule *shadow;
-    struct release_list releases; /* of what runs in truth */
+    struct release_list releases; /* of the jobs that really run */
     struct list jobs;
     int64_t machine_mcpu;
     int64_t used_mcpu;
@@ -181,7 +181,9 @@ start_order_end(struct start_order *o,
     free(job);
 }
 
-/* Until so many CPUs are free, if all that runs takes its limit. */
+/* The time until that many CPUs are free, if all running jobs use up their
+ * limits.
+ */
 static int64_t
 find_free_in(struct start_order *o, int64_t mcpu, int64_t now_s)
 {
@@ -191,7 +193,7 @@ find_free_in(struct start_order *o, int64_t mcpu, int64_t now_s)
     return at_s <= now_s || at_s == RELEASE_NEVER ? 0 : at_s - now_s;
 }
 
-/* Its part of the machine. */
+/* The job's share of the machine. */
 static double
 width_of(const struct start_order *o, const struct order_job *job)
 {

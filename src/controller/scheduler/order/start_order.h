@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* start_order.h - the order in which waiting jobs are tried
  *
- * By what their users' earlier jobs say of them: short jobs that take little
- * first (run_prediction_key). A job that has waited too long is *guarded* and
- * goes before all that are not, in the order of submission, until it starts:
- * its wait and the time until enough CPUs come free exceed START_ORDER_SHARE of
- * the longest wait that the order of submission would have brought so far
- * (shadow_schedule.h), and ten minutes. Of a job that needs all of the machine it is
- * START_ORDER_WIDE less, in between by its width: once it goes first it waits
- * longest until there is room. So the longest wait stays near that of
- * EASY, whoever submits how many short jobs.
+ * Jobs are sorted by the run times that the earlier jobs of their users
+ * predict: short ones first (run_prediction_key). A job that has waited too
+ * long is *guarded*: until it starts, it goes before all jobs that are not
+ * guarded, in the order of submission. A job has waited too long when its wait
+ * and the time until enough CPUs are free together exceed ten minutes and
+ * START_ORDER_SHARE of the longest wait that the order of submission would have
+ * caused so far (shadow_schedule.h). For a job that needs the whole machine
+ * this share is START_ORDER_WIDE less, for other jobs less in proportion to
+ * their width, because a wide job waits longest for room once it goes first. So
+ * the longest wait stays near that of EASY, however many short jobs any user
+ * submits.
  *
- * Predictions order jobs, and nothing else: what is planned goes by limits.
+ * Predictions only order jobs; plans use limits.
  *
  * Owns:       its jobs, from submission or adoption to their end.
  * Called by:  pod_ranks.c.
@@ -33,13 +35,13 @@ struct start_order;
 #define START_ORDER_WIDE  0.3
 #define START_ORDER_MIN_S 600
 
-/* A job without a limit is taken for one of this. */
+/* A job without a limit counts as one with this limit. */
 #define START_ORDER_NO_LIMIT_S (INT64_C(7) * 24 * 3600)
 
 struct order_facts {
     int64_t user;
     int64_t limit_s; /* 0: none */
-    int64_t mcpu;    /* of all its pods */
+    int64_t mcpu;    /* of all its pods together */
     int64_t submit_s;
 };
 
@@ -53,11 +55,12 @@ void start_order_free(struct start_order *o);
 struct start_order *start_order_new(void) OWNED_BY(start_order_free);
 DEFINE_CLEANUP(struct start_order, start_order_free)
 
-/* Change, in the order of time. Set machine: all its CPUs. Submit, adopt: a job
- * that waits; one that runs already. Begin: it runs. End: it has ended, or goes
- * without having begun, and is no more; so long of its run it stood still. Learn:
- * of a run that ended before, and had begun then; what it waited stands for what
- * it would have in the order of submission, which nobody remembers.
+/* Change, in the order of time. Set machine: the number of all its CPUs.
+ * Submit: a job that waits. Adopt: a job that runs already. Begin: the job
+ * runs. End: the job has ended, or goes without having begun, and is freed; it
+ * was frozen for `still_s` of its run. Learn: a run that ended before the
+ * scheduler started, and when it had begun; its real wait stands for the wait
+ * in the order of submission, which is not known.
  */
 void start_order_set_machine(struct start_order *o, int64_t mcpu);
 struct order_job *start_order_submit(struct start_order *o,
@@ -76,11 +79,11 @@ void start_order_learn(struct start_order *o,
                        int64_t begin_s,
                        int64_t run_s);
 
-/* The job's rank now; a waiting job may become guarded by this. */
+/* The job's rank now; this may make a waiting job guarded. */
 struct order_rank
 start_order_rank(struct start_order *o, struct order_job *job, int64_t now_s);
 
-/* How long it is thought to run, and whether it goes first. */
+/* How long the job is predicted to run, and whether it goes first. */
 double start_order_predict_s(const struct start_order *o,
                              const struct order_job *job,
                              bool *ret_is_guarded);
