@@ -107,7 +107,7 @@ give_slot(struct cache *cache, uint32_t slot)
     cache->free_slots[cache->n_free_slots++] = slot;
 }
 
-/* Keeps the numbers of nodes that have pods with pod affinity. */
+/* Updates the counts of nodes that have pods with pod affinity. */
 static void
 count_affinity(struct cache *cache, struct node_view *v)
 {
@@ -144,7 +144,9 @@ cache_make_node(struct cache *cache, const char *name)
     return v;
 }
 
-/* A ghost that nobody haunts any more. */
+/* Frees a node that the API does not have, once no pod holds room on it or is
+ * nominated to it.
+ */
 static void
 drop_if_empty(struct cache *cache, struct node_view *v)
 {
@@ -195,7 +197,8 @@ cache_set_node(struct cache *cache, const struct object *node)
         node_tree_add(cache->tree, v, node);
         cache->has_new_order = true;
     } else if (v->object != node) {
-        /* The node moves to its new zone the next time that the order is made.
+        /* The node is listed in its new zone when the order is made the next
+         * time.
          */
         node_tree_move(cache->tree, v, v->object, node);
     }
@@ -241,8 +244,8 @@ cache_look_up(const struct cache *cache, const struct pod_view *pod)
     return map_find(cache->pods, key_of(pod, buffer));
 }
 
-/* When it must end. A pod that has not begun to run begins now, as far as
- * anybody knows.
+/* Records when the pod must end. As long as the start of a pod is not known, it
+ * counts as starting now.
  */
 static void
 note_end(struct cache *cache, struct cached_pod *p)
@@ -259,7 +262,7 @@ note_end(struct cache *cache, struct cached_pod *p)
         heap_push(cache->ends, p);
 }
 
-/* Of those that stand still for others there. */
+/* Updates the ends of the pods on the node that have yielded their cores. */
 static void
 note_ends_of_yielded(struct cache *cache, const struct node_view *v)
 {
@@ -288,7 +291,7 @@ changed(struct cache *cache, struct node_view *v)
         drop_if_empty(cache, v);
 }
 
-/* Keeps the numbers of pods by claim. */
+/* Updates the counts of pods by claim. */
 static void
 count_claims(struct cache *cache, const struct pod_view *pod, int by)
 {
@@ -343,7 +346,7 @@ set_confirmed(struct cache *cache, struct cached_pod *p)
     cache->n_assumed--;
 }
 
-/* Its node has it no more. */
+/* The pod was removed from its node already. */
 static void
 drop_pod(struct cache *cache, struct cached_pod *p)
 {
@@ -395,7 +398,7 @@ cache_hold(struct cache *cache,
         return;
     }
     node_view_remove_pod(p->node, p->pod);
-    holding_free(p->pod->holding); /* none, where a journal would need it */
+    holding_free(p->pod->holding); /* NULL while a journal is open */
     p->pod->holding = holding;
     node_view_add_pod(p->node,
                       p->pod,
@@ -426,7 +429,7 @@ cache_forget(struct cache *cache, const struct pod_view *pod)
     return true;
 }
 
-/* Trying */
+/* Trial placements */
 
 struct cache_mark
 cache_begin(struct cache *cache)
@@ -437,8 +440,8 @@ cache_begin(struct cache *cache)
     };
 }
 
-/* Retained allocations of the pods go now: the journal could not have brought
- * them back.
+/* Releases the retained allocations of the pods now, and not when they were
+ * assumed, because the journal cannot restore them.
  */
 void
 cache_keep(struct cache *cache, struct cache_mark mark)
@@ -456,7 +459,7 @@ cache_keep(struct cache *cache, struct cache_mark mark)
     }
 }
 
-/* The holdings of the pods go last, because the ledgers borrow them. */
+/* The holdings of the pods are freed last, because the ledgers borrow them. */
 void
 cache_roll_back(struct cache *cache, struct cache_mark mark)
 {
@@ -471,8 +474,7 @@ cache_roll_back(struct cache *cache, struct cache_mark mark)
     }
 }
 
-/* The pod stays on the node where it was: usually nothing changes but what the
- * API knows.
+/* The pod stays on its node. Usually nothing but the API's object has changed.
  */
 static void
 renew_pod(struct cache *cache, struct cached_pod *p, struct pod_view *pod)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h - what every node has and which pods are on it, assumed ones included
+/* cache.h - what every node has and which pods are on it, including assumed
+ * ones
  *
- * A pod is *assumed* on a node the moment it is chosen, so that the next cycle
- * sees its exact cores taken while the binding is on its way. The API then
- * confirms it, or the scheduler forgets it. Pods that are being deleted keep
- * what they hold until the API says that they are gone.
+ * A pod is *assumed* on a node as soon as the node is chosen, so that the next
+ * cycle sees its exact cores as taken while the binding is under way. Later the
+ * API confirms the pod there, or the scheduler forgets it. Pods that are being
+ * deleted keep what they hold until the API reports that they are gone.
  *
  * Owns:       the views of all nodes, and of the pods on them.
  * Called by:  the cycle (assume, forget, snapshot) and the informers (the
  *             rest).
  * Thread:     the scheduler's.
- * Invariant:  a pod is on at most one node. Only an assumed pod is forgotten
- *             or expires.
+ * Invariant:  a pod is on at most one node. Only an assumed pod can be
+ *             forgotten or expire.
  *
  * Source: kube-scheduler, backend/cache/cache.go and node_tree.go.
  */
@@ -36,7 +37,7 @@ struct snapshot;
 struct cache_settings {
     struct clock *clock;
     struct string_ids *resources;
-    int64_t expire_us; /* assumed pods whose binding has ended; 0: never */
+    int64_t expire_us; /* of assumed, bound pods; 0: never */
 };
 
 /* Life */
@@ -45,20 +46,21 @@ struct cache *cache_new(const struct cache_settings *settings)
     OWNED_BY(cache_free);
 DEFINE_CLEANUP(struct cache, cache_free)
 
-/* Nodes. Set adds or updates. A removed node stays as long as pods are on it,
- * but no snapshot shows it.
+/* Nodes. Set adds or updates one. A removed node stays as long as pods are on
+ * it, but snapshots do not contain it.
  */
 void cache_set_node(struct cache *cache, const struct object *node);
 void cache_remove_node(struct cache *cache, const char *name);
 
-/* The node, which the API need not know, for a nomination; leave: once that has
- * ended.
+/* Make: the node, also one that the API does not have, for a nomination. Leave:
+ * to be called when the nomination has ended; may free the node.
  */
 struct node_view *cache_make_node(struct cache *cache, const char *name);
 void cache_leave_node(struct cache *cache, struct node_view *node);
 
-/* Assuming. -EEXIST: the pod is on a node already; -ENOENT: no such node.
- * Hold: what it holds there (takes it). Forget: false when it was not assumed.
+/* Assumed pods. Assume: -EEXIST: the pod is on a node already; -ENOENT: there
+ * is no such node. Hold: sets what the pod holds on its node, and takes
+ * ownership of the holding. Forget: false if the pod was not assumed.
  */
 int
 cache_assume(struct cache *cache, struct pod_view *pod, const char *node_name);
@@ -68,9 +70,10 @@ void cache_hold(struct cache *cache,
 void cache_finish_binding(struct cache *cache, const struct pod_view *pod);
 bool cache_forget(struct cache *cache, const struct pod_view *pod);
 
-/* Trying. Keep or roll back the pods that were assumed and held after begin.
- * After a roll back the nodes and all that hangs on them are as they were, but
- * for their generations. Nothing else may be changed in between.
+/* Trial placements. Keep or roll back the pods that were assumed after begin,
+ * with their holdings. After a roll back the nodes are as they were before,
+ * except for their generations. Between begin and its end only assume and hold
+ * may change the cache.
  */
 struct cache_mark {
     size_t journal;
@@ -81,21 +84,21 @@ void cache_keep(struct cache *cache, struct cache_mark mark);
 void cache_roll_back(struct cache *cache, struct cache_mark mark);
 
 /* The API's state of bound pods. Set adds, confirms or updates a pod, and moves
- * one that was assumed on another node. Remove returns false when the pod was
- * not there.
+ * one that was assumed on another node. Remove returns false if the pod was not
+ * there.
  */
 void
 cache_set_pod(struct cache *cache, struct pod_view *pod, const char *node_name);
 bool cache_remove_pod(struct cache *cache, const struct pod_view *pod);
 
-/* One that stood still for others lends its cores no more; until the API tells of
- * it anew.
+/* A pod that had yielded its cores to others takes them back; holds until the
+ * API reports the pod again.
  */
 void cache_take_back(struct cache *cache, const struct pod_view *pod);
 
-/* Keeps what a node says is left of a pod that the API has forgotten, by its
- * uid. It counts as long as no pod of that uid is there. Retain: false when it
- * is there already, or such a pod, or when there is no such node.
+/* Retain: keeps what the node reports of a pod that the API no longer has, by
+ * its uid. It counts as long as the cache has no pod of that uid. False: it is
+ * kept already, there is such a pod, or there is no such node.
  */
 bool cache_retain(struct cache *cache,
                   const char *node_name,
@@ -103,17 +106,17 @@ bool cache_retain(struct cache *cache,
                   const struct remnant *remnant);
 bool cache_release(struct cache *cache, const char *uid);
 
-/* Forgets assumed pods that were never confirmed; returns how many. */
+/* Forgets assumed pods that the API never confirmed; returns how many. */
 unsigned cache_expire(struct cache *cache);
 
-/* Brings the snapshot (zeroed at first) up to date; its lists are the
- * cache's.
+/* Updates the snapshot, which is zeroed at first; it borrows lists from the
+ * cache.
  */
 void cache_update_snapshot(struct cache *cache, struct snapshot *snapshot);
 
 /* Look */
 struct cache_counts {
-    size_t nodes, pods, assumed; /* pods: what is left of some, too */
+    size_t nodes, pods, assumed; /* pods: with retained allocations */
 };
 struct cache_counts cache_count(const struct cache *cache);
 bool cache_is_assumed(const struct cache *cache, const struct pod_view *pod);
@@ -125,9 +128,9 @@ void cache_visit_pods(const struct cache *cache,
                       cache_visit_fn *visit,
                       void *context);
 
-/* Visits pods by the time when they must end, the first end first, at most so
- * many, until the visitor returns false. Pods without a time limit have no end.
- * An end that has passed is that of a pod that is being ended now.
+/* Visits pods by the time when they must end, the first end first, at most
+ * `most` of them, until the visitor returns false. Pods without a time limit
+ * have no end. A pod whose end has passed is being ended now.
  */
 typedef bool cache_end_fn(const struct pod_view *pod,
                           struct node_view *node,
@@ -138,7 +141,7 @@ void cache_visit_ends(const struct cache *cache,
                       cache_end_fn *visit,
                       void *context);
 
-/* All of them, in no order. */
+/* Visits all of them, in no order. */
 void cache_visit_all_ends(const struct cache *cache,
                           cache_end_fn *visit,
                           void *context);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_look.c - the snapshot of a cycle, and other looks at the cache */
+/* cache_look.c - the snapshot of a cycle, and other queries of the cache */
 #include "controller/scheduler/state/cache_state.h"
 
 #include <stddef.h>
@@ -126,8 +126,8 @@ cache_free_at_us(const struct node_view *node,
     return free_us;
 }
 
-/* The heap's own order is that of a tree: the walk keeps the roots of what it
- * has not visited in a heap of its own.
+/* The pods are in a binary heap. The walk keeps a second heap, of the roots of
+ * the subtrees that it has not visited.
  */
 struct end_walk {
     size_t place;

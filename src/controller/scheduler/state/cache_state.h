@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_state.h - the insides of the cache, for its own files
+/* cache_state.h - the internals of the cache, for its own files
  *
- * Called by: cache.c and cache_look.c. Nobody else.
+ * Called by: cache.c and cache_look.c. No other file.
  * Thread:    the scheduler's.
  */
 #pragma once
@@ -21,25 +21,26 @@ struct cached_pod {
     bool is_assumed;
     bool is_binding_finished;
     int64_t deadline_us;
-    int64_t end_us;   /* when it must end, on the real clock; 0: no limit */
+    int64_t end_us;   /* latest end, real clock; 0: no limit */
     size_t end_place; /* in `ends` */
-    struct list link; /* among the assumed */
+    struct list link; /* of the assumed pods, or of none */
 };
 
 struct cache {
     struct cache_settings settings;
     struct topology_cache *topologies;
-    struct journal *journal; /* of what is tried out on the nodes */
-    struct map *nodes;       /* name to struct node_view, ghosts too */
-    struct map *pods;        /* uid to struct cached_pod */
-    struct map *retained;    /* uid to struct retained_allocation */
-    struct map *claims;      /* "namespace/name" to how many pods use it */
-    struct map *partitions;  /* name to how many nodes have it */
+    struct journal *journal; /* of trial placements */
+    /* Name to struct node_view, including nodes that the API does not have. */
+    struct map *nodes;
+    struct map *pods;       /* uid to struct cached_pod */
+    struct map *retained;   /* uid to struct retained_allocation */
+    struct map *claims;     /* "namespace/name" to how many pods use it */
+    struct map *partitions; /* name to how many nodes have it */
     struct node_tree *tree;
     struct list recent;
     struct list assumed;
     size_t n_assumed;
-    struct heap *ends; /* the pods that have one, the first end on top */
+    struct heap *ends; /* pods with an end, the first on top */
     uint64_t generation;
     uint64_t removal_generation;
     bool has_new_order;
@@ -54,8 +55,8 @@ struct cache {
     uint32_t n_with_anti_affinity;
 };
 
-/* When the last that has cores of a pod that stands still for others will have
- * ended. 0: nobody knows.
+/* When the cores of a pod that has yielded are free again: the last end of the
+ * pods that use them. 0: not known.
  */
 int64_t cache_free_at_us(const struct node_view *node,
                          const struct pod_view *pod,

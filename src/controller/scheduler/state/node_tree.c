@@ -14,7 +14,7 @@ struct zone {
 };
 
 struct node_tree {
-    struct zone *zones; /* in the order they came */
+    struct zone *zones; /* in the order they were added */
     size_t n_zones, capacity;
     size_t n_views;
 };
@@ -48,7 +48,7 @@ label_of(const struct object *node, const char *name, const char *old_name)
     return value != NULL ? value : "";
 }
 
-/* Region and zone, with what no label can hold between them. */
+/* Region and zone, separated by a character that no label contains. */
 static char *
 zone_name(const struct object *node)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_tree.h - the nodes by zone, listed one from each zone in turn
  *
- * Owns:       nothing; the views are the cache's.
+ * Owns:       nothing; the cache owns the views.
  * Thread:     the scheduler's.
  * Source:     kube-scheduler, backend/cache/node_tree.go.
  */
@@ -19,8 +19,8 @@ void node_tree_free(struct node_tree *t);
 struct node_tree *node_tree_new(void) OWNED_BY(node_tree_free);
 DEFINE_CLEANUP(struct node_tree, node_tree_free)
 
-/* Change. The zone is that of the node object given. Move: does nothing when
- * the zone is the same.
+/* Change. The zone is that of the given node object. Move does nothing if both
+ * zones are the same.
  */
 void node_tree_add(struct node_tree *t,
                    struct node_view *view,
@@ -33,6 +33,6 @@ void node_tree_move(struct node_tree *t,
                     const struct object *old_node,
                     const struct object *new_node);
 
-/* Look. List fills room for node_tree_count() of them. */
+/* Look. List: `ret_views` has room for node_tree_count() views. */
 size_t node_tree_count(const struct node_tree *t);
 void node_tree_list(const struct node_tree *t, struct node_view **ret_views);

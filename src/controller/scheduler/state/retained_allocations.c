@@ -33,7 +33,9 @@ keep(const struct retained_allocations *p,
                   uid);
 }
 
-/* Nobody knows any more what the pod was like, so no hint is asked. */
+/* The pod's properties are no longer known, so the event has no object for
+ * hints to check.
+ */
 static void
 release(const struct retained_allocations *p,
         const struct object *node,
@@ -51,7 +53,8 @@ typedef void each_fn(const struct retained_allocations *p,
                      const char *uid,
                      const struct remnant *remnant);
 
-/* Calls for what is left on `node` and not on `other` (or NULL). */
+/* Calls `each` for the remnants of `node` that `other` (or NULL) does not have.
+ */
 static void
 visit_difference(const struct retained_allocations *p,
                  const struct object *node,
