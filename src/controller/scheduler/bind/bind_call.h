@@ -25,7 +25,7 @@ struct client_call *bind_call(struct client *client,
                               client_done_fn *done,
                               void *context);
 
-/* Pods of one namespace, 512 at most. */
+/* The pods are of one namespace, at most 512 of them. */
 struct client_call *bind_call_group(struct client *client,
                                     const struct pod_to_bind *members,
                                     unsigned count,

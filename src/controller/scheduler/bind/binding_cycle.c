@@ -19,7 +19,7 @@
 #include "lib/base/map.h"
 #include "lib/client/client.h"
 
-/* Longer than any permit may take (kube-scheduler, maxTimeout). */
+/* The longest wait for Permit (kube-scheduler, maxTimeout). */
 #define PERMIT_MAX_US (INT64_C(15) * 60 * 1000000)
 
 struct binding_cycle {
@@ -64,7 +64,8 @@ assignment_free(struct assignment *a)
     free(a);
 }
 
-/* Until it leaves, the queue has it too, and frees it. */
+/* Until the assignment has left the queue, the queue owns the pod and frees it.
+ */
 void
 assignment_abandon(struct assignment *a)
 {
@@ -124,7 +125,9 @@ take_off(struct binding_cycle *as, struct assignment *a, enum verdict verdict)
     map_remove(as->by_pod, a->queued->key);
 }
 
-/* Once nothing refers to its members any more. */
+/* Ends a failed group when no walk and no outstanding plugin refers to its
+ * members any more.
+ */
 static void
 end_failed_group(struct binding_cycle *as, struct assignment_group *g)
 {
@@ -139,7 +142,7 @@ end_failed_group(struct binding_cycle *as, struct assignment_group *g)
         assignment_free(g->members[i]);
 }
 
-/* The plugins that work for the others need not go on. */
+/* Plugins that still work for other members need not continue. */
 static void
 fail_group(struct binding_cycle *as, struct assignment *a, struct answer answer)
 {
@@ -170,7 +173,7 @@ end(struct binding_cycle *as, struct assignment *a, struct answer answer)
     assignment_free(a);
 }
 
-/* All members, one after the other, until one fails. */
+/* Calls `step` for the members one after the other, until one fails. */
 typedef void member_fn(struct binding_cycle *as, struct assignment *a);
 
 static void
@@ -184,7 +187,7 @@ walk(struct binding_cycle *as, struct assignment_group *g, member_fn *step)
     g->is_walked = was_walked;
 }
 
-/* The stage is over for it; `next` begins when it is for all. */
+/* The member has passed the stage; `next` begins when all members have. */
 static void
 come_through(struct binding_cycle *as, struct assignment *a, member_fn *next)
 {
@@ -201,7 +204,7 @@ come_through(struct binding_cycle *as, struct assignment *a, member_fn *next)
     end_failed_group(as, g);
 }
 
-/* The plugin whose turn it is; PLUGIN_NONE past the last. */
+/* The plugin whose turn it is; PLUGIN_NONE after the last one. */
 static unsigned
 plugin_of(const struct assignment *a)
 {
@@ -224,7 +227,7 @@ finish(struct binding_cycle *as, struct assignment *a)
     end(as, a, ANSWER_OK);
 }
 
-/* The first plugin that does not skip it binds it. */
+/* The first plugin that does not skip the pod binds it. */
 void
 binding_cycle_bind(struct binding_cycle *as, struct assignment *a)
 {
@@ -264,7 +267,7 @@ begin_bind(struct binding_cycle *as, struct assignment *a)
         binding_cycle_bind(as, a);
 }
 
-/* Other pods' events matter to it no longer. */
+/* From here on, events of other pods no longer matter to the pod. */
 static void
 leave_queue(struct binding_cycle *as, struct assignment *a)
 {
@@ -282,7 +285,7 @@ set_outstanding(struct assignment *a, bool is_outstanding)
     a->group->n_outstanding += is_outstanding ? 1 : -1u;
 }
 
-/* From the plugin whose turn it is. */
+/* Continues with the plugin whose turn it is. */
 static void
 prebind(struct binding_cycle *as, struct assignment *a)
 {
@@ -315,7 +318,9 @@ begin_prebind(struct binding_cycle *as, struct assignment *a)
     prebind(as, a);
 }
 
-/* One that says no ends it; those that say wait are waited for together. */
+/* A plugin that refuses ends the assignment; plugins that say wait are waited
+ * for together.
+ */
 static bool
 ask_permit(struct binding_cycle *as,
            struct assignment *a,
@@ -409,7 +414,7 @@ binding_cycle_resume(struct binding_cycle *as,
                      uint32_t reason)
 {
     if (a->stage == ASSIGNMENT_PERMIT)
-        return; /* Permit ends by allow and reject alone */
+        return; /* only allow and reject end Permit */
     set_outstanding(a, false);
     if (a->group != NULL && a->group->failed != NULL) {
         end_failed_group(as, a->group);
@@ -442,7 +447,9 @@ binding_cycle_reject(struct binding_cycle *as,
     end(as, a, answer_of(plugin, VERDICT_REJECT, reason));
 }
 
-/* The first that waits for too long. With it others may end. */
+/* The first assignment that waits too long. Ending it may end others of its
+ * group, so the caller searches again.
+ */
 static struct assignment *
 find_expired(const struct binding_cycle *as, int64_t now_us)
 {
@@ -479,7 +486,9 @@ assignment_waits_for(const struct assignment *a)
                            : PLUGIN_NONE;
 }
 
-/* Plugins may allow other pods while they are asked about one, but not that. */
+/* While plugins are asked about a pod, they may allow other pods but not that
+ * pod.
+ */
 static bool
 is_waiting(const struct assignment *a)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* binding_cycle.h - the pods that have a node and are being bound to it
  *
- * Takes an assumed and reserved pod through permit, prebind, bind and postbind,
+ * Takes an assumed and reserved pod through Permit, PreBind, Bind and PostBind,
  * plugin by plugin. It never blocks: a plugin that waits is resumed later. The
- * pods of a group go stage by stage together, and all are bound or none.
+ * pods of a group pass each stage together, and all or none are bound.
  *
  * Owns:     the assignments under way.
  * Thread:   the scheduler's.
@@ -27,9 +27,9 @@ struct handle;
 struct node_view;
 struct pod_view;
 
-/* Callbacks of the scheduler. Leaving: the pod is past the last point where
- * other pods' events matter. Ended: answer.verdict is OK when the pod is bound;
- * the assignment is freed afterwards.
+/* Callbacks of the scheduler. Leaving: from now on, events of other pods do not
+ * matter to the pod. Ended: answer.verdict is OK if the pod is bound; the
+ * assignment is freed afterwards.
  */
 struct binding_cycle_settings {
     struct clock *clock;
@@ -37,17 +37,17 @@ struct binding_cycle_settings {
     void (*leaving)(struct assignment *a, void *context);
     void (*ended)(struct assignment *a, struct answer answer, void *context);
 
-    /* A group has failed, by its member `failed`; its assignments are freed
-     * afterwards. Abandon: it will fail, so what a plugin still does for that
-     * member may end at once.
+    /* Group failed: because of its member `failed`; the assignments of the
+     * group are freed afterwards. Abandon: the group will fail, so whatever a
+     * plugin still does for that member may end at once.
      */
     void (*group_failed)(struct assignment_group *g, void *context);
     void (*abandon)(struct assignment *a, void *context);
-    /* Somebody else binds it, and binding_cycle_resume or binding_cycle_bind
-     * ends that; may be NULL.
+    /* True: an extender binds the pod, and ends that with binding_cycle_resume
+     * or binding_cycle_bind. May be NULL.
      */
     bool (*bind_by_extender)(struct assignment *a, void *context);
-    /* A stage is over, with that; may be NULL. */
+    /* A stage has ended with that verdict. May be NULL. */
     void (*passed)(const struct assignment *a,
                    enum verdict verdict,
                    int64_t took_us,
@@ -55,17 +55,18 @@ struct binding_cycle_settings {
     void *context;
 };
 
-/* Life. Free drops what is under way without a word to anybody. */
+/* Life. Free drops the assignments under way and calls no callback. */
 void binding_cycle_free(struct binding_cycle *as);
 struct binding_cycle *
 binding_cycle_new(const struct binding_cycle_settings *settings)
     OWNED_BY(binding_cycle_free);
 DEFINE_CLEANUP(struct binding_cycle, binding_cycle_free)
 
-/* Change. Start: the pod is assumed and reserved on the node; of a group all
- * are. Resume: see handle.h. Bind: by the plugins after all. Allow: the plugin
- * no longer objects. Reject: in permit, or in prebind of a group; PLUGIN_NONE:
- * no plugin does. Expire: those whose permit has timed out.
+/* Change. Start: the pod is assumed and reserved on the node; of a group, all
+ * pods are. Resume: see handle.h. Bind: lets the plugins bind the pod after
+ * all. Allow: the plugin no longer waits. Reject: in Permit, or in PreBind of a
+ * group; PLUGIN_NONE: it is not by a plugin. Expire: rejects the pods whose
+ * wait for Permit has timed out.
  */
 void binding_cycle_start(struct binding_cycle *as,
                          struct assignment *a TAKES,
@@ -86,8 +87,9 @@ void binding_cycle_reject(struct binding_cycle *as,
                           uint32_t reason);
 void binding_cycle_expire(struct binding_cycle *as);
 
-/* Look: waiting in permit, or NULL; a pod of a group waits for the others, too.
- * Waits for: the first plugin, or PLUGIN_NONE.
+/* Look. Find waiting: the assignment of a pod that waits in Permit, or NULL; a
+ * pod of a group may wait only for the other pods. Waits for: the first plugin,
+ * or PLUGIN_NONE.
  */
 struct assignment *binding_cycle_find_waiting(const struct binding_cycle *as,
                                               const struct pod_view *pod);
@@ -99,14 +101,15 @@ void binding_cycle_visit_waiting(const struct binding_cycle *as,
                                  binding_cycle_visit_fn *visit,
                                  void *context);
 
-/* At any stage, by the pod's name. */
+/* Finds an assignment at any stage, by the pod's name. */
 struct assignment *binding_cycle_find(const struct binding_cycle *as,
                                       const char *namespace,
                                       const char *name);
 size_t binding_cycle_count(const struct binding_cycle *as);
 
-/* One by itself, before it starts, and of a group one after the other. Abandon: at the scheduler's end; a pod
- * that has not left the queue stays the queue's.
+/* Free: an assignment that is not in a binding cycle; of a group, one after the
+ * other. Abandon: when the scheduler ends; a pod that has not left the queue
+ * stays in it.
  */
 void assignment_free(struct assignment *a);
 void assignment_abandon(struct assignment *a);

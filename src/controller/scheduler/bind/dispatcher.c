@@ -19,12 +19,13 @@ struct addressee {
 };
 
 struct dispatched_call {
-    struct list link; /* of those that can start, or nowhere */
+    struct list link; /* of the calls that can start, or of none */
     struct dispatcher *owner;
-    struct addressee **to; /* `first` alone, or an array of its own */
+    struct addressee **to; /* &first, or an array of its own */
     struct addressee *first;
     unsigned n_to;
-    unsigned n_busy; /* of them, while it waits: with a call under way */
+    /* While the call waits: how many of its objects have a call under way. */
+    unsigned n_busy;
     const struct dispatch_kind *kind;
     void *context;
     struct client_call *call;
@@ -39,7 +40,7 @@ struct kind_count {
 struct dispatcher {
     struct dispatcher_settings settings;
     struct map *addressees;
-    struct list ready; /* the longest first */
+    struct list ready; /* the one that waited longest first */
     struct kind_count counts[KINDS];
     size_t n_waiting, n_under_way;
     bool is_held;
@@ -97,7 +98,7 @@ addressee_free(struct addressee *to)
     free(to);
 }
 
-/* Its objects stay. */
+/* Frees the call and keeps the entries of its objects. */
 static void
 forget(struct dispatched_call *call)
 {
@@ -135,7 +136,7 @@ dispatcher_free(struct dispatcher *d)
     free(d);
 }
 
-/* A call that waits for no object any more can start. */
+/* A call can start when none of its objects has a call under way. */
 static void
 make_ready(struct dispatched_call *call)
 {
@@ -143,7 +144,7 @@ make_ready(struct dispatched_call *call)
         list_add_last(&call->owner->ready, &call->link);
 }
 
-/* The call under way has gone: the one that waited for it may start. */
+/* Frees the entry of an object that no call waits for or writes to. */
 static void
 drop_if_idle(struct dispatcher *d, struct addressee *to)
 {
@@ -155,7 +156,7 @@ drop_if_idle(struct dispatcher *d, struct addressee *to)
     }
 }
 
-/* It waits no longer, or has ended, for all its objects. */
+/* The call no longer waits, or has ended, for all its objects. */
 static void
 leave(struct dispatched_call *call)
 {
@@ -197,7 +198,7 @@ answered(const struct client_reply *reply, void *context)
     start_ready(d);
 }
 
-/* False: there was nothing to say, and it is gone. */
+/* False: there was nothing to write, and the call is freed. */
 static bool
 start(struct dispatcher *d, struct dispatched_call *call)
 {
@@ -249,8 +250,8 @@ addressee_of(struct dispatcher *d, const char *key)
     return to;
 }
 
-/* It waits for none of its objects any more. One of a single object leaves its
- * place in line to the call.
+/* The call no longer waits for its objects. If the new call is of one object,
+ * it takes over the place in the list of calls that can start.
  */
 static void
 withdraw(struct dispatched_call *old,
@@ -290,7 +291,7 @@ is_outranked(const struct dispatched_call *call)
     return false;
 }
 
-/* The calls that wait for the same objects give way. */
+/* Waiting calls for the same objects are dropped. */
 static void
 supersede_waiting(struct dispatched_call *call)
 {

@@ -27,8 +27,8 @@ struct eviction {
 
 struct evictions {
     struct evictions_settings settings;
-    struct map *under_way;  /* by victim */
-    struct map *preemptors; /* how many of them are for it */
+    struct map *under_way;  /* by the victim's key */
+    struct map *preemptors; /* by key: number of evictions for it */
 };
 
 struct evictions *

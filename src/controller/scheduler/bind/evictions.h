@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* evictions.h - ends pods so that others may run
  *
- * A victim is first told why (the condition DisruptionTarget, an event), then
- * deleted with its own grace. It keeps what it holds until it is gone.
+ * A victim first gets the reason (the condition DisruptionTarget, an event),
+ * and is then deleted with a grace period. It keeps what it holds until it is
+ * gone.
  *
  * Owns:    the calls under way.
  * Thread:  the scheduler's.
@@ -23,8 +24,8 @@ struct pod_view;
 struct evictions_settings {
     struct client *client;
     struct clock *clock;
-    /* Begins: the message is for the victim's event. Ended: when it has failed
-     * the victim stays, and the preemptor has to find another place.
+    /* Begins: the message is for the victim's event. Ended: if the eviction has
+     * failed, the victim stays, and the preemptor needs another place.
      */
     void (*begins)(struct pod_view *victim, const char *message, void *context);
     void (*ended)(const struct pod_view *preemptor,
@@ -39,7 +40,9 @@ struct evictions *evictions_new(const struct evictions_settings *settings)
     OWNED_BY(evictions_free);
 DEFINE_CLEANUP(struct evictions, evictions_free)
 
-/* One that is under way already is left alone. Grace: in seconds; 0: its own. */
+/* Ignored if an eviction of the victim is under way. Grace: in seconds; 0: the
+ * victim's own grace period.
+ */
 void evictions_add(struct evictions *e,
                    struct pod_view *victim,
                    struct pod_view *preemptor,
@@ -47,11 +50,13 @@ void evictions_add(struct evictions *e,
                    enum partition_preemption mode,
                    int64_t grace_s);
 
-/* "job 51 (user u2)": the victim's owner may know who, not what. */
+/* Example: "job 51 (user u2)". The victim's owner may know who preempts, not
+ * what.
+ */
 char *evictions_describe(const struct pod_view *preemptor);
 
-/* Some of the pod's victims have not been told yet: until then they look as if
- * they stayed.
+/* Some victims of the pod have no deletion time yet, so they look as if they
+ * would stay.
  */
 bool evictions_has_preemptor(const struct evictions *e,
                              const struct pod_view *preemptor);

@@ -24,15 +24,15 @@
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 
-#define LOST_US 40000000 /* upstream's patience with pods of missing nodes */
+#define LOST_US 40000000 /* as long as upstream waits for a missing node */
 
 struct unallocated_pod {
     struct unallocated_pods *owner;
     char *key;
     struct pod_view *pod;
     struct client_call *call; /* under way, or NULL */
-    struct grant *grant;      /* made, and held in the cache */
-    int64_t lost_us;          /* since when its node is not there; 0: it is */
+    struct grant *grant;      /* held in the cache */
+    int64_t lost_us;          /* node missing since then; 0: it exists */
 };
 
 struct unallocated_pods {
@@ -112,7 +112,7 @@ is_there(const struct node_view *node)
     return node != NULL && node->node != NULL;
 }
 
-/* Nobody will ever say anything of it. */
+/* No agent will ever report the pod. */
 static bool
 is_lost(const struct node_view *node, const struct pod_view *pod)
 {
@@ -154,14 +154,15 @@ unallocated_pods_add_node(struct unallocated_pods *a, const char *node_name)
     for (uint32_t i = 0; i < node->pods.count; i++) {
         struct pod_view *pod = node->pods.items[i];
 
-        /* An assumed one has its binding under way. */
+        /* The binding of an assumed pod is under way. */
         if (pod->pod->spec.node_name != NULL)
             unallocated_pods_add(a, pod);
     }
 }
 
-/* The pod itself shows the result. A write that failed is tried again with what
- * is free then, because somebody else may have bound what the pod was to have.
+/* The pod's own update shows success. A write that failed is tried again with
+ * what is free then, because another client may have bound what the pod was to
+ * get.
  */
 static void
 wrote(const struct client_reply *reply, void *context)
@@ -223,7 +224,7 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
     if (pod == NULL)
         return;
     if (o->grant == NULL) {
-        /* Drop what the pod held without a known place, because the grant below
+        /* Drop what the pod held without known cores, because the grant below
          * counts it.
          */
         o->grant = xnew(struct grant);
@@ -254,7 +255,7 @@ allocate_and_bind(struct unallocated_pod *o, struct node_view *node)
                   o);
 }
 
-/* It may register yet. */
+/* The node may still register. */
 static void
 wait_for_node(struct unallocated_pod *o)
 {

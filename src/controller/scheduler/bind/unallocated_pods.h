@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unallocated_pods.h - pods that were bound without an allocation
  *
- * Somebody set spec.nodeName, or bound the pod past the scheduler. The agent
- * starts nothing without an allocation, so such a pod is given one on its
- * node, by its binding again, or is refused: marked Failed with the reason. So
- * is one whose node is not there and does not come for a while.
+ * A client has set spec.nodeName, or has bound the pod without the scheduler.
+ * The agent starts no pod without an allocation, so such a pod gets one on its
+ * node, by another binding, or is refused: it is marked Failed with the reason.
+ * A pod is also refused if its node does not exist and does not register within
+ * a time.
  *
- * Owns:    references to those that still wait for it.
+ * Owns:    references to the pods that still wait for an allocation.
  * Thread:  the scheduler's.
  */
 #pragma once
@@ -26,10 +27,10 @@ struct unallocated_pods *unallocated_pods_new(struct client *client,
     OWNED_BY(unallocated_pods_free);
 DEFINE_CLEANUP(struct unallocated_pods, unallocated_pods_free)
 
-/* Add: a pod on a node, if it needs to be adopted; a node without a topology
- * gives no allocations. Add node: it came, or has another topology. Forget:
- * the pod is gone. Run: tries all that wait; call it when everything is known,
- * and now and then.
+/* Add: a pod on a node, which is ignored if it needs no allocation; a node
+ * without a topology gives no allocations. Add node: the node was added, or has
+ * another topology. Forget: the pod is gone. Retry: tries all pods that wait;
+ * to be called when the cluster is known, and periodically.
  */
 void unallocated_pods_add(struct unallocated_pods *a, struct pod_view *pod);
 void unallocated_pods_add_node(struct unallocated_pods *a,

@@ -23,8 +23,8 @@
 #include "lib/client/client.h"
 #include "lib/json/json.h"
 
-/* One write, and the revision that its answer told of: what is older says
- * nothing of it.
+/* One write and the revision that its answer contained. Older objects do not
+ * show its effect.
  */
 struct volume_write {
     struct volume_call *call;
@@ -32,12 +32,12 @@ struct volume_write {
     int64_t revision;
 };
 
-/* One pod. */
+/* The volumes of one pod. */
 struct volume_call {
     struct volume_calls *all;
     struct assignment *a;
     const struct volume_plan *plan;
-    struct volume_write *writes; /* one a step */
+    struct volume_write *writes; /* one for each step */
     unsigned n_under_way;
     int64_t deadline_us;
     struct list link;
@@ -97,7 +97,7 @@ fail(struct volume_call *c, const char *why)
     end(c, words);
 }
 
-/* --- whether it is done --------------------------------------------------- */
+/* --- whether the volumes are bound ---------------------------------------- */
 
 enum volume_write_state { WAITING, DONE, FAILED };
 
@@ -131,7 +131,7 @@ look_at_claim(const struct volume_call *c,
     return FAILED;
 }
 
-/* A volume that another claim got meanwhile will never be this one's. */
+/* A volume that another claim got meanwhile will never belong to this claim. */
 static enum volume_write_state
 look_at_volume(const struct volume_call *c,
                const struct volume_step *step,
@@ -205,8 +205,8 @@ on_written(const struct client_reply *reply, void *context)
     check(c);
 }
 
-/* That volume is the claim's. Its revision keeps anybody from being the
- * second.
+/* Gives the volume to the claim. The volume's revision keeps another client
+ * from giving it away, too.
  */
 static void
 bind(struct arena *arena,
@@ -251,8 +251,8 @@ set_number(struct arena *arena,
                         arena_printf(arena, "%" PRId64, *number));
 }
 
-/* One is to be made on that node: for the pod's user, where the claim is
- * nobody's yet.
+/* A volume is to be made on that node. If the claim has no user yet, it gets
+ * the pod's.
  */
 static void
 choose_node(struct arena *arena,
@@ -278,8 +278,8 @@ choose_node(struct arena *arena,
     set_number(arena, annotations, claim, ANNOTATION_GID, who->run_as_group);
 }
 
-/* It was done by this pod's last attempt, or by another pod with the same
- * claim.
+/* The last attempt of this pod, or another pod with the same claim, has written
+ * the step already.
  */
 static bool
 is_written(const struct volume_call *c,
@@ -320,7 +320,7 @@ write_step(struct volume_call *c, unsigned at)
     if (is_written(c, step, volume))
         return;
     if (step->volume != NULL && volume == NULL)
-        return; /* gone: said when it is looked at */
+        return; /* deleted; look_at_volume reports that */
     arena = arena_new(0);
     body = json_object(arena);
     if (volume != NULL)
@@ -358,7 +358,9 @@ volume_calls_begin(struct volume_calls *vc,
         write_step(c, i);
 }
 
-/* Each by turns: with one others may end, of pods that are bound together. */
+/* Each call gets one turn. The end of one may end others, those of pods that
+ * are bound together.
+ */
 static void
 take_turns(struct volume_calls *vc, void (*turn)(struct volume_call *c))
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_calls.h - gives pods that have a node their volumes: writes to the
- * API who gets what, and waits until all claims are bound
+/* volume_calls.h - binds the volumes of pods that have a node: writes to the
+ * API which claim gets which volume, and waits until all claims are bound
  *
- * While other pods are scheduled. An end, good or bad, resumes the
- * assignment; what went wrong is in its words.
+ * Other pods are scheduled meanwhile. When the calls for a pod end, well or
+ * not, the assignment is resumed; an error is in its words.
  *
  * Owns:    the calls under way.
  * Thread:  the scheduler's.
@@ -28,21 +28,21 @@ struct volume_calls_settings {
     struct clock *clock;
     const struct volume_book *book;
 
-    /* All are bound, or `words` says why not (NULL: they are). */
+    /* All claims are bound (words NULL), or `words` says why not. */
     void (*ended)(struct assignment *a, const char *words, void *context);
     void *context;
 };
 
-/* Life. Free cancels calls without a word to anybody. */
+/* Life. Free cancels the calls and calls no callback. */
 void volume_calls_free(struct volume_calls *vc);
 struct volume_calls *
 volume_calls_new(const struct volume_calls_settings *settings)
     OWNED_BY(volume_calls_free);
 DEFINE_CLEANUP(struct volume_calls, volume_calls_free)
 
-/* Change. Begin: borrows the plan until the end. Look: a claim or volume
- * changed. Expire: those out of time. Abandon: the pod is gone; false when
- * nothing is under way for it.
+/* Change. Begin: borrows the plan until the end. Check: to be called when a
+ * claim or a volume has changed. Expire: ends the calls that are out of time.
+ * Abandon: the pod is gone; false: nothing is under way for it.
  */
 void volume_calls_begin(struct volume_calls *vc,
                         struct assignment *a,

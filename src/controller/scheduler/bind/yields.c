@@ -29,27 +29,29 @@
 #define FREEZE_WAIT_US  (INT64_C(30) * 1000000)
 #define REFUSED_US      (INT64_C(300) * 1000000)
 #define RESUME_AGAIN_US (INT64_C(1) * 1000000)
-#define LOOK_AGAIN_US   (INT64_C(10) * 1000000) /* where nobody woke it */
+#define LOOK_AGAIN_US   (INT64_C(10) * 1000000) /* without an event */
 
-/* A pod that is asked, yields, or did not. */
+/* A pod that was asked to yield, yields, or has refused to. */
 struct yielding {
     struct yields *owner;
     char *key;
-    struct pod_view *pod;       /* as it was noted last */
-    struct pod_view *preemptor; /* that it is being asked for, or that is to be
-                                   told that it yields already; or NULL */
+    struct pod_view *pod; /* its last reported state */
+    /* The pod that it is being asked for, or that is to be activated because it
+     * yields already; or NULL.
+     */
+    struct pod_view *preemptor;
     struct client_call *call;
-    int64_t asked_at_us;      /* and it runs still; 0: it does not */
+    int64_t asked_at_us;      /* when asked, while it still runs; or 0 */
     int64_t refused_until_us; /* 0: it did not refuse */
-    int64_t next_us;          /* it is not looked at before */
-    int64_t look_us;          /* it is looked at then */
+    int64_t next_us;          /* not to be checked before */
+    int64_t look_us;          /* the next check */
     size_t place;
 };
 
 struct yields {
     struct yields_settings settings;
     struct map *pods;   /* by namespace/name */
-    struct heap *looks; /* the same, by look_us */
+    struct heap *looks; /* the same pods, by look_us */
 };
 
 static bool
@@ -104,7 +106,7 @@ now_us(const struct yields *y)
     return clock_monotonic_us(y->settings.clock);
 }
 
-/* Not before next_us. */
+/* Schedules the next check, but not before next_us. */
 static void
 schedule_look(struct yielding *e, int64_t at_us)
 {
@@ -151,9 +153,9 @@ make(struct yields *y, struct pod_view *pod)
     return e;
 }
 
-/* ---- The wish ---- */
+/* ---- The annotation ---- */
 
-/* Words NULL: it goes on. */
+/* Words NULL: removes the annotation, so the pod runs again. */
 static void
 write_wish(struct yielding *e, const char *words, client_done_fn *done)
 {
@@ -180,7 +182,7 @@ write_wish(struct yielding *e, const char *words, client_done_fn *done)
                           e);
 }
 
-/* Not again at once, where it was refused. */
+/* If the API refused the write, the pod is not asked again for a while. */
 static void
 asked(const struct client_reply *reply, void *context)
 {
@@ -194,7 +196,7 @@ asked(const struct client_reply *reply, void *context)
     e->next_us = now_us(y) + RESUME_AGAIN_US;
     schedule_look(e, 0);
     if (client_reply_error(reply, &err) == 0) {
-        if (pod_has_yielded(e->pod->pod)) /* to another, and so to this one */
+        if (pod_has_yielded(e->pod->pod)) /* to another pod, so to this one */
             y->settings.ended(preemptor, y->settings.context);
         return;
     }
@@ -250,7 +252,7 @@ resumed(const struct client_reply *reply, void *context)
     log_debug("pod '%s' stands still a while longer: %s", e->key, err.text);
 }
 
-/* ---- As the API has it ---- */
+/* ---- The pod's state in the API ---- */
 
 void
 yields_note(struct yields *y, struct pod_view *pod)
@@ -284,7 +286,7 @@ yields_forget(struct yields *y, const struct pod_view *pod)
         drop(y, e);
 }
 
-/* ---- To go on ---- */
+/* ---- When a pod may run again ---- */
 
 static bool
 shares_cores(const struct pod_view *a, const struct pod_view *b)
@@ -298,7 +300,8 @@ shares_cores(const struct pod_view *a, const struct pod_view *b)
     return false;
 }
 
-/* The most important of those that wait for the same cores goes on first. */
+/* Of the pods that wait for the same cores, the most important one runs first.
+ */
 static bool
 goes_before(const struct pod_view *a, const struct pod_view *b)
 {
@@ -311,7 +314,8 @@ goes_before(const struct pod_view *a, const struct pod_view *b)
            < 0;
 }
 
-/* The one on its cores: that it names, or that runs there, or any. NULL: nobody.
+/* The pod that uses its cores: the one that its annotation names, otherwise one
+ * that runs, otherwise any that goes before it. NULL: there is none.
  */
 static const struct pod_view *
 find_user_of_cores(const struct node_view *node,
@@ -337,7 +341,7 @@ find_user_of_cores(const struct node_view *node,
     return user;
 }
 
-/* The one that it yields to is still to come to the node. */
+/* The pod that it yields to is still expected on the node. */
 static bool
 is_wanted(const struct node_view *node, const struct pod_view *pod)
 {
@@ -362,7 +366,7 @@ has_refused(const struct yielding *e, int64_t now)
                    && now - e->asked_at_us > FREEZE_WAIT_US));
 }
 
-/* Room was to be made by it. */
+/* These pods wait for the room that this one was to make. */
 static void
 tell_nominated(const struct yields *y, const struct node_view *node)
 {
@@ -375,13 +379,15 @@ named(const struct client_reply *reply, void *context)
 {
     struct yielding *e = context;
 
-    (void)reply; /* it is looked at again, refused or not */
+    (void)reply; /* checked again in both cases */
     e->call = NULL;
     e->next_us = now_us(e->owner) + RESUME_AGAIN_US;
     schedule_look(e, 0);
 }
 
-/* True while it has to. Its owner reads for whom: who is gone is not named. */
+/* True while the pod has to stay frozen. Its owner reads for whom, so the
+ * annotation is changed when the pod that it names is gone.
+ */
 static bool
 stands_on(struct yielding *e, const struct node_view *node)
 {
@@ -426,7 +432,7 @@ settle_one(struct yields *y, struct yielding *e, int64_t now)
     write_wish(e, NULL, resumed);
 }
 
-/* Nobody tells of time that passes. */
+/* The passing of time is no event, so the next check is scheduled here. */
 static int64_t
 next_look(const struct yielding *e, int64_t now)
 {
@@ -483,7 +489,7 @@ yields_wake(struct yields *y, const struct node_view *node)
 
 /* ---- Look ---- */
 
-/* Few are asked at a time. */
+/* Few pods are asked at a time, so a walk is enough. */
 bool
 yields_has_preemptor(const struct yields *y, const struct pod_view *preemptor)
 {

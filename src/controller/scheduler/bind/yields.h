@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yields.h - pods that stand still so that others may run on their cores
+/* yields.h - pods that are frozen so that others may run on their cores
  *
  *   runs --ask--> to yield --its agent--> has yielded --settle--> runs
  *                    |                                   ^
  *                    +--- not in time, or cannot --------+
  *
- * All of it is in the pod: the wish (ANNOTATION_YIELD, "job 51 (user u2)"), and its
- * agent's word (the condition Frozen). So a scheduler that begins anew goes on
- * where the one before stopped. A pod goes on when nobody runs on its cores, and no
- * pod for which it yielded is to come. The API server takes the wish off under the
- * same condition as a binding, so the two may cross.
+ * The whole state is in the pod: the request (ANNOTATION_YIELD, "job 51 (user
+ * u2)") and the report of its agent (the condition Frozen). So a scheduler that
+ * starts continues where the last one stopped. A pod runs again when no pod
+ * runs on its cores and no pod that it yielded to is expected there. The API
+ * server removes the request under the same condition as it accepts a binding,
+ * so the two may come in any order.
  *
  * Owns:    the calls under way.
  * Thread:  the scheduler's.
@@ -30,8 +31,10 @@ struct yields;
 struct yields_settings {
     struct client *client;
     struct clock *clock;
-    struct cache *cache; /* told who lends its cores no more */
-    /* Say: an event of the pod. Ended: it does not yield to that one. */
+    struct cache *cache; /* takes the cores back */
+    /* Say: emits an event of the pod. Ended: the preemptor is to be tried
+     * again, because a pod refuses to yield to it or has yielded already.
+     */
     void (*say)(struct pod_view *pod,
                 const char *reason,
                 const char *message,
@@ -45,10 +48,11 @@ struct yields *yields_new(const struct yields_settings *settings)
     OWNED_BY(yields_free);
 DEFINE_CLEANUP(struct yields, yields_free)
 
-/* Change. Ask: one that yields to another already yields to this one. Note: a pod
- * that has a node, as the API has it now. Wake: something else on its node has gone,
- * or is to come there no more. Settle: lets those go on that may, of those that are
- * to be looked at by now; a few times a second. Returns how many these were.
+/* Change. Ask: a pod that has yielded to another pod has yielded to this one,
+ * too. Note: the current state of a pod that has a node. Wake: another pod on
+ * the node has gone, or is no longer expected there. Settle: lets the pods run
+ * again that may, of those whose check is due; to be called a few times a
+ * second. Returns how many were due.
  */
 void yields_ask(struct yields *y,
                 struct pod_view *victim,
@@ -58,8 +62,8 @@ void yields_forget(struct yields *y, const struct pod_view *pod);
 void yields_wake(struct yields *y, const struct node_view *node);
 unsigned yields_settle(struct yields *y);
 
-/* Look. Has preemptor: some pods have still to be asked for it. Is refused: it was
- * asked, and did not stand still; it is not asked again for a while.
+/* Look. Has preemptor: some pods are still to be asked for it. Is refused: the
+ * pod was asked and was not frozen, so it is not asked again for a while.
  */
 bool yields_has_preemptor(const struct yields *y,
                           const struct pod_view *preemptor);
