@@ -2,9 +2,9 @@
 #include "controller/scheduler/explain/cpu_forecast.h"
 
 #define SECOND_US  INT64_C(1000000)
-#define PER_OCTAVE 32u /* cells in which the time from now doubles */
+#define PER_OCTAVE 32u /* cells until the time from now doubles */
 
-/* Sums of fractions may lack so much. */
+/* The error that sums of fractions may have. */
 #define ROUNDING_MCPU 0.5
 
 int64_t
@@ -43,7 +43,7 @@ cpu_forecast_begin(struct cpu_forecast *f)
     *f = (struct cpu_forecast){0};
 }
 
-/* The part of the cell that is behind that time. */
+/* The fraction of the cell that is after that time. */
 static double
 part_behind(unsigned cell, int64_t in_us)
 {
@@ -53,7 +53,7 @@ part_behind(unsigned cell, int64_t in_us)
     return (double)(end_us - in_us) / (double)(end_us - begin_us);
 }
 
-/* Differences from the cell before, until they are summed. */
+/* The cells contain differences to the cell before, until settle sums them. */
 void
 cpu_forecast_add(struct cpu_forecast *f, int64_t mcpu, int64_t in_us)
 {
@@ -81,7 +81,7 @@ cpu_forecast_settle(struct cpu_forecast *f)
     }
 }
 
-/* The cells that a run takes: whole ones, and a part of the one behind them. */
+/* The cells of a run: whole cells, and a fraction of the cell after them. */
 struct forecast_run {
     unsigned from, until;
     double part;
@@ -103,7 +103,7 @@ run_from(unsigned from, int64_t run_us)
     };
 }
 
-/* The last cell of the run that has too little; CPU_FORECAST_CELLS: none. */
+/* The last cell of the run that has too few CPUs; CPU_FORECAST_CELLS: none. */
 static unsigned
 find_lack(const struct cpu_forecast *f,
           double mcpu,

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_forecast.h - how many CPUs of some nodes come free when, for a forecast of
- * who starts when
+/* cpu_forecast.h - how many CPUs of a set of nodes become free when, for a
+ * forecast of starts
  *
- * Time is cut into cells: of a second in the first minute, and from then on of
- * a sixty-fourth to a thirty-second of the time from now. So there are few
- * cells up to a year, and a time is told as exactly as people ask for it. A
- * cell knows how many CPUs are free in it on average, so that short jobs that
- * take turns fill it as one long one does, and how many are free at some moment
- * of it, which no wider job gets.
+ * Time is divided into cells: of a second in the first minute, and after that
+ * of a sixty-fourth to a thirty-second of the time from now. So a year needs
+ * few cells, and a time is as exact as people need it. A cell has the CPUs that
+ * are free in it on average, so that successive short jobs fill it as one long
+ * job does, and those that are free at some moment of it, which is the limit
+ * for the width of a job.
  *
- * CPUs alone are counted, and not where they are: a job may have to wait
- * longer for CPUs of one node, for memory or for a device. It never has to
- * wait less.
+ * Only CPUs are counted, without their nodes: a job may have to wait longer for
+ * CPUs of one node, for memory or for a device, but never less long.
  *
  * Called by:  start_forecast.c.
  * Thread:     one at a time.
@@ -30,15 +29,16 @@ struct cpu_forecast {
     double most_mcpu[CPU_FORECAST_CELLS]; /* at one moment */
 };
 
-/* Make, in this order. Begin: without CPUs. Add: so many, which come free so
- * long from now (0: are free; INT64_MAX: never). Settle: all were added.
+/* Make, in this order. Begin: starts without CPUs. Add: adds CPUs that become
+ * free that long from now (0: they are free; INT64_MAX: never). Settle: to be
+ * called after the last add.
  */
 void cpu_forecast_begin(struct cpu_forecast *f);
 void cpu_forecast_add(struct cpu_forecast *f, int64_t mcpu, int64_t in_us);
 void cpu_forecast_settle(struct cpu_forecast *f);
 
-/* The first cell, from that one on, from which so many are free for so long;
- * CPU_FORECAST_CELLS: there is none. Take: they are so no more.
+/* Find: the first cell, at `from` or later, from which that many CPUs are free
+ * for that long; CPU_FORECAST_CELLS: there is none. Take: uses these CPUs up.
  */
 unsigned cpu_forecast_find(const struct cpu_forecast *f,
                            int64_t mcpu,
@@ -49,6 +49,6 @@ void cpu_forecast_take(struct cpu_forecast *f,
                        int64_t run_us,
                        unsigned from);
 
-/* The cell of that time from now, and when it begins. */
+/* The cell that contains a time from now, and the time when a cell begins. */
 unsigned cpu_forecast_cell(int64_t in_us);
 int64_t cpu_forecast_begin_us(unsigned cell);

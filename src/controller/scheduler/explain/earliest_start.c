@@ -15,13 +15,15 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* So many ends are gone through before the clock is asked. */
+/* How many ends are visited between two checks of the clock. */
 #define ENDS_A_LOOK 64u
 
-/* Times that are looked at because of Reservations, the first. */
+/* At most this many begins and ends of Reservations are visited, the first
+ * ones.
+ */
 #define TURNS 64u
 
-/* All that is known of a node. */
+/* The state of a node at the time of the walk. */
 struct prospect {
     struct amounts freed; /* by the ends so far */
     unsigned room, room_now;
@@ -30,14 +32,14 @@ struct prospect {
 struct start_walk {
     const struct start_question *q;
     struct prospect *prospects;    /* by slot */
-    unsigned room;                 /* of all nodes */
-    int64_t at_us;                 /* never goes back */
-    unsigned next;                 /* reservation whose end comes next */
+    unsigned room;                 /* of all nodes together */
+    int64_t at_us;                 /* never decreases */
+    unsigned next;                 /* index of the reservation that ends next */
     struct reservation **reserved; /* by their ends */
-    int64_t turns[TURNS];          /* when reserved nodes come free, in order */
+    int64_t turns[TURNS];          /* when nodes are released, in order */
     unsigned n_turns, next_turn;
     struct node_bits withheld; /* by Reservations */
-    int64_t withheld_at_us;    /* at that time; 0: not known */
+    int64_t withheld_at_us;    /* valid for this time; 0: never set */
     struct start_answer *ret;
 };
 
@@ -49,7 +51,7 @@ start_answer_fini(struct start_answer *a)
     *a = (struct start_answer){0};
 }
 
-/* Amounts alone, so that most ends need no trial. */
+/* Compares amounts only, so that most ends need no trial. */
 static bool
 may_fit(const struct start_walk *w, const struct node_view *node)
 {
@@ -81,7 +83,7 @@ until_us(const struct start_walk *w)
     return limit_us < INT64_MAX - w->at_us ? w->at_us + limit_us : INT64_MAX;
 }
 
-/* Many nodes are in few Reservations: that they are withheld is no trial. */
+/* Few Reservations withhold many nodes, so this does not count as a trial. */
 static bool
 is_withheld(struct start_walk *w, const struct node_view *node)
 {
@@ -126,8 +128,8 @@ try_node(struct start_walk *w, struct node_view *node)
     p->room = room;
 }
 
-/* Those that must be waited for, then those that are free; each is asked again
- * where what is reserved may have come between. False: they are too few.
+/* Chooses nodes that have no room now before those that have. Asks about a node
+ * again if reserved pods may have come to it since. False: there are too few.
  */
 static bool
 choose_nodes(struct start_walk *w)
@@ -163,8 +165,8 @@ is_too_much(const struct start_walk *w)
                && clock_monotonic_us(q->clock) > q->work_until_us);
 }
 
-/* Moves on to that time, once all that ends before it was looked at. False: there
- * is room enough by now, or it took too much.
+/* Moves on to that time, when everything that ends before it was visited.
+ * False: all pods have room before that time, and their nodes are chosen.
  */
 static bool
 advance_to(struct start_walk *w, int64_t at_us)
@@ -196,7 +198,7 @@ is_candidate(const struct start_walk *w, const struct node_view *node)
            && w->q->may_come[node->slot];
 }
 
-/* Reserved entries end, too. */
+/* Visits the ends of reservations, which release room, too. */
 static bool
 visit_reserved(struct start_walk *w, int64_t end_us)
 {
@@ -217,7 +219,9 @@ visit_reserved(struct start_walk *w, int64_t end_us)
     return true;
 }
 
-/* Withheld nodes may come free, and free ones be withheld by then. */
+/* Visits the begins and ends of Reservations, where nodes may be released or
+ * withheld.
+ */
 static bool
 visit_turns(struct start_walk *w, int64_t end_us)
 {
@@ -254,7 +258,9 @@ visit_end(const struct pod_view *pod,
         return false;
     }
     moved_us = timeline_end_us(pod, w->q->what_if.now_us);
-    /* One that has not begun to run ends the later the longer that takes. */
+    /* The later a pod starts, the later it ends, so a pod that has not started
+     * ends later than the cache has it.
+     */
     if (end_us < moved_us)
         end_us = moved_us;
     if (!visit_turns(w, end_us) || !visit_reserved(w, end_us)
@@ -271,7 +277,7 @@ visit_end(const struct pod_view *pod,
     return !w->ret->is_cut;
 }
 
-/* Of several pods some have room already. */
+/* Some of several pods may have room already. */
 static void
 look_at_present(struct start_walk *w)
 {
@@ -307,7 +313,7 @@ sort_reserved(struct start_walk *w)
     qsort(w->reserved, count, sizeof(struct reservation *), compare_ends);
 }
 
-/* Keeps the first of them, in their order and each once. */
+/* Keeps the first of these times, in order and without duplicates. */
 static void
 add_turn(int64_t at_us, void *context)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* earliest_start.h - when so many pods could start together at the earliest,
- * and where, by the known ends of what runs
+/* earliest_start.h - when and where a number of pods could start together at
+ * the earliest, by the known ends of running pods
  *
- * The ends are gone through in their order. At each, its node is asked how many
- * such pods it has room for (timeline.h), until all nodes together have room
- * for as many as are wanted. Nodes that have to be waited for are taken first,
- * so that what is free now stays free for those who pass. Where Reservations
- * have nodes, the ends of their windows are gone through, too.
+ * The ends are visited in order. At each of them, the node is asked for how
+ * many such pods it has room (timeline.h), until all nodes together have enough
+ * room. Nodes that must be waited for are taken first, so that what is free now
+ * stays free for pods that start earlier. If there are Reservations, the begins
+ * and ends of their windows are visited, too.
  *
- * Called by:  reservations.c (reservations), start_estimate.c (`why`).
+ * Called by:  reservation_plan.c (reservations), start_estimate.c (`why`).
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -29,15 +29,15 @@ struct start_question {
     const struct cache *cache;
     const struct snapshot *snapshot;
     const struct node_reservations *node_reservations; /* NULL: none */
-    const bool *may_come; /* nodes by slot: those that can do at all */
-    uint32_t n_slots;     /* of them */
-    unsigned count;       /* pods like the cycle's, together */
-    bool has_none_now;    /* no node has room now: a cycle found that */
+    const bool *may_come; /* by slot: whether the pods may run there */
+    uint32_t n_slots;     /* in may_come */
+    unsigned count;       /* pods like the cycle's */
+    bool has_none_now;    /* a cycle found that no node has room now */
     uint32_t most_ends, most_trials;
-    struct clock *clock; /* NULL: it may take as long as that takes */
+    struct clock *clock; /* NULL: without a time limit */
     int64_t work_until_us;
 
-    /* Asks for what no filter knows; NULL: there is nothing. */
+    /* Checks what no filter knows; NULL: nothing. */
     bool (*is_enough)(const struct node_view *node,
                       int64_t at_us,
                       void *context);
@@ -45,12 +45,12 @@ struct start_question {
 };
 
 struct start_answer {
-    int64_t from_us;          /* 0: nobody knows */
-    int64_t last_us;          /* the end that was looked at last; or 0 */
-    bool is_cut;              /* the question's bounds were reached */
-    uint32_t ends, trials;    /* what it took */
-    struct node_view **nodes; /* one a pod; NULL: nobody knows */
-    bool *are_free;           /* likewise: it has that room now */
+    int64_t from_us;          /* 0: not known */
+    int64_t last_us;          /* the last end that was visited; or 0 */
+    bool is_cut;              /* a limit of the question was reached */
+    uint32_t ends, trials;    /* how many were visited and made */
+    struct node_view **nodes; /* one for each pod; NULL: not known */
+    bool *are_free;           /* one for each pod: has room now */
 };
 
 void start_answer_fini(struct start_answer *a);

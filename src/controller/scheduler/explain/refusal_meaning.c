@@ -5,8 +5,8 @@
 
 #include "lib/base/macro.h"
 
-/* Says by the code of the refusal (refusals.h) what it means, and in words what
- * is short or wrong; NULL: an amount that the pod asks for.
+/* By the code of a refusal (refusals.h): what it means, and a text that says
+ * what is missing or wrong; NULL: an amount that the pod requests.
  */
 static const struct {
     const char *code;

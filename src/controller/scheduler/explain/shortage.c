@@ -51,7 +51,7 @@ shortage_is_plain(const struct shortage *s)
            && pod->demand->numa_policy <= NUMA_BEST_EFFORT;
 }
 
-/* ---- Words ---- */
+/* ---- Texts ---- */
 
 static void
 add_bytes(struct strbuf *out, int64_t bytes)
@@ -82,7 +82,7 @@ is_of_bytes(const char *name)
            || strncmp(name, "hugepages-", 10) == 0;
 }
 
-/* "has 4 CPUs of the 10 needed" */
+/* Example: "has 4 CPUs of the 10 needed". */
 static void
 tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
 {
@@ -108,7 +108,7 @@ tell_size(const char *name, int64_t needs, int64_t has, struct strbuf *out)
     strbuf_add_text(out, " needed");
 }
 
-/* "lacks 2 free CPUs" */
+/* Example: "lacks 2 free CPUs". */
 static void
 tell_lack(const char *name, int64_t lacks, struct strbuf *out)
 {
@@ -126,7 +126,7 @@ tell_lack(const char *name, int64_t lacks, struct strbuf *out)
 
 /* ---- Amounts ---- */
 
-/* One amount that the pod asks for, on a node. */
+/* An amount that the pod requests, and what a node has of it. */
 struct asked_amount {
     const char *name;
     int64_t needs, has, used;
@@ -255,7 +255,9 @@ tell_lacks(const struct shortage *s,
     return false;
 }
 
-/* The profile's plugins say it: of a node, or without one of the needs. */
+/* Lets the profile's plugins say what the node lacks; without a node (NULL),
+ * what the pod needs.
+ */
 static bool
 tell_plugins(const struct shortage *s,
              const struct node_view *node,
@@ -273,7 +275,9 @@ tell_plugins(const struct shortage *s,
     return out->length > before;
 }
 
-/* A pod that asks for whole cores is told of cores first. */
+/* For a pod that requests whole cores, the plugins are asked first, because the
+ * number of free CPUs says little.
+ */
 void
 shortage_format(const struct shortage *s,
                 const struct node_view *node,
@@ -288,7 +292,7 @@ shortage_format(const struct shortage *s,
         (void)tell_plugins(s, node, out);
 }
 
-/* ---- In few words ---- */
+/* ---- Short texts ---- */
 
 static void
 add_amount(const char *name, int64_t value, struct strbuf *out)
@@ -396,7 +400,7 @@ shortage_format_excess(const struct shortage *s,
     return true;
 }
 
-/* The demand's own words name these already. */
+/* The plugins' text names these already. */
 static bool
 is_told(const char *resource)
 {

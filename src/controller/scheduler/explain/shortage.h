@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shortage.h - what a pod needs of a node, and what a node lacks, in words
+/* shortage.h - what a pod needs of a node, and what a node lacks, as text
  *
  *   24 CPUs on whole cores in one NUMA node, 48Gi of memory
  *   has 2 CPUs of the 64 needed
  *   lacks 2 free CPUs
  *
- * Amounts are compared here; what cores, devices and NUMA nodes allow, the
- * profile's own plugins say (plugin.h, explain).
+ * Amounts are compared here. The profile's own plugins say what cores, devices
+ * and NUMA nodes allow (plugin.h, explain).
  *
  * Thread:  the scheduler's.
  */
@@ -30,28 +30,30 @@ struct shortage {
     const struct cycle *cycle; /* of the pod */
     const struct string_ids *resources;
     const struct volume_book *volumes;
-    int64_t scratch_bytes; /* what the pod brings claims for */
+    int64_t scratch_bytes; /* that its ephemeral claims request */
 };
 
-/* Scratch that the pod asks for by claims of its own (ksub --tmp). */
+/* The scratch that the pod requests by its ephemeral claims (ksub --tmp). */
 int64_t shortage_scratch(const struct pod_spec *spec);
 
-/* The pod asks for CPUs and memory by amount, and for nothing else. */
+/* The pod requests amounts of CPUs and memory, and nothing else. */
 bool shortage_is_plain(const struct shortage *s);
 
-/* The node is too small, whoever is on it, as far as amounts go. */
+/* The node is too small even when it is empty, by its amounts. */
 bool shortage_is_of_size(const struct shortage *s,
                          const struct node_view *node);
 
-/* Scratch that is promised to nobody is enough. */
+/* The node has enough scratch that is not promised to other pods. */
 bool shortage_has_scratch(const struct shortage *s,
                           const struct node_view *node);
 
-/* CPUs in thousandths that it lacks: of its size, or of what is free. */
+/* The CPUs that the node lacks, in thousandths: of its size if it is too small,
+ * otherwise of what is free.
+ */
 int64_t shortage_mcpu(const struct shortage *s, const struct node_view *node);
 
-/* The amount that the pod asks for and a node does not have free, by the refusal's code and
- * its text: "2 CPUs", "48 GiB of memory", "1 gpu".
+/* The amount that the pod requests and a node does not have free, by the code
+ * and the text of the refusal: "2 CPUs", "48 GiB of memory", "1 gpu".
  */
 void shortage_format_short(const struct shortage *s,
                            const char *code,
@@ -59,15 +61,15 @@ void shortage_format_short(const struct shortage *s,
                            size_t length,
                            struct strbuf *out);
 
-/* The first amount of which the pod asks for more than the node has at all, as
- * it asks for it; false: the node is large enough.
+/* The first amount of which the pod requests more than the node has at all, in
+ * the form of the request; false: the node is large enough.
  */
 bool shortage_format_excess(const struct shortage *s,
                             const struct node_view *node,
                             struct strbuf *out);
 
-/* The pod's needs. Node: what is missing there; appends nothing where that is
- * not known.
+/* Format needs: what the pod needs. Format: what the node lacks; appends
+ * nothing if that is not known.
  */
 void shortage_format_needs(const struct shortage *s, struct strbuf *out);
 void shortage_format(const struct shortage *s,

@@ -19,8 +19,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Nodes that nothing is known of are emptied, to tell whether they could ever
- * do: the nearest only.
+/* This many nodes, the nearest ones, are tried as empty nodes, to find out
+ * whether they could ever run the pod.
  */
 #define EMPTIED 8u
 
@@ -37,7 +37,7 @@ struct estimate_walk {
     struct start_estimate *ret;
 };
 
-/* ---- What a node may come to be ---- */
+/* ---- The chance of a node ---- */
 
 static plugin_set
 bit_of(const struct shortage *s, const char *name)
@@ -93,7 +93,7 @@ chance_of(const struct closers *c,
         return START_LATER;
     if ((set_of(a) & c->to_all) != 0)
         return START_BLOCKED;
-    /* Scratch comes back with its volume, though preemption frees none. */
+    /* Unlike preemption, the end of a pod frees its scratch. */
     if ((set_of(a) & c->volumes) != 0)
         return START_LATER;
     return a.verdict == VERDICT_REJECT ? START_LATER : START_NEVER;
@@ -101,7 +101,7 @@ chance_of(const struct closers *c,
 
 /* ---- Trials ---- */
 
-/* Scratch that is there when the pods that end by then are gone. */
+/* Whether there is enough scratch when the pods that end by then are gone. */
 static bool
 has_scratch(const struct node_view *node, int64_t at_us, void *context)
 {
@@ -127,9 +127,11 @@ fits_empty(struct estimate_walk *w, struct node_view *node)
            && has_scratch(node, INT64_MAX, w);
 }
 
-/* ---- The nearest ---- */
+/* ---- The nearest nodes ---- */
 
-/* A node by how near it is; the nearest has the best chance. */
+/* A node, with the properties that decide how near it is. A nearer node has the
+ * better chance.
+ */
 struct near {
     struct node_view *node;
     enum start_chance chance;
@@ -149,8 +151,8 @@ is_nearer(const struct near *a, const struct near *b)
     return strverscmp(a->node->name, b->node->name) < 0;
 }
 
-/* The nearest so many, the nearest first: one more than are emptied, so that
- * one is left when none of these could ever do.
+/* The nearest nodes, the nearest first: one more than are tried as empty, so
+ * that one is left if none of these could ever run the pod.
  */
 struct nearest {
     struct near items[EMPTIED + 1];
@@ -172,7 +174,7 @@ keep_if_near(struct nearest *n, const struct near *node)
     n->items[at] = *node;
 }
 
-/* One pass that also counts the nodes by their chance. */
+/* One pass over the nodes, which also counts them by their chance. */
 static void
 look_at_nodes(struct estimate_walk *w,
               const struct diagnosis *d,
@@ -201,8 +203,8 @@ look_at_nodes(struct estimate_walk *w,
     }
 }
 
-/* Nothing ends in time. The nearest nodes may be of a shape that the pod never
- * fits, empty as they may be: they go behind the others.
+/* No known end makes room. The nearest nodes may be unable to run the pod even
+ * when they are empty; they then come after the others.
  */
 static void
 settle_nearest(struct estimate_walk *w, struct nearest *n)
@@ -230,7 +232,7 @@ settle_nearest(struct estimate_walk *w, struct nearest *n)
         w->ret->node = n->items[best].node;
 }
 
-/* VolumeBinding knows no time: scratch is counted here. */
+/* VolumeBinding does not know of later times, so scratch is counted here. */
 static plugin_set
 choose_filters(const struct shortage *s)
 {
@@ -314,7 +316,7 @@ walk_ends(struct estimate_walk *w, const struct cache *cache)
     start_answer_fini(&a);
 }
 
-/* ---- Ends that are assumed ---- */
+/* ---- Assumed ends ---- */
 
 static bool
 is_out_of_time(const struct estimate_walk *w)
@@ -353,7 +355,7 @@ find_assumed(struct estimate_walk *w,
     return INT64_MAX;
 }
 
-/* Nothing that has a time limit makes room. A few nodes say about when. */
+/* No pod with a time limit makes room. A few nodes give an approximate time. */
 static void
 assume_ends(struct estimate_walk *w)
 {

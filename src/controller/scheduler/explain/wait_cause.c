@@ -24,15 +24,15 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define CLOSERS 2 /* words for what closes nodes */
+#define CLOSERS 2 /* how many reasons for closed nodes are named */
 
-/* One reason of some nodes. */
+/* A reason, and the nodes that gave it. */
 struct found {
     struct refusal_meaning known;
     const char *code;
     unsigned nodes;
     const struct node_view *first;
-    const char *text; /* as the node said it */
+    const char *text; /* as the plugin gave it */
     size_t length;
 };
 
@@ -40,11 +40,12 @@ struct cause_search {
     const struct wait_cause_facts *f;
     const struct pod_view *pod;
     const struct pod_spec *spec;
-    struct found *items; /* by reason, as in the counts */
+    struct found *items; /* by reason, in the order of the counts */
     unsigned count;
 };
 
-/* The last of several texts in one reason says the least, the first is told. */
+/* If a reason has several lines, only the first is used; the last says least.
+ */
 static struct found
 understand(const struct cause_search *s, const struct reason_nodes *r)
 {
@@ -73,7 +74,7 @@ count_of(const struct cause_search *s, enum meaning meaning)
     return nodes;
 }
 
-/* The one of most nodes, or NULL. */
+/* The reason of the most nodes, or NULL. */
 static const struct found *
 find_most(const struct cause_search *s, enum meaning meaning)
 {
@@ -108,8 +109,8 @@ is_wanted(const struct cause_search *s, const struct node_view *node)
            || node_selector_matches(required, labels, node->name);
 }
 
-/* The nodes of that meaning that the pod asks for, and among these how many are
- * large enough. Not all are looked at: `is_complete` is false.
+/* The nodes of one meaning that the pod asks for, and how many of these are
+ * large enough. If not all nodes were checked, `is_complete` is false.
  */
 struct scan {
     unsigned wanted, large;
@@ -128,7 +129,7 @@ meaning_of(const struct cause_search *s, const struct node_view *node)
     return -1;
 }
 
-/* One that is large enough settles what is asked of many. */
+/* Stops after `enough` nodes that are large enough. */
 static struct scan
 scan_nodes(const struct cause_search *s, enum meaning meaning, unsigned enough)
 {
@@ -156,7 +157,7 @@ scan_nodes(const struct cause_search *s, enum meaning meaning, unsigned enough)
     return scan;
 }
 
-/* ---- Words for each meaning ---- */
+/* ---- The text for each meaning ---- */
 
 static enum job_reason
 format_wait(const struct cause_search *s,
@@ -167,7 +168,7 @@ format_wait(const struct cause_search *s,
     return job_wait_format(&wait, s->spec, out);
 }
 
-/* False: none of them is large enough, whoever is on it. */
+/* False: no node of this meaning is large enough, even when it is empty. */
 static bool
 tell_room(const struct cause_search *s,
           struct strbuf *out,
@@ -207,7 +208,7 @@ tell_room(const struct cause_search *s,
     return true;
 }
 
-/* "virtual" of "node(s) had untolerated taint {kiln.hpc/virtual: }" */
+/* Adds "virtual" for "node(s) had untolerated taint {kiln.hpc/virtual: }". */
 static void
 add_closer(const struct found *found, struct strbuf *out)
 {
@@ -239,7 +240,8 @@ is_silence(const struct found *found)
     return memmem(found->text, found->length, key, strlen(key)) != NULL;
 }
 
-/* The closers of most nodes, so that people know what to ask for. */
+/* Adds the reasons that close most nodes, so that people know what to ask for.
+ */
 static void
 add_closers(struct cause_search *s, struct strbuf *out, bool *ret_is_silent)
 {
@@ -290,7 +292,7 @@ tell_closed(struct cause_search *s, struct strbuf *out, struct wait_cause *ret)
     return true;
 }
 
-/* Amounts first: they are what people can change. */
+/* Amounts come first, because people can change them. */
 static bool
 tell_too_large(const struct cause_search *s,
                struct strbuf *out,
@@ -362,11 +364,11 @@ tell_words(const struct cause_search *s,
     return true;
 }
 
-/* The Reservation that has a node before the pod would end, and its window. */
+/* The Reservation that gets a node before the pod would end, and its window. */
 struct withholder {
-    const struct object *reservation; /* NULL: it has gone meanwhile */
+    const struct object *reservation; /* NULL: it was deleted meanwhile */
     struct reserved_window window;
-    bool is_alone; /* other nodes are withheld by it, too */
+    bool is_alone; /* it withholds all such nodes */
 };
 
 static struct withholder
@@ -392,8 +394,8 @@ find_withholder(const struct cause_search *s, const struct found *most)
     return w;
 }
 
-/* "would still run when reservation night begins at 2026-11-24T18:00:00Z, on
- * every node with room"
+/* Example: "would still run when reservation night begins at
+ * 2026-11-24T18:00:00Z, on every node with room".
  */
 static bool
 tell_withheld(const struct cause_search *s,
@@ -437,7 +439,7 @@ tell_withheld(const struct cause_search *s,
     return true;
 }
 
-/* Its partition is a label of nodes, and no Partition. */
+/* The pod's partition is a label of nodes, not a Partition object. */
 static bool
 is_by_label(const struct pod_spec *spec)
 {
@@ -446,7 +448,7 @@ is_by_label(const struct pod_spec *spec)
     return p == NULL || p->partition == NULL || p->partition[0] == '\0';
 }
 
-/* Some causes need no look at the nodes. False: the nodes say it. */
+/* For causes that need no check of the nodes. False: there is none of these. */
 static bool
 tell_at_once(const struct cause_search *s,
              struct strbuf *out,
@@ -484,7 +486,7 @@ tell_at_once(const struct cause_search *s,
     return true;
 }
 
-/* A plugin said it of the pod as a whole. */
+/* For a plugin that rejected the pod in PreFilter, without its nodes. */
 static bool
 tell_prefilter(struct cause_search *s,
                struct strbuf *out,
@@ -507,8 +509,8 @@ tell_prefilter(struct cause_search *s,
     return tell_words(s, MEANS_WORDS, out, ret);
 }
 
-/* A partition or a reservation that is not there or closed comes before what is
- * asked of its nodes.
+/* A missing or closed partition or reservation matters more than what the pod
+ * asks of the nodes.
  */
 static bool
 is_of_partition(const struct cause_search *s)

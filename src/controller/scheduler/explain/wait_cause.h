@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait_cause.h - the one cause of all that a failed cycle found
+/* wait_cause.h - the one cause, out of all that a failed cycle found
  *
- * A node that is open and large enough, but taken, matters more than one that
- * is closed; that more than one that is too small; that more than one that the
- * pod does not ask for. Among equals the reason of most nodes is told. The words
- * are lib/api/job's (job_wait.h).
+ * A node that is open and large enough, but in use, matters more than one that
+ * is closed; that one more than one that is too small; and that one more than
+ * one that the pod does not ask for. Among equals the reason of most nodes is
+ * reported. The texts are made by lib/api/job (job_wait.h).
  *
  * The cost is that of the diagnosis's reasons, which are few, and of at most
  * `scan_most` nodes; a cause that would take more to prove is not claimed.
@@ -31,18 +31,18 @@ struct wait_cause_facts {
     const struct diagnosis_counts *counts;
     const struct string_ids *reasons;
     const struct cache *cache;
-    const char *nominated; /* where others leave for it; or NULL */
-    const char *error;     /* what broke; or NULL */
-    unsigned scan_most;    /* nodes */
-    int64_t now_us;        /* of the real clock */
+    const char *nominated; /* preemption makes room there; or NULL */
+    const char *error;     /* of the attempt; or NULL */
+    unsigned scan_most;    /* nodes that are checked at most */
+    int64_t now_us;        /* on the real clock */
 };
 
 struct wait_cause {
     enum job_reason reason;
-    bool is_for_room; /* which ends of what runs may give it */
+    bool is_for_room; /* that ends of running pods may give */
 };
 
-/* Whether a cause of that code is one that ends of what runs may help. */
+/* Whether the ends of running pods may end a cause with that code. */
 bool wait_cause_is_for_room(const char *code);
 
 struct wait_cause wait_cause_find(const struct wait_cause_facts *facts,
