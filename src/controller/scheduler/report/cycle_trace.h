@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cycle_trace.h - where the time of one cycle went
+/* cycle_trace.h - how the time of one cycle was spent
  *
- * A stopwatch with laps: each mark ends the step that began at the one before.
- * The log of a slow cycle and the metrics of the extension points are made of
- * it.
+ * A stopwatch with laps: each mark ends the step that began at the last mark.
+ * The log of a slow cycle and the metrics of the extension points use it.
  *
  * Thread: the scheduler's.
  * Source: k8s.io/utils/trace, as kube-scheduler uses it.
@@ -34,26 +33,26 @@ struct cycle_trace {
     int64_t began_us;
     int64_t last_us;
     int64_t took_us[STEPS];
-    uint16_t done;           /* by bit: those that were marked */
-    uint8_t verdicts[STEPS]; /* VERDICT_OK unless said */
+    uint16_t done;           /* one bit for each marked step */
+    uint8_t verdicts[STEPS]; /* VERDICT_OK unless set */
 };
 
 void cycle_trace_begin(struct cycle_trace *s, struct clock *clock);
 
-/* That step ends here. One that ends twice took both times. */
+/* The step ends here. A step that is marked twice has the sum of both times. */
 void cycle_trace_mark(struct cycle_trace *s, enum cycle_step step);
 
-/* How it ended, where that was not well: the status of its metric. */
+/* The result of a step that did not end well: the status of its metric. */
 void cycle_trace_set_verdict(struct cycle_trace *s,
                              enum cycle_step step,
                              enum verdict verdict);
 
 int64_t cycle_trace_total_us(const struct cycle_trace *s);
 
-/* As a metric names it: "PreFilter". The snapshot is none of upstream's
- * extension points: "Snapshot".
+/* The name of the step in metrics, such as "PreFilter". "Snapshot" is not one
+ * of upstream's extension points.
  */
 const char *cycle_step_name(enum cycle_step step);
 
-/* "Snapshot 1 ms, PreFilter 0 ms, Filter 163 ms". */
+/* Example: "Snapshot 1 ms, PreFilter 0 ms, Filter 163 ms". */
 void cycle_trace_format(const struct cycle_trace *s, struct strbuf *out);

@@ -124,11 +124,10 @@ debugger_dump(const struct debugger *d, struct strbuf *out)
 
 /* The comparison */
 
-/* Keys that should be there are taken off one by one; what is left is too
- * much.
+/* The expected keys are removed one by one; those that are left are redundant.
  */
 struct cache_comparison {
-    struct map *known; /* to anything */
+    struct map *known; /* a set: the values do not matter */
     const char *what;
     struct strbuf *out;
 };
@@ -192,8 +191,8 @@ add_queued(const struct queued_pod *pod, void *context)
     comparison_add(context, pod->key);
 }
 
-/* Pods that are over are nobody's; those of another scheduler are not waited
- * for here, and the queue alone knows which those are.
+/* Finished pods are ignored. Unbound pods of other schedulers are not expected
+ * here, and only the queue knows which pods these are.
  */
 void
 debugger_compare_pods(const struct debugger *d,
@@ -220,7 +219,7 @@ debugger_compare_pods(const struct debugger *d,
     comparison_close(&l);
 }
 
-/* Talking to the API and the log */
+/* The API and the log */
 
 static void
 log_lines(const char *text)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* debugger.h - what the scheduler has in hand, and how that differs from what
- * the API says
+/* debugger.h - what the scheduler knows, and how that differs from the API
  *
- * The dump: every node with what is asked of it and who is on it, every
- * waiting pod with its place in the queue, every nomination. The comparison:
- * which nodes and bound or waiting pods of the API the scheduler does not
- * know, and which it knows that are not there. Something that changed in
- * between may show as a difference and be none a moment later.
+ * The dump: every node with the requests and the pods on it, every waiting pod
+ * with its state in the queue, and every nomination. The comparison: which
+ * nodes, bound pods and waiting pods of the API the scheduler does not know,
+ * and which it knows that the API does not have. A change in between may show
+ * as a difference that is gone a moment later.
  *
  * Called by:  the scheduler, on SIGUSR2.
  * Thread:     the scheduler's.
@@ -37,10 +36,12 @@ struct debugger *debugger_new(const struct debugger_settings *settings)
     OWNED_BY(debugger_free);
 DEFINE_CLEANUP(struct debugger, debugger_free)
 
-/* The dump now, to the log; the comparison when the API has answered. */
+/* Logs the dump now, and the comparison when the API has answered. */
 void debugger_run(struct debugger *d);
 
-/* The texts by themselves: a line each. Compare: nothing when all is well. */
+/* The texts only, one line for each entry. Compare: appends nothing if there is
+ * no difference.
+ */
 void debugger_dump(const struct debugger *d, struct strbuf *out);
 void debugger_compare_nodes(const struct debugger *d,
                             const struct object *const *nodes,

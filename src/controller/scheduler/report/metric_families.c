@@ -16,7 +16,7 @@ static const char *const cache_names[] = {"nodes", "pods", "assumed_pods"};
 #define MOST_BOUNDS 24
 
 /* The bounds of a histogram: upstream's, by start, factor and count, and finer
- * ones below.
+ * bounds below them.
  */
 struct bucket_bounds {
     double at[MOST_BOUNDS];

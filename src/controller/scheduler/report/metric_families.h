@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metric_families.h - the metrics of the scheduler: their names, labels, bounds
  *
- * Upstream's bounds are all there, so that its dashboards and alarms find them;
- * a cycle here is often over before the first of them, so there are some below.
+ * All of upstream's bounds are there, so that its dashboards and alarms find
+ * them. A cycle here often ends before the first of them, so there are lower
+ * ones, too.
  *
- * Called by:  metrics.c.
+ * Called by:  scheduler_metrics.c.
  * Thread:     the scheduler's.
  * Source:     kube-scheduler 1.32, metrics/metrics.go.
  */

@@ -16,7 +16,8 @@
 #define WRITES_PER_SECOND 500
 #define TIME_MOVES_US     INT64_C(60000000)
 
-/* Events that are said once and may be lost: no more than this wait. */
+/* At most this many events that are written once wait; further ones are lost.
+ */
 #define MAX_ONCE 20000
 
 static const char *
@@ -110,7 +111,7 @@ ref(const struct pod_view *pod)
     return pod_view_ref((struct pod_view *)(uintptr_t)pod);
 }
 
-/* Of any pod of its name. */
+/* Finds the story of any pod with this name. */
 static struct story *
 find_by_name(const struct recorder *r, const struct pod_view *pod)
 {
@@ -122,7 +123,9 @@ find_by_name(const struct recorder *r, const struct pod_view *pod)
     return item_map_find(r->stories, key);
 }
 
-/* NULL: nothing was said of this very pod. */
+/* NULL: there is no story of this pod, though another pod may have had its
+ * name.
+ */
 static struct story *
 find_story(const struct recorder *r, const struct pod_view *pod)
 {
@@ -158,7 +161,7 @@ story_new(const struct pod_view *pod)
     return s;
 }
 
-/* The story of this very pod, not of another of its name. */
+/* Returns the story of this pod, and not that of another pod with its name. */
 static struct story *
 story_of(struct recorder *r, const struct pod_view *pod)
 {
@@ -213,7 +216,9 @@ set_condition(struct recorder *r,
     recorder_mark_dirty(r, s);
 }
 
-/* A minute, or an eighth of the wait: who waits for hours reads hours. */
+/* Times differ by a minute, or by an eighth of the wait: the owner of a pod
+ * that waits for hours reads only the hours.
+ */
 static bool
 is_other_time(const struct recorder *r, int64_t old_us, int64_t new_us)
 {
@@ -307,7 +312,7 @@ recorder_failed(struct recorder *r,
     struct story *s = story_of(r, pod);
 
     s->count++;
-    /* Counting alone is told now and then: at 1, 2, 4, 8, ... */
+    /* If only the count has changed, it is written at 1, 2, 4, 8, ... */
     if (s->message == NULL || strcmp(s->message, message) != 0
         || (s->count & (s->count - 1)) == 0) {
         s->has_new_event = true;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorder.h - what users are told of their pods: Events, and the condition
+/* recorder.h - what users read of their pods: Events, and the condition
  * PodScheduled
  *
  * Writes are best effort and few. The messages on one pod for one reason are
  * one Event with a count, and only the last message is written. The number of
  * writes under way is bounded, and so is their rate. A pod that is placed or
- * gone before its turn costs nothing.
+ * gone before its turn needs no write.
  *
  * Owns:     what is still to be written.
  * Thread:   the scheduler's.
@@ -38,16 +38,16 @@ struct recorder_settings {
 extern const struct dispatch_kind recorder_status_kind;
 extern const struct dispatch_kind recorder_event_kind;
 
-/* Life. Free cancels what is under way. */
+/* Life. Free cancels the calls under way. */
 void recorder_free(struct recorder *r);
 struct recorder *recorder_new(const struct recorder_settings *settings)
     OWNED_BY(recorder_free);
 DEFINE_CLEANUP(struct recorder, recorder_free)
 
-/* Say. Failed: an event FailedScheduling, and PodScheduled=False with the
- * reason ("Unschedulable", "SchedulerError"). Condition: the same without the event
- * ("SchedulingGated"). Event: of any kind, once. Nominate: status.nominatedNodeName, ""
- * clears it.
+/* Record. Failed: an event FailedScheduling, and PodScheduled=False with the
+ * reason ("Unschedulable", "SchedulerError"). Condition: the same without the
+ * event ("SchedulingGated"). Event: an event of any kind, written once.
+ * Nominate: status.nominatedNodeName; "" clears it.
  */
 void recorder_failed(struct recorder *r,
                      const struct pod_view *pod,
@@ -66,10 +66,11 @@ void recorder_nominate(struct recorder *r,
                        const struct pod_view *pod,
                        const char *node_name);
 
-/* Why it waits, for people (status.cause): written with the condition that the
- * same failure changes, in one patch. A time that moved by little is not worth
- * one; `from_us` of CAUSE_FROM_SAME: nobody has looked for it. Plan: of a pod
- * whose cause was told, the reservation moved; NULL: it has none any more.
+/* Set cause: why the pod waits, for people (status.cause). It is written in one
+ * patch with the condition that the same failure changes. A small change of the
+ * time is not written. `from_us` is CAUSE_FROM_SAME if the time was not
+ * computed. Set plan: the reservation of a pod with a cause has moved; node
+ * NULL: the pod no longer has a reservation.
  */
 #define CAUSE_FROM_SAME (-1)
 void recorder_set_cause(struct recorder *r,
@@ -80,22 +81,22 @@ void recorder_set_plan(struct recorder *r,
                        int64_t from_us,
                        const char *node_name);
 
-/* Copy: of another pod that fails for the same, the condition and the cause of
- * this one; with no event, and without the node that it has reserved.
+/* Copy: gives `other`, which fails for the same reason, the condition and the
+ * cause of `pod`, without an event and without the reserved node.
  */
 void recorder_copy(struct recorder *r,
                    const struct pod_view *pod,
                    const struct pod_view *other);
 
-/* The pod is bound, or gone: nothing more about its failing. */
+/* The pod is bound or gone: nothing more is written about its failures. */
 void recorder_forget(struct recorder *r, const struct pod_view *pod);
 
-/* Writes what may be written by now; call it a few times a second. True:
- * more is left.
+/* Writes what may be written now; to be called a few times a second. True: more
+ * is left.
  */
 bool recorder_flush(struct recorder *r);
 
-/* Look: what was said last of the pod's failing, and its cause, or NULL. */
+/* Look: the last message about the pod's failure, and its cause, or NULL. */
 const char *recorder_message(const struct recorder *r,
                              const struct pod_view *pod);
 const struct pod_cause *recorder_cause(const struct recorder *r,

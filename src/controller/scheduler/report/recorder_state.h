@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorder_state.h - the insides of a recorder, for its own files
+/* recorder_state.h - the internals of a recorder, for its own files
  *
- * Called by:  recorder.c (what is said) and recorder_writes.c (what is written of
- *             it). Nobody else.
+ * Called by:  recorder.c (what is recorded) and recorder_writes.c (what is
+ *             written of it). No other file.
  * Thread:     the scheduler's.
- * Invariant:  a pod's view points at its story exactly if the story points at
- *             that view; other views of the pod find it by name.
+ * Invariant:  a pod's view points at its story if and only if the story points
+ *             at that view; other views of the pod find the story by name.
  */
 #pragma once
 
@@ -17,24 +17,24 @@
 struct item_map;
 struct shared_text;
 
-/* One failing pod: its latest reason, and what was written of it. */
+/* A failing pod: its latest reason, and what was written about it. */
 struct story {
-    struct list link; /* to be written; unlinked: nothing is */
+    struct list link; /* of the stories to be written, or of none */
     struct pod_view *pod;
-    const char *reason; /* of the shared text, as the message */
+    const char *reason; /* owned by shared_text, as message is */
     const char *message;
-    char *nominated;        /* NULL: not to be changed */
-    struct pod_cause cause; /* texts of the shared text; NULL code: none yet */
+    char *nominated;        /* NULL: unchanged */
+    struct pod_cause cause; /* texts of shared_text; code NULL: none */
     bool has_new_condition;
     bool has_new_cause;
     bool has_new_event;
-    uint64_t event; /* the number in its name; 0: none was made yet */
-    int64_t count;  /* how often it failed */
+    uint64_t event; /* the number in its name; 0: not made yet */
+    int64_t count;  /* of failures */
     int64_t first_us;
     char key[]; /* "namespace/name" */
 };
 
-/* An event that is said once. */
+/* An event that is written once. */
 struct remark {
     struct list link;
     struct pod_view *pod;
@@ -46,22 +46,22 @@ struct remark {
 struct recorder {
     struct recorder_settings settings;
     struct item_map *stories;
-    struct shared_text *shared_text; /* what the stories say */
+    struct shared_text *shared_text; /* texts of the stories */
     struct list dirty;
     struct list remarks;
     size_t n_dirty, n_remarks;
     struct list writes;
     unsigned in_flight;
-    int64_t budget; /* writes, in millionths */
+    int64_t budget; /* writes left, in millionths */
     int64_t budget_at_us;
     uint64_t n_said;
     struct random_source random;
 };
 
-/* To be written, or not any more. */
+/* Dirty: the story is to be written. Clean: it no longer is. */
 void recorder_mark_dirty(struct recorder *r, struct story *s);
 void recorder_mark_clean(struct recorder *r, struct story *s);
 
-/* A remark, out of whatever list; and a write that will not be made. */
+/* Free remark: also removes it from its list. Cancel writes: all of them. */
 void recorder_free_remark(struct remark *m);
 void recorder_cancel_writes(struct recorder *r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a recorder that writes to the API. */
+/* How a recorder writes to the API. */
 #include <stdlib.h>
 
 #include "controller/scheduler/bind/dispatcher.h"
@@ -16,8 +16,8 @@
 
 #define MAX_IN_FLIGHT 128
 
-/* A write that waits its turn or is under way: of a story, by its key, for it
- * may go; or of a remark, which it owns.
+/* A write that waits or is under way. It refers to a story by its key, because
+ * the story may be freed; or it owns a remark.
  */
 struct recorder_write {
     struct list link;
@@ -52,7 +52,7 @@ recorder_cancel_writes(struct recorder *r)
     }
 }
 
-/* A pod or event that is not there any more is no reason to try again. */
+/* If the pod or event no longer exists, there is nothing to try again. */
 static void
 write_failed(struct recorder_write *w, int code)
 {
@@ -95,7 +95,8 @@ has_new_status(const struct story *s)
     return s->has_new_condition || s->has_new_cause || s->nominated != NULL;
 }
 
-/* A write says what is known when its turn comes, not when it was queued. */
+/* The content of a write is made when the call starts, not when it was queued.
+ */
 
 static struct client_call *
 start_status(struct client *client,
@@ -221,7 +222,7 @@ const struct dispatch_kind recorder_event_kind = {
     .dropped = write_dropped,
 };
 
-/* The write may be gone when this returns. */
+/* The write may have been freed when this returns. */
 static void
 submit(struct recorder *r,
        const char *key,

@@ -13,7 +13,7 @@
 struct scheduler_counts {
     uint64_t attempts, scheduled, unschedulable, errors;
     size_t active, backoff, unschedulable_pods, gated, in_flight, binding;
-    size_t in_group; /* waiting pods that another of their group stands for */
-    size_t parked;   /* in flight, until extenders have answered */
+    size_t in_group; /* waiting pods that a leader stands for */
+    size_t parked;   /* in flight, waiting for extenders */
     size_t nodes, pods, assumed;
 };

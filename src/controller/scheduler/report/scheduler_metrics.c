@@ -9,13 +9,13 @@
 #include "lib/base/list.h"
 #include "lib/base/metric.h"
 
-/* Resolved once: cycles are many. */
+/* Looked up once, because there are many cycles. */
 struct point_series {
     const char *profile;
     struct metric *series;
 };
 
-/* How many evaluations of a profile's plugins have been counted. */
+/* The evaluations of a profile's plugins that the metrics contain already. */
 struct told {
     struct list link;
     const struct profile *profile;
@@ -24,8 +24,8 @@ struct told {
 
 struct scheduler_metrics {
     struct metric_families f;
-    struct list told;                 /* of evaluations */
-    struct point_series steps[STEPS]; /* of the profile seen last */
+    struct list told;                 /* of struct told */
+    struct point_series steps[STEPS]; /* of the last profile */
 };
 
 static const char *const result_names[] = {
@@ -238,7 +238,7 @@ told_of(struct scheduler_metrics *m, const struct profile *profile)
     return told;
 }
 
-/* Upstream counts these points alone. */
+/* Upstream counts evaluations at these points only. */
 static void
 count_evaluations(struct scheduler_metrics *m, const struct profile *profile)
 {

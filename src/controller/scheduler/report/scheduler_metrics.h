@@ -25,21 +25,21 @@ enum attempt_result {
     ATTEMPT_ERROR,
 };
 
-/* NULL from a NULL registry, and every call takes that. */
+/* New returns NULL if the registry is NULL. All calls accept m NULL. */
 void scheduler_metrics_free(struct scheduler_metrics *m);
 struct scheduler_metrics *
 scheduler_metrics_new(struct metric_registry *registry);
 DEFINE_CLEANUP(struct scheduler_metrics, scheduler_metrics_free)
 
-/* An attempt has ended: a placed pod's with its binding. */
+/* An attempt has ended; for a placed pod, when its binding has. */
 void scheduler_metrics_attempt(struct scheduler_metrics *m,
                                const char *profile,
                                enum attempt_result result,
                                int64_t took_us);
 void scheduler_metrics_algorithm(struct scheduler_metrics *m, int64_t took_us);
 
-/* The extension points a cycle went through; and one of those that run in the
- * background ("PreBind").
+/* Cycle: the extension points that a cycle went through. Point: one of those
+ * that run in the binding cycle ("PreBind").
  */
 void scheduler_metrics_cycle(struct scheduler_metrics *m,
                              const char *profile,
@@ -50,26 +50,29 @@ void scheduler_metrics_point(struct scheduler_metrics *m,
                              enum verdict verdict,
                              int64_t took_us);
 
-/* How long a pod waited to be permitted: "allowed", "rejected" or "timeout". */
+/* How long a pod waited for Permit; result: "allowed", "rejected" or "timeout".
+ */
 void scheduler_metrics_permit_wait(struct scheduler_metrics *m,
                                    const char *result,
                                    int64_t waited_us);
 
-/* A pod came to a queue ("active") by an event ("NodeAdd"). */
+/* An event ("NodeAdd") has moved a pod to a queue ("active"). */
 void scheduler_metrics_incoming(struct scheduler_metrics *m,
                                 const char *queue,
                                 const char *event);
 
-/* Room was made, or not, by ending so many pods. */
+/* Preemption was tried, with that number of victims. */
 void scheduler_metrics_preemption(struct scheduler_metrics *m,
                                   unsigned victims);
 
-/* Something that happened in the cluster was taken note of. */
+/* A change in the cluster was handled. */
 void scheduler_metrics_event_handled(struct scheduler_metrics *m,
                                      const char *event,
                                      int64_t took_us);
 
-/* A call of the API has ended; so many wait, of that kind ("pod_binding"). */
+/* Call: a call of that kind ("pod_binding") to the API has ended. Waiting
+ * calls: how many calls of that kind wait.
+ */
 void scheduler_metrics_call(struct scheduler_metrics *m,
                             const char *kind,
                             bool has_succeeded,
@@ -85,13 +88,14 @@ void scheduler_metrics_counts(struct scheduler_metrics *m,
                               const struct scheduler_counts *counts);
 
 /* How many waiting pods each plugin of the profile has rejected, and how often
- * it was asked.
+ * each plugin was called.
  */
 void scheduler_metrics_profile(struct scheduler_metrics *m,
                                const struct profile *profile);
 
-/* So many events are kept for pods in flight. A plugin took so long at a point,
- * a hint for an event. A victim was ended, or could not be.
+/* In flight: how many events are kept for pods in flight. Plugin: how long a
+ * plugin took at an extension point. Hint: how long a hint took for an event.
+ * Eviction: a victim was evicted, or could not be.
  */
 void scheduler_metrics_in_flight(struct scheduler_metrics *m,
                                  const char *event,
@@ -110,7 +114,6 @@ void scheduler_metrics_eviction(struct scheduler_metrics *m,
                                 bool has_succeeded,
                                 int64_t took_us);
 
-/* A pod's volumes could not be kept for it ("assume") or given to it ("bind").
- */
+/* The volumes of a pod could not be reserved ("assume") or bound ("bind"). */
 void scheduler_metrics_volume_failed(struct scheduler_metrics *m,
                                      const char *stage);

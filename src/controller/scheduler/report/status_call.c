@@ -40,7 +40,7 @@ set_condition(struct arena *arena,
     json_set(arena, status, "conditions", list);
 }
 
-/* A time that is not known any more is taken back. */
+/* A time that is no longer known is removed. */
 static void
 set_cause(struct arena *arena, struct json *status, const struct pod_cause *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_call.h - why a pod is not placed, as a patch of its status
  *
- * Called by:  recorder.c.
+ * Called by:  recorder_writes.c.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -13,16 +13,16 @@
 struct pod_cause;
 struct pod_view;
 
-/* Where the call goes, and its answer. */
+/* The client that makes the call, and the function that gets its answer. */
 struct status_call_target {
     struct client *client;
     client_done_fn *done;
     void *context;
-    int64_t now_us; /* of the clock on the wall */
+    int64_t now_us; /* on the real clock */
 };
 
-/* PodScheduled=False where there is a message, the cause for people where it is
- * not NULL, and so the nomination ("" takes it back).
+/* PodScheduled=False if there is a message, the cause for people if it is not
+ * NULL, and likewise the nomination ("" clears it).
  */
 struct status_call_words {
     const char *reason;
