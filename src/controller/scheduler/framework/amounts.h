@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* amounts.h - how much of each resource: asked for, there, or in use
+/* amounts.h - an amount of each resource: requested, allocatable or in use
  *
- * CPU, memory and ephemeral storage have members of their own; extended
- * resources and huge pages ("scalars") are a short list ordered by number.
- * The numbers are those of a `struct string_ids` that the scheduler owns.
+ * CPU, memory and ephemeral storage have members of their own. All other
+ * resources ("scalars", see amounts_is_scalar) are in a short list that is not
+ * sorted. A scalar's resource number comes from a `struct string_ids` that the
+ * scheduler owns.
  *
  * Thread: any; plain data.
  * Source: kube-scheduler, framework.Resource.
@@ -32,8 +33,8 @@ struct amounts {
 
 void amounts_fini(struct amounts *a);
 
-/* Reads a map of resource names to quantities, as a node reports it. Sets
- * `ret_pods` to its "pods".
+/* Parses a map of resource names to quantities, such as a node's allocatable.
+ * `ret_pods` is set to the value of "pods", which is not part of the amounts.
  */
 void amounts_parse(struct amounts *a,
                    struct string_ids *resources,
@@ -45,12 +46,14 @@ void amounts_subtract(struct amounts *a, const struct amounts *less);
 void amounts_set_scalar(struct amounts *a, uint32_t resource, int64_t value);
 int64_t amounts_scalar(const struct amounts *a, uint32_t resource);
 
-/* By name, whichever kind it is; what a score asks. */
+/* The amount of the named resource, be it a member or a scalar; 0 when it is
+ * absent.
+ */
 int64_t amounts_value(const struct amounts *a,
                       const struct string_ids *resources,
                       const char *name);
 
-/* Whether a resource of that name is kept as a scalar: it has a domain, or is
- * of huge pages or attachable volumes.
+/* Whether a resource of that name is kept as a scalar: its name has a domain
+ * prefix, or it is huge pages or attachable volumes.
  */
 bool amounts_is_scalar(const char *name);

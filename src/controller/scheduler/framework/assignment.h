@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assignment.h - a pod on its way to a node, from the choice to the API's word
+/* assignment.h - a pod that is being bound to the node chosen for it
  *
- * Permit, prebind, bind and postbind run for it in the background, while other
- * pods are scheduled (kube-scheduler, bindingCycle). A plugin that answered
- * VERDICT_WAIT in prebind or bind ends its part with handle->resume.
+ * Permit, PreBind, Bind and PostBind run for the pod in the background, while
+ * other pods are scheduled (kube-scheduler, bindingCycle). A plugin that
+ * answered VERDICT_WAIT in PreBind or Bind reports its result with
+ * handle->resume.
  *
  * Owned by:  the scheduler's binding cycle, which frees it at its end.
  * Thread:    the scheduler's.
@@ -22,53 +23,54 @@ struct profile;
 struct queued_pod;
 
 enum assignment_stage {
-    ASSIGNMENT_PERMIT, /* some plugin said to wait */
+    ASSIGNMENT_PERMIT, /* a plugin may have answered VERDICT_WAIT */
     ASSIGNMENT_PREBIND,
     ASSIGNMENT_BIND,
 };
 
-/* Pods that are bound together, all or none: a stage begins for all when each
- * has come through the one before. When one fails, all of it is taken back, but
- * not before every plugin that works for a member in the background has
- * answered.
+/* Pods that are bound together, all or none. A stage begins for all members
+ * once every member has finished the stage before. When one member fails, all
+ * are undone, but only after every plugin that works for a member in the
+ * background has answered.
  */
 struct assignment_group {
     char *name;
-    struct assignment **members; /* in the order they were placed in */
+    struct assignment **members; /* in the order of their placement */
     unsigned count;
-    unsigned n_users;       /* members that point here: the last one frees it */
-    unsigned n_through;     /* this stage */
-    unsigned n_outstanding; /* in prebind: some plugin has still to answer */
-    unsigned n_asked;       /* in bind: to be bound through the API */
-    bool is_walked;         /* right now: nothing of it may end */
-    bool lacks_room;        /* for all, wherever they go: all hear the same */
-    struct assignment *failed;    /* the first that has; NULL: none */
-    struct answer answer;         /* the one that it failed with */
+    unsigned n_users;          /* members that point here; the last frees it */
+    unsigned n_through;        /* members that finished this stage */
+    unsigned n_outstanding;    /* in PreBind: a plugin has yet to answer */
+    unsigned n_asked;          /* in Bind: members handed to handle->bind */
+    bool is_walked;            /* a loop over the members runs: free none */
+    bool lacks_room;           /* for all members together, on any node */
+    struct assignment *failed; /* the first that failed; NULL: none */
+    struct answer answer;      /* the answer that it failed with */
     struct dispatched_call *call; /* the binding; or NULL */
 };
 
 struct assignment {
     struct cycle cycle;             /* cycle.pod is the pod */
-    struct assignment_group *group; /* NULL: it is bound by itself */
+    struct assignment_group *group; /* NULL: the pod is bound by itself */
     struct profile *profile;
     struct queued_pod *queued;
-    char *node_name; /* NULL: it has not been assumed */
+    char *node_name; /* NULL: the pod is not assumed */
     enum assignment_stage stage;
-    unsigned turn;       /* in the order of prebind or bind */
-    plugin_set waiting;  /* in permit: who has not allowed it yet */
-    bool has_waited;     /* in permit */
-    bool is_asked;       /* in permit: every plugin has answered */
-    bool has_left;       /* the queue */
-    bool is_outstanding; /* in prebind, of a group: a plugin works for it */
-    int64_t began_us;    /* the attempt */
+    unsigned turn;       /* index into the order of PreBind or Bind */
+    plugin_set waiting;  /* in Permit: plugins that have yet to allow */
+    bool has_waited;     /* in Permit: some plugin said VERDICT_WAIT */
+    bool is_asked;       /* in Permit: every plugin has answered */
+    bool has_left;       /* the pod has left the queue */
+    bool is_outstanding; /* in PreBind, of a group: a plugin is working */
+    int64_t began_us;    /* when the attempt began */
     int64_t stage_at_us; /* when this stage began */
-    int64_t deadline_us; /* of permit */
+    int64_t deadline_us; /* of Permit */
     struct dispatched_call *call; /* the binding; or NULL */
-    char
-        *error; /* the API's words when it refused, or an extender's; or NULL */
-    bool asks_nodes;                           /* extenders about its nodes */
+    /* The API's error when it refused the binding, or an extender's; or NULL */
+    char *error;
+    /* Extenders are to be asked about its nodes */
+    bool asks_nodes;
     unsigned rounds;                           /* how often they were asked */
-    struct extender_results *extender_results; /* what they said; or NULL */
+    struct extender_results *extender_results; /* their answers; or NULL */
     struct list link;
     void *owner;
 };

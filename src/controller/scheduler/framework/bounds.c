@@ -8,7 +8,7 @@
 #include "lib/allocator/topology_index.h"
 
 #define FINE_STEPS 40u
-#define COARSE     8u /* PUs of a step beyond */
+#define COARSE     8u /* PUs in a step beyond FINE_STEPS */
 #define STEPS      64u
 
 static uint32_t

@@ -92,8 +92,8 @@ same_quantities(const struct string_map *a, const struct string_map *b)
     return true;
 }
 
-/* Compares the conditions by type and status alone, because a heartbeat is no
- * change.
+/* Compares only type and status of the conditions, because a heartbeat changes
+ * the other fields and is not an event.
  */
 static bool
 same_conditions(const struct node_status *a, const struct node_status *b)
@@ -123,7 +123,7 @@ put(struct cluster_event *out,
     out[(*count)++] = (struct cluster_event){resource, action, label};
 }
 
-/* A topology that changed changes what can be allocated. */
+/* A changed topology counts as changed allocatable resources. */
 static bool
 same_allocatable(const struct node *a, const struct node *b)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_event.h - what happened in the cluster, as far as a waiting pod
- * may care
+/* cluster_event.h - changes in the cluster that may matter to a waiting pod
  *
- * A plugin says which events may help a pod that it rejected; what happens is
- * told as one event for each kind of change (a node's labels and taints
- * changed: two).
+ * A plugin registers the events that may help a pod that it rejected. A change
+ * is reported as one event for each kind of change: a node whose labels and
+ * taints changed gives two events.
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, framework.ClusterEvent and backend/queue; the
@@ -18,19 +17,19 @@
 struct object;
 
 enum event_resource {
-    EVENT_POD, /* bound ones, and the waiting pod itself */
+    EVENT_POD, /* bound pods, and the waiting pod itself */
     EVENT_NODE,
     EVENT_PERSISTENT_VOLUME,
     EVENT_PERSISTENT_VOLUME_CLAIM,
     EVENT_STORAGE_CLASS,
-    EVENT_STORAGE_CAPACITY, /* of a node's scratch, as CSIStorageCapacity */
+    EVENT_STORAGE_CAPACITY, /* a node's scratch, as CSIStorageCapacity */
     EVENT_POD_GROUP,
-    EVENT_ANTI_AFFINITY, /* of a bound pod: what keeps others away */
+    EVENT_ANTI_AFFINITY, /* the anti-affinity of a bound pod */
     EVENT_PARTITION,
-    EVENT_RESERVATION, /* a waiting pod's room in the future moved or went */
-    EVENT_NODE_RESERVATION, /* the object: changed, begins, ends */
-    EVENT_WITHHELD_NODES,   /* by Reservations: they may be others now */
-    EVENT_WILDCARD,         /* anything may have happened: the periodic flush */
+    EVENT_RESERVATION,      /* a reserved start moved or is gone */
+    EVENT_NODE_RESERVATION, /* a Reservation changed, begins or ends */
+    EVENT_WITHHELD_NODES,   /* the nodes withheld by Reservations */
+    EVENT_WILDCARD,         /* anything, as in the periodic flush */
 };
 #define EVENT_RESOURCES 13
 
@@ -46,14 +45,15 @@ enum event_action {
     ACTION_UPDATE_POD_SCALE_DOWN = 1 << 8,
     ACTION_UPDATE_POD_TOLERATIONS = 1 << 9,
     ACTION_UPDATE_POD_GATES_ELIMINATED = 1 << 10,
-    ACTION_UPDATE_OTHER = 1 << 11, /* nothing that anybody registers for */
+    ACTION_UPDATE_OTHER = 1 << 11, /* no plugin registers for this */
 };
 #define ACTION_UPDATE (0xffcu)
 #define ACTION_ALL    (0xfffu)
 
 struct cluster_event {
     enum event_resource resource;
-    unsigned actions; /* enum event_action; one of them when it happened */
+    /* Bits of enum event_action; an event that happened has exactly one. */
+    unsigned actions;
     const char *label;
 };
 
@@ -70,7 +70,9 @@ extern const struct cluster_event event_withheld_nodes;
 extern const struct cluster_event event_unschedulable_timeout;
 extern const struct cluster_event event_force_activate;
 
-/* Whether what happened is among what was registered. */
+/* Whether a plugin that registered for `resource` and `actions` wants the
+ * event.
+ */
 static inline bool
 event_is_covered(enum event_resource resource,
                  unsigned actions,
@@ -79,9 +81,9 @@ event_is_covered(enum event_resource resource,
     return resource == event->resource && (actions & event->actions) != 0;
 }
 
-/* Lists the events that an update amounts to, in upstream's order, and returns
- * how many. A change that has no event of its own gives one of
- * ACTION_UPDATE_OTHER.
+/* Lists the events of an update in upstream's order and returns their number. A
+ * pod update without an event of its own gives one event with
+ * ACTION_UPDATE_OTHER; a node update without one gives none.
  */
 #define EVENTS_OF_UPDATE 8
 unsigned events_of_node_update(const struct object *old_node,
@@ -92,6 +94,8 @@ unsigned events_of_pod_update(const struct object *old_pod,
                               bool is_assigned,
                               struct cluster_event out[EVENTS_OF_UPDATE]);
 
-/* Of a claim, a volume or a class. */
+/* The event of a change to a claim, a volume or a storage class; either object
+ * may be NULL.
+ */
 struct cluster_event event_of_storage(const struct object *old_object,
                                       const struct object *new_object);

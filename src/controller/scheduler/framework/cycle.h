@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cycle.h - one attempt to place one pod, and what plugins note down for it
+/* cycle.h - one attempt to place one pod, and the notes of plugins about it
  *
- * A plugin keeps its notes under the address of something of its own. Notes
- * of prefilter that preemption changes while it tries things out (add_pod,
- * remove_pod) come with a way to copy them; those without are shared between
- * copies and must not change.
+ * A plugin keeps its notes under the address of one of its own static objects.
+ * Notes that add_pod and remove_pod change during a what-if (preemption) need a
+ * dup function. Notes without one are shared between copies of the cycle and
+ * must not change.
  *
- * Thread: the scheduler's; lives until the pod is bound or given up.
+ * Thread: the scheduler's. A cycle lives until the pod is bound or has failed.
  */
 #pragma once
 
@@ -34,31 +34,34 @@ struct cycle_note {
 struct cycle {
     struct pod_view *pod;
     const struct snapshot *snapshot;
-    plugin_set skipped_filters; /* prefilter said SKIP */
-    plugin_set skipped_scores;  /* prescore said SKIP */
-    char *words;                /* of who said no, where no reason has them */
+    plugin_set skipped_filters; /* PreFilter answered SKIP */
+    plugin_set skipped_scores;  /* PreScore answered SKIP */
+    char *words;                /* of cycle_say; NULL: none */
     unsigned n_notes;
     struct cycle_note notes[CYCLE_NOTES];
 };
 
-/* Life. Init borrows the snapshot and refers to the pod. */
+/* Life. Init borrows the snapshot and takes a reference to the pod. */
 void cycle_init(struct cycle *c,
                 struct pod_view *pod,
                 const struct snapshot *snapshot);
 void cycle_fini(struct cycle *c);
 void cycle_copy(struct cycle *to, const struct cycle *from);
 
-/* The keys of the struct grant that NumaFit reserved, which the binding carries
- * to the API, and of the struct topology_index in whose terms it speaks: the
- * node may come to have another one before the pod is bound.
+/* Two keys of notes that NumaFit writes in Reserve: the struct grant, which the
+ * binding carries to the API, and the struct topology_index that the grant
+ * refers to. The topology is kept because the node may get another one before
+ * the pod is bound.
  */
 extern const char CYCLE_GRANT[];
 extern const char CYCLE_TOPOLOGY_INDEX[];
 
-/* The key of the struct volume_plan that VolumeBinding reserved. */
+/* The key of the struct volume_plan that VolumeBinding made in Reserve. */
 extern const char CYCLE_VOLUMES[];
 
-/* Notes. Putting again replaces. Get: borrowed, or NULL. */
+/* Notes. Put replaces a note with the same key. Get returns it borrowed, or
+ * NULL.
+ */
 void cycle_put(struct cycle *c,
                const void *key,
                void *value TAKES,
@@ -66,7 +69,8 @@ void cycle_put(struct cycle *c,
                cycle_dup_fn *dup_value);
 void *cycle_get(const struct cycle *c, const void *key);
 
-/* Why not, of this pod alone: said beside an answer whose reason is interned,
- * because names of objects are too many to intern.
+/* Sets a message about this pod that goes with an answer whose reason is
+ * interned. Object names belong here, because there are too many of them to
+ * intern.
  */
 void cycle_say(struct cycle *c, const char *format, ...) PRINTF(2, 3);

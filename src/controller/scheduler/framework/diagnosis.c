@@ -17,13 +17,15 @@ diagnosis_answer(const struct diagnosis *d, const struct node_view *node)
     return a.verdict == VERDICT_OK ? d->absent : a;
 }
 
-/* How many nodes gave each reason; one node may give several. */
+/* How many nodes gave a reason; a node may give several. */
 struct reason_count {
     const char *text;
     size_t length;
     unsigned nodes;
-    size_t begin;     /* of the line, among all lines */
-    const char *line; /* "3 Insufficient cpu", what the order goes by */
+    /* Of the line, in the text of all lines */
+    size_t begin;
+    /* "3 Insufficient cpu"; the lines are sorted as text */
+    const char *line;
 };
 
 struct reason_counts {
@@ -74,7 +76,8 @@ diagnosis_counts_fini(struct diagnosis_counts *counts)
     *counts = (struct diagnosis_counts){0};
 }
 
-/* Ten thousand nodes give few reasons: count by number first. */
+/* Counts by reason number first, because ten thousand nodes give few reasons.
+ */
 static struct diagnosis_counts
 count_nodes(const struct diagnosis *d, const struct string_ids *reasons)
 {

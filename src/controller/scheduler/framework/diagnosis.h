@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diagnosis.h - why a pod fits on no node
+/* diagnosis.h - why no node fits a pod
  *
- * One answer for each node, by slot, as the cycle left them; and what was said
- * of the pod as a whole.
+ * Holds the cycle's answer for each node, by slot, and PreFilter's reason for
+ * the pod as a whole.
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, framework.Diagnosis and FitError.
@@ -18,8 +18,8 @@ struct node_view;
 struct snapshot;
 struct strbuf;
 
-/* How many nodes gave each reason, and the first of them: few reasons, however
- * many nodes there are.
+/* How many nodes gave a reason, and the first such node. There are few reasons
+ * even when there are many nodes.
  */
 struct reason_nodes {
     uint32_t reason;
@@ -32,7 +32,7 @@ struct diagnosis_counts {
     unsigned count;
 };
 
-/* All answers added up. Rejected: nodes where preemption may help. */
+/* All answers added up. `n_rejected`: nodes where preemption may help. */
 struct diagnosis_totals {
     struct diagnosis_counts counts;
     unsigned n_rejected;
@@ -41,27 +41,27 @@ struct diagnosis_totals {
 
 struct diagnosis {
     const struct snapshot *snapshot;
-    const struct answer *answers; /* by slot; verdict OK: was not looked at */
-    struct answer absent;         /* of the nodes that were not */
-    uint32_t
-        prefilter_reason; /* STRING_ID_NONE, or why no node was looked at */
-    const char *prefilter_words; /* the same of this pod alone, or NULL */
+    /* By slot. Verdict OK: the cycle did not evaluate the node. */
+    const struct answer *answers;
+    struct answer absent; /* for nodes not evaluated */
+    /* STRING_ID_NONE, or why no node was evaluated */
+    uint32_t prefilter_reason;
+    const char *prefilter_words; /* the same in full, for this pod; or NULL */
     plugin_set unschedulable;
     plugin_set pending;
-    const struct diagnosis_totals *totals; /* NULL: nobody has added them up */
+    const struct diagnosis_totals *totals; /* NULL: not added up yet */
 };
 
-/* The answer for that node. */
 struct answer diagnosis_answer(const struct diagnosis *d,
                                const struct node_view *node);
 
-/* The counts are the caller's. */
+/* The caller owns the counts. */
 void diagnosis_counts_fini(struct diagnosis_counts *counts);
 struct diagnosis_counts diagnosis_count(const struct diagnosis *d,
                                         const struct string_ids *reasons);
 
-/* "0/5 nodes are available: 3 Insufficient cpu, ...", without what postfilter
- * adds.
+/* Formats "0/5 nodes are available: 3 Insufficient cpu, ...", without the part
+ * that PostFilter adds.
  */
 void diagnosis_format_counts(const struct diagnosis *d,
                              const struct diagnosis_counts *counts,

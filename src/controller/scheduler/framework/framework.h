@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* framework.h - all that a plugin needs, in one include
+/* framework.h - everything that a plugin needs, in one include
  *
  * Thread: the scheduler's.
  */

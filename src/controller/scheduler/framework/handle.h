@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handle.h - what a plugin may use of the scheduler
+/* handle.h - the scheduler's functions and state that a plugin may use
  *
- * The owner (the scheduler, or a test) fills in the functions. One that an
- * owner does not have is NULL, and then no plugin may need it.
+ * The owner (the scheduler, or a test) sets the function pointers. Where an
+ * owner leaves one NULL, no plugin may depend on it.
  *
  * Thread: the scheduler's.
  */
@@ -34,7 +34,7 @@ struct timeline;
 struct volume_book;
 struct volume_plan;
 
-/* Objects that plugins look up: by kind's name and key. Borrowed. */
+/* Looks up an object by the name of its kind and its key. Borrowed. */
 typedef const struct object *
 handle_find_fn(void *owner, const char *kind, const char *key);
 typedef bool handle_visit_fn(const struct object *object, void *context);
@@ -49,9 +49,9 @@ struct handle {
     struct random_source *random;
     struct nominator *nominator;
     struct probe *probe;         /* NULL: nothing is measured */
-    uint64_t namespaces_version; /* rises when a Namespace changes */
+    uint64_t namespaces_version; /* grows when a Namespace changes */
     struct volume_book *volumes;
-    struct timeline *timeline; /* NULL: nothing is ever reserved */
+    struct timeline *timeline; /* NULL: reservations are off */
     struct node_reservations *node_reservations; /* NULL: there are none */
     void *owner;
 
@@ -63,72 +63,83 @@ struct handle {
                   handle_visit_fn *visit,
                   void *context);
 
-    /* The assumed pod holds this of its node (takes it). */
+    /* Records that the assumed pod holds these cores, memory and devices of the
+     * node; takes the holding.
+     */
     void (*hold)(void *owner,
                  struct pod_view *pod,
                  const struct node_view *node,
                  struct holding *holding);
 
-    /* Gives the pod its volumes; resume is called with the outcome. */
+    /* Binds or provisions the pod's volumes, then calls resume with the result.
+     */
     void (*bind_volumes)(void *owner,
                          struct assignment *a,
                          const struct volume_plan *plan);
 
-    /* Binds through the API; resume is called with the outcome. */
+    /* Binds through the API, then calls resume with the result. */
     void (*bind)(void *owner, struct assignment *a);
 
-    /* Permit's VERDICT_WAIT ends by one of these (upstream: WaitingPod.Allow
-     * and Reject), named by the plugin that waits: the pod goes on to PreBind
-     * when no plugin waits any more, or returns to the queue. False: that
-     * plugin does not wait for that pod, which may have been permitted,
-     * rejected or deleted meanwhile. Not to be called for a pod inside its own
-     * permit.
+    /* End the wait that a plugin's VERDICT_WAIT in Permit began (upstream:
+     * WaitingPod.Allow and Reject); `plugin` is the plugin that waits. After
+     * allow, the pod goes on to PreBind once no plugin waits any more; after
+     * reject, it returns to the queue. False: that plugin does not wait for
+     * that pod, which may have been permitted, rejected or deleted meanwhile. A
+     * plugin must not call them for a pod inside that pod's own Permit.
      */
     bool (*allow)(void *owner, const struct pod_view *pod, const char *plugin);
     bool (*reject)(void *owner,
                    const struct pod_view *pod,
                    const char *plugin,
                    uint32_t reason);
-    /* Every pod that waits in Permit (upstream: IterateOverWaitingPods). The
-     * visitor must allow and reject none of them meanwhile.
+    /* Visits every pod that waits in Permit (upstream: IterateOverWaitingPods).
+     * The visitor must not allow or reject any of them during the visit.
      */
     void (*visit_waiting)(void *owner,
                           handle_visit_waiting_fn *visit,
                           void *context);
 
-    /* The end of prebind or bind that a plugin answered VERDICT_WAIT to. */
+    /* Ends a PreBind or Bind that a plugin answered with VERDICT_WAIT. */
     void (*resume)(void *owner,
                    struct assignment *a,
                    enum verdict verdict,
                    uint32_t reason);
 
-    /* Ends a pod so that another may run. */
+    /* Preempts the victim for the preemptor: depending on the preemption mode,
+     * it is deleted, suspended or, while it waits in Permit, rejected.
+     */
     void (*evict)(void *owner,
                   struct pod_view *victim,
                   struct pod_view *preemptor,
                   const char *node_name);
-    /* The pod was asked to stand still for another, and did not. NULL: none was.
+    /* Whether the pod was asked to suspend itself for another pod and did not.
+     * NULL: no pod is ever asked.
      */
     bool (*refuses_to_yield)(void *owner, const struct pod_view *pod);
-    /* Some pods that are to end for this one have not been told yet. NULL:
-     * they are at once.
+    /* Whether some victims of this preemptor have not been asked to end yet.
+     * NULL: evict acts at once.
      */
     bool (*is_evicting)(void *owner, const struct pod_view *preemptor);
-    /* Forgets the nomination of a pod that others outranked. */
+    /* Removes the nomination of a pod when a more important pod takes its
+     * place.
+     */
     void (*clear_nomination)(void *owner, struct pod_view *pod);
-    /* Asks the extenders about preemption. VERDICT_OK: the proposals are those
-     * that they left. SKIP: no extender is concerned. WAIT: they are being
-     * asked and the proposals are taken; postfilter answers WAIT as well and
-     * runs again later. ERROR: one failed. NULL: there are no extenders.
+    /* Asks the extenders about preemption. VERDICT_OK: the proposals that they
+     * accepted are left. SKIP: no extender takes part in preemption. WAIT: the
+     * request is under way and the proposals were taken; postfilter returns
+     * WAIT too and runs again later. ERROR: an extender failed. NULL: there are
+     * no extenders.
      */
     enum verdict (*propose)(void *owner,
                             struct cycle *c,
                             struct proposals *proposals);
-    /* The profile under which the pod is scheduled, to filter again. */
+    /* The profile under which the pod is scheduled; used to run its filters
+     * again.
+     */
     const struct profile *(*profile)(void *owner, const struct pod_view *pod);
 };
 
-/* "text" as a reason, from a format: cheap when it was interned before. */
+/* The number of a reason text; cheap when the text was interned before. */
 static inline uint32_t
 handle_reason(struct handle *handle, const char *text)
 {

@@ -8,12 +8,10 @@
 #include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
-/* The journal */
-
 struct journal {
     struct journal_note *notes;
     size_t count, capacity;
-    unsigned depth; /* of begins */
+    unsigned depth; /* begins that are still open */
 };
 
 struct journal *
@@ -51,7 +49,7 @@ journal_add(struct journal *j, const struct journal_note *note)
     j->notes[j->count++] = *note;
 }
 
-/* An outer journal may still roll back what is kept here. */
+/* While an outer journal is open, it can still roll back what is kept here. */
 void
 journal_keep(struct journal *j, size_t mark)
 {
@@ -73,8 +71,6 @@ journal_roll_back(struct journal *j, size_t mark)
     j->depth--;
 }
 
-/* The ledger */
-
 void
 ledger_init(struct ledger *l, struct journal *journal)
 {
@@ -91,8 +87,8 @@ ledger_fini(struct ledger *l)
     free(l->nominated);
 }
 
-/* CPU that a pod costs beyond its request: hardware threads that it keeps idle.
- * Of one that is to come only the exact cores count.
+/* CPU that a pod is charged beyond its request, for hardware threads that it
+ * keeps idle. A nominated pod is charged its request only.
  */
 static int64_t
 withheld_milli(const struct ledger_entry *e)
@@ -135,8 +131,9 @@ count_out(struct ledger *l, const struct ledger_entry *e)
         occupancy_release(l->occupancy, e->holding);
 }
 
-/* Which NUMA nodes belong together depends on what was taken and given back
- * before, so that doing the opposite does not restore it.
+/* Saves the group (NUMA nodes that belong together) of each NUMA node of the
+ * holding. Taking and releasing again does not restore it, because it depends
+ * on what was taken and released before.
  */
 static uint64_t *
 save_groups(const struct ledger *l, const struct ledger_entry *e)
@@ -266,7 +263,7 @@ ledger_replace(struct ledger *l,
     count_in(l, found);
 }
 
-/* ---- Cores of those that stand still ---- */
+/* ---- Cores that yielded pods lend ---- */
 
 static void
 close_lent(struct journal_note *note, bool is_kept)
@@ -295,7 +292,9 @@ ledger_lend(struct ledger *l, const void *owner)
     ledger_add(l, &e);
 }
 
-/* CPU of its cores that at least so many others hold. */
+/* CPU, in thousandths, of the entry's cores that the occupancy gives at least
+ * `holders` holders; at most what the entry is charged.
+ */
 static int64_t
 shared_with_others(const struct ledger *l,
                    const struct ledger_entry *e,

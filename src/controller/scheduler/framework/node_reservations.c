@@ -13,28 +13,29 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* Windows of one that are looked ahead for. */
+/* Limit of future windows visited for each Reservation. */
 #define WINDOWS_AHEAD 8u
 
-/* A node by its name; owns its withheld entry. */
+/* A node that a Reservation names; owns the withheld entry in its ledger. */
 struct withheld_node {
     struct reserved_nodes *of;
-    struct node_view *node; /* NULL: it is not there */
+    struct node_view *node; /* NULL: the node does not exist */
 };
 
 struct reserved_nodes {
     const struct object *object;
-    struct map *nodes;           /* struct withheld_node, by name */
-    struct node_bits bits;       /* those of them that are there */
-    struct withheld_sets *sets;  /* of others, for pods that name it */
-    bool is_active, has_ended;   /* as was told last */
-    struct reserved_window next; /* the first that ends after: */
-    int64_t next_after_us;       /* INT64_MAX: not known */
+    struct map *nodes;          /* struct withheld_node, by node name */
+    struct node_bits bits;      /* those of the nodes that exist */
+    struct withheld_sets *sets; /* withheld from pods that name this one */
+    bool is_active, has_ended;  /* as last passed to `turned` */
+    /* The first window that ends after next_after_us */
+    struct reserved_window next;
+    int64_t next_after_us; /* INT64_MAX: unknown */
 };
 
 struct node_reservations {
-    struct map *by_name;        /* struct reserved_nodes */
-    struct withheld_sets *sets; /* for pods that name none */
+    struct map *by_name;        /* by name, to struct reserved_nodes */
+    struct withheld_sets *sets; /* withheld from pods that name none */
     uint64_t last_set_id;
     node_reservations_find_fn *find;
     void *context;
@@ -58,8 +59,8 @@ spec_of(const struct reserved_nodes *r)
     return node_reservation_of(r->object);
 }
 
-/* The first window that ends after that time; it stays the first until it
- * ends.
+/* The first window that ends after that time. The result is cached, because it
+ * stays the same until the window ends.
  */
 static bool
 find_window(struct reserved_nodes *r,
@@ -86,7 +87,9 @@ meets(struct reserved_nodes *r, int64_t from_us, int64_t until_us)
 
 /* ---- Entries ---- */
 
-/* The rest of a node that is gone goes with its last pod, which nobody tells. */
+/* Does nothing for a node that the API has deleted: the rest of its view is
+ * freed with its last pod, and no event tells this file about that.
+ */
 static void
 withhold(struct withheld_node *w, struct node_view *node)
 {
@@ -98,7 +101,7 @@ withhold(struct withheld_node *w, struct node_view *node)
                    &(struct ledger_entry){
                        .owner = w,
                        .state = LEDGER_WITHHELD,
-                       .from_us = 0, /* its windows say when */
+                       .from_us = 0, /* the windows say when */
                        .until_us = INT64_MAX,
                    });
 }
@@ -322,7 +325,7 @@ node_reservations_name(const struct pod_view *pod)
                : NULL;
 }
 
-/* The one that the pod names, among those that have the node. */
+/* The Reservation that the pod names, if it has the node. */
 static struct reserved_nodes *
 find_own(const struct node_view *node, const struct pod_view *pod)
 {
@@ -339,8 +342,8 @@ find_own(const struct node_view *node, const struct pod_view *pod)
     return NULL;
 }
 
-/* Two that were made to overlap have the nodes both; a maintenance has them
- * alone.
+/* Two Reservations that were made to overlap share their nodes, unless the
+ * other one is a maintenance.
  */
 static bool
 shares(struct reserved_nodes *own,
@@ -358,7 +361,8 @@ shares(struct reserved_nodes *own,
                                              window.until_us)));
 }
 
-/* A flexible one that has not begun. */
+/* Whether it is flexible and has not begun, so that its nodes may still change.
+ */
 static bool
 waits_for_nodes(const struct node_reservation *r)
 {
@@ -407,8 +411,10 @@ node_reservations_withholder(const struct node_view *node,
     return NULL;
 }
 
-/* For pods that name that one, or none (NULL). With whom it shares its nodes
- * differs from window to window: its own is among them, without nodes.
+/* Makes the sets for pods that name `own`, or for pods that name none (NULL).
+ * Which other Reservations share nodes with `own` differs from window to
+ * window; its own windows are added without nodes, so that the sets are made
+ * again when one ends.
  */
 static void
 make_sets(const struct node_reservations *all,

@@ -82,8 +82,8 @@ pods_add(struct pod_list *pods, struct pod_view *pod)
 
 #define NOT_THERE UINT32_MAX
 
-/* It is the very same view for the most part; to find that needs no look at the
- * others.
+/* Compares addresses first, without reading the pods, because the caller nearly
+ * always passes the very view that is in the list.
  */
 static uint32_t
 pods_index(const struct pod_list *pods, const struct pod_view *pod)
@@ -97,7 +97,7 @@ pods_index(const struct pod_list *pods, const struct pod_view *pod)
     return NOT_THERE;
 }
 
-/* The last one takes its place, as upstream's does. */
+/* Moves the last pod to the place of the removed one, as upstream does. */
 static void
 pods_take(struct pod_list *pods, uint32_t at)
 {
@@ -172,8 +172,8 @@ read_allocation(const struct node_view *v,
     return holding;
 }
 
-/* Reads what a bound pod holds from its status. This is needed when another
- * scheduler chose it, or the node's topology has changed since.
+/* Reads from the pod's status what a bound pod holds. Needed when another
+ * scheduler bound the pod, or when the node's topology has changed since.
  */
 static void
 read_holding(const struct node_view *v, struct pod_view *pod)
@@ -255,7 +255,7 @@ find_lowest_priority(const struct pod_list *pods)
     return lowest;
 }
 
-/* The journal has the references of the lists meanwhile. */
+/* While the journal is open, it owns the references that the lists had. */
 static void
 close_removed(struct journal_note *note, bool is_kept)
 {
@@ -303,7 +303,7 @@ node_view_remove_pod(struct node_view *v, const struct pod_view *pod)
     return true;
 }
 
-/* Both ask for the same of the node. */
+/* Whether both request the same from the node. */
 static bool
 is_same_load(const struct pod_view *a, const struct pod_view *b)
 {
@@ -336,7 +336,7 @@ pods_replace(struct pod_list *pods, struct pod_view *pod)
     return false;
 }
 
-/* Others see its labels, whether it is being deleted, and whom it keeps off. */
+/* Whether other pods see both alike: labels, deletion, keeping users off. */
 static bool
 counts_alike(const struct pod_view *a, const struct pod_view *b)
 {
@@ -353,7 +353,7 @@ counts_alike(const struct pod_view *a, const struct pod_view *b)
     return true;
 }
 
-/* Then the allocation need not be read again. */
+/* Whether the allocation is unchanged and was read before. */
 static bool
 says_same_holding(const struct pod_view *old, const struct pod_view *pod)
 {
@@ -410,7 +410,7 @@ node_view_lend_to(struct node_view *v, const struct pod_view *pod)
     return lends;
 }
 
-/* From what the node says of it. */
+/* Reads the holding from the node's report. */
 static void
 read_retained(struct node_view *v,
               struct retained_allocation *retained,
@@ -423,7 +423,7 @@ read_retained(struct node_view *v,
                                         remnant->name);
 }
 
-/* Requests that it does not name count as a container's do (pod_view.h). */
+/* Requests that it lacks count as a container's do (pod_view.h). */
 struct retained_allocation *
 node_view_retain(struct node_view *v,
                  const char *uid,
@@ -493,8 +493,8 @@ find_topology_index(const struct node *node, struct topology_cache *topologies)
     return NULL;
 }
 
-/* A holding is in terms of the node's former topology. For a pod that is not
- * bound yet it is the only record.
+/* Rewrites the pod's holding, which refers to the node's former topology. For a
+ * pod that is not bound yet, the holding is the only record of its cores.
  */
 static void
 translate_holding(const struct node_view *v,
@@ -510,7 +510,7 @@ translate_holding(const struct node_view *v,
     holding_free(old);
 }
 
-/* Nobody holds anything while the topology is exchanged. */
+/* No entry may have a holding while the topology is exchanged. */
 static void
 drop_holdings(struct node_view *v, const struct topology_index *to)
 {
@@ -524,7 +524,7 @@ drop_holdings(struct node_view *v, const struct topology_index *to)
                     NULL);
 }
 
-/* Other cores may be theirs than before. */
+/* Reads all holdings again, in terms of the new topology. */
 static void
 read_holdings(struct node_view *v)
 {

@@ -14,7 +14,7 @@ struct nomination {
 };
 
 struct nominator {
-    struct map *by_pod; /* to struct nomination; the key is the uid */
+    struct map *by_pod; /* by uid, to struct nomination */
 };
 
 #define POD_KEY_SIZE 600
@@ -58,7 +58,7 @@ nominator_free(struct nominator *n)
     free(n);
 }
 
-/* Nothing is known of what it will hold before somebody asks. */
+/* The entry has no exact holding: that is computed when a filter needs it. */
 static void
 add_entry(struct node_view *node, const struct pod_view *pod)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nominator.h - waiting pods for which room is being made on a node
+/* nominator.h - the nominated pods: preemption makes room for them on a node
  *
- * A nomination is an entry of the node's ledger; here it is
- * found by its pod.
+ * A nomination is an entry of the node's ledger. The nominator finds it by the
+ * pod.
  *
  * Owns:       a reference to every nominated pod. Borrows the nodes, which stay
  *             as long as there are nominations for them (cache.h).
- * Called by:  the queue and the informers (add, remove), the two-pass filter
- *             and preemption (look).
+ * Called by:  event_handlers.c, no_node.c and free_room.c (add, remove); the
+ *             filter with nominated pods and preemption (look).
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -26,8 +26,8 @@ void nominator_free(struct nominator *n);
 struct nominator *nominator_new(void) OWNED_BY(nominator_free);
 DEFINE_CLEANUP(struct nominator, nominator_free)
 
-/* Change. Adding moves a pod that is nominated already. Remove: the node, or NULL
- * where the pod was not nominated.
+/* Change. Add: moves a pod that is nominated already. Remove: returns the node,
+ * or NULL when the pod was not nominated.
  */
 void nominator_add(struct nominator *n,
                    struct pod_view *pod,
@@ -35,7 +35,9 @@ void nominator_add(struct nominator *n,
 struct node_view *nominator_remove(struct nominator *n,
                                    const struct pod_view *pod);
 
-/* Look. Node: where the pod is nominated, or NULL. Visit: once for each pod. */
+/* Look. Node: where the pod is nominated, or NULL. Visit: calls once for each
+ * pod, with its node.
+ */
 size_t nominator_count(const struct nominator *n);
 void nominator_visit_nodes(const struct nominator *n,
                            void (*visit)(const struct node_view *node,
@@ -44,11 +46,13 @@ void nominator_visit_nodes(const struct nominator *n,
 const char *nominator_node(const struct nominator *n,
                            const struct pod_view *pod);
 
-/* Those of a node are ledger.n_nominated, in the order of their nomination. */
+/* The nominated pods of a node: 0 to ledger.n_nominated - 1, in the order of
+ * nomination.
+ */
 struct pod_view *nominator_pod(const struct node_view *node, uint32_t at);
 
-/* Whether room is kept from `pod` for the nominated one: it is another, and
- * not less important.
+/* Whether the nominated pod's room is kept free when `pod` is filtered: it is
+ * another pod, and its priority is not lower.
  */
 bool nominator_counts(const struct pod_view *nominated,
                       const struct pod_view *pod);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Points of the pipeline: their names, and who has something for them. */
+/* The extension points: their names, and which of them a plugin implements. */
 #include "controller/scheduler/framework/plugin.h"
 
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin.h - a scheduling policy: the points of the pipeline it takes part in
+/* plugin.h - a scheduling plugin: the extension points that it implements
  *
  * The names and meanings of kube-scheduler's extension points. A plugin is one
  * constant struct; a profile makes an instance of it from its arguments, and
- * `self` is what its make() returned. Points it has nothing for are NULL.
- * Filter and score get nodes by the batch; a plugin that looks at one node at
- * a time fills filter_one or score_one instead.
+ * `self` is what make() returned. Points that it does not implement are NULL.
+ * Filter and score get nodes in batches; a plugin that handles one node at a
+ * time sets filter_one or score_one instead.
  *
- * Thread: the scheduler's. None may block; what takes time answers
+ * Thread: the scheduler's. No function may block; one that needs time answers
  *         VERDICT_WAIT and calls back through its handle.
  */
 #pragma once
@@ -36,7 +36,7 @@ struct strbuf;
 #define SCORE_MAX     100
 #define SCORE_NOWHERE (-1)
 
-/* The points of the pipeline, as a configuration names them. */
+/* The extension points; point_name gives the name in a configuration. */
 enum point {
     POINT_PRE_ENQUEUE,
     POINT_QUEUE_SORT,
@@ -53,9 +53,9 @@ enum point {
 };
 #define POINTS 12
 
-/* How raw scores become 0 to 100. BY_MOST scales to the largest of all nodes;
- * REVERSED does and turns round. CUSTOM is the plugin's own and needs all raw
- * scores at once.
+/* How raw scores become 0 to 100. BY_MOST divides by the largest score of all
+ * nodes; REVERSED does the same and subtracts the result from 100. CUSTOM is
+ * the plugin's own function, which needs all raw scores at once.
  */
 enum normalization {
     NORMALIZE_NOT,
@@ -64,10 +64,11 @@ enum normalization {
     NORMALIZE_CUSTOM,
 };
 
-/* An event that may help what the plugin rejected. Hint: whether this one does
- * (old or new is NULL when it came or went); NULL: always. A plugin that waits
- * for new nodes must also wait for taints (WAKE_NEW_NODES): a node may join
- * with one that is taken off once it is ready.
+/* An event that may help a pod that the plugin rejected. Hint: whether this
+ * particular change does (the old object is NULL when it was added, the new one
+ * when it was deleted); NULL: always. A plugin that waits for new nodes must
+ * also register for taints (WAKE_NEW_NODES), because a node may join with a
+ * taint that is removed once the node is ready.
  */
 typedef bool wake_hint_fn(void *self,
                           const struct pod_view *pod,
@@ -83,12 +84,12 @@ struct wake {
         EVENT_NODE, ACTION_UPDATE_NODE_TAINT, NULL \
     }
 
-/* Prefilter may name the only nodes that need to be looked at. The names are
- * borrowed from the pod.
+/* PreFilter may restrict the search to the named nodes. The names are borrowed
+ * from the pod.
  */
 struct prefilter_result {
     bool has_names;
-    const char **names; /* freed by the caller */
+    const char **names; /* the caller frees the array */
     unsigned count;
 };
 
@@ -96,14 +97,15 @@ struct plugin {
     const char *name;
 
     /* The fields of its arguments, and JSON of their defaults. NULL: it takes
-     * none.
+     * no arguments.
      */
     const struct record *args;
     const char *default_args;
 
-    /* Life of an instance. Args: the plugin's own from the configuration,
-     * checked by their table, or NULL; what else is wrong with them make
-     * refuses. Make may be NULL when there is nothing to keep.
+    /* Life of an instance. `args` are the plugin's arguments in the
+     * configuration, already checked against the field table, or NULL; make
+     * refuses any other error in them. Make may be NULL when the plugin keeps
+     * no state.
      */
     int (*make)(struct handle *handle,
                 const struct json *args,
@@ -111,7 +113,7 @@ struct plugin {
                 struct error *err);
     void (*drop)(void *self);
 
-    /* Queue. `is_ranked`: the order goes by the pods' ranks (queued_pod.h). */
+    /* Queue. `is_ranked`: pods are sorted by their ranks (queued_pod.h). */
     bool is_ranked;
     bool (*less)(void *self,
                  const struct queued_pod *a,
@@ -122,36 +124,41 @@ struct plugin {
     const struct wake *wakes;
     unsigned n_wakes;
 
-    /* Appends what its filter and score depend on in the pod, so that equal
-     * pods share results; false: this pod cannot. NULL: on nothing.
+    /* Appends everything in the pod that its filter and score depend on, so
+     * that equal pods share results; false: this pod shares none. NULL: they do
+     * not depend on the pod.
      */
     bool (*sign)(void *self, const struct pod_view *pod, struct strbuf *out);
 
-    /* Appends what its prefilter depends on beside that, which is of no kept
-     * result: each pod is asked. But a pod that sleeps speaks for its like.
+    /* Appends what its prefilter depends on in the pod beyond `sign`. PreFilter
+     * runs for every pod, so no kept result depends on this, but unschedulable
+     * pods that are treated as one group must agree in it.
      */
     bool (*sign_prefilter)(void *self,
                            const struct pod_view *pod,
                            struct strbuf *out);
 
-    /* Appends what its hints depend on in the pod, so that an event asks once
-     * for equal pods that sleep; false: this pod is asked itself. NULL: on what
-     * `sign` says, or of a plugin that depends on others, unknown.
+    /* Appends what its hints depend on in the pod, so that an event runs the
+     * hint once for equal unschedulable pods; false: the hint runs for this pod
+     * by itself. NULL: they depend on what `sign` appends; without `sign`, on
+     * nothing in the pod, but if the plugin depends on others, this is unknown
+     * and the hint runs for each pod.
      */
     bool (*sign_hints)(void *self,
                        const struct pod_view *pod,
                        struct strbuf *out);
 
-    /* Finding a node. `depends_on_others`: its answers on one node depend on
-     * pods of other nodes too, so they are not kept between cycles.
+    /* Finding a node. `depends_on_others`: its answer for a node also depends
+     * on pods of other nodes, so it is not kept between cycles.
      */
     bool depends_on_others;
 
-    /* `depends_on_time`: its filter goes by the time and by what is reserved.
-     * It is asked of nodes with a reserved entry alone and its answers are
-     * never kept. Its signature is for no result, only for pods that sleep
-     * together. `filters_room`: its filter goes by what is free on the node,
-     * and reads no notes of prefilter; so it can be asked about the future.
+    /* `depends_on_time`: its filter depends on the clock and on reserved room.
+     * It runs only for nodes whose ledger has future entries, and its answers
+     * are never kept. Its signature is used for no result, only to group
+     * unschedulable pods. `filters_room`: its filter depends on what is free on
+     * the node and reads no notes of prefilter, so it can also be run on a
+     * future state of a node.
      */
     bool depends_on_time;
     bool filters_room;
@@ -177,23 +184,24 @@ struct plugin {
                                const struct node_view *node,
                                uint32_t *ret_reason);
 
-    /* Of one that depends on time: the nodes that its filter would reject with
-     * VERDICT_NEVER, so that they need not be asked one by one. The set is
-     * borrowed until something changes, NULL: none. False: they must be asked.
+    /* For a plugin that depends on time: the nodes that its filter would reject
+     * with VERDICT_NEVER, so that the filter need not run for each. The set is
+     * borrowed until the next change; NULL: no node. False: the filter must
+     * run.
      */
     bool (*rejected_nodes)(void *self,
                            const struct cycle *c,
                            const struct node_set **ret_nodes,
                            uint32_t *ret_reason);
-    /* WAIT: the pod is tried again when what it waits for is there. */
+    /* WAIT: the pod is tried again when the result is there. */
     enum verdict (*postfilter)(void *self,
                                struct cycle *c,
                                const struct diagnosis *diagnosis,
                                const char **ret_nominated_node,
                                struct strbuf *message);
 
-    /* Choosing one. Score and normalize are given the nodes that prescore was
-     * given, in the same order, but for plugins whose answers are kept.
+    /* Choosing a node. Score and normalize get the nodes that prescore got, in
+     * the same order, except for plugins whose answers are kept between cycles.
      */
     enum verdict (*prescore)(void *self,
                              struct cycle *c,
@@ -207,9 +215,9 @@ struct plugin {
     int64_t (*score_one)(void *self,
                          const struct cycle *c,
                          const struct node_view *node);
-    /* The most that its score could be, before it is normalized, on any node
-     * within these bounds; SCORE_NOWHERE: its filter lets none of them pass.
-     * Never less than it is (tested). NULL: SCORE_MAX.
+    /* An upper bound of its raw score on any node within these bounds, and
+     * never less than a node's score (a test checks this). SCORE_NOWHERE: its
+     * filter rejects all such nodes. NULL: SCORE_MAX.
      */
     int64_t (*best_score)(void *self,
                           const struct cycle *c,
@@ -221,8 +229,8 @@ struct plugin {
                       unsigned count,
                       int64_t *scores);
 
-    /* Keeping it. Unreserve undoes reserve, also one that was never made;
-     * node NULL: it is gone meanwhile.
+    /* Reserving the node. Unreserve undoes reserve and is also called when
+     * reserve did not run; node NULL: the node was deleted meanwhile.
      */
     enum verdict (*reserve)(void *self,
                             struct cycle *c,
@@ -237,7 +245,7 @@ struct plugin {
                            int64_t *ret_timeout_us,
                            uint32_t *ret_reason);
 
-    /* In the background, while other pods are scheduled. */
+    /* Binding, in the background, while other pods are scheduled. */
     enum verdict (*prebind)(void *self,
                             struct assignment *a,
                             uint32_t *ret_reason);
@@ -246,13 +254,15 @@ struct plugin {
                          uint32_t *ret_reason);
     void (*postbind)(void *self, struct assignment *a);
 
-    /* Bind answers WAIT after handle->bind, or SKIP: so it binds groups, which
-     * that function does at once when it was called for every member.
+    /* Bind calls handle->bind and answers WAIT, or answers SKIP. Such a plugin
+     * can bind a group, because handle->bind sends one request once it was
+     * called for every member.
      */
     bool binds_groups;
 
-    /* For people: what this pod lacks on this node ("has 4 CPUs free, at most 2
-     * in one NUMA node"), or nothing; without a node, what it needs.
+    /* Text for people: what this pod lacks on this node ("has 4 CPUs free, at
+     * most 2 in one NUMA node"), or nothing; with node NULL, what the pod
+     * needs.
      */
     void (*explain)(void *self,
                     const struct cycle *c,
@@ -260,9 +270,8 @@ struct plugin {
                     struct strbuf *out);
 };
 
-/* "preFilter", as a configuration names it; "PreFilter", as a metric does. */
+/* The name in a configuration ("preFilter"), and in a metric ("PreFilter"). */
 const char *point_name(enum point point);
 const char *point_label(enum point point);
 
-/* Whether it has anything for that point. */
 bool plugin_has_point(const struct plugin *plugin, enum point point);

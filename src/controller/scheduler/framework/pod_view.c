@@ -68,8 +68,8 @@ pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod)
     return is_less;
 }
 
-/* Devices by the names that the resources were given, so that the demand's
- * borrowed types live as long as the scheduler.
+/* Takes device names from `resources`, so that the demand's borrowed types live
+ * as long as the scheduler.
  */
 static void
 read_demand(struct pod_view *v,
@@ -116,7 +116,7 @@ add_ports(struct pod_view *v, const struct container *c)
     }
 }
 
-/* Only ports of the containers count, not those of sidecars, as upstream. */
+/* As upstream, only ports of containers count, not those of sidecars. */
 static void
 read_ports(struct pod_view *v)
 {
@@ -170,7 +170,9 @@ read_number(const struct string_map *annotations, const char *name)
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
-/* A time that cannot be read is as none: the pod's creation. */
+/* A start time that cannot be parsed counts as absent: the creation time is
+ * used.
+ */
 static void
 read_order(struct pod_view *v)
 {
@@ -299,7 +301,7 @@ pod_view_start_us(const struct pod_view *view)
     return start_us != 0 ? start_us : INT64_MAX;
 }
 
-/* As if it stood still no longer. */
+/* The end by its limit if it is not frozen from now on. */
 static int64_t
 find_end(const struct pod *pod, int64_t now_us)
 {
@@ -316,7 +318,9 @@ find_end(const struct pod *pod, int64_t now_us)
            + pod->status.frozen_us;
 }
 
-/* The time that it stands still is added once the others have ended. */
+/* The end of a frozen pod by its limit. While pods that use its cores still
+ * run, the time until they have ended is added.
+ */
 static int64_t
 find_end_after_others(const struct pod_view *view, int64_t now_us)
 {

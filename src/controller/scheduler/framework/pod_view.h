@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_view.h - a pod as the plugins see it: parsed once, looked at often
+/* pod_view.h - a pod as plugins see it: parsed once and read often
  *
- * Owns:       a reference to the object it was made of.
- * Thread:     the scheduler's; counted without atomics.
- * Invariant:  immutable once made, but for the holding, which the scheduler
- *             sets when it assumes the pod, the signature, the recorder's
- *             story, and what the cache knows of cores that it lends.
+ * Owns:       a reference to the object that it was made from.
+ * Thread:     the scheduler's; the reference count is not atomic.
+ * Invariant:  immutable after scheduler_view_pod has set the partition's terms,
+ *             except for the holding, which the scheduler sets when it assumes
+ *             the pod, the signature, the label bits, the recorder's story, and
+ *             free_at_us, which the cache updates.
  */
 #pragma once
 
@@ -24,18 +25,18 @@ struct object;
 struct pod;
 
 struct host_port {
-    const char *ip;       /* "0.0.0.0" when the pod names none */
-    const char *protocol; /* "TCP" when the pod names none */
+    const char *ip;       /* "0.0.0.0" when the pod has none */
+    const char *protocol; /* "TCP" when the pod has none */
     int64_t port;
 };
 
-/* Resources that a container does not ask for count as these in scores
+/* Scores assume these amounts for a container that requests none
  * (kube-scheduler, DefaultMilliCPURequest and DefaultMemoryRequest).
  */
 #define POD_DEFAULT_CPU_MILLI    100
 #define POD_DEFAULT_MEMORY_BYTES (INT64_C(200) * 1024 * 1024)
 
-#define SIGNATURE_NONE UINT32_MAX /* cannot share results with others */
+#define SIGNATURE_NONE UINT32_MAX /* shares no results */
 
 struct pod_view {
     unsigned refs;
@@ -45,36 +46,40 @@ struct pod_view {
     const char *namespace;
     const char *name;
     const char *uid;
-    int64_t tier;           /* of its partition, above the usual one */
-    int64_t priority;       /* the tier counts before all priorities */
-    int64_t eligible_at_us; /* when it could have been placed first */
-    int64_t deadline_us;    /* it is to have ended by then; 0: none */
-    int64_t job_id;         /* 0: of no job */
-    int64_t job_index;      /* in its job, or 0 */
-    uint64_t label_bits;    /* selector.h; 0: none, or on no node yet */
+    int64_t tier;           /* of its partitions, less the usual one */
+    int64_t priority;       /* with the tier in the upper bits */
+    int64_t eligible_at_us; /* the earliest time it could have started */
+    int64_t deadline_us;    /* it must end by then; 0: none */
+    int64_t job_id;         /* 0: not of a Job */
+    int64_t job_index;      /* its index in the Job, or 0 */
+    uint64_t label_bits;    /* selector.h; 0: not computed, or no labels */
     struct amounts requests;
     int64_t nonzero_cpu_milli;
     int64_t nonzero_memory_bytes;
-    const struct demand *demand; /* of shared_demands.h */
+    const struct demand *demand; /* see shared_demands.h */
     struct host_port *ports;
     uint32_t n_ports;
     bool has_signature : 1;
     bool has_affinity : 1;               /* to pods, any kind */
     bool has_required_anti_affinity : 1; /* to pods */
-    bool is_to_yield : 1;                /* to stand still for another, */
-    bool has_yielded : 1;                /* and does: its cores may be lent */
-    bool repels_all : 1; /* by ANNOTATION_REPELS: not its owner's pods alone */
-    bool keeps_users_off : 1; /* no pod of another owner may be beside it */
-    bool heeds_owners : 1; /* some pods do: whose it is decides where it goes */
-    int64_t free_at_us;    /* when the cores that it lends are, by the limits of
-                             those who have them; 0: nobody knows */
-    int64_t owner;         /* uid that it runs as; -1: nobody's */
+    /* It is asked to freeze so that another pod may use its cores */
+    bool is_to_yield : 1;
+    bool has_yielded : 1;     /* it did */
+    bool repels_all : 1;      /* ANNOTATION_REPELS: its terms see all pods */
+    bool keeps_users_off : 1; /* no pod of another owner may share a node */
+    /* Some partition has nodes for one user at a time, so the owner matters */
+    bool heeds_owners : 1;
+    /* When the cores that it lends become free, by the limits of the pods that
+     * use them; 0: unknown
+     */
+    int64_t free_at_us;
+    int64_t owner;           /* uid that it runs as; -1: none */
     struct holding *holding; /* or NULL */
-    struct story *story;     /* the recorder's; NULL: none, or known by
-                                        another view of the pod */
+    /* The recorder's; NULL: none, or another view of the pod has it */
+    struct story *story;
 };
 
-/* Life. Sharing: views that ask for the same have one demand. */
+/* Life. Sharing: views with the same requests share one demand. */
 void pod_view_unref(struct pod_view *view);
 struct pod_view *pod_view_new(const struct object *object,
                               struct string_ids *resources)
@@ -86,36 +91,37 @@ struct pod_view *pod_view_new_sharing(const struct object *object,
 struct pod_view *pod_view_ref(struct pod_view *view);
 DEFINE_CLEANUP(struct pod_view, pod_view_unref)
 
-/* Its answers are its own: no plugin is asked for a signature. */
+/* Excludes the pod from shared results: plugins are not asked to sign it. */
 void pod_view_disable_sharing(struct pod_view *view);
 
-/* The priorities of one tier are all above those of the tiers below it, so that
- * who compares priorities need not know of tiers. A view has tier 0 at first.
+/* Each priority of a tier is above all priorities of lower tiers, so code that
+ * compares priorities can ignore tiers. A new view has tier 0.
  */
 void pod_view_set_tier(struct pod_view *view, int64_t tier);
 
-/* Look. Uid: of the pod, or namespace and name where it has none, which
- * happens in tests alone.
+/* Look. Same: by uid, or by namespace and name where a pod has no uid, which
+ * happens only in tests.
  */
 bool pod_view_is_same(const struct pod_view *a, const struct pod_view *b);
 bool pod_view_is_of(const struct pod_view *view, const struct object *object);
 
-/* Whether one asks for less of anything than it did, in thousandths, or does
- * not ask for it at all any more (upstream's extractPodScaleDown).
+/* Whether the new pod requests less of some resource (compared in thousandths)
+ * or no longer requests it (upstream's extractPodScaleDown).
  */
 bool pod_view_asks_less(const struct pod *old_pod, const struct pod *new_pod);
 
-/* Whether it would end by its deadline, by its time limit, if it began then. */
+/* Whether its time limit would end it before its deadline if it began then. */
 bool pod_view_is_in_time(const struct pod_view *view, int64_t start_us);
 
-/* When it began to run; for one that has not, INT64_MAX: the present. */
+/* When it began to run; INT64_MAX: it has not. */
 int64_t pod_view_start_us(const struct pod_view *view);
 
-/* When its time limit ends it, on the real clock; of one that has not begun, if
- * it began now. 0: it has no limit.
+/* When its time limit ends it, by the real clock; for a pod that has not begun,
+ * as if it began now. 0: it has no limit, or its end is unknown because it is
+ * frozen.
  */
 int64_t pod_view_end_us(const struct pod_view *view, int64_t now_us);
 
-/* CPUs that it costs: hardware threads that it keeps idle, too. */
+/* CPU that it is charged, including hardware threads that it keeps idle. */
 int64_t pod_view_charged_milli(const struct pod_view *view);
 bool pod_view_is_terminating(const struct pod_view *view);

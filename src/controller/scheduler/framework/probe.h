@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - how long a plugin takes at a point, measured in some of the cycles
+/* probe.h - measures in some of the cycles how long a plugin takes at a point
  *
  * Thread: the scheduler's.
- * Source: kube-scheduler, framework/runtime (metricsRecorder), which samples a
- *         tenth of the cycles, too.
+ * Source: kube-scheduler, framework/runtime (metricsRecorder), which also
+ *         samples a tenth of the cycles.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct probe {
                  enum point point,
                  enum verdict verdict,
                  int64_t took_us);
-    /* Of every hint; or NULL. */
+    /* Called for every hint; or NULL. */
     void (*hint_took)(void *context,
                       const char *plugin,
                       const char *event,
@@ -30,7 +30,7 @@ struct probe {
     void *context;
 };
 
-/* When it begins; negative: nobody wants to know. */
+/* The start time; negative: this cycle is not measured. */
 static inline int64_t
 probe_begin(const struct handle *handle)
 {

@@ -60,8 +60,8 @@ set_of(const struct profile *p, enum point point)
     return set;
 }
 
-/* A plugin notes down at one point what it reads at the other, so both must be
- * enabled.
+/* A plugin writes notes at one point and reads them at the other, so both must
+ * be enabled.
  */
 static int
 check_prepared(const struct profile *p,
@@ -220,7 +220,7 @@ profile_pre_enqueue(const struct profile *p, const struct pod_view *pod)
     return ANSWER_OK;
 }
 
-/* Keeps the names that are in both lists; an empty list is a list, too. */
+/* Keeps the names that are in both lists. An empty list also restricts. */
 static void
 narrow(struct prefilter_result *all, struct prefilter_result *one)
 {
@@ -339,8 +339,8 @@ run_filter(const struct profile_entry *e,
                                                             &answers[i].reason);
 }
 
-/* Plugin by plugin over the nodes that are still in, so that each goes
- * through a batch in one tight loop.
+/* Runs one plugin after the other over the nodes that are left, so that each
+ * plugin handles a batch in one tight loop.
  */
 static void
 filter_batch(const struct profile *p,

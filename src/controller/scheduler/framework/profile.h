@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.h - the plugins that schedule pods of one schedulerName, and the
- * one place that runs them
+/* profile.h - the plugins that schedule pods of one schedulerName, and the code
+ * that runs them
  *
  * Owns:       its instances of the plugins.
  * Thread:     the scheduler's.
- * Invariant:  plugins run in the order they were given, at every point, but
- *             where the settings order a point otherwise.
+ * Invariant:  at every point, plugins run in the order in which they were
+ *             given, unless the settings give that point another order.
  *
  * Source: kube-scheduler, framework/runtime.
  */
@@ -30,8 +30,8 @@ struct profile_plugin {
     const struct json *args; /* or NULL */
 };
 
-/* The plugins that run at a point, by their place in the profile, in the order
- * they run in.
+/* The plugins that run at a point, as indexes into the profile, in the order in
+ * which they run.
  */
 struct point_order {
     uint8_t items[PROFILE_MAX_PLUGINS];
@@ -60,26 +60,26 @@ struct profile {
     struct profile_entry entries[PROFILE_MAX_PLUGINS];
     unsigned n_entries;
     struct point_order orders[POINTS];
-    plugin_set filters; /* those that filter here */
+    plugin_set filters; /* plugins that filter in this profile */
     plugin_set scores;
-    plugin_set others; /* those that depend on pods of other nodes */
-    plugin_set timed;  /* those that depend on time */
+    plugin_set others; /* plugins that depend on pods of other nodes */
+    plugin_set timed;  /* plugins that depend on time */
     plugin_set prefilter_signers;
-    plugin_set rooms; /* those that filter by what is free on a node */
+    plugin_set rooms; /* plugins that filter by what is free */
     bool others_filter_last;
 
-    /* How often each was asked at a point: of a pod, or of one of its nodes. */
+    /* How often each plugin ran at each point: for a pod, or for a node. */
     uint64_t (*evaluations)[PROFILE_MAX_PLUGINS];
 
-    /* The queue's: how many waiting pods each has rejected; and whether it
-     * ever did.
+    /* Kept by the queue: how many waiting pods each plugin rejects now, and
+     * whether it ever rejected one.
      */
     uint32_t rejected[PROFILE_MAX_PLUGINS];
     bool has_rejected[PROFILE_MAX_PLUGINS];
 };
 
-/* Life. Fails when a plugin refuses its arguments (named in `err`), or is to
- * filter or score without the point that prepares it.
+/* Life. Fails when a plugin refuses its arguments (named in `err`), or when
+ * filter or score is enabled for a plugin without the point that prepares it.
  */
 void profile_free(struct profile *p);
 int profile_new(const struct profile_settings *settings,
@@ -87,14 +87,16 @@ int profile_new(const struct profile_settings *settings,
                 struct error *err);
 DEFINE_CLEANUP(struct profile, profile_free)
 
-/* Walks the entries of a point: `at` is the plugin's bit. */
+/* Iterates over the plugins of a point: `at` is the plugin's index, its bit in
+ * sets.
+ */
 #define profile_foreach(at, p, point)                         \
     for (unsigned at##_turn = 0, at;                          \
          at##_turn < (p)->orders[point].count                 \
          && (at = (p)->orders[point].items[at##_turn], true); \
          at##_turn++)
 
-/* The bit of the plugin of that name, or PLUGIN_NONE. */
+/* The index of the plugin of that name, or PLUGIN_NONE. */
 unsigned profile_find(const struct profile *p, const char *plugin_name);
 
 /* Queue points */
@@ -105,13 +107,15 @@ bool profile_is_ranked(const struct profile *p);
 struct answer profile_pre_enqueue(const struct profile *p,
                                   const struct pod_view *pod);
 
-/* The pod's signature, SIGNATURE_NONE when it has none: computed once. */
+/* The pod's signature, computed once; SIGNATURE_NONE: it cannot share results.
+ */
 uint32_t profile_sign(const struct profile *p,
                       struct pod_view *pod,
                       struct string_ids *signatures);
 
-/* The pod's signature with what depends on time in it, what prefilters go by, and
- * its rank (0: none): of pods that sleep together.
+/* The signature by which unschedulable pods are grouped: the pod's signature,
+ * plus what time-dependent plugins and prefilters depend on, plus its rank (0:
+ * none).
  */
 uint32_t profile_sign_timed(const struct profile *p,
                             const struct pod_view *pod,
@@ -119,16 +123,17 @@ uint32_t profile_sign_timed(const struct profile *p,
                             uint32_t rank,
                             struct string_ids *signatures);
 
-/* A number for all that the hints of those plugins depend on in the pod, or
- * SIGNATURE_NONE.
+/* A number for everything in the pod that the hints of those plugins depend on,
+ * or SIGNATURE_NONE.
  */
 uint32_t profile_sign_hints(const struct profile *p,
                             const struct pod_view *pod,
                             plugin_set rejectors,
                             struct string_ids *signatures);
 
-/* Finding. Prefilter: OK, or the first answer that is not; the prefilter result
- * is the common part of all, and names the plugins that made it.
+/* Finding a node. Prefilter returns OK, or the first answer that is not OK. The
+ * result has the nodes that all plugins named; `ret_narrowers` are the plugins
+ * that named any.
  */
 struct answer profile_prefilter(const struct profile *p,
                                 struct cycle *c,
@@ -143,7 +148,7 @@ void profile_remove_pod(const struct profile *p,
                         const struct pod_view *other,
                         const struct node_view *node);
 
-/* For each node OK, or the answer of the first plugin (of the set) that
+/* Answers OK for a node, or the answer of the first plugin of the set that
  * rejects it.
  */
 void profile_filter(const struct profile *p,
@@ -153,9 +158,9 @@ void profile_filter(const struct profile *p,
                     unsigned count,
                     struct answer *answers);
 
-/* One node with the nominated pods of equal or higher priority on it, then
- * without them: it must pass both. They are added within a journal, so that the
- * node is as it was afterwards.
+/* Filters one node with the nominated pods of equal or higher priority on it,
+ * then without them: it must pass both. The pods are added within a journal, so
+ * the node is unchanged afterwards.
  */
 struct answer profile_filter_nominated(const struct profile *p,
                                        const struct cycle *c,
@@ -167,8 +172,9 @@ enum verdict profile_postfilter(const struct profile *p,
                                 const char **ret_nominated_node,
                                 struct strbuf *message);
 
-/* Choosing. Prescore (of these plugins) marks who has nothing to say. Score:
- * the raw scores of one plugin; normalize makes them 0 to 100.
+/* Choosing a node. Prescore runs the plugins of the set and marks those that
+ * answer SKIP. Score gives the raw scores of one plugin; normalize turns them
+ * into 0 to 100.
  */
 void profile_prescore(const struct profile *p,
                       plugin_set among,
@@ -188,10 +194,10 @@ void profile_normalize(const struct profile *p,
                        unsigned count,
                        int64_t *scores);
 
-/* One score on the scale of upstream's DefaultNormalizeScore. */
+/* Normalizes one score as upstream's DefaultNormalizeScore does. */
 int64_t normalize_one(int64_t score, int64_t most, bool reversed);
 
-/* Keeping. Unreserve goes the other way round. */
+/* Reserving the node. Unreserve runs in the reverse order. */
 struct answer profile_reserve(const struct profile *p,
                               struct cycle *c,
                               const struct node_view *node);

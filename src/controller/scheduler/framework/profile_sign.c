@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pods are alike: to all plugins, and to the hints of some. */
+/* Signatures: which pods are equal to all plugins, or to the hints of some. */
 #include "controller/scheduler/framework/plugin.h"
 #include "controller/scheduler/framework/pod_view.h"
 #include "controller/scheduler/framework/profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proposal.h - who would have to leave which node so that a pod can come
+/* proposal.h - which pods to preempt on which nodes so that a pod gets room
  *
- * What preemption puts before the extenders, and what they make of it.
+ * Preemption passes proposals to the extenders, which may change or drop them.
  *
  * Owns:  the names, and a reference to each pod.
  * Thread: the scheduler's.
@@ -16,7 +16,7 @@ struct proposal {
     char *node_name;
     struct pod_view **pods;
     unsigned count;
-    unsigned violations; /* of budgets */
+    unsigned violations; /* of disruption budgets */
 };
 
 struct proposals {
@@ -24,17 +24,16 @@ struct proposals {
     unsigned count, capacity;
 };
 
-/* Life. Take: the second is empty then. */
+/* Life. Take moves the content; `from` is empty afterwards. */
 void proposals_fini(struct proposals *p);
 void proposals_take(struct proposals *to, struct proposals *from);
 
-/* Change */
 void proposals_add(struct proposals *p,
                    const char *node_name,
                    struct pod_view *const *pods,
                    unsigned count,
                    unsigned violations);
 
-/* Look: of that node, or NULL. */
+/* The proposal for that node, or NULL. */
 const struct proposal *proposals_find(const struct proposals *p,
                                       const char *node_name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queued_pod.h - a pod in the scheduling queue, and its history there
  *
- * Open to QueueSort plugins, which order by it; the queue alone changes it.
+ * Visible to QueueSort plugins, which order pods by it. Only the queue changes
+ * it.
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, framework.QueuedPodInfo.
@@ -26,25 +27,25 @@ struct pod_view;
 enum queue_state {
     QUEUE_ACTIVE,
     QUEUE_BACKOFF,
-    QUEUE_UNSCHEDULABLE, /* unschedulable: until something helps */
-    QUEUE_GATED,         /* a PreEnqueue plugin keeps it out */
-    QUEUE_IN_FLIGHT,     /* popped, and neither failed nor done */
-    QUEUE_IN_GROUP       /* another of its pod group stands for it */
+    QUEUE_UNSCHEDULABLE, /* until an event may help */
+    QUEUE_GATED,         /* a PreEnqueue plugin rejects it */
+    QUEUE_IN_FLIGHT,     /* popped; not yet failed, not bound */
+    QUEUE_IN_GROUP       /* of a pod group, and not its leader */
 };
 
-/* A place in the list of what happened while pods are in flight: a pod's own,
- * or an event's.
+/* An element of the list of in-flight pods and of the events since they were
+ * popped (in_flight.h).
  */
 struct in_flight_mark {
     struct list link;
     bool is_event;
 };
 
-/* A pod's place in the order when it was last tried (pod_ranks.h): pods of one
- * kind have the same key, and the lowest goes first.
+/* A pod's place in the order when it was last tried (pod_ranks.h). Pods of one
+ * kind have the same key; the lowest key goes first.
  */
 struct queue_rank {
-    struct rank_kind *kind; /* NULL: it is in no order */
+    struct rank_kind *kind; /* NULL: it has no rank */
     uint32_t number;        /* of the kind; 0: none */
     bool is_guarded;        /* it has waited too long */
     double key;
@@ -52,39 +53,47 @@ struct queue_rank {
 
 struct queued_pod {
     struct pod_view *pod;
-    struct pod_view *newer; /* what it became while in flight; or NULL */
+    struct pod_view *newer; /* a newer version, while in flight; or NULL */
     char *key;              /* "namespace/name" */
     struct profile *profile;
     bool is_deleted;       /* while it was in flight */
-    bool is_woken_by_pods; /* active for what pods have left, nothing else */
-    bool is_ordered;       /* among those that compete (queue_order.h) */
+    bool is_woken_by_pods; /* active only because pods left room */
+    bool is_ordered;       /* it is in the queue's order (queue_order.h) */
     enum queue_state state;
     unsigned attempts;
     uint32_t gate_reason;
-    int64_t queued_at_us;     /* what orders pods of one priority */
-    int64_t failed_at_us;     /* what backoff counts from */
+    int64_t queued_at_us;     /* orders pods of one priority */
+    int64_t failed_at_us;     /* backoff counts from here */
     int64_t backoff_end_us;   /* while in backoff */
     int64_t first_at_us;      /* when it first became active; 0: not yet */
-    plugin_set unschedulable; /* who rejected it */
-    plugin_set pending;       /* who waits for something */
-    int64_t earliest_us;  /* told when it failed last: when there is room, if
-                               * nobody were before it; 0: nobody knows */
-    int64_t forecast_us;  /* start_forecast.h: when it starts, by that */
-    uint64_t forecast;    /* forecast, the number of it; 0: none */
-    uint64_t passed_over; /* without a reservation, until that event; or
-                               * PASSED_OVER: it has one; 0: it may get one */
-    plugin_set counted;   /* in its profile, as having rejected it */
-    uint64_t woken_for; /* room, by that event (late_rooms.h); 0: by another */
+    plugin_set unschedulable; /* plugins that rejected it */
+    plugin_set pending;       /* plugins that answered PENDING */
+    /* When it failed last: the earliest time with room for it, if no pod were
+     * ahead of it; 0: unknown
+     */
+    int64_t earliest_us;
+    int64_t forecast_us; /* its start by start_forecast.h */
+    uint64_t forecast;   /* number of that forecast; 0: none */
+    /* It is not considered for a reservation before the event of this number;
+     * PASSED_OVER: before it is tried again; 0: it is considered
+     */
+    uint64_t passed_over;
+    plugin_set counted; /* plugins for which profile.rejected counts it */
+    /* The event (late_rooms.h) whose free room made it active; 0: another
+     * reason
+     */
+    uint64_t woken_for;
     struct queue_rank rank;
-    uint64_t order;     /* of arrival, when all else is equal */
-    size_t place;       /* in a heap */
-    struct list link;   /* sleeping or gated: the longest first */
-    struct list of_job; /* with the others of its Job (waiting_jobs.h) */
+    uint64_t order;     /* number of its arrival; breaks ties */
+    size_t place;       /* index in a heap */
+    struct list link;   /* unschedulable or gated: the longest first */
+    struct list of_job; /* pods of its Job (waiting_jobs.h) */
     struct in_flight_mark mark;
-    struct signature_group
-        *group; /* of equal pods: asleep in it, or woken from it */
-    struct pod_group *pod_group; /* it is placed with; NULL: by itself */
-    uint32_t member_place;       /* in it */
-    uint32_t
-        n_of_job; /* of the first that came of its Job: how many they are */
+    /* Equal unschedulable pods: it is one of them, or was activated from them
+     */
+    struct signature_group *group;
+    struct pod_group *pod_group; /* placed together with it; NULL: none */
+    uint32_t member_place;       /* index in pod_group */
+    /* In the first pod of a Job: how many of the Job's pods are queued */
+    uint32_t n_of_job;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.h - the nodes as a cycle sees them, in the order it tries them
+/* snapshot.h - the nodes in the order in which a cycle tries them
  *
- * A list of what the cache holds, not a copy: the cache changes only between
- * cycles, on the same thread. Brought up to date at the start of each cycle,
- * at the cost of what has changed.
+ * It points to the cache's nodes and copies nothing, because the cache changes
+ * only between cycles, on the same thread. It is updated at the start of each
+ * cycle, at a cost that depends on how much has changed.
  *
- * Order: zone by zone in turn (kube-scheduler, nodeTree), so that looking at
- * some of the nodes still looks at every zone.
+ * Order: one node of each zone in turn (kube-scheduler, nodeTree), so that a
+ *        search of only some of the nodes still covers every zone.
  *
  * Thread: the scheduler's.
  */
@@ -26,21 +26,21 @@ struct snapshot {
     uint32_t n_with_affinity; /* nodes that have pods with pod affinity */
     uint32_t n_with_required_anti_affinity;
     uint64_t generation;         /* of the latest change in it */
-    uint64_t removal_generation; /* when a node last went */
-    uint32_t n_slots;            /* slots of nodes are below this */
+    uint64_t removal_generation; /* when a node was last removed */
+    uint32_t n_slots;            /* every node's slot is below this */
     const struct list *recent;   /* node_view.recent, the latest first */
     const struct map *by_name;   /* to struct node_view */
-    const struct map *claims;    /* "namespace/name": pods that use it */
+    const struct map *claims;    /* "namespace/name" to number of users */
 };
 
-/* The node of that name, or NULL. */
 struct node_view *snapshot_find(const struct snapshot *s, const char *name);
 
-/* Pods on nodes that use a claim of storage. */
+/* The number of pods on nodes that use a PersistentVolumeClaim. */
 unsigned snapshot_claim_users(const struct snapshot *s,
                               const char *namespace,
                               const char *name);
 
-/* How many nodes have changed since that generation; `most` is enough. */
+/* The number of nodes that changed after that generation, counted up to `most`.
+ */
 unsigned
 snapshot_changed(const struct snapshot *s, uint64_t generation, unsigned most);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* string_ids.h - strings as small numbers: resources, reasons, signatures
+/* string_ids.h - numbers for strings: resources, reasons, signatures
  *
- * A number, once given, stands for its string for good; 0, 1, 2, ... in the
- * order of first use.
+ * A string keeps its number forever. Numbers are 0, 1, 2, ... in the order of
+ * first use.
  *
  * Thread: the scheduler's.
  */
@@ -23,7 +23,7 @@ DEFINE_CLEANUP(struct string_ids, string_ids_free)
 
 uint32_t string_ids_add(struct string_ids *ids, const char *text);
 
-/* STRING_ID_NONE when it was never given a number. */
+/* STRING_ID_NONE when the string has no number. */
 uint32_t string_ids_find(const struct string_ids *ids, const char *text);
 const char *string_ids_text(const struct string_ids *ids, uint32_t number);
 size_t string_ids_count(const struct string_ids *ids);

@@ -18,13 +18,13 @@ bool toleration_covers(const struct toleration *toleration,
                        const struct taint *taint);
 bool taint_is_tolerated(const struct taint *taint, const struct pod_spec *pod);
 
-/* The first taint with the effect NoSchedule or NoExecute that the pod does
- * not tolerate; or NULL.
+/* The first NoSchedule or NoExecute taint that the pod does not tolerate, or
+ * NULL.
  */
 const struct taint *taints_find_untolerated(const struct node_spec *node,
                                             const struct pod_spec *pod);
 
 bool taints_equal(const struct node_spec *a, const struct node_spec *b);
 
-/* For signatures. */
+/* Appends the pod's tolerations to a signature. */
 void tolerations_sign(const struct pod_spec *pod, struct strbuf *out);

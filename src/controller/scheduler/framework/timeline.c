@@ -41,8 +41,6 @@ timeline_free(struct timeline *t)
     free(t);
 }
 
-/* Reservations */
-
 struct reservation *
 reservation_new(const char *key,
                 const struct queued_pod *queued,
@@ -137,8 +135,6 @@ timeline_move_place(struct reserved_place *place, struct node_view *node)
     place->is_free = false;
     take_place(place);
 }
-
-/* The list */
 
 void
 timeline_set_most(struct timeline *t, unsigned most)
@@ -247,8 +243,6 @@ timeline_rank(const struct timeline *t, const struct queued_pod *pod)
     return at;
 }
 
-/* Ends */
-
 int64_t
 timeline_limit_us(const struct pod_view *pod)
 {
@@ -300,9 +294,9 @@ timeline_init_cycle(struct cycle *c,
     c->skipped_filters = ~profile->rooms;
 }
 
-/* Everything below happens within a journal. */
+/* All functions below work within a journal. */
 
-/* Pods that the API has forgotten have left something on their nodes. */
+/* Removes the retained allocations, to get an empty node. */
 static void
 remove_retained(struct ledger *l)
 {
@@ -340,7 +334,7 @@ remove_ended(const struct what_if *w,
         remove_retained(&node->ledger);
 }
 
-/* It counts for those that are decided now. */
+/* Whether the entry is of a reservation that binds the pods decided now. */
 static bool
 is_binding(const struct what_if *w, const struct ledger_entry *e)
 {
@@ -354,7 +348,9 @@ is_binding(const struct what_if *w, const struct ledger_entry *e)
     return false;
 }
 
-/* Its place in the order. A node has few of them. */
+/* The next future entry that binds and covers that time. A linear search,
+ * because a node has few future entries.
+ */
 static const struct ledger_entry *
 next_entry(const struct what_if *w,
            const struct node_view *node,
@@ -445,7 +441,10 @@ timeline_room(const struct what_if *w,
     return count;
 }
 
-/* The pod has its cores by now; the reserved ones come one after the other. */
+/* Whether the reserved pods still have room at that time. The cycle's pod is
+ * added first, because it will already have its cores; the reserved pods follow
+ * one by one.
+ */
 static bool
 leaves_room(const struct what_if *w,
             const struct cycle *c,

@@ -13,7 +13,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* The sources of the node that holds a volume; the first that knows one counts.
+/* The sources that say on which node a volume is. The first source in this
+ * order that has a node decides.
  */
 enum book_source { BY_VOLUME, BY_CLAIM, BY_ASSUMING, SOURCES };
 
@@ -25,7 +26,7 @@ struct charge {
 struct assumption {
     unsigned times;
     char *node;
-    char *volume; /* or NULL: one will be made */
+    char *volume; /* NULL: one will be provisioned */
 };
 
 struct volume_book {
@@ -33,10 +34,10 @@ struct volume_book {
     struct map *volumes;       /* name to object */
     struct map *classes;       /* name to object */
     struct map *free_by_class; /* class to a map of name to object: free ones */
-    struct map *charges;       /* name of a volume to struct charge */
+    struct map *charges;       /* volume name to struct charge */
     struct map *promised;      /* node to int64_t */
-    struct map *assumed;       /* "NS/NAME" of a claim to struct assumption */
-    struct map *taken;         /* name of a volume to the claim's key */
+    struct map *assumed;       /* claim's "NS/NAME" to struct assumption */
+    struct map *taken;         /* volume name to the claim's key */
 };
 
 /* --- life ----------------------------------------------------------------- */
@@ -122,7 +123,7 @@ volume_book_free(struct volume_book *b)
     free(b);
 }
 
-/* --- what is promised ----------------------------------------------------- */
+/* --- promised bytes ------------------------------------------------------- */
 
 static void
 promise(struct volume_book *b, const char *node, int64_t bytes)
@@ -147,7 +148,9 @@ counting(const struct charge *c)
     return -1;
 }
 
-/* Node NULL: that source says nothing any more. True when a node gained. */
+/* Sets what the source says; node NULL: nothing. True when a node has more
+ * unpromised scratch afterwards.
+ */
 static bool
 charge(struct volume_book *b,
        const char *volume,
@@ -198,7 +201,7 @@ volume_book_promised(const struct volume_book *b, const char *node_name)
     return sum != NULL ? *sum : 0;
 }
 
-/* The name of a volume that is made for the claim. */
+/* The name of the volume that is provisioned for the claim. */
 static char *
 made_name(const struct object *claim)
 {
@@ -232,7 +235,7 @@ charge_claim(struct volume_book *b,
         persistent_volume_claim_bytes(persistent_volume_claim_of(claim)));
 }
 
-/* --- what is assumed ------------------------------------------------------ */
+/* --- assumptions ---------------------------------------------------------- */
 
 static void
 drop_assumption(struct volume_book *b,
@@ -316,7 +319,7 @@ volume_book_claim_node(const struct volume_book *b, const struct object *claim)
     return a != NULL && a->volume == NULL ? a->node : NULL;
 }
 
-/* --- what the API says ---------------------------------------------------- */
+/* --- the API's objects ---------------------------------------------------- */
 
 static bool
 is_another(const struct object *a, const struct object *b)
@@ -351,7 +354,7 @@ set_claim(struct volume_book *b,
     return charge_claim(b, new_claim, BY_CLAIM, node) || gained;
 }
 
-/* Free: nobody has it for good yet. */
+/* Whether the volume is not bound to a claim, nor released or failed. */
 static bool
 is_free(const struct persistent_volume *v)
 {
@@ -405,7 +408,7 @@ set_volume(struct volume_book *b,
                   persistent_volume_bytes(v));
 }
 
-/* Claims may be known before their class is. */
+/* Claims may arrive before their class. */
 static bool
 set_class(struct volume_book *b)
 {
@@ -490,8 +493,6 @@ volume_book_visit_free(const struct volume_book *b,
             visit(volume, context);
     }
 }
-
-/* A plan */
 
 struct volume_plan *
 volume_plan_new(void)

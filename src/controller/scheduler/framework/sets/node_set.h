@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_set.h - nodes as bits, by slot
+/* node_set.h - sets of nodes: one bit for each slot
  *
  * Owns:       its words.
- * Called by:  node_reservations.c, withheld_sets.c (make them), select/ (asks).
+ * Called by:  node_reservations.c and withheld_sets.c (make them), select/
+ *             (reads them).
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -13,14 +14,14 @@
 
 #include "lib/base/alloc.h"
 
-/* All zero: none. */
+/* All zero: the empty set. */
 struct node_bits {
     uint64_t *words;
     uint32_t n_words;
 };
 
-/* Bits with a number that no other set has had: equal numbers, equal sets. Those
- * before `since` will not be met again.
+/* Bits with a unique number: sets with equal numbers are equal. Sets with an id
+ * below `since` are outdated and will not be used again.
  */
 struct node_set {
     uint64_t id; /* 1, 2, ... */
@@ -42,7 +43,7 @@ node_bits_has(const struct node_bits *bits, uint32_t slot)
            && (bits->words[slot / 64] >> slot % 64 & 1) != 0;
 }
 
-/* Room for as many words, the new ones 0. */
+/* Grows to at least `n_words` words; new words are 0. */
 static inline void
 node_bits_reach(struct node_bits *bits, uint32_t n_words)
 {
@@ -74,7 +75,7 @@ node_bits_empty(struct node_bits *bits)
         bits->words[i] = 0;
 }
 
-/* A word that is not there is 0. */
+/* Missing words count as 0. */
 static inline bool
 node_bits_are_equal(const struct node_bits *a, const struct node_bits *b)
 {
@@ -87,7 +88,6 @@ node_bits_are_equal(const struct node_bits *a, const struct node_bits *b)
     return true;
 }
 
-/* Adds all that are in the other. */
 static inline void
 node_bits_add(struct node_bits *bits, const struct node_bits *other)
 {

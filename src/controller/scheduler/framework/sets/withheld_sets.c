@@ -12,11 +12,11 @@ struct withheld_window {
 
 struct withheld_sets {
     uint64_t *last_id;
-    uint64_t since;            /* the first id of these windows */
-    int64_t from_us, until_us; /* they hold for these times */
+    uint64_t since;            /* the first id that these windows use */
+    int64_t from_us, until_us; /* start times that the windows are right for */
     struct withheld_window *windows;
     unsigned count, capacity;
-    struct node_set **sets; /* of the first so many; NULL: not asked for yet */
+    struct node_set **sets; /* [N]: of the first N; NULL: not made yet */
 };
 
 struct withheld_sets *
@@ -95,7 +95,7 @@ withheld_sets_hold(const struct withheld_sets *s, int64_t from_us)
     return s->sets != NULL && from_us >= s->from_us && from_us < s->until_us;
 }
 
-/* How many begin before that time. */
+/* The number of windows that begin before that time. */
 static unsigned
 count_before(const struct withheld_sets *s, int64_t until_us)
 {

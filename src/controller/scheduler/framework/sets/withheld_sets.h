@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* withheld_sets.h - the nodes that Reservations withhold from now until then, as
- * one set for each time that makes a difference
+/* withheld_sets.h - the nodes that Reservations withhold from now until some
+ * time, as one set for each time at which the set changes
  *
- * Windows are kept by when they begin, so those that begin before a pod would end
- * are the first so many of them, and there are no more sets than windows. A set is
- * made when it is first asked for, out of the largest one within it.
+ * Windows are sorted by their begin, so the windows that begin before a pod
+ * would end are the first N of them, and there are at most as many sets as
+ * windows. A set is made when it is first needed, from the largest existing set
+ * that is part of it.
  *
- * Owns:       the sets; the nodes of a window are borrowed until they are forgotten.
+ * Owns:       the sets. The node bits of a window are borrowed until forget.
  * Called by:  node_reservations.c.
  * Thread:     the scheduler's.
- * Invariant:  a set never changes; two sets never have one id.
+ * Invariant:  a set never changes; no two sets have the same id.
  */
 #pragma once
 
@@ -21,16 +22,16 @@
 
 struct withheld_sets;
 
-/* Life. Nothing is known at first. Last id: that sets were given, of all who share
- * it; borrowed.
+/* Life. New: no windows are known. `last_id` is the last id that a set got; it
+ * is borrowed and shared by all owners that share one range of ids.
  */
 void withheld_sets_free(struct withheld_sets *s);
 struct withheld_sets *withheld_sets_new(uint64_t *last_id)
     OWNED_BY(withheld_sets_free);
 DEFINE_CLEANUP(struct withheld_sets, withheld_sets_free)
 
-/* Change. Forget: something has changed. Begin: the windows are those that end
- * after that time. Add: one of them. End: these were all.
+/* Change. Forget: the windows are outdated. Begin: starts a list of the windows
+ * that end after `from_us`. Add: adds one of them. End: the list is complete.
  */
 void withheld_sets_forget(struct withheld_sets *s);
 void withheld_sets_begin(struct withheld_sets *s, int64_t from_us);
@@ -40,8 +41,9 @@ void withheld_sets_add(struct withheld_sets *s,
                        const struct node_bits *nodes);
 void withheld_sets_end(struct withheld_sets *s);
 
-/* Look. Holds: the windows are those of that time, too. Find: the nodes of the
- * windows that begin before; NULL: there are none. Borrowed until the next change.
+/* Look. Hold: whether the windows are also right for a pod that starts at
+ * `from_us`. Find: the nodes of all windows that begin before `until_us`; NULL:
+ * none. Borrowed until the next change.
  */
 bool withheld_sets_hold(const struct withheld_sets *s, int64_t from_us);
 const struct node_set *withheld_sets_find(struct withheld_sets *s,
