@@ -55,7 +55,7 @@ find_kind(struct answer_counts *t, struct answer a)
     return &t->kinds[t->n_kinds++];
 }
 
-/* Of the kinds that any node is of. */
+/* Recomputes the totals from the kinds that some node has. */
 static void
 settle_kinds(struct answer_counts *t)
 {
@@ -77,7 +77,7 @@ settle_kinds(struct answer_counts *t)
 
 /* ---- Reasons, by their numbers ---- */
 
-/* Its place, or the one where it would be. */
+/* The index of the reason, or where to insert it. */
 static unsigned
 place_of(const struct answer_counts *t, uint32_t reason)
 {

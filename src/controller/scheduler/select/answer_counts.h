@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_counts.h - the answers of all nodes to one shape, added up
+/* answer_counts.h - the answers of all nodes to pods of one signature, counted
  *
- * Kept up to date at the cost of the answers that change.
+ * A change costs only as much as the answers that change.
  *
  * Called by:  kept_refusals.c, node_finder.c.
  * Thread:     the scheduler's.
- * Invariant:  after a change, the same as counting all anew (tested).
+ * Invariant:  after a change, the counts are the same as after counting
+ *             everything again (tested).
  */
 #pragma once
 
@@ -14,12 +15,12 @@
 struct node_view;
 struct snapshot;
 
-struct answer_kind; /* so many nodes of one verdict by one plugin */
+struct answer_kind; /* the number of nodes with one verdict by one plugin */
 
 /* All zero: nothing is counted. */
 struct answer_counts {
-    struct diagnosis_totals totals; /* for others to read */
-    unsigned capacity;              /* of the counts in the totals */
+    struct diagnosis_totals totals; /* read by callers */
+    unsigned capacity;              /* of the array of counts in the totals */
     struct answer_kind *kinds;
     unsigned n_kinds, kinds_capacity;
 };
@@ -28,12 +29,13 @@ void answer_counts_fini(struct answer_counts *t);
 void answer_counts_copy(struct answer_counts *to,
                         const struct answer_counts *from);
 
-/* Make: counts the nodes of the snapshot, anew. Answers are by slot. */
+/* Make: counts the answers of all nodes in the snapshot. Answers are by slot.
+ */
 void answer_counts_make(struct answer_counts *t,
                         const struct snapshot *s,
                         const struct answer *answers);
 
-/* That node has said `before` and says by now what is in the answers. */
+/* Change: the node's answer was `before` and is now the one in `answers`. */
 void answer_counts_change(struct answer_counts *t,
                           const struct snapshot *s,
                           const struct answer *answers,

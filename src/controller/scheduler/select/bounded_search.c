@@ -13,43 +13,46 @@
 
 #define BATCH 32u
 
-/* A fourth of the nodes in vain, and it is given up; not of a few. */
+/* The search gives up when a quarter of the nodes, but at least VAIN_LEAST of
+ * them, were evaluated and none is feasible.
+ */
 #define VAIN_PART  4u
 #define VAIN_LEAST 256u
 
-/* A run also costs time for bounds and for sorting ties: so many of them cost
- * as much as looking at one node.
+/* A run also spends time on bounds and on sorting ties. These numbers say how
+ * many bounds, or ties, cost as much as evaluating one node; OVERHEAD is the
+ * fixed cost of a run, in nodes.
  */
 #define OVERHEAD       32u
 #define BOUNDS_OF_NODE 4u
 #define TIES_OF_NODE   4u
 
-/* A class, bucket or node that is not looked at yet, by the most that it could
+/* A class, bucket or node that is not evaluated yet, with an upper bound of its
  * score.
  */
 struct search_candidate {
     int64_t most;
-    struct bucket_class *class; /* one of the three */
+    struct bucket_class *class; /* exactly one of the three is set */
     struct node_bucket *bucket;
     struct node_view *view;
 };
 
 struct bounded_search {
     struct node_buckets *buckets;
-    struct search_candidate *heap; /* the most at the top */
+    struct search_candidate *heap; /* max-heap by `most` */
     uint32_t n_heap, heap_capacity;
-    struct node_view **best; /* all that have the best total */
+    struct node_view **best; /* all nodes with the best total */
     uint32_t n_best, best_capacity;
     int64_t best_total;
     unsigned evaluated, feasible;
-    unsigned bounded; /* how often a bound was made */
-    unsigned cost;    /* a mean of late runs, times 16 */
+    unsigned bounded; /* how many bounds were computed */
+    unsigned cost;    /* moving average over runs, times 16 */
 
-    /* This run */
+    /* The current run */
     const struct profile *profile;
     const struct cycle *c;
     plugin_set filters, scorers;
-    int64_t constant; /* what scores that are normalized give every node */
+    int64_t constant; /* the part of the total that is equal for all nodes */
 };
 
 struct bounded_search *
@@ -131,8 +134,8 @@ is_normalized(const struct bounded_search *s, unsigned plugin)
     return s->profile->entries[plugin].plugin->normalization != NORMALIZE_NOT;
 }
 
-/* The most that a node within the bounds could have as its total, or
- * INT64_MIN: none is feasible.
+/* The upper bound of the total of a node within the bounds; INT64_MIN: no such
+ * node is feasible.
  */
 static int64_t
 most_total(struct bounded_search *s, const struct bounds *bounds)
@@ -154,8 +157,9 @@ most_total(struct bounded_search *s, const struct bounds *bounds)
     return total;
 }
 
-/* Scores that are normalized by the largest are known beforehand where none
- * is above 0; otherwise every node counts.
+/* For scores that are normalized by the largest: if no node can score above 0,
+ * the normalized score is the same for all nodes and known in advance.
+ * Otherwise it depends on every node, and the search cannot be used (false).
  */
 static bool
 find_constant(struct bounded_search *s)
@@ -280,8 +284,8 @@ push_classes(struct bounded_search *s)
     }
 }
 
-/* The next nodes to look at: the first, alone, says what the others must be
- * worth.
+/* Takes the next nodes to evaluate. The first batch is a single node, so that
+ * its total can already rule out others.
  */
 static unsigned
 take_batch(struct bounded_search *s, struct node_view **views)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bounded_search.h - the best nodes for a pod, without looking at all the
- * others
+/* bounded_search.h - finds the best nodes for a pod without evaluating all
+ * nodes
  *
- * It serves a pod with a new signature, for which the result cache has nothing.
- * The search looks at buckets of nodes, then at nodes, in the order of the most
- * that they could score (best_score of the plugins). It stops when the best
- * total found is above what is left, because the others can neither win nor
- * tie. The result is the one that looking at every node gives.
+ * Used for a pod with a new signature, for which the result cache has nothing.
+ * The search takes buckets of nodes, then nodes, in descending order of the
+ * score that they could have at most (best_score of the plugins). It stops when
+ * the best total found is above the bound of everything left, because the rest
+ * can neither win nor tie. The result is the same as after evaluating every
+ * node.
  *
- * Owns:    its node buckets, and what the last run found.
+ * Owns:    its node buckets, and the results of the last run.
  * Thread:  the scheduler's.
  */
 #pragma once
@@ -28,17 +29,17 @@ void bounded_search_free(struct bounded_search *s);
 struct bounded_search *bounded_search_new(void) OWNED_BY(bounded_search_free);
 DEFINE_CLEANUP(struct bounded_search, bounded_search_free)
 
-/* Returns false when nothing is known: a score is normalized and differs from
- * node to node, or the search gave up after too many nodes without success, or
- * no node is feasible. Plugins that depend on other nodes' pods take no part.
+/* Returns false when there is no result: a normalized score differs between
+ * nodes, or the search gave up after too many infeasible nodes, or no node is
+ * feasible. Plugins that depend on other nodes' pods are left out.
  */
 bool bounded_search_run(struct bounded_search *s,
                         const struct profile *profile,
                         const struct cycle *c);
 
-/* Look: one of the best at random, as node_results_pick would pick it. How many
- * nodes the last run looked at, and how many of them were feasible; what a run
- * costs as a rule, in nodes.
+/* Look. Pick: a random one of the best nodes, as node_results_pick would
+ * choose. Evaluated, feasible: numbers of nodes in the last run. Cost: the
+ * average cost of a run, in node evaluations.
  */
 struct node_view *bounded_search_pick(const struct bounded_search *s,
                                       struct random_source *random,

@@ -13,17 +13,17 @@
 
 #define BATCH 64u
 
-/* If more than this part of the nodes has changed, all are asked anew. */
+/* If more than this part of the nodes has changed, all are filtered again. */
 #define CHANGED_PART 4u
 
 struct kept_refusal {
-    struct list link; /* used last, first */
+    struct list link; /* most recently used first */
     uint32_t signature;
-    uint64_t rejected_id; /* of the set that is rejected in any case */
-    uint64_t generation;  /* of the nodes, seen */
+    uint64_t rejected_id; /* of the set of rejected nodes */
+    uint64_t generation;  /* of the latest node change seen */
     uint64_t removal_generation;
     uint32_t n_slots;
-    struct answer *answers; /* by slot; OK where there is no node, too */
+    struct answer *answers; /* by slot; OK where there is no node */
     struct node_view *feasible[REFUSAL_FEASIBLE_MOST];
     unsigned n_feasible;
     struct answer_counts counts;
@@ -90,7 +90,7 @@ reach(struct kept_refusals *r, uint32_t signature)
            (r->n_signatures - n) * sizeof(struct kept_refusal *));
 }
 
-/* False: they are too many. */
+/* False: too many nodes are feasible. */
 static bool
 note_feasible(struct kept_refusal *k, struct node_view *node)
 {
@@ -144,7 +144,7 @@ kept_refusals_keep(struct kept_refusals *r,
         drop(r, container_of(r->kept.prev, struct kept_refusal, link));
 }
 
-/* The node says so by now. */
+/* Replaces the node's answer and updates the counts. */
 static void
 set_answer(struct kept_refusal *k,
            const struct snapshot *s,
@@ -186,7 +186,7 @@ ask(struct kept_refusal *k,
     return are_few;
 }
 
-/* False: too many nodes have room. */
+/* Filters the nodes that changed. False: too many nodes are feasible. */
 static bool
 ask_changed(struct kept_refusal *k,
             const struct profile *profile,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kept_refusals.h - the answers of all nodes to shapes of which hardly any node had
- * room
+/* kept_refusals.h - keeps the answers of all nodes to pods that fit hardly
+ * anywhere
  *
- * A pod whose like found nothing before is refused again at the cost of the nodes
- * that have changed since: their answers are made anew, those of the others are
- * kept, and so is the count of the reasons. Smaller than node_results.h, which
- * has what choosing takes, too.
+ * When a pod with the same signature comes again, only nodes that have changed
+ * are filtered again. The answers of all other nodes and the counts of their
+ * reasons are kept. This takes less memory than node_results.h, which also
+ * keeps what is needed to choose a node.
  *
  * Called by:  node_finder.c.
  * Thread:     the scheduler's.
- * Invariant:  answers are those of filters that depend neither on other nodes nor
- *             on time.
+ * Invariant:  the answers are those of filters that depend neither on other
+ *             nodes nor on time.
  */
 #pragma once
 
@@ -28,26 +28,28 @@ struct profile;
 struct kept_refusals;
 struct rejected_nodes;
 
-/* More nodes with room than this are for those who choose. */
+/* The answers are not kept when more nodes than this are feasible. */
 #define REFUSAL_FEASIBLE_MOST 8u
 
-/* All of it is borrowed until the next call. */
+/* Everything in it is borrowed until the next call. */
 struct refusal_answers {
     const struct answer *answers; /* by slot */
     struct node_view *feasible[REFUSAL_FEASIBLE_MOST];
     unsigned n_feasible;
-    unsigned evaluated;                 /* by this call */
+    unsigned evaluated;                 /* nodes filtered by this call */
     const struct answer_counts *counts; /* of all answers */
 };
 
-/* Life. Bytes: as much is kept, by what was asked for last; 0: 32 MiB. */
+/* Life. `bytes`: memory limit; what was used longest ago is dropped first; 0:
+ * 32 MiB.
+ */
 void kept_refusals_free(struct kept_refusals *r);
 struct kept_refusals *kept_refusals_new(size_t bytes)
     OWNED_BY(kept_refusals_free);
 DEFINE_CLEANUP(struct kept_refusals, kept_refusals_free)
 
-/* Keep: the nodes of the cycle's snapshot have answered so, with those that are
- * rejected whatever they answer.
+/* Keep: these are the answers of the nodes in the cycle's snapshot, including
+ * those of `rejected`, which are rejected whatever the filters answer.
  */
 void kept_refusals_keep(struct kept_refusals *r,
                         const struct cycle *c,
@@ -55,8 +57,8 @@ void kept_refusals_keep(struct kept_refusals *r,
                         const struct rejected_nodes *rejected,
                         const struct answer *answers);
 
-/* False: nothing is kept of it, other nodes were rejected, or too many nodes have
- * room by now.
+/* False: nothing is kept for the signature, or it was kept with another set of
+ * rejected nodes, or too many nodes are feasible or have changed.
  */
 bool kept_refusals_find(struct kept_refusals *r,
                         const struct profile *profile,

@@ -22,8 +22,8 @@ apply_extender_result(const struct linear_search *s,
     return o != NULL ? o->answer : ANSWER_OK;
 }
 
-/* Nodes in order until one more than wanted is feasible; that one does not
- * count as looked at. False: enough.
+/* Records the answers in order. False: one more than the wanted number of nodes
+ * is feasible; that last node does not count as evaluated.
  */
 static bool
 take_answers(struct linear_search *s,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* linear_search.h - nodes looked at one after the other, until enough are
- * feasible
+/* linear_search.h - filters nodes one after the other until enough are feasible
  *
- * What each one that is not feasible said is left by its slot.
+ * The answers of infeasible nodes are stored by slot.
  *
  * Called by:  node_finder.c, where no kept results can be used.
  * Thread:     the scheduler's.
@@ -24,17 +23,18 @@ struct profile;
 struct linear_search {
     const struct profile *profile;
     const struct cycle *c;
-    const struct extender_results
-        *extender_results; /* or NULL; a node it refuses is not feasible */
+    /* Or NULL. A node that an extender refuses is not feasible. */
+    const struct extender_results *extender_results;
     uint32_t wanted;
     struct answer *answers;      /* by slot */
     struct node_view **feasible; /* room for all nodes */
     uint32_t found, rejected;
 };
 
-/* All: round the list from `start`; returns where the next one begins. Named:
- * those alone. Nominated: the node the pod is to come to, alone; whether it
- * can. By extenders: those that extenders allow.
+/* All: every node, in a circle from `start`; returns where the next search
+ * begins. Named: only the named nodes. Nominated: only the node that the pod is
+ * nominated to; true when it is feasible. By extenders: only the nodes that the
+ * extenders allow.
  */
 uint32_t linear_search_all(struct linear_search *s, uint32_t start);
 void linear_search_named(struct linear_search *s,

@@ -12,7 +12,7 @@
 #define PLACES 10u
 #define PARTS  (BUCKETS_OF_CLASS / PLACES)
 
-/* After so many nodes have left a class its bounds are made anew. */
+/* After this many removals the bounds of a class are computed again. */
 #define REMOVALS 4096u
 
 struct node_buckets *
@@ -40,7 +40,7 @@ node_buckets_free(struct node_buckets *b)
     free(b);
 }
 
-/* Nodes of one size have as many PUs and NUMA nodes, or as many CPUs. */
+/* Nodes of a class have the same numbers of PUs and NUMA nodes, or of CPUs. */
 static uint64_t
 key_of(const struct node_view *v)
 {

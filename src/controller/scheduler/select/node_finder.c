@@ -83,7 +83,7 @@ feasible_wanted(unsigned percentage, uint32_t n_nodes)
     return wanted < MIN_FEASIBLE ? MIN_FEASIBLE : wanted;
 }
 
-/* Room for one answer a slot. */
+/* Makes room for one answer for each slot. */
 void
 node_finder_make_room(struct node_finder *ch, const struct snapshot *s)
 {
@@ -101,7 +101,7 @@ node_finder_make_room(struct node_finder *ch, const struct snapshot *s)
     ch->scores = xrealloc_array(ch->scores, ch->capacity, sizeof(*ch->scores));
 }
 
-/* None was looked at yet. */
+/* Marks every node as not evaluated. */
 void
 node_finder_clear_answers(struct node_finder *ch, const struct snapshot *s)
 {
@@ -124,8 +124,8 @@ start_diagnosis(struct node_finder *ch, const struct cycle *c)
 
 /* Without kept results */
 
-/* "node(s) didn't satisfy plugin(s) [NodeAffinity]": what the nodes outside
- * the prefilter result are told.
+/* "node(s) didn't satisfy plugin(s) [NodeAffinity]": the answer for nodes
+ * outside the prefilter result.
  */
 static void
 set_absent(struct node_finder *ch,
@@ -222,7 +222,6 @@ node_finder_pick_best(struct node_finder *ch, unsigned count)
     return ch->feasible[at];
 }
 
-/* Adds the extenders' scores to the totals. */
 static void
 add_extender_scores(struct node_finder *ch,
                     const struct extender_results *extender_results,
@@ -234,7 +233,7 @@ add_extender_scores(struct node_finder *ch,
                 ->score;
 }
 
-/* False: nobody was asked about what was found. */
+/* False: the extenders were not asked about the nodes that were found. */
 static bool
 search_nodes(struct node_finder *ch,
              struct linear_search *s,
@@ -328,8 +327,8 @@ pick_from_results(struct node_finder *ch,
     return node;
 }
 
-/* Where kept results would be asked alone and are not worth their cost. False:
- * nothing was found so.
+/* Used where no other pods matter and kept results are not worth their cost.
+ * False: it was not used or found no node.
  */
 static bool
 choose_by_bounded_search(struct node_finder *ch,
@@ -359,7 +358,9 @@ choose_by_bounded_search(struct node_finder *ch,
     return node_finder_is_in_time(profile, c, *ret_node);
 }
 
-/* By what nodes answered to its like. False: it may fit somewhere by now. */
+/* Rejects the pod by the kept answers to its signature. False: some node may be
+ * feasible.
+ */
 static bool
 refuse_again(struct node_finder *ch,
              const struct profile *profile,
@@ -389,7 +390,7 @@ refuse_again(struct node_finder *ch,
     return true;
 }
 
-/* The answers to the first of its shape hold for those after it. */
+/* Keeps the answers for later pods with the same signature. */
 static void
 keep_refusal(struct node_finder *ch,
              const struct profile *profile,
@@ -423,7 +424,7 @@ choose_by_cache(struct node_finder *ch,
     plugin_set others;
     bool is_alone;
 
-    /* One that is nominated itself has its node tried first, alone. */
+    /* For a nominated pod, its nominated node is tried first, alone. */
     if (!ch->settings.is_sharing || profile->percentage_of_nodes != 100
         || nominator_node(profile->handle->nominator, c->pod) != NULL
         || c->snapshot->n_nodes == 0)

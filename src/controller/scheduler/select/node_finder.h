@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_finder.h - the node for a pod: filter, score, and one of the best
+/* node_finder.h - finds the node for a pod: filter, score, pick one of the best
  *
- * Pods that can share results go by kept results (node_results.h), or as long
- * as there is none for their like by a bounded search (bounded_search.h); the
- * others have every node looked at, or a sample in turn when the profile says
- * so. Nothing in the cluster changes here.
+ * A pod that can share results uses kept results (node_results.h) or, while
+ * there are none for its signature, a bounded search (bounded_search.h). For
+ * other pods every node is evaluated, or a sample of the nodes when the profile
+ * says so. Nothing in the cluster changes here.
  *
- * Owns:    the result cache, the bounded search, and what the last choice left
- *          behind.
+ * Owns:    the result cache, the bounded search, and the data of the last
+ *          search.
  * Thread:  the scheduler's.
  *
  * Source: kube-scheduler, schedule_one.go (findNodesThatFitPod,
- * prioritizeNodes, selectHost).
+ *         prioritizeNodes, selectHost).
  */
 #pragma once
 
@@ -35,11 +35,11 @@ struct cycle_trace;
 struct node_finder_settings {
     struct handle *handle;
     struct string_ids *signatures;
-    struct cycle_trace *trace; /* where the time goes; or NULL */
+    struct cycle_trace *trace; /* measures the steps; or NULL */
     bool is_sharing;           /* keep results */
     size_t result_bytes;       /* of all kept results together; 0: 64 MiB */
-    uint32_t
-        bounded_search_nodes; /* a bounded search from so many nodes on; 0: 256 */
+    /* The number of nodes from which a bounded search is used; 0: 256 */
+    uint32_t bounded_search_nodes;
 };
 
 void node_finder_free(struct node_finder *ch);
@@ -47,10 +47,10 @@ struct node_finder *node_finder_new(const struct node_finder_settings *settings)
     OWNED_BY(node_finder_free);
 DEFINE_CLEANUP(struct node_finder, node_finder_free)
 
-/* Returns the node, or NULL with the diagnosis. Both are valid until the next
- * choice or change of the cache. The extenders' results are NULL for a pod that
- * no extender is concerned with; for others the call also returns NULL when
- * they must first be asked about the nodes of the facts.
+/* Returns the node, or NULL and the diagnosis. Both are valid until the next
+ * search or change of the cache. `extender_results` is NULL for a pod that no
+ * extender handles. For other pods the function also returns NULL when the
+ * extenders must first be asked about the nodes in the facts (must_ask).
  */
 struct node_view *
 node_finder_find(struct node_finder *ch,
@@ -59,16 +59,17 @@ node_finder_find(struct node_finder *ch,
                  const struct extender_results *extender_results);
 const struct diagnosis *node_finder_diagnosis(const struct node_finder *ch);
 
-/* Of the last choice: how many nodes were filtered, how many passed (a bounded
- * search looks at few of them), whether kept results were used; and without
- * one, which passed and their totals (none are made for a single node).
+/* About the last search: how many nodes were filtered and how many passed (a
+ * bounded search filters only a few), and whether kept results were used.
+ * Without kept results also the nodes that passed and their totals (none for a
+ * single node).
  */
 struct node_finder_facts {
     unsigned evaluated;
     unsigned feasible;
     bool by_cache;
     bool by_bounds;
-    bool must_ask; /* extenders about those that passed */
+    bool must_ask; /* ask the extenders about the nodes that passed */
     int64_t total;
     struct node_view *const *nodes;
     const int64_t *totals;
@@ -76,14 +77,14 @@ struct node_finder_facts {
 };
 struct node_finder_facts node_finder_facts(const struct node_finder *ch);
 
-/* Drops the kept results: what plugins answer has changed, and the nodes have
- * not.
+/* Drops the kept results. Needed when the answers of plugins have changed
+ * although the nodes have not.
  */
 void node_finder_forget(struct node_finder *ch);
 
-/* A search leaves this for the next: where a sample of the nodes begins, and
- * the dice for ties. A search that is a question only puts back what it found,
- * so that asking changes no decision.
+/* State that one search leaves for the next: where a sample of the nodes
+ * begins, and the random source for ties. A search that only answers a question
+ * restores it afterwards, so that asking changes no later decision.
  */
 struct node_finder_place {
     uint32_t next_start;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_finder_state.h - the insides of a node finder, for its own files
+/* node_finder_state.h - private data of a node finder, shared by its own files
  *
- * Called by:  node_finder.c (the ways to a node), others_choice.c (with what is
- *             on other nodes), timed_choice.c (with what is reserved).
+ * Called by:  node_finder.c (the ways to find a node), others_choice.c (what is
+ *             on other nodes), timed_choice.c (what is reserved).
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -25,12 +25,13 @@ struct snapshot;
 
 #define ALL_PLUGINS (~(plugin_set)0)
 
-/* Sets of nodes that are rejected by time, for each of which results are kept: more
- * are in use at once only where pods of one shape end at very different times.
+/* The number of sets of time-rejected nodes for which results are kept. More
+ * are in use at once only when pods of one signature end at very different
+ * times.
  */
 #define REJECTED_SETS 8u
 struct rejected_set_use {
-    uint64_t id; /* 0: free */
+    uint64_t id; /* 0: unused */
     uint64_t used;
 };
 
@@ -41,7 +42,7 @@ struct node_finder {
     struct kept_refusals *refusals;
     struct rejected_set_use sets[REJECTED_SETS];
     uint64_t n_set_uses;
-    struct answer_counts counts; /* of the answers, where those are refusals */
+    struct answer_counts counts; /* of the answers, for kept refusals */
     uint32_t next_start;
     struct answer *answers; /* by slot */
     uint32_t n_answers;
@@ -60,17 +61,19 @@ node_finder_mark(const struct node_finder *ch, enum cycle_step step)
         cycle_trace_mark(ch->settings.trace, step);
 }
 
-/* Room for one answer a slot. Clear: and none was looked at yet. */
+/* Makes room for one answer for each slot. Clear: also marks all nodes as not
+ * evaluated.
+ */
 void node_finder_make_room(struct node_finder *ch, const struct snapshot *s);
 void node_finder_clear_answers(struct node_finder *ch,
                                const struct snapshot *s);
 
-/* The plugins that said no, by the diagnosis's answers. */
+/* Collects the plugins that rejected nodes, from the diagnosis's answers. */
 void node_finder_note_rejectors(struct node_finder *ch,
                                 const struct snapshot *s);
 
-/* Of the first `count` that are feasible: adds the scores of those plugins to
- * the totals; picks one of the best totals.
+/* For the first `count` feasible nodes. Add scores: adds the scores of those
+ * plugins to the totals. Pick best: returns a random one of the best.
  */
 void node_finder_add_scores(struct node_finder *ch,
                             const struct profile *profile,
@@ -79,8 +82,8 @@ void node_finder_add_scores(struct node_finder *ch,
                             unsigned count);
 struct node_view *node_finder_pick_best(struct node_finder *ch, unsigned count);
 
-/* Others (others_choice.c). Find: the plugins that look at other nodes' pods and
- * do not skip this pod. Choose: NULL: no node, as the diagnosis says.
+/* Others (others_choice.c). Find: the plugins that depend on other nodes' pods
+ * and do not skip this pod. Choose: the node, or NULL and the diagnosis.
  */
 plugin_set node_finder_find_others(const struct profile *profile,
                                    struct cycle *c);
@@ -90,18 +93,19 @@ node_finder_choose_with_others(struct node_finder *ch,
                                struct cycle *c,
                                const struct node_results *node_results);
 
-/* Time (timed_choice.c). Goes by time: there is something to ask the plugins that
- * do. Find rejected: the nodes that they reject as a set, and the signature under
- * which results without these are kept. Is in time: they let the pod have a node that has room now. Pick: of the
- * nodes with room now, one that they let it have; NULL: none, as the diagnosis
- * says. Are reserved: the nodes with room are, all of them; then the answers and
- * their counts say so.
+/* Time (timed_choice.c). Goes by time: whether a plugin that depends on time
+ * filters this pod. Find rejected: the nodes that such plugins reject as a set,
+ * and the signature under which results without these nodes are kept. Is in
+ * time: whether they accept a node that has room now. Pick: one of the nodes
+ * with room now that they accept; NULL: none, see the diagnosis. Are reserved:
+ * whether they reject all nodes with room; if so, the answers and counts are
+ * updated.
  */
 bool node_finder_goes_by_time(const struct profile *profile,
                               const struct cycle *c);
 struct timed_nodes {
     struct rejected_nodes rejected;
-    bool must_ask; /* about the nodes of Reservations one by one */
+    bool must_ask; /* filter the nodes of Reservations one by one */
 };
 uint32_t node_finder_find_rejected(struct node_finder *ch,
                                    const struct profile *profile,

@@ -15,26 +15,27 @@
 
 struct node_results {
     const struct profile *profile;
-    uint64_t generation; /* seen */
+    uint64_t generation; /* of the latest node change seen */
     uint64_t removal_generation;
     uint32_t n_slots;
     struct answer *answers;
-    struct node_view **views; /* by slot, NULL: no node */
+    struct node_view **views; /* by slot; NULL: no node */
     int64_t *raw;             /* by slot and scoring plugin */
-    int64_t *flat;            /* by slot: the sum of what is not normalized */
+    int64_t *flat;            /* by slot: the sum of scores not normalized */
     struct tournament totals;
-    bool has_totals; /* false: no node is feasible, and none was made */
+    /* False: no node was ever feasible, so the tournament was not made */
+    bool has_totals;
     uint8_t scorers[PROFILE_MAX_PLUGINS];
     unsigned n_scorers;
     struct spectrum *spectra; /* one for each scorer that is normalized */
     plugin_set filters;
     plugin_set scoring;
-    plugin_set skipped; /* of the cycles it was made with */
+    plugin_set skipped; /* prescore skips; fixed until all is remade */
     unsigned feasible;
     unsigned evaluated;
     bool is_overfull;
 
-    /* Rejected beside that: a copy, by id. */
+    /* A copy of the set of rejected nodes, with its id */
     uint64_t rejected_id;
     struct node_bits rejected;
     struct answer rejection;
@@ -137,7 +138,9 @@ set_leaf(struct node_results *b, uint32_t slot)
                    is_feasible(b, slot) ? make_total(b, slot) : TOURNAMENT_OUT);
 }
 
-/* Most shapes of which many wait have no node, and need no tournament. */
+/* Most signatures with many waiting pods have no feasible node, so the
+ * tournament is made only when there is one.
+ */
 static void
 replay_all(struct node_results *b)
 {
@@ -351,7 +354,7 @@ is_rejection(const struct node_results *b, struct answer answer)
            && answer.reason == b->rejection.reason;
 }
 
-/* That node is rejected by now, or no longer. */
+/* Updates a node that has entered or left the set of rejected nodes. */
 static void
 turn_slot(struct node_results *b, const struct cycle *c, uint32_t slot)
 {
@@ -367,7 +370,9 @@ turn_slot(struct node_results *b, const struct cycle *c, uint32_t slot)
     }
 }
 
-/* The nodes by which the sets differ; what they answer is up to date. */
+/* Updates the nodes by which the two sets differ. Their kept answers must be up
+ * to date.
+ */
 static void
 change_rejected(struct node_results *b,
                 const struct cycle *c,
@@ -520,9 +525,9 @@ node_results_count_stale(const struct node_results *b,
     return snapshot_changed(s, b->generation, most);
 }
 
-/* Adds to the total of every node what this scorer gives to each of them, which
- * is one number where all feasible nodes have the same raw score: every
- * selection of them normalizes it to the same. False: they differ.
+/* When all feasible nodes have the same raw score, every selection of them is
+ * normalized to the same number: adds that number to `total`. False: the raw
+ * scores differ.
  */
 static bool
 adds_constant(const struct node_results *b, unsigned scorer, int64_t *total)

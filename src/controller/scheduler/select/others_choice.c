@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A choice by kept results for a pod that pods on other nodes, or those that are
- * to come to a node, matter to: these are asked of what the results let pass.
+/* Finds a node with kept results when pods on other nodes, or nominated pods,
+ * matter to the pod. The plugins that depend on them run on the nodes that the
+ * kept results let pass.
  */
 #include "controller/scheduler/framework/node_view.h"
 #include "controller/scheduler/framework/nominator.h"
@@ -23,7 +24,7 @@ node_finder_find_others(const struct profile *profile, struct cycle *c)
               | (profile->scores & ~c->skipped_scores));
 }
 
-/* The nodes to which pods are to come that count against this one, by slot. */
+/* By slot: nodes with nominated pods that count against this pod. */
 struct crowd {
     const struct cycle *c;
     bool *is_crowded;
@@ -39,7 +40,7 @@ note_crowded(const struct node_view *node, void *context)
         crowd->is_crowded[node->slot] = true;
 }
 
-/* NULL: there are none. */
+/* NULL: there are no nominated pods. */
 static bool *
 find_crowded(const struct profile *profile, const struct cycle *c)
 {
@@ -52,9 +53,8 @@ find_crowded(const struct profile *profile, const struct cycle *c)
     return crowd.is_crowded;
 }
 
-/* Keeps the nodes that are feasible by the kept results and beside the
- * nominated pods. A node that others are to come to is filtered anew, with
- * them.
+/* Keeps the nodes that are feasible by the kept results and by the other
+ * plugins. A node with nominated pods is filtered again, with and without them.
  */
 static unsigned
 filter_others(struct node_finder *ch,

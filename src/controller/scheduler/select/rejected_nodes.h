@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rejected_nodes.h - nodes that are rejected as a set, and with which answer
+/* rejected_nodes.h - a set of nodes that are rejected, and the common answer
  *
- * Called by:  timed_choice.c (finds them), node_results.c, kept_refusals.c.
+ * Called by:  timed_choice.c (makes it), node_results.c, kept_refusals.c.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -9,7 +9,7 @@
 #include "controller/scheduler/framework/sets/node_set.h"
 #include "controller/scheduler/framework/verdict.h"
 
-/* Whatever is on them. */
+/* Rejected whatever is on the nodes. */
 struct rejected_nodes {
     const struct node_set *nodes; /* borrowed; NULL: none */
     struct answer answer;

@@ -7,16 +7,17 @@
 #include "lib/base/list.h"
 
 struct cached_results {
-    struct list link; /* used last, first */
+    struct list link; /* most recently used first */
     uint32_t signature;
     struct node_results *node_results;
 };
 
-/* A signature that was asked for. */
+/* A signature that results were requested for. */
 struct asked_signature {
     struct cached_results *kept; /* or NULL */
-    uint64_t generation;         /* of the nodes, when it last was */
-    uint32_t saved; /* what kept results would have saved since, in nodes */
+    uint64_t generation;         /* of the nodes, at the last request */
+    /* Node evaluations that kept results would have saved since */
+    uint32_t saved;
 };
 
 struct result_cache {
@@ -120,7 +121,7 @@ result_cache_get(struct result_cache *bs,
     return kept->node_results;
 }
 
-/* All have about the size of the one in use. */
+/* All results have about the size of the one in use. */
 void
 result_cache_trim(struct result_cache *bs, const struct node_results *used)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result_cache.h - the results that are kept, one set for a signature, those
- * used last
+/* result_cache.h - the most recently used node results, one for each signature
  *
  * Owns:    the kept results.
  * Thread:  the scheduler's.
@@ -18,29 +17,29 @@ struct result_cache;
 struct profile;
 struct snapshot;
 
-/* Life. Bytes: of all together; 0: 64 MiB. */
+/* Life. `bytes`: memory limit for all results together; 0: 64 MiB. */
 void result_cache_free(struct result_cache *bs);
 struct result_cache *result_cache_new(size_t bytes) OWNED_BY(result_cache_free);
 DEFINE_CLEANUP(struct result_cache, result_cache_free)
 
-/* The signature's, made when it is not there. */
+/* The results of that signature; new and empty ones when there are none. */
 struct node_results *result_cache_get(struct result_cache *bs,
                                       const struct profile *profile,
                                       uint32_t signature);
 
-/* Whether a choice for that signature should go by kept results, when without
- * one it costs what looking at so many nodes does. One that is there, when
- * fewer nodes have changed; one that is not, or must be made anew because nodes
- * came or went, when all the times that it was asked for since would have saved
- * as much as it costs to make.
+/* Whether a search for that signature should use kept results, when a search
+ * without them costs as much as evaluating `cost` nodes. True for existing
+ * results if fewer nodes than that have changed. If they do not exist, or must
+ * be made again because nodes were added or removed, true once all requests
+ * since then would have saved as much as making them costs.
  */
 bool result_cache_is_worth(struct result_cache *bs,
                            uint32_t signature,
                            const struct snapshot *s,
                            unsigned cost);
 
-/* Drops those that were not used for longest, when they are too many of the
- * size of this one.
+/* Drops the results used longest ago while all together, each taken to be as
+ * large as `used`, exceed the limit.
  */
 void result_cache_trim(struct result_cache *bs,
                        const struct node_results *used);

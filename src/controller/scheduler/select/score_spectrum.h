@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score_spectrum.h - how many feasible nodes have each raw score of a plugin: tells
- * the largest
+/* score_spectrum.h - how many feasible nodes have each raw score of a plugin;
+ * gives the largest score
  *
  * Called by:  node_results.c.
  * Thread:     the scheduler's.
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Different scores that are told apart. */
+/* The maximum number of different scores. */
 #define SPECTRUM_MAX 64u
 
 /* All zero: no node. */
@@ -18,13 +18,15 @@ struct spectrum {
     int64_t values[SPECTRUM_MAX];
     uint32_t counts[SPECTRUM_MAX];
     unsigned count;
-    int64_t most; /* the caller's: what the totals were made with */
+    int64_t most; /* set by the caller: the largest that the totals used */
 };
 
-/* Change. Add: false: there are too many. */
+/* Change. Add: false when there are too many different scores. */
 bool spectrum_add(struct spectrum *s, int64_t value);
 void spectrum_remove(struct spectrum *s, int64_t value);
 
-/* Look. Single: all have the same; most: the largest, at least 0. */
+/* Look. Single: whether all nodes have the same score. Most: the largest, at
+ * least 0.
+ */
 bool spectrum_is_single(const struct spectrum *s, int64_t *ret_value);
 int64_t spectrum_most(const struct spectrum *s);

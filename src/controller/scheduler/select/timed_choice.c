@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes with room now that the pod may not have until its end: who is
- * before it in the order, or a Reservation, has them by then. The nodes of a
- * Reservation are one set for all pods that end by the same window: results are
- * kept without it. The rest is laid over the kept results and refusals, which
- * know nothing of time.
+/* Handles nodes that have room now but that the pod may not keep until its end,
+ * because a pod ahead of it in the order, or a Reservation, has them by then.
+ * The nodes that Reservations withhold are one set for all pods that end before
+ * the same window: results are kept without these nodes. Other time-dependent
+ * answers are applied on top of kept results and refusals, which ignore time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,9 @@ node_finder_goes_by_time(const struct profile *profile, const struct cycle *c)
     return (profile->timed & ~c->skipped_filters) != 0;
 }
 
-/* False: they must be asked about each node. The first plugin has the word about a
- * node that several reject.
+/* False: the filters must run for each node. Where several plugins reject a
+ * node, the answer of the first plugin counts, so a set is used only if it
+ * comes from the first.
  */
 static bool
 find_rejected(const struct profile *p,
@@ -62,8 +63,9 @@ find_rejected(const struct profile *p,
     return true;
 }
 
-/* A place for the set: a free one, one that will not be met again, or that which
- * was used longest ago. Results that were kept there follow it by the difference.
+/* The index to use for the set: where it already is, else one that is unused or
+ * outdated, else the one used longest ago. Results kept under that index are
+ * updated by the difference of the sets.
  */
 static unsigned
 find_place(struct node_finder *ch, const struct node_set *set)
@@ -109,7 +111,7 @@ node_finder_find_rejected(struct node_finder *ch,
     return string_ids_add(ch->settings.signatures, text);
 }
 
-/* They are asked of one node; it has room now. */
+/* Runs the time-dependent filters for a node that has room now. */
 static struct answer
 filter_timed(const struct profile *profile,
              const struct cycle *c,
@@ -151,7 +153,9 @@ mask_timed(struct node_view *node, void *context)
         node_results_mask(m->node_results, &m->mask, node, answer);
 }
 
-/* Nodes that a Reservation has before the pod would end, where they are no set. */
+/* Masks nodes of Reservations that reject the pod, when there is no set of
+ * them.
+ */
 static void
 mask_withheld(struct timed_mask *m)
 {
@@ -166,8 +170,8 @@ mask_withheld(struct timed_mask *m)
                                 m);
 }
 
-/* Nodes with room now and a reserved entry are asked about time, and left out
- * while one is picked.
+/* Runs the time-dependent filters on nodes that have room now and a future
+ * entry, and masks those that are rejected while one of the others is picked.
  */
 struct node_view *
 node_finder_pick_timed(struct node_finder *ch,
@@ -208,8 +212,8 @@ node_finder_pick_timed(struct node_finder *ch,
     return node;
 }
 
-/* For a shape that hardly any node has room for: the nodes' answers about time
- * are laid over their kept answers.
+/* Overwrites the kept answers of the few nodes with room by the answers of the
+ * time-dependent filters.
  */
 static void
 overlay_timed(struct node_finder *ch,

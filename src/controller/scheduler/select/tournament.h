@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tournament.h - the best totals by slot, all ties known, in the logarithm of the
- * number of slots
+/* tournament.h - a tournament tree: the best totals by slot, with all ties, in
+ * time logarithmic in the number of slots
  *
  * Owns:       its bouts.
  * Called by:  node_results.c.
  * Thread:     the scheduler's.
- * Invariant:  once played, a bout is the best below it, and how many have it.
+ * Invariant:  after a play, a bout has the best total below it and the number
+ *             of slots that have it.
  */
 #pragma once
 
@@ -21,15 +22,17 @@ struct bout {
     uint32_t count;
 };
 
-/* All zero: none was begun. */
+/* All zero: not made yet. */
 struct tournament {
-    struct bout *bouts; /* 1 is the root, leaves from n_leaves */
+    struct bout *bouts; /* 1 is the root; leaves begin at n_leaves */
     uint32_t n_leaves;  /* a power of two */
 };
 
 void tournament_fini(struct tournament *t);
 
-/* Change. Reset: as many slots, and none takes part. Set: to be played. */
+/* Change. Reset: at least `n_slots` slots, none of which takes part. Set takes
+ * effect after play (of that slot) or play all.
+ */
 void tournament_reset(struct tournament *t, uint32_t n_slots);
 static inline void
 tournament_set(struct tournament *t, uint32_t slot, int64_t total)
@@ -40,7 +43,7 @@ tournament_set(struct tournament *t, uint32_t slot, int64_t total)
 void tournament_play(struct tournament *t, uint32_t slot);
 void tournament_play_all(struct tournament *t);
 
-/* Look. Pick: one of the best at random; one takes part at least. */
+/* Look. Pick: a random one of the best; at least one slot must take part. */
 uint32_t tournament_pick(const struct tournament *t,
                          struct random_source *random,
                          int64_t *ret_total);
