@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feature_gate.h - what of the scheduler can be switched on and off, by the
- * names upstream has for it
+/* feature_gate.h - the scheduler's feature gates, by upstream's names
  *
- * Plain data. A gate that is locked has one value and may be given that alone,
- * so that command lines written for kube-scheduler work.
+ * A locked gate has one value, and only that value may be given, so that
+ * command lines written for kube-scheduler work.
  *
  * Thread: any; plain data.
  * Source: kube-scheduler, --feature-gates; k8s.io/component-base/featuregate.
@@ -28,8 +27,9 @@ struct feature_gates {
 
 void feature_gates_init(struct feature_gates *gates);
 
-/* "NAME=true" or "NAME=false"; also AllAlpha and AllBeta. -EINVAL: no such
- * gate, no such value, or locked.
+/* `pair` is "NAME=true" or "NAME=false"; NAME may also be AllAlpha or AllBeta.
+ * -EINVAL: there is no such gate, the value is not valid, or the gate is
+ * locked.
  */
 int feature_gates_set(struct feature_gates *gates,
                       const char *pair,

@@ -28,8 +28,8 @@
 #define MAX_PROFILES 16
 #define SECOND_US    INT64_C(1000000)
 
-/* A renewal must be tried more than once before the lease is lost
- * (client-go, JitterFactor).
+/* The minimum ratio of renewDeadline to retryPeriod, so that a renewal is tried
+ * more than once before the lease is lost (client-go, JitterFactor).
  */
 #define JITTER 1.2
 
@@ -53,7 +53,7 @@ kube_configuration_free(struct kube_configuration *c)
     free(c);
 }
 
-/* Filling in */
+/* Defaults */
 
 static void
 set_default_int(struct arena *arena,
@@ -120,7 +120,7 @@ complete(struct kube_configuration *c, struct strbuf *mistakes)
     }
 }
 
-/* Rules */
+/* Validation */
 
 static void
 check_head(const struct json *t, struct strbuf *mistakes)
@@ -223,7 +223,9 @@ read_backoff(struct kube_configuration *c, struct strbuf *mistakes)
     c->numbers.max_backoff_us = max * SECOND_US;
 }
 
-/* The plugins take their arguments or refuse them. */
+/* Makes and drops an instance of each plugin, to report the arguments that it
+ * refuses.
+ */
 static void
 try_arguments(const struct profile_settings *settings,
               struct handle *handle,
@@ -402,7 +404,7 @@ read_tree(struct kube_configuration *c, struct strbuf *mistakes)
     return mistakes->length > 0 ? -EINVAL : 0;
 }
 
-/* Each line after the name of where it comes from. */
+/* Adds each line with a prefix that says where it comes from. */
 static void
 add_lines(const char *name, const struct strbuf *lines, struct strbuf *out)
 {

@@ -29,7 +29,7 @@ kube_extenders_complete(struct arena *arena, struct json *list)
     }
 }
 
-/* "" is none. */
+/* An empty verb counts as absent. */
 static const char *
 read_verb(const struct json *e,
           const char *name,
@@ -73,8 +73,8 @@ has_authority(const struct tls_client_settings *t)
            || (t->authority_data != NULL && t->authority_data[0] != '\0');
 }
 
-/* As upstream: whether there is TLS says the URL, and enableHTTPS without an
- * authority trusts anybody.
+/* As upstream: the URL alone decides whether TLS is used, and enableHTTPS
+ * without a certificate authority accepts any certificate.
  */
 static void
 read_tls(const struct json *e,
@@ -145,7 +145,7 @@ is_managed(const struct extenders *all, const char *name)
     return false;
 }
 
-/* The extender is the one behind the last of all. */
+/* `to` is the extender after the last one counted in `all`. */
 static void
 read_resources(struct arena *arena,
                const struct json *list,

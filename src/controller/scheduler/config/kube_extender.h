@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube_extender.h - what a configuration says of extenders
+/* kube_extender.h - the extenders in a configuration
  *
  * Called by:  kube_configuration.c.
  * Thread:     any, while the configuration is read.
@@ -13,9 +13,9 @@ struct extenders;
 struct json;
 struct strbuf;
 
-/* Fills in what is left out, in the tree; then the settings, in the arena,
- * borrowed from it, with a line for each mistake
- * and for each thing to think about.
+/* Complete: sets the defaults in the tree. Read: makes the settings, which are
+ * allocated in the arena and borrow from the tree; adds a line for each mistake
+ * and for each warning.
  */
 void kube_extenders_complete(struct arena *arena, struct json *list);
 void kube_extenders_read(struct arena *arena,
@@ -24,12 +24,13 @@ void kube_extenders_read(struct arena *arena,
                          struct strbuf *mistakes,
                          struct strbuf *warnings);
 
-/* Takes the keys out of the tree. */
+/* Removes the private keys from the tree. */
 void kube_extenders_hide(struct json *list);
 
-/* The resources that extenders alone look at, as ignoredResources of the
- * arguments of NodeResourcesFit (NULL: none are given): those arguments, or
- * others in the arena.
+/* Adds the managed resources that the extenders have marked ignoredByScheduler
+ * to ignoredResources in the arguments of NodeResourcesFit (NULL: it has none).
+ * Returns `args` itself when there is nothing to add, else a changed copy in
+ * the arena.
  */
 const struct json *kube_extenders_ignore(struct arena *arena,
                                          const struct json *list,

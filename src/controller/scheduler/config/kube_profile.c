@@ -32,8 +32,8 @@ add_unknown(const char *where, const char *name, struct strbuf *mistakes)
     strbuf_add_char(mistakes, '\n');
 }
 
-/* Where a plugin stands in a list of {"name"}, or -1. An entry without a name,
- * which is a mistake, is like no other.
+/* The index of a plugin in a list of {"name"} objects, or -1. An entry without
+ * a name, which is reported as a mistake, matches none.
  */
 static int
 find_name(const struct json *list, const char *name)
@@ -74,7 +74,7 @@ check_names(struct arena *arena,
     }
 }
 
-/* Merging what is enabled with the default */
+/* Merging of enabled plugins with the defaults */
 
 static bool
 is_disabled(const struct json *set, const char *name)
@@ -95,7 +95,9 @@ plugin_entry(struct arena *arena, const struct profile_plugin *p)
     return entry;
 }
 
-/* There is one order: another that is given takes the place of the default. */
+/* There is one QueueSort plugin, so another one that is enabled replaces the
+ * default.
+ */
 static bool
 is_replaced(const struct json *given, const struct plugin *p)
 {
@@ -111,8 +113,8 @@ is_replaced(const struct json *given, const struct plugin *p)
     return false;
 }
 
-/* Defaults that are not disabled come first, those given again with what was
- * given, then what else is enabled.
+/* The defaults that are not disabled come first, in their order; where one is
+ * given again, the given entry is used. All other enabled plugins follow.
  */
 static void
 merge_defaults(struct arena *arena, struct json *set)
@@ -140,7 +142,7 @@ merge_defaults(struct arena *arena, struct json *set)
 
 /* Arguments */
 
-/* A given member replaces the default one; null counts as not given. */
+/* A given member replaces the default; null counts as not given. */
 static struct json *
 overlay(struct arena *arena, const struct plugin *p, const struct json *given)
 {
@@ -337,7 +339,8 @@ append(struct plugin_expansion *x, enum point point, const char *name)
     order->items[order->count++] = place_of(x, name);
 }
 
-/* The weight of its score: the one given there, or everywhere. */
+/* The weight of the plugin's score: given under score, else under multiPoint.
+ */
 static int64_t
 weight_of(const struct json *plugins, const char *name)
 {
@@ -353,7 +356,9 @@ weight_of(const struct json *plugins, const char *name)
     return 0;
 }
 
-/* First what both name, then what multiPoint brings, then the others. */
+/* The order of a point: first the plugins that both lists name, then those of
+ * multiPoint, then the rest of the point's own list.
+ */
 static void
 expand_point(struct plugin_expansion *x, enum point point)
 {

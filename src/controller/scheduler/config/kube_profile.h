@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube_profile.h - one profile of a KubeSchedulerConfiguration, made the
- * plugins that run at each point
+/* kube_profile.h - turns one profile of a KubeSchedulerConfiguration into the
+ * lists of plugins that run at each point
  *
  * Called by:  kube_configuration.c.
  * Thread:     any, while the configuration is read.
@@ -15,15 +15,16 @@ struct json;
 struct profile_settings;
 struct strbuf;
 
-/* Fills in what the profile leaves out, in place: its merged plugins, and the
- * arguments of all that take some. Mistakes have a line each, "WHERE: ...".
+/* Sets the defaults of the profile in place: the merged list of plugins, and
+ * the arguments of all plugins that take some. Adds a line for each mistake,
+ * "WHERE: ...".
  */
 void kube_profile_complete(struct arena *arena,
                            struct json *profile,
                            const char *where,
                            struct strbuf *mistakes);
 
-/* A completed profile, from the arena. */
+/* The settings of a completed profile, allocated in the arena. */
 void kube_profile_settings(struct arena *arena,
                            const struct json *profile,
                            const char *where,
