@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender.h - one extender as it is configured
+/* extender.h - the configuration of one extender
  *
- * Plain data, const while the scheduler runs. The URL is its name.
+ * Plain data, const while the scheduler runs. An extender is named by its URL.
  *
  * Thread: any; const once read.
  * Source: kube-scheduler, apis/config (Extender) and extender.go.
@@ -16,17 +16,17 @@
 struct pod_view;
 
 struct extender {
-    const char *url;         /* that the verbs are put behind */
-    const char *filter_verb; /* each NULL where it has no say */
+    const char *url;         /* the prefix of the verbs */
+    const char *filter_verb; /* each verb is NULL if it is not used */
     const char *prioritize_verb;
     const char *preempt_verb;
     const char *bind_verb;
     int64_t weight; /* of its scores */
     int64_t timeout_us;
     struct tls_client_settings tls; /* for a URL that begins with "https" */
-    bool is_node_cache_capable;     /* is told names, not nodes */
-    bool is_ignorable;              /* its failing is no failure */
-    const char **resources;         /* that concern it; none: all pods do */
+    bool is_node_cache_capable;     /* gets node names instead of nodes */
+    bool is_ignorable;      /* when it fails, the pod goes on without it */
+    const char **resources; /* that it manages; none: it handles all pods */
     unsigned n_resources;
 };
 
@@ -35,6 +35,8 @@ struct extenders {
     unsigned count;
 };
 
-/* A container asks for a resource that it manages, or it manages none. */
+/* Whether the extender handles the pod: a container requests a resource that it
+ * manages, or it manages none.
+ */
 bool extender_is_concerned(const struct extender *e,
                            const struct pod_view *pod);

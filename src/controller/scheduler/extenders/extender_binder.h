@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_binder.h - the extender that binds pods itself
+/* extender_binder.h - lets an extender bind a pod
  *
  * Thread:  the scheduler's.
  * Source:  kube-scheduler, schedule_one.go (extendersBinding).
@@ -16,8 +16,10 @@ struct extender_binder;
 struct extender_transport;
 struct extenders;
 
-/* Bound: VERDICT_OK; VERDICT_SKIP where it failed and may be ignored, so that
- * the plugins bind; VERDICT_ERROR with the assignment's `error`.
+/* `bound` gets VERDICT_OK when the extender has bound the pod; VERDICT_SKIP
+ * when an ignorable extender failed, so that the plugins bind the pod; and
+ * VERDICT_ERROR when another one failed, with the reason in the assignment's
+ * `error`.
  */
 struct extender_binder_settings {
     struct extender_transport *extender_transport;
@@ -26,12 +28,14 @@ struct extender_binder_settings {
     void *context;
 };
 
-/* Life. Free cancels what is under way; free it before the binding cycle. */
+/* Life. Free cancels pending requests; it must run before the binding cycle is
+ * freed.
+ */
 void extender_binder_free(struct extender_binder *b);
 struct extender_binder *
 extender_binder_new(const struct extender_binder_settings *settings)
     OWNED_BY(extender_binder_free);
 DEFINE_CLEANUP(struct extender_binder, extender_binder_free)
 
-/* True: an extender was asked to, and `bound` will be called. */
+/* True: an extender was asked to bind, and `bound` will be called. */
 bool extender_binder_bind(struct extender_binder *b, struct assignment *a);

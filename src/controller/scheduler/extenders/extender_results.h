@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_results.h - what the extenders say of a pod: of the nodes that it
- * could be on, and of who should leave one
+/* extender_results.h - the extenders' answers for a pod: about nodes, and about
+ * pods to preempt
  *
- * Gathered while the pod's cycle is parked, and kept by names, because the
- * cluster goes on meanwhile: when the cycle goes on, the nodes are filtered and
- * scored as they are then.
+ * They are collected while the pod's cycle is parked, and refer to nodes by
+ * name, because the cluster may change meanwhile: when the cycle goes on, the
+ * nodes are filtered and scored in their current state.
  *
  * Owned by:  the pod's assignment.
  * Thread:    the scheduler's.
@@ -23,8 +23,8 @@ struct extender_results;
 struct extender_result {
     char *node_name;
     struct answer answer; /* of the extenders that filter */
-    int64_t score;        /* of those that prioritize, weighted */
-    bool is_passed;       /* by the extender whose answer is being read */
+    int64_t score;        /* weighted sum of those that prioritize */
+    bool is_passed;       /* by the answer that is being decoded */
 };
 
 void extender_results_free(struct extender_results *c);
@@ -32,16 +32,18 @@ struct extender_results *extender_results_new(void)
     OWNED_BY(extender_results_free);
 DEFINE_CLEANUP(struct extender_results, extender_results_free)
 
-/* Change. Add: the node is asked about; OK and 0 unless it is said otherwise.
- * The proposals stand there when they have been asked about.
+/* Change. Add: a node that the extenders are asked about, with the answer OK
+ * and score 0 at first. Set proposals: the final ones, after the extenders were
+ * asked about preemption.
  */
 struct extender_result *extender_results_add(struct extender_results *c,
                                              const char *node_name);
 void extender_results_set_proposals(struct extender_results *c,
                                     struct proposals *proposals);
 
-/* Look. Find: NULL for a node that nobody was asked about. At: by place, in
- * the order they were added. Proposals: NULL when nobody was asked.
+/* Look. Find: NULL for a node that no extender was asked about. At: by index,
+ * in the order in which they were added. Proposals: NULL when no extender was
+ * asked.
  */
 struct extender_result *extender_results_find(const struct extender_results *c,
                                               const char *node_name);

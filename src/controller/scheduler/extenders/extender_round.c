@@ -21,13 +21,15 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* Words of extenders are kept for good as reasons: so many, of that length. */
+/* Reasons that extenders give are interned and never freed, so their number and
+ * length are limited.
+ */
 #define MAX_REASONS   10000
 #define REASON_LENGTH 200
 
 #define TELL_EVERY_US INT64_C(1000000)
 
-/* A score is from 0 to 10, a plugin's from 0 to 100 (extender/v1,
+/* An extender's score is from 0 to 10, a plugin's from 0 to 100 (extender/v1,
  * MaxExtenderPriority).
  */
 #define SCORE_SCALE 10
@@ -59,7 +61,7 @@ extender_round_free(struct extender_round *c)
     free(c);
 }
 
-/* From one step to the next */
+/* Steps */
 
 static void
 conclude(struct extender_round *c, const char *failure)
@@ -96,7 +98,7 @@ ask(struct extender_round *c,
                                       q);
 }
 
-/* The question has come back; whose it was. */
+/* Frees an answered question; returns its round and extender. */
 static struct extender_round *
 close_question(struct extender_question *q,
                const struct extender **ret_extender)
@@ -109,7 +111,9 @@ close_question(struct extender_question *q,
     return c;
 }
 
-/* One line a second: a dead extender fails every pod. */
+/* Logs at most one line a second, because an extender that is down fails every
+ * pod.
+ */
 static void
 log_failure(const struct extender_round *c,
             const char *failure,
@@ -124,7 +128,7 @@ log_failure(const struct extender_round *c,
     log_info("pod '%s': %s, %s", c->a->queued->key, failure, then);
 }
 
-/* Whether it goes on without that extender. */
+/* Whether the pod goes on without that extender. */
 static bool
 is_ignored(const struct extender_round *c,
            const struct extender *e,
@@ -169,7 +173,7 @@ encode_nodes(const struct extender_round *c,
                          out);
 }
 
-/* Prioritizing: what fails adds nothing, as upstream. */
+/* Prioritize: an extender that fails adds no scores, as upstream. */
 
 static void
 add_priorities(const struct extender_round *c,
@@ -236,7 +240,7 @@ prioritize(struct extender_round *c)
         conclude(c, NULL);
 }
 
-/* Filtering */
+/* Filter */
 
 static uint32_t
 reason_of(const struct extender_round *c, const char *words)
@@ -290,8 +294,8 @@ pass(const struct extender_round *c,
     return 0;
 }
 
-/* A node that the answer does not name at all is refused for good, as upstream
- * does.
+/* A node that the answer does not name at all counts as unresolvable, as
+ * upstream.
  */
 static void
 follow(struct extender_round *c,
@@ -349,7 +353,6 @@ filtered(const char *text, size_t length, const char *failure, void *context)
     extender_rounds_begin_next(c->owner);
 }
 
-/* The next that filters, and at the end those that prioritize. */
 void
 extender_round_filter(struct extender_round *c)
 {
@@ -381,7 +384,7 @@ find_victim(const struct node_view *node, const char *uid)
     return NULL;
 }
 
-/* A node that is gone meanwhile is no proposal any more. */
+/* Adds a proposal, unless its node was deleted meanwhile. */
 static int
 propose(const struct extender_round *c,
         const struct extender *e,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_round.h - one pod that extenders are asked about, from question to
+/* extender_round.h - one pod that extenders are asked about, question by
  * question
  *
- * Called by:  extender_rounds.c, which has the line they stand in. Nobody else.
+ * Called by:  extender_rounds.c, which owns the queue of rounds. Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -22,16 +22,16 @@ enum round_stage {
 };
 
 struct extender_round {
-    struct list link; /* in line, under way or answered */
+    struct list link; /* in the owner's in_line, under_way or answered */
     struct extender_rounds *owner;
     struct assignment *a;
     enum round_stage stage;
-    unsigned turn; /* which extender's, where one is asked at a time */
-    struct extender_result **asked; /* about the nodes that are left */
+    unsigned turn; /* index of the extender, where they are asked one by one */
+    struct extender_result **asked; /* the nodes that are still left */
     unsigned n_asked;
     struct proposals proposals;
     struct list questions;
-    int64_t deadline_us; /* of waiting in line */
+    int64_t deadline_us; /* when waiting in line ends */
 };
 
 struct extender_question {
@@ -45,17 +45,17 @@ struct extender_rounds {
     struct extender_rounds_settings settings;
     struct list in_line, under_way, answered;
     unsigned n_parked, n_under_way;
-    int64_t told_us;     /* of a failure, in the log */
-    int64_t patience_us; /* the longest any extender may take */
+    int64_t told_us;     /* when a failure was last logged */
+    int64_t patience_us; /* the longest timeout of any extender */
 };
 
 void extender_round_free(struct extender_round *c);
 
-/* Asks the next that filters, and at the end those that prioritize; the next
- * that has a say in preemption.
+/* Filter: asks the next extender that filters, and after the last one all that
+ * prioritize. Preempt: asks the next extender that takes part in preemption.
  */
 void extender_round_filter(struct extender_round *c);
 void extender_round_preempt(struct extender_round *c);
 
-/* Those in line, while there is room (extender_rounds.c). */
+/* Starts waiting rounds while fewer than the limit run (extender_rounds.c). */
 void extender_rounds_begin_next(struct extender_rounds *cs);

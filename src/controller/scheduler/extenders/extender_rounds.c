@@ -9,7 +9,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Pods that are asked about at a time: a question may hold every node. */
+/* Pods handled at a time: limited, because a question may contain every node.
+ */
 #define AT_A_TIME 16
 
 struct extender_rounds *
@@ -51,7 +52,7 @@ extender_rounds_free(struct extender_rounds *cs)
     free(cs);
 }
 
-/* The line */
+/* The waiting line */
 
 void
 extender_rounds_begin_next(struct extender_rounds *cs)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_rounds.h - the cycles that are parked until extenders have answered
+/* extender_rounds.h - scheduling cycles that are parked until extenders answer
  *
  * The extenders that filter are asked one after the other about the nodes that
- * are left, then those that prioritize all at once; about preemption they are
- * asked one after the other. A few pods at a time are asked about. The others
- * wait in line, but no longer than an extender may take, so that none is in
- * flight for long. Meanwhile the scheduler goes on with other pods.
+ * are left; then those that prioritize are asked all at once. About preemption
+ * they are asked one after the other. Only a few pods are handled at a time.
+ * The others wait in line, but no longer than the longest timeout of an
+ * extender, so that no pod is in flight for long. Meanwhile the scheduler
+ * handles other pods.
  *
  * Owns:    the assignments that are parked.
  * Thread:  the scheduler's.
@@ -35,20 +36,22 @@ struct extender_rounds_settings {
     struct clock *clock;
     struct string_ids *reasons;
     const struct node_view *(*find_node)(const char *name, void *context);
-    void (*ready)(void *context);          /* one can be taken */
+    void (*ready)(void *context);          /* extender_rounds_take has one */
     void (*abandon)(struct assignment *a); /* frees one that is still parked */
     void *context;
 };
 
-/* Life. Free lets go of the parked pods, which the queue still has. */
+/* Life. Free abandons the parked assignments; their pods are still in the
+ * queue.
+ */
 void extender_rounds_free(struct extender_rounds *cs);
 struct extender_rounds *
 extender_rounds_new(const struct extender_rounds_settings *settings)
     OWNED_BY(extender_rounds_free);
 DEFINE_CLEANUP(struct extender_rounds, extender_rounds_free)
 
-/* Ask. The answers go to the assignment's extender results; its `error` is set
- * when an extender that may not be ignored failed.
+/* Ask. The answers are stored in the assignment's extender results. Its `error`
+ * is set when an extender failed that is not ignorable.
  */
 void extender_rounds_ask_nodes(struct extender_rounds *cs,
                                struct assignment *a TAKES,
@@ -58,14 +61,15 @@ void extender_rounds_ask_preemption(struct extender_rounds *cs,
                                     struct assignment *a TAKES,
                                     struct proposals *proposals TAKES);
 
-/* One that has been answered, or NULL. */
+/* Returns an assignment that has all answers, or NULL. */
 struct assignment *extender_rounds_take(struct extender_rounds *cs);
 
-/* Those that have waited in line for too long are answered so. */
+/* Fails the rounds that have waited in line for too long. */
 void extender_rounds_expire(struct extender_rounds *cs);
 
-/* Look: whether some extender has a say in the pod's node, in preemption for
- * it; how many are parked, and how many could be taken.
+/* Look: whether some extender filters or scores nodes for the pod, or takes
+ * part in preemption for it; how many assignments are parked; whether take has
+ * one.
  */
 bool extender_rounds_concern_nodes(const struct extender_rounds *cs,
                                    const struct pod_view *pod);

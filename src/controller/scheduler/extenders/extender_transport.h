@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_transport.h - carries a question to an extender, and its answer back
+/* extender_transport.h - sends a request to an extender and returns its answer
  *
- * This is an interface: the scheduler gets one that speaks HTTP
- * (http_transport.h), a test one of its own.
+ * An interface: the scheduler gets the implementation that uses HTTP
+ * (http_transport.h), a test gets its own.
  *
  * Thread: the scheduler's.
  */
@@ -17,8 +17,8 @@ struct extender_call;
 struct extender;
 struct strbuf;
 
-/* Runs once, later, unless the call is cancelled. Text: the answer, borrowed;
- * NULL where there is none, and then `failure` says why, and of whom.
+/* Called once, later, unless the call is cancelled. `text` is the answer,
+ * borrowed; NULL: there is none, and `failure` says why and names the extender.
  */
 typedef void extender_transport_done_fn(const char *text,
                                         size_t length,
@@ -47,8 +47,8 @@ extender_transport_free(struct extender_transport *extender_transport)
         extender_transport->ops->free(extender_transport);
 }
 
-/* Post: the body is taken, and empty when it returns. The answer comes within
- * the extender's time, or a failure does.
+/* Post: takes the body, which is empty afterwards. The answer or a failure
+ * comes within the extender's timeout.
  */
 static inline struct extender_call *
 extender_transport_post(struct extender_transport *extender_transport,

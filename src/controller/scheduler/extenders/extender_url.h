@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_url.h - an extender's urlPrefix: where it is, and what its verbs
- * stand behind
+/* extender_url.h - splits an extender's urlPrefix into its origin and path
  *
  * Thread: any; pure functions.
  */
@@ -8,8 +7,8 @@
 
 struct error;
 
-/* "http[s]://host[:port][/path]" to an origin with its port and the path without
- * a slash at its end, both the caller's; -EINVAL with words.
+/* Splits "http[s]://host[:port][/path]" into an origin with a port and a path
+ * without a slash at its end. The caller owns both. -EINVAL with an error text.
  */
 int extender_url_split(const char *url,
                        char **ret_origin,

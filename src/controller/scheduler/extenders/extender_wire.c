@@ -14,7 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* Questions */
+/* Requests */
 
 static void
 add_string(struct strbuf *out, const char *text)
@@ -129,7 +129,7 @@ extender_binding_encode(const struct pod_view *pod,
 
 /* Answers */
 
-/* The member of that name in any mix of cases; null is none. */
+/* The member of that name, in any mix of cases. JSON null counts as absent. */
 static const struct json *
 get(const struct json *object, const char *name)
 {
@@ -167,7 +167,7 @@ parse(const char *text,
     return 0;
 }
 
-/* "Error": its own words for that it cannot say. */
+/* The "Error" member: the extender's own reason for failing. */
 static int
 check_error(const struct json *answer, struct error *err)
 {

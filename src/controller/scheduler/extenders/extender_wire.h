@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_wire.h - what extenders are asked and answer, as JSON
+/* extender_wire.h - the requests to extenders and their answers, as JSON
  *
- * Questions have upstream's names of members. Of answers, names are known in
- * any mix of cases, as Go's decoder takes them. A member that an answer lacks
- * has no value.
+ * Requests use upstream's member names. In answers, member names match in any
+ * mix of cases, as in Go's decoder. A member that an answer lacks has its zero
+ * value.
  *
  * Thread: any; pure functions.
  * Source: k8s.io/kube-scheduler, extender/v1/types.go.
@@ -22,8 +22,9 @@ struct pod_view;
 struct proposal;
 struct strbuf;
 
-/* ExtenderArgs, to filter and to prioritize; names alone where it has a cache
- * of its own. ExtenderPreemptionArgs; ExtenderBindingArgs.
+/* Encode ExtenderArgs (for filter and prioritize), ExtenderPreemptionArgs and
+ * ExtenderBindingArgs. `names_only`: names (or uids) instead of objects, for an
+ * extender that caches nodes.
  */
 void extender_args_encode(const struct pod_view *pod,
                           const struct object *const *nodes,
@@ -39,8 +40,9 @@ void extender_binding_encode(const struct pod_view *pod,
                              const char *node_name,
                              struct strbuf *out);
 
-/* ExtenderFilterResult: the nodes that pass by name, and why the others do
- * not: objects of names to words, or NULL. Names only: as it was asked.
+/* ExtenderFilterResult: the names of the nodes that pass, and objects that map
+ * the name of each other node to its reason, or NULL. `names_only`: the request
+ * had only names.
  */
 struct extender_filtering {
     const char **names;
@@ -67,7 +69,7 @@ int extender_priorities_decode(const char *text,
                                unsigned *ret_count,
                                struct error *err);
 
-/* ExtenderPreemptionResult: for each node the uids of who is to leave. */
+/* ExtenderPreemptionResult: for each node the uids of the victims. */
 struct extender_victims {
     const char *node_name;
     const char **uids;
@@ -81,5 +83,5 @@ int extender_victims_decode(const char *text,
                             unsigned *ret_count,
                             struct error *err);
 
-/* ExtenderBindingResult: 0, or its words. */
+/* ExtenderBindingResult: 0, or its error in `err`. */
 int extender_binding_decode(const char *text, size_t length, struct error *err);

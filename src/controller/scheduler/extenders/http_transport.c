@@ -20,7 +20,7 @@
 #define BODY_BYTES  ((size_t)64 << 20)
 #define LOOKUPS     1
 
-/* An extender's address, and what its verbs stand behind. */
+/* An extender's address, and the path prefix of its verbs. */
 struct endpoint {
     const struct extender *extender;
     struct http_client *client;
@@ -48,7 +48,7 @@ struct extender_call {
     void *context;
 };
 
-/* The address was tried when the configuration was read. */
+/* The URL was checked when the configuration was read. */
 static void
 open_endpoint(struct http_transport *c, const struct extender *e)
 {
@@ -59,7 +59,7 @@ open_endpoint(struct http_transport *c, const struct extender *e)
 
     o->extender = e;
     if (tls_client_open(&e->tls, &o->tls, &err) < 0) {
-        /* It could be when the configuration was read. */
+        /* Opening succeeded when the configuration was read. */
         log_error("extender \"%s\" cannot be reached: %s", e->url, err.text);
         abort();
     }

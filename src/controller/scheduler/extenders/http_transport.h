@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_transport.h - the extender transport that speaks HTTP/1.1
+/* http_transport.h - the extender transport that uses HTTP/1.1
  *
- * A few kept connections for each extender. Names are looked up on a thread of
- * its own.
+ * It keeps connections to each extender open. Host names are resolved on a
+ * worker thread.
  *
  * Thread: the loop's.
  */
@@ -13,7 +13,7 @@
 struct extenders;
 struct loop;
 
-/* The extenders are borrowed. Free cancels what is under way. */
+/* Borrows the extenders. Free cancels pending calls. */
 struct extender_transport *
 http_transport_new(struct loop *loop,
                    const struct extenders *extenders) MUST_USE;
