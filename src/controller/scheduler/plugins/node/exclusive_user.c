@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ExclusiveUser - a node on which a pod of a partition for one user at a time is
- * takes pods of that user alone
+/* ExclusiveUser - a node with a pod of a one-user partition takes only pods of
+ * that user
  *
- * Kiln's own (Slurm's ExclusiveUser). It keeps such a pod off nodes that have
- * anybody else's, and everybody else off the node that has such a pod, whatever
- * partition they came by. Where no partition is so, pods are not told apart.
+ * Kiln's own (Slurm's ExclusiveUser). It keeps a pod of such a partition off
+ * nodes that have pods of other users, and all other users off a node that has
+ * such a pod, whatever partition their pods name. While no partition is like
+ * this, all pods are treated the same.
  *
  * Extension points:  prefilter, filter
  * Woken by:          a pod of another user leaving a node; a partition that
@@ -79,8 +80,8 @@ is_kept_by_another(const struct pod_view *pod, const struct node_view *node)
     return false;
 }
 
-/* Nobody knows whose a pod was that the API has forgotten: as long as something
- * of it is there, it counts as another's.
+/* The owner of a pod that the API has forgotten is unknown, so as long as the
+ * node retains its allocation the pod counts as another user's.
  */
 static bool
 has_forgotten_pod(const struct node_view *node)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ImageLocality - prefers nodes that have the pod's images, the large ones
- * most
+/* ImageLocality - prefers nodes that have the pod's images, weighted by their
+ * size
  *
  * Extension points:  prescore, score
  * Cycle state:       for each image of the pod, how many nodes have it
  *
- * A popular image counts more, so that not all pods go where one of them
- * happened to run first.
+ * An image that more nodes have counts more, so that not all pods go to the
+ * node where one of them happened to run first.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct wanted_image {
     char *name; /* with its tag */
     unsigned nodes;
     unsigned times; /* containers that use it */
-    int64_t bytes;  /* as the first node that has it says */
+    int64_t bytes;  /* by the node with the lowest slot */
 };
 
 struct image_note {
@@ -90,7 +90,9 @@ find_image(const struct node *node, const char *name)
     return NULL;
 }
 
-/* The size is what the node says that has it longest. */
+/* Counts the nodes that have each image. Its size is what the node with the
+ * lowest slot reports.
+ */
 static void
 count_nodes(struct image_note *note, const struct snapshot *s)
 {

@@ -2,7 +2,7 @@
 /* NodeAffinity - spec.nodeSelector and spec.affinity.nodeAffinity
  *
  * Extension points:  prefilter, filter, prescore, score
- * Arguments:         addedAffinity, a node affinity that every pod also has
+ * Arguments:         addedAffinity, a node affinity that is added to every pod
  * Woken by:          a node joining, or its labels changing
  */
 #include <errno.h>
@@ -30,7 +30,7 @@ struct node_affinity_self {
     uint32_t mismatch, enforced, conflict;
 };
 
-/* A term that upstream's matching could not read. */
+/* Refuses terms that upstream's matching cannot parse. */
 static int
 check_sound(const struct node_selector *selector,
             const char *where,
@@ -46,7 +46,9 @@ check_sound(const struct node_selector *selector,
                            where);
 }
 
-/* As the affinity of a pod is checked, and that all can be matched. */
+/* Validates addedAffinity as the affinity of a pod, and that all its terms can
+ * be matched.
+ */
 static int
 check_added(struct arena *arena,
             struct json *added,
@@ -85,7 +87,8 @@ check_added(struct arena *arena,
     return 0;
 }
 
-/* Through the table of a whole pod spec, the smallest that is public. */
+/* Decodes it as part of a pod spec, the smallest public table that contains it.
+ */
 static const struct node_affinity *
 read_added(struct arena *arena, struct json *added)
 {
@@ -176,7 +179,7 @@ node_affinity_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
-/* The node names that a term admits by metadata.name; false: any. */
+/* The node names that a term allows by metadata.name; false: all names. */
 static bool
 names_of_term(const struct node_selector_term *term,
               struct prefilter_result *names)
@@ -363,7 +366,9 @@ node_affinity_score_one(void *self,
            + weight_of(me->added, &node->node->meta);
 }
 
-/* A selector that cannot be read asks again, as upstream's errors do. */
+/* An invalid selector of the pod activates it again, as upstream's parse errors
+ * do.
+ */
 static bool
 node_hint(void *self,
           const struct pod_view *pod,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partition - spec.placement.partition: only its nodes, while it is up, and no
- * more than its limits
+/* Partition - spec.placement.partition: a pod runs only on the partition's
+ * nodes, only while it is up, and only within its limits
  *
- * Kiln's own. The limits of a job are checked when it is submitted, and here
- * once more for jobs that waited while their partition changed. A pod that
- * names none, from before there were partitions, may have every node.
+ * Kiln's own. Limits are checked when a job is submitted, and here again for
+ * jobs that were waiting when their partition changed. A pod that names no
+ * partition, because it is older than all partitions, may use every node.
  *
  * Extension points:  prefilter, filter
  * Woken by:          its partition changing; a node joining, or its labels
@@ -32,7 +32,7 @@ struct partition_self {
     uint32_t missing, closed, time, limit, elsewhere;
 };
 
-/* The partitions of the pod under way that it may use now. */
+/* The partitions that the cycle's pod may use now. */
 struct partition_choice {
     unsigned count;
     const struct partition *items[];
@@ -86,7 +86,9 @@ sign_limits(const struct pod_view *pod, struct strbuf *out)
     }
 }
 
-/* Of several, the time and the amounts decide which of them it may use. */
+/* When the pod names several partitions, its time limit and amounts decide
+ * which of them it may use.
+ */
 static bool
 partition_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
@@ -97,7 +99,9 @@ partition_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
-/* Of one, whether it may use it. */
+/* When the pod names one partition, its limits decide only in PreFilter whether
+ * it may start.
+ */
 static bool
 partition_sign_prefilter(void *self,
                          const struct pod_view *pod,
@@ -123,7 +127,7 @@ find_partition(const struct partition_self *me, const char *name, size_t length)
     return object != NULL ? partition_of(object) : NULL;
 }
 
-/* ---- May it start there at all ---- */
+/* ---- Whether the pod may start in a partition ---- */
 
 static bool
 is_over(int64_t asked, int64_t most)
@@ -131,7 +135,9 @@ is_over(int64_t asked, int64_t most)
     return most > 0 && asked > most;
 }
 
-/* A pod without a limit is from before there was one, or an administrator's. */
+/* A pod without a time limit is allowed: it is older than the partition's
+ * limit, or an administrator's.
+ */
 static bool
 check_time(struct cycle *c, const struct partition *p)
 {
@@ -174,8 +180,8 @@ check_amounts(struct cycle *c, const struct partition *p)
     return limit == NULL;
 }
 
-/* STRING_ID_NONE: it may. Of several partitions, the last that refuses says
- * why.
+/* STRING_ID_NONE: the pod may use the partition. When several partitions refuse
+ * it, the reason of the last one is reported.
  */
 static uint32_t
 refuse(const struct partition_self *me,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodePorts - a host port is for one pod of a node
+/* NodePorts - a host port of a node is used by one pod at a time
  *
  * Extension points:  prefilter, filter
  * Woken by:          a pod leaving that had one of the ports; a node joining

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selector_sign.h - selectors as parts of a signature: equal text, equal
- * meaning
+/* selector_sign.h - appends selectors to a signature: equal text means that
+ * they select the same
  *
  * Thread: any; pure functions.
  */
@@ -17,5 +17,5 @@ void node_term_sign(const struct node_selector_term *term, struct strbuf *out);
 void label_selector_sign(const struct label_selector *selector,
                          struct strbuf *out);
 
-/* Which nodes the pod may go to: nodeSelector and required node affinity. */
+/* The nodes that the pod may use: nodeSelector and required node affinity. */
 void required_nodes_sign(const struct pod_spec *spec, struct strbuf *out);

@@ -68,7 +68,7 @@ taint_toleration_filter(void *self,
     }
 }
 
-/* Only tolerations of every effect or of PreferNoSchedule count here. */
+/* Only tolerations with no effect or with PreferNoSchedule count here. */
 static bool
 is_preferably_tolerated(const struct taint *taint, const struct pod_spec *pod)
 {
@@ -113,7 +113,7 @@ taint_toleration_score(void *self,
     }
 }
 
-/* The pod can find at most the node's own soft taints intolerable. */
+/* A node's score is at most the number of its PreferNoSchedule taints. */
 static int64_t
 taint_toleration_best_score(void *self,
                             const struct cycle *c,
