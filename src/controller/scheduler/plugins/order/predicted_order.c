@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PredictedOrder - the highest priority first, then the jobs that are thought to
+/* PredictedOrder - the highest priority first, then jobs that are predicted to
  * be short, unless one has waited too long
  *
- * Kiln's own. By predictions from what a user's earlier jobs took, or by limits
- * alone (pod_ranks.h has both). Jobs that have waited too long go before all
- * others of their priority, and equals too, in the order of submission.
+ * Kiln's own. It orders by predictions from a user's earlier jobs, or only by
+ * time limits (pod_ranks.h has both). Jobs that have waited too long go before
+ * all others of their priority. Among themselves they, and jobs of equal rank,
+ * keep the order of submission.
  *
  * Extension points:  queue sort
  * Arguments:         PredictedOrderArgs: by ("prediction", "limit")
@@ -56,7 +57,7 @@ predicted_order_make(struct handle *handle,
     return 0;
 }
 
-/* No limit is the longest. */
+/* A job without a limit counts as the longest. */
 static int64_t
 limit_s(const struct queued_pod *queued)
 {
@@ -76,8 +77,8 @@ predicted_order_less(void *self,
     if (a->pod->priority != b->pod->priority)
         return a->pod->priority > b->pod->priority;
     if (a->pod_group != NULL && a->pod_group == b->pod_group)
-        return submission_order_plugin.less(NULL, a, b); /* one rank for all */
-    if (ra->number == rb->number) /* equal, whenever each was ranked */
+        return submission_order_plugin.less(NULL, a, b); /* same rank */
+    if (ra->number == rb->number) /* same rank, whenever it was computed */
         return submission_order_plugin.less(NULL, a, b);
     if (ra->is_guarded != rb->is_guarded)
         return ra->is_guarded;

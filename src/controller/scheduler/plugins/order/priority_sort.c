@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PrioritySort - the highest priority first, then whoever waits longest
+/* PrioritySort - the highest priority first, then the pod queued longest ago
  *
  * Extension points:  queue sort
  */

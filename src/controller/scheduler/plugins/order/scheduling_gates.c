@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SchedulingGates - a pod with gates stays out until the last one is removed
+/* SchedulingGates - keeps a pod out of the queue until its last gate is removed
  *
  * Extension points:  pre-enqueue
- * Woken by:          the pod's own gates being removed
+ * Woken by:          the removal of the pod's own gates
  */
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SubmissionOrder - the highest priority first, then whoever could have run
- * first
+/* SubmissionOrder - the highest priority first, then the pod that became
+ * eligible first
  *
- * Kiln's own, in place of PrioritySort, which goes by when the scheduler saw a
- * pod: after a restart that is the same moment for all. Here the order is made
- * of what is stored with the pod: when it became eligible, the number of its
- * job, its index.
+ * Kiln's own, in place of PrioritySort, which orders by when the scheduler
+ * first saw a pod: after a restart that is the same time for all pods. This
+ * plugin uses only what is stored with the pod: when it became eligible, the
+ * number of its job, its index.
  *
  * Extension points:  queue sort
  */
