@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* affinity_term.h - a term of pod affinity, with the namespaces it means
+/* affinity_term.h - a term of pod affinity, with the namespaces that it covers
  *
- * A term means the namespaces that it names, and those whose labels its
+ * A term covers the namespaces that it names, and those whose labels its
  * selector matches; with neither, the namespace of its own pod.
  *
  * Thread: the scheduler's.
@@ -21,11 +21,11 @@ struct string_map;
 struct affinity_term {
     const struct pod_affinity_term *term;
     const char *own_namespace;
-    int64_t weight; /* of a preferred one */
+    int64_t weight; /* of a preferred term */
 };
 
-/* Whether the pod is one the term means. `namespace_labels`: of the pod's
- * namespace, NULL when it is not known.
+/* Whether the term matches the pod. `namespace_labels`: those of the pod's
+ * namespace; NULL when the namespace is unknown.
  */
 bool affinity_term_matches(const struct affinity_term *t,
                            const struct pod_view *pod,
@@ -35,19 +35,20 @@ bool affinity_term_matches_all(const struct affinity_term *terms,
                                const struct pod_view *pod,
                                const struct string_map *namespace_labels);
 
-/* Appends text that is equal where terms mean the same pods. */
+/* Appends text that is equal for terms that match the same pods. */
 void affinity_term_sign(const struct affinity_term *t, struct strbuf *out);
 
-/* The labels of the pod's namespace, or NULL; or, for terms of others about
- * this pod, none: upstream takes a namespace it does not know as one without
- * labels there ("DoesNotExist" matches), and as nobody's in the pod's own terms.
+/* The labels of the pod's namespace. When the namespace is unknown: NULL, so
+ * that no selector but the empty one covers it, as upstream for the pod's own
+ * terms; or, in the second function, an empty map, so that "DoesNotExist"
+ * matches, as upstream for other pods' terms about this pod.
  */
 const struct string_map *namespace_labels(const struct handle *handle,
                                           const struct pod_view *pod);
 const struct string_map *namespace_labels_or_none(const struct handle *handle,
                                                   const struct pod_view *pod);
 
-/* Terms of a pod, in its order; none: NULL and 0. Freed with free(). */
+/* The terms of a pod, in its order; none: NULL and 0. Free with free(). */
 enum affinity_kind {
     AFFINITY_REQUIRED,
     ANTI_AFFINITY_REQUIRED,
@@ -59,7 +60,7 @@ struct affinity_term *affinity_terms(const struct pod_view *pod,
                                      enum affinity_kind kind,
                                      unsigned *ret_count);
 
-/* One by one, without a copy: false when there are no more. */
+/* One term by its index, without allocating; false: there is no such term. */
 bool affinity_term_at(const struct pod_view *pod,
                       enum affinity_kind kind,
                       unsigned index,

@@ -63,7 +63,7 @@ domain_counts_free(struct domain_counts *h)
 
 /* Domains */
 
-/* Domain 0, of the nodes without the label, has nobody. */
+/* Domain 0 is for nodes without the label and has no members. */
 static void
 make_room(struct domain_column *c, uint32_t capacity)
 {
@@ -134,7 +134,7 @@ domain_counts_least(struct domain_column *c)
 
 /* Columns */
 
-/* All nodes at 0. */
+/* Resets the column: all nodes have 0. */
 static void
 column_begin(const struct domain_counts *h, struct domain_column *c)
 {
@@ -287,14 +287,14 @@ domain_counts_update(struct domain_counts *h,
 /* The cache */
 
 struct cached_counts {
-    struct list link; /* in the cache's */
+    struct list link; /* in cache.recent */
     char *key;
     struct domain_counts *domain_counts;
 };
 
 struct domain_counts_cache {
     struct map *by_key;
-    struct list recent; /* used last, first */
+    struct list recent; /* most recently used first */
     unsigned most;
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InterPodAffinity - near some pods, away from others
+/* InterPodAffinity - places a pod near some pods and away from others
  *
  * Extension points:  prefilter (with add and remove), filter, prescore, score
  * Arguments:         hardPodAffinityWeight (1),
- *                    ignorePreferredTermsOfExistingPods,
- *                    repels (Kiln's own): which pods the terms of those that
- *                    are there mean, "all" as upstream or their "owner"'s
- * Cycle state:       how many pods match which term, by topology value
- * Woken by:          a pod coming, going or being relabelled, or going that
+ *                    ignorePreferredTermsOfExistingPods, repels (Kiln's own):
+ *                    the pods that terms of existing pods apply to, "all" as
+ *                    upstream or only those of their "owner"
+ * Cycle state:       how many pods match each term, by topology value
+ * Woken by:          a pod coming, going or being relabelled; a pod going that
  *                    kept others away; a node joining or being relabelled
  *
  * Source: kube-scheduler, plugins/interpodaffinity.
@@ -28,7 +28,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define MAX_DOMAIN_COUNTS 128 /* kept at most */
+#define MAX_DOMAIN_COUNTS 128 /* size of the cache */
 
 static const struct field interpod_args_fields[] = {
     OPAQUE(INT, "hardPodAffinityWeight", KEPT),
@@ -94,7 +94,9 @@ interpod_concerns(const struct interpod *me,
     return !me->repels_owner || there->repels_all || there->owner == pod->owner;
 }
 
-/* The counts of terms that depend on the same in the pod. */
+/* The key has everything in the pod that the counts depend on: namespace,
+ * owner, labels and terms.
+ */
 struct domain_counts *
 interpod_domain_counts(const struct interpod *me,
                        const struct pod_view *pod,

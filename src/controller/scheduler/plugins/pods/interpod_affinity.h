@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interpod_affinity.h - the insides of InterPodAffinity, for its own files
+/* interpod_affinity.h - private parts of InterPodAffinity, shared by its own
+ * files
  *
  * Called by:  interpod_affinity.c (arguments, domain counts, the plugin),
  *             interpod_filter.c, interpod_score.c, interpod_hint.c. Nobody
@@ -16,33 +17,33 @@ struct interpod {
     struct handle *handle;
     int64_t hard_weight;
     bool ignores_existing;
-    bool repels_owner; /* terms of pods that are there see their owner's */
+    /* Terms of existing pods see only pods of the same owner */
+    bool repels_owner;
     uint32_t no_affinity, anti_affinity, existing_anti_affinity;
     struct domain_counts_cache *domain_counts;
 };
 
-/* The kinds of pods that a column of domain counts counts, each by its label.
- */
+/* The purposes of columns of domain counts. A column counts by one label. */
 enum interpod_purpose {
     MATCHING,    /* pods that match all affinity terms */
     UNWANTED,    /* pods that match an anti-affinity term */
-    UNWELCOMING, /* anti-affinity of others to this pod */
+    UNWELCOMING, /* anti-affinity terms of others against this pod */
     SCORE,
 };
 
-/* The domain counts of what depends on the same in the pod: 'F' for filtering,
- * 'S' for scoring.
+/* The domain counts for all pods with the same labels and terms. `what`: 'F'
+ * for filter, 'S' for score.
  */
 struct domain_counts *interpod_domain_counts(const struct interpod *me,
                                              const struct pod_view *pod,
                                              char what);
 
-/* Whether terms of a pod that is there may mean this one at all. */
+/* Whether terms of the existing pod `there` can apply to `pod` at all. */
 bool interpod_concerns(const struct interpod *me,
                        const struct pod_view *there,
                        const struct pod_view *pod);
 
-/* A node that is being counted. */
+/* The node that is being counted, and where. */
 struct counted_node {
     struct domain_counts *domain_counts;
     const struct node_view *node;

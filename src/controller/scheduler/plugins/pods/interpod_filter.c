@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes affinity and anti-affinity to pods leave. */
+/* The filter of InterPodAffinity. */
 #include <string.h>
 
 #include "controller/scheduler/plugins/pods/interpod_affinity.h"
@@ -10,25 +10,25 @@
 #include "lib/api/value/selector.h"
 #include "lib/base/alloc.h"
 
-/* The result of prefilter: domain counts that is kept between cycles, or, in
- * copies on which pods come and go, counts.
+/* The result of prefilter: domain counts that are kept between cycles or, in
+ * copies where pods are added and removed, counts of their own.
  */
 struct interpod_note {
     struct affinity_term *affinity, *anti;
     unsigned n_affinity, n_anti;
-    struct domain_counts *domain_counts; /* or NULL, and then: */
+    struct domain_counts *domain_counts; /* NULL: `counts` is used */
     struct interpod_counts *counts[SCORE];
-    bool is_first; /* of its like, going by the domain counts */
+    bool is_first; /* see is_first_of_its_like; only with domain_counts */
 };
 
 static const char filter_key;
 
-/* The plugin and the pod that the counting is for. */
+/* The plugin and the pod that nodes are counted for. */
 struct filter_query {
     const struct interpod *me;
     const struct pod_view *pod;
     const struct interpod_note *note;
-    uint64_t affinity_bits; /* of labels, that a pod must have to matter */
+    uint64_t affinity_bits; /* label bits that a matching pod has */
     uint64_t anti_bits;
 };
 
@@ -81,13 +81,13 @@ filter_note_dup(const void *value)
     return copy;
 }
 
-/* Where a pod that counts is counted. */
+/* Adds to a count of domain_counts or of interpod_counts. */
 typedef void found_fn(void *where,
                       enum interpod_purpose purpose,
                       const char *label,
                       int64_t by);
 
-/* Counts one pod of a node in or out. */
+/* Counts one pod of a node, with `by` 1, or removes it, with -1. */
 static void
 count_pod(const struct interpod *me,
           const struct interpod_note *note,
@@ -159,7 +159,9 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
     const struct pod_list *unwelcoming = &node->with_required_anti_affinity;
     struct counted_node counted = {h, node};
 
-    /* A node must have these labels, whatever is counted. */
+    /* Creates the columns of all affinity terms, because a node must have their
+     * labels even where nothing is counted.
+     */
     for (unsigned i = 0; i < note->n_affinity; i++)
         (void)domain_counts_column(h,
                                    MATCHING,
@@ -183,8 +185,8 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
                       &counted);
 }
 
-/* A pod matters to all terms of affinity or to none, and to each of
- * anti-affinity by itself.
+/* A pod matters to affinity only if it matches all terms, and to anti-affinity
+ * if it matches any, so the bits of all terms are combined by OR, or by AND.
  */
 static struct filter_query
 make_query(const struct interpod *me,
@@ -300,7 +302,7 @@ interpod_remove_pod(void *self,
     change_pod(self, c, other, node, -1);
 }
 
-/* The first pod of a series that wants to be near its like may go anywhere. */
+/* The first pod of a series with affinity to its own labels may go anywhere. */
 static bool
 is_first_of_its_like(const struct interpod *me,
                      const struct interpod_note *note,
@@ -389,7 +391,7 @@ answer_by_interpod_counts(const struct interpod *me,
     return ANSWER_OK;
 }
 
-/* One column, over the nodes that have passed those before it. */
+/* Filters by one column the nodes that have passed the columns before. */
 static void
 filter_by_column(const struct interpod *me,
                  const struct interpod_note *note,

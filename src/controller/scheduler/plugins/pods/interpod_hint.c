@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queueing hints: events that may help a pod whose affinity left no node. */
+/* Queueing hints: events that may help a pod that InterPodAffinity rejected. */
 #include "controller/scheduler/plugins/pods/interpod_affinity.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
@@ -62,7 +62,7 @@ pod_hint(void *self,
     return matches_terms(me, pod, ANTI_AFFINITY_REQUIRED, a);
 }
 
-/* Any change of the labels of a node that has the topology, as upstream. */
+/* As upstream, any label change of a node that has a term's topology key. */
 static bool
 node_hint(void *self,
           const struct pod_view *pod,
@@ -82,10 +82,11 @@ node_hint(void *self,
     return false;
 }
 
-/* Upstream looks at the waiting pod's own terms alone when a pod goes, and who
- * was kept away by that one's sleeps on until the flush. Here it is woken; one
- * that has terms itself, always: their answer must not go by its labels, for
- * which pods are not told apart (sign_hints).
+/* When a pod goes, upstream looks only at the waiting pod's own terms, so a pod
+ * that was kept away by the terms of the deleted pod stays unschedulable until
+ * the periodic flush. Here such a pod is activated. A pod with terms of its own
+ * is always activated: its hint must not depend on its labels, because
+ * interpod_sign_hints leaves them out.
  */
 static bool
 welcome_hint(void *self,
@@ -112,7 +113,9 @@ welcome_hint(void *self,
     return false;
 }
 
-/* One without terms was kept away by others', which look at its labels. */
+/* A pod without terms shares no hints: it was rejected by the terms of other
+ * pods, which depend on its labels.
+ */
 bool
 interpod_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes affinity and anti-affinity to pods like best: sums by topology
- * value.
- */
+/* The score of InterPodAffinity: sums of weights by topology value. */
 #include <string.h>
 
 #include "controller/scheduler/plugins/pods/interpod_affinity.h"
@@ -9,7 +7,7 @@
 
 static const char score_key;
 
-/* The plugin and the pod that the counting is for. */
+/* The plugin and the pod that nodes are counted for. */
 struct score_query {
     const struct interpod *me;
     const struct pod_view *pod;
@@ -26,8 +24,8 @@ add_score(const struct counted_node *counted, const char *label, int64_t by)
     domain_counts_add(counted->domain_counts, column, counted->node, by);
 }
 
-/* Every term of `of` that means `pod` counts for its weight, or the one
- * given.
+/* Adds for each term of `of` that matches `pod` its weight times `weight`; for
+ * a required term, which has no weight, just `weight`.
  */
 static void
 add_terms(const struct counted_node *counted,
@@ -103,8 +101,8 @@ has_sums(const struct domain_counts *h)
     return false;
 }
 
-/* A pod with preferences looks at all pods, another only at those that have
- * terms themselves.
+/* A pod with preferences considers all pods; a pod without them only pods that
+ * have terms themselves.
  */
 enum verdict
 interpod_prescore(void *self,

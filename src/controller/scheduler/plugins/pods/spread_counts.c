@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counts of pods that a pod's own rules select, kept between cycles. */
+/* The counts of pods that a pod's own constraints select, kept between cycles.
+ */
 #include "controller/scheduler/plugins/pods/topology_spread.h"
 #include "lib/api/node/node.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
-/* The rules and the pod that the counting is for. */
+/* The constraints and the pod that nodes are counted for. */
 struct spread_query {
     const struct spread_rules *rules;
     const struct pod_view *pod;
@@ -30,7 +31,9 @@ count_into(struct domain_counts *h, const struct node_view *node, void *context)
         const struct spread_rule *rule = &rules->items[i];
         unsigned column = columns[i];
 
-        /* Nodes themselves count as they are when they are scored. */
+        /* For scores, a constraint on hostnames counts every node, whether the
+         * pod can use it or not.
+         */
         if (!is_covered
             || (!(query->is_for_score && rule->is_hostname)
                 && !spread_rule_includes(rule, query->pod, node)))

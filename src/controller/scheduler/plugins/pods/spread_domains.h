@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spread_domains.h - how many pods there are in each domain of one rule, while
- * pods are tried to come and go
+/* spread_domains.h - the number of pods in each domain of one constraint, while
+ * pods are added and removed in a what-if
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, plugins/podtopologyspread/filtering.go.
@@ -10,14 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The pods in each domain of one rule. */
 struct domain {
     char *value;
     int64_t pods;
 };
 
-/* The two domains with fewest pods, as upstream keeps them: after a change
- * the second is right as far as it was known before.
+/* One of the two domains with the fewest pods. As upstream, a change compares
+ * only with these two, so the second may be outdated after a change.
  */
 struct critical {
     const char *value; /* NULL: none */
@@ -33,9 +32,9 @@ void domains_init(struct domains *d);
 void domains_fini(struct domains *d);
 void domains_copy(struct domains *to, const struct domains *from);
 
-/* The domain of that value, made with no pods when it is not there. */
+/* The domain of that value; made with no pods when there is none. */
 struct domain *domains_make(struct domains *d, const char *value);
 
-/* That one has other numbers now; all have. */
+/* Updates the fewest after a change of that domain; after a change of all. */
 void domains_changed(struct domains *d, const struct domain *domain);
 void domains_settle(struct domains *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes a pod's rules leave. */
+/* The filter of PodTopologySpread. */
 #include <string.h>
 
 #include "controller/scheduler/plugins/pods/spread_domains.h"
@@ -10,16 +10,16 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* Pods with rules of their own go by domain counts, kept between cycles and
- * read at once. Copies, on which pods come and go, and the default rules, which
- * look at services and owners, have domains of their own.
+/* The result of prefilter. For a pod with constraints of its own, domain counts
+ * that are kept between cycles. Copies, where pods are added and removed, and
+ * the default constraints, which depend on services and owners, use `domains`.
  */
 struct spread_note {
     struct spread_rules rules;
-    struct domain_counts *domain_counts; /* or NULL: these domains */
+    struct domain_counts *domain_counts; /* NULL: `domains` is used */
     struct domains domains[SPREAD_RULES];
     bool selects_itself[SPREAD_RULES];
-    bool owns_rules; /* copies borrow them */
+    bool owns_rules; /* false in copies, which borrow them */
 };
 
 static const char filter_key;
@@ -37,7 +37,7 @@ filter_note_free(void *value)
     free(note);
 }
 
-/* Before anything was counted. */
+/* Frees a note that has no counts yet. */
 static void
 drop_note(struct spread_note *note)
 {
@@ -216,7 +216,7 @@ answer_by_domains(const struct spread *me,
     return ANSWER_OK;
 }
 
-/* One rule, over the nodes that have passed those before it. */
+/* Filters by one constraint the nodes that have passed those before. */
 static void
 filter_by_column(const struct spread *me,
                  const struct spread_rule *rule,

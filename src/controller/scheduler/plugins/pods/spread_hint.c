@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queueing hints: events that may help a pod whose spread constraints left no
- * node.
+/* Queueing hints: events that may help a pod that PodTopologySpread rejected.
  */
 #include <string.h>
 
@@ -147,7 +146,9 @@ node_hint(void *self,
     return helps;
 }
 
-/* The default rules go by the pod's services and owner. */
+/* A pod with default constraints shares no hints: they depend on its services
+ * and owner.
+ */
 bool
 spread_sign_hints(void *self, const struct pod_view *pod, struct strbuf *out)
 {

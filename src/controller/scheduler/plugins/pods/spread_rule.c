@@ -83,8 +83,8 @@ read_rules(struct spread_rules *rules,
     }
 }
 
-/* The pod's services and its owner select it as well. Kiln has no services or
- * replica sets of its own, but may be told of some.
+/* Collects what the pod's services select. Kiln has no controllers for services
+ * or replica sets, but such objects may exist.
  */
 struct default_selector {
     const struct pod_view *pod;
@@ -167,8 +167,8 @@ owner_selector(const struct handle *handle,
     return json_get_path(object_tree(object, arena), "spec.selector");
 }
 
-/* Upstream's DefaultSelector: false when it is empty. The owner's selector is
- * allocated as one block with an arena that the rules keep.
+/* Upstream's DefaultSelector; false: it is empty. The owner's selector is
+ * allocated in the arena, which the rules keep.
  */
 static bool
 find_default_selector(const struct handle *handle,
@@ -330,7 +330,7 @@ spread_rule_selects(const struct spread_rule *rule,
     return label_selector_matches(rule->selector, labels);
 }
 
-/* A selector without any requirement counts nobody. */
+/* A selector without any requirement counts no pods. */
 static bool
 counts_nobody(const struct spread_rule *rule)
 {

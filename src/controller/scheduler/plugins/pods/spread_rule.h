@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spread_rule.h - one topology spread constraint of a pod, ready to count with
+/* spread_rule.h - one topology spread constraint of a pod, prepared for
+ * counting
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, plugins/podtopologyspread/common.go.
@@ -23,15 +24,18 @@ struct spread_rule {
     const char *topology_key;
     int64_t max_skew;
     int64_t min_domains;
-    bool honors_affinity; /* nodes that the pod may not go to do not count */
+    /* Nodes that the pod's node affinity excludes do not count */
+    bool honors_affinity;
     bool honors_taints;
     bool is_hostname;
 
-    /* The pods that count match all of these. */
-    const struct label_selector *selector; /* NULL: nothing by itself */
-    struct string_map same; /* matchLabelKeys of the pod's own labels; owned */
+    /* A pod counts if it matches all of these. */
+    const struct label_selector *selector; /* NULL: matches nothing by itself */
+    /* matchLabelKeys with the pod's own values; owned */
+    struct string_map same;
     const struct label_selector *owner; /* of the pod's owner, or NULL */
-    uint64_t label_bits;                /* that all of them have (selector.h) */
+    /* Bits that every matching pod has (selector.h) */
+    uint64_t label_bits;
 };
 
 #define SPREAD_RULES 16
@@ -40,12 +44,12 @@ struct spread_rules {
     struct spread_rule items[SPREAD_RULES];
     unsigned count;
     bool is_cut;         /* there are more than these */
-    struct arena *arena; /* of what the owner selects; or NULL */
+    struct arena *arena; /* of `owner` in the rules; or NULL */
 };
 
-/* The pod's own rules with that whenUnsatisfiable, or of the default ones when
- * it has none; those count what the pod's services and owner select. Fini
- * frees.
+/* Makes the rules from the pod's own constraints with that whenUnsatisfiable,
+ * or from the default constraints when it has none; those select what the pod's
+ * services and owner select. Fini frees them.
  */
 struct spread_defaults {
     const struct topology_spread *items;
@@ -61,7 +65,9 @@ void spread_rules_fini(struct spread_rules *rules);
 bool spread_rule_selects(const struct spread_rule *rule,
                          const struct string_map *labels);
 
-/* How many pods of the node it selects; those being deleted do not count. */
+/* The number of pods on the node that the rule selects, without terminating
+ * ones.
+ */
 int64_t spread_rule_count(const struct spread_rule *rule,
                           const struct node_view *node,
                           const char *namespace);
@@ -71,13 +77,13 @@ bool spread_rule_includes(const struct spread_rule *rule,
                           const struct pod_view *pod,
                           const struct node_view *node);
 
-/* Appends text that is equal where the rules count the same pods; the rules are
- * the pod's own.
+/* Appends text that is equal for rules that count the same pods. Only for rules
+ * from the pod's own constraints.
  */
 void spread_rules_sign(const struct spread_rules *rules,
                        const struct pod_view *pod,
                        struct strbuf *out);
 
-/* The node has the labels of all rules. */
+/* Whether the labels contain the topology keys of all rules. */
 bool spread_rules_cover(const struct spread_rules *rules,
                         const struct string_map *labels);

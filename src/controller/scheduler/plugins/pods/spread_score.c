@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes a pod's rules like best. */
+/* The score of PodTopologySpread. */
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +13,9 @@
 
 #define NOT_A_SCORE INT64_C(-1)
 
-/* With domain counts, what it says of the nodes is put down once, by their
- * place: a node is ignored where it is in no domain.
+/* The result of prescore. With domain counts, `ids` and `ignored` are copied
+ * from them once, by the index of the node in the call: a node in no domain is
+ * ignored.
  */
 struct score_note {
     struct spread_rules rules;
@@ -43,7 +44,7 @@ score_note_free(void *value)
     free(note);
 }
 
-/* Without domain counts. */
+/* Used without domain counts. */
 static bool
 is_ignored(const struct score_note *note, const struct node_view *node)
 {
@@ -78,7 +79,7 @@ value_of(const struct node_view *node, const struct spread_rule *rule)
     return value != NULL ? value : "";
 }
 
-/* How many domains the candidates are in, for a column. */
+/* The number of domains of a column that have candidate nodes. */
 static size_t
 count_candidates(const struct score_note *note,
                  const struct domain_column *column,
@@ -108,8 +109,9 @@ make_candidates(struct score_note *note,
     return map_count(note->domains[rule].by_value);
 }
 
-/* The domains of the candidates; nodes themselves are counted when they are
- * scored. A constraint weighs more the more domains there are.
+/* Finds the domains of the candidate nodes, or for a constraint on hostnames
+ * just their number. The weight of a constraint grows with the number of
+ * domains.
  */
 static void
 find_domains(struct score_note *note,
@@ -190,7 +192,7 @@ spread_prescore(void *self,
     return VERDICT_OK;
 }
 
-/* How many pods there are where the node is; -1: it is nowhere. */
+/* The number of pods in the node's domain; -1: it is in none. */
 static int64_t
 pods_beside(const struct score_note *note,
             unsigned rule,
@@ -229,7 +231,8 @@ score_one(const struct score_note *note,
     return (int64_t)round(score);
 }
 
-/* By place; of one rule, added to those of the others. */
+/* Adds the part of one constraint on hostnames to `sums`, by index of the node.
+ */
 static void
 add_hosts(const struct domain_column *column,
           double weight,
@@ -258,7 +261,9 @@ add_domains(const struct domain_column *column,
         sums[n] += by_id[ids[n]];
 }
 
-/* Few domains, many nodes: rounded once a domain where that is all there is. */
+/* Used for a single constraint. Many nodes share few domains, so the score is
+ * computed and rounded once for each domain.
+ */
 static void
 score_by_domain(const struct score_note *note, unsigned count, int64_t *scores)
 {
@@ -302,7 +307,9 @@ score_by_rules(const struct score_note *note,
         scores[n] = note->ignored[n] ? 0 : (int64_t)round(sums[n]);
 }
 
-/* One rule, and not by hosts: its score is the domain's. */
+/* Whether all nodes of a domain have the same score: one constraint, not on
+ * hostnames.
+ */
 static bool
 is_by_domain(const struct score_note *note)
 {
@@ -335,7 +342,7 @@ spread_score(void *self,
         score_by_rules(note, nodes, count, scores);
 }
 
-/* Where most of the nodes have domains in common: divided once a domain. */
+/* Normalizes once for each domain, because many nodes share few domains. */
 static void
 normalize_by_domain(const struct score_note *note,
                     int64_t least,

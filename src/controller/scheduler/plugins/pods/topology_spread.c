@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PodTopologySpread - pods of a kind evenly over zones, racks or nodes
+/* PodTopologySpread - spreads pods evenly over zones, racks or nodes
  *
  * Extension points:  prefilter (with add and remove), filter, prescore, score
  * Arguments:         defaultConstraints, defaultingType (System, List)
- * Cycle state:       for each constraint, how many pods in which domain
+ * Cycle state:       for each constraint, how many pods are in each domain
  * Woken by:          a pod coming, going or being relabelled; a node joining,
  *                    leaving or being relabelled; the pod's tolerations
  *
@@ -27,7 +27,7 @@
 #include "lib/json/json.h"
 
 #define ZONE_LABEL        "topology.kubernetes.io/zone"
-#define MAX_DOMAIN_COUNTS 64 /* kept at most */
+#define MAX_DOMAIN_COUNTS 64 /* size of the cache */
 
 static const struct topology_spread system_defaults[] = {
     {.topology_key = LABEL_HOSTNAME,
@@ -56,7 +56,9 @@ static const struct field spread_args_fields[] = {
 };
 static OPAQUE_RECORD(spread_args, "PodTopologySpreadArgs");
 
-/* As a pod's own, but for whom they count, which its owner says. */
+/* Validates default constraints as those of a pod, except that they may have no
+ * labelSelector, because it follows from each pod's services and owner.
+ */
 static int
 check_constraints(const struct json *args, struct error *err)
 {

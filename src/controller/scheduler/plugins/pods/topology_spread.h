@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_spread.h - the insides of PodTopologySpread, for its own files
+/* topology_spread.h - private parts of PodTopologySpread, shared by its own
+ * files
  *
- * Called by:  topology_spread.c (arguments, the plugin), spread_filter.c,
- *             spread_score.c, spread_hint.c. Nobody else.
+ * Called by:  topology_spread.c (arguments, the plugin), spread_counts.c,
+ *             spread_filter.c, spread_score.c, spread_hint.c. Nobody else.
  * Thread:     the scheduler's.
  */
 #pragma once
@@ -18,13 +19,13 @@ struct spread {
     struct handle *handle;
     struct arena *arena;
     struct spread_defaults defaults;
-    bool is_system; /* the defaults are those of the system */
+    bool is_system; /* defaultingType: System */
     uint32_t no_label, uneven, too_many;
     struct domain_counts_cache *domain_counts;
 };
 
 /* The counts of the pods that the rules select, kept up to date between cycles.
- * NULL for rules that are not the pod's own: those look at services and owners.
+ * NULL for rules from default constraints, which depend on services and owners.
  */
 struct domain_counts *spread_domain_counts(const struct spread *me,
                                            const struct cycle *c,
