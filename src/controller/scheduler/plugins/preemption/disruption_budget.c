@@ -42,7 +42,7 @@ add_budget(const struct object *object, void *context)
                   b->arena,
                   selector,
                   &budget->selector);
-    /* One that selects nothing in particular protects nobody. */
+    /* An empty selector protects no pods. */
     if (budget->selector.match_labels.count == 0
         && budget->selector.match_expressions.count == 0)
         return true;

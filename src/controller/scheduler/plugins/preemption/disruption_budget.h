@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disruption_budget.h - which victims a PodDisruptionBudget protects
+/* disruption_budget.h - the victims that a PodDisruptionBudget protects
  *
- * Budgets are read from the objects that the host knows, once for an attempt
+ * Budgets are read from the objects that the handle finds, once for an attempt
  * to preempt.
  *
  * Thread: the scheduler's.
@@ -25,5 +25,5 @@ DEFINE_CLEANUP(struct budgets, budgets_free)
 /* Starts counting for another set of victims. */
 void budgets_reset(struct budgets *b);
 
-/* Counts the pod against its budgets; true when one is overdrawn by that. */
+/* Counts the pod against its budgets; true when one of them is exceeded. */
 bool budgets_violate(struct budgets *b, const struct pod_view *pod);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DefaultPreemption - makes room for a pod by ending others of less priority
+/* DefaultPreemption - makes room for a pod by ending pods of lower priority
  *
  * Extension points:  postfilter
  * Arguments:         minCandidateNodesPercentage (10),
@@ -29,7 +29,7 @@
 struct preemption {
     struct handle *handle;
     unsigned percentage, absolute;
-    uint64_t generation; /* of the nodes whose lowest priority it was */
+    uint64_t generation; /* of the nodes that lowest_priority is from */
     int64_t lowest_priority;
     uint32_t no_victims, not_helpful; /* reasons */
 };
@@ -67,7 +67,7 @@ preemption_make(struct handle *handle,
     return 0;
 }
 
-/* It was told to leave by a scheduler, and has not yet. */
+/* Whether a scheduler has preempted it and it has not ended yet. */
 static bool
 is_leaving_by_preemption(const struct pod_view *pod)
 {
@@ -207,7 +207,9 @@ candidates_best(const struct candidates *c)
     return best;
 }
 
-/* Others that were to come to the node, and are outranked, look again. */
+/* Removes the nominations of pods with lower priority on the node, so that they
+ * look for another node.
+ */
 static void
 clear_lower(const struct preemption *me,
             const struct cycle *c,
@@ -221,7 +223,9 @@ clear_lower(const struct preemption *me,
     }
 }
 
-/* Evictions change the node; the victims are kept until all are told. */
+/* Evictions change the node, so references keep the victims alive until all are
+ * evicted.
+ */
 static void
 act(const struct preemption *me, struct cycle *c, const struct victims *best)
 {
@@ -258,7 +262,7 @@ say_why_not(const struct preemption *me,
     diagnosis_format(&d, me->handle->reasons, message);
 }
 
-/* No pod on any node is of less priority. */
+/* Whether no pod on any node has a lower priority. */
 static bool
 ranks_lowest(struct preemption *me, const struct cycle *c)
 {
@@ -274,7 +278,10 @@ ranks_lowest(struct preemption *me, const struct cycle *c)
     return me->lowest_priority >= c->pod->priority;
 }
 
-/* As if each node had been tried, lot drawn and all. */
+/* Writes the message that trying every node would have given, when no pod has a
+ * lower priority. It also draws the random number that try_nodes would have
+ * drawn, so that later choices stay the same.
+ */
 static void
 say_nobody(const struct preemption *me,
            const struct cycle *c,
@@ -301,7 +308,9 @@ say_nobody(const struct preemption *me,
     say_why_not(me, c, NULL, &totals, message);
 }
 
-/* Keeps the candidates that the extenders left, as the nodes are now. */
+/* Replaces the candidates by those that the extenders left, checked against the
+ * current state of the nodes.
+ */
 static void
 keep_proposals(struct candidates *found,
                const struct profile *p,
@@ -323,7 +332,7 @@ keep_proposals(struct candidates *found,
     }
 }
 
-/* Before the extenders, where there are some. */
+/* Passes the candidates to the extenders, if there are any. */
 static enum verdict
 propose(const struct preemption *me,
         const struct profile *p,
@@ -347,7 +356,9 @@ propose(const struct preemption *me,
     return verdict;
 }
 
-/* Its victims do not look as if they left until they have been told. */
+/* Whether victims have yet to be evicted for the pod. Until then they do not
+ * look terminating, so preemption_refusal does not see them.
+ */
 static bool
 is_under_way(const struct preemption *me, const struct pod_view *pod)
 {

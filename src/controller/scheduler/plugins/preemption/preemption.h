@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preemption.h - on which nodes preemption would help, and on which best
+/* preemption.h - the nodes on which preemption would help, and the best of them
  *
- * The parts of DefaultPreemption by themselves.
+ * The parts of DefaultPreemption, without the plugin.
  *
  * Thread: the scheduler's.
  */
@@ -16,18 +16,19 @@
 struct candidates {
     struct victims *items;
     unsigned count;
-    struct answer *answers; /* of the dry run, by slot; OK: was not tried */
+    /* Of the dry run, by slot; OK: the node was not tried */
+    struct answer *answers;
 };
 
 void candidates_fini(struct candidates *c);
 
-/* NULL, or why the pod may not preempt at all. */
+/* NULL, or the reason why the pod may not preempt at all. */
 const char *preemption_refusal(const struct cycle *c,
                                const struct diagnosis *diagnosis,
                                const char *nominated_node);
 
-/* Tries the nodes that failed with VERDICT_REJECT, from a random one on, until
- * enough help.
+/* Tries the nodes that failed with VERDICT_REJECT, starting at a random one,
+ * until enough of them are candidates.
  */
 void candidates_find(struct candidates *ret_candidates,
                      const struct profile *p,
@@ -36,9 +37,9 @@ void candidates_find(struct candidates *ret_candidates,
                      unsigned percentage,
                      unsigned absolute);
 
-/* The best; of equals the first. */
+/* The best candidate; the first of equal ones. */
 const struct victims *candidates_best(const struct candidates *c);
 
-/* How many are enough. */
+/* The number of candidates that is enough. */
 uint32_t
 candidates_wanted(unsigned percentage, unsigned absolute, uint32_t n_nodes);

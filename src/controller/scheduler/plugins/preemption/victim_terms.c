@@ -11,7 +11,7 @@
 
 #define PARTITION_PLUGIN "Partition"
 
-/* NULL: the class says none, or is not there. */
+/* NULL: the class is unknown or has no mode. */
 static const char *
 find_mode_of_class(const struct profile *p, const struct pod_view *victim)
 {

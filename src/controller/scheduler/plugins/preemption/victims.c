@@ -11,8 +11,8 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 
-/* A node and a cycle to try things on. Between begin and end the journal is
- * open; the end undoes what was tried.
+/* A what-if on a node and a copy of the cycle. The journal is open between
+ * begin and end, which undoes all changes.
  */
 struct trial_run {
     const struct profile *profile;
@@ -40,7 +40,7 @@ trial_end(struct trial_run *t)
     cycle_fini(&t->cycle);
 }
 
-/* It would stand still there: its cores alone are free then. */
+/* Whether it would be suspended, which frees only its cores. */
 static bool
 would_stand_still(const struct trial_run *t, const struct pod_view *pod)
 {
@@ -84,7 +84,9 @@ is_more_important(const struct pod_view *a, const struct pod_view *b)
     return pod_view_start_us(a) < pod_view_start_us(b);
 }
 
-/* Stable, as few pods are on a node and equals keep their order. */
+/* Insertion sort: it is stable, so equal pods keep their order, and a node has
+ * few pods.
+ */
 static void
 sort_by_importance(struct pod_view **pods, unsigned count)
 {
@@ -130,7 +132,9 @@ find_potential(const struct profile *p,
     return count;
 }
 
-/* Puts back those of one kind that leave room for the preemptor. */
+/* Puts back each pod whose `violates` is `kind`, unless the preemptor then no
+ * longer fits; such a pod becomes a victim.
+ */
 static void
 reprieve(struct trial_run *t,
          struct pod_view *const *pods,

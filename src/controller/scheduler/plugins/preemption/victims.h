@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* victims.h - who would have to leave a node so that a pod fits there
+/* victims.h - the pods that must be preempted on a node so that a pod fits
  *
- * The trial works on the node itself within a journal, which is rolled back,
- * and on a copy of the cycle. It takes away all pods of lower priority and then
- * puts back as many as possible, the most important first and those that a
- * budget protects before the others. The set is minimal, not optimal.
+ * The what-if changes the node itself within a journal, which is rolled back,
+ * and a copy of the cycle. It removes all pods of lower priority, then puts
+ * back as many as possible: first those that a budget protects, and the most
+ * important ones first. The set is minimal, not optimal.
  *
  * Thread: the scheduler's.
  * Source: kube-scheduler, DefaultPreemption.SelectVictimsOnNode.
@@ -24,21 +24,21 @@ struct profile;
 struct proposal;
 
 struct victims {
-    const struct node_view *node; /* the real one */
+    const struct node_view *node; /* the node itself, no copy */
     struct pod_view **pods;       /* the most important first; borrowed */
     unsigned count;
     unsigned violations; /* of budgets */
 
     /* The criteria of the choice between nodes. */
     int64_t highest_priority;
-    double sum_of_priorities;  /* each counts from 2^31 below zero */
+    double sum_of_priorities;  /* each priority plus 2^31, as upstream */
     int64_t earliest_start_us; /* among those of the highest priority */
 };
 
 void victims_fini(struct victims *v);
 
-/* OK, or the answer why no set of victims helps; `nobody` is the reason where
- * there is none of lower priority.
+/* OK, or the answer that says why no set of victims helps; `nobody` is the
+ * reason when no pod can be a victim.
  */
 struct answer victims_find(const struct profile *p,
                            const struct cycle *c,
@@ -47,8 +47,8 @@ struct answer victims_find(const struct profile *p,
                            uint32_t nobody,
                            struct victims *ret_victims);
 
-/* The pods that somebody else chose on the node: false where one is not there
- * any more or not of lower priority, or where the preemptor does not fit without
+/* Checks the victims that an extender chose on the node. False: one is no
+ * longer there or cannot be a victim, or the preemptor does not fit without
  * them.
  */
 bool victims_choose(const struct profile *p,
@@ -57,5 +57,7 @@ bool victims_choose(const struct profile *p,
                     const struct proposal *proposal,
                     struct victims *ret_victims);
 
-/* Whether a is the better choice than b, by upstream's criteria in turn. */
+/* Compares by upstream's criteria, one after the other; negative: `a` is the
+ * better choice.
+ */
 int victims_compare(const struct victims *a, const struct victims *b);
