@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backfill - a pod passes those that wait before it only where it does not
+/* Backfill - a pod passes pods that are ahead of it only where it does not
  * delay them
  *
  * The first pods in the order that have no room get a reservation at their
- * earliest start (reservations.c of the scheduler, timeline.h). A later pod may take
- * a node that holds one if it ends before that begins, or fits beside it.
+ * earliest start (reservations.c of the scheduler, timeline.h). A later pod may
+ * take a node that has a reservation if it ends before that begins, or fits
+ * beside it.
  *
  * Extension points:  prefilter, filter
- * Arguments:         reservations: how many there are at a time (1: EASY; many:
+ * Arguments:         reservations: the maximum number at a time (1: EASY; many:
  *                    conservative backfill)
- * Woken by:          a reservation that moved or went; a pod leaving; a node
+ * Woken by:          a reservation that moved or is gone; a pod leaving; a node
  *                    joining or changing its resources
  */
 #include <errno.h>
@@ -61,7 +62,9 @@ backfill_make(struct handle *handle,
     return 0;
 }
 
-/* Of pods that sleep together: the longer one runs the less it may pass. */
+/* Groups unschedulable pods by time limit: the longer a pod runs, the fewer
+ * reservations it may pass.
+ */
 static bool
 backfill_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
@@ -87,7 +90,9 @@ backfill_prefilter(void *self,
                : VERDICT_SKIP;
 }
 
-/* Preemption does not help: those before it have the same right. */
+/* The verdict is NEVER, because preemption does not help: the reserved pods are
+ * ahead in the order.
+ */
 static void
 backfill_filter(void *self,
                 const struct cycle *c,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reservation - spec.placement.reservation: only its nodes, while it is active
+/* Reservation - spec.placement.reservation: a pod runs only on the
+ * Reservation's nodes and only while it is active
  *
- * Kiln's own. Users may name a Reservation that is theirs: the API sees to that
- * when a pod is created.
+ * Kiln's own. Users may only name Reservations that they have access to; the
+ * API checks this when a pod is created.
  *
- * A few nodes are asked one by one; of many, the answers are kept for all equal
- * pods, as if there were no Reservation.
+ * A few nodes are given as prefilter names and filtered one by one. With many
+ * nodes, the answers are kept for all equal pods, as without a Reservation.
  *
  * Extension points:  prefilter, filter
  * Woken by:          its Reservation beginning, ending, changing or going; one
@@ -21,7 +22,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 
-/* More than so many nodes are no names, but a filter. */
+/* With more nodes than this, prefilter gives no names and the filter decides.
+ */
 #define NAMES_MOST 64u
 
 struct reservation_self {
@@ -60,7 +62,7 @@ reservation_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
-/* STRING_ID_NONE: it may start now. */
+/* STRING_ID_NONE: the pod may start now. */
 static uint32_t
 refuse(const struct reservation_self *me,
        struct cycle *c,

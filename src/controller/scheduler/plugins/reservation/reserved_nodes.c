@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ReservedNodes - a pod takes no node that a Reservation has before it ends
+/* ReservedNodes - keeps a pod off nodes that a Reservation has before the pod
+ * ends
  *
- * Kiln's own. A pod whose time limit reaches into a window of a Reservation does
- * not get its nodes, unless it names it; one without a limit reaches into all.
- * Pods that name one are the Reservation plugin's.
+ * Kiln's own. A pod whose time limit reaches into a window of a Reservation
+ * does not get the Reservation's nodes, unless it names the Reservation; a pod
+ * without a limit reaches into every window. The Reservation plugin handles
+ * pods that name one.
  *
  * Extension points:  prefilter, filter
- * Woken by:          a Reservation that begins, ends, changes or goes
+ * Woken by:          a Reservation that begins, ends, changes or goes; a node
+ *                    joining
  */
 #include "controller/scheduler/framework/framework.h"
 #include "lib/base/alloc.h"
@@ -35,8 +38,8 @@ reserved_nodes_make(struct handle *handle,
     return 0;
 }
 
-/* Of pods that sleep together: the longer one runs the more it meets, and no
- * Reservation keeps those off that name it.
+/* Groups unschedulable pods by time limit, because a longer pod reaches into
+ * more windows, and by the Reservation that they name, which admits them.
  */
 static bool
 reserved_nodes_sign(void *self, const struct pod_view *pod, struct strbuf *out)
@@ -67,7 +70,9 @@ reserved_nodes_prefilter(void *self,
                : VERDICT_SKIP;
 }
 
-/* Preemption does not help: the node is for others whoever is on it. */
+/* The verdict is NEVER, because preemption does not help: the node is reserved
+ * whatever runs on it.
+ */
 static void
 reserved_nodes_filter(void *self,
                       const struct cycle *c,
@@ -87,8 +92,8 @@ reserved_nodes_filter(void *self,
         }
 }
 
-/* All pods that end before the next window begins have the same set; those that
- * name a Reservation have one of their own.
+/* All pods that end before the same window begins share a set; pods that name a
+ * Reservation have sets of their own.
  */
 static bool
 reserved_nodes_rejected(void *self,
