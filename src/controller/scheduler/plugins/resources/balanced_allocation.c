@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeResourcesBalancedAllocation - prefers nodes whose resources would be
- * used in equal parts
+/* NodeResourcesBalancedAllocation - prefers nodes whose resources would be used
+ * in equal fractions
  *
  * Extension points:  score
  * Arguments:         resources
@@ -73,8 +73,8 @@ balanced_allocation_sign(void *self,
     return true;
 }
 
-/* The standard deviation of the parts in use; two of them, the usual, need
- * no root.
+/* The standard deviation of the fractions in use. For two resources, the usual
+ * case, it needs no square root.
  */
 static double
 deviation(const double *parts, unsigned count, double sum)
@@ -113,8 +113,8 @@ balanced_allocation_score_one(void *self,
     return (int64_t)((1 - deviation(parts, count, sum)) * SCORE_MAX);
 }
 
-/* How far apart the parts of the first two resources must be at least, of
- * nodes within the bounds.
+/* The least difference between the fractions in use of the two resources, over
+ * all nodes within the bounds.
  */
 static double
 least_gap(const struct resource_span *a, const struct resource_span *b)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NumaFit - a node must have the cores, memory and devices where the pod's
- * placement wants them; chooses them exactly
+/* NumaFit - a node must have the cores, memory and devices that the pod's
+ * placement asks for; chooses exactly which
  *
- * Extension points:  prefilter (for what is to come), filter, score, reserve
+ * Extension points:  prefilter (for pods to come), filter, score, reserve
  * Arguments:         numaStrategy (default, kubelet), cpuManagerOptions,
  *                    preferClosestNumaNodes: which rules choose cores
- * Woken by:          a pod leaving; a reservation that moved or went; a node joining
- *                    or changing its resources
+ * Woken by:          a pod leaving; a reservation that moved or is gone; a node
+ *                    joining or changing its resources
  *
- * Where room is being made for a pod, others keep off the cores, memory and
- * devices that it is to have; not only off as much of them.
+ * Where a pod is nominated, other pods keep off the exact cores, memory and
+ * devices that it will get, not only off equal amounts of them.
  *
- * On a node without a topology it has nothing to say, and the pod gets no
- * allocation there.
+ * The plugin ignores nodes without a topology; the pod gets no allocation
+ * there.
  */
 #include <errno.h>
 #include <string.h>
@@ -65,7 +65,8 @@ static const struct field numa_fit_args_fields[] = {
 static OPAQUE_RECORD(numa_fit_args, "NumaFitArgs");
 /* clang-format on */
 
-/* The options are the kubelet's, and mean something under its strategy alone.
+/* The options are those of the kubelet, and are valid only with the kubelet's
+ * strategy.
  */
 static int
 read_args(struct numa_fit *self, const struct json *args, struct error *err)
@@ -101,7 +102,7 @@ read_args(struct numa_fit *self, const struct json *args, struct error *err)
     return 0;
 }
 
-/* The pod's, with the strategy of this profile. */
+/* The pod's demand, with the strategy of this profile. */
 static struct demand
 demand_of(const struct numa_fit *self, const struct pod_view *pod)
 {
@@ -111,7 +112,7 @@ demand_of(const struct numa_fit *self, const struct pod_view *pod)
     return d;
 }
 
-/* The same without a copy where it can be: every node is asked with it. */
+/* The same, without a copy where possible, because this runs for every node. */
 static const struct demand *
 look_up_demand(const struct numa_fit *self,
                const struct cycle *c,
@@ -243,7 +244,7 @@ close_future_holding(struct journal_note *note, bool is_kept)
     holding_free(note->removed);
 }
 
-/* Within the open journal, which frees the holding after it has undone the
+/* Called with a journal open, which frees the holding after it has undone the
  * entry.
  */
 static void
@@ -288,8 +289,9 @@ numa_fit_prefilter(void *self,
     return VERDICT_OK;
 }
 
-/* Called within a journal. The ledger has what each pod holds; one that is
- * nominated holds nothing yet.
+/* Called with a journal open. The ledger has the holding of every bound or
+ * assumed pod. A nominated or reserved pod has none yet, so one is computed
+ * here.
  */
 static void
 numa_fit_add_pod(void *self,
@@ -303,8 +305,8 @@ numa_fit_add_pod(void *self,
         keep_future_room(self, node, other);
 }
 
-/* Within the open journal: less what those will have who are to come and are
- * not less important than the pod.
+/* Takes away what nominated pods of the same or a higher priority will get.
+ * Called with a journal open.
  */
 static void
 leave_room(const struct numa_fit *self,
@@ -316,11 +318,12 @@ leave_room(const struct numa_fit *self,
             keep_future_room(self, node, nominator_pod(node, i));
 }
 
-/* Thirty-six for few NUMA nodes close together, four for as few L3 groups as
- * can be within one, thirty for filling those NUMA nodes that it takes, twenty
- * for filling the node: what stays free elsewhere stays whole. Ten for being
- * early in the order, so that nodes late in it run empty and a job that needs
- * all of one need not wait for luck.
+/* The score of an exclusive pod has five parts: up to 36 for few NUMA nodes
+ * close together, 4 for no more L3 groups than necessary within one NUMA node,
+ * 30 for filling the NUMA nodes that are used, and 20 for filling the node, so
+ * that free room elsewhere stays in one piece. The last part, up to 9, is for a
+ * high place in the stable order of nodes, so that nodes with a low place run
+ * empty and a job that needs a whole node finds one.
  */
 static int64_t
 span_part(int64_t width, int64_t distance)
@@ -374,8 +377,8 @@ numa_fit_score_one(void *self,
            + place_part(node->place);
 }
 
-/* Whether the threads of its cores and no rule about packages decide how many
- * PUs of a NUMA node it can use.
+/* Whether the number of PUs that the pod can use of a NUMA node depends only on
+ * the threads of its cores, and on no rule about packages.
  */
 static bool
 uses_all_threads(const struct demand *d)
@@ -384,7 +387,7 @@ uses_all_threads(const struct demand *d)
            && d->rules == NULL;
 }
 
-/* On one NUMA node; SCORE_NOWHERE: none has so much free. */
+/* For one NUMA node; SCORE_NOWHERE: none has enough free PUs. */
 static int64_t
 best_on_one(const struct demand *d, const struct bounds *l)
 {
@@ -399,7 +402,7 @@ best_on_one(const struct demand *d, const struct bounds *l)
                                                              : 0);
 }
 
-/* On several, of which there must be so many at least. */
+/* For several NUMA nodes, whose least number follows from the bounds. */
 static int64_t
 best_on_several(const struct demand *d, const struct bounds *l)
 {
@@ -455,8 +458,8 @@ drop_topology_index(void *topology_index)
     topology_index_unref(topology_index);
 }
 
-/* Cores that nobody has, and that nobody is to have; and then those of pods that
- * stand still for it.
+/* Chooses free cores that no nominated pod will get; if there are not enough,
+ * also cores of yielded pods with lower priority.
  */
 static enum allocator_answer
 choose_cores(const struct numa_fit *self,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resource_score.h - which resources a score looks at, with their weights,
+/* resource_score.h - the resources that a score considers, with their weights,
  * and how much of each a node would have in use with the pod on it
  *
  * Thread: the scheduler's.
@@ -36,15 +36,16 @@ struct resource_score {
     struct string_ids *resources;
     struct resource_weight weights[RESOURCE_SCORE_MAX];
     unsigned count;
-    bool real_requests; /* without the defaults for what is not requested */
+    /* A pod without a request counts 0, not the default amount */
+    bool real_requests;
 };
 
-/* The table of one entry of the list. */
+/* The field table of one entry of the list. */
 extern const struct record resource_weight_record;
 
-/* List: [{"name", "weight"}], or NULL for CPU and memory alike. -EINVAL: a
- * name that is missing or comes twice, a weight beyond 1 to 100 (0: 1). Where:
- * the list's path, for words.
+/* `list` is [{"name", "weight"}], or NULL for CPU and memory with equal
+ * weights. -EINVAL: a name is missing or duplicate, or a weight is not from 0
+ * to 100 (0 means 1). `where` is the path of the list for error texts.
  */
 int resource_score_init(struct resource_score *s,
                         struct string_ids *resources,
@@ -54,16 +55,18 @@ int resource_score_init(struct resource_score *s,
                         struct error *err);
 void resource_score_fini(struct resource_score *s);
 
-/* For each of them; 0 and 0 for what does not count on this node. */
+/* For each resource: the requested and allocatable amounts; 0 and 0 for a
+ * resource that does not count on this node.
+ */
 void resource_score_read(const struct resource_score *s,
                          const struct pod_view *pod,
                          const struct node_view *node,
                          int64_t *ret_requested,
                          int64_t *ret_allocatable);
 
-/* How much of it would be in use, and is there, on nodes within these bounds.
- * False: not known of this resource. There may be none of it: then, as above,
- * it does not count on that node.
+/* The range of what would be in use, and of what is allocatable, on nodes
+ * within these bounds. False: the bounds do not cover this resource.
+ * `least_there` may be 0: the resource does not count on such a node, as above.
  */
 struct resource_span {
     int64_t least_used, most_used;
@@ -75,6 +78,6 @@ bool resource_score_span(const struct resource_score *s,
                          const struct bounds *bounds,
                          struct resource_span *ret_span);
 
-/* For signatures: all that fits and scores depend on. */
+/* Appends all requests that filters and scores depend on to a signature. */
 struct strbuf;
 void requests_sign(const struct pod_view *pod, struct strbuf *out);

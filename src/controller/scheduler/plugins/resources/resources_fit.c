@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeResourcesFit - a node must have what the pod requests, and scores by
- * how much would be in use
+/* NodeResourcesFit - a node must have what the pod requests; scores by how much
+ * would be in use
  *
  * Extension points:  filter, score
  * Arguments:         ignoredResources, ignoredResourceGroups, scoringStrategy
  *                    (LeastAllocated, MostAllocated, RequestedToCapacityRatio)
- * Woken by:          a pod leaving; a reservation that moved or went; a node joining
- *                    or growing
+ * Woken by:          a pod leaving; a reservation that moved or is gone; a node
+ *                    joining or growing
  */
 #include <errno.h>
 #include <math.h>
@@ -46,7 +46,7 @@ struct resources_fit {
     struct shape_point shape[SHAPE_MAX];
     unsigned n_shape;
     struct map *ignored;        /* names */
-    struct map *ignored_groups; /* what stands before the slash */
+    struct map *ignored_groups; /* the part of a name before the slash */
     uint32_t too_many_pods, no_cpu, no_memory, no_ephemeral;
 };
 
@@ -86,7 +86,8 @@ names_of(const struct json *list)
     return names;
 }
 
-/* Upstream's rules for names of resources, and for the part before their slash.
+/* Upstream's rules for resource names, and for resource groups, the part of a
+ * name before the slash.
  */
 static int
 check_ignored(const struct json *list,
@@ -240,7 +241,7 @@ resources_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
-/* Extended resources alone can be ignored. */
+/* Only extended resources can be ignored. */
 static bool
 is_ignored(const struct resources_fit *me, uint32_t resource)
 {
@@ -270,7 +271,7 @@ lacks_scalar(const struct resources_fit *me,
                                   - amounts_scalar(requested, wanted->resource);
 }
 
-/* Nothing is asked for: the number of pods is all that counts. */
+/* Such a pod is limited only by the number of pods. */
 static bool
 asks_nothing(const struct amounts *wanted)
 {
@@ -298,7 +299,7 @@ fits(const struct resources_fit *me,
     return true;
 }
 
-/* The path of a pod that does not fit: all the reasons at once. */
+/* Collects all reasons; only for a pod that does not fit. */
 static uint32_t
 find_reason(const struct resources_fit *me,
             const struct amounts *wanted,
@@ -329,8 +330,8 @@ find_reason(const struct resources_fit *me,
     return handle_reason(me->handle, text.text + 1);
 }
 
-/* The one reason that nearly all nodes of a full cluster have is found
- * without making its text.
+/* Finds the single reason that nearly all nodes of a full cluster have without
+ * formatting a text.
  */
 static uint32_t
 quick_reason(const struct resources_fit *me,
@@ -393,7 +394,7 @@ most_score(int64_t requested, int64_t capacity)
     return requested * SCORE_MAX / capacity;
 }
 
-/* On the broken line through the points of the shape. */
+/* Interpolates linearly between the points of the shape. */
 static int64_t
 shape_score(const struct resources_fit *me, int64_t requested, int64_t capacity)
 {
@@ -446,8 +447,8 @@ resources_fit_score_one(void *self,
     return sum / weights;
 }
 
-/* Whether a node within the bounds might have it all; other resources than
- * these two are not in the bounds.
+/* Whether a node within the bounds may have enough CPU and memory; the bounds
+ * do not cover other resources.
  */
 static bool
 may_fit(const struct amounts *wanted, const struct bounds *l)
@@ -459,7 +460,7 @@ may_fit(const struct amounts *wanted, const struct bounds *l)
                       <= l->memory_bytes.most - l->memory_used.least);
 }
 
-/* The score of a resource at the end of its range that scores best. */
+/* The best score of a resource over its range. */
 static int64_t
 best_of(const struct resources_fit *me, const struct resource_span *span)
 {
@@ -470,8 +471,8 @@ best_of(const struct resources_fit *me, const struct resource_span *span)
     return most_score(span->most_used, span->least_there);
 }
 
-/* A resource that some of the nodes lack does not count there; of one that is
- * not in the bounds nothing is known.
+/* Returns SCORE_MAX where a resource may be absent on some node, because it
+ * does not count there, or is not covered by the bounds.
  */
 static int64_t
 resources_fit_best_score(void *self,
@@ -508,7 +509,7 @@ pod_hint(void *self,
     return node_name != NULL && node_name[0] != '\0';
 }
 
-/* More of anything that the pod asks for. */
+/* Whether there is more of any resource that the pod requests. */
 static bool
 has_grown(const struct amounts *wanted,
           const struct amounts *before,
