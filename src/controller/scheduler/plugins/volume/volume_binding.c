@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeBinding - a node must reach the pod's volumes, or be able to give it
- * some; binds them
+/* VolumeBinding - a node must reach the pod's volumes, or be able to provide
+ * them; binds the claims
  *
  * Extension points:  prefilter, filter, reserve, prebind
  * Arguments:         bindTimeoutSeconds, for all of a pod's claims
@@ -38,7 +38,7 @@ struct volume_binding {
 
 static const char search_key;
 
-/* In the order of the bits. */
+/* In the order of the bits of enum volume_lack. */
 static const char *const lack_texts[] = {
     "node(s) had volume node affinity conflict",
     "node(s) didn't find available persistent volumes to bind",
@@ -87,7 +87,9 @@ volume_binding_make(struct handle *handle,
     return 0;
 }
 
-/* A claim is one pod's, mostly, and binding it changes what others find. */
+/* A pod with claims shares no results: a claim mostly belongs to one pod, and
+ * binding it changes the results of other pods.
+ */
 static bool
 volume_binding_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
@@ -107,8 +109,8 @@ is_of_same_user(const struct object *claim, const struct pod *pod)
            || *who->run_as_user == (int64_t)uid;
 }
 
-/* A claim of that name may be there before, made by another user: the pod would
- * keep its data in that one's hands.
+/* A claim of that name may already exist, made by another user. The pod must
+ * not use it, because its data would belong to that user.
  */
 static bool
 is_made_for(const struct object *claim, const struct pod_view *pod)
@@ -166,7 +168,9 @@ check_claim(struct cycle *c,
     return VERDICT_OK;
 }
 
-/* Bound by somebody else than the scheduler, who has to come first. */
+/* Whether the claim is bound by another controller, without waiting for the
+ * scheduler.
+ */
 static bool
 is_immediate(const struct volume_book *book, const struct object *claim)
 {
@@ -220,7 +224,9 @@ search_free(void *search)
     volume_search_free(search);
 }
 
-/* Only where the name of the host is that of a node. */
+/* Restricts the nodes only if the volume's host name is also the name of a
+ * node.
+ */
 static void
 narrow(const struct cycle *c,
        const struct volume_search *search,
@@ -273,7 +279,7 @@ volume_binding_filter_one(void *self,
     return VERDICT_NEVER;
 }
 
-/* --- keeping and binding -------------------------------------------------- */
+/* --- reserving and binding ------------------------------------------------ */
 
 static void
 plan_free(void *plan)
@@ -295,7 +301,9 @@ volume_binding_reserve(void *self,
 
     if (!claims_has_any(c->pod))
         return VERDICT_OK;
-    /* Anew: while an extender was asked, others may have taken something. */
+    /* Searches again, because volumes may have been taken while an extender was
+     * asked.
+     */
     search = volume_search_new(me->handle->volumes);
     verdict = gather(me, c, search, ret_reason);
     if (verdict != VERDICT_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_binding.h - what the files of VolumeBinding share
+/* volume_binding.h - shared by the files of VolumeBinding
  *
  * Thread: the scheduler's.
  */

@@ -9,7 +9,7 @@
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/storage_class.h"
 
-/* One that has an owner helps that owner's pods alone. */
+/* A volume with a claimRef helps only pods that use that claim. */
 static bool
 volume_hint(void *self,
             const struct pod_view *pod,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NodeVolumeLimits - a node attaches so many volumes of a driver
+/* NodeVolumeLimits - limits the number of a driver's volumes attached to a node
  *
  * Extension points:  prefilter, filter
  *
- * Upstream's limits are those of CSINode objects, and a node without one has
- * none. There is no CSINode here, for directories are not attached: no pod has
- * to be looked at. The name is known so that upstream's configurations are.
+ * Upstream takes the limits from CSINode objects, and a node without one has no
+ * limit. Kiln has no CSINode, because its volumes are directories and are not
+ * attached, so every pod is skipped. The plugin exists so that upstream's
+ * configurations may name it.
  *
  * Source: kube-scheduler, plugins/nodevolumelimits (csi.go).
  */
@@ -31,7 +32,9 @@ volume_limits_filter_one(void *self,
     return VERDICT_OK;
 }
 
-/* Upstream's, of the events there are: a configuration may count on them. */
+/* Upstream's events, as far as Kiln has them, because a configuration may rely
+ * on them.
+ */
 static const struct wake wakes[] = {
     {EVENT_POD, ACTION_DELETE, NULL},
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeRestrictions - a claim that is ReadWriteOncePod is one pod's at a time
+/* VolumeRestrictions - only one pod at a time may use a ReadWriteOncePod claim
  *
- * Extension points:  prefilter (with addPod and removePod), filter
+ * Extension points:  prefilter (with add and remove), filter
  * Cycle state:       the claims, and how many pods on nodes use them
  * Woken by:          a pod leaving that used one; the claim; nodes
  *
- * The kinds of disks that upstream keeps apart here, too, are refused at the
- * door.
+ * Upstream also keeps apart pods that use some kinds of disks; here the API
+ * refuses pods with such volumes.
  *
  * Source: kube-scheduler, plugins/volumerestrictions.
  */
@@ -26,7 +26,7 @@ struct volume_restrictions {
     uint32_t conflict, claim;
 };
 
-/* Names are the pod's. */
+/* The claims' names are borrowed from the pod. */
 struct usage_note {
     const char **claims;
     unsigned count;
@@ -54,7 +54,7 @@ volume_restrictions_make(struct handle *handle,
     return 0;
 }
 
-/* Which mode a claim has is not in the pod. */
+/* A pod with claims shares no results: the access mode is not in the pod. */
 static bool
 volume_restrictions_sign(void *self,
                          const struct pod_view *pod,
@@ -148,7 +148,7 @@ volume_restrictions_prefilter(void *self,
     return verdict;
 }
 
-/* How many of the claims the other pod uses. */
+/* The number of the note's claims that the other pod uses. */
 static int64_t
 count_shared(const struct usage_note *note,
              const struct cycle *c,

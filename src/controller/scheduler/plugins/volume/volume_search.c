@@ -16,7 +16,9 @@
 
 #define ANYWHERE ""
 
-/* A volume that would do for a claim; host: the only one that reaches it. */
+/* A volume that suits a claim. `host`: the only host that reaches it, or
+ * ANYWHERE.
+ */
 struct volume_candidate {
     const char *host;
     const struct object *volume;
@@ -24,9 +26,9 @@ struct volume_candidate {
 
 struct wanted_volume {
     const struct object *claim;
-    const struct object *volume; /* of a bound one; NULL: it is gone */
-    const struct object *class;  /* of an unbound one, or NULL */
-    const struct object *aside;  /* set aside for an unbound one, or NULL */
+    const struct object *volume; /* of a bound claim; NULL: it is gone */
+    const struct object *class;  /* of an unbound claim, or NULL */
+    const struct object *aside;  /* reserved for an unbound claim, or NULL */
     bool is_bound;
     struct volume_candidate *candidates; /* by host, then the better first */
     unsigned n_candidates, capacity;
@@ -34,18 +36,18 @@ struct wanted_volume {
 
 struct volume_search {
     const struct volume_book *book;
-    struct wanted_volume *wants; /* unbound ones: the smallest first */
+    struct wanted_volume *wants; /* the smallest claim first */
     unsigned count;
 };
 
-/* Of one node. */
+/* The state of a search on one node. */
 struct trial {
     const struct volume_search *search;
     const struct node_view *node;
     struct volume_plan *plan; /* or NULL */
     const struct object **taken;
     unsigned n_taken;
-    int64_t space; /* that claims before have taken */
+    int64_t space; /* taken by the claims before */
     unsigned lacks;
 };
 
@@ -81,9 +83,11 @@ volume_search_free(struct volume_search *s)
     free(s);
 }
 
-/* --- what there is for a claim -------------------------------------------- */
+/* --- candidates of a claim ------------------------------------------------ */
 
-/* The host name that a volume's only term demands, or ANYWHERE. */
+/* The host name that the volume's only node selector term requires, or
+ * ANYWHERE.
+ */
 static const char *
 only_host(const struct persistent_volume *v)
 {
@@ -200,7 +204,7 @@ volume_search_nodes(const struct volume_search *s, unsigned *ret_count)
         if (node == NULL || strcmp(node, ANYWHERE) == 0)
             continue;
         if (host != NULL && strcmp(host, node) != 0)
-            return NULL; /* in two places: each node says what it lacks */
+            return NULL; /* two nodes: each reports what it lacks */
         host = node;
     }
     if (host == NULL)
@@ -241,7 +245,7 @@ is_taken(const struct trial *t, const struct object *volume)
     return false;
 }
 
-/* The best of those that this host alone reaches, or that are anywhere. */
+/* The best free volume among those for that host (or ANYWHERE) and `best`. */
 static const struct object *
 best_at(const struct trial *t,
         const struct wanted_volume *w,
@@ -299,11 +303,11 @@ can_be_made(struct trial *t, const struct wanted_volume *w)
         return false;
     }
     if (!storage_class_is_scratch(class))
-        return true; /* somebody else's: who makes it knows */
+        return true; /* the class's own provisioner decides */
     room = node_scratch_bytes(node)
            - volume_book_promised(t->search->book, node->meta.name) - t->space;
-    /* The space for a claim whose node is chosen is among the promised bytes
-     * already.
+    /* The bytes of a claim whose node is chosen are already part of the
+     * promised bytes.
      */
     if (volume_book_claim_node(t->search->book, w->claim) == NULL) {
         t->space += bytes;

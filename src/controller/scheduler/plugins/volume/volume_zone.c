@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeZone - a volume with labels of a zone or region is for nodes of it
+/* VolumeZone - a volume with zone or region labels can only be used by nodes
+ * with the same labels
  *
  * Extension points:  prefilter, filter
  * Cycle state:       the labels of the pod's volumes
@@ -19,7 +20,7 @@
 #include "lib/api/storage/storage_class.h"
 #include "lib/base/alloc.h"
 
-/* Between the zones of a volume that is in several. */
+/* Separates the zones of a volume that is in several. */
 #define BETWEEN "__"
 
 struct volume_zone {
@@ -27,8 +28,8 @@ struct volume_zone {
     uint32_t conflict, claim;
 };
 
-/* The older name of a label, which a volume may have where its node has the
- * newer one.
+/* Deprecated label names, and the current ones. A volume may have the
+ * deprecated label while its node has only the current one.
  */
 static const struct zone_label {
     const char *name;
@@ -41,7 +42,7 @@ static const struct zone_label {
     {"topology.kubernetes.io/region", NULL},
 };
 
-/* A label of a volume of the pod. */
+/* A zone or region label of one of the pod's volumes. */
 struct zone_demand {
     const struct object *volume;
     const struct zone_label *label;
@@ -72,7 +73,7 @@ volume_zone_make(struct handle *handle,
     return 0;
 }
 
-/* Which volumes its claims have is not in the pod. */
+/* A pod with claims shares no results: the claims' volumes are not in it. */
 static bool
 volume_zone_sign(void *self, const struct pod_view *pod, struct strbuf *out)
 {
@@ -93,7 +94,7 @@ note_free(void *value)
 
 /* --- zones of a label ----------------------------------------------------- */
 
-/* The next of them without the spaces around it. */
+/* The next zone, without the spaces around it. */
 static bool
 next_zone(const char **at, const char **ret_zone, size_t *ret_length)
 {
@@ -114,7 +115,7 @@ next_zone(const char **at, const char **ret_zone, size_t *ret_length)
     return true;
 }
 
-/* One with an empty zone in it says nothing. */
+/* A list that contains an empty zone is ignored. */
 static bool
 is_readable(const char *zones)
 {
@@ -159,7 +160,9 @@ add_demands(struct zone_note *note, const struct object *volume)
     }
 }
 
-/* One that is bound when its pod has a node is looked at then. */
+/* An unbound claim is accepted only if its class waits for the first consumer,
+ * because its volume is then chosen for the pod's node.
+ */
 static enum verdict
 look_at_unbound(const struct volume_book *book,
                 struct cycle *c,
@@ -281,7 +284,7 @@ volume_zone_filter_one(void *self,
     return VERDICT_OK;
 }
 
-/* --- what may help -------------------------------------------------------- */
+/* --- hints ---------------------------------------------------------------- */
 
 static bool
 class_hint(void *self,
