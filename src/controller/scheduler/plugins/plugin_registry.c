@@ -6,7 +6,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/json/json.h"
 
-/* All there are, one a line: NAME is the plugin NAME_plugin. */
+/* All plugins, one on each line: NAME stands for the struct NAME_plugin. */
 #define PLUGINS               \
     KNOW(backfill)            \
     KNOW(balanced_allocation) \
@@ -44,7 +44,7 @@ const struct plugin *const plugin_list[] = {PLUGINS};
 #undef KNOW
 const unsigned plugin_count = ARRAY_SIZE(plugin_list);
 
-/* {"repels": "owner"}: no user's pods keep others' away. */
+/* {"repels": "owner"}: existing pods' terms affect only their owner's pods. */
 static struct json repels_owner = {
     .type = JSON_STRING,
     .count = sizeof(REPELS_OWNER) - 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin_registry.h - every plugin there is, and the profiles that ship with Kiln
+/* plugin_registry.h - all plugins, and the profiles that ship with Kiln
  *
- * Adding a plugin is one file and one line in plugin_registry.c.
+ * A new plugin needs one file and one line in plugin_registry.c.
  *
  * Thread: any; const tables.
  */
@@ -12,10 +12,10 @@
 extern const struct plugin *const plugin_list[];
 extern const unsigned plugin_count;
 
-/* NULL when there is none of that name. */
+/* NULL when no plugin has that name. */
 const struct plugin *plugin_find(const char *name);
 
-/* Kiln's own profile, and the one of kube-scheduler 1.32 with its weights. */
+/* Kiln's default profile, and that of kube-scheduler 1.32 with its weights. */
 extern const struct profile_plugin default_profile[];
 extern const unsigned n_default_profile;
 extern const struct profile_plugin upstream_profile[];
