@@ -8,7 +8,7 @@
 #include "controller/apiserver/request/reply.h"
 #include "lib/base/alloc.h"
 
-/* One media range with the parameters that matter here. */
+/* One media range with the parameters that Kiln reads. */
 struct media_range {
     const char *type;
     const char *as;
@@ -100,7 +100,7 @@ take_form(const struct media_range *range, struct accept *accept)
     return true;
 }
 
-/* Whether this range is one we can serve. */
+/* Whether the server can answer in this media range. */
 static bool
 take(const struct media_range *range,
      take_form_fn *form,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accept.h - in which form a client wants its answers
+/* accept.h - the form in which a client wants its answers
  *
- * From the Accept header: whole objects, their metadata alone, or a Table.
- * Pure.
- * Thread:                 any; no state.
+ * The Accept header asks for whole objects, for their metadata alone, or for a
+ * Table. Parsing has no side effects.
+ *
+ * Thread:  any; no state.
  */
 #pragma once
 
@@ -16,7 +17,7 @@ enum accept_form {
     ACCEPT_METADATA,
     ACCEPT_METADATA_LIST,
     ACCEPT_TABLE,
-    ACCEPT_DISCOVERY, /* of /api and /apis alone: everything at once */
+    ACCEPT_DISCOVERY, /* for /api and /apis only: aggregated discovery */
 };
 
 enum accept_include { /* what a row of a Table carries beside its cells */
@@ -35,7 +36,7 @@ struct accept {
     bool is_v2beta1; /* of discovery */
 };
 
-/* False: the reply is a 406. `header` may be NULL. */
+/* Returns false when the reply is a 406. `header` may be NULL. */
 bool accept_parse(const char *header,
                   struct accept *ret_accept,
                   struct reply *reply);

@@ -18,10 +18,10 @@
 #include "lib/protobuf/protobuf.h"
 #include "lib/yaml/yaml.h"
 
-#define SHOWN 24 /* bytes of a bad body that the message repeats */
+#define SHOWN 24 /* bytes of a bad body that the message shows */
 
-/* The most values a body may hold. A large object has a few thousand, and a
- * thousand take about half a millisecond on their way to the store.
+/* The most values that a body may have. A large object has a few thousand, and
+ * a thousand take about half a millisecond on their way to the store.
  */
 #define MOST_VALUES 100000u
 
@@ -89,7 +89,7 @@ read_json(struct request *q, struct json_notes *notes, struct error *err)
                               err);
 }
 
-/* A body that is too large is refused in upstream's words. */
+/* Refuses a body that is too large, in upstream's words. */
 static bool
 refuse_size(struct request *q, const struct error *err)
 {
@@ -113,8 +113,8 @@ body_refuse_size(struct request *q)
     refuse_size(q, &err);
 }
 
-/* Counts the body without the script and the environment of a Job, which have
- * limits of their own.
+/* Checks the size of the body without the script and the environment of a Job,
+ * which have limits of their own.
  */
 static bool
 check_rest(struct request *q)
@@ -189,7 +189,7 @@ parse_patch(struct request *q)
     return true;
 }
 
-/* The record of this request's body where it is not the kind's own. */
+/* The record of this request's body where that is not of the route's kind. */
 static const struct record *
 find_record(const struct request *q)
 {
@@ -249,7 +249,7 @@ read_body(struct request *q, struct error *err)
     }
 }
 
-/* DeleteOptions, if there is a body at all. */
+/* Parses DeleteOptions, if there is a body. */
 static bool
 parse_delete(struct request *q)
 {
@@ -317,7 +317,7 @@ body_parse(struct request *q)
 {
     switch (q->route.verb) {
     case VERB_CREATE:
-        /* These take bytes, or nothing. */
+        /* These subresources take bytes or no body. */
         if (q->route.subresource == SUBRESOURCE_ENROL
             || q->route.subresource == SUBRESOURCE_APPROVE
             || q->route.subresource == SUBRESOURCE_RESET
@@ -336,7 +336,7 @@ body_parse(struct request *q)
     }
 }
 
-/* Where upstream has the types that it decodes to. */
+/* The Go package of the types that upstream decodes to: messages name it. */
 static const char *
 package_of(const struct kind *kind)
 {
@@ -418,7 +418,7 @@ check_kind(struct request *q, struct json *tree)
     return true;
 }
 
-/* `unknown field "a", duplicate field "b"` */
+/* Formats `unknown field "a", duplicate field "b"`. */
 static const char *
 say_notes(struct request *q, const struct record_notes *record)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body.h - from the bytes of a request to a tree that the field table knows
+/* body.h - turns the bytes of a request into a tree that matches the field
+ * table
  *
- * Two steps, because options stand between them: parse (is it JSON, is it of
- * a type the verb takes), then normalize against a kind (types, unknown and
- * duplicate fields as fieldValidation says).
+ * There are two steps, because the options are parsed between them: parse (is
+ * the body JSON, and of a type that the verb accepts), then normalize against a
+ * kind (types; unknown and duplicate fields as fieldValidation says).
  *
  * Thread:  the loop's.
  */
@@ -18,29 +19,32 @@ struct kind;
 struct record;
 struct request;
 
-/* The most bytes of a body, as upstream; the script and environment of a new
- * Job do not count. Refusal: 413.
+/* The largest body in bytes, as upstream. The script and environment of a new
+ * Job do not count. A larger body is refused with a 413.
  */
 #define BODY_LIMIT 3145728u
 void body_refuse_size(struct request *q);
 
-/* False: the reply says what is wrong. Sets q->body, unless there is none. */
+/* Returns false when the reply says what is wrong. Sets q->body if there is a
+ * body.
+ */
 bool body_parse(struct request *q);
 
-/* Checks kind and apiVersion, makes the tree as the table wants it, and tells
- * of unknown and duplicate fields. False: the reply is made.
+/* Checks kind and apiVersion, converts the tree to the types of the field
+ * table, and warns about or refuses unknown and duplicate fields. Returns false
+ * when the reply is made.
  */
 bool body_normalize(struct request *q, struct json *tree);
 
-/* For a patched tree, which may share parts with the old one: unknown fields
+/* For a patched tree, which may share parts with the old tree: unknown fields
  * are a 422 under Strict.
  */
 bool body_normalize_patched(struct request *q,
                             struct json *tree,
                             const struct json *old_tree);
 
-/* Of a body that is not the route's kind (Binding, Eviction, DeleteOptions):
- * drops what the table does not know.
+/* For a body that is not the route's kind (Binding, Eviction, DeleteOptions):
+ * drops the fields that the table does not have.
  */
 bool body_normalize_as(struct request *q,
                        const char *kind_name,

@@ -11,7 +11,8 @@
 
 #define TEXT_SIZE (24 + OBJECT_KEY_SIZE)
 
-/* "REVISION KEY" in hexadecimal: safe in a query without any escapes. */
+/* The form is "REVISION KEY" in hexadecimal: a query needs no escapes for that.
+ */
 const char *
 continue_token_format(struct arena *arena, const struct continue_token *token)
 {

@@ -8,10 +8,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define KEPT_BYTES (16u << 10) /* of a frame that is cleared */
+#define KEPT_BYTES (16u << 10) /* by frame_clear */
 
-/* A run of the frame's text, by offset because that moves as it grows; or a
- * slice of an object's.
+/* A run of the frame's text, or a slice of an object's text. A run is kept by
+ * offset because the text moves as it grows.
  */
 struct frame_part {
     const struct object *object;
@@ -87,7 +87,7 @@ add_part(struct frame *frame)
     return &frame->parts[frame->n_parts++];
 }
 
-/* The text from `offset` on was added: it lengthens the last run. */
+/* The text from `offset` on was just added: it lengthens the last run. */
 static void
 note_text(struct frame *frame, size_t offset)
 {

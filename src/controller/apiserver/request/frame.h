@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.h - bytes ready to be sent, to one or to thousands, never copied
+/* frame.h - bytes ready to be sent, to one client or to thousands, without
+ * copies
  *
- * Text of its own and slices of objects' texts, in order. Built, then sent;
- * what is sent holds a reference until the bytes have left.
+ * A frame holds text of its own and slices of objects' texts, in order. It is
+ * built first and sent after that; each piece that is being sent holds a
+ * reference until its bytes have left.
  *
  * Owns:    its text, and a reference to every object it shows.
  * Thread:  the loop's.
@@ -26,10 +28,11 @@ struct frame *frame_ref(struct frame *frame);
 struct frame *frame_new(void) OWNED_BY(frame_unref);
 DEFINE_CLEANUP(struct frame, frame_unref)
 
-/* Build. A slice is of the object's own text. Reserve makes room for text that is
- * going to be added. Flatten makes one run of a frame that many will be sent, which
- * is cheaper than sending each its parts. Clear empties a frame that nobody else
- * holds, and keeps its memory.
+/* Build. A slice points into the object's own text. frame_reserve makes room
+ * for that many bytes more. frame_flatten copies all parts into one run: for a
+ * frame that is sent to many clients this is cheaper than sending its parts to
+ * each. frame_clear empties a frame that nobody else holds, and keeps some of
+ * its memory.
  */
 void frame_add(struct frame *frame, const char *text);
 void frame_add_bytes(struct frame *frame, const void *bytes, size_t length);
@@ -43,15 +46,17 @@ void frame_flatten(struct frame *frame);
 void frame_add_frame(struct frame *frame, const struct frame *other);
 void frame_clear(struct frame *frame);
 
-/* Look. The digest is made once. Shared: somebody else holds it, too. */
+/* Look. The digest is computed once. A frame is shared when somebody else holds
+ * a reference, too.
+ */
 bool frame_is_shared(const struct frame *frame);
 size_t frame_length(const struct frame *frame);
 const struct digest *frame_digest(struct frame *frame);
 void frame_add_to_sum(const struct frame *frame, struct digest_sum *sum);
 void frame_copy(const struct frame *frame, struct strbuf *out);
 
-/* Send: fills as many pieces as it has, each with a reference that its release
- * drops.
+/* Send. Fills in as many pieces as frame_count_pieces says. Each holds a
+ * reference that its release function drops.
  */
 size_t frame_count_pieces(const struct frame *frame);
 void frame_take_pieces(struct frame *frame, struct http_piece *ret_pieces);

@@ -8,9 +8,6 @@
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 
-/* The subresources of pods that upstream serves and Kiln does not yet, by the
- * last word of their path.
- */
 bool
 not_served_yet(const char *path)
 {
@@ -28,7 +25,6 @@ not_served_yet(const char *path)
     return false;
 }
 
-/* As upstream to who asks without an upgrade; the others learn why not. */
 void
 not_served_reply_later(struct reply *r, bool upgrades)
 {

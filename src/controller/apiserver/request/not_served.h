@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* not_served.h - replies to paths and methods that lead to nothing
+/* not_served.h - replies to paths and methods that the API does not serve
  *
- * Thread: the API's loop.
+ * Thread:  the API's loop.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 
 struct reply;
 
-/* Whether it is a subresource of pods that upstream serves and Kiln does not
- * yet, by the last word of its path; and the reply: to who asks without an
- * upgrade as upstream's, the others learn why not.
+/* Whether the path ends with a subresource of pods that upstream serves and
+ * Kiln does not serve yet; and the reply to a request for one. A client that
+ * asks without an upgrade gets upstream's reply, any other the reason.
  */
 bool not_served_yet(const char *path);
 void not_served_reply_later(struct reply *r, bool upgrades);
 
-/* `result`: any but ROUTE_FOUND. */
+/* `result` is any but ROUTE_FOUND. */
 void not_served_reply(struct reply *r, enum route_result result);

@@ -17,7 +17,6 @@
 
 #define MOST_EAST_S 86400
 
-/* The options being parsed, and where mistakes are collected. */
 struct options_parser {
     struct options *options;
     struct arena *arena;
@@ -123,8 +122,8 @@ parse_selectors(struct options_parser *p)
     return true;
 }
 
-/* An addition, and so named: kctl jobs asks for what is active or ended of
- * late.
+/* An addition to upstream, and named like one. kctl jobs asks with it for jobs
+ * that are active or ended recently.
  */
 static bool
 parse_ended_since(struct options_parser *p)
@@ -140,8 +139,8 @@ parse_ended_since(struct options_parser *p)
     return false;
 }
 
-/* An addition as well. A job does not change when its pods do, so that a watch
- * could not tell of it.
+/* An addition to upstream. Not for watches: a job does not change when its pods
+ * do, so a watch could not report the change.
  */
 static bool
 parse_node(struct options_parser *p)
@@ -159,7 +158,9 @@ parse_node(struct options_parser *p)
     return p->options->node != NULL;
 }
 
-/* An addition: the words of a Table have times, and these are the reader's. */
+/* An addition to upstream: a Table formats times, and they are shown in the
+ * reader's time zone.
+ */
 static bool
 parse_east(struct options_parser *p)
 {
@@ -315,7 +316,7 @@ parse_dry_run(struct options_parser *p, const char *value)
             &p->causes,
             CAUSE_NOT_SUPPORTED,
             "dryRun",
-            /* A list, as upstream prints one. */
+            /* A list, in the form in which upstream prints one. */
             json_number(p->arena,
                         arena_printf(p->arena, "[]string{\"%s\"}", value)),
             "supported values: \"All\"");
@@ -369,7 +370,7 @@ parse_write(struct options_parser *p)
                     "\"\", \"Ignore\", \"Strict\", \"Warn\"");
 }
 
-/* The query of a DELETE as the tree its body would be. */
+/* Makes the tree of a DeleteOptions body from the query of a DELETE. */
 static struct json *
 delete_options(struct options_parser *p)
 {

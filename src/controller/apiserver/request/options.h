@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - what a request says beside its path and body: the query, and
+/* options.h - the options of a request beside its path and body: the query, and
  * for a deletion its DeleteOptions
  *
- * Parsed once, checked with upstream's words. Plain data, in the arena.
+ * The options are parsed once and refused in upstream's words. They are plain
+ * data in the arena.
  *
  * Thread:  any; no state.
  */
@@ -34,33 +35,34 @@ enum field_validation {
 };
 
 struct options {
-    const struct parameter *parameters; /* all, as they came */
+    const struct parameter *parameters; /* all, in the order of the query */
     size_t n_parameters;
     struct label_query *labels; /* NULL: everything */
     struct field_query *fields;
     int64_t limit; /* 0: none */
     const char *continue_token;
-    int64_t resource_version; /* -1: not said */
+    int64_t resource_version; /* -1: not given */
     bool has_exact;           /* resourceVersionMatch=Exact */
-    int64_t ended_since_us;   /* Jobs: not those that ended before; 0: all */
-    const char *node; /* Jobs: that have a pod there, or had the last; NULL: all
+    int64_t ended_since_us;   /* Jobs: omit those that ended before; 0: none */
+    const char *node; /* Jobs: only those with a pod on it, or whose last pod
+                       * was there; NULL: all
                        */
-    bool has_east;    /* of UTC, where the reader is: in Tables */
+    bool has_east;    /* the reader's time zone was given, for Tables */
     int64_t east_s;
     bool wants_bookmarks;
     bool wants_initial_events;
-    int64_t timeout_s;          /* 0: not said */
-    const char *include_object; /* of Tables: "Metadata" */
+    int64_t timeout_s;          /* 0: not given */
+    const char *include_object; /* of Tables, such as "Metadata" */
 
-    const char *field_manager; /* NULL: not said */
-    bool says_force;           /* in any way */
+    const char *field_manager; /* NULL: not given */
+    bool says_force;           /* with any value */
     bool is_forced;
     bool is_dry_run;
     enum field_validation validation;
 
     bool has_grace;
     int64_t grace_s;
-    const char *propagation; /* NULL: not said */
+    const char *propagation; /* NULL: not given */
     const char *precondition_uid;
     const char *precondition_version;
 };
@@ -71,8 +73,8 @@ const char *parameter_find(const struct parameter *parameters,
                            size_t count,
                            const char *name);
 
-/* False: the reply says what is wrong. `body` of a deletion: its tree, or
- * NULL; it takes the place of the query.
+/* Returns false when the reply says what is wrong. `body` is the tree of a
+ * deletion's body or NULL; a body replaces the query.
  */
 bool options_parse(struct options *ret_options,
                    struct arena *arena,
@@ -82,5 +84,7 @@ bool options_parse(struct options *ret_options,
                    const struct json *body,
                    struct reply *reply);
 
-/* An integer as the API reads it: false, and a 400, when it is none. */
+/* Parses an integer as the API does. Returns false and makes a 400 when the
+ * text is not one.
+ */
 bool option_integer(struct reply *reply, const char *text, int64_t *ret_value);

@@ -16,7 +16,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The one vocabulary of failures: what an errno means to a client. */
+/* The only table of failures: what an errno means to a client. */
 static const struct {
     int code;
     int status;
@@ -139,7 +139,7 @@ reply_add_header(struct reply *r, const char *name, const char *value)
     r->headers = longer;
 }
 
-/* No body at all: 304. */
+/* A reply without a body: 304. */
 void
 reply_nothing(struct reply *r, int code)
 {
@@ -195,7 +195,7 @@ set_details(struct reply *r,
     return details;
 }
 
-/* "jobs.batch", "pods", "pods/binding" */
+/* Formats "jobs.batch", "pods" or "pods/binding". */
 static const char *
 resource(struct reply *r, const struct kind *kind, const char *suffix)
 {
@@ -343,8 +343,8 @@ encode_causes(struct reply *r, const struct causes *causes)
     return list;
 }
 
-/* "field: message", in brackets when there are several; the same one twice
- * is said once.
+/* Writes "field: message", in brackets when there are several. A repeated cause
+ * is written once.
  */
 static void
 say_causes(const struct causes *causes, struct strbuf *out)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.h - what a request is answered: an object, a list, a Status or text
+/* reply.h - the answer to a request: an object, a list, a Status or text
  *
- * The words and reasons are upstream's, because people and clients read them.
- * A reply is made once; a second one replaces the first.
+ * Messages and reasons are upstream's, because people and clients read them. A
+ * request has one reply; making a second one replaces the first.
  *
  * Owns:    references to the objects; the rest is in the request's arena.
- * See:     the one table from errno to HTTP status, at the top of reply.c.
+ * See:     the table from errno to HTTP status at the top of reply.c.
  * Thread:  the loop's.
  */
 #pragma once
@@ -27,32 +27,32 @@ enum reply_form {
     REPLY_NONE,
     REPLY_OBJECT,
     REPLY_LIST,
-    REPLY_TREE, /* any JSON: a Status, a document of discovery */
+    REPLY_TREE, /* any JSON: a Status, a discovery document */
     REPLY_TEXT,
 };
 
 struct reply {
     struct arena *arena;
     enum reply_form form;
-    int code;                    /* HTTP */
+    int code;                    /* HTTP status */
     const struct kind *kind;     /* of a list */
     const struct object *object; /* a reference */
     const struct object **objects;
     size_t n_objects, capacity;
     int64_t revision;           /* of the list */
     const char *continue_token; /* or NULL */
-    int64_t remaining;          /* items behind this page, -1: not said */
+    int64_t remaining;          /* items after this page; -1: not given */
     struct json *tree;
     const char *text;
     size_t length;
     const char *content_type;
     const char **warnings;
     size_t n_warnings;
-    size_t warned; /* characters of them */
+    size_t warned; /* characters of all warnings together */
     bool is_shortening_warnings;
-    const struct reply_header *headers; /* beside those that are implied */
+    const struct reply_header *headers; /* beside those that every answer has */
     size_t n_headers;
-    int64_t retry_after_s; /* 0: not said */
+    int64_t retry_after_s; /* 0: not given */
 };
 
 struct reply_header {
@@ -60,7 +60,7 @@ struct reply_header {
     const char *value;
 };
 
-/* Life. Fini drops the objects. */
+/* Life. reply_fini drops the objects. */
 void reply_init(struct reply *r, struct arena *arena);
 void reply_fini(struct reply *r);
 
@@ -69,8 +69,8 @@ void reply_object(struct reply *r, int code, const struct object *object);
 void reply_start_list(struct reply *r, const struct kind *kind);
 void reply_add(struct reply *r, const struct object *object);
 
-/* Those of a list that have been written out, so that a long one need not all
- * be dropped at once.
+/* Drops the objects of a list that have been written out, so that a long list
+ * need not be dropped all at once.
  */
 void reply_drop_objects(struct reply *r, size_t from, size_t to);
 
@@ -89,13 +89,13 @@ void reply_warn(struct reply *r, const char *format, ...) PRINTF(2, 3);
 void reply_add_header(struct reply *r, const char *name, const char *value);
 void reply_nothing(struct reply *r, int code);
 
-/* Failure. Kind and name may be NULL where the words need none. */
+/* Failure. Kind and name may be NULL where the message needs none. */
 void
 reply_not_found(struct reply *r, const struct kind *kind, const char *name);
 void reply_exists(struct reply *r, const struct kind *kind, const char *name);
 
-/* The stored object is damaged: 409 for a request that wants to create its
- * name, else 500.
+/* The stored object is damaged: 409 for a request that wants to create an
+ * object of that name, else 500.
  */
 void reply_damaged(struct reply *r,
                    int code,
@@ -120,14 +120,16 @@ void reply_invalid(struct reply *r,
                    const struct causes *causes);
 void reply_bad_request(struct reply *r, const char *format, ...) PRINTF(2, 3);
 void reply_internal(struct reply *r, const char *format, ...) PRINTF(2, 3);
-/* The revision that was asked for is not there yet. */
+/* The requested revision does not exist yet. */
 void reply_from_future(struct reply *r, int64_t wanted, int64_t current);
 void reply_errno(struct reply *r, int code, const struct error *err);
 
-/* The store's outcome is not 0: the disk is full, or nobody knows. */
+/* The store's outcome is not 0: the disk is full, or the outcome is unknown. */
 void reply_not_stored(struct reply *r, int outcome);
 
-/* Any other: reason NULL when the API names none. The cause may be NULL. */
+/* Any other failure. The reason is NULL when the API has none. The cause may be
+ * NULL.
+ */
 struct reply_failure {
     int code;
     const char *reason;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply_warnings.c - what a client is warned of, in headers of bounded length */
+/* reply_warnings.c - warnings to a client, in headers of bounded length */
 #include "controller/apiserver/request/reply.h"
 
 #include <stdarg.h>
@@ -7,11 +7,15 @@
 
 #include "lib/base/arena.h"
 
-/* Upstream's bounds on warnings: characters of all, and of each beyond that. */
+/* Upstream's bounds: the characters of all warnings, and of each one when there
+ * are more than that.
+ */
 #define WARNED_MAX    4096u
 #define WARNING_SHORT 256u
 
-/* Characters, of which each begins with a byte that is no continuation. */
+/* Counts characters of UTF-8: each begins with a byte that is not a
+ * continuation byte.
+ */
 static size_t
 count_characters(const char *text)
 {
@@ -34,7 +38,7 @@ first_characters(struct arena *arena, const char *text, size_t most)
     return text;
 }
 
-/* With the array's NULL behind the last one. */
+/* The array has room for a NULL after the last warning. */
 static void
 add_warning(struct reply *r, const char *text)
 {
@@ -52,7 +56,8 @@ add_warning(struct reply *r, const char *text)
     r->warned += count_characters(text);
 }
 
-/* Each at its beginning, as far as there is room for. */
+/* Cuts each warning to its beginning, and drops those that do not fit any more.
+ */
 static void
 shorten_warnings(struct reply *r)
 {
@@ -70,8 +75,8 @@ shorten_warnings(struct reply *r)
     r->warnings[r->n_warnings] = NULL;
 }
 
-/* As upstream's: no two alike, and with more than WARNED_MAX characters of all
- * each is shortened and the last ones are left out.
+/* As upstream: no warning is repeated, and when all together have more than
+ * WARNED_MAX characters, each is shortened and the last ones are left out.
  */
 void
 reply_warn(struct reply *r, const char *format, ...)

@@ -45,9 +45,9 @@ request_old_tree(struct request *q, const struct object *old_object)
     return q->old_tree;
 }
 
-/* Frees the memory the request was made of: body, trees and texts of options.
- * Its reply may refer to none of it. While the request waits for the disk, the
- * next one uses the memory.
+/* Frees the memory of the request: body, trees and texts of options. The reply
+ * must not refer to any of it. While the request waits for the disk, the next
+ * request uses the memory.
  */
 static void
 forget(struct request *q)
@@ -85,7 +85,7 @@ request_finish_durably(struct request *q)
     store_when_durable(q->server->store, finish_now, q);
 }
 
-/* An object alone stands outside the arena. */
+/* A reply of one object refers to nothing in the arena. */
 static bool
 is_object_alone(const struct reply *r)
 {

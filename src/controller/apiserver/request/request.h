@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* request.h - one thing asked of the API, however it came
+/* request.h - one request to the API, over HTTP or from this process
  *
- * The HTTP handler fills it in from HTTP, the in-process client from a
- * client_request; from there both go one way: authorization, admission,
- * validation, store, reply. `done` runs once, on the loop, perhaps before
- * request_start returns.
+ * http_handler.c fills in a request from HTTP, the in-process client from a
+ * client_request. From there on both take the same steps: authorization,
+ * admission, validation, store, reply. `done` runs once, on the loop, perhaps
+ * before request_start returns.
  *
  * Owns:    its arena, and the references of its reply.
  * Thread:  the loop's.
@@ -46,7 +46,7 @@ enum body_format {
     BODY_UNKNOWN,
 };
 
-/* A job's script or environment that admission took out of the tree, in the
+/* A job's script or environment that admission removed from the tree, in the
  * request's arena.
  */
 struct content {
@@ -60,63 +60,75 @@ typedef void request_done_fn(struct request *request);
 struct request {
     struct apiserver *server;
     struct arena *arena;
-    struct arena_mark mark; /* before it was started */
+    struct arena_mark mark; /* taken before the request started */
     const struct principal *principal;
     struct route route;
     enum scope scope;
     struct options options;
-    enum http_method method; /* of what came over HTTP */
+    enum http_method method; /* only of requests over HTTP */
     enum body_format format;
-    const char *text; /* of the body, as it came; NULL when it is a tree */
+    const char *text; /* of the body, as received; NULL when the body came as a
+                       * tree
+                       */
     size_t length;
     struct json *body;       /* parsed; of a create, replace or patch */
     struct json_notes notes; /* what the parser noticed */
-    struct json *old_tree;   /* of what is changed, once it was parsed */
-    const char *agent;       /* of the User-Agent, or NULL */
-    struct quota_change *quota_changes;     /* that admission charged */
+    struct json *old_tree;   /* the object before the change; NULL until needed
+                              */
+    const char *agent;       /* User-Agent, or NULL */
+    struct quota_change *quota_changes;     /* charged by admission */
     const struct task_list *requeued_tasks; /* of the array that is patched, or
-                                             * NULL */
-    bool is_applied;                        /* its managedFields are made */
-    bool is_update_admitted;    /* of a template, or a pod by it (JobUpdate) */
-    const char *submission_key; /* of the create of a Job, or NULL */
-    struct content contents[2]; /* that admission took out */
-    int64_t job_id;             /* of a Job being created */
-    struct map *gone_jobs; /* that it waits for: struct ended_job by number;
-                                 * NULL: none was looked for */
-    const char *group;     /* pods that were bound together, or NULL */
-    bool is_verbose;       /* of /readyz */
+                                             * NULL
+                                             */
+    bool is_applied;                        /* managedFields are set already */
+    bool is_update_admitted;    /* admission has checked the update of the
+                                 * template (JobUpdate), or of a pod by that
+                                 * update
+                                 */
+    const char *submission_key; /* of a create of a Job, or NULL */
+    struct content contents[2]; /* removed by admission */
+    int64_t job_id;             /* of a Job that is being created */
+    struct map *gone_jobs;      /* the ended jobs that it depends on: struct
+                            * ended_job by number; NULL: none was looked up
+                            */
+    const char *group;          /* pods that are bound together, or NULL */
+    bool is_verbose;            /* of /readyz */
     struct reply reply;
     request_done_fn *done;
-    request_done_fn *outer_done;   /* behind `done`: of an eviction, around its
-                                    deletion, and of a check of names */
-    struct name_check *name_check; /* of its object, before `outer_done` */
+    request_done_fn *outer_done;   /* the caller's, while `done` is that of an
+                                    * eviction's deletion or of a name check
+                                    */
+    struct name_check *name_check; /* of the request's object */
     void *context;
 };
 
-/* Life. New is zeroed but for the server and the arena. Free in `done`. */
+/* Life. A new request is zeroed except for the server and the arena. Free it in
+ * `done`.
+ */
 void request_free(struct request *q);
 struct request *request_new(struct apiserver *server, struct arena *arena TAKES)
     OWNED_BY(request_free);
 
-/* The tree of the object that the request changes, parsed once; not to be
- * edited.
+/* The tree of the object that the request changes. It is parsed once; do not
+ * edit it.
  */
 const struct json *request_old_tree(struct request *q,
                                     const struct object *old_object);
 
-/* For the verbs: the reply is made. Durably: it tells of the pending head, so
- * it waits until that is on disk.
+/* For the verbs: the reply is made. request_finish_durably is for a reply that
+ * shows a pending head: it waits until that is on disk.
  */
 void request_finish(struct request *q);
 void request_finish_durably(struct request *q);
 
-/* The reply is made, or is made of success; it goes out when the transaction
- * is on disk.
+/* request_commit sends the reply that was made, request_commit_success makes a
+ * Success; both send it when the transaction is on disk.
  */
 void request_commit(struct request *q, struct store_txn *txn TAKES);
 void request_commit_success(struct request *q,
                             struct store_txn *txn TAKES,
                             int code);
 
-/* The reply is made, of a failure; nothing of the transaction is stored. */
+/* The reply that was made is a failure; nothing of the transaction is stored.
+ */
 void request_rollback(struct request *q, struct store_txn *txn TAKES);

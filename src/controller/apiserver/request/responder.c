@@ -21,8 +21,8 @@
 #define QUESTIONS_MAX 64u /* that wait at a time, of all users together */
 #define ANSWER_MS     10000
 
-/* Answers may take so much of the client's thread, all together: the client has
- * other work.
+/* Answers may take this share of the client's thread, all together: the client
+ * has other work.
  */
 #define ANSWERS_US        10000
 #define ANSWERS_WINDOW_US 100000
@@ -30,32 +30,36 @@
 struct responder {
     atomic_uint references;
     struct apiserver *server;
-    pthread_mutex_t lock;       /* for the next: */
+    pthread_mutex_t lock;       /* protects `loop` */
     struct loop *loop;          /* the client's; NULL: closed */
-    client_respond_fn *respond; /* NULL: closed; the client's thread alone */
+    client_respond_fn *respond; /* NULL: closed; used by the client's thread
+                                 * only
+                                 */
     void *context;              /* likewise */
 };
 
 struct responders {
     struct apiserver *server;
     struct responder *current; /* a reference, or NULL */
-    struct list questions;     /* those that wait, in the order they came */
+    struct list questions;     /* those that wait, in the order of arrival */
     unsigned n_questions;
-    struct responder_question *asked; /* whose turn it is; perhaps given up */
+    struct responder_question *asked; /* the one that was passed on; its request
+                                       * may have given up
+                                       */
     struct time_share share;
-    struct timer *pause; /* until the share is open again */
+    struct timer *pause; /* until the time share allows more */
     bool is_stopped;
 };
 
-/* Handed to the client's thread and back, whole but for what the API's thread
- * needs to give up on it.
+/* Handed to the client's thread and back as a whole, except for the members
+ * that the API's thread needs to give up on the answer.
  */
 struct responder_question {
-    struct list link;            /* the API's thread alone */
+    struct list link;            /* used by the API's thread only */
     struct request *q;           /* likewise; NULL: given up */
     struct timer *timer;         /* likewise */
     responder_done_fn *done;     /* likewise */
-    struct responder *responder; /* NULL: it is not its turn yet */
+    struct responder *responder; /* NULL: it was not passed on yet */
     struct client_question asked;
     struct arena *arena;
     struct json *answer;
@@ -99,7 +103,7 @@ question_free(struct responder_question *question)
     free(question);
 }
 
-/* The request goes on; the question may still be on its way. */
+/* The request goes on; the question may still be on the client's thread. */
 static void
 end_question(struct responder_question *question,
              struct json *answer,
@@ -119,7 +123,7 @@ end_question(struct responder_question *question,
 
 static void pass_next(struct responders *all);
 
-/* On the API's thread, with the answer. */
+/* Runs on the API's thread, with the answer. */
 static void
 take_answer(void *arg)
 {
@@ -139,7 +143,7 @@ take_answer(void *arg)
     pass_next(all);
 }
 
-/* On the client's thread. */
+/* Runs on the client's thread. */
 static void
 answer_question(void *arg)
 {
@@ -168,7 +172,9 @@ give_up(void *arg)
         question_free(question);
 }
 
-/* A client that closes meanwhile answers that it cannot. */
+/* Returns false when the client has closed. A client that closes after this
+ * call answers the question with a failure.
+ */
 static bool
 pass_on(struct responder_question *question)
 {
@@ -193,7 +199,7 @@ fail_question(struct responder_question *question)
         question_free(question);
 }
 
-/* The question that came first of those whose turn has not come. */
+/* The oldest question that was not passed on yet. */
 static struct responder_question *
 find_next(const struct responders *all)
 {
@@ -280,7 +286,9 @@ responders_ask(struct request *q,
     pass_next(all);
 }
 
-/* Registration: both run on the API's thread, in the order of their posts. */
+/* Both functions of the registration run on the API's thread, in the order in
+ * which they were posted.
+ */
 
 static void
 register_responder(void *arg)
@@ -302,7 +310,7 @@ unregister_responder(void *arg)
         all->current = NULL;
         responder_unref(r);
     }
-    /* A question that its loop has not come to by now may never be answered. */
+    /* The client's loop may never run a question that it has not run by now. */
     if (all->asked != NULL && all->asked->responder == r)
         all->asked = NULL;
     responder_unref(r);
@@ -317,7 +325,7 @@ responder_new(struct apiserver *server,
 {
     struct responder *r = xnew(struct responder);
 
-    atomic_init(&r->references, 2); /* the client's, and the API's */
+    atomic_init(&r->references, 2); /* the client's and the API's */
     r->server = server;
     pthread_mutex_init(&r->lock, NULL);
     r->loop = loop;

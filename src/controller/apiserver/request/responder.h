@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* responder.h - questions that a client in this process answers
  *
- * A request that the API cannot answer by itself (pods/NAME/why) goes to the
- * thread of the client that said that it answers, and comes back. The API
- * knows no scheduler: it knows that somebody responds, or that nobody does.
+ * A request that the API cannot answer itself (pods/NAME/why) is posted to the
+ * thread of the client that registered as responder, and the answer is posted
+ * back. The API does not depend on the scheduler: it only knows whether a
+ * responder is registered.
  *
  * One question at a time is passed on, and all together take at most a tenth of
- * the client's thread: the others wait here for their turn, ten seconds at most.
+ * the client's thread. The others wait here for their turn, ten seconds at
+ * most.
  *
- * A responder belongs to both threads until both have let go of it. Its
- * callback is the client's alone.
+ * A responder is shared by both threads until both have dropped their
+ * reference. Only the client's thread uses its callback.
  *
  * Owns:    the questions that wait.
- * Thread:  the loop's, but for responder_new and responder_close, which are
+ * Thread:  the loop's, except responder_new and responder_close, which run on
  *          the client's.
  */
 #pragma once
@@ -29,7 +31,8 @@ struct request;
 struct responder;
 struct responders;
 
-/* The client's side: registers, and stops to answer. The loop is the client's.
+/* For the client: registers a responder, and unregisters it. `loop` is the
+ * client's.
  */
 struct responder *responder_new(struct apiserver *server,
                                 struct loop *loop,
@@ -37,15 +40,15 @@ struct responder *responder_new(struct apiserver *server,
                                 void *context);
 void responder_close(struct responder *r);
 
-/* Life. Stop fails the questions under way with a 503. */
+/* Life. responders_stop fails the questions under way with a 503. */
 void responders_free(struct responders *all);
 struct responders *responders_new(struct apiserver *server)
     OWNED_BY(responders_free);
 void responders_stop(struct responders *all);
 
-/* Asks about the pod or the Job and calls `done` with the answer, in the request's arena;
- * or the reply is a failure, and the answer is NULL. `done` finishes the
- * request.
+/* Asks about the pod or the Job and calls `done` with the answer, which is in
+ * the request's arena. On a failure the reply is made and the answer is NULL.
+ * `done` finishes the request.
  */
 typedef void responder_done_fn(struct request *q, struct json *answer);
 void responders_ask(struct request *q,

@@ -91,8 +91,8 @@ subresource_allows(const struct kind *kind,
     return subresource_verbs(kind, subresource) & VERB_BIT(verb);
 }
 
-/* Splits in place; an empty segment inside ("//") makes it no resource's path,
- * one trailing slash does not count.
+/* Splits in place. A path with an empty segment inside ("//") names no
+ * resource; one trailing slash is ignored.
  */
 static int
 split(char *path, char *segments[MAX_SEGMENTS])
@@ -186,7 +186,7 @@ subresource_verb(struct route *r, enum http_method method)
     return verbs & VERB_BIT(r->verb) ? ROUTE_FOUND : ROUTE_NO_METHOD;
 }
 
-/* Parses the path behind "/api/v1/" or "/apis/GROUP/VERSION/". */
+/* Parses the part of the path after "/api/v1/" or "/apis/GROUP/VERSION/". */
 static enum route_result
 find_resource(struct route *r,
               const char *group,
@@ -202,7 +202,7 @@ find_resource(struct route *r,
         segments++;
         n--;
     }
-    /* namespaces/NS/status is the namespace's own. */
+    /* namespaces/NS/status is a subresource of the namespace itself. */
     if (n >= 3 && strcmp(segments[0], "namespaces") == 0
         && !(group[0] == '\0' && n == 3
              && subresource_verbs(&namespace_kind,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.h - from a method and a path to what is asked for
+/* routes.h - from a method and a path to a verb, a kind and a name
  *
  * /api/v1/...                          the core group
  * /apis/GROUP/VERSION/...              the others
  *   namespaces/NS/PLURAL[/NAME[/SUBRESOURCE[/EXTRA]]]
  *   PLURAL[/NAME[/SUBRESOURCE[/EXTRA]]]
- *   watch/...                          the old way to ask for a watch
+ *   watch/...                          the deprecated paths of watches
  *
- * A few comparisons per request, whatever the number of objects. Pure.
+ * Routing takes a few comparisons per request, whatever the number of objects.
+ * No side effects.
  *
  * Thread:  any; no state.
  */
@@ -27,8 +28,8 @@ struct route {
     enum subresource subresource;
     const char *namespace; /* NULL: none, or all */
     const char *name;      /* NULL in lists and creates */
-    const char *extra;     /* behind the subresource, or NULL */
-    bool is_single_watch;  /* /watch/.../NAME: of that object alone */
+    const char *extra;     /* the path after the subresource, or NULL */
+    bool is_single_watch;  /* /watch/.../NAME: of that object only */
 };
 
 enum route_result {
@@ -38,7 +39,8 @@ enum route_result {
     ROUTE_NO_METHOD,   /* 405 */
 };
 
-/* `wants_watch`: the query says watch=1. Texts of the route are in the arena.
+/* `wants_watch`: the query has watch=1. The texts of the route are in the
+ * arena.
  */
 enum route_result route_find(struct arena *arena,
                              enum http_method method,
@@ -46,15 +48,15 @@ enum route_result route_find(struct arena *arena,
                              bool wants_watch,
                              struct route *ret_route);
 
-/* "get", "deletecollection"; "binding". The parse of a subresource's name is
- * N_SUBRESOURCES when nobody knows it.
+/* Names such as "get", "deletecollection"; "binding". subresource_parse returns
+ * N_SUBRESOURCES for an unknown name.
  */
 const char *verb_name(enum verb verb);
 const char *subresource_name(enum subresource subresource);
 enum subresource subresource_parse(const char *name);
 
-/* Whether the kind can be asked that way at all; the same of a subresource of
- * it. For discovery and for the in-process client.
+/* Whether the kind, or its subresource, has the verb at all. For discovery and
+ * for the in-process client.
  */
 bool kind_allows(const struct kind *kind, enum verb verb);
 bool subresource_allows(const struct kind *kind,

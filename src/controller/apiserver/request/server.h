@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.h - what the files of this room share: the parts of the API server
+/* server.h - the parts of the API server that the files of this room share
  *
- * Called by:  this room alone; apiserver.h is for others.
+ * Called by:  this room only; apiserver.h is for others.
  * Thread:     the loop's.
  */
 #pragma once
@@ -37,21 +37,23 @@ struct shared_change;
 struct workers;
 
 struct apiserver {
-    uint64_t run; /* a number of this process alone */
+    uint64_t run; /* a number unique to this process */
     struct loop *loop;
     struct clock *clock;
     struct store *store;
     struct workers *workers;
-    struct auth_server *auth; /* NULL: local peers alone */
+    struct auth_server *auth; /* NULL: local peers only */
     const struct policy *policy;
     struct metric_registry *metrics;         /* or NULL */
     struct request_metrics *request_metrics; /* or NULL */
     struct audit_log *audit;                 /* or NULL */
-    int64_t unproven_second; /* of audit.c: refusals of strangers, in this */
-    unsigned unproven_told;  /* second */
+    int64_t unproven_second; /* of audit.c: refusals of unauthenticated requests
+                              * logged in this second
+                              */
+    unsigned unproven_told;
     uint64_t unproven_hidden;
     int64_t
-        refusals_quiet_until_us; /* of the log, in http_handler.c; monotonic */
+        refusals_quiet_until_us; /* for the log of http_handler.c; monotonic */
     unsigned refusals_unsaid;
     const char *configz;        /* or NULL */
     atomic_bool *is_munge_dead; /* or NULL */
@@ -60,22 +62,27 @@ struct apiserver {
     struct membership *class_users; /* of priority classes */
     struct membership *partition_users;
     struct membership *reservation_users;
-    struct store_watch *node_watch; /* bootstrap's: for new partitions */
+    struct store_watch *node_watch; /* of bootstrap.c: for new partitions */
     struct shared_change *shared_change;
     struct dispatch *dispatch; /* to the channels */
     struct time_slices *time_slices;
     struct list watches;             /* over HTTP */
-    struct agent_relay *agent_relay; /* of logs, from the agents */
-    struct responders *responders;   /* clients that answer questions */
-    struct usage *usage;             /* of nodes and pods, by their agents */
+    struct agent_relay *agent_relay; /* logs from the agents */
+    struct responders *responders;   /* in-process clients that answer questions
+                                      */
+    struct usage *usage;             /* of nodes and pods, measured by their
+                                      * agents
+                                      */
     struct user_counts *counts;      /* of the store's objects and of streams */
     struct job_counts *job_counts;   /* or NULL */
     struct history *history;         /* or NULL */
     struct node_uses *node_uses;     /* or NULL */
-    struct user_counts *own_counts; /* the same where none was given, or NULL */
+    struct user_counts *own_counts;  /* `counts`, when the owner gave none; or
+                                     * NULL
+                                     */
     struct http_server *http;
     struct token_endpoint *token_endpoint;
-    struct openapi *openapi;    /* NULL until somebody asks for it */
+    struct openapi *openapi;    /* NULL until the first request for it */
     bool is_counting_resources; /* see resource_metrics.h */
     bool is_closing;
 };

@@ -11,7 +11,7 @@
 #define TURN_US 1000
 
 struct time_slices {
-    struct list waiting; /* whose turn is next, first */
+    struct list waiting; /* the next to run is first */
     struct timer *timer;
     bool is_finished;
 };

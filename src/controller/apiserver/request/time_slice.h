@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_slice.h - work of the loop that is long, done a little at a time
+/* time_slice.h - long work on the loop, done a little at a time
  *
- * A list of all there is takes a second. It goes on for a millisecond a turn,
- * one slice after the other, so that the loop is held no longer however many
- * there are.
+ * A list of every object takes a second. It is written in turns of a
+ * millisecond, one slice after the other, so that the loop is held no longer
+ * than one turn however many slices there are.
  *
- * Owns:    borrows the slices, which are parts of what their work is about.
+ * Owns:    nothing: slices are parts of the structs of their work.
  * Thread:  the loop's.
  */
 #pragma once
@@ -19,8 +19,8 @@ struct loop;
 struct time_slice;
 struct time_slices;
 
-/* Some ten or hundred microseconds of it; false: that was the last, and the
- * slice may be gone.
+/* Does ten to some hundred microseconds of the work. Returns false after the
+ * last part; the slice may be freed by then.
  */
 typedef bool time_slice_fn(struct time_slice *time_slice);
 
@@ -29,16 +29,16 @@ struct time_slice {
     time_slice_fn *go;
 };
 
-/* Life. Finish does all that is left, at once, and from then on whatever is
- * added; free comes after it.
+/* Life. Finish does all remaining work at once, and from then on does whatever
+ * is added at once, too. Call free after it.
  */
 void time_slices_finish(struct time_slices *time_slices);
 void time_slices_free(struct time_slices *time_slices);
 struct time_slices *time_slices_new(struct loop *loop)
     OWNED_BY(time_slices_free);
 
-/* Begins in the next turn. Remove: of one that was added and has not ended, not
- * from within.
+/* The work begins in the loop's next turn. Remove takes a slice that was added
+ * and has not ended; its own function must not call it.
  */
 void time_slices_add(struct time_slices *time_slices,
                      struct time_slice *time_slice,

@@ -15,9 +15,14 @@ struct store;
 
 struct view {
     struct accept accept;
-    const struct kind *kind; /* in whose words objects are shown, or NULL */
+    const struct kind *kind; /* whose field names and columns are used, or NULL
+                              */
     const struct principal *principal;
-    struct store *store; /* what the cells of Kiln's columns look up */
+    struct store *store; /* for the cells of Kiln's columns that read other
+                          * objects
+                          */
     int64_t now_us;
-    const int64_t *east_s; /* of UTC, where the reader is; NULL: not said */
+    const int64_t *east_s; /* the reader's time zone in seconds east of UTC;
+                            * NULL: not given
+                            */
 };
