@@ -14,24 +14,24 @@
 #include "lib/http/http_request.h"
 #include "lib/http/http_stream.h"
 
-/* Bytes handed to HTTP ahead of the client; the rest waits as frames, which
- * share their bytes.
+/* The most bytes handed to HTTP before the client has read them. The rest waits
+ * as frames, whose bytes are shared.
  */
 #define AHEAD_BYTES (256u << 10)
 
-/* Frames that go to HTTP in one send. So many wait no longer for the end of
- * the turn.
+/* The most frames of one send. A channel with this many queued frames is
+ * flushed before the end of the turn.
  */
 #define AT_ONCE DISPATCH_JOINED
 
 struct channel {
-    struct http_stream *stream; /* NULL once it has closed */
+    struct http_stream *stream; /* NULL after it has closed */
     struct auth_grant *grant;
     struct channel_callbacks callbacks;
     struct frame **queue; /* a ring */
     size_t capacity, first, count;
     struct dispatch *dispatch;
-    struct dispatch_entry entry; /* a flush, at the end of the turn */
+    struct dispatch_entry entry; /* plans a flush at the end of the turn */
 };
 
 static struct frame *
@@ -101,8 +101,8 @@ send_frames(struct channel *c, struct frame *const *frames, size_t n)
         free(pieces);
 }
 
-/* Several at once: a chunk and a system call for each would cost more than
- * they do.
+/* Sends several frames at once: a chunk and a system call for each would cost
+ * more than the frame itself.
  */
 static void
 send_some(struct channel *c, size_t room)
@@ -139,8 +139,8 @@ flush(struct channel *c)
     }
 }
 
-/* The stream reports later what it could not send at once. Its user may free
- * the channel.
+/* The stream reports later that it has sent what it could not send at once.
+ * `drained` may free the channel.
  */
 static void
 flush_and_tell(struct channel *c)
@@ -179,7 +179,9 @@ stream_drained(struct http_stream *s, void *arg)
     flush_and_tell(arg);
 }
 
-/* The head's seal, made at once: streams have sessions, no credentials. */
+/* The seal of the stream's head. auth_grant_seal answers before it returns,
+ * because streams have sessions, not credentials.
+ */
 static void
 add_seal(const char *name,
          const char *value,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel.h - a stream to one client, sealed frame by frame where its session
- * asks for that
+/* channel.h - a stream to one client; each frame is sealed when the client's
+ * session asks for that
  *
- * Keeps in order what the client has not taken yet, and sends it as there is
- * room: what is given in one turn of the loop goes together, at its end. How
- * much may wait is for its user to say.
+ * A channel keeps, in order, the frames that the client has not read yet, and
+ * sends them when there is room. Frames that are added in one turn of the loop
+ * are sent together at its end. The channel's user decides how many frames may
+ * wait.
  *
  * Owns:    the http_stream, the grant, and the frames in its queue.
  * Thread:  the loop's.
@@ -24,15 +25,16 @@ struct frame;
 struct http_request;
 
 struct channel_callbacks {
-    void (*closed)(void *context);  /* the client went, or was too slow; the
-                                       channel must still be freed */
+    void (*closed)(void *context);  /* the client closed, or read too slowly;
+                                     * the channel must still be freed
+                                     */
     void (*drained)(void *context); /* the queue is empty; or NULL */
     void *context;
 };
 
 /* Life. Open answers the request with a stream. The grant may be NULL. Free
- * ends the stream; what is queued is still delivered. Cut frees it, and its
- * client sees that there was more to come.
+ * sends the queued frames and ends the stream. Cut sends them, too, but leaves
+ * out the end, so the client sees that the stream is incomplete.
  */
 void channel_free(struct channel *channel);
 void channel_cut(struct channel *channel);
@@ -42,7 +44,7 @@ struct channel *channel_open(struct dispatch *dispatch,
                              const char *content_type,
                              const struct channel_callbacks *callbacks);
 
-/* Change. The flush is the dispatch's. */
+/* Change. channel_flush is the function that dispatch calls. */
 void channel_send(struct channel *channel, struct frame *frame);
 void channel_flush(struct dispatch_entry *entry);
 

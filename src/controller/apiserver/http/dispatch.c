@@ -11,19 +11,19 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/timer.h"
 
-#define REST_US  20000 /* at the most between two rounds */
-#define SLICE_US 2000  /* of a round; then others have their turn */
+#define REST_US  20000 /* the longest pause between two rounds */
+#define SLICE_US 2000  /* of a round, before the loop does other work */
 
 struct dispatch {
     struct loop *loop;
     dispatch_fn *flush;
     struct list planned;
-    struct list round; /* what is left of the one that is being made */
-    int64_t spent_us;  /* on it */
+    struct list round; /* entries that the current round has not flushed */
+    int64_t spent_us;  /* on the current round */
     struct timer *timer;
-    bool is_awaited; /* a round, or the rest of one */
-    bool is_freed;   /* but for that */
-    int64_t next_us; /* not before */
+    bool is_awaited; /* a round, or the rest of one, is due */
+    bool is_freed;   /* on_turn is deferred, and frees this struct */
+    int64_t next_us; /* the earliest time of the next round */
 
     struct frame *frames[DISPATCH_JOINED]; /* references */
     size_t n_frames;
@@ -66,7 +66,7 @@ end_round(struct dispatch *d)
         await_round(d);
 }
 
-/* Those that are planned meanwhile are for the next round. */
+/* Entries that are planned during a round wait for the next one. */
 static void
 go_round(struct dispatch *d)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dispatch.h - channels that have something to send, all sent to together
+/* dispatch.h - sends to all channels that have something to send, together
  *
- * A thousand watchers of one kind get the same lines. Lines that came for them
- * in a turn of the loop are joined once, and sent to each by reference, in one
- * system call. A round that took a while is not followed by the next one before
- * as long again: the more there is to send, the more goes at once.
+ * A thousand watchers of one kind get the same lines. The lines that arrive for
+ * them in one turn of the loop are joined once, and sent to each by reference,
+ * in one system call. After a round, the next one waits for as long as that
+ * round took (at most 20 ms): the more there is to send, the more is sent at
+ * once.
  *
  * Owns:    the lines it joined last; borrows the channels.
  * Thread:  the loop's.
@@ -21,26 +22,26 @@ struct dispatch;
 struct frame;
 struct loop;
 
-/* In a channel. */
+/* A member of each channel. */
 struct dispatch_entry {
     struct list link;
     bool is_planned;
 };
 typedef void dispatch_fn(struct dispatch_entry *entry);
 
-/* Life. Free: nothing is planned any more. */
+/* Life. When free is called, no entry is planned any more. */
 void dispatch_free(struct dispatch *dispatch);
 struct dispatch *dispatch_new(struct loop *loop, dispatch_fn *flush)
     OWNED_BY(dispatch_free);
 
-/* Change. Planned entries are flushed at the end of the turn, or a little
- * later; forget takes one out.
+/* Change. Planned entries are flushed at the end of the turn or a little later;
+ * dispatch_forget cancels that.
  */
 void dispatch_plan(struct dispatch *dispatch, struct dispatch_entry *entry);
 void dispatch_forget(struct dispatch_entry *entry);
 
-/* Borrowed until the next call: these frames as one. Only for frames that
- * others are sent, too.
+/* Joins the frames into one, which is borrowed until the next call. Only for
+ * frames that are sent to other channels, too.
  */
 #define DISPATCH_JOINED 64
 struct frame *

@@ -19,11 +19,11 @@
 #include "lib/base/log.h"
 #include "lib/http/http_request.h"
 
-#define AT_ONCE        500 /* objects that are not worth a time slice */
-#define PER_GO         32  /* of those that are */
-#define AT_ONCE_SLOWLY 8   /* the same in YAML, or laid out for people */
+#define AT_ONCE        500 /* most objects written without a time slice */
+#define PER_GO         32  /* objects written in one call of a slice */
+#define AT_ONCE_SLOWLY 8   /* the same in YAML or indented JSON */
 #define PER_GO_SLOWLY  4
-#define FRAME_BYTES    (256u << 10) /* of a long answer: freed as it leaves */
+#define FRAME_BYTES    (256u << 10) /* of a long answer; freed when sent */
 
 struct http_answer {
     struct time_slice time_slice;
@@ -31,10 +31,10 @@ struct http_answer {
     struct http_request *http;
     struct auth_grant *grant;
     struct view view;
-    size_t written; /* objects of a list */
+    size_t written; /* objects of the list so far */
     struct frame **frames;
     size_t n_frames, capacity;
-    struct digest_sum *sum; /* of them; with a grant */
+    struct digest_sum *sum; /* of the frames; only with a grant */
     struct digest digest;
 };
 
@@ -57,7 +57,7 @@ add_headers(struct http_answer *d)
     char text[1024];
 
     for (size_t i = 0; i < r->n_warnings; i++) {
-        /* A quoted string: quotes and backslashes are escaped. */
+        /* The text is a quoted string: quotes and backslashes are escaped. */
         char *to = text + snprintf(text, sizeof(text), "299 - \"");
 
         for (const char *c = r->warnings[i];
@@ -121,7 +121,7 @@ sealed(const char *name, const char *value, const struct error *err, void *arg)
     struct http_answer *d = arg;
 
     if (err != NULL) {
-        /* An answer that nobody could believe is not given. */
+        /* Without a seal the client could not trust the answer: send none. */
         log_warning("an answer could not be sealed: %s", err->text);
         http_request_reply(d->http,
                            503,
@@ -161,8 +161,8 @@ add_frame(struct http_answer *d)
     return d->frames[d->n_frames++] = frame_new();
 }
 
-/* The last frame takes no more. Small parts cost more by reference, each with
- * a chain of its own on its way, than they do when they are copied together.
+/* The last frame is complete. Its parts are copied together, because small
+ * parts cost more by reference: each has a chain of its own until it is sent.
  */
 static void
 end_frame(struct http_answer *d)
@@ -187,7 +187,7 @@ write_some(struct time_slice *time_slice)
     struct frame *frame =
         d->n_frames > 0 ? d->frames[d->n_frames - 1] : add_frame(d);
     size_t from = d->written;
-    /* To nobody: nothing more need be written. */
+    /* When the client has gone, the rest is not written. */
     bool more = !http_request_is_closed(d->http)
                 && render_list_some(frame,
                                     &d->view,

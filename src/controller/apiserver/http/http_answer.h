@@ -2,9 +2,9 @@
 /* http_answer.h - the answer to a request over HTTP: written, sealed and sent
  *
  * A long list is written a little at a time (time_slice.h), so the answer may
- * come some turns of the loop later.
+ * be sent some turns of the loop later.
  *
- * Owns:    what it is given, until the answer is handed to HTTP.
+ * Owns:    its arguments, until the answer is handed to HTTP.
  * Thread:  the loop's.
  */
 #pragma once
@@ -16,7 +16,7 @@ struct http_request;
 struct request;
 struct view;
 
-/* The grant may be NULL. The view is copied; its time is set here. */
+/* The grant may be NULL. The view is copied, and its time is set here. */
 void http_answer_start(struct request *q TAKES,
                        const struct view *view,
                        struct http_request *http TAKES,

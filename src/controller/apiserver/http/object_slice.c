@@ -5,7 +5,9 @@
 
 #define METADATA "\"metadata\":"
 
-/* The end of the object that begins at `p`: braces outside of strings. */
+/* Returns the end of the object that begins at `p`: counts braces outside of
+ * strings.
+ */
 static const char *
 skip_object(const char *p)
 {

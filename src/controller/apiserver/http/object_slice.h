@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_slice.h - parts of an object's canonical text, found without parsing
- * it
  *
  * Canonical text begins {"kind":"Pod","apiVersion":"v1","metadata":{...}.
  *
@@ -18,5 +17,5 @@ struct object_slice {
 /* The value of metadata, with its braces. */
 struct object_slice object_slice_metadata(const char *text, size_t length);
 
-/* The part behind kind and apiVersion: `"metadata":{...},...}`. */
+/* The text after kind and apiVersion: `"metadata":{...},...}`. */
 struct object_slice object_slice_rest(const char *text, size_t length);

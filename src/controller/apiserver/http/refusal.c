@@ -17,7 +17,7 @@ reason_of(int status)
         return "RequestEntityTooLarge";
     case 503:
         return "ServiceUnavailable";
-    default: /* the API has no word for it */
+    default: /* upstream has no reason for it */
         return NULL;
     }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refusal.h - the Status of a request that HTTP itself refused
+/* refusal.h - the Status of a request that the HTTP layer refused
  *
- * No principal is known and no session signs it: the request could not be read,
- * or was too much to take in.
- * Thread:                                        the loop's.
+ * Such a request has no principal and its answer no seal: the request could not
+ * be read, or was too large.
+ *
+ * Thread:  the loop's.
  */
 #pragma once
 

@@ -44,7 +44,7 @@ add_tree(struct frame *out, const struct json *tree)
     frame_add_bytes(out, text.text, text.length);
 }
 
-/* By reference where the object has that text itself. */
+/* Adds the slice by reference when the object holds its whole text. */
 static void
 add_slice(struct frame *out,
           const struct object *object,
@@ -56,7 +56,7 @@ add_slice(struct frame *out,
         frame_add_bytes(out, slice.from, slice.length);
 }
 
-/* `kind` of the API only where it is wanted. */
+/* Leaves out kind and apiVersion unless `with_kind`. */
 static void
 add_whole(struct frame *out, const struct object *object, bool with_kind)
 {
@@ -214,7 +214,7 @@ begin_list(struct frame *out, const struct view *view, const struct reply *r)
     frame_add(out, ",\"items\":[");
 }
 
-/* One of a list, with what stands between it and the one before. */
+/* Adds one item of a list. */
 static void
 add_item(struct frame *out,
          const struct view *view,
@@ -237,7 +237,7 @@ begin_any_list(struct frame *out,
         begin_list(out, view, r);
 }
 
-/* --- the same in YAML, or laid out for people ----------------------------- */
+/* --- YAML and indented JSON ----------------------------------------------- */
 
 static struct json *
 tree_of(struct arena *arena, const struct frame *frame)
@@ -261,10 +261,10 @@ print_otherwise(const struct view *view,
     strbuf_add_char(out, '\n');
 }
 
-/* Stands for the items in a list that is laid out without them. */
+/* A placeholder for the items in a list that is printed without them. */
 #define ITEMS_MARK "KILN-ITEMS"
 
-/* The lines before that of the items, or those behind it. */
+/* Adds the lines before those of the items, or the lines after them. */
 static void
 add_around(struct frame *out,
            const struct view *view,
@@ -289,8 +289,8 @@ add_around(struct frame *out,
         frame_add_bytes(out, text.text, (size_t)(from - text.text));
 }
 
-/* The lines of one item: as they stand in a list of it alone, between its
- * first line and its last where these are brackets.
+/* Adds the lines of one item. It is printed as the only item of a list; for
+ * JSON the lines of the list's brackets are cut off.
  */
 static void
 add_item_otherwise(struct frame *out,
@@ -337,7 +337,7 @@ add_some_otherwise(struct frame *out,
         add_around(out, view, r, true);
 }
 
-/* Counts the bytes that will be copied rather than referred to. */
+/* Counts the bytes that will be copied, not referred to. */
 static size_t
 packed_bytes(const struct reply *r, size_t from, size_t to)
 {
@@ -385,10 +385,11 @@ add_list(struct frame *out, const struct view *view, const struct reply *r)
     struct view plain = *view;
     size_t at = 0;
 
-    /* A list that is laid out as a whole needs its items plain first. */
+    /* add_otherwise lays out the whole list later and needs it as plain JSON.
+     */
     plain.accept.is_yaml = plain.accept.is_pretty = false;
     if (is_metadata_form(view) && r->n_objects == 0) {
-        /* As upstream's. */
+        /* As upstream: `items` is null. */
         frame_add(out,
                   "{\"kind\":\"PartialObjectMetadataList\","
                   "\"apiVersion\":\"meta.k8s.io/v1\",");
@@ -442,7 +443,7 @@ add_reply(struct frame *out, const struct view *view, const struct reply *r)
     }
 }
 
-/* By way of a tree. */
+/* Makes YAML or indented JSON from the tree of the plain JSON. */
 static void
 add_otherwise(struct frame *out,
               const struct view *view,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render.h - replies and events in the form that the client asked for
  *
- * Whole objects are slices of their own text; what somebody may not read
- * whole is redacted first.
+ * Whole objects are slices of their own text. Objects that the principal may
+ * not read whole are redacted first.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -18,13 +18,14 @@ struct object;
 struct reply;
 struct view;
 
-/* False: the form does not go with this reply, which is a 406 now. */
+/* Returns false when the reply cannot have this form; it is a 406 then. */
 bool render_check(const struct view *view, struct reply *reply);
 void
 render_reply(struct frame *out, const struct view *view, struct reply *reply);
 
-/* A list in JSON, so many of its objects at a time: how many have been written
- * is kept in *at, 0 at first. False: that was all.
+/* Writes at most `most` further objects of a list, in any form. *at counts the
+ * objects written so far, and is 0 at first. Returns false when the list is
+ * complete.
  */
 bool render_list_some(struct frame *out,
                       const struct view *view,
@@ -32,14 +33,15 @@ bool render_list_some(struct frame *out,
                       size_t *at,
                       size_t most);
 
-/* One line of a watch. Columns: a Table's come with the first event alone. */
+/* Writes one line of a watch. Only the first event of a Table has the columns.
+ */
 void render_event(struct frame *out,
                   const struct view *view,
                   const char *type,
                   const struct object *object,
                   bool with_columns);
 
-/* A bookmark; `is_initial_end`: what was there has all been told. */
+/* Writes a bookmark. `is_initial_end`: it ends the initial events. */
 void render_bookmark(struct frame *out,
                      const struct view *view,
                      const struct kind *kind,

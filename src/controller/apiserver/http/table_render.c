@@ -17,10 +17,10 @@
 
 static const struct table_column plain_columns[] = {TABLE_NAME, TABLE_AGE};
 
-/* Of kinds that have no columns of their own. */
+/* For kinds that have no columns of their own. */
 static const struct table plain_table = {TABLE_COLUMNS(plain_columns)};
 
-/* Answers what cells ask, by the client's rights and the store. */
+/* Lets cells ask for the principal's rights and for other objects. */
 struct view_access {
     struct table_access access;
     const struct view *view;

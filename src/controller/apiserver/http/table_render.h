@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_render.h - objects as the rows of a Table, by their kind's columns
+/* table_render.h - objects as the rows of a Table, with the columns of their
+ * kind
  *
- * The columns and cells are the kind's (lib/api/object/table.h): here they are
- * chosen for the client and written.
+ * The kind has the columns and cells (lib/api/object/table.h); this file
+ * chooses them for the client and writes them.
  *
  * Thread:  the loop's.
  */
@@ -15,8 +16,8 @@ struct kind;
 struct object;
 struct view;
 
-/* The parts of a Table. A row is left open: its object follows. An empty row
- * is one of no object.
+/* The parts of a Table. A row is not closed: its object follows. An empty row
+ * has no object.
  */
 void table_render_columns(struct frame *out,
                           const struct view *view,
