@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local_client.c - the API for rooms of the controller itself: the same
+/* local_client.c - the API for components of the controller itself: the same
  * requests, without HTTP and without text
  *
- * A call goes to the loop of the API by loop_post, with its arena, and comes
- * back the same way, with references to the objects. A watch is a feed on that
- * side and a bounded buffer between; when it overflows, the watch ends as
- * one whose history is gone, and its informer lists again.
+ * A call is posted to the API's loop by loop_post, with its arena, and is
+ * posted back with references to the objects. A watch is a feed on the API's
+ * thread and a bounded buffer between the two threads; when the buffer
+ * overflows, the watch ends with a 410, and its informer lists again.
  *
- * Thread: each struct says which. Members that both touch are under a lock, or
- *         are handed over whole.
+ * Thread:  each struct says which. Members that both threads use are protected
+ *          by a lock, or are handed over whole.
  */
 #include "controller/apiserver/local/local_client.h"
 
@@ -49,16 +49,17 @@
 /* Handed to the API's thread and back. */
 struct local_call {
     struct client_call call;
-    struct list link; /* the client's thread alone */
+    struct list link; /* used by the client's thread only */
     struct mailbox *mailbox;
     struct request *q;
-    client_done_fn *done; /* NULL: cancelled; the client's thread alone */
+    client_done_fn *done; /* NULL: cancelled; used by the client's thread only
+                           */
     void *context;
     const struct parameter *parameters;
     size_t n_parameters;
-    bool is_on_behalf; /* of the user of that uid */
+    bool is_on_behalf; /* of the user `uid` */
     uid_t uid;
-    bool is_text; /* wanted as text */
+    bool is_text; /* the reply is wanted as text */
     const char *accept;
     const char *text;
     size_t length;
@@ -146,8 +147,7 @@ render_text(struct local_call *call)
     call->text = arena_strndup(q->arena, text.text, text.length);
 }
 
-/* Runs on the API's thread, and so do the functions below, up to finish_call.
- */
+/* render_text, answered, begin_call and start_call run on the API's thread. */
 static void
 answered(struct request *q)
 {

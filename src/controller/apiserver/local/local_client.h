@@ -2,7 +2,7 @@
 /* local_client.h - the API for a component of the controller itself
  *
  * Called by:  apiserver_client_new.
- * Thread:     the one that runs `loop`; it may be made on any.
+ * Thread:     the one that runs `loop`; any thread may create it.
  */
 #pragma once
 
@@ -11,7 +11,9 @@ struct client;
 struct loop;
 struct principal;
 
-/* The principal outlives it. Free it, on its thread, before the server. */
+/* The principal outlives the client. Free the client on its thread, before the
+ * server is freed.
+ */
 struct client *local_client_new(struct apiserver *server,
                                 struct loop *loop,
                                 const struct principal *principal);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local_client_state.h - the insides of a local client, for its own files
+/* local_client_state.h - the internals of a local client
  *
- * Called by: local_client.c and local_watch.c. Nobody else.
- * Thread:    the client's.
+ * Called by:  local_client.c and local_watch.c only.
+ * Thread:     the client's.
  */
 #pragma once
 
@@ -23,7 +23,9 @@ struct local_client {
     struct list watches;
 };
 
-/* Those of client_ops (local_watch.c), and the end of all. */
+/* The watch functions of client_ops (local_watch.c), and one that stops all
+ * watches.
+ */
 struct client_watch *
 local_watch_start(struct client *client,
                   const struct client_watch_request *request,

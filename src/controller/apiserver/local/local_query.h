@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local_query.h - the query that the fields of a request would be in a URL
+/* local_query.h - the fields of a client_request as the query that a URL would
+ * have
  *
- * Thread: any; one at a time.
+ * Thread:  any; one at a time.
  */
 #pragma once
 
@@ -16,11 +17,13 @@ struct local_query {
     size_t count;
 };
 
-/* With the parameters of a text, or none (NULL); room for eight more. */
+/* Starts with the parameters of `text`, or with none (NULL). Has room for eight
+ * more.
+ */
 void local_query_start(struct local_query *query,
                        struct arena *arena,
                        const char *text);
 
-/* A value of NULL adds nothing. */
+/* Adds nothing when the value is NULL. */
 void
 local_query_add(struct local_query *query, const char *name, const char *value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local_watch.c - a watch of the local client: a feed on the API's side, and a
- * bounded buffer between
+/* local_watch.c - a watch of the local client: a feed on the API's thread, and
+ * a bounded buffer between the threads
  *
- * Thread: each member says which.
+ * Thread:  each member says which.
  */
 #include "controller/apiserver/local/local_client_state.h"
 
@@ -35,21 +35,21 @@ struct buffered_event {
     const struct object *object; /* a reference */
 };
 
-/* Lives until both sides let go of it. */
+/* Exists until both threads have dropped their reference. */
 struct event_buffer {
     struct client_watch watch;
-    struct list link;        /* the client's thread alone */
+    struct list link;        /* used by the client's thread only */
     client_event_fn *event;  /* likewise; NULL: stopped */
     void *context;           /* likewise */
-    struct request *q;       /* the API's thread alone */
+    struct request *q;       /* used by the API's thread only */
     struct feed *feed;       /* likewise */
     struct mailbox *mailbox; /* both */
     atomic_uint references;  /* both */
-    pthread_mutex_t lock;    /* for what follows */
+    pthread_mutex_t lock;    /* protects the members below */
     struct buffered_event *events;
     size_t count, capacity;
-    bool is_posted; /* somebody is on the way to empty it */
-    int end_code;   /* HTTP; 0: it goes on */
+    bool is_posted; /* deliver_events is posted */
+    int end_code;   /* HTTP status; 0: the watch has not ended */
 };
 
 static void
@@ -100,7 +100,7 @@ deliver_end(struct event_buffer *buffer, int code)
     buffer->event(&event, buffer->context);
 }
 
-/* Runs on the client's thread and delivers everything that has come since. */
+/* Runs on the client's thread and delivers all events since the last call. */
 static void
 deliver_events(void *arg)
 {
@@ -128,7 +128,7 @@ deliver_events(void *arg)
     event_buffer_unref(buffer);
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void
 post_buffer(struct event_buffer *buffer)
 {
@@ -148,7 +148,7 @@ end_buffer(struct event_buffer *buffer, int code)
     pthread_mutex_unlock(&buffer->lock);
 }
 
-/* On the API's thread, as is what follows. */
+/* This function and those below, up to end_feed, run on the API's thread. */
 static void
 drop_events(struct event_buffer *buffer)
 {
@@ -220,7 +220,7 @@ local_watch_start(struct client *client,
     struct request *q = request_new(p->server, arena_new(0));
     struct local_query query;
 
-    atomic_init(&buffer->references, 2); /* the client's, the API's */
+    atomic_init(&buffer->references, 2); /* the client's and the API's */
     pthread_mutex_init(&buffer->lock, NULL);
     buffer->watch.client = client;
     buffer->mailbox = mailbox_ref(p->mailbox);

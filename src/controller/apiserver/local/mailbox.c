@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 
-/* One thing that is told. */
+/* One message. */
 struct news {
     loop_fn fn;
     loop_fn abandoned;
@@ -17,14 +17,16 @@ struct news {
 
 struct mailbox {
     atomic_uint references;
-    pthread_mutex_t lock;     /* for what both threads touch: */
-    struct loop *loop;        /* the client's; NULL: nobody is there */
-    struct loop *server_loop; /* the API's thread, as is what follows */
+    pthread_mutex_t lock;     /* protects `loop` */
+    struct loop *loop;        /* the client's; NULL: closed */
+    struct loop *server_loop; /* the API's; this and the members below are used
+                               * by its thread only
+                               */
     struct news *news;
     size_t count, capacity;
 };
 
-/* On its way from one to the other. */
+/* The messages of one turn, on their way to the client's thread. */
 struct bundle {
     struct news *news;
     size_t count;
@@ -75,7 +77,7 @@ bundle_free(struct bundle *bundle)
     free(bundle);
 }
 
-/* On the client's thread. */
+/* Runs on the client's thread. */
 static void
 deliver_all(void *arg)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mailbox.h - the way from the API's thread to that of a client in this process
+/* mailbox.h - messages from the API's thread to a client in this process
  *
  * All messages of one turn of the API's loop are delivered together at its end,
  * because waking a thread for each message costs more than the message.
  *
- * Thread: told on the API's; opened and closed on the client's; references
- *         on both.
+ * Thread:  post on the API's; open and close on the client's; references on
+ *          both.
  */
 #pragma once
 
@@ -14,7 +14,9 @@
 
 struct mailbox;
 
-/* Life. Close lets go as well; what is told from then on is abandoned. */
+/* Life. Close drops the client's reference, too; messages that are delivered
+ * later are abandoned.
+ */
 void mailbox_unref(struct mailbox *mailbox);
 struct mailbox *mailbox_ref(struct mailbox *mailbox);
 struct mailbox *mailbox_open(struct loop *server_loop, struct loop *client_loop)

@@ -22,7 +22,7 @@ struct behalf_lookup {
     void (*begin)(struct request *q);
 };
 
-/* On a worker. */
+/* Runs on a worker. */
 static void
 look_up(void *arg)
 {
@@ -31,7 +31,7 @@ look_up(void *arg)
     l->user = user_lookup(l->uid, (gid_t)-1);
 }
 
-/* The groups and the name are copied: the request outlives the look-up. */
+/* Copies the groups and the name, because the request outlives the look-up. */
 static void
 become(struct request *q, const struct user *u)
 {
