@@ -34,8 +34,8 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define READERS_MAX 256   /* of one node at a time; limits.perUser is first */
-#define FIRST_MS    30000 /* for an agent's first word */
+#define READERS_MAX 256   /* of one node; limits.perUser applies first */
+#define FIRST_MS    30000 /* for an agent's first answer */
 #define ID_SIZE     33
 
 struct agent_relay {
@@ -44,7 +44,7 @@ struct agent_relay {
     struct map *readers; /* by id */
 };
 
-/* The stream on which an agent is asked. */
+/* The stream on which an agent receives requests. */
 struct relay_agent {
     struct agent_relay *agent_relay;
     struct request *q;
@@ -53,19 +53,21 @@ struct relay_agent {
     unsigned n_readers;
 };
 
-/* One who reads: waiting for history, for the first word, or being served. */
+/* A reader that waits for history or for the agent's first answer, or that
+ * receives output.
+ */
 struct relay_reader {
     struct list link;          /* of its agent */
-    struct relay_agent *agent; /* NULL while history is asked which */
+    struct relay_agent *agent; /* NULL while history is asked for the node */
     struct task_log log;       /* of a task whose pod is gone */
     struct history_question question;
-    struct json *words; /* to the agent */
+    struct json *words; /* the request to the agent */
     char id[ID_SIZE];
     struct request *q;
-    struct http_request *http; /* NULL once it was answered */
-    struct auth_grant *grant;  /* NULL once the channel has it */
+    struct http_request *http; /* NULL after the answer */
+    struct auth_grant *grant;  /* NULL after it moved into `channel` */
     struct channel *channel;   /* NULL before the first piece */
-    struct request *piece;     /* the agent's, not yet acknowledged */
+    struct request *piece;     /* the agent's POST, not acknowledged yet */
     struct timer *timer;
 };
 
@@ -93,7 +95,7 @@ tell_agent(struct relay_agent *agent, const struct json *words)
     channel_send(agent->channel, frame);
 }
 
-/* The reader went before the agent was done. */
+/* Tells the agent to stop, because the reader has closed. */
 static void
 stop_agent(struct relay_reader *reader)
 {
@@ -134,7 +136,9 @@ add_seal(const char *name,
         http_request_add_header(arg, name, value);
 }
 
-/* Those who may stream have sessions, whose seals are made at once. */
+/* A client that may stream has a session, so auth_grant_seal calls add_seal
+ * before it returns.
+ */
 static void
 answer_reader(struct relay_reader *reader, int code, const struct strbuf *text)
 {
@@ -154,7 +158,7 @@ answer_reader(struct relay_reader *reader, int code, const struct strbuf *text)
     reader->http = NULL;
 }
 
-/* With the request's reply, before anything was read. */
+/* Answers with the request's reply; no output was sent before. */
 static void
 refuse_reader(struct relay_reader *reader)
 {
@@ -166,7 +170,7 @@ refuse_reader(struct relay_reader *reader)
     answer_reader(reader, reply->code, &text);
 }
 
-/* A failure in words. */
+/* Answers with a failure and this message. */
 static void
 fail_reader(struct relay_reader *reader, int code, const char *message)
 {
@@ -191,7 +195,7 @@ reader_gone(struct http_request *http, void *arg)
     struct relay_reader *reader = arg;
 
     stop_agent(reader);
-    /* It must be answered all the same: to nobody. */
+    /* HTTP needs an answer for every request, although the client has gone. */
     http_request_reply(http, 499, NULL, NULL, 0);
     reader->http = NULL;
     reader_free(reader);
@@ -289,7 +293,7 @@ start_agent(struct request *q,
     struct relay_agent *agent = map_find(agent_relay->agents, q->route.name);
     struct channel_callbacks callbacks = {.closed = agent_closed};
 
-    if (agent != NULL) /* it has started again */
+    if (agent != NULL) /* the agent has restarted */
         agent_free(agent);
     agent = xnew(struct relay_agent);
     agent->agent_relay = agent_relay;
@@ -382,7 +386,7 @@ ask_agent(struct relay_reader *reader, struct relay_agent *agent)
 
 /* ---- A task whose pod is gone ---- */
 
-/* The reader stays until history has answered. */
+/* The reader is freed in take_history, when history has answered. */
 static void
 asker_gone(struct http_request *http, void *arg)
 {
@@ -481,7 +485,7 @@ ask_for_log(struct request *q,
     if (pod == NULL)
         return false;
     if (pod->spec.node_name == NULL || pod->spec.node_name[0] == '\0') {
-        q->reply.code = 204; /* there is no output yet */
+        q->reply.code = 204; /* the pod has no output yet */
         return false;
     }
     agent = find_agent(q, pod->spec.node_name);
@@ -491,7 +495,7 @@ ask_for_log(struct request *q,
     return true;
 }
 
-/* A pod that is there has rights of its own. */
+/* If the task's pod still exists, the rights on the pod decide. */
 static bool
 ask_for_task(struct request *q,
              struct http_request *http,
@@ -579,7 +583,7 @@ agent_relay_take_piece(struct request *q)
         refuse_piece(q);
         return;
     }
-    acknowledge(reader); /* an agent that did not wait for the last */
+    acknowledge(reader); /* the agent did not wait for the previous one */
     reader->piece = q;
     if (status != NULL && reader->channel == NULL) {
         fail_reader(reader,

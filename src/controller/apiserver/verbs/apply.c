@@ -132,7 +132,7 @@ apply_check(struct request *q)
 
 /* --- conflicts ------------------------------------------------------------ */
 
-/* One line, or for several a list below each manager. */
+/* Formats the conflict in one line; several as a list below each manager. */
 static const char *
 say_conflicts(struct request *q, const struct manager_conflicts *conflicts)
 {

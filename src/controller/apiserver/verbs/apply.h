@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apply.h - server-side apply: a PATCH that says what its sender wants of an
- * object, and nothing of the rest; and who wrote what, for other writes
+/* apply.h - server-side apply: a PATCH with only the fields that its sender
+ * wants to set; and the managedFields of all other writes
  *
  * Thread:  the loop's.
  */
@@ -12,11 +12,15 @@ struct json;
 struct object;
 struct request;
 
-/* Ends the request; `old_object` is NULL when the object is to be made. */
+/* Finishes the request; `old_object` is NULL when the object does not exist
+ * yet.
+ */
 void apply_configuration(struct request *q, const struct object *old_object);
 
-/* The body of such a patch. False: the reply says what is wrong. */
+/* Checks the body of an apply patch. Returns false when the reply says what is
+ * wrong.
+ */
 bool apply_check(struct request *q);
 
-/* Notes in the tree who writes it; `live` is NULL at creation. */
+/* Records in managedFields who writes the tree; `live` is NULL for a create. */
 void apply_note(struct request *q, struct json *tree, const struct json *live);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bind.c - POST pods/NAME/binding: the pod gets its node, and the exact
- * cores, memory nodes and devices there
+/* bind.c - POST pods/NAME/binding: gives the pod its node and the exact cores,
+ * memory nodes and devices there
  *
- * The one place that writes an allocation, and the one that makes sure that
- * no two pods of a node were given the same core.
+ * This is the only place that writes an allocation, and that makes sure that no
+ * two pods of a node have the same core.
  *
- * POST bindings takes a BindingList, too: a group of pods that are bound in
- * one transaction, all of them or none. Each is checked against what the ones
- * before it left, so members of one group cannot share a core either.
+ * POST bindings also takes a BindingList: a group of pods that are bound in one
+ * transaction, all of them or none. Each is checked after the earlier ones of
+ * the list, so members of one group cannot share a core either.
  */
 #include <string.h>
 
@@ -35,11 +35,11 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* A group is bound in one turn of the loop, so it may not be any length. */
+/* Bounded, because a group is bound in one turn of the loop. */
 #define GROUP_MAX 512
 
-/* The name of a single binding: the URL's, or the body's where it was sent to
- * the collection of bindings.
+/* The pod's name: from the URL, or from the body for a POST to the collection
+ * of bindings.
  */
 static bool
 find_name(struct bind_member *m)
@@ -99,7 +99,7 @@ copy_map(struct bind_member *m, struct json *meta, const char *name)
                  from->members[i].value);
 }
 
-/* A copy of the member to be edited, or an empty object. */
+/* Replaces the member by a copy that may be edited, or by an empty object. */
 static struct json *
 take_part(struct request *q, struct json *tree, const char *name)
 {
@@ -112,7 +112,7 @@ take_part(struct request *q, struct json *tree, const char *name)
     return part;
 }
 
-/* The spec's own parts are those of the old tree. */
+/* Copies the spec only at its top level: its members belong to the old tree. */
 static struct json *
 bound_tree(struct bind_member *m,
            const struct object *pod,
@@ -139,8 +139,8 @@ bound_tree(struct bind_member *m,
     return tree;
 }
 
-/* Most pods say nothing yet of what a binding sets, so that it can be put into
- * them as a patch; that has the same outcome (test_bind).
+/* Whether the pod has none of the fields that a binding sets, as most pods:
+ * then the binding can be a patch, which has the same outcome (test_bind).
  */
 static bool
 is_patch(const struct bind_member *m, const struct object *object)
@@ -189,8 +189,8 @@ put(struct bind_member *m, struct store_txn *txn, const struct object *pod)
     return write_put(m->q, txn, bound_tree(m, pod, old_tree), old_tree) != NULL;
 }
 
-/* The audit log reads the names after the commit, and they stand in the
- * request's memory alone: it is kept.
+/* Commits with a Success but without request_commit_success, which would free
+ * the request's memory: the audit log reads the names in it after the commit.
  */
 static void
 commit_unnamed(struct request *q, struct store_txn *txn TAKES)
@@ -273,8 +273,8 @@ find_member_name(struct bind_member *m, unsigned place)
     return false;
 }
 
-/* `first`: the transaction's first revision, so a pod that has one as new was
- * bound by it already.
+/* `first` is the transaction's first revision: a pod with a revision from there
+ * on was bound by the same transaction.
  */
 static bool
 bind_member(struct bind_member *m, struct store_txn *txn, int64_t first)
@@ -308,7 +308,9 @@ bind_members(struct request *q, struct store_txn *txn, const struct json *items)
     return true;
 }
 
-/* "a,b,c"; before the members are bound, which reuses their memory. */
+/* Formats "a,b,c". Call it before the members are bound, which reuses their
+ * memory.
+ */
 static const char *
 list_names(struct request *q, const struct json *items)
 {

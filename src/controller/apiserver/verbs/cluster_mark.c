@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_mark.c - nodes/NAME/mark: which cluster this is, and how far its
- * store had come
+/* cluster_mark.c - nodes/NAME/mark: the identity of this cluster, and the
+ * latest state that its store has issued
  *
- * The cluster's uid is that of its namespace kube-system. A mark is a text
- * that agents keep and bring back: uid, durable revision, last job id, and a
- * seal that only this cluster's store can make. One that is beyond what the
- * store held when it was opened says that the store is an older one, from a
- * backup for instance: then revisions and ids go on above what was issued
- * before, and agents are told which revisions are lost, so that they keep what
- * was made at them; so are those of pods whose rows cannot be read.
+ * The cluster's uid is that of its namespace kube-system. A mark is a text that
+ * agents keep and send back: uid, durable revision, last job id, and a seal
+ * that only this cluster's store can make. A mark beyond the state that the
+ * store was opened with shows that the store is older than what agents have
+ * seen, for instance restored from a backup. Then revisions and ids continue
+ * above those that were issued before, and agents receive the lost ranges of
+ * revisions, so that they keep the pods that were made at them; the same for
+ * pods whose rows cannot be read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,21 +34,23 @@
 
 #define KEY_NAME "cluster/mark-key"
 
-/* Above the highest mark: what was issued since it was given. */
+/* Added to the highest mark, for what was issued after that mark. */
 #define MORE_REVISIONS 1000000
 #define MORE_IDS       1000
 
-/* Of a mark whose seal cannot be proven: more would use up what there is. */
+/* The limits of a mark whose seal cannot be checked: higher ones would use up
+ * the numbers.
+ */
 #define MOST_REVISIONS ((int64_t)1 << 48)
 #define MOST_IDS       ((int64_t)1 << 30)
 
-#define RANGES 1000 /* beyond, one that has them all */
+#define RANGES 1000 /* with more, one range covers all */
 
 struct sealed_mark {
     char uid[64];
     int64_t revision;
     int64_t job_id;
-    char run[20]; /* of the controller that gave it */
+    char run[20]; /* of the controller that issued the mark */
     char seal[DIGEST_HEX_SIZE];
 };
 
@@ -81,8 +84,9 @@ seal(const char *key, const struct sealed_mark *mark, char out[DIGEST_HEX_SIZE])
     digest_format(&digest, out);
 }
 
-/* A mark of ours; whoever makes one up is not believed. A store without a key
- * gave none: it is one of before there were marks, and a mark was given after it.
+/* Returns false for a mark that this cluster did not seal. A store without a
+ * key has issued no marks: it is from before its first mark, so it accepts any
+ * mark within the limits.
  */
 static bool
 read_mark(const char *key, const char *text, struct sealed_mark *ret_mark)
@@ -122,7 +126,9 @@ add_lost(struct request *q, int64_t after, int64_t before)
                         before);
 }
 
-/* A change at the new revision, so that nobody follows what is lost. */
+/* Writes a change at the new revision, so that no watch can continue from a
+ * lost revision.
+ */
 static bool
 note_in_namespace(struct request *q, struct store_txn *txn)
 {
@@ -156,7 +162,9 @@ forget_before(int outcome, void *context)
         store_compact(store, store_revision(store) - 1);
 }
 
-/* The store does not know what others do: nothing is issued twice. */
+/* Raises revision and job id: the store does not know what was issued after its
+ * state, and no number may be issued twice.
+ */
 static bool
 go_beyond(struct request *q,
           struct store_txn *txn,
@@ -198,8 +206,8 @@ add_range(struct request *q, struct json *list, int64_t after, int64_t before)
     json_append(q->arena, list, range);
 }
 
-/* A pod whose row cannot be read is lost, too, at whatever revision it was
- * last heard of: a row has the number of its first.
+/* A pod whose row cannot be read is lost, too, at any of its revisions: the
+ * number of a row is the pod's first revision.
  */
 static void
 add_damaged(struct request *q, struct json *list)
@@ -288,7 +296,7 @@ is_beyond(struct request *q, const struct sealed_mark *mark)
     int64_t after, before = 0, revision, job_id;
     char run[20];
 
-    /* The last time may have been for the same reason. */
+    /* The mark may be the cause of a range that was added already. */
     for (; lost != NULL && *lost != '\0'; lost = strchr(lost, ';') + 1)
         if (sscanf(lost, "%" SCNd64 " %" SCNd64, &after, &before) != 2)
             break;
@@ -310,7 +318,8 @@ verb_mark(struct request *q)
     bool is_older = false;
     struct sealed_mark mark;
 
-    /* Agents wait: nothing of theirs is ended, and no other uid is kept. */
+    /* Agents retry after this failure: they end no pod and keep no other uid.
+     */
     if (uid == NULL && !q->server->policy->is_conformance
         && write_is_damaged(q, 500, &namespace_kind, NULL, "kube-system")) {
         request_finish_durably(q);

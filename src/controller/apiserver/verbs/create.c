@@ -36,7 +36,7 @@
 
 #define ANNOTATION_DIGEST "kiln.hpc/submission-digest"
 #define NAME_RANDOM       5
-#define NAME_BASE_MAX     58 /* what generateName keeps of a longer one */
+#define NAME_BASE_MAX     58 /* bytes of a longer generateName that are kept */
 
 /* Fields that only the server sets. */
 static const char *const system_fields[] = {
@@ -65,7 +65,7 @@ check_meta(struct request *q, struct json *tree)
         return false;
     } else
         json_set_string(q->arena, meta, "namespace", q->route.namespace);
-    /* A dry run does not come as far as the store, which refuses it. */
+    /* A dry run never comes to the store, which is what refuses it. */
     if (version != NULL && version[0] != '\0' && !q->options.is_dry_run) {
         reply_internal(&q->reply,
                        "resourceVersion should not be set on objects to be "
@@ -108,7 +108,7 @@ random_name(struct request *q, const char *prefix)
     return name;
 }
 
-/* A Job's id comes from the store; a name made for it ends in the id. */
+/* A Job's id comes from the store; a generated name of a Job ends in the id. */
 static void
 set_name(struct request *q, struct json *tree)
 {
@@ -249,8 +249,8 @@ create_is_same_submission(struct request *q, const struct object *job)
     return has_digest(job, digest);
 }
 
-/* The Job of an earlier submission with this key: replied, with a 200, or a
- * 409 when it was another one. True: there is one.
+/* Replies with the Job of an earlier submission with this key: a 200, or a 409
+ * if its body differed. Returns false when there is none.
  */
 static bool
 reply_submitted(struct request *q, const char *digest)
@@ -296,7 +296,7 @@ is_for_another(const struct request *q, struct json *tree)
     return uid != (int64_t)q->principal->uid;
 }
 
-/* True: go on. */
+/* Returns false when the reply is made. */
 static bool
 check_submission(struct request *q, struct json *tree)
 {
@@ -330,7 +330,7 @@ check_submission(struct request *q, struct json *tree)
     return true;
 }
 
-/* Everything that may refuse. */
+/* All steps that may refuse the object. */
 static bool
 make(struct request *q, struct json *tree)
 {
@@ -368,8 +368,8 @@ decode(struct request *q, struct json *tree)
     return true;
 }
 
-/* Logs what an agent reports of its node (other hardware, a failed hook), for
- * administrators who read the head's log.
+/* Logs what an agent reports about its node (other hardware, a failed hook),
+ * for administrators who read the controller's log.
  */
 static void
 log_node_event(const struct request *q, const struct object *object)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delete.c - DELETE: at once, or by mark, when somebody has to finish first
+/* delete.c - DELETE: removes the object at once, or marks it when somebody has
+ * to finish first
  *
- * A pod on a node goes when its agent says so; an object with finalizers when
- * the last of them has gone; a namespace when it is empty. Until then it
- * carries a deletionTimestamp.
+ * A pod on a node is removed when its agent has ended it, an object with
+ * finalizers when the last of them is removed, a namespace when it is empty.
+ * Until then it has a deletionTimestamp.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -38,7 +39,8 @@
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 #define FINALIZER_ORPHAN     "orphan"
 
-/* Their deletion answers the object, also when it is gone. */
+/* A deletion of these answers with the object, also when it is removed at once.
+ */
 static const char *const answers_object[] = {
     "persistentvolumeclaims",
     "persistentvolumes",
@@ -47,7 +49,7 @@ static const char *const answers_object[] = {
     "storageclasses",
 };
 
-/* One deletion on its way. */
+/* A deletion in progress. */
 struct deletion {
     struct request *q;
     struct store_txn *txn; /* begun when there is something to write */
@@ -76,7 +78,7 @@ refuse_precondition(struct request *q,
                    what,
                    is,
                    hint);
-    /* Upstream names the kind here, not the resource. */
+    /* Upstream writes the kind here, not the resource. */
     tree = q->reply.tree;
     json_set(q->arena,
              tree,
@@ -144,8 +146,8 @@ has_finalizer(const struct json *list, const char *name)
     return false;
 }
 
-/* The propagation policy becomes a finalizer that the garbage collector works
- * off.
+/* Adds the finalizer of the propagation policy, which the garbage collector
+ * processes and removes.
  */
 static void
 set_propagation(struct deletion *d)
@@ -184,7 +186,7 @@ set_propagation(struct deletion *d)
     json_append(q->arena, list, json_string(q->arena, wanted));
 }
 
-/* Seconds that a pod is given; 0: nobody needs any. */
+/* The grace period in seconds; 0: the pod needs none. */
 static int64_t
 grace_of(const struct deletion *d)
 {
@@ -233,7 +235,8 @@ begin(struct deletion *d)
     return d->txn;
 }
 
-/* The object stays: with what was changed, or as it was. False: 500. */
+/* Keeps the object, and stores it if it has changed. Returns false for a 500.
+ */
 static bool
 keep(struct deletion *d)
 {
@@ -270,7 +273,9 @@ reply_gone(struct deletion *d)
                   d->object->meta->uid);
 }
 
-/* Watchers of a pod that was going see that it has no time left. */
+/* Writes the last version of a pod that was terminating, so that watchers see
+ * its grace period become 0.
+ */
 static bool
 put_last_state(struct deletion *d)
 {
@@ -312,7 +317,7 @@ delete_pod(struct deletion *d, int64_t now_us)
         int64_t left_s =
             meta->deletion_grace_s != NULL ? *meta->deletion_grace_s : 0;
 
-        /* Never longer than it was once told. */
+        /* A second deletion may shorten the grace period, never lengthen it. */
         if (grace_s < left_s)
             mark(d, meta->deleted_at_us + (grace_s - left_s) * US, grace_s);
         else
@@ -344,7 +349,8 @@ delete_namespace(struct deletion *d, int64_t now_us)
     return drop(d);
 }
 
-/* Its pods end when it may be gone. */
+/* Records who deleted the Job, for history: its pods end after it may be gone.
+ */
 static void
 note_deleter(struct deletion *d)
 {
@@ -358,7 +364,9 @@ note_deleter(struct deletion *d)
                              q->principal->name);
 }
 
-/* False: the reply is a 500, and the transaction is to be rolled back. */
+/* Returns false when the reply is a 500 and the transaction is to be rolled
+ * back.
+ */
 static bool
 delete_object(struct deletion *d)
 {
@@ -416,15 +424,15 @@ verb_delete(struct request *q)
 #define LOOKED_AT 64
 #define DELETED   4
 
-/* A collection on its way, a little at a time: it may be all there is. Each few
- * deletions are a transaction of their own, so what is deleted stays so when
- * the rest cannot be.
+/* The deletion of a collection in progress, a little at a time, because it may
+ * have every object. Every few deletions are a transaction, so the deleted
+ * objects remain deleted when a later one fails.
  */
 struct collection {
     struct time_slice time_slice;
     struct request *q;
     struct reply chosen;
-    size_t n_deleted; /* of those */
+    size_t n_deleted; /* of `chosen` */
     bool is_chosen;
     int outcome;
     struct selection_place place;
@@ -437,7 +445,7 @@ add(const struct object *object, void *context)
     const struct request *q = c->q;
     uid_t uid;
 
-    /* A collection is what the principal may delete of it. */
+    /* Chooses only objects that the principal may delete. */
     if (q->scope != SCOPE_OWN
         || (object_owner(object, &uid) && uid == q->principal->uid))
         reply_add(&c->chosen, object);
@@ -460,14 +468,15 @@ some_stored(int outcome, void *context)
         c->outcome = outcome;
 }
 
-/* Of nodes all go or none, so that nobody misses which are in use. */
+/* Nodes are deleted all or none, so that the reply names those that are in use.
+ */
 static bool
 are_all_or_none(const struct request *q)
 {
     return q->route.kind == &node_kind;
 }
 
-/* The request ends here, and the reply says why. */
+/* Finishes the request with the reply that says why. */
 static void
 refuse_rest(struct collection *c, struct store_txn *txn)
 {
@@ -478,8 +487,9 @@ refuse_rest(struct collection *c, struct store_txn *txn)
         request_finish_durably(c->q);
 }
 
-/* Each as a request of its own would. The memory is that of the next few.
- * False: one is refused, and so is the request.
+/* Deletes the next few objects, each as its own request would, and frees their
+ * memory after that. Returns false when an object is refused, which fails the
+ * request.
  */
 static bool
 delete_some(struct collection *c)
@@ -500,7 +510,7 @@ delete_some(struct collection *c)
                               meta->namespace,
                               meta->name);
         q->route.name = meta->name;
-        /* One that came by that name since may be another's. */
+        /* A newer object of that name was not chosen. */
         if (d.object == NULL || strcmp(d.object->meta->uid, meta->uid) != 0)
             continue;
         if (admission_delete(q, d.object) ? !delete_object(&d)

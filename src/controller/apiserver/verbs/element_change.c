@@ -17,14 +17,16 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The elements that are meant, and a list of the array that they go into. The
- * scratch memory goes at the end, and the patch stays.
+/* The elements that a change concerns, and the list of the array that they are
+ * added to or removed from. Scratch memory is freed at the end; the patch
+ * remains.
  */
 struct element_edit {
     struct arena *scratch;
     struct task_list meant;
     struct task_list list;
-    const char *unknown; /* words for tasks that the array does not have */
+    const char *unknown; /* a message about tasks that the array does not have
+                          */
 };
 
 static struct json *
@@ -44,7 +46,7 @@ format(struct arena *arena, const struct task_list *list)
     return text.length > 0 ? arena_strdup(arena, text.text) : "";
 }
 
-/* False: nothing can be changed, and why. */
+/* Returns false when nothing can be changed; c->words says why. */
 static bool
 begin(struct job_change_call *c, const char *list, struct element_edit *e)
 {
@@ -84,7 +86,9 @@ begin(struct job_change_call *c, const char *list, struct element_edit *e)
     return false;
 }
 
-/* The outcome of some is not to be taken for that of all. */
+/* Adds the tasks that the array does not have, so that nobody reads the outcome
+ * as that of all tasks.
+ */
 static const char *
 with_unknown(const struct job_change_call *c,
              const struct element_edit *e,
@@ -94,7 +98,9 @@ with_unknown(const struct job_change_call *c,
                               : words;
 }
 
-/* With the Job's revision: what was read is what is changed. */
+/* The patch has the Job's resourceVersion, so that it fails if the list was
+ * changed after it was read.
+ */
 static struct json *
 finish(struct job_change_call *c,
        const char *name,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_change.h - what it takes to cancel, hold, release or requeue elements of a
- * job array: a patch of its lists
+/* element_change.h - the patches that cancel, hold, release or requeue elements
+ * of a job array
  *
- * Elements that the array does not have are left out, as jobs of a range that
- * are gone; only of none that it has the change is refused.
+ * Elements that the array does not have are ignored, like jobs of a range that
+ * are gone. A change is refused when the array has none of its elements.
  *
  * Thread:  the loop's.
  */
@@ -12,7 +12,7 @@
 struct job_change_call;
 struct json;
 
-/* As job_change.make, of `call->tasks`. */
+/* As job_change.make, for the elements in `call->tasks`. */
 struct json *element_change_cancel(struct job_change_call *call);
 struct json *element_change_hold(struct job_change_call *call);
 struct json *element_change_release(struct job_change_call *call);

@@ -5,8 +5,8 @@
  * {"items": [{"task": 7, "index": 6, "state": "Completed", "attempt": 1,
  *   "node": "n1", "exitCode": 0, "cpuTimeMicros": ...}, ...], "continue": "..."}
  *
- * An element that has a pod is as that says; else the store's record tells what
- * it came to, and history how.
+ * The state of an element with a pod is the pod's. For others the store's
+ * record has the result, and history the details.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,14 +48,14 @@ struct element_listing {
     struct json *items;
     struct json *answer;
     struct element_chunk chunk;
-    int64_t number;                /* of the chunk; -1: none is read */
+    int64_t number;                /* of `chunk`; -1: none is read */
     int64_t first_gone, last_gone; /* indexes whose pods are gone; -1: none */
     struct history_question question;
 };
 
 /* ---- The record, for the job controller ---- */
 
-/* {"chunks": [{"number": 0, "text": ...}]} of those that are there. */
+/* Makes {"chunks": [{"number": 0, "text": ...}]} of the chunks that exist. */
 static struct json *
 list_chunks(struct request *q, const struct object *job)
 {
@@ -155,7 +155,7 @@ describe_pod(struct element_listing *l,
         json_set_int(arena, item, "signal", state.signal);
 }
 
-/* Without a pod. */
+/* The state of an element that has no pod. */
 static enum job_state
 state_of_record(const struct element_listing *l,
                 enum element_state state,
@@ -218,9 +218,9 @@ has_ended(const struct json *item)
     return job_state_is_ended(job_state_of_name(json_get_text(item, "state")));
 }
 
-/* An element's members that a row has; the rows come in the order of the end,
- * so that the last attempt is what stays. One that is to run again waits or is
- * held, however that one ended.
+/* Copies a row's values to the element. Rows are in the order of their ends, so
+ * the values of the last attempt remain. An element that runs again is pending
+ * or held, whatever the state of its last attempt.
  */
 static void
 take_row(struct element_listing *l, struct json *item, const struct json *row)
@@ -238,7 +238,7 @@ take_row(struct element_listing *l, struct json *item, const struct json *row)
         "peakMemoryBytes",
         "readBytes",
         "writtenBytes",
-        "state", /* from here on of one that has ended */
+        "state", /* this and the next only for an element that has ended */
         "endedBy",
     };
     const size_t n = ARRAY_SIZE(names) - (has_ended(item) ? 0 : 2);
@@ -315,7 +315,7 @@ answered(const char *text,
 {
     struct element_listing *l = context;
 
-    /* Most is known without history. */
+    /* Without history the items still have most values. */
     if (err == NULL)
         take_rows(l,
                   json_get(json_parse(l->q->arena, text, length, NULL, NULL),
@@ -328,7 +328,8 @@ answered(const char *text,
     finish(l);
 }
 
-/* The caller may read the Job: its rows are theirs to read, too. */
+/* All rights are given, because the principal may read the Job and so its rows.
+ */
 static void
 ask_history(struct element_listing *l)
 {

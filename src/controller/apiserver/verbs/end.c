@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* end.c - GET jobs/NAME/end?uid=UID&id=NUMBER[&tasks=3-9]: how the Job of that
- * uid has ended, or these tasks of it, which need not be there any more
+ * uid has ended, or these tasks of it; the Job may be gone
  *
  *   {"kind": "JobEnd", "uid": "...", "state": "Completed"}
  *
- * Asked by the job controller of what other jobs wait for. A 404: it is not
- * there, and history has no row of it.
+ * The job controller asks for the jobs that other jobs depend on. The answer is
+ * a 404 when the Job is gone and history has no row of it.
  */
 #include <stdint.h>
 #include <stdlib.h>

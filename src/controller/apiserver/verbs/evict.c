@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* evict.c - POST pods/NAME/eviction: a deletion that a disruption budget
- * may forbid, and that says why
+/* evict.c - POST pods/NAME/eviction: a deletion that a disruption budget may
+ * forbid; the pod's status says why it was deleted
  */
 #include <inttypes.h>
 #include <string.h>
@@ -128,7 +128,7 @@ set_condition(struct request *q,
     json_append(q->arena, list, condition);
 }
 
-/* One pod less that may be missing, until the budget is counted again. */
+/* Reduces disruptionsAllowed by one, until the budget is counted again. */
 static bool
 charge(struct request *q, struct store_txn *txn, const struct object *object)
 {
@@ -166,7 +166,7 @@ charge(struct request *q, struct store_txn *txn, const struct object *object)
                            object_tree(object, q->arena));
 }
 
-/* Kiln's own words beside upstream's. */
+/* Sets Kiln's cause beside upstream's condition. */
 static void
 tell_owner(struct request *q, struct json *status)
 {
@@ -199,7 +199,7 @@ mark(struct request *q, struct store_txn *txn, const struct object *pod)
     return write_put(q, txn, tree, object_tree(pod, q->arena)) != NULL;
 }
 
-/* A pod that does no work yet, or any more, is under no budget. */
+/* A budget does not protect a pod that has not started or has ended. */
 static bool
 is_idle(const struct object *object)
 {
@@ -210,7 +210,7 @@ is_idle(const struct object *object)
            || strcmp(pod->status.phase, "Pending") == 0;
 }
 
-/* False: the budget forbids it, and the reply says so. */
+/* Returns false when the budget forbids the eviction; the reply says so. */
 static bool
 find_allowing_budget(struct request *q,
                      const struct object *pod,
@@ -236,7 +236,7 @@ find_allowing_budget(struct request *q,
         return false;
     }
     if (search.found == 1) {
-        /* The newest: evictions come faster than commits. */
+        /* The newest version: evictions are faster than commits. */
         search.budget = store_find(q->server->store,
                                    STORE_PENDING,
                                    &pod_disruption_budget_kind,
@@ -258,8 +258,8 @@ deleted(struct request *q)
     request_finish(q);
 }
 
-/* Budget, mark and deletion are one transaction: a deletion that is refused
- * after all charges no budget.
+/* Budget, condition and deletion are one transaction: a deletion that is
+ * refused charges no budget.
  */
 static void
 evict(struct request *q, const struct object *pod, const struct object *budget)
@@ -272,7 +272,7 @@ evict(struct request *q, const struct object *pod, const struct object *budget)
             request_rollback(q, txn);
             return;
         }
-        /* The mark is another version of the pod. */
+        /* mark() has made a new version of the pod. */
         q->options.precondition_version = NULL;
     }
     q->outer_done = q->done;
@@ -290,7 +290,7 @@ verb_evict(struct request *q)
         request_finish(q);
         return;
     }
-    /* From here it is the deletion that it asks for. */
+    /* From here on the request is the deletion. */
     q->route.verb = VERB_DELETE;
     q->route.subresource = SUBRESOURCE_NONE;
     if (!options_parse(&q->options,
@@ -304,8 +304,8 @@ verb_evict(struct request *q)
         return;
     }
     pod = write_find(q);
-    /* A refused eviction charges no budget; otherwise others could not be
-     * evicted.
+    /* A refused eviction must not charge a budget; otherwise it would block
+     * other evictions.
      */
     if (pod == NULL || !authorization_covers(q, pod) || !delete_is_meant(q, pod)
         || !find_allowing_budget(q, pod, &budget)) {

@@ -17,7 +17,7 @@ verb_get(struct request *q)
                                              route->namespace,
                                              route->name);
 
-    /* The resourceVersion asked for may be older than the newest, but not
+    /* The requested resourceVersion may be older than the newest, but not
      * newer.
      */
     if (q->options.resource_version > store_revision(q->server->store))

@@ -31,9 +31,9 @@
 
 #define PATH         "/kiln/v1/jobs/"
 #define MOST         ID_RANGES_MOST
-#define LOOKED_AT    64  /* objects in one go */
-#define STARTED      4   /* patches in one go: each takes some 100 us */
-#define MOST_PENDING 256 /* that wait for the disk */
+#define LOOKED_AT    64 /* objects examined in one call of the slice */
+#define STARTED      4 /* patches per call of the slice: each takes some 100 us */
+#define MOST_PENDING 256 /* patches that wait for the disk */
 
 /* One of the patches. */
 struct patching {
@@ -41,7 +41,7 @@ struct patching {
     const struct chosen *which;
     int64_t id;
     const char *owner;
-    const char *done; /* the words when it is done */
+    const char *done; /* the message after success */
 };
 
 /* ---- The answer ---- */
@@ -73,7 +73,7 @@ job_action_add_result(struct job_action *a,
     json_append(arena, a->results, result);
 }
 
-/* Nothing is done, but for counting. */
+/* Whether the request only counts: as a dry run, or because of `atMost`. */
 static bool
 is_too_many(const struct job_action *a)
 {
@@ -101,7 +101,7 @@ finish(struct job_action *a)
 
 /* ---- The changes ---- */
 
-/* In fewer words than the refusal of a request that was for one job. */
+/* A shorter text than the refusal of a request for one job. */
 static const char *
 explain_refusal(struct request *inner, const char *owner, struct arena *arena)
 {
@@ -143,7 +143,7 @@ patched(struct request *inner)
                 : explain_refusal(inner, p->owner, a->q->arena));
     a->n_done++;
     request_free(inner);
-    /* From within go_on it goes on by itself. */
+    /* Within start_next the slice goes on anyway. */
     if (!a->is_working) {
         a->is_working = true;
         time_slices_add(a->q->server->time_slices, &a->time_slice, start_next);
@@ -256,7 +256,7 @@ is_ending(const struct object *object)
                   != NULL;
 }
 
-/* Only those are counted that the change is for. */
+/* Counts only jobs that are not ending yet. */
 void
 job_action_choose(struct job_action *a,
                   const struct object *object,
@@ -291,7 +291,7 @@ job_action_choose(struct job_action *a,
     c->name = arena_strdup(arena, object->meta->name);
 }
 
-/* Elements of some arrays, which are few (ID_RANGES_ARRAYS_MOST). */
+/* All in one turn: the arrays are few (ID_RANGES_ARRAYS_MOST). */
 static void
 choose_elements(struct job_action *a)
 {
@@ -373,7 +373,9 @@ choose_some(struct job_action *a)
     a->is_chosen = a->place.after[0] == '\0' || a->is_more;
 }
 
-/* The controller ends: what was begun is waited for. */
+/* The controller stops: starts no further patch; those under way are waited
+ * for.
+ */
 static void
 give_up_rest(struct job_action *a)
 {
@@ -416,8 +418,8 @@ start_next(struct time_slice *time_slice)
 
 /* ---- The request ---- */
 
-/* The rights of a patch, before anything is looked for; each job is asked for
- * again.
+/* Checks the right to patch jobs, before any job is looked up; each patch
+ * checks the rights on its job again.
  */
 static bool
 check_rights(struct request *q)

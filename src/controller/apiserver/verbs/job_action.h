@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_action.h - POST /kiln/v1/jobs/ACTION: cancels, holds, releases,
- * requeues or updates many jobs by one request
+/* job_action.h - POST /kiln/v1/jobs/ACTION: cancels, holds, releases, requeues
+ * or updates many jobs with one request
  *
  *   {"ids": "5,6,10-20"}, or {"names": ["a"], "namespace": "chem"}, or
  *   {"fieldSelector": "...", "labelSelector": "...", "states": ["Pending"],
- *    "name": "sweep*", "namespace": "chem"}; "dryRun": true only counts, and
- * "atMost": 5 does nothing if they are more ("isTooMany": true).
+ *    "name": "sweep*", "namespace": "chem"}
  *
- * "update" says by "update": {...} what is to change (job_update_patch.h).
+ * "dryRun": true only counts; "atMost": 5 changes nothing if more jobs match
+ * ("isTooMany": true). The action "update" takes the changes in "update": {...}
+ * (job_update_patch.h).
  *
- * Each job is changed by a patch of its own with all that belongs to one:
- * rights, admission, validation, a line in the audit log. So one that is
- * refused costs the others nothing, and the answer says of each what became of
- * it:
+ * Each job is changed by a patch of its own with all steps of a patch: rights,
+ * admission, validation, a line in the audit log. So a refused patch does not
+ * affect the others, and the answer has the outcome of each:
  *
  *   {"action": "cancel", "count": 2, "jobs": [
- *     {"id": 5, "name": "job-5", "namespace": "chem", "outcome": "Done",
- *      "message": "cancelled"}, ...], "continue": "..."}
+ *      {"id": 5, "name": "job-5", "namespace": "chem", "outcome": "Done",
+ *       "message": "cancelled"}, ...], "continue": "..."}
  *
- * Outcomes are Done, Nothing (there was nothing to do), NotFound and Refused.
- * Of those that a selection finds, a user acts on their own. A request takes
- * 10000 jobs at the most; "continue" of the answer is for the next one.
+ * Outcomes are Done, Nothing (there was nothing to do), NotFound and Refused. A
+ * selection only finds jobs that the user may change. A request takes at most
+ * 10000 jobs; the answer's "continue" is for the next request.
  *
  * Thread:  the loop's; the work is done in slices.
  */
@@ -31,7 +31,9 @@
 struct http_peer;
 struct request;
 
-/* False: the path is no action's. Else the request will be finished. */
+/* Returns false when the path is not of an action. Otherwise the request will
+ * be finished.
+ */
 bool job_action_serve(struct request *q,
                       const char *path,
                       const struct http_peer *from);

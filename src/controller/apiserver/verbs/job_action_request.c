@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_action_request.c - what the body of a request says of the jobs that are meant */
+/* job_action_request.c - parses the body of a request for a job action */
 #include "controller/apiserver/verbs/job_action_state.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_action_state.h - a request that changes jobs, while it is served
  *
- * Called by: job_action.c and job_action_request.c. Nobody else.
- * Thread:    the API's loop.
+ * Called by:  job_action.c and job_action_request.c only.
+ * Thread:     the API's loop.
  */
 #pragma once
 
@@ -16,12 +16,12 @@
 struct job_change;
 struct json;
 
-/* A job that the request is about. */
+/* A job that the request changes. */
 struct chosen {
     const char *namespace;
     const char *name;
-    int64_t id;                          /* 0: it was named, not numbered */
-    const struct job_elements *elements; /* of an array; NULL: all of it */
+    int64_t id;                          /* 0: it was given by name */
+    const struct job_elements *elements; /* of an array; NULL: the whole job */
 };
 
 struct job_action {
@@ -32,37 +32,37 @@ struct job_action {
     struct id_ranges ids;
     const char *pattern;       /* of names, or NULL */
     uint32_t states;           /* a set; 0: all */
-    const struct json *update; /* of "update"; else NULL */
-    bool is_selection;         /* or the jobs are named */
+    const struct json *update; /* of the action "update"; else NULL */
+    bool is_selection;         /* else the jobs are given by id or name */
     bool is_dry_run;
-    bool is_chosen; /* all of them */
+    bool is_chosen; /* all jobs are chosen */
     bool is_working;
-    size_t at_range; /* of ids that are being chosen */
+    size_t at_range; /* in `ids`, of the next job to choose */
     int64_t at_id;
     struct selection_place place;
-    char last[OBJECT_KEY_SIZE]; /* of the last chosen */
+    char last[OBJECT_KEY_SIZE]; /* key of the last chosen job */
     struct chosen *chosen;
     size_t n_chosen, capacity;
     size_t n_started, n_done;
-    int64_t count;     /* of the chosen, those that do not end yet */
-    int64_t at_most;   /* or nothing is done; 0: any number */
-    int64_t n_running; /* of the chosen */
-    bool is_more;      /* than one request takes */
+    int64_t count;     /* of the chosen jobs, those that are not ending yet */
+    int64_t at_most;   /* with a higher count nothing is changed; 0: no limit */
+    int64_t n_running; /* of the chosen jobs */
+    bool is_more;      /* more jobs match than one request takes */
     struct json *results;
 };
 
-/* Takes from the body what is wanted, and chooses the jobs that are named there.
- * False: the reply says what is wrong.
+/* Parses the body, and chooses the jobs that it names. Returns false when the
+ * reply says what is wrong.
  */
 bool job_action_read(struct job_action *a, const struct json *body);
 
-/* `object`: NULL when it is not there any more, for its number alone. */
+/* `object` is NULL when the job is gone and only its number is known. */
 void job_action_choose(struct job_action *a,
                        const struct object *object,
                        int64_t id,
                        const struct job_elements *elements);
 
-/* Adds to the answer how it went with one, or with some elements of it. */
+/* Adds the outcome for a job, or for some of its elements, to the answer. */
 void job_action_add_result(struct job_action *a,
                            const struct chosen *which,
                            int64_t id,

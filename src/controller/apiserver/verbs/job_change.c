@@ -63,7 +63,7 @@ make_hold(struct job_change_call *c)
     return annotate(c->arena, ANNOTATION_HOLD, c->principal->name);
 }
 
-/* The number of pods made so far. The pods are counted as well, because the
+/* Finds the number of pods made so far. The pods are counted, too, because the
  * Job's status is written a little later.
  */
 static bool
@@ -80,7 +80,9 @@ count_attempt(const struct object *pod, void *context)
     return true;
 }
 
-/* The REQUEUE_BEFORE by which the Job begins anew; 0: it has not begun. */
+/* The value of REQUEUE_BEFORE with which the Job starts again; 0: it has not
+ * started.
+ */
 static int64_t
 find_requeue_mark(struct job_change_call *c)
 {
@@ -100,8 +102,9 @@ find_requeue_mark(struct job_change_call *c)
                                            : job->status.requeued + 1;
 }
 
-/* Also of a Job that is suspended: a former release held it so. One that the
- * system holds, because it was interrupted too often, is counted anew.
+/* Also releases a Job that is held by spec.suspend, as an earlier version did.
+ * A Job that the system holds because it was interrupted too often gets a new
+ * count.
  */
 static struct json *
 make_release(struct job_change_call *c)
@@ -164,7 +167,7 @@ make_requeue(struct job_change_call *c)
                     arena_printf(c->arena, "%" PRId64, before));
 }
 
-/* One patch: no pod is made in between. */
+/* Both changes are one patch, so that no pod is created in between. */
 static struct json *
 make_requeue_and_hold(struct job_change_call *c)
 {
@@ -206,7 +209,9 @@ make_suspend(struct job_change_call *c)
     return annotate(c->arena, ANNOTATION_FREEZE, c->principal->name);
 }
 
-/* For whom one of its pods stands still: the first that is found. */
+/* Finds the workload for which a pod of the job is suspended; stops at the
+ * first.
+ */
 static bool
 find_yielding(const struct object *pod, void *context)
 {

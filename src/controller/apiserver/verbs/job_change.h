@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_change.h - what it takes to cancel, hold, release, requeue, suspend,
- * resume or update a job: a patch of it, and words for people
+/* job_change.h - the patches that cancel, hold, release, requeue, suspend,
+ * resume or update a job, and their messages
  *
  * Thread:  the loop's.
  */
@@ -15,32 +15,37 @@ struct object;
 struct principal;
 struct task_list;
 
-/* One job that is to be changed, as it is now; and what is said of it. */
+/* One job to be changed, in its current state, and the outcome. */
 struct job_change_call {
     const struct apiserver *server;
     const struct principal *principal;
     const struct object *object;
-    const struct json *update;     /* of the request that says what to change */
+    const struct json *update;     /* of an update: the changes */
     const struct task_list *tasks; /* of an array; NULL: the whole job */
     struct arena *arena;
-    const struct task_list *requeued; /* by make: these begin anew, in the
-                                       * patch's transaction; NULL: none */
-    const char *words;                /* of what was done, or why nothing was */
-    bool is_refused;                  /* nothing was, because it may not be */
+    const struct task_list *requeued; /* set by make: tasks that start again, in
+                                       * the transaction of the patch; NULL:
+                                       * none
+                                       */
+    const char *words;                /* what was done, or why nothing was */
+    bool is_refused;                  /* the change is not allowed */
 };
 
 struct job_change {
     const char *name; /* "cancel" */
 
-    /* A merge patch of the job in the arena, and what is said of it when it is
-     * done; or NULL, when there is nothing to do, and why not.
+    /* Returns a merge patch of the job in the arena, with the message for after
+     * its success in call->words; or NULL when there is nothing to do, with the
+     * reason in call->words.
      */
     struct json *(*make)(struct job_change_call *call);
 
-    /* The same of `tasks`; or NULL, and why it is for whole jobs only. */
+    /* The same for `tasks`; or NULL, and `refusal` says why the change is for
+     * whole jobs only.
+     */
     struct json *(*make_of_elements)(struct job_change_call *call);
     const char *refusal;
 };
 
-/* NULL: there is none of that name. */
+/* Returns NULL for an unknown name. */
 const struct job_change *job_change_find(const char *name);

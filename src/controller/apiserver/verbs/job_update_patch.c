@@ -148,7 +148,7 @@ struct template_edit {
     struct arena *arena;
     const struct json *update;
     struct json *template_;
-    struct json *spec; /* of its pod */
+    struct json *spec; /* of the template */
     const char *refusal;
 };
 
@@ -194,7 +194,8 @@ resources_of(struct template_edit *e)
     return json_make_object(e->arena, first, "resources");
 }
 
-/* Request and limit are the same, as ksub has them. NULL: none. */
+/* Sets request and limit to the same amount, as ksub does. NULL removes both.
+ */
 static void
 set_amount(struct template_edit *e, const char *name, struct json *value)
 {
@@ -239,7 +240,8 @@ annotate_number(struct template_edit *e, const char *name, int64_t number)
              arena_printf(e->arena, "%" PRId64, number));
 }
 
-/* The CPUs are tasks times CPUs of each; what is not said stays. */
+/* The CPUs are tasks times CPUs per task; the number that is not given remains.
+ */
 static void
 edit_cpus(struct template_edit *e)
 {
@@ -307,7 +309,7 @@ edit_gpus(struct template_edit *e)
         json_remove(placement, "gpuType");
 }
 
-/* A number, or a class and no number. */
+/* Sets a number, or a class and no number. */
 static void
 edit_priority(struct template_edit *e)
 {
@@ -325,7 +327,7 @@ edit_priority(struct template_edit *e)
                      json_get_int(e->update, "priority", 0));
 }
 
-/* An empty text: none. */
+/* An empty text removes the reservation. */
 static void
 edit_reservation(struct template_edit *e)
 {
@@ -364,7 +366,7 @@ edit_template(struct template_edit *e)
 
 /* ---- The rest of the Job ---- */
 
-/* An empty text: it waits for nothing any more. */
+/* An empty text removes all dependencies. */
 static void
 edit_dependencies(const struct template_edit *e, struct json *spec)
 {
@@ -373,14 +375,16 @@ edit_dependencies(const struct template_edit *e, struct json *spec)
     (void)job_dependency_parse(json_get_text(e->update, "dependency"),
                                e->arena,
                                &all,
-                               NULL); /* it was tried */
+                               NULL); /* job_update_patch_check has parsed it
+                                       * already
+                                       */
     if (all != NULL)
         json_set(e->arena, spec, "dependencies", all);
     else
         json_remove(spec, "dependencies");
 }
 
-/* An empty text: none. */
+/* An empty text removes the time. */
 static void
 edit_time(const struct template_edit *e,
           struct json *spec,
@@ -423,7 +427,7 @@ edit_job(const struct template_edit *e, struct json *job)
         edit_time(e, spec, "deadline", deadline);
 }
 
-/* -1: no limit of its own. */
+/* -1 removes the array's own limit. */
 static void
 edit_throttle(struct template_edit *e, struct json *job)
 {
@@ -438,7 +442,9 @@ edit_throttle(struct template_edit *e, struct json *job)
         json_remove(array, "throttle");
 }
 
-/* A warning before the limit that could never be sent is refused. */
+/* Refuses a warning signal so long before the limit that it could never be
+ * sent.
+ */
 static const char *
 refuse_warning(const struct template_edit *e)
 {
@@ -480,7 +486,9 @@ find_refusal(const struct job_change_call *c,
                                                     c->arena);
 }
 
-/* A job that runs was told its name, and when it begins is past. */
+/* Name and begin time change only while the job waits: a running job has
+ * received its name, and its begin time is past.
+ */
 static const char *
 edit_waiting(const struct job_change_call *c, struct template_edit *e)
 {
@@ -498,7 +506,9 @@ edit_waiting(const struct job_change_call *c, struct template_edit *e)
     return NULL;
 }
 
-/* With the Job's revision: what was judged is what is changed. */
+/* The patch has the Job's resourceVersion, so that it fails if the job was
+ * changed after the checks.
+ */
 struct json *
 job_update_patch_make(struct job_change_call *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list_objects.c - GET of a collection: a list, whole or page by page, all
- * pages at one revision
+/* list_objects.c - GET of a collection: a whole list, or pages that are all
+ * read at one revision
  */
 #include <string.h>
 
@@ -14,16 +14,16 @@
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 
-/* How many items behind a page are counted for remainingItemCount; with more
- * of them it is left out, as the API allows.
+/* At most this many items after a page are counted for remainingItemCount. With
+ * more it is omitted, as the API allows.
  */
 #define COUNTED 5000
 
-/* Objects that are looked at before others have their turn, so that an
- * ordinary page is one of them, and in one go of those that are not.
+/* Objects examined without a time slice, enough for an ordinary page; and in
+ * one call of a slice for longer lists.
  */
 #define AT_ONCE          6000
-#define AT_ONCE_SELECTED 128 /* labels and fields take longer to look at */
+#define AT_ONCE_SELECTED 128 /* checking labels and fields takes longer */
 #define PER_GO           500
 #define PER_GO_SELECTED  64
 
@@ -31,7 +31,7 @@ struct page {
     struct time_slice time_slice;
     struct request *q;
     int64_t limit; /* 0: none */
-    bool counts;   /* what is behind it */
+    bool counts;   /* `behind` is wanted */
     int64_t behind;
     int64_t revision;
     const struct continue_token *given;
@@ -93,8 +93,8 @@ refuse_expired(struct request *q, const struct continue_token *token)
     reply_fail(&q->reply, &f);
 }
 
-/* Later turns look at the same state as the first. True: there is more to look
- * at.
+/* Every turn reads the state of the first. Returns true when there is more to
+ * read.
  */
 static bool
 fill_page(struct page *page, size_t most)
@@ -127,7 +127,7 @@ fill_page_slice(struct time_slice *time_slice)
     return more;
 }
 
-/* NULL: it is refused. */
+/* Returns NULL when the request is refused. */
 static struct page *
 begin(struct request *q)
 {

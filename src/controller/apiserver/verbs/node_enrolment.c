@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_enrolment.c - how a machine becomes a node: enrol (its secret, once),
- * approve, reset
+/* node_enrolment.c - how a machine becomes a node: enrol (issues its secret,
+ * once), approve, reset
  *
- * See: doc/decisions.md 16.
+ * See:     doc/decisions.md 16.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@
 #include "lib/base/log.h"
 #include "lib/json/json.h"
 
-/* Root enrols any machine, an ordinary user the one they made. */
+/* Root may enrol any machine, a user only a node that the same user created. */
 static bool
 may_enrol(struct request *q, const struct object *object)
 {
@@ -127,7 +127,9 @@ verb_approve(struct request *q)
     request_commit(q, txn);
 }
 
-/* Of a node that is deleted, or was; with its secret, if it has one. */
+/* Forgets the record of a node that is being or was deleted, and its secret if
+ * it has one.
+ */
 static void
 forget_record(struct request *q)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* patch.c - PATCH: the pending object, changed as the body says */
+/* patch.c - PATCH: changes the pending object as the body says */
 #include <errno.h>
 #include <string.h>
 
@@ -69,8 +69,8 @@ apply(struct request *q, struct json *tree)
     }
 }
 
-/* The tree that the patch is applied to. A merged status leaves everything else
- * as it is, so that this is shared with the old tree.
+/* The tree that the patch is applied to. A merge patch of the status changes
+ * nothing else, so the rest is shared with the old tree.
  */
 static struct json *
 copy_to_patch(struct request *q, const struct json *old_tree)
@@ -116,7 +116,7 @@ check_options(struct request *q)
     return false;
 }
 
-/* Alone among patches it may make what is not there. */
+/* An apply patch is the only one that may create the object. */
 static void
 apply_patch(struct request *q)
 {

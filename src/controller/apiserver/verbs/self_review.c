@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* self_review.c - who the principal is, and what they may, from the real table
+/* self_review.c - who the principal is, and the principal's rights, from the
+ * table that authorization uses
  *
- * SelfSubjectReview, SelfSubjectAccessReview and SelfSubjectRulesReview: the
- * questions behind `kubectl auth whoami` and `kubectl auth can-i`.
+ * SelfSubjectReview, SelfSubjectAccessReview and SelfSubjectRulesReview answer
+ * `kubectl auth whoami` and `kubectl auth can-i`.
  */
 #include <string.h>
 
@@ -28,7 +29,7 @@
 struct review_question {
     const struct kind *kind;
     enum subresource part;
-    const char *namespace; /* NULL: all of them */
+    const char *namespace; /* NULL: all namespaces */
     const char *name;      /* NULL: any */
 };
 
@@ -45,7 +46,9 @@ given(const struct json *attributes, const char *name)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* Of one object that is named; what is not there may be asked for. */
+/* Rights on the user's own objects. A named object that does not exist is
+ * allowed.
+ */
 static struct review_verdict
 judge_own(struct request *q, const struct review_question *what)
 {
@@ -89,7 +92,7 @@ judge(struct request *q, const struct review_question *what, enum verb verb)
     }
 }
 
-/* "*" is every verb there is. */
+/* "*" means every verb. */
 static struct review_verdict
 judge_verbs(struct request *q,
             const struct review_question *what,
@@ -127,7 +130,7 @@ judge_resource(struct request *q, const struct json *attributes)
     };
     struct review_verdict verdict = {false, "there is no such resource"};
 
-    /* Whoever may everything may also what is not there. */
+    /* An administrator has every right, also on resources that do not exist. */
     if (q->principal->type == PRINCIPAL_ADMINISTRATOR)
         return (struct review_verdict){.is_allowed = true};
     if (resource == NULL || verb == NULL || what.part == N_SUBRESOURCES)
@@ -287,7 +290,7 @@ answer_rules(struct request *q, struct json *tree)
     json_set(q->arena, status, "resourceRules", rules);
     json_set(q->arena, status, "nonResourceRules", paths);
     json_set_bool(q->arena, status, "incomplete", false);
-    /* Upstream answers with an empty one. */
+    /* Upstream answers with an empty spec. */
     json_set(q->arena, tree, "spec", json_object(q->arena));
     json_set(q->arena, tree, "status", status);
     return true;

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c - POST jobs/NAME/elements, the job controller's, for many elements of
- * an array at once, in one transaction
+/* settle.c - POST jobs/NAME/elements, for the job controller: settles or
+ * creates many elements of an array at once, in one transaction
  *
- * What they have come to is noted, and their pods go:
+ * To settle elements is to record their results and remove their pods:
  *
  *   {"settle": [{"index": 7, "pod": "job-5-7", "uid": "...", "as": "Done"},
  *               {"index": 8, "pod": ..., "uid": ..., "as": "Again",
  *                "attempt": 1, "failures": 1, "ignored": 0}, ...]}
  *
- * Beside it may stand the "uid" of the array that is meant.
+ * The request may have the "uid" of the array.
  *
- * "as" is Done, Failed or Cancelled; or Again, and then the element waits for its
- * next pod, of that attempt. A pod that has not ended goes only while it has no
- * node. Which was there first, the binding or this, is known here alone; so the
- * answer lists the indexes whose pods stay: {"kept": [8]}. "ofAttempt" is that of
- * the pod: an element that was requeued since goes on waiting for its next one,
- * and "stale" lists such.
+ * "as" is Done, Failed or Cancelled; or Again, and then the element waits for
+ * its next pod, of the given attempt. A pod that has not ended is removed only
+ * while it has no node. Only the store knows whether the pod was bound first,
+ * so the answer lists the indexes whose pods remain: {"kept": [8]}. "ofAttempt"
+ * is the attempt of the pod: an element that was requeued after that attempt
+ * still waits for its next pod, and the answer lists it in "stale".
  *
- * With Again, "interrupted" is how many of its pods ended for no fault of the
- * job's since it began anew. Beside it "hold" adds the element to
- * spec.array.held, and the count begins anew: both in this transaction, so that
- * one that is released is not held again by a request that came twice. The
- * answer lists those: {"held": [8]}.
+ * With Again, "interrupted" is the number of the element's pods that ended
+ * through no fault of the job since it last started again. "hold" beside it
+ * adds the element to spec.array.held and resets the count, both in this
+ * transaction, so that a request that arrives twice does not hold a released
+ * element again. The answer lists those elements: {"held": [8]}.
  *
- * Or their pods are made:
+ * To create pods:
  *
  *   {"make": [POD, POD, ...]}
  *
- * The first goes the way of any pod that is created, and the others are copies
- * of what came of it (element_copy.h), checked for their names and charged to
- * the quotas; one that cannot be a copy goes the whole way too. The answer
- * lists those that were not made, each in the words that a request for that pod
- * alone would have had: {"refused": [{"pod": NAME, "message": ...}]}. When a
- * quota refuses one, all that follow are refused. A pod of the Job that is
- * there already counts as made.
+ * The first takes all steps of a create. The others are copies of its result
+ * (element_copy.h): only their names are checked, and they are charged to the
+ * quotas. A pod that cannot be a copy takes all steps, too. The answer lists
+ * the pods that were not created, each with the message that a request for that
+ * pod alone would have had: {"refused": [{"pod": NAME, "message": ...}]}. When
+ * a quota refuses one, all that follow are refused. A pod that the Job already
+ * has counts as created.
  */
 #include <string.h>
 
@@ -63,9 +63,9 @@ struct settling {
     const struct object *job;
     struct store_txn *txn;
     struct json *kept;
-    struct json *stale;         /* of elements that were requeued */
-    struct json *held;          /* of those that were interrupted too often */
-    struct element_chunk chunk; /* of that number; -1: none is read */
+    struct json *stale;         /* elements that were requeued */
+    struct json *held;          /* elements that were interrupted too often */
+    struct element_chunk chunk; /* number `number`; -1: none is read */
     int64_t number;
 };
 
@@ -120,7 +120,7 @@ find_pod(const struct settling *s, const struct json *item)
                : NULL;
 }
 
-/* False: the reply is made. */
+/* Returns false when the reply is made. */
 static bool
 remove_pod(struct settling *s, const struct object *pod)
 {
@@ -176,7 +176,9 @@ note(struct settling *s, int64_t index, const struct json *item)
     element_chunk_set_tries(&s->chunk, &tries);
 }
 
-/* It was requeued after that pod was made, whose end counts no more. */
+/* Whether the element was requeued after that pod was created: then the pod's
+ * end does not count.
+ */
 static bool
 is_requeued(struct settling *s, int64_t index, const struct json *item)
 {
@@ -191,8 +193,8 @@ is_requeued(struct settling *s, int64_t index, const struct json *item)
            && tries->attempt > json_get_int(item, "ofAttempt", 0);
 }
 
-/* Its pod was removed before, and counted by that; nothing is counted any more
- * where it was held or requeued since.
+/* An earlier request removed the element's pod and counted it. If the element
+ * was held or requeued after that, its count is 0 and there is nothing to do.
  */
 static void
 hold_counted(struct settling *s, int64_t index)
@@ -230,7 +232,7 @@ settle_one(struct settling *s, const struct json *item)
     return pod == NULL || remove_pod(s, pod);
 }
 
-/* The elements of s->held beside those that its users hold. */
+/* The list of s->held and the elements that are already in spec.array.held. */
 static const char *
 format_held(struct settling *s)
 {
@@ -269,7 +271,7 @@ format_held(struct settling *s)
     return arena_strdup(arena, text.length > 0 ? text.text : "");
 }
 
-/* False: the reply is made. */
+/* Returns false when the reply is made. */
 static bool
 hold(struct settling *s)
 {
@@ -296,7 +298,7 @@ hold(struct settling *s)
     return write_put_other(s->q, s->txn, &job_kind, tree, old_tree);
 }
 
-/* False: the reply is made. */
+/* Returns false when the reply is made. */
 static bool
 settle_all(struct settling *s)
 {
@@ -317,11 +319,11 @@ struct pod_creation {
     struct request *q;
     const struct object *job;
     struct store_txn *txn;
-    const struct json *asked; /* the pod as it was asked for that has gone the
-                               * whole way last, */
-    struct json *made;        /* and what came of it; NULL: none has yet */
+    const struct json *asked; /* the last pod that took all steps, as requested
+                               */
+    struct json *made;        /* and its result; NULL: no pod yet */
     struct json *refused;
-    const char *refused_to_all; /* words; NULL: nothing is */
+    const char *refused_to_all; /* the message; NULL: no such refusal */
     bool has_made;
 };
 
@@ -346,7 +348,7 @@ put_copy(struct pod_creation *m, const struct json *pod)
     return object;
 }
 
-/* One that is there from an earlier try is shown by the watch. */
+/* A pod of the Job that exists from an earlier try; the watch reports it. */
 static bool
 is_there(const struct pod_creation *m, const char *name)
 {
@@ -375,7 +377,7 @@ refuse_pod(struct pod_creation *m, const char *name)
     json_append(q->arena, m->refused, item);
 }
 
-/* False: the transaction cannot be gone on with, and the reply says why. */
+/* Returns false when the transaction cannot continue; the reply says why. */
 static bool
 make_one(struct pod_creation *m, struct json *pod)
 {
@@ -447,7 +449,8 @@ make_pods(struct request *q, const struct object *job)
 
 /* ---- The request ---- */
 
-/* Another array may have got the name since; false: the reply is made. */
+/* Another array may have the name by now. Returns false when the reply is made.
+ */
 static bool
 is_meant(struct request *q, const struct object *job)
 {

@@ -26,7 +26,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* The server's own; an update that lacks one keeps it. */
+/* Fields that only the server sets; an update that lacks one keeps it. */
 static const char *const kept_fields[] = {
     "uid",
     "creationTimestamp",
@@ -68,7 +68,7 @@ check_names(struct request *q, const struct json *tree)
     return true;
 }
 
-/* Optimistic concurrency. */
+/* Optimistic concurrency: the tree's resourceVersion must be the object's. */
 static bool
 check_version(struct request *q,
               const struct object *old_object,
@@ -111,7 +111,7 @@ check_version(struct request *q,
     return false;
 }
 
-/* A PUT with another uid means another object. */
+/* A PUT with another uid is meant for another object. */
 static bool
 check_uid(struct request *q,
           const struct object *old_object,
@@ -155,10 +155,10 @@ keep_meta(struct request *q, struct json *tree, const struct json *old_tree)
     const char *uid = json_get_text(meta, "uid");
 
     for (unsigned i = 0; i < ARRAY_SIZE(kept_fields); i++) {
-        /* A patch that names another uid is told so by validation. */
+        /* Validation refuses a patch with another uid. */
         if (i == 0 && uid != NULL && uid[0] != '\0')
             continue;
-        /* So is who deletes by an update. */
+        /* Validation refuses a deletion by update, too. */
         if (q->route.subresource == SUBRESOURCE_NONE
             && strncmp(kept_fields[i], "deletion", 8) == 0
             && json_get(old_meta, kept_fields[i]) == NULL)
@@ -170,8 +170,8 @@ keep_meta(struct request *q, struct json *tree, const struct json *old_tree)
     keep_field(q, meta, old_meta, "resourceVersion");
 }
 
-/* Typed clients of upstream drop Kiln's fields: what they do not send stays. An
- * explicit null clears it.
+/* Upstream's typed clients drop Kiln's fields, so a field that is not sent
+ * keeps its value. An explicit null removes it.
  */
 static void
 keep_additions(struct request *q,
@@ -194,7 +194,7 @@ keep_additions(struct request *q,
     }
 }
 
-/* The parts this verb cannot change are what they were. */
+/* Parts that this verb cannot change keep their values. */
 static void
 keep_parts(struct request *q, struct json *tree, const struct json *old_tree)
 {
@@ -241,8 +241,8 @@ count_generation(struct request *q,
                  json_get_int(meta, "generation", 0) + 1);
 }
 
-/* The old tree with the part that JobUpdate has admitted as it is now: the rest
- * is for validation to judge.
+/* The old tree, with the new value of the part that JobUpdate has admitted:
+ * validation checks the rest.
  */
 static const struct json *
 with_admitted(struct request *q,
@@ -292,7 +292,7 @@ validate(struct request *q,
     return false;
 }
 
-/* The last finalizer of an object that is being deleted has gone. */
+/* Whether the object is being deleted and has no finalizer left. */
 static bool
 is_gone(const struct request *q, const struct json *tree)
 {
@@ -410,7 +410,7 @@ update_finish(struct request *q,
         request_finish_durably(q);
 }
 
-/* A PUT may make what is not there. Its body has been looked at already. */
+/* A PUT may create an object of some kinds. Its body is checked already. */
 void
 update_create_instead(struct request *q)
 {
@@ -430,7 +430,7 @@ update_create_instead(struct request *q)
     verb_create(q);
 }
 
-/* Before the body is normalized, which takes nulls out. */
+/* Call before the body is normalized, which removes nulls. */
 static void
 keep_unsent(struct request *q)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* update.h - a changed tree of an object that is there: check, admit,
- * validate, put; shared by replace, the patches and what changes on its own
+/* update.h - stores a changed tree of an existing object: check, admit,
+ * validate, put; shared by replace, the patches and changes by the server
  *
  * Thread:  the loop's.
  */
@@ -10,7 +10,7 @@ struct json;
 struct object;
 struct request;
 
-/* Makes the reply and ends the request. The tree is normalized; its
+/* Makes the reply and finishes the request. The tree is normalized; its
  * resourceVersion, if it has one, must be the object's.
  */
 void update_finish(struct request *q,
@@ -18,5 +18,6 @@ void update_finish(struct request *q,
                    struct json *old_tree,
                    struct json *tree);
 
-/* Creates what the route names and is not there, from q->body. */
+/* Creates the object that the route names, from q->body. It does not exist yet.
+ */
 void update_create_instead(struct request *q);

@@ -25,12 +25,12 @@
 #define LEEWAY_US   INT64_C(5000000)
 #define SWEEP_MS    60000
 #define MAX_PODS    65536u
-#define INTERVAL_US INT64_C(3600000000) /* believed at the most */
+#define INTERVAL_US INT64_C(3600000000) /* the longest accepted */
 
 struct usage {
     struct clock *clock;
     struct map *nodes; /* by name */
-    struct map *pods;  /* by "namespace/name": those of the nodes */
+    struct map *pods;  /* by "namespace/name"; owned by `nodes` */
     struct timer *sweep;
 };
 
@@ -124,8 +124,8 @@ usage_free(struct usage *u)
 
 /* ---- Reports ---- */
 
-/* The pod of the report, if it is there and on that node: an agent may be
- * behind, and it speaks for no other node's pods.
+/* The pod of the report, if it exists and is on that node: an agent may be
+ * behind, and may not report for pods of other nodes.
  */
 static const struct object *
 find_pod(struct request *q, const struct usage_of_pod *said)
@@ -233,7 +233,7 @@ add_usage(struct arena *a, struct json *parent, const struct usage_figures *f)
              json_stringf(a, "%" PRId64 "Ki", f->memory_bytes / 1024));
 }
 
-/* `of`: the object that is measured. */
+/* `of` is the object that was measured. */
 static struct json *
 new_metrics(struct arena *a,
             const struct kind *kind,
@@ -316,7 +316,7 @@ make_pod(struct pod_figures *pod, const struct object *of)
     return publish(a, &pod_metrics_kind, tree);
 }
 
-/* Borrowed; NULL where nothing is known. */
+/* Borrowed; NULL when there is no current report. */
 static const struct object *
 show_node(struct usage *u, const struct object *of)
 {
@@ -385,7 +385,7 @@ compare_keys(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-/* "namespace/name" or "name": the object that a key of the maps means. */
+/* The object that a key of the maps names: "namespace/name" or "name". */
 static const struct object *
 find_by_key(struct request *q, const char *key)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage.h - what nodes and pods take just now, by the last reports of agents
+/* usage.h - what nodes and pods use now, from the last reports of their agents
  *
- * In memory alone: no revision, no disk, nothing to watch. A report replaces
- * what its node said before; a node that has missed three of them is shown no
- * more. NodeMetrics and PodMetrics are made when they are first read after a
- * report.
+ * The figures are only in memory: they have no revision, and cannot be watched.
+ * A report replaces the last one of its node. A node that has missed three
+ * reports is not shown any more. NodeMetrics and PodMetrics are made when they
+ * are first read after a report.
  *
  * Owns:    the figures, and the objects made of them.
  * Thread:  the loop's.

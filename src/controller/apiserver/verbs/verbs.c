@@ -11,7 +11,7 @@
 
 typedef void verb_fn(struct request *q);
 
-/* Watches, logs and the requests of agents are streams: the HTTP handler has
+/* Watches, logs and the requests to agents are streams: the HTTP handler serves
  * them.
  */
 static verb_fn *const plain[N_VERBS] = {
@@ -35,7 +35,7 @@ static verb_fn *const of_status[N_VERBS] = {
     [VERB_PATCH] = verb_patch,
 };
 
-/* There is no terminal to reach: jobs are not interactive here. */
+/* Jobs are not interactive, so there is no terminal to attach to. */
 static void
 refuse_exec(struct request *q)
 {

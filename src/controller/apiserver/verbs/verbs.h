@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verbs.h - what can be done to resources, one function each
+/* verbs.h - the verbs on resources, one function each
  *
- * Each verb makes the reply and ends the request: with request_finish,
+ * Each verb makes the reply and finishes the request: with request_finish,
  * request_finish_durably or request_commit.
  *
  * Thread:  the loop's.
@@ -20,7 +20,8 @@ struct request;
 struct store_txn;
 
 /* Checks the body, the options and the principal's rights, and runs the verb of
- * the route. Everything but `reply` is filled in; the options not yet parsed.
+ * the route. The caller has filled in all but the reply; the options are parsed
+ * here.
  */
 void verbs_start(struct request *q,
                  const struct parameter *parameters,
@@ -33,10 +34,11 @@ void verb_list(struct request *q);
 /* create.c, update.c, patch.c */
 void verb_create(struct request *q);
 
-/* create.c: one more object of the route's kind in a transaction. Copy: of one that
- * was created so, normal, with a uid and a name of its own, so that it is checked
- * for its name and charged to the quotas alone. NULL: the reply is made, and
- * below 500 nothing was put.
+/* create.c: creates one more object of the route's kind in a transaction.
+ * create_copy_within takes a normalized copy of an object that create_within
+ * created, with its own uid and name: only the name is checked, and the quotas
+ * are charged. On NULL the reply is made; below 500 the transaction is
+ * unchanged.
  */
 const struct object *
 create_within(struct request *q, struct store_txn *txn, struct json *tree);
@@ -45,17 +47,19 @@ create_copy_within(struct request *q, struct store_txn *txn, struct json *tree);
 void verb_replace(struct request *q);
 void verb_patch(struct request *q);
 
-/* delete.c; within: in a transaction that has changes already, or NULL, which
- * is rolled back when the deletion is refused.
+/* delete.c. delete_within takes a transaction that has changes already, or
+ * NULL; it is rolled back when the deletion is refused.
  */
 void verb_delete(struct request *q);
 void delete_within(struct request *q, struct store_txn *txn TAKES);
 
-/* Whether it is still the object that the request means; else a 409. */
+/* Whether the object is the one that the request means; if not, the reply is a
+ * 409.
+ */
 bool delete_is_meant(struct request *q, const struct object *object);
 void verb_delete_collection(struct request *q);
 
-/* self_review.c: who the principal is, and what they may */
+/* self_review.c: who the principal is, and the principal's rights */
 void verb_review(struct request *q);
 
 /* bind.c */
@@ -78,8 +82,9 @@ void verb_get_why(struct request *q);
 /* end.c: jobs/NAME/end */
 void verb_get_end(struct request *q);
 
-/* The dry run of a create with ?why=true: why the pod, or a pod of the job,
- * would not start at once. Ends the request. The tree is normalized.
+/* For the dry run of a create with ?why=true: explains why the pod, or a pod of
+ * the job, would not start at once. Finishes the request. The tree is
+ * normalized.
  */
 bool why_is_asked(const struct request *q);
 void why_explain_new(struct request *q, struct json *tree);
@@ -88,7 +93,7 @@ void why_explain_new(struct request *q, struct json *tree);
 void verb_get_elements(struct request *q);
 void verb_settle(struct request *q);
 
-/* usage.c: nodes/NAME/usage, and what is made of it */
+/* usage.c: nodes/NAME/usage, and the metrics made of the reports */
 void verb_report_usage(struct request *q);
 void verb_get_usage(struct request *q);
 void verb_list_usage(struct request *q);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a pod or a job does not run: pods/NAME/why, jobs/NAME/why.
+/* why.c - why a pod or a job does not run: pods/NAME/why, jobs/NAME/why
  *
- * The store answers for what has ended, runs or is held; for what waits, the
- * scheduler does (responder.h). doc/api.md describes the answer.
+ * The store answers for what has ended, runs or is held; the scheduler answers
+ * for what waits (responder.h). doc/api.md describes the answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* The answer's head; the scheduler's members follow. */
+/* The first members of the answer; the scheduler's members follow. */
 static struct json *
 start_answer(struct request *q)
 {
@@ -68,7 +68,7 @@ answer_now(struct request *q, struct json *answer)
     request_finish(q);
 }
 
-/* The scheduler's members go behind those that are there. */
+/* Adds the scheduler's members after the members of start_answer. */
 static void
 add_members(struct request *q, struct json *answer, const struct json *members)
 {
@@ -112,7 +112,7 @@ is_placed(const struct pod *pod)
     return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 }
 
-/* False: the pod waits, and the scheduler knows why. */
+/* Returns false when the pod waits: then the scheduler knows why. */
 static bool
 add_pod_end(struct request *q, struct json *answer, const struct pod *pod)
 {
@@ -149,7 +149,7 @@ explain_pod(struct request *q, const struct object *object)
 
 /* ---- Jobs ---- */
 
-/* The pods of a job: those that wait are the scheduler's to count. */
+/* The pods of a job. The scheduler counts those that wait. */
 struct job_pods {
     int64_t waiting, placed, ended;
 };
@@ -177,8 +177,8 @@ add_pods(struct request *q, struct json *answer, const struct job_pods *pods)
     json_set_int(q->arena, counts, "ended", pods->ended);
 }
 
-/* A job may have 20,000 pods: the one that says most is looked for among some of
- * them.
+/* A job may have 20,000 pods: the one that explains most is chosen among some
+ * of them.
  */
 #define PODS_LOOKED_AT 256
 
@@ -213,8 +213,8 @@ choose_pod(const struct request *q, const struct object *job)
     return c.pod;
 }
 
-/* The part for people: the state and the cause of kiln-states(7) and
- * kiln-reasons(7), as they stand in tables.
+/* The part for people: the state and the cause, as kiln-states(7) and
+ * kiln-reasons(7) list them and tables show them.
  */
 static void
 add_status(struct request *q, struct json *answer, const struct object *object)
@@ -228,7 +228,9 @@ add_status(struct request *q, struct json *answer, const struct object *object)
             .job = job,
             .pod = choose_pod(q, object),
             .now_us = clock_real_us(q->server->clock),
-            .is_whole = true, /* nobody else may ask */
+            .is_whole = true, /* only a principal who may read the job whole
+                               * gets here
+                               */
         },
         &words);
 
@@ -246,7 +248,9 @@ add_status(struct request *q, struct json *answer, const struct object *object)
              json_string_n(q->arena, words.text, words.length));
 }
 
-/* With the whole chain: what keeps the others is what keeps this one. */
+/* Shows the whole chain: the job waits for whatever the jobs before it wait
+ * for.
+ */
 static void
 explain_dependencies(struct request *q,
                      struct json *answer,
@@ -266,7 +270,7 @@ explain_dependencies(struct request *q,
         json_set(q->arena, answer, "dependencies", chain);
 }
 
-/* A job none of whose pods waits: the job itself says why. */
+/* Explains a job of which no pod waits: the job itself says why. */
 static void
 explain_job_alone(struct request *q,
                   struct json *answer,
@@ -323,7 +327,7 @@ find_object(struct request *q)
                       q->route.name);
 }
 
-/* The scheduler tells no state of a job none of whose pods waits. */
+/* The scheduler's answer has no state when no pod of the job waits. */
 static void
 finish_job(struct request *q, struct json *members)
 {
@@ -350,7 +354,9 @@ finish_job(struct request *q, struct json *members)
         answer_now(q, answer);
 }
 
-/* Of one that is held what does not run waits. */
+/* A held job is explained from the store; its pods that do not run are counted
+ * as waiting.
+ */
 static void
 explain_job(struct request *q, const struct object *object)
 {
@@ -369,7 +375,7 @@ explain_job(struct request *q, const struct object *object)
     explain_job_alone(q, answer, object, &pods);
 }
 
-/* Kiln's own, which recordings of upstream do not know. */
+/* /why is Kiln's own, so conformance mode does not serve it. */
 static void
 refuse_unknown(struct request *q)
 {
@@ -415,7 +421,7 @@ why_is_asked(const struct request *q)
            && (q->route.kind == &job_kind || q->route.kind == &pod_kind);
 }
 
-/* A pod as the job's template has it. */
+/* Makes a pod from the job's template. */
 static struct json *
 make_pod(struct request *q, const struct json *job)
 {
