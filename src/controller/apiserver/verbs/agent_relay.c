@@ -53,9 +53,7 @@ struct relay_agent {
     unsigned n_readers;
 };
 
-/* A reader that waits for history or for the agent's first answer, or that
- * receives output.
- */
+/* A reader that waits for history or the agent, or that receives output. */
 struct relay_reader {
     struct list link;          /* of its agent */
     struct relay_agent *agent; /* NULL while history is asked for the node */

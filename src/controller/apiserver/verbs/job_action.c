@@ -31,8 +31,8 @@
 
 #define PATH         "/kiln/v1/jobs/"
 #define MOST         ID_RANGES_MOST
-#define LOOKED_AT    64 /* objects examined in one call of the slice */
-#define STARTED      4 /* patches per call of the slice: each takes some 100 us */
+#define LOOKED_AT    64  /* objects examined in one call of the slice */
+#define STARTED      4   /* patches in one call: each takes some 100 us */
 #define MOST_PENDING 256 /* patches that wait for the disk */
 
 /* One of the patches. */
