@@ -63,8 +63,8 @@ refuse(struct bind_member *m, const char *why)
     return false;
 }
 
-/* Bound past the scheduler, without an allocation: the scheduler gives it one
- * by binding it again to where it is.
+/* Whether the pod was bound without the scheduler and so without an allocation.
+ * The scheduler gives it one by binding it again to the same node.
  */
 static bool
 is_adopted(const struct pod *pod, const struct binding *binding)
@@ -115,8 +115,8 @@ check_pod(struct bind_member *m, const struct object *object)
     return true;
 }
 
-/* The scheduler names the update that it placed the pod by; other binders know of
- * none.
+/* The scheduler names the update with which it placed the pod. Other binders do
+ * not know updates.
  */
 static bool
 is_placed_as_it_is(struct bind_member *m, const struct object *pod)
@@ -155,9 +155,10 @@ refuse_for_job(struct bind_member *m,
     return NULL;
 }
 
-/* The binding and a hold or an update of a Job come one after the other here,
- * whatever they crossed on their way: what has no node when its Job is held, put
- * off or changed gets none, or none that was chosen before.
+/* Bindings and changes of a Job (hold, later begin time, update) are ordered
+ * here, whatever was in flight. A pod without a node is not bound once its Job
+ * is held or postponed, and not to a node that was chosen before its Job was
+ * updated.
  */
 static bool
 check_job(struct bind_member *m, const struct object *pod)
@@ -183,8 +184,8 @@ check_job(struct bind_member *m, const struct object *pod)
     return why == NULL || refuse(m, why);
 }
 
-/* An allocation that cannot be read would block every later binding on the
- * node.
+/* Refuses an allocation that cannot be read: it would block every later binding
+ * on the node.
  */
 static bool
 check_allocation(struct bind_member *m)
@@ -203,8 +204,8 @@ check_allocation(struct bind_member *m)
     return causes.count == 0;
 }
 
-/* A node that is not known, or says nothing of its topology, is taken to have
- * what it is said to.
+/* Checks that the node has the CPUs. An unknown node, or one without a
+ * topology, is assumed to have them.
  */
 static bool
 check_node(struct bind_member *m)
@@ -352,7 +353,6 @@ binding_check_may_resume(const struct request *q,
     return m.r;
 }
 
-/* Everything that may refuse. */
 bool
 binding_check(struct bind_member *m, const struct object *pod)
 {

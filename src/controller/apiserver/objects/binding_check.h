@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* binding_check.h - whether a pod may get a node, and exactly what there
+/* binding_check.h - whether a pod may be bound to a node with a given
+ * allocation
  *
- * Against the node, and against what its other pods were given.
+ * Checked against the node, and against the allocations of its other pods.
  *
- * Called by: bind.c.
- * Thread:    the API's loop.
+ * Called by:  bind.c.
+ * Thread:     the API's loop.
  */
 #pragma once
 
@@ -22,16 +23,18 @@ struct bind_member {
     struct request *q;
     const char *name;
     struct json *body;      /* the Binding */
-    struct binding binding; /* that, once it was checked */
+    struct binding binding; /* decoded from `body` by binding_check */
 };
 
-/* Whether a pod that stood still for others may have its cores again: nobody that
- * is live on its node, or is left there, has one of them but who stands still
- * himself. -EEXIST with words otherwise.
+/* Whether a pod that yielded its cores to others may have them again: no live
+ * pod on its node and no retained allocation has any of them, except pods that
+ * have yielded, too. If not, -EEXIST with a message.
  */
 int binding_check_may_resume(const struct request *q,
                              const struct object *pod,
                              struct error *err);
 
-/* Everything that may refuse. False: the reply says what. */
+/* All checks that may refuse the binding. Returns false when the reply says
+ * why.
+ */
 bool binding_check(struct bind_member *m, const struct object *pod);

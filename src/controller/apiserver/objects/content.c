@@ -27,14 +27,14 @@ struct content_field {
     bool (*is_valid)(const char *bytes, size_t length);
 };
 
-/* Whether execve will take the bytes as a script. */
+/* Whether execve accepts the bytes as a script. */
 static bool
 is_script(const char *bytes, size_t length)
 {
     return length > 2 && bytes[0] == '#' && bytes[1] == '!';
 }
 
-/* NAME=value entries, each ended by a NUL. */
+/* NAME=value entries, each with a NUL at its end. */
 static bool
 is_environment(const char *bytes, size_t length)
 {
@@ -75,7 +75,7 @@ refuse(struct request *q,
     return false;
 }
 
-/* The bytes that were sent, as text or as base64 data. */
+/* Reads the bytes, which were sent as text or as base64 data. */
 static bool
 read_content(struct request *q,
              const struct json *blob,
@@ -103,7 +103,7 @@ read_content(struct request *q,
     return true;
 }
 
-/* The place of the content: a CronJob keeps that of its Jobs. */
+/* The spec that has the content. A CronJob keeps the content of its Jobs. */
 static struct json *
 find_spec(const struct request *q, const struct json *tree)
 {
@@ -112,8 +112,8 @@ find_spec(const struct request *q, const struct json *tree)
         q->route.kind == &cron_job_kind ? "spec.jobTemplate.spec" : "spec");
 }
 
-/* The content that a CronJob keeps already, for a Job of the same user that it controls:
- * such a Job names the digest alone.
+/* The content of a CronJob that controls the new Job and has the same user.
+ * Such a Job sends only the digest.
  */
 static const struct job_blob *
 find_kept(const struct request *q,
@@ -152,7 +152,9 @@ find_kept(const struct request *q,
                                               : spec->environment;
 }
 
-/* True: the blob is one that is kept, and one more keeps it now. */
+/* Returns true when the blob is the CronJob's: the new Job refers to the same
+ * stored bytes.
+ */
 static bool
 take_kept(const struct request *q,
           const struct json *tree,
@@ -219,7 +221,7 @@ take_out(struct request *q,
     return true;
 }
 
-/* A job's content is what was submitted: an update keeps it. */
+/* An update keeps the content that the job was submitted with. */
 static bool
 keep(struct request *q,
      struct json *tree,

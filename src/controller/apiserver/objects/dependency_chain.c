@@ -21,9 +21,9 @@
 #include "lib/json/json.h"
 
 #define LINES_MOST 12
-#define TASKS_MOST 4096 /* that are looked at for one of them */
+#define TASKS_MOST 4096 /* examined for one dependency */
 
-/* The jobs whose lines are there, or come. */
+/* The jobs whose lines are written or will be. */
 struct chain {
     const struct apiserver *server;
     struct arena *arena;
@@ -47,7 +47,8 @@ find_target(const struct chain *c, const struct job_dependency *d)
     return job != NULL && strcmp(job->meta->uid, d->uid) == 0 ? job : NULL;
 }
 
-/* How those tasks have ended; else how the array is getting on. */
+/* The combined state of these tasks if all have ended; else the array's state.
+ */
 static enum job_state
 find_tasks_state(const struct chain *c,
                  const struct job *array,
@@ -131,7 +132,7 @@ add_line(struct chain *c,
         && job_dependency_judge_end(job_dependency_type_of(d->type), state)
                == DEPENDENCY_IS_MET
         && d->delay_s == 0)
-        return; /* it is not waited for any more */
+        return; /* the dependency is met */
     job_dependency_format(d, &text);
     line = json_object(c->arena);
     json_set_int(c->arena, line, "job", waiter->status.id);

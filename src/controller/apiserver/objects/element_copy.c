@@ -49,7 +49,7 @@ find_variable(const struct json *pod, const char *name)
     return NULL;
 }
 
-/* Whether the new text may stand where the other one was checked. */
+/* Whether the new text needs no check where the other one was checked. */
 static bool
 may_replace(const char *text, const char *checked)
 {
@@ -96,7 +96,9 @@ element_copy_is_possible(const struct json *pod,
 
 /* ---- A copy ---- */
 
-/* The member as a copy that may be changed; what is in it is shared. */
+/* Replaces the member by a copy that may be changed; its own members are
+ * shared.
+ */
 static struct json *
 open_member(struct arena *arena, struct json *tree, const char *name)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_copy.h - the pod of one element of an array out of that of another
+/* element_copy.h - makes the pod of one element of an array from another's
  *
- * They are of one template and differ in what names the element: name, uid, some
- * annotations, a label, variables and paths of files. So what came of one that
- * went through defaults, admission and validation is what would come of all.
+ * The pods of an array have one template and differ only in what names the
+ * element: name, uid, some annotations, a label, variables and paths of files.
+ * So the result of defaults, admission and validation for one pod is valid for
+ * all.
  *
  * Thread:  any; pure functions of their trees.
  */
@@ -14,14 +15,16 @@
 struct arena;
 struct json;
 
-/* `made` came of `asked`. False: what names the pod is longer than what was
- * checked, and a length could be refused, or it has other parts.
+/* `made` is the result of creating `asked`. Returns false when a name of the
+ * pod is longer than the one that was checked, so that a length check could
+ * fail, or when the pod has other members.
  */
 bool element_copy_is_possible(const struct json *pod,
                               const struct json *asked,
                               const struct json *made);
 
-/* In the arena; with a uid of its own. It shares parts with both. */
+/* The copy is in the arena and has a uid of its own. It shares parts with both.
+ */
 struct json *element_copy_make(struct arena *arena,
                                const struct json *made,
                                const struct json *pod);

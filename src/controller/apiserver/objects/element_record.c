@@ -23,7 +23,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-#define SINCE "/since" /* what was noted beside a record that cannot be read */
+#define SINCE "/since" /* records written beside one that cannot be read */
 
 static void
 name_chunk(const char *job_uid, int64_t number, const char *end, char out[128])
@@ -43,7 +43,7 @@ find(const struct store *store,
     return store_find_secret(store, name);
 }
 
-/* True, and all wait: there is none. */
+/* Without a record this is true, and all elements wait. */
 static bool
 parse(const char *text, int64_t number, struct element_chunk *ret_chunk)
 {
@@ -52,7 +52,7 @@ parse(const char *text, int64_t number, struct element_chunk *ret_chunk)
            || element_chunk_parse(ret_chunk, number * ELEMENTS_A_CHUNK, text);
 }
 
-/* The later one counts. */
+/* Where both have an element, the later record wins. */
 static void
 add_later(struct element_chunk *chunk,
           const struct element_chunk *later,
@@ -113,7 +113,8 @@ element_record_text(const struct store *store,
                            : since;
 }
 
-/* The name to write it under: beside one that cannot be read. */
+/* The suffix of the name to write: SINCE beside a record that cannot be read.
+ */
 static const char *
 choose_end(const struct store *store, const struct object *job, int64_t number)
 {
@@ -146,7 +147,7 @@ element_record_write(const struct store *store,
 
     if (end[0] == '\0' && find(store, job->meta->uid, number, SINCE) != NULL) {
         name_chunk(job->meta->uid, number, SINCE, name);
-        store_txn_remove_secret(txn, name); /* it is in the chunk by now */
+        store_txn_remove_secret(txn, name); /* the chunk includes it now */
     }
     name_chunk(job->meta->uid, number, end, name);
     element_chunk_format(chunk, number * ELEMENTS_A_CHUNK, &text);
@@ -181,7 +182,7 @@ find_array(const struct request *q, const struct object *pod)
                : NULL;
 }
 
-/* Ended for its Job's sake, as its user asked. */
+/* Whether the pod was ended because of its Job, at a user's request. */
 static bool
 is_asked_for(const struct job *job, const struct pod *pod)
 {
@@ -192,7 +193,9 @@ is_asked_for(const struct job *job, const struct pod *pod)
                   != NULL;
 }
 
-/* Not started, or lost with its node where the Job forgives that. */
+/* Whether the pod was not started, or was lost with its node and the Job is to
+ * be requeued then.
+ */
 static bool
 is_interrupted(const struct job *job, const struct pod *pod)
 {
@@ -212,7 +215,7 @@ find_partition(void *owner, const char *kind, const char *name)
     return store_find(owner, STORE_PENDING, &partition_kind, NULL, name);
 }
 
-/* How often it starts anew is of interest to nobody, else. */
+/* Without a limit the number of interruptions is not used. */
 static bool
 is_limited(const struct request *q, const struct pod *pod)
 {
@@ -235,7 +238,7 @@ count_interrupted(const struct request *q,
            + (is_interrupted(job, pod) && !is_asked_for(job, pod));
 }
 
-/* By itself, or in a range. */
+/* Whether spec.array.cancelled has the task. */
 static bool
 is_task_cancelled(const struct job *job, int64_t index)
 {
@@ -252,8 +255,8 @@ is_task_cancelled(const struct job *job, int64_t index)
            && task_list_index(&cancelled, task_list_at(&tasks, index)) >= 0;
 }
 
-/* As the job controller judges it: by itself; or with the whole array, or by
- * another's failure, before it came to an end of its own.
+/* As the job controller judges: the task was cancelled; or the pod had not
+ * ended when the whole array was cancelled or failed because of another task.
  */
 static bool
 is_cancelled(const struct job *job, const struct pod *pod, int64_t index)
@@ -263,9 +266,9 @@ is_cancelled(const struct job *job, const struct pod *pod, int64_t index)
                && (pod->meta.deleted_at_us != 0 || !pod_is_finished(pod)));
 }
 
-/* A pod that somebody else than the job controller removes: had the controller
- * judged it, it would be settled. It is told by what is noted here, should it
- * not see the pod go.
+/* Records the result of a pod that somebody other than the job controller
+ * removes; the controller would have settled it. This record informs the
+ * controller even if it does not see the removal.
  */
 static void
 note_pod(struct request *q, struct store_txn *txn, const struct object *object)

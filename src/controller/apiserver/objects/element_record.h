@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_record.h - what became of the elements of an array whose pods are
- * gone, kept in the store
+/* element_record.h - the results of array elements whose pods are gone, in the
+ * store
  *
- * Secrets of the store, "array/UID/N": the elements from N * 1024 on
+ * They are secrets of the store, "array/UID/N": the elements from N * 1024 on
  * (lib/api/job/element_states.h), written in the transaction that removes the
- * pod. So an element has its pod, or what became of it stands here, whenever the
- * process is killed; and what a write costs does not depend on how many
- * elements there are.
+ * pod. So an element always has a pod or a result here, whenever the process is
+ * killed; and the cost of a write does not depend on the number of elements.
  *
- * A record that cannot be read, damaged or of a later release, is never written
- * over: what comes after it stands beside it, "array/UID/N/since", in the same
- * form. As soon as it can be read the two are one again, and the later counts.
+ * A record that cannot be read, because it is damaged or of a later release, is
+ * never overwritten: later results are written beside it, to
+ * "array/UID/N/since", in the same form. As soon as it can be read the two are
+ * merged, and the later results win.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -27,9 +27,10 @@ struct request;
 struct store;
 struct store_txn;
 
-/* As pending. Read: false: something there cannot be read, and the chunk is of
- * the rest; where there is nothing all elements wait. Text: the same as text, or
- * NULL: nothing is there; of what cannot be read, that.
+/* All three use the pending state. element_record_read returns false when a
+ * part cannot be read, and the chunk has the rest; without a record all
+ * elements wait. element_record_text returns the same as text: NULL without a
+ * record, and one that cannot be read as it is.
  */
 bool element_record_read(const struct store *store,
                          const char *job_uid,
@@ -45,8 +46,8 @@ void element_record_write(const struct store *store,
                           int64_t number,
                           const struct element_chunk *chunk);
 
-/* An object is being removed in that transaction, whoever wants that: of a pod
- * of an array what it has come to is noted, and of an array all is forgotten.
+/* To be called for every object that the transaction removes. The result of a
+ * pod of an array is recorded; all records of an array are removed with it.
  */
 void element_record_note_removal(struct request *q,
                                  struct store_txn *txn,

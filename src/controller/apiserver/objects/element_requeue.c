@@ -22,7 +22,7 @@
 struct chunk_reader {
     const struct store *store;
     const struct object *job;
-    struct element_chunk chunk; /* of that number; -1: none is read */
+    struct element_chunk chunk; /* number `number`; -1: none is read */
     int64_t number;
     bool is_whole;
 };
@@ -76,7 +76,9 @@ read_chunk(struct chunk_reader *l, int64_t index)
         element_record_read(l->store, l->job->meta->uid, l->number, &l->chunk);
 }
 
-/* The number of its next attempt; 0: it has not begun, or stays as it is. */
+/* The number of the element's next attempt; 0: it has not started, or must not
+ * change.
+ */
 static int64_t
 find_attempt(struct chunk_reader *l, int64_t index)
 {

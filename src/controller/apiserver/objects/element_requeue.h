@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_requeue.h - elements of an array that are to run again
+/* element_requeue.h - requeues elements of an array
  *
  * An element that has ended, or whose pod has a node, waits for its next
- * attempt as soon as that is noted in its record: what its pod comes to counts
- * no more, and the job controller ends that pod.
+ * attempt as soon as its record says so: the result of its present pod does not
+ * count any more, and the job controller ends that pod.
  *
  * Thread:  the loop's.
  */
@@ -20,15 +20,17 @@ struct request;
 struct store;
 struct store_txn;
 
-/* The most of one request: each is looked up by itself. */
+/* The most elements of one request: each is looked up by itself. */
 #define ELEMENT_REQUEUE_MOST 10000
 
 struct element_requeue {
-    struct task_list tasks; /* those that run again */
-    int64_t n_cancelled;    /* of the others */
+    struct task_list tasks; /* those to requeue */
+    int64_t n_cancelled;    /* not in `tasks` because they are cancelled */
 };
 
-/* Which of these tasks have begun, and are not cancelled. -EINVAL with words. */
+/* Finds the tasks that have started and are not cancelled. Returns -EINVAL with
+ * a message.
+ */
 int element_requeue_find(const struct store *store,
                          const struct object *job,
                          const struct task_list *meant,
@@ -36,14 +38,14 @@ int element_requeue_find(const struct store *store,
                          struct element_requeue *ret_found,
                          struct error *err);
 
-/* Notes in the transaction that these run again. */
+/* Records in the transaction that these tasks run again. */
 void element_requeue_note(struct request *q,
                           struct store_txn *txn,
                           const struct object *job,
                           const struct task_list *tasks);
 
-/* The newest pod of an element whose next one, by its record, has that number;
- * or NULL.
+/* The newest pod of an element, or NULL. `attempt` is the number of its next
+ * attempt according to its record.
  */
 const struct object *element_requeue_pod(const struct store *store,
                                          const struct object *job,

@@ -21,9 +21,9 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define ROWS_MOST  5000 /* of one job, to be told of it */
+#define ROWS_MOST  5000 /* of one job in an answer of history */
 #define LOOK_MS    50
-#define LOOKS_MOST 100 /* for rows that are not written yet: 5 s */
+#define LOOKS_MOST 100 /* until waiting rows are written: 5 s */
 
 struct ended_job_inquiry {
     struct request *q;
@@ -43,8 +43,8 @@ is_same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-/* Numbers are used again after a restore: then the newest of those that the
- * store knows of is meant.
+/* Job numbers may be issued again after a restore: then the newest job that the
+ * store knows is meant.
  */
 static const char *
 find_uid(const struct ended_job_inquiry *i, const struct json *rows)
@@ -57,8 +57,8 @@ find_uid(const struct ended_job_inquiry *i, const struct json *rows)
     return i->uid != NULL ? i->uid : uid;
 }
 
-/* The last attempt of each index counts, and the rows come in the order of
- * their ends. With several indexes, one that is not Completed decides.
+/* The last attempt of each index counts: rows are in the order of their ends.
+ * Of several indexes, one that is not Completed decides.
  */
 static enum job_state
 judge(const struct map *states)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ended_job.h - how a job that is not there any more has ended: from history
+/* ended_job.h - how a job that is gone has ended, according to history
  *
- * A question waits, a few seconds at the most, until the rows of what has ended
- * by now are on the disk: without the last row the answer could be another.
+ * A question may wait, for a few seconds at most, until the rows of all jobs
+ * that have ended are on the disk: without the last row the answer could be
+ * wrong.
  *
- * Thread: the loop's; nothing blocks it.
+ * Thread:  the loop's; nothing blocks it.
  */
 #pragma once
 
@@ -19,20 +20,22 @@ struct task_list;
 
 struct ended_job {
     const char *uid, *namespace, *name;
-    enum job_state state; /* of the last attempt of all of its elements */
+    enum job_state state; /* the combined state of the last attempts of all its
+                           * elements
+                           */
 };
 
-/* Job NULL: there is no row of it that the request's principal may read; or,
- * with an error, nobody can tell now. All texts are in the request's arena.
+/* `job` is NULL when it has no row that the request's principal may read; with
+ * an error the answer is unknown. All texts are in the request's arena.
  */
 typedef void ended_job_fn(struct request *q,
                           const struct ended_job *job,
                           const struct error *err,
                           void *context);
 
-/* The job of that number, and, if it is not NULL, that uid; of an array, if there
- * are any, these tasks alone. Done is called once, perhaps before this returns.
- * Waits: for rows that are not written yet.
+/* Finds the job of that number and, unless NULL, that uid; of an array only
+ * these tasks, if any are given. `done` is called once, perhaps before this
+ * returns. `waits`: until rows that are not written yet are on the disk.
  */
 void ended_job_find(struct request *q,
                     int64_t id,

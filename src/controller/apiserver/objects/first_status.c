@@ -9,7 +9,7 @@
 #include "lib/api/object/meta.h"
 #include "lib/json/json.h"
 
-/* Nothing but the hold decides what is said of it. */
+/* Whether the status depends on nothing but the hold. */
 static bool
 is_plain(const struct json *spec, const struct json *annotations)
 {

@@ -26,7 +26,7 @@ struct gone_jobs_search {
     gone_jobs_fn *then;
     struct sought {
         int64_t id;
-        const struct task_list *tasks; /* of an array; NULL: all of it */
+        const struct task_list *tasks; /* of an array; NULL: the whole job */
         const char *key;
     } jobs[JOB_DEPENDENCIES_MOST];
     unsigned count, at;
@@ -69,7 +69,7 @@ gone_jobs_key(struct arena *arena, const struct json *dependency)
                         tasks != NULL ? tasks : "");
 }
 
-/* Admission says what is wrong with one that is left out here. */
+/* Skips invalid dependencies: admission refuses them with a message. */
 static void
 take(struct gone_jobs_search *s, const struct json *dependency)
 {

@@ -13,7 +13,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/arena.h"
 
-#define ACCOUNTS_MOST 1000 /* that are looked through for one question */
+#define ACCOUNTS_MOST 1000 /* examined for one question */
 
 struct accounts {
     const struct apiserver *server;
@@ -58,8 +58,8 @@ find_accounts(struct accounts *a, const char *account)
         (void)add_account(one, a);
 }
 
-/* Names of namespaces live as long as the loop's turn, and the answer is made
- * later.
+/* Copies the names: the store's are valid for this turn of the loop, and
+ * history answers later.
  */
 void
 history_rights_find(const struct apiserver *server,

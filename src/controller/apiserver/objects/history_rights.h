@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_rights.h - which rows of history a principal reads
+/* history_rights.h - the rows of history that a principal may read
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -10,9 +10,9 @@ struct arena;
 struct history_rights;
 struct principal;
 
-/* Administrators, and the controller's own, read all; others their own, and of
- * the accounts that they belong to: of `account` alone, or of all (NULL).
- * Without accounts where their own rows are all that is asked for ("").
+/* Administrators and the lifecycle component read all rows, others their own
+ * and those of accounts that they are members of: of `account` only, of all
+ * such accounts (NULL), or of none ("").
  */
 void history_rights_find(const struct apiserver *server,
                          const struct principal *principal,

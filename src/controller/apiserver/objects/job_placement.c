@@ -13,7 +13,7 @@
 
 struct placement_search {
     const struct apiserver *server;
-    const char *feature; /* NULL: one pod says all */
+    const char *feature; /* NULL: the first pod found is enough */
     struct job_placement found;
 };
 

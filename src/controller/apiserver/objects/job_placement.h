@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_placement.h - whether a Job has pods on nodes, and whether their agents
- * understand what it is told
+/* job_placement.h - whether a Job has pods on nodes, and whether the agents
+ * there understand a change
  *
- * Found by indexes: a Job of any size costs no look at its pods, unless agents of
- * a former release are there and one of its nodes might be theirs.
+ * Indexes answer this: the cost does not grow with the number of pods, unless
+ * there are agents of an earlier release and one of the Job's nodes may have
+ * such an agent.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
 struct apiserver;
 struct object;
 
-/* Of its pods that have a node and have not ended, in the pending state. */
+/* About pods that have a node and have not ended, in the pending state. */
 struct job_placement {
-    const char *node;      /* of one of them; NULL: there is none */
-    const char *old_agent; /* of theirs, which lacks the feature; or NULL */
+    const char *node;      /* of one of the pods; NULL: there is none */
+    const char *old_agent; /* a node of one whose agent lacks the feature; or
+                            * NULL
+                            */
 };
 
-/* Feature: NODE_FEATURE_*, or NULL where it does not matter. Borrowed until the
- * store changes.
+/* `feature` is a NODE_FEATURE_*, or NULL when the agents do not matter. The
+ * result is borrowed until the store changes.
  */
 struct job_placement job_placement_find(const struct apiserver *server,
                                         const struct object *job,

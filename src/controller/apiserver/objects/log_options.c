@@ -28,7 +28,9 @@ find_option(const struct request *q, const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Copies a number of the query; -1 is refused as upstream does. */
+/* Copies a number of the query. A number below `least` is refused as upstream
+ * does.
+ */
 static bool
 add_number(struct request *q,
            struct causes *causes,
@@ -131,8 +133,8 @@ check_container(struct request *q, const struct pod *pod, struct json *words)
     return false;
 }
 
-/* The name of the attempt before: "job-7-0-r2" comes after "job-7-0-r1", and
- * that after "job-7-0". NULL for a first one.
+/* The name of the previous attempt: "job-7-0-r1" for "job-7-0-r2", "job-7-0"
+ * for "job-7-0-r1". NULL for the first attempt.
  */
 static const char *
 previous_name(struct arena *arena, const char *name)
@@ -166,7 +168,8 @@ find_pod(const struct request *q, const char *name)
                                      name);
 }
 
-/* A pod is run once: what upstream restarts within a pod is another pod here.
+/* A pod runs once: where upstream restarts a container in its pod, Kiln makes
+ * another pod.
  */
 static const struct object *
 find_previous(struct request *q, const struct object *pod)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_options.h - the options of a request for pods/NAME/log, as its agent gets
- * them
+/* log_options.h - the options of a request for pods/NAME/log, for its agent
  *
- * The words of kubectl logs (follow, tailLines, sinceTime, ...), checked as
- * upstream checks them.
+ * They are those of kubectl logs (follow, tailLines, sinceTime, ...), checked
+ * as upstream checks them.
  *
  * Thread:  any; no state.
  */
@@ -15,10 +14,11 @@ struct json;
 struct pod;
 struct request;
 
-/* The pod whose output is meant, and the words to its agent; NULL, and the
- * reply is made. With `previous` it is the pod of the attempt before.
+/* The pod whose output the request asks for, and the request to its agent in
+ * `words`. With `previous` it is the pod of the previous attempt. Returns NULL
+ * when the reply is made.
  */
 const struct pod *log_options_read(struct request *q, struct json *words);
 
-/* The options alone: false, and the reply is made. */
+/* Adds only the options. Returns false when the reply is made. */
 bool log_options_add(struct request *q, struct json *words);

@@ -18,13 +18,15 @@
 #define KUBECTL      "kubectl"
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
-/* Everything about one write. */
+/* The state of one write. */
 struct managed_write {
     struct arena *arena;
     const struct kind *kind;
     const struct field_manager *who;
-    struct field_set *unowned; /* by anybody, exactly these */
-    struct field_set *ignored; /* with what is below, in this write */
+    struct field_set *unowned; /* fields that nobody can own, exactly these */
+    struct field_set *ignored; /* fields and all below them that this write does
+                                * not own
+                                */
     char now[TIME_TEXT_SIZE];
 };
 
@@ -80,7 +82,7 @@ begin(struct arena *arena,
 
 /* --- the list ------------------------------------------------------------- */
 
-/* An applier is the same whatever version it speaks. */
+/* An applying manager is the same whatever API version it uses. */
 static struct manager_entry *
 find_entry(const struct managed_write *w, struct manager_list *entries)
 {
@@ -134,7 +136,7 @@ oldest_updater(struct manager_list *entries, unsigned *ret_count)
     return oldest;
 }
 
-/* Of too many the oldest become one. */
+/* Merges the oldest updaters into one when there are too many. */
 static void
 limit_updaters(const struct managed_write *w, struct manager_list *entries)
 {
@@ -189,7 +191,7 @@ empty_tree(struct arena *arena, const struct kind *kind)
     return tree;
 }
 
-/* Removes changed and removed fields from every manager but `keeper`. */
+/* Removes changed and removed fields from every manager except `keeper`. */
 static void
 take_from_others(const struct managed_write *w,
                  struct manager_list *entries,
@@ -236,8 +238,7 @@ is_reset(const struct json *list)
     return json_count(list) == 1 && json_count(json_at(list, 0)) == 0;
 }
 
-/* Taken from the write where it names any, else from the object that is there.
- */
+/* Reads the list from the write if that has one, else from the live object. */
 static void
 read_entries(const struct managed_write *w,
              const struct json *live,
@@ -338,7 +339,7 @@ tell_conflict(const char *path, void *context)
     add_conflict(t->arena, t->conflicts, t->manager, path);
 }
 
-/* `"me"`, `"kubectl-edit" with subresource "status" using v1`. */
+/* Formats `"me"` or `"kubectl-edit" with subresource "status" using v1`. */
 static const char *
 name_for_people(struct arena *arena, const struct manager_entry *e)
 {
@@ -352,7 +353,8 @@ name_for_people(struct arena *arena, const struct manager_entry *e)
     return arena_strndup(arena, text.text, text.length);
 }
 
-/* Lists the changed fields that others own; `allowed` may be taken from them.
+/* Lists the changed fields that others own. Fields in `allowed` are no
+ * conflict.
  */
 static void
 find_conflicts(const struct managed_write *w,
@@ -378,7 +380,8 @@ find_conflicts(const struct managed_write *w,
     }
 }
 
-/* Takes out what the manager listed before and nobody lists now. */
+/* Removes the fields that the manager listed before and that nobody lists now.
+ */
 static struct json *
 prune(const struct managed_write *w,
       const struct json *merged,
@@ -396,7 +399,7 @@ prune(const struct managed_write *w,
     had = typed_tree_complete(a, record, last);
     all = typed_tree_complete(a, record, typed_tree_places(a, record, merged));
     result = typed_tree_remove(a, record, merged, had);
-    /* Fields that others own come back, */
+    /* Fields that other managers own are restored, */
     for (unsigned i = 0; i < entries->count; i++)
         kept = field_set_union(a, kept, entries->items[i].set);
     left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
@@ -405,7 +408,7 @@ prune(const struct managed_write *w,
                                record,
                                merged,
                                field_set_difference(a, all, wanted));
-    /* and with it what stands there and nobody owns. */
+    /* and with them the fields there that nobody owns. */
     left = typed_tree_complete(a, record, typed_tree_places(a, record, result));
     return typed_tree_remove(
         a,
@@ -414,8 +417,8 @@ prune(const struct managed_write *w,
         field_set_intersection(a, field_set_difference(a, all, left), had));
 }
 
-/* Fields that kubectl applied client-side and nobody has changed since stay its
- * own.
+/* Fields that kubectl applied client-side, and that have not changed after
+ * that, are still kubectl's.
  */
 static struct field_set *
 client_applied(const struct managed_write *w, const struct json *live)
@@ -439,7 +442,9 @@ client_applied(const struct managed_write *w, const struct json *live)
     return field_set_difference(w->arena, set, d.removed);
 }
 
-/* kubectl's annotation goes along, so that it can go back to its own ways. */
+/* Updates kubectl's annotation, so that kubectl can return to client-side
+ * apply.
+ */
 static void
 renew_last_applied(const struct managed_write *w,
                    struct json *tree,
@@ -456,7 +461,9 @@ renew_last_applied(const struct managed_write *w,
     json_set_string(w->arena, annotations, LAST_APPLIED, text.text);
 }
 
-/* An object that nobody followed has been made by somebody before. */
+/* An object without managedFields belongs to the manager of all writes before
+ * this apply.
+ */
 static void
 begin_following(struct managed_write *w,
                 struct manager_list *entries,

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* managed_fields.h - who owns which fields of an object
+/* managed_fields.h - which manager owns which fields of an object
  * (metadata.managedFields)
  *
- * Server-side apply: a manager's configuration is laid over the object, what
- * it listed before and lists no more goes, and what others own it changes only
- * by force. Other writes are noted: who changes a field owns it.
+ * Server-side apply merges a manager's configuration into the object, removes
+ * what the manager listed before and lists no more, and changes fields of other
+ * managers only with force. Other writes are recorded: a manager that changes a
+ * field owns it.
  *
- * An object is followed from its creation when a client of Kubernetes makes it
- * (one that names itself or its field manager), and from its first apply in
- * any case; what Kiln's own programs make carries no such list.
+ * managedFields begin at the creation of an object when a Kubernetes client
+ * creates it (one that names itself or its field manager), and at the first
+ * apply in any case. Objects that Kiln's own programs create have none.
  *
- * Pure.
- * Source: k8s.io/apimachinery/pkg/util/managedfields.
+ * The functions have no side effects beyond their trees.
+ *
+ * Source:  k8s.io/apimachinery/pkg/util/managedfields.
  * Thread:  the loop's.
  */
 #pragma once
@@ -30,8 +32,9 @@ struct field_manager {
     bool applies;
 };
 
-/* Sets the managedFields of a tree that is about to be written. `live`: what
- * is there, NULL at creation; `is_followed`: whether a new object is.
+/* Sets the managedFields of a tree that is about to be written. `live` is the
+ * present tree, or NULL at creation; `is_followed` says whether a new object
+ * gets managedFields.
  */
 void managed_fields_note(struct arena *arena,
                          const struct kind *kind,
@@ -52,9 +55,9 @@ struct manager_conflicts {
     unsigned count, capacity;
 };
 
-/* The live tree (or the empty one of a new object) with the configuration
- * applied and its managedFields set; it is to be normalized. NULL: there are
- * conflicts, and `force` is false.
+/* Returns the live tree (or the empty tree of a new object) with the
+ * configuration applied and its managedFields set, not normalized yet. Returns
+ * NULL when there are conflicts and `force` is false.
  */
 struct json *managed_fields_apply(struct arena *arena,
                                   const struct kind *kind,
@@ -65,7 +68,7 @@ struct json *managed_fields_apply(struct arena *arena,
                                   int64_t now_us,
                                   struct manager_conflicts *ret_conflicts);
 
-/* Whether two trees are one but for the times in managedFields. */
+/* Whether two trees differ only in the times of managedFields. */
 bool managed_fields_same_but_times(struct arena *arena,
                                    const struct json *a,
                                    const struct json *b);

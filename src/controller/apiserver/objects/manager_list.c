@@ -36,7 +36,6 @@ text_or_empty(const struct json *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* False: it is no such list. */
 bool
 manager_list_decode(struct arena *arena,
                     const struct json *list,
@@ -68,7 +67,7 @@ manager_compare_times(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-/* Managers that apply come first, then the others by time. */
+/* Managers that apply come first; within each group the order is by time. */
 static int
 compare_entries(const void *a, const void *b)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* manager_list.h - metadata.managedFields: who manages which fields of an object
+/* manager_list.h - metadata.managedFields as a list of managers and their
+ * fields
  *
- * Thread: the API's loop.
+ * Thread:  the API's loop.
  */
 #pragma once
 
@@ -16,29 +17,31 @@ struct manager_entry {
     const char *name;
     const char *api_version;
     const char *subresource;
-    const char *time; /* NULL: not known */
+    const char *time; /* NULL: unknown */
     bool applies;
     struct field_set *set;
 };
 
-/* Begins as {0}; in an arena. */
+/* Starts as {0}; its memory is in an arena. */
 struct manager_list {
     struct manager_entry *items;
     unsigned count, capacity;
 };
 
-/* The copy in the list, until the next is added. */
+/* Returns the copy in the list, which is valid until the next call. */
 struct manager_entry *manager_list_add(struct arena *arena,
                                        struct manager_list *list,
                                        const struct manager_entry *e);
 
-/* Takes out those that manage nothing. */
+/* Removes managers without fields. */
 void manager_list_drop_empty(struct manager_list *list);
 
-/* As strcmp does; one that is not known is the oldest. */
+/* Compares as strcmp does; an unknown time is the oldest. */
 int manager_compare_times(const char *a, const char *b);
 
-/* JSON. Decode adds to the list; false: it is no such list. Encode sorts it. */
+/* JSON. Decode adds to the list, and returns false when the JSON is not a valid
+ * list. Encode sorts the list.
+ */
 bool manager_list_decode(struct arena *arena,
                          const struct json *json,
                          struct manager_list *list);

@@ -15,7 +15,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* Taints whose absence says something, too: somebody has taken them away. */
+/* Taints whose absence is kept, too: an administrator has removed them. */
 static const char *const accepted_taints[] = {
     TAINT_NOT_APPROVED,
     TAINT_VIRTUAL,
@@ -27,8 +27,8 @@ name_of_record(const struct request *q, const char *node)
     return arena_printf(q->arena, "node-record/%s", node);
 }
 
-/* Taints that the lifecycle and the agent set by themselves come and go with
- * their reason.
+/* Whether administrators set this taint. Taints that the lifecycle component
+ * and the agent set are not kept: they come and go with their cause.
  */
 static bool
 is_somebodys(const char *key)
@@ -158,8 +158,8 @@ drop_taint(struct json *taints, const char *key)
     }
 }
 
-/* A node that was approved stays approved when it returns, but not another
- * user's agent of that name.
+/* A node that was approved is still approved when it returns, unless the agent
+ * of that name belongs to another user.
  */
 static void
 restore_taints(struct request *q, struct json *tree, const struct json *record)

@@ -16,8 +16,9 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* NULL: none of them has it any more. One that went down meanwhile is better
- * than none.
+/* Returns the first of the partitions that has the node and is up, else the
+ * first that has the node: one that has gone down by now is better than none.
+ * NULL: none has the node any more.
  */
 static const char *
 find_choice(struct request *q, const char *names, const struct object *node)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* partition_choice.h - of several partitions that a job names, the one that it got
+/* partition_choice.h - chooses, of several partitions that a job names, the one
+ * that its pod runs in
  *
  * Thread:  the loop's.
  */
@@ -11,16 +12,16 @@ struct json;
 struct object;
 struct request;
 
-/* Writes into the spec of a Job's pod which is bound to that node the first
- * of its partitions that has the node and is up. The Job keeps its list, for
- * the next start; so does a pod of no Job, whose manifest its user may apply
- * again.
+/* Writes the chosen partition into the spec of a Job's pod that is bound to the
+ * node: the first of its partitions that has the node and is up. The Job keeps
+ * its list for its next start. A pod without a Job keeps its list, too, because
+ * its user may apply its manifest again.
  */
 void partition_choice_write(struct request *q,
                             const struct object *pod,
                             struct json *spec,
                             const char *node_name);
 
-/* Whether the pod is one that this may write to. */
+/* Whether partition_choice_write may change the pod. */
 bool partition_choice_is_open(const struct request *q,
                               const struct object *pod);

@@ -23,7 +23,9 @@ put_set_defaults(struct arena *arena, const struct put *put)
         kind->set_defaults(arena, put->tree);
 }
 
-/* As it is kept. NULL: it does not fit the kind that it is kept as. */
+/* The tree as it is stored. NULL when it does not fit the kind that it is
+ * stored as.
+ */
 static struct json *
 stored_tree(struct arena *arena, const struct put *put, struct error *err)
 {
@@ -59,7 +61,7 @@ make_object(struct arena *arena,
     struct json *stored;
 
     set_revision(arena, txn, put->tree);
-    /* Fields that admission and preparation added get their defaults and their
+    /* Fields that admission and preparation added need their defaults and their
      * order, too.
      */
     put_set_defaults(arena, put);

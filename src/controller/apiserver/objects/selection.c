@@ -17,11 +17,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-#define MOST_HOURS 200 /* that are looked up one by one */
+#define MOST_HOURS 200 /* looked up one by one */
 
-/* Objects of an index that are looked at, and sorted, in one turn of the loop.
- * When there are more, all of the kind are walked in order, in slices: an index
- * has no order that a later turn could go on in.
+/* The most objects of an index that are examined, and sorted, in one turn of
+ * the loop. With more, all objects of the kind are visited in order, in slices:
+ * an index has no order in which a later turn could continue.
  */
 #define INDEX_MOST 4096u
 
@@ -31,15 +31,15 @@ struct selection_walk {
     selection_visit_fn *visit;
     void *context;
     bool takes_all;
-    size_t left; /* to be looked at */
+    size_t left; /* objects still to examine */
     char *reached;
-    const struct object **found; /* by an index: to be sorted */
+    const struct object **found; /* from an index, to be sorted */
     size_t n_found, capacity;
     size_t n_looked_up;
     bool is_too_many;
 };
 
-/* Jobs that ended before what is asked for. */
+/* Whether the object is a Job that ended before the requested time. */
 static bool
 is_too_old(const struct options *o, const struct object *object)
 {
@@ -74,7 +74,7 @@ visit_pod(const struct object *object, void *context)
     return !question->is_there;
 }
 
-/* A pod of the Job is on the node, or the last that ended was. */
+/* Whether a pod of the Job is on the node, or its last run was there. */
 static bool
 has_been_on(const struct request *q,
             const struct object *object,
@@ -187,7 +187,8 @@ collect_of(struct selection_walk *walk, unsigned index, const char *value)
                       walk);
 }
 
-/* Visits the collected objects in the order of a list. False: there are too many.
+/* Visits the collected objects in the order of a list. Returns false when there
+ * are too many.
  */
 static bool
 visit_collected(struct selection_walk *walk)
@@ -237,8 +238,8 @@ demand(const struct options *o, const char *path)
     return o->fields != NULL ? field_query_demands(o->fields, path) : NULL;
 }
 
-/* Those that have not ended, and those of each hour; and an hour of the future,
- * for a clock that was set back.
+/* Collects Jobs that have not ended, and those of each hour. The caller adds
+ * one hour of the future, in case the clock was set back.
  */
 static void
 collect_hours(struct selection_walk *walk,
@@ -254,8 +255,9 @@ collect_hours(struct selection_walk *walk,
         collect_of(walk, index, job_recency(of, hour, buffer));
 }
 
-/* Jobs that have not ended, or have of late, have indexes that leave out the
- * many others. False: that is not asked for, or of too many hours.
+/* Visits Jobs that have not ended, or have ended recently, by indexes without
+ * the many older ones. Returns false when the request does not ask for those,
+ * or for too many hours.
  */
 static bool
 visit_jobs(struct selection_walk *walk)
@@ -302,7 +304,7 @@ visit_jobs(struct selection_walk *walk)
     return visit_collected(walk);
 }
 
-/* The one object that the selector names, when its key is known. */
+/* Visits the one object that the selector names, when its key is known. */
 static bool
 visit_named(struct selection_walk *walk)
 {
@@ -327,7 +329,7 @@ visit_named(struct selection_walk *walk)
     return true;
 }
 
-/* False: no index answers, or with too many. */
+/* Returns false when no index answers, or one with too many objects. */
 static bool
 visit_by_index(struct selection_walk *walk)
 {

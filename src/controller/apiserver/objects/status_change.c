@@ -21,7 +21,8 @@
 #include "lib/json/strategic.h"
 #include "lib/json/text_patch.h"
 
-/* Their words need no rules of admission but those below. */
+/* Status patches by these principals need no admission beyond the checks below.
+ */
 static bool
 is_trusted(const struct principal *principal)
 {
@@ -30,7 +31,7 @@ is_trusted(const struct principal *principal)
            || principal->type == PRINCIPAL_SCHEDULER;
 }
 
-/* Nothing but a status, of exactly this object. */
+/* Whether the patch changes only the status, of exactly this object. */
 static bool
 is_status_alone(const struct request *q, const struct object *object)
 {
@@ -58,7 +59,9 @@ is_status_alone(const struct request *q, const struct object *object)
     return json_is(json_get(q->body, "status"), JSON_OBJECT);
 }
 
-/* A pod that has ended, or an object that goes, has rules of its own. */
+/* Pods that have ended and objects being deleted are left to update.h, which
+ * has more rules for them.
+ */
 static bool
 is_plain(const struct request *q, const struct object *object)
 {
@@ -75,7 +78,7 @@ is_plain(const struct request *q, const struct object *object)
            && json_is(q->body, JSON_OBJECT) && is_status_alone(q, object);
 }
 
-/* Then it would have to be noted whose the fields are now. */
+/* With managedFields the new owners would have to be recorded. */
 static bool
 has_managers(const char *text)
 {
@@ -123,7 +126,7 @@ normalize(struct request *q, struct json *status, const struct json *old)
            && notes.n_unknown == 0;
 }
 
-/* The binding says what a pod was given, and nobody else. */
+/* Only a binding may change the allocation of a pod. */
 static bool
 keeps_allocation(const struct json *status, const struct json *old)
 {
@@ -133,7 +136,7 @@ keeps_allocation(const struct json *status, const struct json *old)
     return is == NULL ? was == NULL : was != NULL && json_equals(is, was);
 }
 
-/* The status as it is to be; NULL: it is not for here. */
+/* The new status; NULL when the patch has to take the way of update.h. */
 static struct json *
 make_status(struct request *q,
             const struct object *object,

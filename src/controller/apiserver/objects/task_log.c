@@ -22,7 +22,7 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-#define ATTEMPTS_MOST 1000 /* rows of one task */
+#define ATTEMPTS_MOST 1000 /* of one task */
 
 static const char *
 find_option(const struct request *q, const char *name)
@@ -112,7 +112,7 @@ attempt_of(const struct object *pod)
     return text != NULL ? strtoll(text, NULL, 10) + 1 : 1;
 }
 
-/* Found by its name, however many pods the array has. */
+/* Finds the pod by its name, which costs the same for any number of pods. */
 static const struct object *
 find_attempt(struct request *q, const struct task_log *log, int64_t attempt)
 {
@@ -137,7 +137,7 @@ find_attempt(struct request *q, const struct task_log *log, int64_t attempt)
                                                                      : NULL;
 }
 
-/* The next attempt may be there before the end of the last one is noted. */
+/* The next attempt may exist before the record has the end of the last one. */
 static const struct object *
 find_last(struct request *q, const struct task_log *log)
 {
@@ -164,7 +164,9 @@ task_log_find_pod(struct request *q, struct task_log *log)
                                    ? find_attempt(q, log, log->attempt)
                                    : find_last(q, log);
 
-    /* History may have no row of this one yet, so the number is asked for. */
+    /* Set the number: history may have no row of the present attempt yet, so
+     * "the one before the last row" could be wrong.
+     */
     if (pod != NULL && log->is_previous && attempt_of(pod) > 1) {
         log->attempt = attempt_of(pod) - 1;
         log->is_previous = false;
@@ -176,7 +178,7 @@ task_log_find_pod(struct request *q, struct task_log *log)
 
 /* ---- History ---- */
 
-/* The right to the Job's log includes these rows. */
+/* All rights are given: the right to the Job's log includes these rows. */
 void
 task_log_ask(const struct task_log *log, struct history_question *question)
 {
@@ -190,7 +192,8 @@ task_log_ask(const struct task_log *log, struct history_question *question)
     };
 }
 
-/* A number may be given again after a restore: the uid says which Job. */
+/* A job number may be issued again after a restore: the uid identifies the Job.
+ */
 static bool
 is_of(const struct json *row, const struct task_log *log)
 {

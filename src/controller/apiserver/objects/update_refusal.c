@@ -12,7 +12,7 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* None is more than any. */
+/* Whether the new limit is higher. No limit is higher than any. */
 static bool
 is_raised(const struct job *job, const struct json *spec)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* update_refusal.h - why a Job's template may not change as it is asked to
+/* update_refusal.h - why a Job's template may not be changed as requested
  *
- * A pod that has a node is as the node was told: only its time limit changes,
- * which its owner may lower, and an agent of a former release does not hear of.
- * All of it is looked up in the pending state, so whichever of a binding and an
- * update comes first is known to the other.
+ * A pod with a node runs with what its node received. Only its time limit can
+ * change: its owner may lower it, and an agent of an earlier release does not
+ * learn of that. Everything is read in the pending state, so bindings and
+ * updates see each other in the order in which they arrive.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -18,8 +18,9 @@ struct json;
 struct object;
 struct principal;
 
-/* Words for people, in the arena, or NULL: it may. `spec` is the new one of the
- * template; what: how it differs from the old one.
+/* A message for people, in the arena, or NULL when the change is allowed.
+ * `spec` is the pod spec of the new template; `what` is how it differs from the
+ * old one.
  */
 const char *update_refusal(const struct apiserver *server,
                            const struct principal *principal,

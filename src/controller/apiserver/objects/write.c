@@ -90,8 +90,8 @@ write_warn(struct request *q,
         reply_warn(&q->reply, "%s", causes.items[i].message);
 }
 
-/* Parts that the route cannot change were given their defaults before. A status
- * was normalized when it was validated, and nothing was added since.
+/* Parts that the route cannot change have their defaults already. A status was
+ * normalized for its validation and has not changed since.
  */
 static struct put
 put_of(const struct request *q, struct json *tree, const struct json *old_tree)
@@ -106,7 +106,9 @@ put_of(const struct request *q, struct json *tree, const struct json *old_tree)
     };
 }
 
-/* Upstream has no job arrays, and a spec with one would be completed by it. */
+/* Upstream has no job arrays, and an array would change the defaults of the
+ * spec.
+ */
 void
 write_drop_additions(struct request *q, struct json *tree)
 {
@@ -126,7 +128,7 @@ write_set_defaults(struct request *q, struct json *tree)
     put_set_defaults(q->arena, &put);
 }
 
-/* A client sent nothing of this: the words are for whoever mends Kiln. */
+/* The client is not the cause: the message is for Kiln's developers. */
 static void
 refuse(struct request *q, const struct kind *kind, const struct error *err)
 {
