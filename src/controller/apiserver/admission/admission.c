@@ -22,7 +22,7 @@ enum {
     ON_CREATE = 1 << 0,
     ON_UPDATE = 1 << 1,
     ON_DELETE = 1 << 2,
-    KILN = 1 << 3, /* not upstream's: left out for conformance */
+    KILN = 1 << 3, /* Kiln's own: not run for conformance */
 };
 
 #define ANY_KIND   NULL

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.h - the site's and the API's rules about what comes in
+/* admission.h - the rules of the site and of the API about incoming objects
  *
  * Admission runs after the body is decoded and defaulted, and before it is
  * validated. A rule changes the tree or refuses it. Each rule has a name, which
- * its refusals carry, and all stand in one table (admission.c) in the order in
+ * its refusals carry. One table (admission.c) has all rules, in the order in
  * which they run.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -17,19 +17,21 @@ struct kind;
 struct object;
 struct request;
 
-/* False: the reply is made. */
+/* Return false when the reply is made. */
 bool admission_create(struct request *q, struct json *tree);
 bool admission_update(struct request *q,
                       struct json *tree,
                       const struct object *old_object);
 bool admission_delete(struct request *q, const struct object *old_object);
 
-/* A rule. Tree is NULL in deletions, old_object NULL in creations. */
+/* A rule. The tree is NULL in deletions, old_object in creations. */
 typedef bool admission_rule_fn(struct request *q,
                                struct json *tree,
                                const struct object *old_object);
 
-/* For rules: answers 403 with "RULE: WHY" about the object, and returns false. */
+/* For rules: replies with a 403 "RULE: WHY" about the object, and returns
+ * false.
+ */
 bool admission_refuse(struct request *q,
                       const struct json *tree,
                       const char *rule,
@@ -48,8 +50,8 @@ admission_rule_fn taint_new_node_admit;
 admission_rule_fn allocation_admit;
 admission_rule_fn finished_pod_admit;
 
-/* admission_quota.c; put: what the rule charged, before the object itself;
- * false: the reply is a 500
+/* admission_quota.c. quota_put writes the charged quotas, before the object is
+ * put; it returns false when the reply is a 500.
  */
 admission_rule_fn quota_admit;
 admission_rule_fn quota_update_admit;
@@ -87,13 +89,15 @@ admission_rule_fn requeue_admit;
 admission_rule_fn job_update_admit;
 admission_rule_fn pod_update_admit;
 
-/* admission_signature.c. Delete: the object's metadata is being marked. */
+/* admission_signature.c. signature_delete is called when the object gets its
+ * deletionTimestamp.
+ */
 admission_rule_fn signature_admit;
 void signature_delete(struct request *q, struct json *meta);
 
 /* admission_class_use.c */
 admission_rule_fn class_use_admit;
-/* Of a priority class: its mode is one that the scheduler has. */
+/* for a priority class: the scheduler must know its preemption mode */
 admission_rule_fn preemption_mode_admit;
 
 /* admission_limits.c */
@@ -136,7 +140,9 @@ admission_rule_fn partition_admit;
 admission_rule_fn default_partition_admit;
 admission_rule_fn partition_defaults_admit;
 
-/* admission_reservation.c: of jobs; of Reservations; of these and Partitions */
+/* admission_reservation.c: for jobs; for Reservations; for Reservations and
+ * Partitions
+ */
 admission_rule_fn reservation_admit;
 admission_rule_fn node_reservation_admit;
 admission_rule_fn known_names_admit;
@@ -144,12 +150,13 @@ admission_rule_fn known_names_admit;
 /* admission_process.c */
 admission_rule_fn process_admit;
 
-/* For words: the names of the kind's objects, "none", in the request's memory;
- * the first of very many.
+/* For messages: the names of the kind's objects, or "none", in the request's
+ * memory. A long list is cut off.
  */
 const char *admission_list_names(struct request *q, const struct kind *kind);
 
-/* Whether a list of accounts, which may be empty, is for this one, or NULL. */
+/* Whether a list of accounts, which may be empty, has this account (or NULL).
+ */
 bool admission_allows_account(const char *const *accounts,
                               unsigned count,
                               const char *account);
@@ -157,6 +164,6 @@ bool admission_allows_account(const char *const *accounts,
 /* The pod spec of a Pod's, Job's or CronJob's tree, or NULL. */
 struct json *admission_pod_spec(const struct request *q, struct json *tree);
 
-/* The same of the object before an update; valid while the request is. */
+/* The pod spec of the object before an update; valid as long as the request. */
 const struct json *admission_old_pod_spec(struct request *q,
                                           const struct object *old_object);

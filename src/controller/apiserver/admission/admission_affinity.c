@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_affinity.c - what affinity to pods may cost other people: how many
- * terms there are, and whose pods they keep away
+/* admission_affinity.c - bounds what pod affinity may cost other users: the
+ * number of terms, and whose pods they keep away
  */
 #include <inttypes.h>
 #include <string.h>
@@ -110,8 +110,8 @@ is_same(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Pods of administrators keep everybody's away, unless they say otherwise;
- * whose do is not for users to write.
+/* The annotation says whose pods the affinity of this pod keeps away. For pods
+ * of administrators that is everybody's by default. Users may not set it.
  */
 bool
 repelling_admit(struct request *q,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_class_use.c - a priority class that goes before others is for those
- * whom it names
+/* admission_class_use.c - only users whom a higher priority class allows may
+ * use it
  *
- * Classes at or below the value that pods without a class have are everybody's.
- * Any other says by annotations who may use it: users, groups, or everybody in
- * some namespaces. Only who names a class is asked, so that what is there stays
- * as it is, and a Job's pods go by the Job.
+ * Everybody may use classes at or below the value of pods without a class. The
+ * annotations of a higher class say who may use it: users, groups, or everybody
+ * in some namespaces. The rule checks only requests of users that set the
+ * class, so existing objects keep theirs, and the pods of a Job follow the Job.
  */
 #include <string.h>
 
@@ -156,7 +156,7 @@ class_use_admit(struct request *q,
                        NULL,
                        name);
     limit = default_value(q);
-    return class == NULL /* the rule Priority says so */
+    return class == NULL /* the rule Priority refuses an unknown class */
            || may_use(q, class, limit) || refuse(q, tree, name, limit);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_dependency.c - the jobs that a job waits for are there, and do not
- * wait for it
+/* admission_dependency.c - the jobs that a job depends on exist, and do not
+ * depend on it
  *
- * Each is named by its number; what else spec.dependencies says of it is filled
- * in here, whatever the request says. One that the principal may not read is
- * refused in the words of one that never was. A new job has the highest number
- * of all, so that only an update can close a circle: then the jobs that are
- * waited for are followed, as far as is bearable.
+ * A dependency names a job by its number; this rule fills in the other members
+ * of spec.dependencies, whatever the request has there. A job that the
+ * principal may not read is refused with the same message as one that never
+ * existed. A new job has the highest number, so only an update can create a
+ * cycle: then the dependencies are followed, up to a limit.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-#define MOST_FOLLOWED 10000 /* jobs, in the search for a circle; */
-#define MOST_EDGES    20000 /* and what these wait for, all in all */
+#define MOST_FOLLOWED 10000 /* jobs, in the search for a cycle; */
+#define MOST_EDGES    20000 /* and their dependencies in total */
 
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)
@@ -196,7 +196,9 @@ has_tasks(struct request *q,
                                job->spec.array->tasks));
 }
 
-/* The parts that were filled in before stay, also when that job is gone by now. */
+/* A dependency that was resolved before keeps the job that it was resolved to,
+ * also when that job is gone.
+ */
 static const struct job_dependency *
 find_before(const struct object *old_object, int64_t id, const char *tasks)
 {
@@ -302,10 +304,10 @@ resolve_all(struct request *q,
 
 /* ---- Circles ---- */
 
-/* The jobs that are waited for, and those that these wait for in turn. */
+/* The jobs that are depended on, directly or indirectly. */
 struct cycle_search {
     const struct request *q;
-    const char *uid; /* that is not to be among them */
+    const char *uid; /* of the job that must not be among them */
     struct map *seen;
     const struct object **jobs;
     size_t count, edges;
@@ -371,7 +373,9 @@ admit_no_circle(struct request *q,
 
 /* ---- The rule ---- */
 
-/* Members that the server has filled in need not be said again. */
+/* Whether a request has the present dependencies; it may leave out members that
+ * the server has filled in.
+ */
 static bool
 is_said_again(const struct json *is, const struct json *was)
 {
@@ -440,7 +444,7 @@ dependencies_admit(struct request *q,
     if (old_object != NULL && has_begun(q, old_object))
         return refuse(q, tree, "it has begun, and waits for nothing any more");
     if (json_count(list) == 0)
-        return true; /* empty: it waits for nothing, or not any more */
+        return true; /* no dependencies, or none any more */
     if (json_count(list) > JOB_DEPENDENCIES_MOST)
         return refuse(q,
                       tree,
@@ -448,7 +452,7 @@ dependencies_admit(struct request *q,
                                    "a job waits for %u others at the most; a "
                                    "job in between can wait for more",
                                    JOB_DEPENDENCIES_MOST));
-    /* Parts of the tree may be shared with the old one. */
+    /* Parts of the tree may be shared with the old tree. */
     all = json_dup(q->arena, all);
     json_set(q->arena, json_get(tree, "spec"), "dependencies", all);
     list = json_get(all, "jobs");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_eligible.c - when a job or pod could have been placed first, which
- * is its place in the queue over restarts of the controller
+/* admission_eligible.c - when a job or pod first became eligible, which keeps
+ * its place in the queue over restarts of the controller
  *
- * Its creation; the release of one that was held or gated; the time that it is
- * to begin at. Nobody's to write: who holds early numbers back comes behind
- * those that waited meanwhile. And the other end: a job whose deadline has come,
- * or comes before its time limit is over, is refused where somebody can still
- * mend it. So is a CronJob whose schedule never comes, which upstream takes.
+ * That is the time of its creation, of the release of a held or gated one, or
+ * its begin time. No client may set it: a user who holds jobs with low numbers
+ * back does not get ahead of those that waited meanwhile. Also here: a job is
+ * refused when its deadline has passed or comes before the end of its time
+ * limit, because now somebody can still correct that; and a CronJob is refused
+ * when its schedule never comes, which upstream accepts.
  */
 #include <string.h>
 
@@ -54,7 +55,7 @@ was_held(const struct object *old_object)
     return pod_of(old_object)->spec.scheduling_gates.count > 0;
 }
 
-/* 0: it has none. */
+/* Returns 0 when there is no time. */
 static int64_t
 time_of(const struct json *tree, const char *path)
 {
@@ -122,8 +123,8 @@ limit_of(const struct json *tree)
                         0);
 }
 
-/* An update is judged by what it changes, so that an old job can still be held,
- * released or renamed.
+/* Updates are checked only if they change one of these, so that an old job can
+ * still be held, released or renamed.
  */
 static bool
 is_as_before(const struct json *tree, const struct json *old)
@@ -133,7 +134,7 @@ is_as_before(const struct json *tree, const struct json *old)
            && limit_of(tree) == limit_of(old);
 }
 
-/* Only the node of a running job knows how long the job has left. */
+/* Only the node of a running job knows how much time the job has left. */
 static bool
 is_to_start(const struct object *old_object)
 {
@@ -185,7 +186,9 @@ deadline_admit(struct request *q,
                      text));
 }
 
-/* One that a former release took may still be changed. */
+/* A CronJob with such a schedule that an earlier release accepted can still be
+ * updated.
+ */
 bool
 schedule_admit(struct request *q,
                struct json *tree,

@@ -2,20 +2,19 @@
 /* admission_hold.c - who holds a job, and who may release it
  *
  * A hold is the annotation kiln.hpc/hold of the Job. Whatever a request writes
- * there, its value is the name of who holds it, and hold-at the time. A user
- * releases what the same user holds, an operator everything; an operator who
- * holds what its owner holds takes the hold over.
+ * there, the value becomes the name of the holder, and kiln.hpc/hold-at the
+ * time. A user may release own holds, an operator all holds; an operator who
+ * holds a job that its owner holds takes over the hold.
  *
- * Former releases held a Job by spec.suspend, and signed that of an operator by
- * kiln.hpc/held-by. That still stands in stores, and is what clients of
- * Kubernetes write: who suspends another user's Job signs it, and its owner does
- * not resume it.
+ * Earlier releases held a Job by spec.suspend, with the name of an operator in
+ * kiln.hpc/held-by. Stores still have such Jobs, and clients of Kubernetes
+ * write spec.suspend: who suspends another user's Job is recorded, and its
+ * owner may not resume it.
  *
- * Suspended while it runs is a job by the annotation kiln.hpc/freeze, which
- * operators write and remove; users do neither, not of their own jobs either,
- * since a job that stands still keeps its cores and memory from others for as
- * long as it likes. Its value is the name of who asked first. The job controller
- * passes it on to the pods.
+ * The annotation kiln.hpc/freeze suspends a running job. Operators write and
+ * remove it; users may not, even on their own jobs, because a suspended job
+ * keeps its cores and memory from others. Its value is the name of the
+ * principal who asked first. The job controller copies it to the pods.
  */
 #include <string.h>
 
@@ -44,7 +43,7 @@ annotation_of(const struct object *object, const char *name)
                           : NULL;
 }
 
-/* NULL: away with it. */
+/* NULL removes the annotation. */
 static void
 set(struct request *q, struct json *tree, const char *name, const char *value)
 {
@@ -52,7 +51,7 @@ set(struct request *q, struct json *tree, const char *name, const char *value)
     const char *is = json_get_text(json_get(meta, "annotations"), name);
 
     if (value != NULL && is != NULL && strcmp(is, value) == 0)
-        return; /* parts of the tree may be shared with the old one */
+        return; /* parts of the tree may be shared with the old tree */
     if (value != NULL)
         json_set_string(q->arena,
                         json_make_object(q->arena, meta, "annotations"),
@@ -77,8 +76,8 @@ sets_suspend(const struct json *operations)
     return false;
 }
 
-/* Whether the request says so itself: not every change of a job that is held
- * already is a hold.
+/* Whether the request itself sets spec.suspend: other changes of a held job are
+ * not holds.
  */
 static bool
 asks_for_hold(const struct request *q)
@@ -95,8 +94,8 @@ asks_for_hold(const struct request *q)
     }
 }
 
-/* An operator who holds another user's job signs the hold, also when the owner
- * holds it already, and releases both with it.
+/* An operator who holds another user's job is recorded as the holder, also when
+ * the owner holds it already. The operator's release then releases both.
  */
 static void
 sign_suspension(struct request *q,
@@ -123,7 +122,7 @@ sign_suspension(struct request *q,
         json_remove(json_get(meta, "annotations"), ANNOTATION_HELD_BY);
 }
 
-/* Suspended by an operator: its owner cannot resume it. */
+/* The owner cannot resume a job that an operator has suspended. */
 static bool
 admit_suspension(struct request *q,
                  struct json *tree,
@@ -170,8 +169,8 @@ sign(struct request *q, struct json *tree)
     set(q, tree, ANNOTATION_HOLD_AT, now);
 }
 
-/* Whoever names another holder than the one that stands there asks for a hold
- * of their own; a user who does has the job held already.
+/* A principal who writes another holder than the present one asks for a hold. A
+ * user's request keeps the present hold; an operator's takes it over.
  */
 static void
 admit_hold(struct request *q,
@@ -308,8 +307,8 @@ freeze_admit(struct request *q,
 
 /* ---- To stand still for others ---- */
 
-/* It gets its cores back as by a binding: from who has them by then it takes
- * none, whatever crossed on its way.
+/* A pod that yielded gets its cores back only if no other pod has them by now,
+ * as for a binding. This check is ordered with the bindings.
  */
 bool
 yield_admit(struct request *q,

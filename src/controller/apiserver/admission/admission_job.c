@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_job.c - what ties jobs to their numbers and pods to their jobs is
- * not for users to write: whoever passes for another's job or pod would be
- * given what is that one's
+/* admission_job.c - users may not write what ties jobs to their numbers and
+ * pods to their jobs: a user who passed for another's job or pod would receive
+ * what belongs to it
  */
 #include <inttypes.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 
 #define NUMBERED "job-"
 
-/* Annotations by which the job controller passes facts to agents in the pods it
- * makes.
+/* Annotations by which the job controller passes facts to agents in the pods
+ * that it creates.
  */
 static const char *const tied_annotations[] = {
     ANNOTATION_ARRAY_TASK,
@@ -52,7 +52,7 @@ is_bound_by_rules(const struct request *q)
            && q->principal->type != PRINCIPAL_ADMINISTRATOR;
 }
 
-/* How many characters "job-1042" takes up at the start of the name, or 0. */
+/* The length of "job-1042" at the start of the name, or 0. */
 static size_t
 numbered_length(const char *name)
 {
@@ -65,8 +65,8 @@ numbered_length(const char *name)
     return digits > 0 ? prefix + digits : 0;
 }
 
-/* Objects named after a job are found by that name: its pods, their claims, and
- * kinds to come. Events are named after their subject.
+/* Whether objects of this kind may be looked up by a name that begins with a
+ * job's, as pods and their claims. Events are named after their subject.
  */
 static bool
 has_derived_names(const struct kind *kind)
@@ -74,8 +74,8 @@ has_derived_names(const struct kind *kind)
     return kind->flags & KIND_NAMESPACED && !(kind->flags & KIND_TRANSIENT);
 }
 
-/* The prefix of a name that the server completes: with a number for a job, with
- * letters and digits for others, which may look like a job's.
+/* A name that begins as the generated one will: for a job with its number, for
+ * others with letters and digits that may look like a job's name.
  */
 static const char *
 generated_name(struct request *q, const char *prefix)
@@ -87,7 +87,7 @@ generated_name(struct request *q, const char *prefix)
     return prefix;
 }
 
-/* Another user's CronJob whose Job of some minute has such a name. */
+/* Another user's CronJob, if one of its Jobs could have this name. */
 static const struct object *
 find_recurring(struct request *q, const char *name)
 {
@@ -110,8 +110,8 @@ find_recurring(struct request *q, const char *name)
                : NULL;
 }
 
-/* Another user's Job whose pod, or a claim of that, has such a name: who takes
- * the name first keeps the Job from ever having it.
+/* Another user's Job, if one of its pods or their claims could have this name:
+ * an object with the name would prevent the Job from ever creating it.
  */
 static const struct object *
 find_derived_from(struct request *q, const char *name)
@@ -161,7 +161,7 @@ check_derived(struct request *q, const char *name)
     return false;
 }
 
-/* "job-1042" is job 1042, whoever asks for it by that number. */
+/* "job-1042" may only be job 1042, because users look it up by that number. */
 bool
 job_name_admit(struct request *q,
                struct json *tree,
@@ -236,8 +236,8 @@ names_job(const struct json *owners)
     return false;
 }
 
-/* A pod of a job runs the job's script, with its environment, and counts for
- * it: which those are is the job controller's to say.
+/* A pod of a job runs the job's script with its environment, and counts for the
+ * job. Only the job controller decides which pods those are.
  */
 bool
 job_pod_admit(struct request *q,

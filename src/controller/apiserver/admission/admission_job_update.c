@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_job_update.c - a Job's template changes as long as none of its pods
- * has a node, and its time limit afterwards
+/* admission_job_update.c - a Job's template may change while none of its pods
+ * has a node, and its time limit after that
  *
- * Upstream never lets it, so this is a rule of Kiln's: what it admits is no
- * change to validation, and what it does not is judged there. The job controller
- * changes the pods that wait; a binding of one that it has not come to yet is
- * refused (bind.c), so that which of the two came first is known here.
+ * Upstream never allows this, so the rule is Kiln's: validation does not see an
+ * admitted part as a change, and judges all others. The job controller changes
+ * the waiting pods. The binding of a pod that it has not changed yet is refused
+ * (bind.c), so the two are ordered here.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ is_suspended(const struct object *old_object, const struct json *tree)
            || json_is_true(json_get_path(tree, "spec.suspend"));
 }
 
-/* Its waiting pods say it, too. */
+/* The deadline is in the waiting pods, too. */
 static bool
 has_other_deadline(const struct json *tree, const struct json *old)
 {
@@ -45,8 +45,8 @@ has_other_deadline(const struct json *tree, const struct json *old)
     return strcmp(is != NULL ? is : "", was != NULL ? was : "") != 0;
 }
 
-/* Pods of a Job that is suspended end and are made anew: then upstream's rules
- * are enough.
+/* The pods of a suspended Job end and are created again, so upstream's rules
+ * are enough there.
  */
 bool
 job_update_admit(struct request *q,
@@ -95,8 +95,8 @@ find_job(struct request *q, const struct object *pod)
     return job != NULL && meta_is_controlled_by(pod->meta, job) ? job : NULL;
 }
 
-/* The job controller makes a pod what its Job says by now. Of one that has a
- * node validation lets nothing but the time limit change.
+/* The job controller changes a pod to its Job's present template. For a pod
+ * with a node, validation allows only the time limit to change.
  */
 bool
 pod_update_admit(struct request *q,

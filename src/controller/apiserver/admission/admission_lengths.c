@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_lengths.c - how long the lists of an object may be
+/* admission_lengths.c - limits the lengths of an object's lists
  *
- * Upstream bounds most of them by the size of a request alone. Scheduler and
- * agents go through those of a pod again and again, for each node and in each
- * report, so that one pod with ten thousand tolerations is everybody's cost.
+ * Upstream bounds most of them only by the size of a request. Scheduler and
+ * agents read those of a pod again and again, for each node and in each report,
+ * so one pod with ten thousand tolerations would slow down everybody.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -57,10 +57,10 @@ struct lists {
     struct request *q;
     const struct json *tree, *old_tree;
     const struct json *spec, *old_spec;
-    bool tells; /* of what is too long, in the reply */
+    bool tells; /* make the reply for a list that is too long */
 };
 
-/* Longer ones that are there already, of an earlier release, may stay. */
+/* A longer list that an earlier release has accepted may remain. */
 static bool
 check(const struct lists *l,
       const struct length *lengths,
@@ -144,7 +144,7 @@ list_lengths_admit(struct request *q,
         return true;
     l.tells = true;
     if (old_object != NULL) {
-        /* Only looked at. */
+        /* The cast is safe: the tree is only read. */
         old_tree = (struct json *)(uintptr_t)request_old_tree(q, old_object);
         l.old_tree = old_tree;
         l.old_spec = admission_pod_spec(q, old_tree);

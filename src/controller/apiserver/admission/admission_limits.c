@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_limits.c - what the site's `limits:` say of objects: how many a
- * user may hold, the most that a job may ask for, and what it gets that asks
- * for nothing; and that the parallelism of an array follows its throttle
+/* admission_limits.c - the site's `limits:` on objects: how many a user may
+ * have, the most that a job may ask for, and the default of a job that asks for
+ * nothing; also, that the parallelism of an array follows its throttle
  *
- * Administrators may exceed what is said of jobs. Objects that are there
- * already keep what they have, until somebody changes them.
+ * Administrators may exceed the limits on jobs. Existing objects keep their
+ * values until somebody changes them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ pods_at_once(const struct request *q, const struct json *tree)
     return completions < most ? completions : most;
 }
 
-/* One small Job may ask for any number of them. */
+/* Limits the pods that run at once: one small Job may ask for any number. */
 static bool
 check_pods(struct request *q,
            const struct json *tree,
@@ -168,8 +168,8 @@ user_limits_admit(struct request *q,
     return refuse_bytes(q, tree, limits->per_user.bytes);
 }
 
-/* A number of seconds in a pod's spec that must not be above the site's most. A
- * number that stood there before may stay.
+/* Checks a number of seconds in a pod's spec against the site's maximum. An
+ * unchanged number is accepted.
  */
 static bool
 check_most(struct request *q,
@@ -232,7 +232,7 @@ maximum_time_admit(struct request *q,
                           most_s);
     old_spec =
         old_object != NULL ? admission_old_pod_spec(q, old_object) : NULL;
-    /* An object that had no limit before may stay without. */
+    /* An object that had no limit before may remain without one. */
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR
         && (old_spec == NULL || json_get(old_spec, field) != NULL))
         json_set_int(q->arena, spec, field, most_s);
@@ -285,7 +285,8 @@ set_pids(struct request *q, struct json *tree, const char *text)
                     text);
 }
 
-/* A value that an agent cannot parse would be no limit at all. */
+/* Refuses a number that an agent could not parse: it would be no limit at all.
+ */
 static bool
 check_pids(struct request *q,
            const struct json *tree,
@@ -320,8 +321,8 @@ check_pids(struct request *q,
                             most));
 }
 
-/* The agent reads it from the pod's annotations. Nobody but an administrator
- * may ask for more than the site's number, or be without one.
+/* The agent reads the number from the pod's annotations. Only administrators
+ * may ask for more than the site's number, or for no limit.
  */
 bool
 pids_admit(struct request *q,
@@ -365,8 +366,8 @@ memory_limit(const struct json *spec)
                          "resources.limits.memory");
 }
 
-/* A job that asks for some memory gets a limit of that size, or the default.
- * Without a limit it could take all the memory of its neighbours on the node.
+/* A job that requests memory gets a limit of that size, other jobs get the
+ * default. Without a limit a job could take the memory of all jobs on the node.
  */
 bool
 default_memory_admit(struct request *q,
@@ -384,7 +385,7 @@ default_memory_admit(struct request *q,
     if (bytes == 0 || main == NULL || !principal_is_person(q->principal)
         || memory_limit(admission_pod_spec(q, tree)) != NULL)
         return true;
-    /* An object that had no limit before may stay without. */
+    /* An object that had no limit before may remain without one. */
     if (old_object != NULL
         && memory_limit(admission_old_pod_spec(q, old_object)) == NULL)
         return true;
@@ -402,8 +403,8 @@ default_memory_admit(struct request *q,
     return true;
 }
 
-/* A deletion may extend a pod's grace period and so hold its node: at most as
- * long as the site allows.
+/* A deletion may lengthen a pod's grace period and so keep its node busy: at
+ * most as long as the site allows.
  */
 bool
 delete_grace_admit(struct request *q,
@@ -456,7 +457,9 @@ throttle_of(const struct json *spec)
     return json_get_int(json_get(spec, "array"), "throttle", -1);
 }
 
-/* A change of the throttle alone takes along what follows from it. */
+/* A changed throttle changes the parallelism, unless the request changes that
+ * itself.
+ */
 static void
 follow_throttle(struct request *q, struct json *spec, const struct json *old)
 {
@@ -469,9 +472,9 @@ follow_throttle(struct request *q, struct json *spec, const struct json *old)
                      job_array_parallelism(q->arena, spec));
 }
 
-/* Each new number has the job controller and dependencies read the record of
- * all elements again, so that it is the server's alone, in the change that
- * requeues some. A request that leaves it out does not change it.
+/* Only the server changes this number, in the patch that requeues tasks: for
+ * each new number the job controller and dependencies read the record of all
+ * elements again. A request that leaves it out does not change it.
  */
 static bool
 keep_requeues(struct request *q,
@@ -510,7 +513,8 @@ array_admit(struct request *q,
         return true;
     array = json_get(spec, "array");
     if (old_object == NULL) {
-        json_remove(array, "requeues"); /* as of another job that is copied */
+        json_remove(array, "requeues"); /* from a copy of another job's manifest
+                                         */
         return check_array_size(q, tree);
     }
     follow_throttle(q, spec, json_get(request_old_tree(q, old_object), "spec"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_member.c - what members of a namespace write in it beside jobs:
- * ConfigMaps, Leases and Events, which say who made them
+/* admission_member.c - what members of a namespace write there beside jobs:
+ * ConfigMaps, Leases and Events, which record who created them
  */
 #include <inttypes.h>
 #include <string.h>
@@ -69,7 +69,8 @@ member_object_admit(struct request *q,
     return true;
 }
 
-/* Goes by the name of the kind alone, as many readers of events do. */
+/* Finds the kind by its name without the group, as many readers of events do.
+ */
 static const struct kind *
 find_kind(const char *name)
 {
@@ -114,8 +115,8 @@ refuse_event(struct request *q,
     return false;
 }
 
-/* Readers of a job's or node's events believe them to come from the system or
- * the owner, so only those may write them.
+/* Readers of events trust that those of a job or node come from the system or
+ * the owner, so nobody else may write them.
  */
 bool
 event_admit(struct request *q,

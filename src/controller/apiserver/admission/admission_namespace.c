@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_namespace.c - objects live in namespaces that are there and not
- * on their way out; the ones everything rests on stay
+/* admission_namespace.c - objects are created only in namespaces that exist and
+ * are not being deleted; the system's namespaces cannot be deleted
  */
 #include <string.h>
 

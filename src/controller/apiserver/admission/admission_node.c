@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_node.c - a node that something runs on is not deleted by mistake
+/* admission_node.c - refuses to delete a node that pods run on
  *
- * What runs there would be started a second time elsewhere, beside the first.
+ * Those pods would be started elsewhere, and run twice.
  */
 #include <string.h>
 

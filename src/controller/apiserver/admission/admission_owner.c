@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_owner.c - a job runs as the uid that submitted it, whatever the
- * body says, and where the scheduler puts it
+ * body says, and on the node that the scheduler chooses
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ may_choose(const struct request *q)
            || !principal_is_person(q->principal);
 }
 
-/* Sets the number, or refuses one that is there and differs. */
+/* Sets the number, or refuses a given number that differs. */
 static bool
 stamp(struct request *q,
       struct json *tree,
@@ -55,7 +55,7 @@ stamp(struct request *q,
                      value));
 }
 
-/* As upstream wants the values of labels. */
+/* Whether upstream accepts the text as a label's value. */
 static bool
 is_label_value(const char *text)
 {
@@ -68,7 +68,7 @@ is_label_value(const char *text)
            && strchr("-_.", text[n - 1]) == NULL;
 }
 
-/* Name and uid as people look for them. */
+/* Writes the user's name and uid to where people look for them. */
 static void
 sign(struct request *q, struct json *tree)
 {
@@ -86,7 +86,7 @@ sign(struct request *q, struct json *tree)
                         q->principal->name);
 }
 
-/* The fields that say whose an object is cannot change after creation. */
+/* The fields that name the owner cannot change after creation. */
 static void
 keep_signature(struct request *q,
                struct json *tree,
@@ -121,7 +121,7 @@ keep_signature(struct request *q,
                         label);
 }
 
-/* An update that does not name the owner keeps it. */
+/* An update without an owner keeps the present one. */
 static void
 keep_owner(struct request *q,
            struct json *context,
@@ -203,7 +203,7 @@ root_jobs_admit(struct request *q,
     return true;
 }
 
-/* `-w` becomes node affinity; nodeName would go past the scheduler. */
+/* nodeName would bypass the scheduler; `ksub -w` uses node affinity instead. */
 bool
 placing_admit(struct request *q,
               struct json *tree,
@@ -214,7 +214,7 @@ placing_admit(struct request *q,
     if (node == NULL || node[0] == '\0' || may_choose(q))
         return true;
     if (old_object != NULL && q->route.kind == &pod_kind)
-        return true; /* validation keeps it as it is */
+        return true; /* validation refuses a change */
     return admission_refuse(
         q,
         tree,
@@ -229,7 +229,7 @@ is_own_node(const struct request *q, const char *name)
     return name != NULL && strcmp(name, q->principal->node) == 0;
 }
 
-/* Of nodes, and of their leases. */
+/* The rule for nodes, and for their leases. */
 bool
 own_name_admit(struct request *q,
                struct json *tree,
@@ -244,8 +244,9 @@ own_name_admit(struct request *q,
                                "an agent has one node, its own");
 }
 
-/* An agent makes and changes its own node alone; a rootless one says whose
- * it is; one to be approved takes no pods before.
+/* An agent creates and changes only its own node. The node of a rootless agent
+ * records its user. With approval required, a new node takes no pods until it
+ * is approved.
  */
 bool
 node_owner_admit(struct request *q,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_partition.c - a job asks no more of its partitions than they give
+/* admission_partition.c - a job asks for no more than its partitions allow
  *
- * Every partition that it names must be there, take jobs, be for this user and
- * account, and have room for its time, memory, CPUs and nodes. An update is
- * asked only when it changes one of these: what is there stays as it is, and the
- * scheduler tells those whom a partition's change strands. Administrators may
- * exceed amounts and lists of users, but not a state.
+ * Every partition that the job names must exist, accept jobs, be allowed for
+ * this user and account, and allow the job's time, memory, CPUs and nodes. An
+ * update is checked only when it changes one of these. So existing jobs remain
+ * as they are, and the scheduler reports jobs that cannot start any more after
+ * a change of the partition. Administrators may exceed amounts and lists of
+ * users, but not a partition's state.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,11 +27,11 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The limits are compared with this. A job is counted as it is when all of its
- * pods that may run at once do. The elements of an array are jobs each.
+/* The amounts that are compared with the limits: those of all pods of a job
+ * that may run at once. Each element of an array counts as a job.
  */
 struct asked_amounts {
-    const char *partitions; /* "" for none */
+    const char *partitions; /* "": none */
     int64_t time_s;         /* 0: no limit */
     int64_t cpu_milli, memory, nodes;
 };
@@ -51,7 +52,7 @@ amount(const struct json *container, const char *resource)
 static int64_t
 pods_at_once(const struct request *q, const struct json *tree)
 {
-    const struct json *spec = json_get(tree, "spec"); /* a Job's */
+    const struct json *spec = json_get(tree, "spec"); /* of a Job */
     const char *mode = json_get_text(spec, "completionMode");
     int64_t most, completions;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_partition_defaults.c - what a new job gets of its partition that it
- * did not ask for: the partition itself, a time limit, memory, a node of its own
+/* admission_partition_defaults.c - what a new job gets from its partition
+ * without asking: the partition itself, a time limit, memory, a whole node
  *
- * At creation only, and noted in the annotation kiln.hpc/defaulted. An update
- * that leaves out what was given so keeps it, so that a manifest can be
- * replaced and applied again. Jobs that were stored before there were
- * partitions get nothing.
+ * Only a creation gets these; the annotation kiln.hpc/defaulted lists them. An
+ * update that leaves them out keeps them, so that a manifest can be replaced
+ * and applied again. Jobs that were stored before there were partitions get
+ * nothing.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 
 #define TIME_FIELD "activeDeadlineSeconds"
 
-/* A job on its way in, and what it has been given. */
+/* A job that is admitted, and the values that it was given. */
 struct giving {
     struct request *q;
     struct json *tree;
@@ -139,7 +139,7 @@ names_of_term(const struct giving *g, const struct json *term)
     return NULL;
 }
 
-/* Former releases' ksub -p writes the label of the nodes. */
+/* ksub -p of earlier releases writes the label of the nodes. */
 static const char *
 name_by_label(const struct giving *g)
 {
@@ -174,7 +174,7 @@ set_partition(struct giving *g, const char *name)
     note(g, "partition");
 }
 
-/* False: it is refused. */
+/* Returns false when the job is refused. */
 static bool
 give_partition(struct giving *g)
 {
@@ -199,11 +199,11 @@ give_partition(struct giving *g)
 
 /* ---- What the partitions give ---- */
 
-/* Of several partitions, the job must fit into each. */
+/* The least of all its partitions' values: a job must fit into each of them. */
 struct terms {
-    int64_t time_s;         /* 0: none */
-    int64_t memory_per_cpu; /* 0: none */
-    int64_t memory;         /* the most of all its pods; 0: none */
+    int64_t time_s;         /* 0: no limit */
+    int64_t memory_per_cpu; /* 0: no default */
+    int64_t memory;         /* maximum of all its pods; 0: none */
     bool is_exclusive;
 };
 
@@ -226,7 +226,7 @@ read_terms(const struct giving *g)
             find_partition(g, arena_strndup(g->q->arena, at, n));
 
         if (p == NULL)
-            continue; /* the rule Partition says so */
+            continue; /* the rule Partition refuses it */
         t.time_s = least(partition_time_s(p->spec.default_time), t.time_s);
         t.time_s = least(partition_time_s(p->spec.maximum_time), t.time_s);
         t.memory_per_cpu =
@@ -277,7 +277,7 @@ set_memory(struct giving *g, struct json *container, int64_t bytes)
     note(g, "memory");
 }
 
-/* Only the first container is a process of its own. */
+/* Only the first container runs as a process. */
 static void
 give_memory(struct giving *g, const struct terms *t)
 {
@@ -323,8 +323,8 @@ has_word(const char *list, const char *word)
     return false;
 }
 
-/* Copies a member of an object that the new one lacks, with the objects around
- * it; still given, when it is what it was.
+/* Copies a member that the new object lacks, and creates the objects `around`
+ * it. If the value has not changed, it still counts as given.
  */
 static void
 keep(struct giving *g,
@@ -401,7 +401,8 @@ keep_given(struct giving *g, const struct object *old_object)
         keep(g, old_spec, placement, "wholeNode", "exclusive");
 }
 
-/* A job that names none any more would have every node. */
+/* Whether the update removes the partition: the job could then use every node.
+ */
 static bool
 loses_partition(const struct giving *g, const struct object *old_object)
 {

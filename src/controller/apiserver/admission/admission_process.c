@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_process.c - a pod is one process of the host: what of upstream's
- * shape would make it something else is refused, what has no effect is said
+/* admission_process.c - a pod is one process of the host: fields of upstream
+ * that ask for something else are refused, fields without effect cause a
+ * warning
  */
 #include <string.h>
 
@@ -41,7 +42,7 @@ static const struct field_rule refused_in_container[] = {
 #define SAME_CONFINEMENT "processes run as the node confines its users'"
 #define SAME_NAMESPACES  "processes run in the node's own namespaces"
 
-/* Only what would be another way is told of: false is what is so. */
+/* A value of false causes no warning: it describes what happens anyway. */
 static const struct field_rule warned_in_spec[] = {
     {"dnsConfig", "names are resolved as on the node"},
     {"hostAliases", "names are resolved as on the node"},
@@ -124,9 +125,7 @@ warn_fields(struct request *q,
                        rules[i].why);
 }
 
-/* Finds early why the claim would be refused later, when nobody reads the
- * error.
- */
+/* Returns why the claim would be refused later, when nobody reads the error. */
 static const char *
 wrong_with_template(const struct json *volume)
 {
@@ -219,7 +218,7 @@ check_container(struct request *q,
                            ARRAY_SIZE(refused_in_container));
 }
 
-/* Upstream's own namespaces of users, which nobody makes here. */
+/* hostUsers false asks for a user namespace, which Kiln does not create. */
 static void
 warn_namespaces(struct request *q, const struct json *spec)
 {
@@ -227,7 +226,7 @@ warn_namespaces(struct request *q, const struct json *spec)
         reply_warn(&q->reply, "hostUsers has no effect: " SAME_NAMESPACES);
 }
 
-/* Asked of the pod or of its container. */
+/* runAsNonRoot may be set for the pod or for its container. */
 static bool
 check_not_root(struct request *q,
                const struct json *tree,
@@ -244,7 +243,7 @@ check_not_root(struct request *q,
     return refuse(q, tree, "runAsNonRoot", "the pod would run as root");
 }
 
-/* Whether nothing of it is another than it was when it was admitted. */
+/* Whether the update changes none of the fields that this rule checks. */
 static bool
 is_same_process(struct request *q,
                 const struct json *spec,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_quota.c - what a namespace may have, as its ResourceQuotas say
+/* admission_quota.c - enforces the ResourceQuotas of a namespace
  *
- * Last of the rules, since what others fill in counts too. The quotas are
- * charged in the transaction that makes the object, so no two objects ever
- * share what is left; what goes is counted anew by lifecycle.
+ * This is the last rule, because the values that others fill in count, too. The
+ * quotas are charged in the transaction that creates the object, so two objects
+ * never use the same remaining quota. The lifecycle component recounts after
+ * deletions.
  */
 #include "controller/apiserver/admission/admission.h"
 #include "controller/apiserver/objects/write.h"
@@ -67,7 +68,7 @@ add_change(struct request *q,
 struct visit_quotas {
     struct request *q;
     const struct json *object;
-    const struct json *old; /* that it was before, or NULL */
+    const struct json *old; /* before the update, or NULL */
     bool is_fine;
 };
 
@@ -112,7 +113,7 @@ quota_admit(struct request *q,
     return admit(q, tree, NULL);
 }
 
-/* A pod that takes what its Job has been given meanwhile. */
+/* For the update of a pod to its Job's present template. */
 bool
 quota_update_admit(struct request *q,
                    struct json *tree,

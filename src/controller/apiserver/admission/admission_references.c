@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_references.c - what an object says of its owners: who controls it
- * and whose deletion it holds up are rights over the owner, so that users give
- * them to their own objects alone
+/* admission_references.c - users may name only their own objects as controller,
+ * or with blockOwnerDeletion: both are rights over the owner
  */
 #include <string.h>
 
@@ -33,7 +32,7 @@ claims_a_right(const struct json *reference)
            || json_is_true(json_get(reference, "blockOwnerDeletion"));
 }
 
-/* By the uid that they name. */
+/* Maps references by uid. */
 static struct map *
 index_references(const struct json *owners)
 {
@@ -44,7 +43,7 @@ index_references(const struct json *owners)
     return map;
 }
 
-/* Whether the reference names an object that is there, and the principal's. */
+/* Whether the reference names an existing object of the principal. */
 static bool
 is_to_own_object(const struct request *q, const struct json *reference)
 {

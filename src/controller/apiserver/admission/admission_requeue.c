@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_requeue.c - pods of a Job's former template do not outlive it
+/* admission_requeue.c - no pod of a Job's earlier template remains after a
+ * change
  *
- * Who holds a Job, changes it and releases it at once has done all three before
- * the job controller looks, and it would find nothing to do: no hold, and a pod.
- * So the change itself asks for the Job to begin anew. And what was asked for
- * stays until it is done, whoever writes the Job without having read that: the
- * pods that are ended meanwhile would count as failures.
+ * A user may hold a Job, change it and release it before the job controller
+ * sees the hold: the controller would find no hold, and a running pod. So the
+ * change itself requeues the Job. A requeue that is under way is kept, even
+ * when a request was made without knowing it: otherwise the pods that are being
+ * ended would count as failures.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ number_of(const char *text)
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
-/* Only of a Job that is held does a template change; any other difference is
- * refused by validation, or none once all is filled in.
+/* Only a suspended Job's template can change here: validation refuses any other
+ * difference, or it disappears once the defaults are set.
  */
 static bool
 changes_template(struct request *q,
@@ -42,7 +43,7 @@ changes_template(struct request *q,
         json_get_path(request_old_tree(q, old_object), "spec.template"));
 }
 
-/* The job controller has seen the hold: no pod is left when it ends. */
+/* When the job controller has seen the hold, no pod will remain. */
 static bool
 is_known_to_be_held(const struct job *job)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_reservation.c - Reservations, and the jobs that name one
  *
- * A job may name a Reservation that is there, has not ended, and is for its user
- * and account. An update is asked only when it names another. A Reservation must
- * have nodes that are there and that no other has at the same time; what may
- * still run there when it begins is told. A name of a user, group or account that
- * nobody knows is warned of, and kept, of a Partition too: it may be made before
- * its users are, and a directory that does not answer refuses nothing.
+ * A job may name a Reservation that exists, has not ended, and allows its user
+ * and account. An update is checked only when it names another. A Reservation
+ * needs existing nodes that no other has at the same time; pods that may still
+ * run there when it begins cause a warning. An unknown name of a user, group or
+ * account, also in a Partition, causes a warning and is kept: the users may be
+ * created later, and a directory that does not answer must not block the
+ * request.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -141,9 +142,9 @@ reservation_admit(struct request *q,
 struct reservation_check {
     struct request *q;
     const struct node_reservation *r;
-    struct map *taken; /* node to the Reservation that has it then */
+    struct map *taken; /* from a node to the Reservation that has it then */
     const struct json *tree;
-    struct reservation_nodes *nodes; /* candidates of nodeCount */
+    struct reservation_nodes *nodes; /* candidates for nodeCount */
     int64_t now_us;
     unsigned count;
 };
@@ -350,8 +351,8 @@ check_made(struct reservation_check *m)
     return true;
 }
 
-/* Until the lifecycle loop has looked at it: so no table is blank. The nodes of
- * a number are chosen there.
+/* Sets a status until the lifecycle component writes its own, so that tables
+ * are never blank. For a nodeCount that component chooses the nodes.
  */
 static void
 set_first_status(const struct reservation_check *m, struct json *tree)
@@ -403,7 +404,7 @@ node_reservation_admit(struct request *q,
             && json_equals(json_get(tree, "spec"),
                            json_get(request_old_tree(q, old_object), "spec"))))
         return true;
-    /* Validation comes later, and answers for what is wrong in itself. */
+    /* Skip invalid objects: validation refuses them later. */
     causes_init(&causes, q->arena);
     reservation_kind.validate(
         &causes,
@@ -479,7 +480,7 @@ warn_accounts(struct request *q, const struct json *list)
                text.text);
 }
 
-/* Only what the request changes. */
+/* Only changed lists are checked. */
 static bool
 is_as_before(struct request *q,
              const struct json *spec,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission_scheduling.c - what the scheduler relies on in pods and nodes:
- * priorities from classes, tolerations and taints of upstream's defaults
+ * priorities from classes, and upstream's default tolerations and taints
  */
 #include <inttypes.h>
 #include <string.h>
@@ -71,7 +71,7 @@ find_class(struct request *q,
     return false;
 }
 
-/* Decisions of the creation stay when an update does not name them. */
+/* An update that leaves out values from the creation keeps them. */
 static void
 keep_decided(struct request *q,
              struct json *tree,
@@ -122,7 +122,7 @@ priority_admit(struct request *q,
                         object->meta->name);
     }
     if (q->principal->type == PRINCIPAL_LIFECYCLE)
-        value = json_get_int(spec, "priority", value); /* as its Job's */
+        value = json_get_int(spec, "priority", value); /* as its Job has */
     if (json_get(spec, "priority") != NULL
         && json_get_int(spec, "priority", 0) != value) {
         reply_forbidden(&q->reply,
@@ -173,9 +173,9 @@ refuse_job(struct request *q, const struct json *tree, const char *why)
     return false;
 }
 
-/* A user's number is at most that of the class, and never above one that there
- * was, which an operator may have given: a number that came with a class goes
- * with it.
+/* Whether a user may set this number: it is at most that of the class, and not
+ * above a previous number, which an operator may have given. Without a number,
+ * that of the class counts.
  */
 static bool
 is_number_of_users(const struct json *spec,
@@ -214,9 +214,9 @@ preempts_as_class(struct request *q,
                                       policy));
 }
 
-/* A number of its own is for operators to give; users have the classes, and may
- * do without a number that raises them. A class that is not there is told at
- * once: the Job's pods could never be made.
+/* Only operators may give a Job a higher number of its own. Users have the
+ * classes, and may set a lower number. An unknown class is refused at once,
+ * because the Job's pods could never be created.
  */
 bool
 job_priority_admit(struct request *q,
@@ -249,7 +249,8 @@ job_priority_admit(struct request *q,
                       "choose a class (kctl get priorityclasses), or none");
 }
 
-/* One default at most; the classes of the system stay. */
+/* There is at most one default class, and the system's classes cannot be deleted.
+ */
 bool
 default_class_admit(struct request *q,
                     struct json *tree,
@@ -283,7 +284,7 @@ default_class_admit(struct request *q,
     return false;
 }
 
-/* The classes that keep the system alive are not for users' jobs. */
+/* Users' jobs may not use the classes of system components. */
 bool
 system_class_admit(struct request *q,
                    struct json *tree,
@@ -352,7 +353,7 @@ default_tolerations_admit(struct request *q,
     return true;
 }
 
-/* A node takes nothing before it says that it is ready. */
+/* A new node takes no pods until it reports that it is ready. */
 bool
 taint_new_node_admit(struct request *q,
                      struct json *tree,
@@ -383,8 +384,8 @@ taint_new_node_admit(struct request *q,
     return true;
 }
 
-/* The allocation is the binding's alone: a status that lacks it keeps it,
- * one that says something else is refused.
+/* Only the binding sets the allocation: a status without it keeps it, a status
+ * with another is refused.
  */
 bool
 allocation_admit(struct request *q,
@@ -412,8 +413,8 @@ allocation_admit(struct request *q,
     return false;
 }
 
-/* How a pod ended is said once: a node that comes back after it was fenced has
- * nothing to say of a pod that was given up, and may run elsewhere by now.
+/* The end of a pod is final: the agent of a node that returns after it was
+ * fenced cannot change a pod that was given up and may run elsewhere by now.
  */
 bool
 finished_pod_admit(struct request *q,

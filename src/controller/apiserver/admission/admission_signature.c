@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_signature.c - who changed what an administrator asks about later,
- * and when: annotations that nobody else can write
+/* admission_signature.c - records who made changes that administrators ask
+ * about later, and when, in annotations that clients cannot write
  *
  *   kiln.hpc/cordoned-by, -at   a Node that takes no more pods
- *   kiln.hpc/fenced-by, -at     one whose pods were given up
- *   kiln.hpc/tainted-by, -at    one whose other taints somebody set
+ *   kiln.hpc/fenced-by, -at     a Node whose pods were given up
+ *   kiln.hpc/tainted-by, -at    a Node with other taints
  *   kiln.hpc/suspended-by, -at  a Job that is held
- *   kiln.hpc/requeued-by, -at   a Job that began anew, or tasks of it
- *   kiln.hpc/cancel             a Job that is cancelled, which this does
- *   kiln.hpc/deleted-by         what is to be gone by its deletionTimestamp
+ *   kiln.hpc/requeued-by, -at   a Job, or tasks of it, that were requeued
+ *   kiln.hpc/cancel             a Job that is cancelled; also cancels it
+ *   kiln.hpc/deleted-by         an object with a deletionTimestamp
  *
- * They come with the change and go when it is taken back.
+ * They are set with the change and removed when it is reverted.
  */
 #include <string.h>
 
@@ -48,7 +48,7 @@ suspended(const struct json *tree, struct arena *arena)
     return json_is_true(value) ? value : NULL;
 }
 
-/* The whole of it, or tasks of an array, which are counted. */
+/* The requeue of the whole job, and the count of requeues of tasks. */
 static const struct json *
 requeued(const struct json *tree, struct arena *arena)
 {
@@ -67,7 +67,7 @@ requeued(const struct json *tree, struct arena *arena)
     return both;
 }
 
-/* The node's taints of that key, or all but those; NULL: none. */
+/* The node's taints of a fence, or all others; NULL: none. */
 static const struct json *
 pick_taints(const struct json *tree, bool is_fence, struct arena *arena)
 {
@@ -96,7 +96,7 @@ tainted(const struct json *tree, struct arena *arena)
     return pick_taints(tree, false, arena);
 }
 
-/* State: what the annotations speak of, or NULL when it is as usual. */
+/* `state` returns the state that the annotations are about, or NULL. */
 static const struct signature {
     const struct kind *kind;
     const char *by;
@@ -110,7 +110,7 @@ static const struct signature {
     {&job_kind, ANNOTATION_REQUEUED_BY, PREFIX "requeued-at", requeued},
 };
 
-/* As it was, whatever the request says; NULL: away with it. */
+/* Sets the value, whatever the request has; NULL removes the annotation. */
 static void
 set(struct request *q, struct json *tree, const char *name, const char *value)
 {
@@ -118,7 +118,7 @@ set(struct request *q, struct json *tree, const char *name, const char *value)
     const char *is = json_get_text(json_get(meta, "annotations"), name);
 
     if (is == NULL ? value == NULL : value != NULL && strcmp(is, value) == 0)
-        return; /* parts of the tree may be shared with the old one */
+        return; /* parts of the tree may be shared with the old tree */
     if (value != NULL)
         json_set_string(q->arena,
                         json_make_object(q->arena, meta, "annotations"),
@@ -167,7 +167,7 @@ sign(struct request *q,
     }
 }
 
-/* Whoever asks for it is who did it. */
+/* The value becomes the name of the principal who cancels. */
 static void
 sign_cancel(struct request *q,
             struct json *tree,
@@ -182,7 +182,8 @@ sign_cancel(struct request *q,
         set(q, tree, ANNOTATION_CANCEL, q->principal->name);
 }
 
-/* The controller's own rooms sign nothing; what stands there stays. */
+/* Changes by the controller's own components leave the annotations unchanged.
+ */
 bool
 signature_admit(struct request *q,
                 struct json *tree,

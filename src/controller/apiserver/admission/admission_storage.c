@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_storage.c - claims and volumes: the class that is meant when none
- * is said, whose a claim is, and that nothing goes which is in use
+/* admission_storage.c - claims and volumes: the default storage class, the
+ * owner of a claim, and no deletion while they are in use
  */
 #include <string.h>
 
@@ -54,7 +54,8 @@ claim_in_use_admit(struct request *q,
     return add_finalizer(q, tree, FINALIZER_CLAIM);
 }
 
-/* The newest of several default classes counts, then the first by name. */
+/* Chooses the newest default class; of several equally new, the first by name.
+ */
 static bool
 choose(const struct object *class, void *context)
 {
@@ -95,7 +96,8 @@ default_storage_admit(struct request *q,
     return true;
 }
 
-/* --- whose a claim is ----------------------------------------------------- */
+/* --- the owner of a claim ---------------------------------------------------
+ */
 
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)
@@ -108,7 +110,7 @@ refuse(struct request *q, const struct json *tree, const char *why)
     return false;
 }
 
-/* The volume is made for who asks for it, whatever the body says. */
+/* The volume is made for the principal, whatever the body says. */
 static bool
 sign(struct request *q, struct json *tree)
 {
@@ -142,7 +144,7 @@ sign(struct request *q, struct json *tree)
     return true;
 }
 
-/* They stay as they are, also when a client leaves them out. */
+/* Keeps the annotations, also when a client leaves them out. */
 static void
 keep_annotations(struct request *q,
                  struct json *meta,

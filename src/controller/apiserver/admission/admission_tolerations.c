@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission_tolerations.c - a node that is drained, broken or not approved
- * takes no jobs of users, whatever taints they say that they bear with
+/* admission_tolerations.c - keeps users' jobs off a node that is drained,
+ * broken or not approved, whatever taints they tolerate
  *
- * Upstream lets everybody tolerate everything. Here the taints below are the
- * only thing between a job and a node that somebody works on.
+ * Upstream lets everybody tolerate every taint. In Kiln only the taints below
+ * keep jobs off a node that somebody works on.
  */
 #include <string.h>
 
@@ -27,8 +27,8 @@ static const char *const reserved[] = {
     TAINT_CHECK_FAILED,
 };
 
-/* The key that is not a user's to tolerate; "" for a toleration of all keys,
- * NULL for one that may be.
+/* The reserved key that the toleration has; "" for a toleration of all keys,
+ * NULL when users may have it.
  */
 static const char *
 reserved_key(const struct json *toleration)
@@ -37,7 +37,7 @@ reserved_key(const struct json *toleration)
     const char *effect = json_get_text(toleration, "effect");
 
     if (effect != NULL && strcmp(effect, "PreferNoSchedule") == 0)
-        return NULL; /* which none of them has */
+        return NULL; /* no reserved taint has this effect */
     if (key == NULL || key[0] == '\0')
         return "";
     for (unsigned i = 0; i < ARRAY_SIZE(reserved); i++)
