@@ -21,10 +21,10 @@
 #define UNPROVEN_A_SECOND 10
 #define MESSAGE_MAX       1024
 
-/* Most lines fit. */
+/* Enough for most lines. */
 #define LINE_ROOM 1024
 
-/* Each change makes a line, on the loop: printf is left out of it. */
+/* Every change is logged on the loop, so lines are made without printf. */
 #define ADD(out, literal) strbuf_add((out), (literal), sizeof(literal) - 1)
 
 static const char *const ranks[] = {
@@ -131,7 +131,7 @@ add_principal(struct strbuf *out, const struct principal *principal)
         add_text(out, "impersonator", principal->impersonator->name);
 }
 
-/* Where only the server knows the name, its answer has it. */
+/* For a create without a name, the answer has the name that the server gave. */
 static const char *
 name_of(const struct request *q)
 {
@@ -186,7 +186,7 @@ add_result(struct strbuf *out, const struct request *q)
     add_text(out, "message", json_get_text(r->tree, "message"));
 }
 
-/* Some a second of those that anybody can make. */
+/* Limits lines that unauthenticated clients can cause to some each second. */
 static bool
 may_be_told(struct apiserver *server, int64_t now_us)
 {

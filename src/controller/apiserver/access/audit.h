@@ -7,14 +7,14 @@
  *    "verb":"patch","resource":"jobs.batch","namespace":"physics",
  *    "name":"job-7","code":200,"client":"kctl"}
  *
- * Of an administrator who asks as another user, user, uid and rank are the
- * other's, and "impersonator" is the administrator's name.
+ * When an administrator impersonates a user, user, uid and rank are that
+ * user's, and "impersonator" is the administrator's name.
  *
- * A refusal has the reason and message of its Status. Left out are reads that
- * succeed, dry runs, questions about rights, reports of agents on themselves
- * and their pods, and requests of the controller's own components. Refusals of
- * clients without a valid proof are logged at most some a second, so that
- * nobody washes the log away from outside; the others are counted.
+ * A refusal has the reason and message of its Status. Not logged are successful
+ * reads, dry runs, questions about rights, reports of agents on themselves and
+ * their pods, and requests of the controller's own components. Of refusals to
+ * clients without a valid proof only some are logged each second, so that
+ * nobody can flush the log from outside; the others are counted.
  *
  * Thread:  the loop's.
  */
@@ -25,7 +25,8 @@
 struct http_peer;
 struct request;
 
-/* The request has its reply. `is_proven`: its principal has proved who he is.
+/* Call when the request has its reply. `is_proven`: the principal is
+ * authenticated.
  */
 void audit_note(struct request *q,
                 const struct http_peer *from,

@@ -30,27 +30,27 @@ struct audit_log {
     bool is_beside_store; /* on the same file system */
 
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t added; /* to none; none waits while lines are gathered */
+    pthread_mutex_t lock; /* protects the members below */
+    pthread_cond_t added; /* to an empty queue; not waited for in gather() */
     pthread_cond_t ends;
     struct strbuf queue;
     uint64_t n_queued; /* lines */
     uint64_t dropped;
     bool is_spared;  /* the store's disk is full */
-    size_t n_spared; /* bytes that were added since */
+    size_t n_spared; /* bytes added since then */
     bool is_ending;
 
-    /* The thread's. */
+    /* Used by the thread only. */
     int fd;
     int64_t size;
     ino_t inode;
-    uint64_t n_told; /* of those that were dropped */
+    uint64_t n_told; /* the value of `dropped` that the file has */
     time_t complained_at;
 };
 
 /* ---- The file ---- */
 
-/* A pipe is not waited for, either. */
+/* O_NONBLOCK, so that opening a pipe does not block either. */
 static int
 open_file(struct audit_log *a, struct error *err)
 {
@@ -75,7 +75,9 @@ close_file(struct audit_log *a)
     a->fd = -1;
 }
 
-/* FILE.2 becomes FILE.3, FILE.1 FILE.2, FILE FILE.1; the last one goes. */
+/* Renames FILE.2 to FILE.3, FILE.1 to FILE.2, FILE to FILE.1; the oldest is
+ * lost.
+ */
 static void
 rotate(struct audit_log *a)
 {
@@ -91,8 +93,8 @@ rotate(struct audit_log *a)
     }
 }
 
-/* Whether there is a file to write to; one that is not where it was is left to
- * whoever moved it.
+/* Makes sure that there is a file to write to. A file that somebody has moved
+ * away is closed, and a new one opened.
  */
 static int
 check_file(struct audit_log *a, struct error *err)
@@ -108,8 +110,8 @@ check_file(struct audit_log *a, struct error *err)
     return a->fd >= 0 ? 0 : open_file(a, err);
 }
 
-/* All of it or nothing: a line that was cut short by a full disk is taken back,
- * so that each line of the file is whole.
+/* Writes all of the text or nothing: text that a full disk has cut short is
+ * truncated, so that every line of the file is complete.
  */
 static int
 write_text(struct audit_log *a, const struct strbuf *text, struct error *err)
@@ -150,7 +152,7 @@ complain(struct audit_log *a, const struct error *err)
                 err->text);
 }
 
-/* Notes the number of dropped lines before the next line is written. */
+/* Adds the number of dropped lines before the next line. */
 static void
 tell_dropped(struct audit_log *a, uint64_t dropped, struct strbuf *text)
 {
@@ -185,7 +187,9 @@ write_batch(struct audit_log *a,
     pthread_mutex_unlock(&a->lock);
 }
 
-/* With the lock. A line for itself would cost its adder a wake-up. */
+/* Call with the lock held. Waits for further lines: writing each on its own
+ * would cost its caller a wake-up of this thread.
+ */
 static void
 gather(struct audit_log *a)
 {
@@ -244,7 +248,7 @@ audit_log_spare(struct audit_log *a, bool is_full)
     pthread_mutex_unlock(&a->lock);
 }
 
-/* The lock is held. */
+/* Call with the lock held. */
 static bool
 has_room(struct audit_log *a, size_t length)
 {
@@ -305,7 +309,7 @@ free_unstarted(struct audit_log *a)
     free(a);
 }
 
-/* An error of the disk is no reason not to start: writing is tried again. */
+/* An error of the disk does not prevent the start: writing is tried again. */
 static bool
 is_passing(int r)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* audit_log.h - lines of text that a thread of its own writes to a file
  *
- * Adding a line never waits for the disk, nor wakes the thread more often than
- * once in AUDIT_LOG_GATHER_MS: lines are kept in memory meanwhile, up to
- * AUDIT_LOG_QUEUE_BYTES, and dropped and counted beyond that, or when the file
- * cannot be written. The file tells how many were dropped as soon as it can be
- * written again. The file is rotated by size: FILE.1 is the one before, up to
- * FILE.KEEP; one that somebody else moved away is made anew.
+ * Adding a line never waits for the disk, and wakes the thread at most once in
+ * AUDIT_LOG_GATHER_MS. Until then lines are kept in memory, up to
+ * AUDIT_LOG_QUEUE_BYTES; beyond that, or while the file cannot be written,
+ * lines are dropped and counted. The number of dropped lines is written as soon
+ * as the file can be written again. The file is rotated by size: FILE.1 is the
+ * previous one, up to FILE.KEEP; when somebody has moved the file away, a new
+ * one is made.
  *
- * While the disk of the store is full, a log on the same disk takes no more
- * than AUDIT_LOG_SPARED_BYTES of what the store has kept for itself.
+ * While the disk of the store is full, a log on the same disk uses at most
+ * AUDIT_LOG_SPARED_BYTES of the space that the store has reserved for itself.
  *
  * Owns:    the thread and the file.
  * Thread:  any.
@@ -36,18 +37,18 @@ struct audit_log_settings {
     const char *store; /* its directory; NULL: none */
 };
 
-/* Life. Open tries the file once. Free writes what was added. */
+/* Life. Open tries to open the file once. Free writes the remaining lines. */
 void audit_log_free(struct audit_log *log);
 DEFINE_CLEANUP(struct audit_log, audit_log_free)
 int audit_log_open(const struct audit_log_settings *settings,
                    struct audit_log **ret_log,
                    struct error *err);
 
-/* Change: one line, without its end. */
+/* Change. Adds one line, given without its newline. */
 void audit_log_add(struct audit_log *log, const char *line, size_t length);
 
-/* Whether the store's disk is full now. */
+/* Says whether the store's disk is full now. */
 void audit_log_spare(struct audit_log *log, bool is_full);
 
-/* Look: lines, since the start. */
+/* Look. The number of lines dropped since the start. */
 uint64_t audit_log_dropped(struct audit_log *log);

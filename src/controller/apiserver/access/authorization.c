@@ -26,10 +26,10 @@
 #define CLAIM  (&persistent_volume_claim_kind)
 #define VOLUME (&persistent_volume_kind)
 
-/* Of every kind, behind the kind's own. */
+/* For every kind, after the kind's own rights. */
 static const struct {
     unsigned principals, verbs;
-    bool is_of_all_parts; /* or of the object itself and its status */
+    bool is_of_all_parts; /* else of the object itself and its status */
 } rights[] = {
     {PRINCIPAL_BIT(PRINCIPAL_ADMINISTRATOR), MAY_READ | MAY_WRITE, true},
     {BY_USERS, MAY_READ, false},
@@ -43,7 +43,7 @@ authorization_scope(enum principal_type principal,
                     const struct kind *kind,
                     enum subresource subresource)
 {
-    /* Everybody may ask who they are and what they may do. */
+    /* Everybody may ask for their own identity and rights. */
     if (kind->flags & KIND_ANSWERED)
         return verb == VERB_CREATE ? SCOPE_ALL : SCOPE_NONE;
     for (unsigned i = 0; i < kind->n_rights; i++) {
@@ -83,8 +83,8 @@ refuse(struct request *q, const char *why)
     return false;
 }
 
-/* Whether what is named lies within the agent's node, as far as that can be
- * told before the object is at hand.
+/* Whether the request is for the agent's own node, as far as this can be
+ * decided before the object is found.
  */
 static bool
 names_own_node(const struct request *q)
@@ -102,7 +102,7 @@ names_own_node(const struct request *q)
         if (wanted == NULL && q->options.fields != NULL)
             wanted = field_query_demands(q->options.fields, "metadata.name");
         if (wanted == NULL && route->verb == VERB_CREATE)
-            return true; /* the body's name is checked by admission */
+            return true; /* admission checks the name in the body */
         return wanted != NULL && strcmp(wanted, node) == 0;
     }
     if ((route->kind == &pod_kind || route->kind == VOLUME)
@@ -138,7 +138,7 @@ authorization_check(struct request *q)
                        NULL,
                        route->namespace)
             == NULL)
-            return true; /* a 404 from admission tells more */
+            return true; /* admission makes the 404 */
         if (!membership_has(q->server->membership,
                             route->namespace,
                             q->principal))
@@ -207,7 +207,7 @@ visit_user(const struct object *object, void *context)
     return !search->found;
 }
 
-/* Whether a pod that is bound there uses the claim. */
+/* Whether a pod that is bound to the agent's node uses the claim. */
 static bool
 is_used_on_node(const struct request *q,
                 const char *namespace,
@@ -225,7 +225,9 @@ is_used_on_node(const struct request *q,
     return search.found;
 }
 
-/* An agent may write the volumes it made and read those its pods use. */
+/* An agent may write the volumes that it made, and read those that its pods
+ * use.
+ */
 static bool
 is_volume_on_node(const struct request *q, const struct object *object)
 {
@@ -337,7 +339,7 @@ authorization_reads_whole(const struct principal *principal,
     case PRINCIPAL_ADMINISTRATOR:
     case PRINCIPAL_SCHEDULER:
     case PRINCIPAL_LIFECYCLE:
-    case PRINCIPAL_AGENT: /* sees the pods of its node alone */
+    case PRINCIPAL_AGENT: /* sees only the pods of its node */
         return true;
     default:
         return is_owner(principal, object);

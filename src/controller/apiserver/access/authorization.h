@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* authorization.h - who may do what, and what each right covers
  *
- * The rights of a kind (lib/api/object/rights.h), and those of every kind, give
- * a scope to a principal, a verb and a subresource; whether a scope covers one
- * object is asked when the object is at hand. Every other request is refused.
+ * The rights of a kind (lib/api/object/rights.h), and those for every kind,
+ * give a scope for a principal, a verb and a subresource. Whether the scope
+ * covers an object is checked when the object is found. Everything else is
+ * refused.
  *
- * Thread: the loop's. The rights themselves are constants.
- * See:    DESIGN.md section 3, "Who may do what".
+ * Thread:  the loop's. The rights themselves are constants.
+ * See:     DESIGN.md section 3, "Who may do what".
  */
 #pragma once
 
@@ -25,23 +26,23 @@ enum scope authorization_scope(enum principal_type principal,
                                const struct kind *kind,
                                enum subresource subresource);
 
-/* Before the verb: false, and a 403, when no right allows it, or none for that
- * namespace or name. Sets the request's scope.
+/* Call before the verb. Sets the request's scope. Returns false, with a 403,
+ * when no right allows the request, or none for its namespace or name.
  */
 bool authorization_check(struct request *request);
 
-/* Of one object that the verb found: false, and a 403, when the scope does
- * not cover it.
+/* Call for an object that the verb found. Returns false, with a 403, when the
+ * scope does not cover the object.
  */
 bool authorization_covers(struct request *request, const struct object *object);
 
-/* An operator changes only what operators are for, in jobs and pods that are
- * not their own. False: the reply is made.
+/* Operators may change only some fields of other users' jobs and pods. Returns
+ * false when the reply is made.
  */
 bool authorization_check_change(struct request *request,
                                 const struct object *old_object,
                                 const struct json *tree);
 
-/* Whether the principal may read all fields, or the redacted text alone. */
+/* Whether the principal may read all fields; if not, only the redacted text. */
 bool authorization_reads_whole(const struct principal *principal,
                                const struct object *object);

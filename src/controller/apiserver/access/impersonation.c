@@ -22,15 +22,15 @@
 
 #define HEAD "Impersonate-"
 
-/* One look-up of a user by a worker thread. */
+/* One look-up of a user on a worker. */
 struct impersonation_lookup {
     struct request *q;
     struct principal *principal;
     const char *name;
-    const char *uid; /* as asked for, or NULL */
+    const char *uid; /* as requested, or NULL */
     const char **groups;
     size_t n_groups;
-    gid_t *gids; /* of the groups */
+    gid_t *gids; /* of `groups` */
     const struct user *user;
     struct error error;
     impersonation_fn done;
@@ -85,8 +85,8 @@ may_impersonate(struct request *q)
     return true;
 }
 
-/* Refuses names that NSS might take for something else, or upstream for a
- * component.
+/* Refuses names that NSS could interpret otherwise, or that upstream uses for
+ * components.
  */
 static bool
 is_user_name(const char *name)
@@ -143,7 +143,7 @@ take_headers(struct impersonation_lookup *l, const struct http_request *http)
                      l->name);
 }
 
-/* On a worker. */
+/* Runs on a worker. */
 static void
 look_up(void *arg)
 {
@@ -189,7 +189,7 @@ check_user(const struct impersonation_lookup *l)
     return true;
 }
 
-/* Copied, since a stream outlives this visit. */
+/* Copies the user's data: a stream outlives this look-up. */
 static void
 become(const struct impersonation_lookup *l)
 {

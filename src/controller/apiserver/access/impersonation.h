@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* impersonation.h - an administrator asks as another user (Impersonate-User)
+/* impersonation.h - an administrator acts as another user (Impersonate-User)
  *
- * Only where nobody between the two can have added the header: by the
- * controller's socket, by TLS, or sealed by version 2 of requests. The user is
- * resolved on a worker, and the groups are that user's, whatever was asked.
+ * Allowed only where nobody in between can have added the header: over the
+ * controller's socket, over TLS, or in requests sealed by version 2. A worker
+ * looks up the user; the groups are always the user's own, whatever was
+ * requested.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -15,12 +16,12 @@ struct principal;
 struct http_request;
 struct request;
 
-/* Whether the request wants to be another's. */
+/* Whether the request has impersonation headers. */
 bool impersonation_is_asked(const struct http_request *http);
 
-/* Makes `principal` the user that is asked for, if q->principal, who is proven,
- * may: then `done` runs with true, later. Else the reply is made, and it runs
- * with false. All of it is in the request's arena.
+/* Makes `principal` the requested user if q->principal, which is authenticated,
+ * may do that: then `done` runs later, with true. Otherwise the reply is made
+ * and `done` runs with false. All data is in the request's arena.
  */
 typedef void (*impersonation_fn)(bool is_granted, void *arg);
 void impersonation_start(struct request *q,

@@ -19,8 +19,8 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
-/* The names of those who belong to an object, "*" for everybody, NULL for
- * nobody; owned.
+/* The names of the members of an object, "*" for everybody, NULL for nobody;
+ * owned by the caller.
  */
 typedef char *names_of_fn(const struct object *object);
 
@@ -40,7 +40,7 @@ struct namespace_members {
     struct policy_people people;
 };
 
-/* A look-up on its way through a worker. */
+/* A look-up on a worker. */
 struct membership_lookup {
     struct membership *membership;
     char *namespace;
@@ -88,7 +88,7 @@ resolved(void *arg)
                     lookup->membership->kind->singular,
                     lookup->namespace,
                     lookup->err.text);
-    /* The annotation may have changed meanwhile. */
+    /* The annotation may have changed since the look-up began. */
     if (place != NULL && place->names != NULL
         && strcmp(place->names, lookup->names) == 0) {
         policy_people_fini(&place->people);
@@ -109,7 +109,9 @@ start_lookup(struct membership *m, const char *namespace, const char *names)
     workers_submit(m->workers, m->loop, resolve, resolved, lookup);
 }
 
-/* Nobody who stays is locked out while names are resolved. */
+/* Keeps the present members until the new names are resolved, so that nobody
+ * who remains a member is locked out.
+ */
 static void
 keep_people(struct namespace_members *place, struct namespace_members *was)
 {
@@ -130,7 +132,9 @@ names_of_namespace(const struct object *object)
     return members != NULL ? xstrdup(members) : NULL;
 }
 
-/* Adds each name, with what groups begin with. True: it is everybody. */
+/* Adds each name with the prefix `mark`. Returns true when everybody is a
+ * member.
+ */
 static bool
 add_names(struct strbuf *out, const char *names, const char *mark)
 {
@@ -321,7 +325,7 @@ membership_has(const struct membership *m,
     const struct namespace_members *place =
         name != NULL ? map_find(m->places, name) : NULL;
 
-    if (place == NULL) /* not published yet, or not there */
+    if (place == NULL) /* not published yet, or absent */
         return name != NULL && m->kind == &namespace_kind
                && strcmp(name, "default") == 0;
     return (place->has_everybody

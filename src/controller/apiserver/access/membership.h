@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* membership.h - who belongs to which namespace, and who may use which
- * priority class or partition
+/* membership.h - who belongs to a namespace, and who may use a priority class,
+ * partition or reservation
  *
- * A namespace's annotation kiln.hpc/members lists user names and "@group"s,
- * or "*" for everybody. Without it, `default` is everybody's and any other
- * the administrators'. Names are resolved by a worker whenever the annotation
- * changes, so a request only looks. Of a PriorityClass there are two:
- * kiln.hpc/allowed-users and kiln.hpc/allowed-groups, user names and group
- * names, or "*"; without them it is the administrators'. Of a Partition the
- * spec has them; without both it is everybody's. Likewise of a Reservation.
+ * The annotation kiln.hpc/members of a namespace lists user names and
+ * "@group"s, or "*" for everybody. Without it, everybody belongs to `default`
+ * and only administrators to any other. A worker resolves the names when the
+ * annotation changes, so that a request only looks them up. A PriorityClass has
+ * two annotations, kiln.hpc/allowed-users and kiln.hpc/allowed-groups, with
+ * names or "*"; without them it is for administrators. Partitions and
+ * Reservations have them in their spec; without both they are for everybody.
  *
  * Owns:    a watch of one of these kinds.
  * Thread:  the loop's.
@@ -29,8 +29,8 @@ struct workers;
 #define ANNOTATION_ALLOWED_USERS  "kiln.hpc/allowed-users"
 #define ANNOTATION_ALLOWED_GROUPS "kiln.hpc/allowed-groups"
 
-/* Life. Stop before the store closes; free after the workers' `done`s were
- * drained.
+/* Life. Stop before the store is closed. Free after the workers' `done`s have
+ * run.
  */
 void membership_stop(struct membership *membership);
 void membership_free(struct membership *membership);
@@ -52,8 +52,8 @@ struct membership *membership_new_of_reservations(struct loop *loop,
                                                   struct workers *workers)
     OWNED_BY(membership_free);
 
-/* Look, by the name of the namespace, class or partition: false also while the names are
- * being resolved for the first time.
+/* Look, by the name of the namespace, class, partition or reservation. Also
+ * false while the names are resolved for the first time.
  */
 bool membership_has(const struct membership *membership,
                     const char *place,

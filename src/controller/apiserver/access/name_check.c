@@ -25,16 +25,16 @@ struct checked_name {
     bool is_unknown;
 };
 
-/* The worker has the names until `looked_up`, which frees it all; the request is
- * NULL from when it is answered.
+/* The worker uses the names until `looked_up`, which frees the struct. `q` is
+ * NULL once the request is answered.
  */
 struct name_check {
     struct request *q;
     struct timer *timer;
     struct checked_name *names;
-    struct map *seen[2]; /* the same, of users and of groups */
+    struct map *seen[2]; /* the same names: of users, of groups */
     size_t count, capacity;
-    struct error err; /* of the first that could not be looked up */
+    struct error err; /* of the first name whose look-up failed */
 };
 
 static void

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_check.h - an answer that warns of users and groups that nobody knows
+/* name_check.h - a warning about unknown users and groups in an answer
  *
- * The names are looked up by a worker when the request has succeeded; then the
- * answer goes out with a warning. It waits two seconds at most: a directory of
- * users that does not answer is said, and refuses nothing.
+ * When the request has succeeded, a worker looks up the names, and the answer
+ * is sent with a warning. It waits two seconds at most: if the directory of
+ * users does not answer, the warning says so, and nothing is refused.
  *
  * Thread:  the loop's.
  */
@@ -13,5 +13,5 @@
 
 struct request;
 
-/* A name of the request's object: checked once the request is answered. Copied. */
+/* Adds a name of the request's object to check before the answer. Copied. */
 void name_check_add(struct request *q, const char *name, bool is_group);

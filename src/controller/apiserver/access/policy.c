@@ -10,8 +10,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
-#define FIRST_BYTES 16 /* grown by nearly every look-up, so that is tried */
-#define MOST_BYTES  (64u << 20) /* of a group with very many members */
+#define FIRST_BYTES 16 /* most look-ups grow it, which tests the growing */
+#define MOST_BYTES  (64u << 20) /* for a group with very many members */
 
 /* The system's answer about a name; one struct for users and groups. */
 struct policy_name {
@@ -51,7 +51,7 @@ look_up(struct policy_name *e, struct error *err)
     }
     if (e->is_found)
         return 0;
-    /* POSIX lets a system say in several ways that it knows no such name. */
+    /* POSIX allows several results for an unknown name. */
     if (r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM)
         return error_set(err, -ENOENT, "no %s '%s'", e->kind, e->name);
     return error_set(err,

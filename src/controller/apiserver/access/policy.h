@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.h - what the site decides: who administers, who may run as whom
+/* policy.h - the site's decisions: who administers the cluster, whose jobs may
+ * run
  *
- * Plain data from the configuration, const while the controller runs. Names
- * are resolved to ids once, at start.
+ * Plain data from the configuration, const while the controller runs. Names are
+ * resolved to ids once, at the start.
  *
  * Thread:  the loop's.
  */
@@ -34,14 +35,15 @@ struct policy {
     bool is_conformance; /* one test identity, no rules of Kiln's own */
 };
 
-/* Adds everybody of a comma-separated list of user names and "@group" names:
- * -ENOENT for one the system does not know. Blocks on NSS.
+/* Adds the users and groups of a comma-separated list of user names and
+ * "@group"s. Returns the error of the first name that failed, -ENOENT for one
+ * that the system does not know, after adding all others. Blocks on NSS.
  */
 int policy_people_add(struct policy_people *people,
                       const char *names,
                       struct error *err);
-/* Of one name, without '@': 0, -ENOENT, or what keeps the system from saying. Any
- * thread; blocks on NSS.
+/* Looks up one name, without '@'. Returns 0, -ENOENT, or the error that
+ * prevented the look-up. Any thread; blocks on NSS.
  */
 int policy_find_name(const char *name, bool is_group, struct error *err);
 void policy_people_fini(struct policy_people *people);

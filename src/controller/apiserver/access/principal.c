@@ -17,8 +17,8 @@ type_of(const struct identity *id, const struct policy *policy)
         return PRINCIPAL_ADMINISTRATOR;
     if (id->node_name[0] != '\0')
         return PRINCIPAL_AGENT;
-    /* Root of a compute node is not root of the cluster; tokens of root are
-     * given to the controller's own alone (token_endpoint.c).
+    /* Root of a compute node is not root of the cluster. Tokens of root are
+     * issued only to the controller's own (token_endpoint.c).
      */
     if (id->uid == 0
         && (id->proof == IDENTITY_LOCAL || id->proof == IDENTITY_TOKEN))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* principal.h - who asks, and as what: a proven identity under the site's
- * policy
+/* principal.h - who makes a request: an authenticated identity and its type
+ * under the site's policy
  *
- * A user of the rank that the policy gives, the agent of a node that proved
- * its secret, or one of the controller's own rooms.
+ * A user with the rank that the policy gives, the agent of a node that proved
+ * its secret, or one of the controller's own components.
  *
  * Thread:  the loop's.
  */
@@ -24,18 +24,18 @@ struct principal {
     gid_t gid;
     const gid_t *groups;
     size_t n_groups;
-    const char *name;          /* of the user; of the room */
+    const char *name;          /* of the user or the component */
     const char *node;          /* of an agent, else NULL */
-    enum identity_proof proof; /* of what came over HTTP */
+    enum identity_proof proof; /* only of requests over HTTP */
     bool seals_headers;        /* nobody else can have written its headers */
 
-    /* The administrator who asks as this user, or NULL: by the principal's own
-     * name. It gives no right.
+    /* The administrator who impersonates this user, with the administrator's
+     * own name; or NULL. It gives no rights.
      */
     const struct principal *impersonator;
 };
 
-/* Everything is borrowed from the identity. */
+/* All data is borrowed from the identity. */
 void principal_of_identity(const struct identity *identity,
                            const struct policy *policy,
                            struct principal *ret_principal);
@@ -44,5 +44,7 @@ void principal_of_identity(const struct identity *identity,
 const char *principal_describe(const struct principal *principal,
                                char buffer[320]);
 
-/* A person, whatever the rank: what they make is theirs. */
+/* Whether it is a person, of any rank. A person owns the objects that the
+ * person creates.
+ */
 bool principal_is_person(const struct principal *principal);

@@ -19,7 +19,7 @@
 #include "lib/json/record.h"
 #include "lib/loop/workers.h"
 
-/* A token on its way into a credential. */
+/* A token that is being put into a credential. */
 struct handout {
     struct request *q;
     char token[BEARER_TOKEN_SIZE];
@@ -78,7 +78,7 @@ handout_free(struct handout *h)
     free(h);
 }
 
-/* On a worker. */
+/* Runs on a worker. */
 static void
 wrap(void *arg)
 {

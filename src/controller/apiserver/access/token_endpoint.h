@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token_endpoint.h - the way in for tools that can speak no MUNGE
+/* token_endpoint.h - access for tools that do not support MUNGE
  *
- *   GET  /kiln/v1/access  where TLS is served, and by which certificate
- *   POST /kiln/v1/token   a bearer token of the principal, of some minutes
+ *   GET  /kiln/v1/access  where TLS is served, and with which certificate
+ *   POST /kiln/v1/token   a bearer token of the principal, for some minutes
  *
- * A token is worth what its owner may, so it does not go over a wire that
- * others may read: it is handed out in a credential of MUNGE that its owner
- * alone can open, or as it is over the Unix socket and TLS. No token is given
- * for a token.
+ * A token gives all rights of its owner, so it is never sent where others may
+ * read it: it is sent in a MUNGE credential that only its owner can decode, or
+ * as it is over the Unix socket. A token cannot be used to get another token.
  *
- * Thread: the loop's.
+ * Thread:  the loop's.
  */
 #pragma once
 
@@ -20,7 +19,7 @@ struct bearer_tokens;
 struct credential_backend;
 struct request;
 
-/* Of a controller that serves TLS; zero of one that does not. */
+/* Of a controller that serves TLS; otherwise all members are zero. */
 struct token_endpoint {
     struct bearer_tokens *bearer;
     struct credential_backend *credential_backend;
@@ -29,7 +28,7 @@ struct token_endpoint {
     int64_t lifetime_s;
 };
 
-/* Whether the path is one of these; then the request is answered, perhaps
- * later.
+/* Returns false when the path is another. Otherwise the request is answered,
+ * perhaps later.
  */
 bool token_endpoint_serve(struct request *q, const char *path);

@@ -16,8 +16,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 
-#define BURST_S    2    /* of requests, after a rest */
-#define KEPT_USERS 4096 /* more are looked through for those who have left */
+#define BURST_S    2    /* of requests, after a pause */
+#define KEPT_USERS 4096 /* with more, sweep() removes unused entries */
 #define SECOND_US  1000000
 
 struct user_count_entry {
@@ -25,17 +25,17 @@ struct user_count_entry {
     struct user_count count;
     struct {
         int64_t spent_us;
-        int64_t at_us; /* when that was right */
+        int64_t at_us; /* when spent_us was updated */
     } allowances[N_USER_ALLOWANCES];
 };
 
 struct user_counts {
     struct clock *clock;
     struct map *users;
-    size_t n_kept; /* sweep when there are more */
+    size_t n_kept; /* call sweep() at this number */
 };
 
-/* Its digits as letters, so that none is a NUL. */
+/* Formats the uid's hex digits as letters. */
 static void
 format_key(uid_t uid, char out[9])
 {
@@ -77,8 +77,9 @@ has_nothing(const struct user_count_entry *e)
     return memcmp(&e->count, &nothing, sizeof(nothing)) == 0;
 }
 
-/* Forgets users who have nothing, and whose last request is long ago. As many
- * again may come before the next time, so this costs each of them little.
+/* Removes users who have nothing and have not made a request for a minute. The
+ * next sweep is at twice the remaining number, so the cost for each new user is
+ * small.
  */
 static void
 sweep(struct user_counts *counts)
@@ -132,8 +133,8 @@ content_bytes(const struct job_spec *spec)
     return bytes;
 }
 
-/* Kiln has made it for another object; users may not write such references
- * (rules JobPod and OwnerReferences).
+/* Whether Kiln created the object for another one. Users cannot write such
+ * references (rules JobPod and OwnerReferences).
  */
 static bool
 is_derived(const struct object *object)
@@ -157,7 +158,9 @@ is_limited(const struct object *object)
     return !is_derived(object);
 }
 
-/* A Job's are made one by one, but may all be there in the end. */
+/* The pods of a Job are created one by one, but all of them may exist in the
+ * end.
+ */
 static int64_t
 pods_at_once(const struct object *object)
 {
@@ -187,8 +190,9 @@ user_counts_measure(const struct object *object,
         return false;
     ret_count->objects = is_limited(object);
     ret_count->pods = pods_at_once(object);
-    /* An object that resembles another is small in memory but not on disk; but
-     * nobody could predict the size of what Kiln makes itself.
+    /* Objects that resemble another take little memory but full size on the
+     * disk. For objects that Kiln itself creates the size in memory counts,
+     * because users cannot predict it.
      */
     ret_count->bytes =
         (int64_t)(is_derived(object) ? object_bytes(object) : object->length);
@@ -240,8 +244,8 @@ user_counts_end_stream(struct user_counts *counts,
     entry_of(counts, uid)->count.streams[stream]--;
 }
 
-/* The amount spent grows by one request's worth of time with each request and
- * shrinks with the clock.
+/* The amount spent grows with each request by the time of one request, and
+ * shrinks as time passes.
  */
 bool
 user_counts_take(struct user_counts *counts,

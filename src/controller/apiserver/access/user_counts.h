@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* user_counts.h - what each user has of the controller at this moment
+/* user_counts.h - how much each user has of the controller now
  *
- * Objects and bytes follow the store's pending head, one change at a time, and
- * its load at the start; nothing is ever scanned. These counts limit nobody:
- * user_limits.h and the admission rules do.
+ * Objects and bytes are counted from the load of the store at the start, and
+ * with each change of its pending head; nothing is ever scanned. The counts
+ * limit nobody themselves: user_limits.h and the admission rules do.
  *
  * Called by:  controller.c (as the store's `moved`), the apiserver.
  * Thread:     the loop's.
- * Invariant:  every object is counted as long as it is the pending one.
+ * Invariant:  every pending object is counted.
  */
 #pragma once
 
@@ -21,9 +21,7 @@ struct clock;
 struct object;
 struct user_counts;
 
-/* A user's streams, which begin and end; also questions, until the scheduler
- * has answered.
- */
+/* A user's open streams; also questions until the scheduler has answered. */
 enum user_stream {
     USER_WATCH,
     USER_LOG_READER,
@@ -31,8 +29,7 @@ enum user_stream {
     N_USER_STREAMS,
 };
 
-/* Requests, and those of them that the scheduler answers: a user may make so
- * many a second.
+/* Requests, and those that the scheduler answers: both are limited per second.
  */
 enum user_allowance {
     USER_REQUEST,
@@ -52,7 +49,9 @@ void user_counts_free(struct user_counts *counts);
 struct user_counts *user_counts_new(struct clock *clock)
     OWNED_BY(user_counts_free);
 
-/* Change. Moved: one object became another, came (no `before`) or went. */
+/* Change. user_counts_moved: an object changed, was created (no `before`) or
+ * was removed (no `after`).
+ */
 void user_counts_moved(struct user_counts *counts,
                        const struct object *before,
                        const struct object *after);
@@ -63,26 +62,28 @@ void user_counts_end_stream(struct user_counts *counts,
                             uid_t uid,
                             enum user_stream stream);
 
-/* Takes one from what the user may ask: `per_second`, and twice that at once
- * after a rest. False when there is none left.
+/* Takes one from the user's allowance: `per_second`, and twice as many at once
+ * after a pause. Returns false when none is left.
  */
 bool user_counts_take(struct user_counts *counts,
                       uid_t uid,
                       enum user_allowance allowance,
                       int64_t per_second);
 
-/* Takes so many more, of what was done already: those that come next wait. */
+/* Takes `count` more, for work that is done already: the user's next requests
+ * wait.
+ */
 void user_counts_charge(struct user_counts *counts,
                         uid_t uid,
                         enum user_allowance allowance,
                         int64_t per_second,
                         unsigned count);
 
-/* Look. Of a user who has nothing, zeros. */
+/* Look. Returns zeros for a user who has nothing. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
 
-/* Measures what one object counts for: its user, whether it is one of the
- * limited objects, its bytes and its pods. False: it belongs to no user.
+/* Measures one object: its user, whether it counts as an object, its bytes and
+ * its pods. Returns false when the object belongs to no user.
  */
 bool user_counts_measure(const struct object *object,
                          uid_t *ret_uid,

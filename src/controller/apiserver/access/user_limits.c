@@ -12,10 +12,10 @@
 #include "lib/base/arena.h"
 #include "lib/http/http_request.h"
 
-#define WAIT_FOR_STREAM_S 5 /* until one of the user's own may have ended */
+#define WAIT_FOR_STREAM_S 5 /* the user may have ended a stream by then */
 
-/* Questions that the scheduler has yet to answer, so that one user leaves room
- * for those of others (responder.c).
+/* The most unanswered questions of one user to the scheduler, so that there is
+ * room for other users' questions (responder.c).
  */
 #define ASKING_MAX 8
 

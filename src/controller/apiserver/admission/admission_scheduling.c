@@ -249,7 +249,7 @@ job_priority_admit(struct request *q,
                       "choose a class (kctl get priorityclasses), or none");
 }
 
-/* There is at most one default class, and the system's classes cannot be deleted.
+/* There is at most one default class. The system's classes cannot be deleted.
  */
 bool
 default_class_admit(struct request *q,
