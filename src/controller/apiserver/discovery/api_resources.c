@@ -6,7 +6,9 @@
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 
-/* As kube-apiserver orders them; the unit test holds it against the kinds. */
+/* In kube-apiserver's order; the unit test checks that every kind's group is
+ * here.
+ */
 const char *const api_resources_groups[] = {
     "",
     "events.k8s.io",
@@ -33,7 +35,7 @@ const enum verb api_resources_verb_order[N_VERBS] = {
     VERB_WATCH,
 };
 
-/* Small lists: put each where its name belongs. */
+/* Inserts by name; the lists are short. */
 static unsigned
 add_sorted(const struct kind **list, unsigned n, const struct kind *kind)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_resources.h - what the API offers, in the order that clients are told of
+/* api_resources.h - what the API offers, in the order in which discovery lists
  * it
  *
- * Groups, the kinds of each, their subresources: from the registry of kinds
- * and the table of routes. Pure.
+ * Groups, the kinds of each, and their subresources, from the registry of kinds
+ * and the table of routes. No side effects.
  *
  * Called by:  the files of discovery and openapi.
  * Thread:     the loop's.
@@ -16,13 +16,14 @@
 
 struct kind;
 
-/* Names, NULL-terminated; "" (core) is the first. */
+/* Names, NULL-terminated; the first is "" (core). */
 extern const char *const api_resources_groups[];
 
 #define API_RESOURCES_MAX_KINDS 32
 
-/* The kinds of a group, by name; answered ones too. `upstream_alone`: those of
- * kube-apiserver itself, which measures nothing. Returns how many.
+/* The kinds of a group, by name, including those without stored objects.
+ * `upstream_alone`: only those of kube-apiserver itself, without metrics.
+ * Returns the number of kinds.
  */
 unsigned
 api_resources_kinds(const char *group,
@@ -30,15 +31,17 @@ api_resources_kinds(const char *group,
                     const struct kind *ret_kinds[API_RESOURCES_MAX_KINDS]);
 
 /* The subresources of a kind, by name; `upstream_alone`: without Kiln's own.
- * Returns how many.
+ * Returns the number of subresources.
  */
 unsigned api_resources_parts(const struct kind *kind,
                              bool upstream_alone,
                              enum subresource ret_parts[N_SUBRESOURCES]);
 
-/* "Binding", "Eviction", "Pod": what the subresource takes and gives. */
+/* The kind that a subresource takes and returns, such as "Binding", "Eviction",
+ * "Pod".
+ */
 const char *api_resources_part_kind(const struct kind *kind,
                                     enum subresource part);
 
-/* In order of their names: "create", "delete", ... */
+/* Sorted by name: "create", "delete", ... */
 extern const enum verb api_resources_verb_order[N_VERBS];

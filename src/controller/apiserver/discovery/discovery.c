@@ -19,14 +19,14 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The release of the API that Kiln speaks; kubectl looks at major and minor. */
+/* The API release that Kiln implements; kubectl reads major and minor. */
 #define API_MAJOR   "1"
 #define API_MINOR   "32"
 #define API_VERSION "v1.32.0"
 
 #define TEXT "text/plain; charset=utf-8"
 
-/* All but /metrics are told to anybody. */
+/* All of these except /metrics need no authentication. */
 static const char *const public_paths[] = {
     "/healthz",
     "/livez",
@@ -186,7 +186,7 @@ reply_paths(struct request *q)
     reply_tree(&q->reply, 200, tree);
 }
 
-/* The segments of /apis/GROUP and /apis/GROUP/VERSION. */
+/* Serves /apis/GROUP and /apis/GROUP/VERSION. */
 static bool
 serve_group(struct request *q, const char *path)
 {
@@ -212,7 +212,7 @@ is_path(const char *path, const char *wanted)
            && (path[n] == '\0' || (path[n] == '/' && path[n + 1] == '\0'));
 }
 
-/* /api and /apis: the form that the client likes best. */
+/* Serves /api and /apis in the form that the client prefers. */
 static void
 serve_root(struct request *q, const struct discovery_question *asked)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* discovery.h - what the server is and has: groups and resources, version,
- * health, metrics, schemas
+/* discovery.h - what the server offers: groups and resources, version, health,
+ * metrics, schemas
  *
  * Thread:  the loop's.
  */
@@ -10,21 +10,23 @@
 
 struct request;
 
-/* Of the request's headers; both may be NULL. */
+/* From the request. Both headers may be NULL. */
 struct discovery_question {
     const char *path;
     const char *accept;
     const char *if_none_match;
 };
 
-/* Health and version are told to anybody, before identity. */
+/* Whether the path needs no authentication: health and version. */
 bool discovery_is_public(const char *path);
 
-/* False: the path is none of these. Else the reply is made. */
+/* Returns false when the path is none of discovery's. Otherwise the reply is
+ * made.
+ */
 bool discovery_serve(struct request *q, const struct discovery_question *asked);
 
-/* Paths that every principal may get and that are no resources: a NULL-
- * terminated list, with "*" at an end; and whether a path is one of them.
+/* Non-resource paths that every principal may get: a NULL-terminated list, with
+ * "*" at the end of some; and whether a path is one of them.
  */
 const char *const *discovery_paths(void);
 bool discovery_knows(const char *path);

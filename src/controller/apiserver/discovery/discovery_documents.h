@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* discovery_documents.h - what discovery answers about groups and resources
+/* discovery_documents.h - the discovery documents of groups and resources
  *
- * Plain documents, one for a path, and the aggregated ones that kubectl asks
- * for first, which say everything at once and carry an ETag.
+ * There are plain documents, one for each path, and aggregated ones, which
+ * kubectl asks for first: each has everything, and an ETag.
  *
- * Called by: discovery.c. Each makes the reply; false: there is no such thing.
- * Thread:    the loop's.
+ * Called by:  discovery.c. Each function makes the reply, or returns false when
+ *             there is no such group or version.
+ * Thread:     the loop's.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ bool discovery_group(struct request *q, const char *name);
 bool
 discovery_resources(struct request *q, const char *group, const char *version);
 
-/* discovery_aggregated.c: of /api the core group, of /apis all others.
+/* discovery_aggregated.c: for /api the core group, for /apis all others.
  * `if_none_match` may be NULL.
  */
 void discovery_aggregated(struct request *q,

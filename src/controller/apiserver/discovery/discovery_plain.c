@@ -106,8 +106,8 @@ text_list(struct arena *a, const char *const *texts)
     return list;
 }
 
-/* Clients that migrate storage compare it; upstream's is a digest of the kind
- * as it is stored.
+/* Storage migration compares this hash; upstream's is also a digest of the
+ * stored kind.
  */
 static struct json *
 version_hash(struct arena *a, const struct kind *kind)
@@ -177,7 +177,9 @@ add_part(struct arena *a,
     json_set(a, entry, "verbs", verbs);
 }
 
-/* POST to namespaces/NS/bindings: a pod's binding under its old path. */
+/* The entry for POST to namespaces/NS/bindings, the older path of a pod's
+ * binding.
+ */
 static struct json *
 bindings_entry(struct arena *a)
 {

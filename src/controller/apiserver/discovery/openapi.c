@@ -151,7 +151,7 @@ openapi_serve(struct request *q, const char *rest, const char *if_none_match)
     etag = arena_printf(q->arena, "\"%s\"", d->digest);
     reply_add_header(&q->reply, "ETag", etag);
     reply_add_header(&q->reply, "Vary", "Accept");
-    /* A document's address has its digest; the index is asked for again. */
+    /* A document's URL has its digest, so it never changes; the index may. */
     reply_add_header(&q->reply,
                      "Cache-Control",
                      d->path[0] != '\0' ? "public, immutable"
@@ -168,7 +168,7 @@ openapi_serve_old(struct request *q, const char *accept)
 {
     static const char json[] = "{\"swagger\":\"2.0\",\"info\":{\"title\":"
                                "\"Kiln\",\"version\":\"1\"},\"paths\":{}}";
-    /* swagger, info with title and version, paths: of openapi.v2.Document */
+    /* An openapi.v2.Document: swagger, info with title and version, paths. */
     static const char protobuf[] = "\x0a\x03"
                                    "2.0"
                                    "\x12\x09\x0a\x04"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openapi.h - /openapi/v3: one document for each group and version
  *
- * Made at the first question, once, and then kept. The index names each
- * document with a digest of it, so that clients may keep theirs.
+ * The documents are made once, at the first request. The index names each
+ * document with its digest, so that clients may cache it.
  *
  * Owns:    the texts of the documents.
  * Thread:  the loop's.
@@ -16,13 +16,13 @@ struct request;
 
 void openapi_free(struct openapi *openapi);
 
-/* `rest`: of the path, behind /openapi/v3. False: there is no such document.
- * Else the reply is made.
+/* `rest` is the path after /openapi/v3. Returns false when there is no such
+ * document. Otherwise the reply is made.
  */
 bool
 openapi_serve(struct request *q, const char *rest, const char *if_none_match);
 
-/* /openapi/v2: a document of no kinds. kubectl asks for it about kinds that are
- * in no document of v3, and without it says that the server is at fault.
+/* /openapi/v2: a document without kinds. kubectl asks for it about kinds that
+ * no v3 document has, and reports a server error if there is none.
  */
 void openapi_serve_old(struct request *q, const char *accept);

@@ -11,7 +11,7 @@
 #include "lib/json/json.h"
 #include "lib/openapi/json_schema.h"
 
-/* How a verb stands in a document. */
+/* How a document shows a verb. */
 static const struct operation {
     enum verb verb;
     const char *method;
@@ -92,7 +92,7 @@ query_parameters(struct arena *a, enum verb verb)
     return list;
 }
 
-/* {"content": {TYPE: {"schema": ...}}} */
+/* Makes {"content": {TYPE: {"schema": ...}}}. */
 static struct json *
 content(struct arena *a, const char *type, struct json *schema)
 {
@@ -116,8 +116,8 @@ patch_content(struct arena *a)
     return body;
 }
 
-/* A subresource of another type (a binding, an eviction, a text) is told
- * without its schema.
+/* Whether the subresource has the kind's type. Others (a binding, an eviction,
+ * a text) are listed without their schema.
  */
 static bool
 is_of_kind(const struct kind *kind, enum subresource part)
@@ -183,7 +183,7 @@ allows(const struct kind *kind, enum subresource part, enum verb verb)
                                     : subresource_allows(kind, part, verb);
 }
 
-/* One path with those of its verbs that the kind knows; `verbs` is a set. */
+/* Adds one path with those of `verbs`, a set, that the kind has. */
 static void
 add_path(struct arena *a,
          struct json *paths,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openapi_paths.h - the paths of a kind, with what each method takes and gives
+/* openapi_paths.h - the paths of a kind, with what each method takes and
+ * returns
  *
- * Called by: openapi.c.
- * Thread:    any; no state.
+ * Called by:  openapi.c.
+ * Thread:     any; no state.
  */
 #pragma once
 

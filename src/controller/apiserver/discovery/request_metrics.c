@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/metric.h"
 
-/* As upstream reports them. */
+/* Upstream's names. */
 static const char *const verbs[N_VERBS] = {
     [VERB_GET] = "GET",
     [VERB_LIST] = "LIST",
@@ -42,19 +42,19 @@ static const double bounds[] = {
     60.0,
 };
 
-/* The series of requests of one sort, which to look up costs as much as a
- * hundredth of the request.
+/* The metric series of one sort of request. Looking them up takes a hundredth
+ * of the time of a request, so they are cached.
  */
 struct sort {
     const struct kind *kind;
     enum verb verb;
     enum subresource subresource;
     int code;
-    struct metric *total; /* NULL: none is kept here */
+    struct metric *total; /* NULL: this place is empty */
     struct metric *duration;
 };
 
-/* Of each place the latest sort. */
+/* A cache place has the last sort that hashed to it. */
 #define KEPT 512u
 
 struct request_metrics {

@@ -22,7 +22,7 @@
 
 #define NANO 1000000000
 
-/* All pods of one moment, and what is said of them. */
+/* All pods at one moment, and the metrics of them. */
 struct stocktaking {
     struct request *q;
     const struct object **pods; /* references */
@@ -57,7 +57,7 @@ text_or_none(const char *text)
     return text != NULL ? text : "";
 }
 
-/* Names and values of labels need no escapes here: all are validated. */
+/* Names and label values need no escapes, because they are validated. */
 static void
 add_pod(struct strbuf *out,
         const char *metric,
@@ -88,7 +88,9 @@ add_pod(struct strbuf *out,
     }
 }
 
-/* One that has ended asks for nothing; one without a node cannot have. */
+/* A pod that has ended requests nothing. A pod without a node cannot have
+ * ended.
+ */
 static bool
 has_ended(const struct pod *pod)
 {
@@ -120,7 +122,7 @@ add_family(const struct stocktaking *t,
     }
 }
 
-/* A worker's part. */
+/* Runs on a worker. */
 static void
 write_metrics(void *arg)
 {
