@@ -9,12 +9,12 @@
 #include "lib/api/object/object.h"
 #include "lib/base/alloc.h"
 
-#define MOST_STEPS 20000 /* of one search; the next goes on from there */
+#define MOST_STEPS 20000 /* of one search; the next one continues there */
 
 struct job_counts {
     int64_t count[JOB_STATE_COUNT];
-    int64_t oldest;  /* no job with a lower id waits */
-    int64_t highest; /* of the ids that were seen */
+    int64_t oldest;  /* no job with a lower id is waiting */
+    int64_t highest; /* of all ids so far */
 };
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_counts.h - how many jobs are in each state, and the oldest that waits
+/* job_counts.h - how many jobs are in each state, and the oldest waiting job
  *
- * It follows the store's pending head, one change at a time, and its load at
- * the start; nothing is ever scanned.
+ * The counts are kept from the load of the store at the start, and with each
+ * change of its pending head; nothing is ever scanned.
  *
  * Called by:  controller.c (as the store's `moved`), summary_status.c.
  * Thread:     the loop's.
@@ -23,13 +23,15 @@ void job_counts_free(struct job_counts *counts);
 struct job_counts *job_counts_new(void) OWNED_BY(job_counts_free);
 DEFINE_CLEANUP(struct job_counts, job_counts_free)
 
-/* Change: one object became another, came (no `before`) or went. */
+/* Change. An object changed, was created (no `before`) or was removed (no
+ * `after`).
+ */
 void job_counts_moved(struct job_counts *counts,
                       const struct object *before,
                       const struct object *after);
 
-/* Look. The oldest is that of the lowest id, or NULL; it is found in some steps
- * from where the search ended the last time.
+/* Look. The oldest waiting job is that with the lowest id. The search starts
+ * where the last one ended and is bounded; NULL: none was found.
  */
 int64_t job_counts_get(const struct job_counts *counts, enum job_state state);
 const struct object *job_counts_find_oldest(struct job_counts *counts,

@@ -11,8 +11,7 @@
 #include "lib/base/map.h"
 
 struct node_uses {
-    struct map
-        *nodes; /* name to struct node_use; none of a node without pods */
+    struct map *nodes; /* name to struct node_use; only nodes with pods */
 };
 
 struct node_uses *
@@ -38,7 +37,7 @@ node_uses_free(struct node_uses *uses)
     free(uses);
 }
 
-/* The pod, when it holds something of a node, or NULL. */
+/* The pod, if it uses resources of a node, or NULL. */
 static const struct pod *
 holder_of(const struct object *object)
 {
@@ -53,7 +52,7 @@ holder_of(const struct object *object)
                : NULL;
 }
 
-/* Most changes of a pod that runs are of what its node says of it. */
+/* Most changes of a running pod are of its status and do not change this. */
 static bool
 holds_the_same(const struct pod *a, const struct pod *b)
 {

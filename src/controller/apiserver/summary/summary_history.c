@@ -2,9 +2,10 @@
 /* summary_history.c - /kiln/v1/history, rows of jobs that ended, and
  * /kiln/v1/history/report, their sums by day
  *
- * Users see rows of their own, whole, and of the accounts that they belong to
- * as they see their jobs: without what is only the owner's. Administrators see
- * all. doc/api.md describes the questions and the answers.
+ * Users see their own rows whole. They also see the rows of the accounts that
+ * they are members of, without what only the owner may see, as for jobs.
+ * Administrators see all rows. doc/api.md describes the questions and the
+ * answers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +33,7 @@
 #define LIMIT_MOST    5000
 #define TEXT_MOST     256 /* bytes of a word or a pattern */
 
-/* A question and who waits for its answer; in the request's arena. */
+/* A question and its request; in the request's arena. */
 struct history_inquiry {
     struct request *q;
     struct history_question question;
@@ -104,7 +105,7 @@ take_states(struct history_inquiry *i, const struct parameter *p)
     return true;
 }
 
-/* "END.ID", as an answer gave it. */
+/* Parses "END.ID" from the previous answer. */
 static bool
 take_continue(struct history_inquiry *i, const struct parameter *p)
 {
@@ -150,7 +151,7 @@ take_sum(struct history_inquiry *i, const struct parameter *p)
     return false;
 }
 
-/* "job,state": the members that rows are to have. */
+/* Parses "job,state": the members that the rows should have. */
 static bool
 take_fields(struct history_inquiry *i, const struct parameter *p)
 {
@@ -170,7 +171,7 @@ take_fields(struct history_inquiry *i, const struct parameter *p)
     return true;
 }
 
-/* "7", "3-9", "1-100:2" */
+/* Parses "7", "3-9" or "1-100:2". */
 static bool
 take_tasks(struct history_inquiry *i, const struct parameter *p)
 {
@@ -271,7 +272,8 @@ find_rights(struct history_inquiry *i)
                         &i->question.rights);
 }
 
-/* One's own rows and sums are those of the number, whatever the name was then.
+/* For the user's own rows and sums asks by uid, so that rows under an earlier
+ * name are found, too.
  */
 static void
 ask_by_number(struct history_inquiry *i)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary_nodes.c - each node in some numbers and words:
+/* summary_nodes.c - a short description of each node:
  *
  *   {"nodes": [{"name": "n1", "partition": "all,gpu", "state": "Mixed",
- *     "reason": "new fan", "by": "root", "since": "2026-...",
- *     "cpus": 64, "cpusUsed": 12, "memory": ..., "memoryUsed": ...,
- *     "gpus": 4, "gpusUsed": 1, "pods": 3, "agent": "..."}, ...]}
+ *      "reason": "new fan", "by": "root", "since": "2026-...",
+ *      "cpus": 64, "cpusUsed": 12, "memory": ..., "memoryUsed": ...,
+ *      "gpus": 4, "gpusUsed": 1, "pods": 3, "agent": "..."}, ...]}
  *
- * `cpusKept`, left out where it is 0, are those of them that nobody has while their
- * owner stands still for others. `state` is what people of batch systems call it;
- * `reason` says why a node takes no jobs, and `by` and `since` who said so, and
- * when.
+ * `cpusKept`, omitted when it is 0, are CPUs that a suspended job has yielded
+ * and no other job uses. `state` is a state of batch systems. `reason` says why
+ * a node takes no jobs; `by` and `since` say who set that, and when.
  */
 #include <string.h>
 
@@ -44,11 +43,11 @@ struct nodes_summary {
     struct request *q;
     struct json *nodes;
     int64_t revision;
-    size_t left; /* of this go */
+    size_t left; /* objects left in this slice */
     char after[OBJECT_KEY_SIZE];
 };
 
-/* Why a node takes no jobs, or not all. */
+/* Why a node takes no jobs, or only some. */
 struct trouble {
     const char *state; /* NULL: none */
     const char *reason;
@@ -82,7 +81,7 @@ format_time(struct arena *arena, int64_t us)
     return arena_strdup(arena, text);
 }
 
-/* A condition that keeps jobs away, and the words of it. */
+/* A condition that keeps jobs off the node, and its message. */
 static bool
 find_condition(const struct node *node,
                const char *type,
@@ -98,7 +97,8 @@ find_condition(const struct node *node,
     return true;
 }
 
-/* The first that holds is what somebody has to do something about. */
+/* The most important trouble comes first: an administrator has to act on that.
+ */
 static struct trouble
 find_trouble(const struct node *node, int64_t pods, struct arena *arena)
 {
@@ -199,7 +199,7 @@ add_partition(const struct object *object, void *context)
     return true;
 }
 
-/* "all,gpu" */
+/* Formats "all,gpu". */
 static const char *
 list_partitions(const struct request *q, const struct node *node)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* summary_status.c - the controller and the jobs of all users:
  *
- *   {"version": "...", "cluster": "...", "leaders": [{"name":
- *     "kube-scheduler", "holder": "head_1"}, ...],
- *    "jobs": {"Pending": 12, ...},
+ *   {"version": "...", "leaders": [{"name": "kube-scheduler",
+ *    "holder": "head_1"}, ...], "jobs": {"Pending": 12, ...},
  *    "oldestWaiting": {"id": 7, "user": "alice", "since": "..."},
  *    "warnings": ["..."]}
  */
@@ -116,7 +115,7 @@ add_warnings(struct request *q, struct json *tree)
     json_set(q->arena, tree, "warnings", warnings);
 }
 
-/* The leases of the components are in kube-system; others may be there, too. */
+/* Only the leases of the components: kube-system may have others, too. */
 static void
 add_leaders(struct request *q, struct json *tree)
 {

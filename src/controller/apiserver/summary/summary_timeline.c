@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary_timeline.c - nodes with what runs there, until when, and what is
- * planned there:
+/* summary_timeline.c - nodes with the pods that run there, until when, and the
+ * pods that are planned there:
  *
  *   {"now": "2026-...", "total": 5000, "nodes": [{"name": "n1", "state":
- *     "Mixed", "cpus": 64, ..., "jobs": [{"id": 12, "name": "run", "user":
- *     "alice", "pod": "job-12-0", "milliCPU": 4000, "start": "2026-...", "end":
- *     "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
+ *    "Mixed", "cpus": 64, ..., "jobs": [{"id": 12, "name": "run", "user":
+ *    "alice", "pod": "job-12-0", "milliCPU": 4000, "start": "2026-...", "end":
+ *    "2026-...", "isPlanned": true}, ...], "more": 3}, ...]}
  *
- * `milliCPU` is what it holds of the node, or will hold: all of it for a job that
- * is to be alone. Beside `jobs` a node has `reservations[]` {name, start, end,
- * isMaintenance}. Without an `end` it has no time limit, or stands still
- * (`isFrozen`) until nobody knows when; one that stands still for others
- * (`hasLentCores`) has one, when these have: when they will have ended, and what
- * is left of its own limit. `?nodes=n1,n2` names them; else they are the first
- * `limit` by name. The document says of a job what tables of jobs say of it to
- * everybody.
+ * `milliCPU` is what the job uses of the node or will use: all of it for an
+ * exclusive job. Beside `jobs` a node has `reservations[]` {name, start, end,
+ * isMaintenance}. A job without an `end` has no time limit, or is suspended
+ * (`isFrozen`) for an unknown time. A job that has yielded its cores
+ * (`hasLentCores`) has an end when the jobs on those cores have one: theirs
+ * plus what is left of its own limit. `?nodes=n1,n2` names the nodes; without
+ * it they are the first `limit` by name. The document has of a job what tables
+ * of jobs show to everybody.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +44,20 @@
 #define NODES_DEFAULT 40u
 #define NODES_MOST    256u
 
-/* Pods of one node, and of all; of the others the number is told. */
+/* The most pods of one node, and of all nodes; the rest is only counted. */
 #define JOBS_OF_NODE 64u
 #define JOBS_LEAST   16u
 #define JOBS_MOST    4096u
 
-#define NODES_A_TURN 256u /* that are looked at for the first by name */
+#define NODES_A_TURN 256u /* examined to find the first by name */
 
 #define WINDOWS_OF_NODE 16u
-#define WINDOWS_MOST    8u /* of one reservation that recurs */
+#define WINDOWS_MOST    8u /* of one recurring reservation */
 
 #define SECOND_US  INT64_C(1000000)
 #define HORIZON_US (60 * 86400 * SECOND_US)
 
-/* A node of the answer, for who looks it up by its name. */
+/* A node of the answer, to look up by name. */
 struct made {
     const char *name;
     struct json *tree;
@@ -67,12 +67,13 @@ struct timeline_summary {
     struct time_slice time_slice;
     struct request *q;
     struct json *nodes;
-    struct made *made; /* sorted once all are there */
+    struct made *made; /* sorted when complete */
     size_t n_made;
-    char after[OBJECT_KEY_SIZE]; /* the node, and then the reservation, that was
-                                    looked at last */
-    bool is_choosing;            /* the first nodes by name */
-    size_t looked;               /* nodes, this turn */
+    char after[OBJECT_KEY_SIZE]; /* the node, and later the reservation, that
+                                  * was examined last
+                                  */
+    bool is_choosing;            /* of the first nodes by name */
+    size_t looked;               /* nodes, in this turn */
     bool is_over;
     const char **names; /* in the order of the answer */
     size_t count, done;
@@ -144,7 +145,7 @@ take_names(struct timeline_summary *m, const char *list)
     return true;
 }
 
-/* Its place among those that are kept. */
+/* Where the name belongs among those kept so far. */
 static size_t
 place_of(const struct timeline_summary *m, const char *name)
 {
@@ -161,7 +162,7 @@ place_of(const struct timeline_summary *m, const char *name)
     return from;
 }
 
-/* The first by name, where n2 comes before n10: few are kept of many. */
+/* Keeps the first nodes by name, a few of many; n2 comes before n10. */
 static bool
 keep_if_first(const struct object *object, void *context)
 {
@@ -182,7 +183,7 @@ keep_if_first(const struct object *object, void *context)
     return m->looked < NODES_A_TURN;
 }
 
-/* Some of all nodes a turn. */
+/* Examines some of all nodes in each turn. */
 static void
 choose_some(struct timeline_summary *m)
 {
@@ -266,7 +267,9 @@ struct jobs {
     bool is_planned;
 };
 
-/* Its limit, without the time that it stands still now; INT64_MAX: it has none. */
+/* The end by the time limit, extended by the time of suspensions so far;
+ * INT64_MAX: no limit.
+ */
 static int64_t
 limit_end_us(const struct timeline_summary *m,
              const struct pod *pod,
@@ -282,7 +285,7 @@ limit_end_us(const struct timeline_summary *m,
     return start_us + limit_us + pod_frozen_us(pod, m->now_us);
 }
 
-/* The end of the last that has one of its CPUs. */
+/* The end of the last pod that has one of the pod's CPUs. */
 struct taken {
     const struct timeline_summary *making;
     const struct pod *pod;
@@ -311,7 +314,8 @@ note_taker(const struct object *object, void *context)
     return true;
 }
 
-/* As the scheduler plans it. */
+/* The expected end of a pod that has yielded, computed as the scheduler does.
+ */
 static int64_t
 end_after_others_us(struct timeline_summary *m,
                     const struct pod *pod,
@@ -449,7 +453,7 @@ add_window(struct timeline_summary *m,
     json_append(arena, list, tree);
 }
 
-/* Those of its nodes that are in the answer, each once. */
+/* The reservation's nodes that are in the answer, each once. */
 static unsigned
 find_its_nodes(const struct timeline_summary *m,
                const struct node_reservation *r,
@@ -502,7 +506,9 @@ visit_reservation(const struct object *object, void *context)
     return false;
 }
 
-/* One a turn: it may have all nodes. False: that was the last. */
+/* One reservation a turn, because it may have all nodes. Returns false after
+ * the last.
+ */
 static bool
 add_next_reservation(struct timeline_summary *m)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary_whoami.c - who asks, where they may work, and how much they have of
- * what the site allows them:
+/* summary_whoami.c - who the principal is, the accounts where the principal may
+ * work, and the use of the site's limits:
  *
  *   {"user": "alice", "uid": 1000, "gids": [1000, 2000], "rank": "user",
  *    "accounts": [{"name": "chem", "quotas": [{"name": "q", "hard": {...},
  *      "used": {...}}]}],
- *    "limits": [{"name": "jobs and pods", "used": 3, "most": 1000}, ...],
+ *    "limits": [{"name": "objects", "used": 3, "most": 1000}, ...],
  *    "jobs": {"Running": 2}}
  */
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-/* Accounts of which all is told; of more there are the names alone. */
+/* The most accounts of an answer; further ones are left out. */
 #define MOST_ACCOUNTS 1000
 
 struct whoami_jobs {
@@ -66,7 +66,7 @@ add_account(const struct object *object, void *context)
     struct whoami_jobs quotas = {.q = q, .into = json_array(q->arena)};
     struct json *account;
 
-    /* The cluster's own are nobody's account. */
+    /* The cluster's own namespaces are nobody's account. */
     if (strncmp(object->meta->name, "kube-", strlen("kube-")) == 0)
         return true;
     if (q->principal->type != PRINCIPAL_ADMINISTRATOR
