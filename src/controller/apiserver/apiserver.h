@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* apiserver.h - the Kubernetes API of a cluster, over HTTP and in process
  *
- * Whoever asks, everything goes one way: identity, authorization, admission,
+ * All requests take the same steps: authentication, authorization, admission,
  * validation, store.
  *
  * Owns:       its HTTP server, the watches, the streams of agents.
  * Called by:  controller.c.
- * Thread:     the loop's, but for clients made by apiserver_client_new.
+ * Thread:     the loop's, except for clients made by apiserver_client_new.
  */
 #pragma once
 
@@ -42,12 +42,11 @@ struct apiserver_settings {
     struct clock *clock;
     struct store *store;
     struct workers *workers;
-    struct auth_server *auth; /* NULL with a policy for conformance */
+    struct auth_server *auth; /* NULL with a conformance policy */
     const struct policy *policy;
     const struct http_limits *limits; /* or NULL */
 
-    /* Also updated by the store as objects move; NULL: objects are not counted.
-     */
+    /* The store updates these counts with each change. NULL: not counted. */
     struct user_counts *counts;
     struct job_counts *job_counts;   /* likewise */
     struct history *history;         /* or NULL; outlives the server */
@@ -57,25 +56,28 @@ struct apiserver_settings {
     const char *configz;             /* JSON for /configz, or NULL */
     struct token_endpoint token_endpoint;
 
-    atomic_bool *is_munge_dead; /* it does not answer: not ready; or NULL */
+    atomic_bool *is_munge_dead; /* true: munged does not answer, and /readyz
+                                 * fails; or NULL
+                                 */
 
-    /* Of the scheduler's and the lifecycle loops' leases: true while one is
+    /* Leases of the scheduler and the lifecycle component: true while one is
      * held and cannot be renewed, and then /healthz fails. Or NULL.
      */
     atomic_bool *leases[2];
 };
 
-/* Life. New makes what every cluster has, if it is not there: namespaces and
- * priority classes of the system. Stop ends watches and streams, before the
- * store closes; free comes after that, and after the workers were drained.
+/* Life. New creates the namespaces and priority classes of the system if they
+ * are missing. Stop ends watches and streams before the store is closed. Free
+ * comes after that, and after the workers' results were delivered.
  */
 void apiserver_free(struct apiserver *server);
 struct apiserver *apiserver_new(const struct apiserver_settings *settings)
     OWNED_BY(apiserver_free);
 void apiserver_stop(struct apiserver *server);
 
-/* Change. Several may be open. Close: no new connections, not ready. Check:
- * -EINVAL for what is no address to listen on.
+/* Change. Several addresses may be open. apiserver_close accepts no new
+ * connections and makes /readyz fail. apiserver_check_address returns -EINVAL
+ * for an invalid address.
  */
 int apiserver_check_address(const char *address, struct error *err);
 bool apiserver_is_loopback(const char *address);
@@ -95,8 +97,8 @@ void apiserver_close(struct apiserver *server);
 /* Look */
 int apiserver_port(const struct apiserver *server);
 
-/* A client in this process, for a room of the controller whose thread runs
- * `loop`. Free it, on that thread, before the server.
+/* A client in this process, for a component of the controller whose thread runs
+ * `loop`. Free it on that thread, before the server.
  */
 enum apiserver_room {
     APISERVER_SCHEDULER,

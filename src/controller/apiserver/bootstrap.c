@@ -53,14 +53,14 @@ static const struct {
      "\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}"},
 };
 
-/* Made where there is no partition at all: a site may delete it. A day is what
- * most ordinary jobs end within, and short enough to plan with.
+/* Created when there are no partitions: a site may delete this one. Most
+ * ordinary jobs end within a day, and a day is short enough to plan with.
  */
 static const char partition_over_all[] =
     "{\"metadata\":{\"name\":\"" PARTITION_ALL
     "\"},\"spec\":{\"defaultTime\":\"24h\",\"isDefault\":true}}";
 
-/* Whether the kind is Kiln's own. */
+/* Whether the kind's objects here are Kiln's own. */
 static bool
 is_kilns(const struct kind *kind)
 {
@@ -105,8 +105,8 @@ is_there(struct store *store, const struct kind *kind, const char *name)
     return store_find(store, STORE_PENDING, kind, NULL, name) != NULL;
 }
 
-/* The nodes of a label's value become a partition when the first of them gets
- * it, as `kctl label node n7 kiln.hpc/partition=long` has always meant.
+/* When a node gets the label, its nodes become a partition of that name, as
+ * `kctl label node n7 kiln.hpc/partition=long` has always meant.
  */
 static void
 make_partition_of(struct apiserver *server, const struct object *node)
@@ -138,8 +138,8 @@ visit_node(const struct object *node, void *server)
     return true;
 }
 
-/* A partition that an administrator deleted comes back only when a node is
- * labelled anew.
+/* A partition that an administrator deleted is created again only when a node
+ * gets a new label.
  */
 static void
 node_changed(const struct store_change *change, void *server)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bootstrap.h - what every cluster has from the start: its namespaces, the
- * priority classes of the system, a partition over all nodes
+ * system's priority classes, a partition with all nodes
  *
  * Thread:  the loop's.
  */
@@ -8,9 +8,9 @@
 
 struct apiserver;
 
-/* Creates those that are missing, as requests of the lifecycle; from then on a
- * partition for each label kiln.hpc/partition that a node gets, until stopped,
- * before the store closes.
+/* Creates the missing ones, with requests of the lifecycle component. After
+ * that creates a partition for each new label kiln.hpc/partition of a node,
+ * until bootstrap_stop, which comes before the store is closed.
  */
 void bootstrap(struct apiserver *server);
 void bootstrap_stop(struct apiserver *server);

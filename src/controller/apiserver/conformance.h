@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conformance.h - what replaying recordings needs beside the API
+/* conformance.h - requests that the replay of recordings needs beside the API
  *
  *   POST /conformance/compact   forgets the history, as a compaction does
  *   POST /conformance/load      {"items": [...]}: stores the objects as they
- *                               stand, past defaults, admission, validation;
- *                               one with "$removed": true is taken out
+ *                               are, without defaults, admission, validation;
+ *                               one with "$removed": true is removed
  *
- * Served by kiln-controller --conformance alone.
+ * Only kiln-controller --conformance serves these.
  *
  * Thread:  the loop's.
  */
@@ -16,7 +16,7 @@
 
 struct request;
 
-/* False: the path is none of these. Else the request ends with request_finish
- * or request_finish_durably. The text of the body is set.
+/* Returns false when the path is none of these. Otherwise the request is
+ * finished with request_finish or request_finish_durably. q->text is set.
  */
 bool conformance_serve(struct request *q, const char *path);

@@ -59,7 +59,7 @@ struct http_exchange {
     struct principal *principal; /* in the request's arena */
     bool has_metrics_token;
     int64_t came_us; /* monotonic */
-    bool is_proven;  /* who calls */
+    bool is_proven;  /* the principal is authenticated */
 };
 
 static void
@@ -93,7 +93,7 @@ done(struct request *q)
     answer(q->context);
 }
 
-/* Elsewhere nothing is negotiated: there is nothing. */
+/* Other paths get a 404 whatever form is accepted. */
 static bool
 is_below_api(const char *path)
 {
@@ -149,7 +149,7 @@ copy_parameters(struct http_exchange *v, size_t *ret_count)
     return parameters;
 }
 
-/* False: it is none of those a Table knows. */
+/* Returns false when the value is invalid for a Table. */
 static bool
 set_include(struct http_exchange *v, const char *value)
 {
@@ -173,8 +173,8 @@ set_include(struct http_exchange *v, const char *value)
     return true;
 }
 
-/* A watch, or the stream of an agent: authorized like anything else, then the
- * request and the grant are theirs.
+/* Starts a watch or an agent's stream: it is authorized like other requests,
+ * and then takes over the request and the grant.
  */
 static void
 start_stream(struct http_exchange *v,
@@ -221,7 +221,8 @@ start_stream(struct http_exchange *v,
 static bool
 check_size(struct http_exchange *v)
 {
-    /* A Job brings its script, and the rest of it is measured once it is read.
+    /* A Job's body includes its script. check_rest in body.c measures the rest
+     * after parsing.
      */
     bool brings_content =
         (v->q->route.kind == &job_kind || v->q->route.kind == &cron_job_kind)
@@ -234,7 +235,7 @@ check_size(struct http_exchange *v)
     return false;
 }
 
-/* "kubectl/v1.32 (linux/amd64)" is kubectl. */
+/* The client's name: "kubectl" for "kubectl/v1.32 (linux/amd64)". */
 static const char *
 agent_of(struct http_exchange *v)
 {
@@ -356,8 +357,9 @@ serve(struct http_exchange *v)
         serve_api(v);
 }
 
-/* A wrong key, a clock that is off, a munged that is away: once in a while, as
- * who is refused asks again and again.
+/* Logs a refusal, such as a wrong key, a wrong clock or a munged that does not
+ * run. At most one in ten seconds, because a refused client repeats its
+ * requests.
  */
 static void
 log_refusal(const struct http_exchange *v, const struct error *err)
@@ -385,7 +387,7 @@ refuse_identity(struct http_exchange *v, int code, const struct error *err)
 
     log_refusal(v, err);
 
-    /* In upstream's one word where there is nothing more to say. */
+    /* Upstream's message when no other is known. */
     snprintf(words.text,
              sizeof(words.text),
              "%s",
@@ -405,7 +407,7 @@ impersonated(bool is_granted, void *arg)
         answer(v);
 }
 
-/* A program that reads metrics, and has no other name. */
+/* Serves a program that reads metrics and has only its token. */
 static void
 serve_metrics(struct http_exchange *v)
 {
@@ -503,7 +505,7 @@ opened(struct auth_session *session TAKES,
     answer(v);
 }
 
-/* For replaying recorded exchanges: one identity, by token or local socket. */
+/* For the replay of recordings: one identity, by token or local socket. */
 static void
 serve_conformance(struct http_exchange *v)
 {
@@ -536,8 +538,8 @@ http_handler_serve(struct http_request *http, void *arg)
     v->q = request_new(server, arena_new(0));
     v->came_us = clock_monotonic_us(server->clock);
     v->principal = arena_alloc(v->q->arena, sizeof(*v->principal));
-    /* Authentication must succeed before the request is routed; whoever fails
-     * it gets an answer that he can check.
+    /* Authentication must succeed before the request is routed. A client that
+     * fails gets an answer whose seal it can check.
      */
     if (discovery_is_public(path)
         && (server->policy->is_conformance

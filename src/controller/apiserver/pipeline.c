@@ -32,7 +32,7 @@
 
 struct stage {
     const char *name;
-    struct request *create; /* of its Job */
+    struct request *create; /* of the stage's Job */
 };
 
 struct pipeline {
@@ -42,7 +42,7 @@ struct pipeline {
     bool is_dry_run;
     struct stage *stages;
     unsigned count;
-    unsigned searched; /* stages whose jobs of before were looked up */
+    unsigned searched; /* stages whose gone jobs were looked up */
 };
 
 /* ---- The end ---- */
@@ -55,7 +55,7 @@ free_creates(struct pipeline *p)
     p->count = 0;
 }
 
-/* The refusal of one stage is that of all. */
+/* The refusal of one stage refuses the whole pipeline. */
 static void
 refuse_for(struct pipeline *p, const struct stage *stage)
 {
@@ -138,7 +138,7 @@ find_stage(const struct pipeline *p, unsigned before, const char *name)
     return NULL;
 }
 
-/* Names of stages become the numbers that their Jobs have got just now. */
+/* Replaces the names of stages by the numbers that their Jobs have just got. */
 static bool
 resolve(struct pipeline *p, unsigned at)
 {
@@ -175,7 +175,7 @@ create_stage(struct pipeline *p, struct store_txn *txn, unsigned i)
     create->job_id = store_txn_job_id(txn);
     if (resolve(p, i) && create_job_within(create, txn))
         return true;
-    /* A key that another submission had is no success of this one. */
+    /* When another submission used the key, this stage has not succeeded. */
     if (create->reply.code < 300)
         reply_conflict(&create->reply,
                        &job_kind,
@@ -222,8 +222,9 @@ create_all(struct pipeline *p)
 
 /* ---- Sent again ---- */
 
-/* True, and it is replied: the Jobs of this key are there, or were: numbers of
- * one transaction follow each other.
+/* Returns true, with the reply made, when Jobs with this key exist. Their
+ * numbers are consecutive, because one transaction created them; so the number
+ * of each stage is known even if its Job is gone.
  */
 static bool
 reply_submitted(struct pipeline *p)
@@ -273,7 +274,7 @@ stage_searched(struct request *create)
     search_next(create->context);
 }
 
-/* History cannot tell now. */
+/* History cannot answer now. */
 static void
 stage_failed(struct request *create)
 {

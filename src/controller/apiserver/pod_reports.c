@@ -24,12 +24,12 @@ struct pod_reports {
     struct request *q;
     struct http_peer from;
     struct json *answers;
-    unsigned left; /* that are not on the disk; and one while they are begun */
+    unsigned left; /* not on the disk yet; plus one while they are started */
 };
 
 struct pod_report {
     struct pod_reports *all;
-    struct json *answer; /* its place in the list */
+    struct json *answer; /* its element of `answers` */
 };
 
 static void
@@ -112,7 +112,7 @@ start_patch(struct pod_reports *all, const struct json *report)
     request_finish(patch);
 }
 
-/* NULL: the reply is made. */
+/* Returns NULL when the reply is made. */
 static const struct json *
 read_body(struct request *q)
 {
@@ -171,7 +171,7 @@ pod_reports_serve(struct request *q,
 {
     if (strcmp(path, PATH) != 0 || q->server->policy->is_conformance)
         return false;
-    /* Each that is refused has a line of its own in the audit log. */
+    /* Each refused report has its own line in the audit log. */
     q->route.kind = &pod_kind;
     q->route.verb = VERB_PATCH;
     q->route.subresource = SUBRESOURCE_STATUS;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_reports.h - POST /kiln/v1/podreports: what an agent has to say of several
- * pods, in one request
+/* pod_reports.h - POST /kiln/v1/podreports: an agent's reports on several pods
+ * in one request
  *
  *   {"reports": [{"namespace": "default", "name": "job-7",
- *                 "patch": {"status": {...}}}, ...]}
+ *      "patch": {"status": {...}}}, ...]}
  *
- * Each is a strategic merge patch of pods/NAME/status and goes through all that
- * one alone does, in the order of the list: rights, validation, a transaction of
- * its own. One that is refused keeps no other back. Answered once all are on the
- * disk, a 200:
+ * Each is a strategic merge patch of pods/NAME/status and takes all steps of
+ * one, in the order of the list: rights, validation, a transaction of its own.
+ * A refused report does not affect the others. The answer, a 200, is sent when
+ * all are on the disk:
  *
  *   {"reports": [{"code": 200}, {"code": 409, "reason": "Conflict",
- *                 "message": "..."}, ...]}
+ *      "message": "..."}, ...]}
  *
- * Thread: the loop's; all are taken in one turn of it, which is why they are
- * counted.
+ * Thread:  the loop's; all are started in one turn, so their number is limited.
  */
 #pragma once
 
@@ -25,7 +24,9 @@ struct request;
 
 #define POD_REPORTS_MOST 64u
 
-/* False: it is another path. Else the request will be finished. */
+/* Returns false when the path is another. Otherwise the request will be
+ * finished.
+ */
 bool pod_reports_serve(struct request *q,
                        const char *path,
                        const struct http_peer *from);
