@@ -12,9 +12,9 @@
 #include "lib/client/client.h"
 #include "lib/loop/loop.h"
 
-/* Niceness of a component's thread beyond the controller's own. Clients of the
- * API wait for the loop alone, so the loop goes first where there are fewer
- * CPUs than threads with work.
+/* How much nicer a component's thread is than the controller itself. Clients of
+ * the API wait only for the main loop, so that loop runs first when there are
+ * fewer CPUs than busy threads.
  */
 #define NICE_MORE 5
 
@@ -22,7 +22,7 @@ struct component_thread {
     struct component_thread_settings s;
     struct loop *loop;
     pthread_t thread;
-    void *component; /* only the component's thread reads it */
+    void *component; /* used by the component's thread only */
 };
 
 struct message {
@@ -30,8 +30,8 @@ struct message {
     void (*call)(void *component);
 };
 
-/* Linux counts niceness by thread, and not where there is a real-time
- * priority.
+/* Linux has a nice value for each thread. It has no effect under a real-time
+ * policy; there the priority is lowered.
  */
 static void
 lower_priority(void)

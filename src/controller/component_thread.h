@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* component_thread.h - a thread of the controller, with a loop and a client of
- * its own, for a component that works on the API
+/* component_thread.h - a thread of the controller, with its own loop and
+ * client, for a component that works on the API
  *
  * Owns:    the thread, its loop and its client.
  * Thread:  new and free on the main one; begin and end run on the component's.
@@ -21,7 +21,7 @@ typedef void *component_thread_begin_fn(struct loop *loop,
 typedef void component_thread_end_fn(void *component);
 
 struct component_thread_settings {
-    const char *name; /* of the thread: 15 letters at the most */
+    const char *name; /* of the thread, at most 15 characters */
     struct apiserver *api;
     enum apiserver_room room;
     component_thread_begin_fn *begin;
@@ -29,7 +29,7 @@ struct component_thread_settings {
     void *context;
 };
 
-/* Life. New returns when the thread runs; free when it has ended. */
+/* Life. New starts the thread. Free stops it and returns when it has ended. */
 void component_thread_free(struct component_thread *thread);
 struct component_thread *
 component_thread_new(const struct component_thread_settings *settings)

@@ -25,7 +25,7 @@
 
 #define SECOND_US 1000000
 
-/* The scheduler, what tells it of the cluster, and what keeps it going. */
+/* The scheduler with its informers, its loop and its leader election. */
 struct scheduler_component {
     const struct controller_settings *settings;
     struct metric_registry *metrics;
@@ -48,7 +48,9 @@ start_if_ready(struct scheduler_component *s)
         scheduler_loop_start(s->scheduler_loop, s->scheduler);
 }
 
-/* Only the leader answers: another controller's scheduler decides otherwise. */
+/* Only the leader answers: the scheduler of another controller would decide
+ * otherwise.
+ */
 static int
 answer_why(const struct client_question *question,
            struct arena *arena,
@@ -66,7 +68,7 @@ answer_why(const struct client_question *question,
     return 0;
 }
 
-/* The cache is warm before there is a leader. */
+/* The election begins when the cache is synced. */
 static void on_synced(void *context);
 
 static void
@@ -93,7 +95,7 @@ open_scheduler(struct scheduler_component *s)
     random_bytes(&settings.seed, sizeof(settings.seed));
     if (scheduler_new(&settings, &s->scheduler, &err) < 0) {
         log_error("the scheduler cannot start: %s", err.text);
-        abort(); /* the configuration was tried when it was read */
+        abort(); /* reading the configuration has checked this */
     }
     s->informers = informers_new(s->scheduler, s->client, on_synced, s);
 }
@@ -115,8 +117,8 @@ start_scheduling(void *context)
     start_if_ready(s);
 }
 
-/* At once, whatever was under way: bindings, evictions, volumes that are
- * waited for. Another begins with what the API says.
+/* Stops at once, whatever is in progress: bindings, evictions, waits for
+ * volumes. The new scheduler starts from the state of the API.
  */
 static void
 stop_scheduling(void *context)
@@ -226,7 +228,8 @@ component_threads_debug_scheduler(struct component_thread *scheduler)
         component_thread_call(scheduler, debug_scheduling);
 }
 
-/* The lifecycle loops, while this controller leads. */
+/* The lifecycle controllers; they run while this controller holds their lease.
+ */
 struct lifecycle_component {
     const struct controller_settings *settings;
     struct metric_registry *metrics;
@@ -235,7 +238,7 @@ struct lifecycle_component {
     struct client *client;
     struct lifecycle *lifecycle; /* or NULL */
     struct election *election;
-    const struct store *store; /* for what is damaged, alone */
+    const struct store *store; /* only to ask for damaged objects */
 };
 
 static bool

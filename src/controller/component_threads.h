@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* component_threads.h - the components of the controller that have a thread of
- * their own: the scheduler and the lifecycle loops
+/* component_threads.h - the components of the controller with a thread of their
+ * own: the scheduler and the lifecycle component
  *
- * Each works while it holds its lease; `is_failing` tells of one that it holds
- * and cannot renew, and outlives the thread.
+ * Each works while it holds its lease. `is_failing` is true while a held lease
+ * cannot be renewed; it outlives the thread.
  *
  * Thread:  new and free on the main one.
  * See:     component_thread.h, election.h.
@@ -24,8 +24,8 @@ component_threads_start_scheduler(struct apiserver *api,
                                   struct metric_registry *metrics,
                                   atomic_bool *is_failing);
 
-/* Writes the scheduler's state, and how it differs from the API, to the log.
- * NULL: there is none.
+/* Logs the scheduler's state and how it differs from the API. Does nothing when
+ * `scheduler` is NULL.
  */
 void component_threads_debug_scheduler(struct component_thread *scheduler);
 struct component_thread *

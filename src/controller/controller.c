@@ -42,7 +42,7 @@
 #include "lib/program/readiness.h"
 
 #define WORKERS   4
-#define FLUSH_MS  50 /* for the last replies to leave */
+#define FLUSH_MS  50 /* so that the last replies are sent */
 #define SECOND_US 1000000
 
 struct controller {
@@ -54,9 +54,9 @@ struct controller {
     struct policy policy;
     struct workers *workers;
     struct credential_backend *credential_backend;
-    struct serving_keys *serving_keys; /* or NULL: no TLS */
+    struct serving_keys *serving_keys; /* NULL: no TLS */
     struct auth_server *auth;
-    struct munge_check *munge_check; /* or NULL: no other machine is served */
+    struct munge_check *munge_check; /* NULL: only local clients */
     atomic_bool is_munge_dead;
     struct user_counts *counts;
     struct job_counts *job_counts;
@@ -69,7 +69,7 @@ struct controller {
     struct component_thread *lifecycle;
     struct timer *flush;
     struct strbuf configz;
-    atomic_bool is_failing[2]; /* scheduler and lifecycle: to renew */
+    atomic_bool is_failing[2]; /* to renew the lease: scheduler, lifecycle */
     bool is_stopping;
     unsigned n_started;
     struct error failure; /* of the store */
@@ -86,8 +86,9 @@ static component_stop_fn stop_munge_check, free_munge_check, stop_workers,
     free_history, free_audit, free_loop, free_policy, free_reload,
     free_serving_keys, free_auth, free_api;
 
-/* Everything there is, from the bottom up. All are stopped, top first, before
- * any is freed: what waits for another's last word gets it.
+/* All components, in the order in which they start. All are stopped, in the
+ * opposite order, before any is freed: a component that waits for a callback of
+ * another one gets it.
  */
 static const struct component {
     const char *name;
@@ -118,13 +119,15 @@ stop_now(void *arg)
     loop_stop(c->loop);
 }
 
-/* Accepted requests are on disk and answered; now their answers are sent. */
+/* The accepted requests are on the disk and answered: leave time to send the
+ * answers.
+ */
 static void
 written(int outcome, void *arg)
 {
     struct controller *c = arg;
 
-    (void)outcome; /* who waits for it is told */
+    (void)outcome; /* the requests get the outcome themselves */
     timer_start(c->flush, FLUSH_MS);
 }
 
@@ -154,7 +157,7 @@ asked_to_debug(UNUSED int signal_number, void *arg)
     component_threads_debug_scheduler(c->scheduler);
 }
 
-/* While it starts there is nothing to change yet. */
+/* Ignored during the start: nothing can be reloaded yet. */
 static void
 asked_to_reload(UNUSED int signal_number, void *arg)
 {
@@ -202,8 +205,8 @@ free_policy(struct controller *c)
     site_policy_fini(&c->policy);
 }
 
-/* Before anything is written there. A store that is served for tests alone
- * begins its own.
+/* Runs before anything is written to the directory. A conformance store is
+ * created when it is opened.
  */
 static int
 check_state(struct controller *c, struct error *err)
@@ -241,7 +244,9 @@ free_reload(struct controller *c)
     reload_free(c->reload);
 }
 
-/* The store is opened after; nobody asks before there is a listener. */
+/* The store is opened later than this is registered, but nobody asks before
+ * there is a listener.
+ */
 static bool
 find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
 {
@@ -290,7 +295,9 @@ free_auth(struct controller *c)
     credential_backend_free(c->credential_backend);
 }
 
-/* Memory and disk must not differ: whoever asks next reads what is there. */
+/* Stops the controller: memory and disk could differ, and the next one reads
+ * the disk.
+ */
 static void
 store_failed(const struct error *err, void *context)
 {
@@ -348,7 +355,7 @@ stop_store(struct controller *c)
     loop_drain(c->loop);
 }
 
-/* A cluster for tests has no jobs that run. */
+/* In conformance mode no jobs run, so there is no history. */
 static int
 start_history(struct controller *c, struct error *err)
 {
@@ -381,7 +388,7 @@ free_history(struct controller *c)
     history_free(c->history);
 }
 
-/* The content of /configz, under upstream's name of its group. */
+/* The content of /configz, with upstream's name for the group. */
 static void
 write_configz(struct controller *c)
 {
@@ -448,7 +455,7 @@ free_api(struct controller *c)
     strbuf_fini(&c->configz);
 }
 
-/* For conformance the API stands alone, with nothing behind it. */
+/* In conformance mode only the API runs. */
 static int
 start_scheduler(struct controller *c, struct error *err)
 {
@@ -466,7 +473,7 @@ stop_scheduler(struct controller *c)
 {
     component_thread_free(c->scheduler);
     c->scheduler = NULL;
-    loop_drain(c->loop); /* its last words to the API */
+    loop_drain(c->loop); /* its last calls to the API */
 }
 
 static int

@@ -13,8 +13,9 @@ struct controller;
 struct controller_settings;
 struct error;
 
-/* Life. New starts the components, in their order: 0, or a negative errno after
- * undoing what had been started. Free stops them in the opposite order.
+/* Life. New starts the components in their order. On a failure it stops those
+ * that were started and returns a negative errno. Free stops all in the
+ * opposite order.
  */
 void controller_free(struct controller *controller);
 int controller_new(const struct controller_settings *settings,
@@ -22,5 +23,5 @@ int controller_new(const struct controller_settings *settings,
                    struct error *err);
 DEFINE_CLEANUP(struct controller, controller_free)
 
-/* Until a signal asks to stop (0), or the store failed (its errno). */
+/* Runs until a signal asks to stop (0), or the store fails (its errno). */
 int controller_run(struct controller *controller, struct error *err);

@@ -67,8 +67,8 @@ tick(void *arg)
     leader_election_tick(e->leadership);
 }
 
-/* No two controllers run at a time on one state directory (it is locked), so
- * whoever has this name and is gone was ourselves.
+/* The state directory is locked, so no two controllers use it at a time: an
+ * earlier holder with this identity was an earlier process of this controller.
  */
 static char *
 identity_of(const struct controller_settings *settings)
@@ -79,7 +79,7 @@ identity_of(const struct controller_settings *settings)
     return xasprintf("%s_%s", host, settings->state_dir);
 }
 
-/* client-go, leaderelection/metrics. */
+/* As client-go's leaderelection/metrics. */
 static struct metric *
 make_metric(struct metric_registry *registry, const char *lease_name)
 {

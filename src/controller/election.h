@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* election.h - a component works while this controller holds its Lease
+/* election.h - runs a component while this controller holds its Lease
  *
- * Where no leader is elected, it works from the beginning.
+ * Without leader election the component runs from the start.
  *
- * Owns:    the leadership and its timer.
+ * Owns:    the leader election and its timer.
  * Thread:  the component's.
  * See:     lib/client/leader_election.h.
  */
@@ -26,14 +26,14 @@ struct election_settings {
     struct loop *loop;
     struct client *client;
     struct metric_registry *metrics;
-    const char *lease_name; /* NULL: the file's */
+    const char *lease_name; /* NULL: that of the scheduler's configuration */
     atomic_bool *is_failing;
-    election_turn_fn *gained; /* both are told in the log, too */
+    election_turn_fn *gained; /* both are logged, too */
     election_turn_fn *lost;
     void *context;
 };
 
-/* Life. Where no leader is elected, `gained` runs at once. */
+/* Life. Without leader election, `gained` runs at once. */
 void election_free(struct election *e);
 struct election *election_new(const struct election_settings *settings)
     OWNED_BY(election_free);

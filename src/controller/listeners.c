@@ -10,7 +10,9 @@
 #include "lib/base/error.h"
 #include "lib/http/http_server.h"
 
-/* The kernel says who is there; rights come after. */
+/* Everybody may connect: the kernel tells the peer's uid, and rights are
+ * checked later.
+ */
 #define SOCKET_MODE 0666
 
 static int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listeners.h - the sockets and addresses that the settings name
+/* listeners.h - opens the sockets and addresses of the settings
  *
- * Called by: controller.c.
- * Thread:    the loop's.
+ * Called by:  controller.c.
+ * Thread:     the loop's.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ struct controller_settings;
 struct error;
 struct serving_keys;
 
-/* `keys`: of TLS, or NULL. The error names the address. */
+/* `keys` is for TLS, or NULL. The error names the address. */
 int listeners_open(const struct controller_settings *settings,
                    struct apiserver *api,
                    struct serving_keys *keys,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln-controller - API, state, scheduler and care of a cluster */
+/* kiln-controller - API, store, scheduler and lifecycle of a cluster */
 #include "controller/controller.h"
 #include "controller/settings.h"
 #include "lib/base/error.h"

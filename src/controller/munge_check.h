@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* munge_check.h - whether munged answers, asked from time to time
+/* munge_check.h - checks from time to time whether munged answers
  *
- * Without it nobody on another machine can prove who he is. /readyz says so,
- * and the log, once each way.
+ * Without munged nobody on another machine can authenticate. /readyz fails
+ * then, and each change is logged.
  *
  * Owns:       its timer.
  * Called by:  controller.c.
- * Thread:     the loop's; asking blocks, so a worker does.
+ * Thread:     the loop's; a worker asks munged, because that blocks.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct munge_check;
 struct credential_backend;
 struct workers;
 
-/* Life. Stop before the workers are freed, free after. `is_dead` is the
- * caller's and outlives it.
+/* Life. Stop before the workers are freed, free after that. `is_dead` is the
+ * caller's and outlives the check.
  */
 void munge_check_free(struct munge_check *check);
 struct munge_check *

@@ -18,10 +18,10 @@
 struct reload {
     struct reload_settings s;
     bool is_under_way;
-    bool is_wanted; /* again, when this one is done */
+    bool is_wanted; /* again, after this one */
     bool has_stopped;
 
-    /* The worker's while one is under way. */
+    /* Used by the worker while a reload is under way. */
     struct controller_settings fresh;
     struct policy policy;
     struct strbuf mistakes;

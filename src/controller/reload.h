@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reload.h - SIGHUP: the configuration is read again and what may change in a
- * running controller changes
+/* reload.h - SIGHUP: reads the configuration again and changes what may change
+ * in a running controller
  *
- * Settings marked `reloads` in the table change; for each of the others that
- * differs from what the controller was started with, a line in the log says
- * that it waits for a restart. A configuration with a mistake changes nothing.
+ * Settings marked `reloads` in the table change. For each other setting that
+ * differs from the one at the start, a line in the log says that it needs a
+ * restart. A configuration with a mistake changes nothing.
  *
  * Called by:  controller.c.
- * Thread:     the loop's; the file is read and names are resolved on a worker.
+ * Thread:     the loop's; a worker reads the file and resolves names.
  */
 #pragma once
 
@@ -26,13 +26,13 @@ struct reload_settings {
     struct policy *policy; /* in effect; changed on the loop */
 };
 
-/* Life. Free only when the workers are gone. */
+/* Life. Free after the workers are gone. */
 void reload_free(struct reload *r);
 struct reload *reload_new(const struct reload_settings *settings)
     OWNED_BY(reload_free);
 
-/* Change. While one is under way, another follows it. After stop none is
- * begun.
+/* Change. During a reload, reload_start requests another one after it. After
+ * reload_stop none begins.
  */
 void reload_start(struct reload *r);
 void reload_stop(struct reload *r);

@@ -58,7 +58,7 @@ host_of(const char *listen)
     return NULL;
 }
 
-/* Each once. */
+/* Adds the name unless it is empty or in the list. */
 static void
 add_name(const char *names[NAMES_MOST], size_t *n_names, const char *name)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serving_keys.h - what a controller has that serves TLS: a certificate, and
- * the key of its tokens
+/* serving_keys.h - the keys of a controller that serves TLS: its certificate,
+ * and the key of its tokens
  *
- * Both are in the state directory, where they are made at the first start,
- * unless the site gives a certificate of its own.
+ * Both are in the state directory, and are made there at the first start. The
+ * site may provide its own certificate instead.
  *
  * Called by:  controller.c.
  * Thread:     the main one.
@@ -19,17 +19,19 @@ struct error;
 struct http_layer;
 struct credential_backend;
 
-/* Life. A controller that listens to no TLS has none: NULL. */
+/* Life. NULL for a controller without TLS listeners. */
 void serving_keys_free(struct serving_keys *keys);
 int serving_keys_open(const struct controller_settings *settings,
                       struct serving_keys **ret_keys,
                       struct error *err);
 
-/* Another key: all tokens end. Of a controller that runs or not. */
+/* Makes a new token key, which invalidates all tokens. The controller may be
+ * running or not.
+ */
 int serving_keys_rotate_tokens(const struct controller_settings *settings,
                                struct error *err);
 
-/* Look: for the API server, borrowed. */
+/* Look: for the API server; borrowed. */
 void serving_keys_access(const struct serving_keys *keys,
                          struct credential_backend *credential_backend,
                          struct token_endpoint *ret_access);

@@ -22,7 +22,7 @@
 #define AT(member) .offset = offsetof(struct controller_settings, member)
 #define SECOND_US  1000000LL
 
-/* Somebody whom the system knows. */
+/* Checks that the system knows the user or group. */
 static int
 check_people(const char *name, struct error *err)
 {

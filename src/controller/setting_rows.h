@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setting_rows.h - the settings of the controller: keys, values, words
+/* setting_rows.h - the table of the controller's settings: keys, values, help
  *
- * Called by: settings.c.
- * Thread:    any; constants.
+ * Called by:  settings.c.
+ * Thread:     any; constants.
  */
 #pragma once
 

@@ -140,7 +140,9 @@ check_loopback(const struct setting_texts *addresses,
     return 0;
 }
 
-/* Everybody who says a word that stands in the source is an administrator. */
+/* Only loopback addresses: everybody who sends a token from the source code is
+ * an administrator in conformance mode.
+ */
 static int
 check_conformance(const struct controller_settings *s, struct strbuf *mistakes)
 {
@@ -153,7 +155,7 @@ check_conformance(const struct controller_settings *s, struct strbuf *mistakes)
     return r;
 }
 
-/* Checks further files, and settings against each other. */
+/* Checks other files, and settings against each other. */
 static int
 check_settings(void *target, struct strbuf *mistakes)
 {

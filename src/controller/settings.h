@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - how a controller was told to be: the command line and
+/* settings.h - the settings of a controller, from the command line and
  * controller.yaml
  *
- * Open struct, const once read. The command line wins over the file.
+ * An open struct, const after reading. The command line wins over the file.
  *
  * Thread:  any; reading blocks.
  */
@@ -51,10 +51,10 @@ struct controller_settings {
     int64_t watch_log_bytes;
     int64_t watch_log_age_us;
     const char *scheduler_config;          /* path, or NULL */
-    struct kube_configuration *scheduling; /* what stands there */
+    struct kube_configuration *scheduling; /* the content of that file */
     struct setting_texts feature_pairs;
     struct feature_gates features;
-    bool leader_elect; /* when the scheduler's configuration says so, too */
+    bool leader_elect; /* and if the scheduler's configuration says so, too */
     int64_t assume_expiry_us; /* 0: never */
     const char *write_config_to;
     bool initialize;
@@ -69,22 +69,22 @@ struct controller_settings {
     int64_t audit_keep;
 };
 
-/* Life. Read does not return after --help, --check-config, --write-config-to
- * or a mistake.
+/* Life. controller_settings_read does not return after --help, --check-config,
+ * --write-config-to or a mistake.
  */
 void controller_settings_read(struct controller_settings *settings,
                               int argc,
                               char **argv);
 
-/* The same command line and the file as it is now. -EINVAL with a line for
- * each mistake; the settings are to be freed in any case. Blocks.
+/* Reads the same command line and the present file. Returns -EINVAL with a line
+ * for each mistake. Free the settings in any case. Blocks.
  */
 int controller_settings_read_again(const struct controller_settings *before,
                                    struct controller_settings *settings,
                                    struct strbuf *mistakes);
 
-/* Says in the log which settings differ that only a restart changes, and
- * returns how many there are.
+/* Logs the settings that differ and need a restart, and returns how many there
+ * are.
  */
 size_t
 controller_settings_say_unloaded(const struct controller_settings *before,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site_audit.h - the audit log as the settings say it
+/* site_audit.h - opens the audit log that the settings ask for
  *
- * Called by: controller.c.
- * Thread:    the loop's.
+ * Called by:  controller.c.
+ * Thread:     the loop's.
  */
 #pragma once
 
@@ -11,8 +11,8 @@ struct controller_settings;
 struct error;
 struct metric_registry;
 
-/* Leaves it as it is where there is to be none. Lines that could not be written
- * are counted among the metrics, which read the log.
+/* Leaves *ret_log unchanged when there is to be no audit log. Lines that could
+ * not be written are a metric, which reads the log's count.
  */
 int site_audit_open(const struct controller_settings *settings,
                     struct metric_registry *metrics,

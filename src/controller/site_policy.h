@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site_policy.h - the API's policy as the settings say it, names resolved
+/* site_policy.h - makes the API's policy from the settings, with names resolved
  *
  * Called by:  controller.c at the start, reload.c when settings changed.
  * Thread:     any; reading blocks.
@@ -12,8 +12,8 @@ struct controller_settings;
 struct error;
 struct policy;
 
-/* Blocks on NSS. -EINVAL names the setting; the policy is to be freed with
- * site_policy_fini in any case.
+/* Blocks on NSS. Returns -EINVAL with an error that names the setting. Free the
+ * policy with site_policy_fini in any case.
  */
 int site_policy_read(const struct controller_settings *settings,
                      struct policy *ret_policy,
