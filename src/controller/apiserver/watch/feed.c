@@ -18,12 +18,11 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* More events than this are told a few at a time. */
+/* More events than this are sent a few at a time. */
 #define AT_ONCE 200
 #define PER_GO  16
 
-/* One entry that the watcher has still to get: an object of the initial state,
- * or a change.
+/* An event that was not sent yet: an object of the initial state, or a change.
  */
 struct untold {
     bool is_initial;
@@ -36,10 +35,10 @@ struct feed {
     feed_fn *fn;
     void *context;
     struct store_watch *watch;
-    int64_t after; /* changes up to this one are not told */
+    int64_t after; /* changes up to this revision are skipped */
     struct untold *untold;
-    size_t first, count, capacity; /* of those */
-    bool is_behind;                /* what comes waits behind the untold */
+    size_t first, count, capacity; /* of `untold` */
+    bool is_behind;                /* new changes are added to `untold` */
     bool is_added;                 /* to the time slices */
     bool is_telling;
     bool is_closed;
@@ -93,7 +92,7 @@ tell_change(struct feed *feed, const struct store_change *change)
     feed->fn(&event, feed->context);
 }
 
-/* --- what waits ----------------------------------------------------------- */
+/* --- events that wait ---------------------------------------------------- */
 
 static void
 keep(struct feed *feed, bool is_initial, const struct store_change *change)
@@ -148,7 +147,7 @@ feed_free(struct feed *feed)
     free(feed);
 }
 
-/* True: there is more. */
+/* Returns true when there are more. */
 static bool
 tell_some(struct feed *feed, size_t most)
 {
@@ -214,7 +213,7 @@ feed_open(struct request *q,
         since = store_revision(store);
         selection_visit_candidates(q, keep_state, feed);
     }
-    /* One that is yet to come is waited for. */
+    /* A revision of the future is waited for: `after` skips earlier changes. */
     feed->after = since;
     if (since > store_revision(store))
         since = store_revision(store);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed.h - the changes of a kind as one selection sees them
+/* feed.h - the changes of a kind, as seen through one selection
  *
- * A feed is a watch before it becomes bytes or messages: first the state, where
- * that was asked for, then each change as it is published. An object that
- * enters the selection is added, one that leaves it is deleted.
+ * A feed is the part of a watch before rendering: first the state, if it was
+ * asked for, then each change when it is published. An object that enters the
+ * selection is added, one that leaves it is deleted.
  *
- * Called by:  watch (HTTP) and local_client.
+ * Called by:  watch (HTTP) and local_watch.
  * Thread:     the loop's.
  */
 #pragma once
@@ -20,22 +20,24 @@ struct feed;
 struct object;
 struct request;
 
-/* Borrowed while the call lasts. A deletion shows the last state with the
- * revision of the deletion; all feeds are given the same objects.
+/* Borrowed during the call. A deletion has the object's last state, with the
+ * revision of the deletion; all feeds get the same objects.
  */
 struct feed_event {
-    enum client_event_type type; /* added, modified or deleted */
-    const struct object *object; /* NULL: the state has been told (bookmark) */
+    enum client_event_type type; /* added, modified, deleted or bookmark */
+    const struct object *object; /* NULL: the initial state is complete
+                                  * (bookmark)
+                                  */
     bool is_initial;             /* of the state, not a change */
 };
 typedef void feed_fn(const struct feed_event *event, void *context);
 
-/* Life. Open: the request's route and options say what is selected, and from
- * which revision; it must outlive the feed. The state and the changes that the
- * log has come a little at a time when they are many, and then an event without
- * an object, which may be before this returns; `ret_revision` is the state's.
- * -ESTALE: the log does not reach back that far. Close may be called from
- * inside an event.
+/* Life. The request's route and options give the selection and the first
+ * revision; the request must outlive the feed. When there are many, the state
+ * and the changes from the log are sent a little at a time. After them comes an
+ * event without an object, perhaps before feed_open returns. `ret_revision` is
+ * the state's. Returns -ESTALE when the log does not reach back that far.
+ * feed_close may be called during an event.
  */
 void feed_close(struct feed *feed);
 int feed_open(struct request *q,
@@ -44,5 +46,5 @@ int feed_open(struct request *q,
               int64_t *ret_revision,
               struct feed **ret_feed);
 
-/* "ADDED" */
+/* Returns "ADDED" and so on. */
 const char *feed_type_name(enum client_event_type type);

@@ -10,7 +10,7 @@
 #include "lib/loop/timer.h"
 
 #define LONGEST_MS 200
-#define MOST       64 /* a search through them stays cheap */
+#define MOST       64 /* so that a search through all is cheap */
 
 struct held_event {
     enum client_event_type type;
@@ -67,7 +67,7 @@ held_events_release(struct held_events *held)
     held->n = 0;
 }
 
-/* The change of this object that came last, if it is a change. */
+/* Removes the object's last held event if that is a modification. */
 static void
 remove_change(struct held_events *held, const struct object *object)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* held_events.h - events of one watch that are not urgent wait, and go together
+/* held_events.h - delays the events of a watch that are not urgent, to send
+ * several together
  *
- * They are kept as objects and rendered when they leave. A deletion takes the place of
- * a change of the same object that still waits. All leave in the order in which they
- * came, and before any event that is sent after them.
+ * They are held as objects and rendered when they are sent. A deletion replaces
+ * a held modification of the same object. All are sent in the order in which
+ * they were added, and before any later event.
  *
  * Owns:    a reference to each object.
  * Thread:  the loop's.
@@ -21,14 +22,16 @@ typedef void held_events_fn(enum client_event_type type,
                             const struct object *object,
                             void *context);
 
-/* Life. Send is called for each event that leaves, and not by free. */
+/* Life. `send` is called for each event that is sent; held_events_free sends
+ * none.
+ */
 void held_events_free(struct held_events *held);
 struct held_events *held_events_new(struct loop *loop,
                                     held_events_fn *send,
                                     void *context) OWNED_BY(held_events_free);
 
-/* Change. Add keeps a modification or a deletion, for 200 ms at the most. Release
- * sends what is held.
+/* Change. Add holds a modification or a deletion for at most 200 ms. Release
+ * sends all held events.
  */
 void held_events_add(struct held_events *held,
                      enum client_event_type type,

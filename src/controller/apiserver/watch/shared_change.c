@@ -19,11 +19,11 @@
 #include "lib/base/metric.h"
 #include "lib/json/json.h"
 
-/* Views that differ: few; the oldest makes room. */
+/* Different views are few. When there are more, the oldest frame is dropped. */
 #define FRAMES 8
 
-/* Frames that are kept to be filled again. They are sent at the end of a turn, some
- * tens of changes later.
+/* The number of frames that are kept for reuse. A frame is sent at the end of a
+ * turn, some tens of changes after it was made.
  */
 #define SPARE 64
 
@@ -40,19 +40,19 @@ struct made_text {
 
 struct shared_change {
     struct clock *clock;
-    int64_t revision; /* of the last state */
+    int64_t revision; /* of `last_state` */
     const struct object *before;
     const struct object *last_state;
-    const struct object *object; /* of the frames; a reference */
+    const struct object *object; /* of the frames in `made`; a reference */
     struct made_text made[FRAMES];
     unsigned n_made, next;
-    struct frame *spare[SPARE]; /* a ring, the oldest first; references */
+    struct frame *spare[SPARE]; /* a ring, oldest first; references */
     unsigned first_spare, n_spare;
     struct metric *frames_made; /* or NULL */
 };
 
-/* A new frame would want some 2 KB each time, and that much costs malloc a search
- * through the chunks that were freed since the last search.
+/* Reuses a spare frame. A new one needs some 2 KB, for which malloc has to
+ * search the chunks that were freed since its last search.
  */
 static struct frame *
 take_frame(struct shared_change *shared_change)

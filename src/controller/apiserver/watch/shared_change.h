@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_change.h - what all watchers of one change share: its last state, its
- * frames
+/* shared_change.h - what all watchers of one change share: the object's last
+ * state, and rendered frames
  *
- * A change goes to its watchers one after the other, in one turn of the loop;
- * the first that needs something made makes it for all.
+ * All watchers of a change get it in one turn of the loop. The first one that
+ * needs a state or a frame makes it for all.
  *
- * Owns:    what was made for the change at hand, until the next one.
+ * Owns:    the state and the frames of the present change, until the next one.
  * Thread:  the loop's.
  */
 #pragma once
@@ -22,21 +22,20 @@ struct object;
 struct store_change;
 struct view;
 
-/* Life. The registry, which may be NULL, outlives it. */
+/* Life. The registry, which may be NULL, must outlive this. */
 void shared_change_free(struct shared_change *shared_change);
 struct shared_change *shared_change_new(struct metric_registry *metrics,
                                         struct clock *clock)
     OWNED_BY(shared_change_free);
 
-/* Borrowed until the next change: what the object was, with the revision of
- * the change that took it away.
+/* The deleted object's last state, with the revision of its deletion. Borrowed
+ * until the next change.
  */
 const struct object *
 shared_change_last_state(struct shared_change *shared_change,
                          const struct store_change *change);
 
-/* Borrowed: the line of a watch, made once, and now, for all with such a
- * view.
+/* The line of a watch, made once for all watchers with the same view. Borrowed.
  */
 struct frame *shared_change_frame(struct shared_change *shared_change,
                                   const struct view *view,

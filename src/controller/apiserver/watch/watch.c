@@ -29,21 +29,21 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-#define TIMEOUT_S       1800 /* and up to as much again, spread evenly */
+#define TIMEOUT_S       1800 /* plus a random time of up to as much */
 #define BOOKMARK_S      30
-#define BOOKMARK_LAST_S 2  /* before the end */
-#define BOOKMARK_LEAST  10 /* shorter watches have none */
+#define BOOKMARK_LAST_S 2  /* before the end of the watch */
+#define BOOKMARK_LEAST  10 /* shorter watches have no bookmarks */
 #define WAITING_MAX     10000
 
 struct watch {
-    struct list link; /* in the server's */
+    struct list link; /* in the server's list */
     struct request *q;
     struct view view;
     struct channel *channel;
     struct feed *feed;
     struct timer *bookmark;
     struct timer *end;
-    struct held_events *held; /* an agent's; else NULL */
+    struct held_events *held; /* for agents; else NULL */
     int64_t ends_at_ms;
     int64_t timeout_s;
     size_t allowed; /* frames that may wait */
@@ -67,8 +67,8 @@ send_change(enum client_event_type type,
     w->has_columns = true;
 }
 
-/* An agent has nothing to do at once for a pod that has ended, unless somebody wants
- * it deleted: it reported the end itself.
+/* An agent does not act on changes of an ended pod before the pod is to be
+ * deleted: the agent reported the end itself.
  */
 static bool
 may_wait(const struct watch *w, const struct feed_event *event)
@@ -106,7 +106,9 @@ closed(void *context)
     watch_free(context);
 }
 
-/* Not from within the feed or the channel that noticed it. */
+/* Ends the watch from the loop: its caller is still inside the feed or the
+ * channel.
+ */
 static void
 end_later(struct watch *w)
 {
@@ -129,7 +131,7 @@ send_bookmark(struct watch *w, bool is_initial_end)
     frame_unref(frame);
 }
 
-/* Every half minute, and once shortly before the end. */
+/* Plans a bookmark in half a minute, or the last one shortly before the end. */
 static void
 plan_bookmark(struct watch *w)
 {
@@ -142,7 +144,7 @@ plan_bookmark(struct watch *w)
                 last_ms < BOOKMARK_S * 1000 ? last_ms : BOOKMARK_S * 1000);
 }
 
-/* Bookmarks come once the state has been told. */
+/* Bookmarks begin after the initial state. */
 static void
 end_state(struct watch *w)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - a watch over HTTP: a feed, rendered, down a channel
+/* watch.h - a watch over HTTP: a feed, rendered and sent through a channel
  *
- * Lives from the request to its timeout, the client's leaving, or the end of
- * the server. Bookmarks where asked for.
+ * A watch exists from the request until its timeout, the client's disconnect,
+ * or the end of the server. It sends bookmarks if they were asked for.
  *
  * Owns:    the request and its grant.
  * Thread:  the loop's.
@@ -23,5 +23,5 @@ void watch_start(struct request *q TAKES,
                  struct http_request *http TAKES,
                  struct auth_grant *grant TAKES);
 
-/* At the end of the server. */
+/* For the end of the server. */
 void watch_end_all(struct apiserver *server);
