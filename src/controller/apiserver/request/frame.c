@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define KEPT_BYTES (16u << 10) /* by frame_clear */
+#define KEPT_BYTES (16u << 10) /* the most that frame_clear keeps */
 
 /* A run of the frame's text, or a slice of an object's text. A run is kept by
  * offset because the text moves as it grows.
