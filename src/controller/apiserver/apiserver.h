@@ -50,7 +50,7 @@ struct apiserver_settings {
     struct user_counts *counts;
     struct job_counts *job_counts;   /* likewise */
     struct history *history;         /* or NULL; outlives the server */
-    struct node_uses *node_uses;     /* likewise */
+    struct node_uses *node_uses;     /* as `counts` */
     struct metric_registry *metrics; /* or NULL */
     struct audit_log *audit;         /* or NULL; outlives the server */
     const char *configz;             /* JSON for /configz, or NULL */

@@ -220,7 +220,7 @@ create_all(struct pipeline *p)
     request_finish_durably(p->q);
 }
 
-/* ---- Sent again ---- */
+/* ---- A repeated request ---- */
 
 /* Returns true, with the reply made, when Jobs with this key exist. Their
  * numbers are consecutive, because one transaction created them; so the number
@@ -264,7 +264,7 @@ reply_submitted(struct pipeline *p)
     return true;
 }
 
-/* ---- The jobs that are waited for and gone ---- */
+/* ---- Dependencies on jobs that are gone ---- */
 
 static void search_next(struct pipeline *p);
 

@@ -44,7 +44,7 @@ static const char *const proofs[] = {
     [IDENTITY_TOKEN] = "token",
 };
 
-/* ---- What is worth a line ---- */
+/* ---- Requests to log ---- */
 
 static bool
 is_change(const struct request *q)

@@ -45,7 +45,7 @@ refuse(struct request *q, const struct json *tree, const char *why)
     return admission_refuse(q, tree, "Dependencies", why);
 }
 
-/* ---- The jobs that are named ---- */
+/* ---- The named jobs ---- */
 
 static bool
 is_same_text(const char *a, const char *b)
@@ -302,7 +302,7 @@ resolve_all(struct request *q,
     return true;
 }
 
-/* ---- Circles ---- */
+/* ---- Cycles ---- */
 
 /* The jobs that are depended on, directly or indirectly. */
 struct cycle_search {

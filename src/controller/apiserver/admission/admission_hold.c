@@ -61,7 +61,7 @@ set(struct request *q, struct json *tree, const char *name, const char *value)
         json_remove(json_get(meta, "annotations"), name);
 }
 
-/* ---- Suspended ---- */
+/* ---- spec.suspend ---- */
 
 static bool
 sets_suspend(const struct json *operations)
@@ -157,7 +157,7 @@ admit_suspension(struct request *q,
                    : "only operators sign a hold");
 }
 
-/* ---- Held ---- */
+/* ---- The annotation kiln.hpc/hold ---- */
 
 static void
 sign(struct request *q, struct json *tree)
@@ -239,7 +239,7 @@ held_job_admit(struct request *q,
     return true;
 }
 
-/* ---- Suspended while it runs ---- */
+/* ---- The annotation kiln.hpc/freeze ---- */
 
 static bool
 check_agents(struct request *q,
@@ -305,7 +305,7 @@ freeze_admit(struct request *q,
     return now == NULL || sign_freeze(q, tree, old_object, was);
 }
 
-/* ---- To stand still for others ---- */
+/* ---- Yielding cores to others ---- */
 
 /* A pod that yielded gets its cores back only if no other pod has them by now,
  * as for a binding. This check is ordered with the bindings.

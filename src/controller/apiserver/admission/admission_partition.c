@@ -36,7 +36,7 @@ struct asked_amounts {
     int64_t cpu_milli, memory, nodes;
 };
 
-/* ---- What is asked ---- */
+/* ---- The job's amounts ---- */
 
 static const char *
 amount(const struct json *container, const char *resource)
@@ -98,7 +98,7 @@ is_the_same(const struct asked_amounts *a, const struct asked_amounts *b)
            && a->nodes == b->nodes;
 }
 
-/* ---- Words ---- */
+/* ---- Refusals ---- */
 
 static bool
 refuse(struct request *q, const struct json *tree, const char *why)

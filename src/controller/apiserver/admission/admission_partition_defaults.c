@@ -70,7 +70,7 @@ find_partition(const struct giving *g, const char *name)
     return object != NULL ? partition_of(object) : NULL;
 }
 
-/* ---- Which partition ---- */
+/* ---- The partition ---- */
 
 static bool
 take_first(const struct object *object, void *context)
@@ -197,7 +197,7 @@ give_partition(struct giving *g)
                                "of those that 'kctl partitions' lists");
 }
 
-/* ---- What the partitions give ---- */
+/* ---- The partitions' defaults ---- */
 
 /* The least of all its partitions' values: a job must fit into each of them. */
 struct terms {

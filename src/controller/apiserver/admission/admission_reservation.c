@@ -254,7 +254,7 @@ check_count(struct reservation_check *m)
     return true;
 }
 
-/* ---- What runs there then ---- */
+/* ---- Pods that may still run then ---- */
 
 struct telling {
     struct reservation_check *m;
@@ -431,7 +431,7 @@ node_reservation_admit(struct request *q,
     return is_good;
 }
 
-/* ---- Users that nobody knows, of Reservations and Partitions ---- */
+/* ---- Unknown users, of Reservations and Partitions ---- */
 
 static void
 add_names(struct request *q,

@@ -107,7 +107,7 @@ fill_reply(const struct local_call *call,
     }
 }
 
-/* On the client's thread. */
+/* Runs on the client's thread. */
 static void
 finish_call(void *arg)
 {

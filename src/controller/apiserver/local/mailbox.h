@@ -23,8 +23,8 @@ struct mailbox *mailbox_open(struct loop *server_loop, struct loop *client_loop)
     OWNED_BY(mailbox_unref);
 void mailbox_close(struct mailbox *mailbox);
 
-/* Runs `fn` on the client's thread, in order; or, when there is no client any
- * more, `abandoned` on the API's.
+/* Runs `fn` on the client's thread, in the order of the calls. If the mailbox
+ * was closed, runs `abandoned` on the API's thread instead.
  */
 void
 mailbox_post(struct mailbox *mailbox, loop_fn fn, loop_fn abandoned, void *arg);

@@ -27,7 +27,7 @@ static const char *const own_paths[] = {"stdinPath",
                                         "stdoutPath",
                                         "stderrPath"};
 
-/* ---- What differs ---- */
+/* ---- Differences ---- */
 
 static struct json *
 container_of_pod(const struct json *pod)

@@ -30,7 +30,7 @@ find_option(const struct request *q, const char *name)
     return parameter_find(q->options.parameters, q->options.n_parameters, name);
 }
 
-/* ---- What is asked ---- */
+/* ---- The request ---- */
 
 static bool
 read_number(struct request *q, const char *name, int64_t *ret_number)

@@ -39,7 +39,7 @@ struct history_inquiry {
     struct history_question question;
 };
 
-/* ---- What is asked ---- */
+/* ---- The question ---- */
 
 static bool
 refuse(struct request *q, const char *name, const char *value)

@@ -204,7 +204,7 @@ choose_some(struct timeline_summary *m)
     }
 }
 
-/* ---- What is there ---- */
+/* ---- Pods ---- */
 
 static void
 set_time(struct arena *arena, struct json *tree, const char *name, int64_t us)

@@ -194,7 +194,7 @@ element_change_release(struct job_change_call *c)
                       : "not held");
 }
 
-/* ---- To run again ---- */
+/* ---- Requeue ---- */
 
 static const char *
 explain_nothing(struct job_change_call *c,

@@ -3,7 +3,7 @@
  * of a job array
  *
  * Elements that the array does not have are ignored, like jobs of a range that
- * are gone. A change is refused when the array has none of its elements.
+ * are gone. A change is refused when the array has none of the given elements.
  *
  * Thread:  the loop's.
  */

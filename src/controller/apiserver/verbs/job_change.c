@@ -189,7 +189,7 @@ make_requeue_and_hold(struct job_change_call *c)
     return patch;
 }
 
-/* ---- Suspended while it runs ---- */
+/* ---- Suspend and resume ---- */
 
 static struct json *
 make_suspend(struct job_change_call *c)

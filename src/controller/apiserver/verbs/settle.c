@@ -8,7 +8,8 @@
  *               {"index": 8, "pod": ..., "uid": ..., "as": "Again",
  *                "attempt": 1, "failures": 1, "ignored": 0}, ...]}
  *
- * The request may have the "uid" of the array.
+ * The request may have the "uid" of the array: then another array of that name
+ * is refused.
  *
  * "as" is Done, Failed or Cancelled; or Again, and then the element waits for
  * its next pod, of the given attempt. A pod that has not ended is removed only
@@ -313,7 +314,7 @@ settle_all(struct settling *s)
     return hold(s);
 }
 
-/* ---- Pods are made ---- */
+/* ---- Creating pods ---- */
 
 struct pod_creation {
     struct request *q;

@@ -216,7 +216,7 @@ verb_report_usage(struct request *q)
     request_finish(q);
 }
 
-/* ---- What is made of them ---- */
+/* ---- Metrics from the reports ---- */
 
 static void
 add_usage(struct arena *a, struct json *parent, const struct usage_figures *f)

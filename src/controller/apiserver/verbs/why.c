@@ -408,7 +408,7 @@ verb_get_why(struct request *q)
     request_finish(q);
 }
 
-/* ---- What is not there yet ---- */
+/* ---- Objects that do not exist yet ---- */
 
 bool
 why_is_asked(const struct request *q)
