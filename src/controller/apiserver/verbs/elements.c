@@ -3,7 +3,8 @@
  * state of elements of an array, with exit code and usage
  *
  * {"items": [{"task": 7, "index": 6, "state": "Completed", "attempt": 1,
- *   "node": "n1", "exitCode": 0, "cpuTimeMicros": ...}, ...], "continue": "..."}
+ *   "node": "n1", "exitCode": 0, "cpuTimeMicros": ...}, ...],
+ *  "continue": "..."}
  *
  * The state of an element with a pod is the pod's. For others the store's
  * record has the result, and history the details.
