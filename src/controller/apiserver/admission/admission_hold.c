@@ -8,8 +8,8 @@
  *
  * Earlier releases held a Job by spec.suspend, with the name of an operator in
  * kiln.hpc/held-by. Stores still have such Jobs, and clients of Kubernetes
- * write spec.suspend: who suspends another user's Job is recorded, and its
- * owner may not resume it.
+ * write spec.suspend. The name of an operator who suspends another user's Job
+ * is recorded there, too, and the owner may not resume the Job.
  *
  * The annotation kiln.hpc/freeze suspends a running job. Operators write and
  * remove it; users may not, even on their own jobs, because a suspended job

@@ -85,8 +85,8 @@ seal(const char *key, const struct sealed_mark *mark, char out[DIGEST_HEX_SIZE])
 }
 
 /* Returns false for a mark that this cluster did not seal. A store without a
- * key has issued no marks: it is from before its first mark, so it accepts any
- * mark within the limits.
+ * key is from before the cluster's first mark, so it accepts any mark within
+ * the limits.
  */
 static bool
 read_mark(const char *key, const char *text, struct sealed_mark *ret_mark)
