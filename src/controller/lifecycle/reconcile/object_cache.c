@@ -23,7 +23,7 @@ struct change_listener {
     void *context;
 };
 
-struct cached_kind { /* what an informer's callbacks are about */
+struct cached_kind { /* the context of an informer's callbacks */
     struct object_cache *cache;
     const struct kind *kind;
     struct informer *informer; /* NULL: not cached, or not started */
@@ -39,15 +39,16 @@ struct sync_listener {
 
 struct object_cache {
     struct client *client;
-    struct cached_kind *kinds; /* as kinds[] has them */
-    struct map *owned;         /* uid to its pods: see "indexes" below */
-    struct map *on_node;       /* node name to the same */
+    struct cached_kind *kinds; /* in the order of kinds[] */
+    struct map *owned;         /* owner's uid to its pods: see "Indexes"
+                                * below */
+    struct map *on_node;       /* node name to its pods, likewise */
     struct map *prebound;      /* "NS/NAME" of a claim to the volume's name */
     struct sync_listener listeners[MAX_LISTENERS];
     unsigned n_listeners;
     unsigned n_started;
     unsigned n_synced;
-    object_cache_damaged_fn *is_damaged; /* or NULL: nothing is */
+    object_cache_damaged_fn *is_damaged; /* or NULL: no object is damaged */
     void *damaged_context;
 };
 
@@ -101,8 +102,9 @@ object_cache_is_damaged(const struct object_cache *s,
 
 /* ---- Indexes ----
  *
- * A map to borrowed objects: to the one that there is, as most jobs have one
- * pod, or to a struct object_map of several, which the lowest bit says.
+ * A map to borrowed objects. A value is the object itself while there is only
+ * one, since most jobs have one pod; otherwise it is a struct object_map of
+ * several. The lowest bit of the value tells which.
  */
 #define IS_SEVERAL ((uintptr_t)1)
 
@@ -336,8 +338,8 @@ start_one(struct cached_kind *k)
     k->informer = informer_new(&settings);
 }
 
-/* An informer may have synced before the next one starts: all are counted
- * first. Pods, which are about other objects, come last.
+/* An informer may sync before the next one starts, so all informers are counted
+ * first. Pods refer to objects of other kinds, so their informer starts last.
  */
 void
 object_cache_start(struct object_cache *s)

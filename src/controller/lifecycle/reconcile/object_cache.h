@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_cache.h - the objects of the cluster, shared by all lifecycle loops
  *
- * One informer for each kind that a loop listens to, and always those of
- * namespaces, nodes, their leases, Jobs, budgets and pods; besides, the pods of
- * each controlling owner and of each node, and the volume that is pre-bound to
- * a claim. It tells its listeners of a change when it knows that itself.
+ * There is one informer for each kind that a loop listens to, and always one
+ * for namespaces, nodes, node leases, Jobs, budgets and pods. The cache also
+ * indexes the pods of each controlling Job, the pods of each node, and the
+ * volume that is pre-bound to a claim. Listeners are notified of a change after
+ * the cache and its indexes hold it.
  *
  * Owns:       the informers and the indexes.
  * Thread:     the lifecycle loop's.
@@ -20,14 +21,15 @@ struct kind;
 struct object;
 struct object_cache;
 
-/* Either side may be NULL. */
+/* Old is NULL for an added object, new for a deleted one. */
 typedef void object_cache_change_fn(const struct object *old_object,
                                     const struct object *new_object,
                                     void *context);
 typedef void object_cache_synced_fn(void *context);
 
-/* Whether the store holds an object that it cannot read: of that key (kind
- * NULL: of any), or one that has the uid in it. By any thread.
+/* Whether the store holds an object that it cannot read: one with that key
+ * (kind NULL: any object), or one that contains the uid. May be called by any
+ * thread.
  */
 typedef bool object_cache_damaged_fn(const struct kind *kind,
                                      const char *namespace,
@@ -36,7 +38,7 @@ typedef bool object_cache_damaged_fn(const struct kind *kind,
                                      void *context);
 
 /* Life. Listeners are added before object_cache_start; `synced` is called once
- * all kinds are there.
+ * the objects of all kinds have been listed.
  */
 void object_cache_free(struct object_cache *cache);
 struct object_cache *object_cache_new(struct client *client)
@@ -54,9 +56,9 @@ void object_cache_ask_damaged(struct object_cache *cache,
                               void *context);
 void object_cache_start(struct object_cache *cache);
 
-/* Look. Borrowed until the next change; NULL when it is not there. The key is
- * "NS/NAME", or "NAME" of what is in no namespace. Prebound: the volume whose
- * claimRef names that claim.
+/* Look. The result is borrowed until the next change; NULL when there is no
+ * such object. The key is "NS/NAME", or "NAME" for cluster-scoped objects.
+ * Find_prebound returns the volume whose claimRef names that claim.
  */
 bool object_cache_has_synced(const struct object_cache *cache);
 const struct object *object_cache_find(const struct object_cache *cache,
@@ -75,7 +77,7 @@ bool object_cache_is_damaged(const struct object_cache *cache,
                              const char *name,
                              const char *uid);
 
-/* Visits the pods whose controlling owner has that uid, the pods that are bound
+/* Visits the pods whose controlling Job has that uid, the pods that are bound
  * to that node, or all objects of a kind.
  */
 typedef void object_cache_visit_fn(const struct object *object, void *context);

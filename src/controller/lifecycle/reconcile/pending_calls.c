@@ -19,9 +19,9 @@ struct pending_calls {
     struct client *client;
     struct workqueue *queue;
     char *key;
-    unsigned n_open; /* calls, and one until the end */
+    unsigned n_open; /* calls not answered, plus 1 until pending_calls_end */
     bool failed;
-    int64_t again_ms; /* 0: no */
+    int64_t again_ms; /* 0: do not add the key again */
 };
 
 struct pending_calls *

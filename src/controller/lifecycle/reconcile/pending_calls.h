@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pending_calls.h - the calls that the work on one key takes, and its end when
- * the last of them has been answered
+/* pending_calls.h - the API calls for one key of a workqueue, which end the
+ * work on the key when the last call has been answered
  *
- * Called by:  the loops that clear up, from within their work function.
+ * Called by:  the loops, from within their work function.
  * Thread:     the lifecycle loop's.
  */
 #pragma once
@@ -19,17 +19,19 @@ struct json;
 struct object;
 struct workqueue;
 
-/* Life. End: no more calls are made; the key is done when all are answered, and
- * comes back when one has failed. An object that is not there is no failure.
+/* Life. After pending_calls_end no more calls are made. The key is done when
+ * all calls are answered, and is retried when one has failed. A reply of 404 is
+ * not a failure.
  */
 struct pending_calls *pending_calls_begin(struct client *client,
                                           struct workqueue *queue,
                                           const char *key);
 void pending_calls_end(struct pending_calls *calls TAKES);
 
-/* Change. Patch: a merge patch of the object, or of its status. Patch seen: the
- * object as it was seen; when it is another by now, the key comes back. Retry:
- * the key comes back in any case.
+/* Change. Patch sends a merge patch of the object, or of the subresource.
+ * Patch_seen applies only to the resource version of `object`; if the object
+ * has changed since, the key is retried. Retry_after adds the key again in any
+ * case.
  */
 void pending_calls_send(struct pending_calls *calls,
                         struct arena *arena TAKES,

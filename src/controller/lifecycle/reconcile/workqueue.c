@@ -12,11 +12,11 @@
 #include "lib/loop/timer.h"
 
 #define FIRST_RETRY_MS 100
-#define A_TURN         256u /* keys that are worked on in one go */
+#define A_TURN         256u /* most keys that one turn of the loop starts */
 #define LAST_RETRY_MS  60000
 
-/* A key the queue knows. In `ready` (linked), in `delayed` (due_place), being
- * worked on (busy), or several of these.
+/* A key in the queue. It is in `ready` (linked), in `delayed` (due_place),
+ * being worked on (busy), or in several of these states.
  */
 struct workqueue_entry {
     struct list link;
@@ -36,7 +36,7 @@ struct workqueue {
     struct list ready;
     struct heap *delayed;
     struct timer *timer;
-    struct timer *kick; /* runs the ready ones on the loop's next turn */
+    struct timer *kick; /* calls run_ready on the loop's next turn */
     unsigned parallel;
     unsigned busy;
 };
@@ -79,7 +79,9 @@ forget_if_idle(struct workqueue *q, struct workqueue_entry *e)
     free(e);
 }
 
-/* Much of the work is over at once, so that nothing else would end the turn. */
+/* Much of the work ends within the call of `work`, so that `parallel` does not
+ * bound one run; A_TURN does.
+ */
 static void
 run_ready(void *arg)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workqueue.h - keys of objects to reconcile, each by one worker at a time
  *
- * A key that is added while it waits is there once; one that is added while
- * it is being worked on is worked on again afterwards. At most `parallel` keys
- * are under way. A key that failed comes back after a growing delay.
+ * A key that is added several times while it waits is queued once; a key that
+ * is added while a worker has it is worked on again afterwards. At most
+ * `parallel` keys are worked on at a time. A key that failed is retried after a
+ * growing delay.
  *
  * Called by:  the lifecycle loops.
  * Thread:     the loop's.
@@ -20,12 +21,12 @@
 struct loop;
 struct workqueue;
 
-/* Begins the work on a key; workqueue_done says when it is over, from within
- * or later. The key is borrowed until then.
+/* Begins the work on a key; workqueue_done ends it, from within this call or
+ * later. The key is borrowed until then.
  */
 typedef void workqueue_work_fn(const char *key, void *context);
 
-/* Life. Freeing forgets all keys. */
+/* Life. Free drops all keys. */
 void workqueue_free(struct workqueue *q);
 struct workqueue *workqueue_new(struct loop *loop,
                                 unsigned parallel,
@@ -33,9 +34,10 @@ struct workqueue *workqueue_new(struct loop *loop,
                                 void *context) OWNED_BY(workqueue_free);
 DEFINE_CLEANUP(struct workqueue, workqueue_free)
 
-/* Change. Add_after: the earliest of several delays counts. Done with
- * `failed` brings the key back after 100 ms, doubling up to 60 s; at once where
- * it was added meanwhile.
+/* Change. If a key is added with several delays, the shortest one counts. A key
+ * that is done with WORKQUEUE_FAILED is retried after 100 ms, a delay that
+ * doubles up to 60 s with each failure; a key that was added meanwhile is
+ * retried at once.
  */
 void workqueue_add(struct workqueue *q, const char *key);
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t ms);
@@ -44,5 +46,5 @@ void workqueue_done(struct workqueue *q,
                     const char *key,
                     enum workqueue_result result);
 
-/* Look: keys waiting, delayed ones included, and under way. */
+/* Look: the number of keys that are waiting, delayed or being worked on. */
 size_t workqueue_count(const struct workqueue *q);
