@@ -25,14 +25,17 @@
 struct garbage_collector {
     struct client *client;
     struct object_cache *cache;
-    struct workqueue *queue; /* "PLACE/NS/NAME", "PLACE/NAME" */
-    struct map *of_pods;     /* uid of a pod to a struct map whose names are
-                                the queue's keys of what it owns */
+    struct workqueue *queue; /* "PLACE/NS/NAME", "PLACE/NAME"; PLACE: index
+                              * in kinds[] */
+    struct map *of_pods;     /* pod's uid to a struct map, whose names are
+                              * the queue's keys of the objects that the pod
+                              * owns */
 };
 
-/* --- what is there -------------------------------------------------------- */
+/* --- kinds and keys ------------------------------------------------------- */
 
-/* Events and leases own nothing and have no owners that matter. */
+/* Events and leases own nothing, and an owner reference of theirs is ignored.
+ */
 static bool
 is_followed(const struct kind *kind)
 {
@@ -40,7 +43,9 @@ is_followed(const struct kind *kind)
            && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
 }
 
-/* A namespace owns nodes at the most, and nothing owns it. */
+/* Namespaces are left out: nothing owns a namespace, and a namespace owns at
+ * most nodes.
+ */
 static bool
 owns_and_is_owned(const struct kind *kind)
 {
@@ -57,8 +62,8 @@ place_of(const struct kind *kind)
     return i;
 }
 
-/* Pods are many: they are looked at where a pod of a Job is not what is looked
- * for.
+/* Leaves out pods, since there are many; callers visit them separately where
+ * they need more than the pods of one Job.
  */
 static void
 visit_all(const struct garbage_collector *c,
@@ -103,10 +108,11 @@ add(struct garbage_collector *c, const struct object *object)
     workqueue_add(c->queue, key);
 }
 
-/* --- what pods own -------------------------------------------------------- */
+/* --- objects that pods own ------------------------------------------------ */
 
-/* Pods go by the thousand, and few own anything: what does is found by their
- * uid, since a look at all objects for each of them would take too long.
+/* Pods are deleted by the thousand, and few own anything. The objects that a
+ * pod owns are found by the pod's uid, since visiting all objects for each
+ * deleted pod would take too long.
  */
 static void
 index_under_pod(struct garbage_collector *c, const char *uid, const char *key)
@@ -189,7 +195,9 @@ find_reference(const struct object *object, const struct object *owner)
     return NULL;
 }
 
-/* Owners of kinds that Kiln does not serve may exist elsewhere. */
+/* Owners of kinds that Kiln does not serve are never considered gone: they may
+ * exist in another API server.
+ */
 static bool
 is_gone(const struct garbage_collector *c,
         const struct object *object,
@@ -215,7 +223,9 @@ is_gone(const struct garbage_collector *c,
                                        r->uid);
 }
 
-/* References to owners that are there, without `forgotten` (or NULL). */
+/* Removes the references to `forgotten`, or, if that is NULL, those to owners
+ * that are gone.
+ */
 static void
 keep_owners(struct garbage_collector *c,
             struct pending_calls *calls,
@@ -288,9 +298,9 @@ orphan(const struct object *object, void *context)
     keep_owners(d->collector, d->calls, object, d->owner);
 }
 
-/* The deletion of the owner waits for a dependent that says so, and for the
- * owner's own pods; never for what belongs to another user, who could keep it
- * for ever.
+/* The deletion of the owner waits for dependents with blockOwnerDeletion and
+ * for the owner's own pods. It never waits for objects of another user, who
+ * could block the deletion for ever.
  */
 static bool
 is_waited_for(const struct object *owner,
@@ -359,7 +369,7 @@ work(const char *key, void *context)
     pending_calls_end(calls);
 }
 
-/* --- what makes a look due ------------------------------------------------ */
+/* --- events that queue an object ------------------------------------------ */
 
 struct owned_by {
     struct garbage_collector *collector;
@@ -382,8 +392,9 @@ is_pod_of_job_alone(const struct object *object)
            && meta_controller_of(object->meta, &job_kind) != NULL;
 }
 
-/* Nearly all objects are pods of Jobs, whose owners rarely go before them: such
- * a pod enters the queue when it appears without its Job, or the Job goes.
+/* Nearly all objects are pods of Jobs, and a Job is rarely removed before its
+ * pods. So such a pod is queued only when it appears without its Job, or when
+ * the Job is removed.
  */
 static void
 add_orphan(const struct object *pod, void *context)

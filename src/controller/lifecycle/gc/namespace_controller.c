@@ -20,7 +20,7 @@
 struct namespace_controller {
     struct client *client;
     struct object_cache *cache;
-    struct workqueue *queue; /* by the namespace's name */
+    struct workqueue *queue; /* keys: names of namespaces */
 };
 
 static void
@@ -69,8 +69,9 @@ finalize(struct pending_calls *calls, const struct object *namespace)
     pending_calls_send(calls, arena, &request);
 }
 
-/* All kinds are emptied on every pass, cheap for those already empty; pods may
- * take their time, and the namespace goes when the last one is gone.
+/* Every pass empties all kinds, which is cheap for kinds that are empty
+ * already. Pods may take a while to end; the namespace is finalized when the
+ * last pod and the last Job are gone.
  */
 static void
 work(const char *name, void *context)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* namespace_controller.h - the loop that empties namespaces that terminate
+/* namespace_controller.h - the loop that empties terminating namespaces
  *
- * It deletes what a terminating namespace holds, and lifts the namespace's own
- * finalizer when the last pod and the last Job are gone.
+ * It deletes the objects of a terminating namespace, and removes the
+ * namespace's own finalizer when the last pod and the last Job are gone.
  *
  * Thread: the lifecycle loop's.
  * Source: upstream's namespace controller.

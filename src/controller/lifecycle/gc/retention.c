@@ -25,21 +25,22 @@
 #define CHECK_MS        1000
 #define DELETES_AT_ONCE 256u
 
-/* A finished Job. Each stands in both heaps, or its delete is on the way. A Job
- * that the watch says is gone before the answer has come waits for it.
+/* A finished Job. It is in both heaps, or its delete call is pending. If the
+ * watch reports the Job as deleted before the call is answered, it waits in
+ * `departed` for the answer.
  */
 struct finished {
-    struct list link; /* among the departed */
-    size_t end_place; /* by when it ended */
-    size_t due_place; /* by when it must go */
+    struct list link; /* in `departed` */
+    size_t end_place; /* in by_end, sorted by ended_us */
+    size_t due_place; /* in by_due, sorted by due_us */
     int64_t ended_us;
     int64_t due_us;
-    bool is_going; /* its delete is on the way */
-    bool is_gone;  /* and the watch has told so */
+    bool is_going; /* the delete call is pending */
+    bool is_gone;  /* the watch reported the deletion */
     char *namespace;
     char *name;
     char *uid;
-    char *version; /* of the Job that this was read from */
+    char *version; /* resourceVersion of the Job that this was read from */
     struct retention *retention;
 };
 
@@ -48,10 +49,10 @@ struct retention {
     struct clock *clock;
     int64_t max_age_us;
     size_t max_count;
-    struct map *finished; /* by key */
+    struct map *finished; /* by "NS/NAME" */
     struct heap *by_end;
     struct heap *by_due;
-    struct list departed; /* gone, and their deletes not answered */
+    struct list departed; /* is_gone, but the delete call is not answered */
     struct timer *timer;
     unsigned deletes;
 };
@@ -82,7 +83,9 @@ free_finished(struct finished *f)
     free(f);
 }
 
-/* Complete jobs say when; failed ones by their last condition. */
+/* A complete Job has a completion time; a failed one ended at its last
+ * condition.
+ */
 static int64_t
 end_of(const struct job *job)
 {
@@ -94,7 +97,7 @@ end_of(const struct job *job)
     return end;
 }
 
-/* When it ended and has to go, which an update may have changed. */
+/* An update may change when the Job ended and when it must be deleted. */
 static void
 read_times(struct finished *f, const struct job *job)
 {
@@ -123,7 +126,9 @@ note_finished(struct retention *r, const char *key, const struct job *job)
     heap_push(r->by_due, f);
 }
 
-/* One whose delete is on the way is put back when that is answered. */
+/* A Job whose delete call is pending is in no heap; on_deleted puts it back if
+ * the Job remains.
+ */
 static void
 note_again(struct finished *f, const struct job *job)
 {
@@ -199,8 +204,8 @@ on_deleted(const struct client_reply *reply, void *context)
         return;
     }
     if (reply->code == 200 || reply->code == 404)
-        return; /* the watch tells when it is gone, or another one there */
-    if (reply->code == 409) { /* it was changed: looked at as it is now */
+        return; /* the watch reports the deletion, or a new Job of that name */
+    if (reply->code == 409) { /* changed since: judge the Job again */
         put_back(f);
         return;
     }
@@ -214,8 +219,8 @@ on_deleted(const struct client_reply *reply, void *context)
     put_back(f);
 }
 
-/* That one as it was judged: not another of its name, nor what was changed
- * since and is to be kept.
+/* The preconditions restrict the delete to the Job that was judged: a new Job
+ * of the same name, or one that was changed since, may have to be kept.
  */
 static void
 remove_job(struct retention *r, struct finished *f)

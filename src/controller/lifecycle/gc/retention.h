@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retention.h - how long finished Jobs stay, so that history can be asked for
+/* retention.h - how long finished Jobs are kept for queries
  *
- * A finished Job goes when its own ttlSecondsAfterFinished has passed, or when
- * it is older than the site's limit, or, the oldest first, while there are
- * more finished Jobs than the site keeps. Its pods and blobs go with it.
+ * A finished Job is deleted when its own ttlSecondsAfterFinished has passed,
+ * when it is older than the site's limit, or, oldest first, while there are
+ * more finished Jobs than the site keeps. Its pods and blobs are deleted with
+ * it.
  *
  * Thread: the lifecycle loop's.
  */
