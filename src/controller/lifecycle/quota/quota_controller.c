@@ -23,28 +23,28 @@
 #include "lib/json/json.h"
 
 #define PARALLEL 4u
-#define DELAY_MS 1000 /* many pods come and go together */
-#define KINDS    64u  /* a bit for each */
+#define DELAY_MS 1000 /* many pods come and go together: count once */
+#define KINDS    64u  /* kinds at most: one bit each in `limited` */
 
 struct quota_controller {
     struct client *client;
     struct object_cache *cache;
-    struct informer *others[KINDS]; /* of kinds[] that the cache has not; once a
-                                       quota limits them */
-    struct map
-        *namespaces; /* to a struct counted_quota, the first of its quotas */
+    struct informer *others[KINDS]; /* by index in kinds[]: kinds that the
+                                     * cache lacks, started when a quota
+                                     * limits them */
+    struct map *namespaces;  /* namespace to its first struct counted_quota */
     struct workqueue *queue; /* "NS/NAME" */
 };
 
-/* Where the objects of a quota are counted. */
+/* A ResourceQuota and the usage counted for it. */
 struct counted_quota {
     struct counted_quota *next; /* of the same namespace */
     char *name;
-    uint64_t limited;          /* kinds[], by their bits */
-    struct quota_usage *usage; /* NULL until it was asked for */
+    uint64_t limited;          /* bits: indexes in kinds[] */
+    struct quota_usage *usage; /* NULL until the first count */
 };
 
-/* One count of one quota. */
+/* One pass over one quota. */
 struct count {
     struct quota_controller *owner;
     char *key;
@@ -83,7 +83,7 @@ on_written(const struct client_reply *reply, void *context)
     end(c);
 }
 
-/* A merge patch that makes exactly `is` of `was`. */
+/* A merge patch that turns `was` into exactly `is`. */
 static struct json *
 replacing(struct arena *arena, const struct json *was, const struct json *is)
 {
@@ -140,9 +140,11 @@ write_status(struct count *c)
                 c);
 }
 
-/* --- what is counted ------------------------------------------------------ */
+/* --- objects that a quota counts ------------------------------------------ */
 
-/* "configmaps", "count/jobs.batch", "requests.storage" of claims. */
+/* The names that limit a kind: "configmaps", "count/jobs.batch", or
+ * "requests.storage" for claims.
+ */
 static bool
 is_limited(const struct json *hard, const struct kind *kind)
 {
@@ -164,7 +166,7 @@ is_limited(const struct json *hard, const struct kind *kind)
     return false;
 }
 
-/* Pods always: of them there are more names than can be told from here. */
+/* Pods are always included: too many resource names limit them to list here. */
 static uint64_t
 limited_kinds(const struct json *hard)
 {
@@ -209,7 +211,9 @@ on_object(const struct object *old_object,
     }
 }
 
-/* Events and leases change all the time, and quotas hardly limit them. */
+/* Events and leases change often, and quotas rarely limit them, so the object
+ * cache does not hold them.
+ */
 static bool
 is_cached(const struct kind *kind)
 {
@@ -217,7 +221,7 @@ is_cached(const struct kind *kind)
            && !(kind->flags & (KIND_TRANSIENT | KIND_VOLATILE));
 }
 
-/* False: not all that is there is known yet. */
+/* Returns false while the objects of the kind are not all listed. */
 static bool
 know(struct quota_controller *q, unsigned i)
 {
@@ -268,7 +272,9 @@ count_first(const struct object *object, void *context)
         quota_usage_change(f->usage, NULL, object);
 }
 
-/* All that is there is looked at once; from then on what changes. */
+/* Visits all existing objects once; after that on_object keeps the usage up to
+ * date.
+ */
 static void
 begin_usage(struct quota_controller *q,
             struct counted_quota *p,
@@ -347,7 +353,7 @@ work(const char *key, void *context)
     quota_amounts_init(&c->amounts, c->arena);
     p->limited = limited_kinds(json_get_path(c->tree, "spec.hard"));
     if (!know_all(q, p->limited)) {
-        c->failed = true; /* tried again when it will be known */
+        c->failed = true; /* retried until the informers have synced */
         end(c);
         return;
     }
@@ -357,7 +363,7 @@ work(const char *key, void *context)
     write_status(c);
 }
 
-/* --- what makes a count due ----------------------------------------------- */
+/* --- events that queue a quota -------------------------------------------- */
 
 static void
 add(struct quota_controller *q, const struct object *quota)
@@ -368,7 +374,9 @@ add(struct quota_controller *q, const struct object *quota)
     workqueue_add_after(q->queue, key, DELAY_MS);
 }
 
-/* Only a spec says what is counted. */
+/* A quota's usage depends on nothing but its spec and the counted objects, so a
+ * change of its status leaves the usage valid.
+ */
 static bool
 is_same_spec(const struct object *a, const struct object *b)
 {

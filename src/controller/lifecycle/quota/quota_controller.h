@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota_controller.h - what the objects of a namespace take of its
- * ResourceQuotas
+/* quota_controller.h - how much of its ResourceQuotas a namespace uses
  *
- * Admission charges what is made; this keeps count of what is there, so that
- * what goes is given back.
+ * Admission charges created objects to the quotas; this loop counts the
+ * existing objects, so that the share of deleted ones is given back.
  *
- * Owns:    informers of what quotas limit and the object cache has not.
+ * Owns:    informers of kinds that quotas limit and the object cache lacks.
  * Thread:  the lifecycle loop's.
  */
 #pragma once
@@ -17,7 +16,7 @@ struct loop;
 struct quota_controller;
 struct object_cache;
 
-/* Life. Made before object_cache_start. */
+/* Life. The controller is created before object_cache_start. */
 void quota_controller_free(struct quota_controller *q);
 struct quota_controller *quota_controller_new(struct loop *loop,
                                               struct client *client,

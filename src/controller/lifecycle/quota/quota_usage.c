@@ -13,12 +13,12 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-#define NEVER_US 0 /* no pod should have gone by then */
+#define NEVER_US 0 /* now_us for quota_add_usage: no deadline has passed then */
 
 struct quota_usage {
     struct arena *arena;
     const struct json *quota;
-    struct quota_amounts sums; /* names and items in the arena */
+    struct quota_amounts sums; /* names and items in `arena` */
 };
 
 struct quota_usage *
@@ -75,7 +75,9 @@ is_same_pod(const struct pod *x, const struct pod *y)
            && job_update_is_current(&x->meta, &y->meta);
 }
 
-/* Claims may grow; of the others it counts that they are there. */
+/* A claim's request may grow. Of other kinds only the existence of an object
+ * counts.
+ */
 static bool
 is_same(const struct object *a, const struct object *b)
 {

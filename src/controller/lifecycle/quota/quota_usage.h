@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota_usage.h - what the objects of a namespace take of one ResourceQuota,
- * kept as they come, end and go
+/* quota_usage.h - how much the objects of a namespace use of one ResourceQuota,
+ * updated as objects are added, end and are deleted
  *
- * A pod counts until it has ended or is gone. One that should have gone by now
- * counts, too, since its cores are held as long. So the usage of a pod is the
- * same whenever it is asked for, and can be subtracted again. Pure.
+ * A pod counts until it has ended or is deleted. A pod that is past its
+ * deadline still counts, since its cores are held for as long as it exists. So
+ * the usage of a pod does not depend on the time, and can be subtracted again.
+ * Pure.
  *
  * Thread:  any; one at a time for each.
  */
@@ -19,18 +20,19 @@ struct object;
 struct quota_amounts;
 struct quota_usage;
 
-/* Life. Of the quota's spec as it is now; nothing is counted. */
+/* Life. New reads the quota's spec as it is now; no object is counted yet. */
 void quota_usage_free(struct quota_usage *usage);
 struct quota_usage *quota_usage_new(const struct object *quota)
     OWNED_BY(quota_usage_free);
 
-/* Change. An object that was added is removed in the same state; changed does
- * both where it makes a difference, and says so. Either side may be NULL.
+/* Change. Old is subtracted and new is added; either may be NULL. An object
+ * must be subtracted in the state in which it was added. Returns false, and
+ * changes nothing, if the two states count the same.
  */
 bool quota_usage_change(struct quota_usage *usage,
                         const struct object *old_object,
                         const struct object *new_object);
 
-/* Look: adds the sums. */
+/* Look: adds the sums to `amounts`. */
 void quota_usage_add_to(const struct quota_usage *usage,
                         struct quota_amounts *amounts);
