@@ -20,7 +20,7 @@
 
 #define PARALLEL 16u
 
-/* Pods change in crowds: a budget is counted at most so often. */
+/* Pods change in groups, so a budget is counted at most this often. */
 #define SETTLE_MS 100
 
 struct disruption {
@@ -28,7 +28,7 @@ struct disruption {
     struct object_cache *cache;
     struct clock *clock;
     struct workqueue *queue; /* budgets, "namespace/name" */
-    struct list writings;    /* under way */
+    struct list writings;    /* pending status writes */
 };
 
 struct disruption_write {
@@ -94,7 +94,7 @@ look_if_of_namespace(const struct object *budget, void *context)
         schedule_sync(c->d, budget);
 }
 
-/* How many run at a time may have changed. */
+/* A change of a Job may change how many pods it runs at a time. */
 static void
 on_job(UNUSED const struct object *old_object,
        const struct object *new_object,

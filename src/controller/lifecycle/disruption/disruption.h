@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* disruption.h - keeps the status of PodDisruptionBudgets: how many of their
- * pods may be missing now
+ * pods may be disrupted now
  *
- * Evictions and preemption go by it. disruption_plan.h counts.
+ * Evictions and preemption obey that status. disruption_plan.h counts.
  *
- * Owns:    the budgets that want a look.
+ * Owns:    the queue of budgets to count again, and the pending status writes.
  * Thread:  the lifecycle loop's.
  */
 #pragma once

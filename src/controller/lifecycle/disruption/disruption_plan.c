@@ -13,20 +13,22 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-/* An eviction that was granted and never became a deletion. */
+/* After this time a granted eviction that led to no deletion expires. */
 #define DISRUPTION_TIMEOUT_US (INT64_C(120) * 1000000)
 
 struct disruption_counts {
     const struct object *object;
     const struct pod_disruption_budget *budget;
     struct arena *arena;
-    const struct json *status; /* as it stands */
-    struct json *disrupted;    /* what stays of its pods */
+    const struct json *status; /* the budget's status as it is now */
+    struct json *disrupted;    /* status.disruptedPods without the expired
+                                * entries */
     int64_t now_us;
     int64_t wake_us;
     int64_t pods;
     int64_t healthy;
-    int64_t scale; /* of the controllers, and of pods without */
+    int64_t scale; /* pods that the Jobs run at a time, plus pods without a
+                    * Job */
     struct map *jobs;
 };
 
@@ -96,8 +98,8 @@ is_ready(const struct pod *pod)
     return c != NULL && strcmp(c->status, "True") == 0;
 }
 
-/* Its eviction was granted and is still to show. False: it is not, or was
- * granted too long ago.
+/* Whether an eviction of the pod was granted and has not expired; the pod may
+ * still look healthy.
  */
 static bool
 is_disrupted(struct disruption_counts *t, const char *name)
@@ -217,7 +219,7 @@ condition(const struct disruption_counts *t,
     return list;
 }
 
-/* A null removes a pod that is not disrupted any more. */
+/* A null in a merge patch removes a pod that is no longer disrupted. */
 static struct json *
 disrupted_patch(const struct disruption_counts *t, struct arena *arena)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* disruption_plan.h - how many pods of a budget may be missing now
+/* disruption_plan.h - how many pods of a budget may be disrupted now
  *
- * Pure functions. Fed with the pods that the budget selects, one by one, and
- * the jobs that control them. How many pods there should be is what the jobs
- * run at a time, where the budget is a share or an upper bound; a pod without
- * a job stands for itself. (Upstream asks the controllers' scale, which a Job
- * does not have there.)
+ * Pure functions. The caller adds the pods that the budget selects, one by one,
+ * each with the Job that controls it. If the budget is a percentage or
+ * maxUnavailable, the expected number of pods is the number that those Jobs run
+ * at a time; a pod without a Job counts as one. (Upstream asks for the scale of
+ * the controllers, and a Job has no scale subresource there.)
  *
  * Thread:  any; one at a time for each count.
  * Source: Kubernetes, controller/disruption.
@@ -31,15 +31,17 @@ struct disruption_counts *disruption_counts_new(const struct object *budget,
     OWNED_BY(disruption_counts_free);
 DEFINE_CLEANUP(struct disruption_counts, disruption_counts_free)
 
-/* A pod of the budget's namespace, selected or not, and its job (or NULL). */
+/* Selects: whether the pod is in the budget's namespace and matches its
+ * selector. Add: a selected pod and its Job (or NULL).
+ */
 bool disruption_selects(const struct object *budget, const struct object *pod);
 void disruption_counts_add(struct disruption_counts *t,
                            const struct object *pod,
                            const struct object *job);
 
-/* The merge patch of its status that is wanted, in the arena, or NULL when
- * what stands there is right. Wake: when an eviction that came to nothing is
- * to be forgotten, in real time; 0: none is.
+/* Returns the merge patch for the budget's status, in the arena, or NULL when
+ * the status is up to date already. `ret_wake_us`: real time at which the next
+ * granted eviction that led to no deletion expires; 0: there is none.
  */
 struct json *disruption_plan(const struct disruption_counts *t,
                              struct arena *arena,
