@@ -34,13 +34,15 @@
 #define CHECK_CLOCK_MS 5000
 #define CLOCK_JUMP_US  (2 * SECOND_US)
 
-/* Facts of a CronJob beyond its object, by its uid. */
+/* State of a CronJob that its object does not hold; by uid. */
 struct memory {
-    struct object_map *jobs; /* that it controls */
-    int64_t last_s;          /* a Job was made for that time */
-    int64_t not_before_s;    /* its schedule changed then */
-    int64_t told_s;          /* the time that events have told of */
-    bool is_known;           /* it is there, or was */
+    struct object_map *jobs; /* the Jobs that it controls */
+    int64_t last_s;          /* last scheduled time that a Job was created
+                              * for */
+    int64_t not_before_s;    /* when the schedule was last changed */
+    int64_t told_s;          /* when the last event about a missed start was
+                              * recorded */
+    bool is_known;           /* the CronJob exists */
 };
 
 struct cron_controller {
@@ -50,12 +52,12 @@ struct cron_controller {
     struct event_recorder *event_recorder;
     struct workqueue *queue; /* CronJobs, "namespace/name" */
     struct map *memories;
-    struct list starts; /* Jobs being made */
+    struct list starts; /* create calls of Jobs */
     struct timer *clock_check;
-    int64_t clock_offset_us; /* of the real clock, from the monotonic one */
+    int64_t clock_offset_us; /* real time minus monotonic time */
 };
 
-/* A Job that is being made. */
+/* A pending create call of a Job. */
 struct start {
     struct list link;
     struct cron_controller *c;
@@ -84,7 +86,9 @@ free_memory(struct memory *m)
     free(m);
 }
 
-/* Jobs may be told of before and after their CronJob. */
+/* A Job may be reported before its CronJob is, and after the CronJob was
+ * deleted.
+ */
 static void
 forget_if_empty(struct cron_controller *c, const char *uid)
 {
@@ -118,7 +122,9 @@ find_cron_job(const struct cron_controller *c, const struct start *s)
                                                                     : NULL;
 }
 
-/* Made before, of which the answer was lost, or the news is on its way. */
+/* The Job was created by an earlier call whose answer was lost, or whose watch
+ * event came after this call was sent.
+ */
 static bool
 is_own_job(const struct start *s, const struct object *cron_job)
 {
@@ -242,7 +248,9 @@ condition_of(const struct object *job)
                                                              : "Complete";
 }
 
-/* Events of what did not happen are told once for each time that was due. */
+/* An event about a start that did not happen is recorded once for each
+ * scheduled time.
+ */
 static void
 tell_of_plan(struct cron_controller *c,
              const struct object *cron_job,
@@ -345,7 +353,7 @@ open_zone(struct cron_controller *c,
         return true;
     *ret_zone = NULL;
     if (name == NULL)
-        return true; /* the controller's own zone cannot be read: UTC */
+        return true; /* the controller's own zone cannot be read: use UTC */
     tell(c,
          cron_job,
          RECORD_WARNING,
@@ -384,7 +392,9 @@ work_on_cron_job(const char *key, void *context)
     cron_plan_make(&s, arena, &plan);
     tell_of_plan(c, cron_job, m, &plan, s.now_s);
     wake(c, key, plan.wake_s);
-    /* A Job is made when all else is written: each write brings the key back. */
+    /* A Job is created only in a pass that has nothing else to write: each
+     * write adds the key again.
+     */
     if (plan.status != NULL || plan.n_remove > 0)
         write_plan(c, key, cron_job, &plan, arena);
     else {
@@ -396,7 +406,7 @@ work_on_cron_job(const char *key, void *context)
     }
 }
 
-/* ---- What changes ---- */
+/* ---- Events ---- */
 
 static bool
 is_same_text(const char *a, const char *b)
@@ -420,7 +430,8 @@ on_cron_job(const struct object *old_object,
     if (new_object == NULL)
         return;
     was = old_object != NULL ? cron_job_of(old_object) : is;
-    /* The times that another schedule has had are not made up for. */
+    /* Times of the new schedule that lie before its change are not made up for.
+     */
     if (!is_same_text(was->spec.schedule, is->spec.schedule)
         || !is_same_text(was->spec.time_zone, is->spec.time_zone))
         m->not_before_s = clock_real_us(c->clock) / SECOND_US;
@@ -429,7 +440,9 @@ on_cron_job(const struct object *old_object,
         workqueue_add(c->queue, key);
 }
 
-/* The CronJob that controls it, as far as it is named in full; or NULL. */
+/* The CronJob that controls the Job, if the reference has uid and name; or
+ * NULL.
+ */
 static const struct owner_reference *
 find_owner(const struct object *job)
 {
@@ -482,8 +495,8 @@ clock_offset_us(const struct cron_controller *c)
     return clock_real_us(c->clock) - clock_monotonic_us(c->clock);
 }
 
-/* Waiting goes by the monotonic clock, schedules by the real one: after a jump
- * all of them are looked at.
+/* The workqueue waits by the monotonic clock, and schedules follow the real
+ * clock: after a jump of the real clock all CronJobs are planned again.
  */
 static void
 check_clock(void *context)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cron_controller.h - makes Jobs by the schedules of CronJobs
+/* cron_controller.h - creates Jobs by the schedules of CronJobs
  *
- * Each CronJob waits in the queue's heap until its next time; a Job is made as
- * the CronJob's owner, by the name of its minute, so that it is made once
- * whatever happens in between.
+ * Each CronJob waits in the workqueue until its next scheduled time. A Job is
+ * created on behalf of the CronJob's owner. Its name is derived from the
+ * scheduled minute, so that one Job is created for each time, even after a
+ * retry or restart.
  *
  * Thread:  the lifecycle loop's.
  */

@@ -17,8 +17,8 @@
 
 #define SECOND_US INT64_C(1000000)
 
-/* A last time that lies further ahead is one of a clock that was wrong. Summer
- * time and small corrections are less.
+/* A last time further ahead than this was written while the clock was wrong.
+ * Changes of daylight saving time and small corrections are shorter.
  */
 #define AHEAD_MAX_S INT64_C(10800)
 
@@ -28,9 +28,10 @@ is_active(const struct object *job)
     return !job_is_finished(job_of(job)) && job->meta->deleted_at_us == 0;
 }
 
-/* The time that a Job was last made for; 0: none was. A clock that was years
- * ahead for a minute would keep the schedule from its times for as long: such a
- * time, or a creation then, is taken for now, which the status has from then on.
+/* The time that a Job was last created for; 0: none was. If the clock was years
+ * ahead for a minute, a last time or a creation time from that minute would
+ * suspend the schedule for years. So such a time counts as now, and the status
+ * is then written with it.
  */
 static int64_t
 find_last(const struct cron_situation *s)
@@ -168,7 +169,7 @@ plan_status(const struct cron_situation *s,
     set_time(arena, plan->status, "lastSuccessfulTime", success_us);
 }
 
-/* The Jobs that the status has as active, and that have ended since. */
+/* Collects ended Jobs that the status still lists as active. */
 static void
 plan_ended(const struct cron_situation *s,
            struct arena *arena,
@@ -187,7 +188,7 @@ plan_ended(const struct cron_situation *s,
         }
 }
 
-/* ---- What goes ---- */
+/* ---- Jobs to delete ---- */
 
 static bool
 has_succeeded(const struct object *job)
@@ -217,7 +218,7 @@ remove_oldest(const struct cron_situation *s,
         plan->remove[plan->n_remove++] = list[i];
 }
 
-/* ---- What is due ---- */
+/* ---- The next start ---- */
 
 static void
 plan_due(const struct cron_situation *s,
@@ -274,7 +275,9 @@ cron_plan_make(const struct cron_situation *s,
     active = select_jobs(s, arena, is_active, &n_active);
     plan_ended(s, arena, plan);
     plan_status(s, arena, active, n_active, last_s, plan);
-    if (plan->status == NULL) { /* nothing goes that it does not tell of */
+    /* A Job is deleted only after a status that no longer lists it is written.
+     */
+    if (plan->status == NULL) {
         remove_oldest(s,
                       arena,
                       has_succeeded,
@@ -296,7 +299,7 @@ cron_plan_make(const struct cron_situation *s,
         plan->remove[plan->n_remove++] = active[i];
 }
 
-/* ---- The Job ---- */
+/* ---- The Job to create ---- */
 
 static struct json *
 copy_map(struct arena *arena, const struct json *from, const char *name)
@@ -322,7 +325,8 @@ add_owner(struct arena *arena, struct json *meta, const struct object *cron_job)
     json_set(arena, meta, "ownerReferences", owners);
 }
 
-/* "2026-11-23T16:42:00+01:00"; UTC, where the CronJob names no zone. */
+/* For example "2026-11-23T16:42:00+01:00"; in UTC if the CronJob names no zone.
+ */
 static void
 format_local(const struct time_zone *zone, int64_t at_s, char out[40])
 {
