@@ -27,13 +27,13 @@
 #define LONGEST_CHECK_MS 5000
 #define CHECKS_PER_GRACE 8
 #define PARALLEL_NODES   64u
-/* An agent that still runs registers a deleted node again before this. */
+/* An agent that still runs has registered a deleted node again by then. */
 #define DELETED_NODE_MS  60000
 
 struct heard {
     size_t place;       /* in by_time */
-    int64_t at_us;      /* monotonic, ours */
-    int64_t renewed_us; /* the lease's own time: told apart, not compared */
+    int64_t at_us;      /* time of the last heartbeat, monotonic */
+    int64_t renewed_us; /* the lease's own time: only tested for a change */
     bool silent;
     char name[];
 };
@@ -44,22 +44,23 @@ struct node_health {
     struct clock *clock;
     int64_t grace_us;
     struct map *heard;    /* by node name */
-    struct heap *by_time; /* of those not silent, the longest unheard first */
+    struct heap *by_time; /* nodes that are not silent, oldest heartbeat
+                           * first */
     size_t n_silent;
     bool braked;
     struct timer *timer;
-    struct workqueue *queue; /* nodes whose state wants a look */
+    struct workqueue *queue; /* names of nodes to check */
     int64_t check_ms;
 };
 
-/* One look at a node. */
+/* The work on one node. */
 struct health_pass {
     struct node_health *health;
     const char *node;
     struct pending_calls *calls;
 };
 
-/* ---- Hearing ---- */
+/* ---- Heartbeats ---- */
 
 static bool
 heard_earlier(const void *a, const void *b, UNUSED void *context)
@@ -140,8 +141,8 @@ on_lease_removed(UNUSED const struct client_reply *reply, UNUSED void *context)
 {
 }
 
-/* A lease goes with its node: so its agent learns at its next renewal that it
- * has to register again.
+/* The lease is deleted with its node, so the agent learns at its next renewal
+ * that it has to register again.
  */
 static void
 remove_lease(struct node_health *h, const char *node)
@@ -173,7 +174,9 @@ on_node(const struct object *old_object,
     workqueue_add(h->queue, new_object->meta->name);
 }
 
-/* A pod that arrives on a silent node, or reports from one that is back. */
+/* Handles a pod that is bound to a silent node, or reports from one that is
+ * back.
+ */
 static void
 on_pod(UNUSED const struct object *old_object,
        const struct object *new_object,
@@ -189,7 +192,7 @@ on_pod(UNUSED const struct object *old_object,
         workqueue_add(h->queue, n->name);
 }
 
-/* ---- Noticing silence ---- */
+/* ---- Detecting silence ---- */
 
 static void
 watch_the_brake(struct node_health *h)
@@ -227,9 +230,9 @@ check(void *context)
     watch_the_brake(h);
 }
 
-/* ---- Writing what was noticed ---- */
+/* ---- Writing nodes and pods ---- */
 
-/* Does nothing without a body. */
+/* Frees the arena and sends nothing if `body` is NULL. */
 static void
 write_wanted(struct health_pass *pass,
              const struct object *object,
@@ -275,7 +278,7 @@ write_node(struct health_pass *pass, const struct object *object, bool silent)
                  silent ? NULL : node_verdict_hardware(arena, node));
 }
 
-/* Since it was last heard of; 0 for one that is not silent. */
+/* Time since the last heartbeat; 0 for a node that is not silent. */
 static int64_t
 silence_us(const struct node_health *h, const char *node)
 {
@@ -295,7 +298,9 @@ write_pod(const struct object *pod, void *context)
     int64_t left_us = node_verdict_fence_left_us(pod_of(pod), silent_us);
     struct arena *arena = arena_new(0);
 
-    /* It may be us who are cut off: then its time is told later. */
+    /* The controller may be the one that is cut off: decide about the pod
+     * later.
+     */
     if (left_us == 0 && h->braked) {
         left_us = h->check_ms * 1000;
         silent_us = 1;
@@ -335,7 +340,9 @@ work_on_node(const char *key, void *context)
     pending_calls_end(pass.calls);
 }
 
-/* All clocks begin now: what was renewed before we were here says nothing. */
+/* All silence is measured from now: renewals from before this controller
+ * started say nothing about the nodes.
+ */
 static void
 on_synced(void *context)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_health.h - the loop that notices silent nodes, and frees what they held
- * only when that is safe
+/* node_health.h - the loop that detects silent nodes, and frees the resources
+ * of their pods only when that is safe
  *
  * A node whose Lease is not renewed for `grace_ms` gets Ready=Unknown and the
- * taints node.kubernetes.io/unreachable; its running pods become Unknown and
- * keep what they were given. They are ended (Failed, NodeLost) only when
- * fenced: an administrator put the taint node.kubernetes.io/out-of-service on
- * the node (kctl fence), or they asked to be ended by their node when it is cut
- * off (execution.fenceAfterSeconds). A node that came back under another boot
- * id reports the end of its pods itself.
+ * taints node.kubernetes.io/unreachable. Its running pods become Unknown and
+ * keep their allocations. They are ended (Failed, NodeLost) only when fenced:
+ * either an administrator put the taint node.kubernetes.io/out-of-service on
+ * the node (kctl fence), or the pods asked their node to end them when it is
+ * cut off (execution.fenceAfterSeconds). A node that came back with another
+ * boot id reports the end of its pods itself.
  *
- * Clocks begin when this controller is ready, on its monotonic clock, and never
- * compare times of two machines. When more than half of at least four nodes
- * fall silent at once, the fault is taken to be ours: they are marked, and the
- * log says so, but no more is done.
+ * Silence is measured on this controller's monotonic clock, from the time at
+ * which it became ready; times of two machines are never compared. When more
+ * than half of at least four nodes are silent at the same time, the loop
+ * assumes that the controller is cut off: it marks the nodes and logs a
+ * warning, but does not take any pod to have ended by fenceAfterSeconds.
  *
- * Owns:    when each node was last heard of.
+ * Owns:    the time of each node's last heartbeat.
  * Thread:  the lifecycle loop's.
  */
 #pragma once
@@ -36,7 +37,7 @@ struct node_health_settings {
     struct object_cache *cache;
     struct clock *clock;
     int64_t grace_ms; /* 0: 40,000 */
-    int64_t check_ms; /* 0: an eighth of the grace, 5,000 at the most */
+    int64_t check_ms; /* 0: an eighth of the grace period, at most 5,000 */
 };
 
 void node_health_free(struct node_health *health);

@@ -208,7 +208,7 @@ node_verdict_remnants(struct arena *arena, const struct node *node)
     return body;
 }
 
-/* The pod's conditions with one more, which replaces its like. */
+/* The pod's conditions with the given one, which replaces one of its type. */
 static struct json *
 with_condition(struct arena *arena,
                const struct pod *pod,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_verdict.h - what to write about a node that is silent, back, or fenced
  *
- * Pure functions: each answers the merge patch that is wanted, in the arena,
- * or NULL when what stands there is right. See node_health.h for the rules.
+ * Pure functions: each returns the merge patch to send, in the arena, or NULL
+ * when the object is up to date. See node_health.h for the rules.
  *
  * Thread:  any; pure functions.
  */
@@ -16,40 +16,46 @@ struct json;
 struct node;
 struct pod;
 
-/* Ready=Unknown for a silent node; what is heard speaks for itself. */
+/* Ready=Unknown for a silent node. A node with heartbeats reports its own
+ * status, so NULL.
+ */
 struct json *node_verdict_status(struct arena *arena,
                                  const struct node *node,
                                  bool silent,
                                  int64_t now_us);
 
-/* The taints unreachable (silent) and not-ready (Ready is False), each as
- * NoSchedule and NoExecute, present exactly when they should be.
+/* The taints unreachable (if silent) and not-ready (if not silent and Ready is
+ * not True), each as NoSchedule and NoExecute, and NoSchedule taints for a
+ * failed hook, a failed check and missing hardware. The patch adds missing ones
+ * and removes those that no longer apply.
  */
 struct json *node_verdict_taints(struct arena *arena,
                                  const struct node *node,
                                  bool silent,
                                  int64_t now_us);
 
-/* The hardware that is expected of the node, learnt or raised (see
+/* The hardware expected of the node, as first seen or when it grew (see
  * lib/api/node/node_hardware.h).
  */
 struct json *node_verdict_hardware(struct arena *arena,
                                    const struct node *node);
 
-/* Nothing is left of pods on a fenced node. */
+/* Removes status.remnants of a fenced node: no processes of its pods are left.
+ */
 struct json *node_verdict_remnants(struct arena *arena,
                                    const struct node *node);
 
-/* silent_us: since a silent node was last heard of; 0 for another one. A pod of
- * a silent node that fences itself has done so FENCE_MARGIN_S after its time;
- * fence_left: how long until that, 0 when it is over, -1 when it never is.
+/* How long until a pod of a silent node has certainly been ended by its node:
+ * fenceAfterSeconds and FENCE_MARGIN_S after the last heartbeat. 0: the time
+ * has passed; -1: the pod has no fenceAfterSeconds, or the node is not silent.
+ * silent_us: time since the last heartbeat; 0: the node is not silent.
  */
 #define FENCE_MARGIN_S 10
 int64_t node_verdict_fence_left_us(const struct pod *pod, int64_t silent_us);
 
-/* Unknown for a running pod of a silent node, Failed for one of a fenced node
- * or one that has fenced itself, with the condition DisruptionTarget. `node`
- * NULL: the node was deleted.
+/* Unknown for a running pod of a silent node; Failed, with the condition
+ * DisruptionTarget, for a pod of a fenced node or one that its node has ended
+ * by fenceAfterSeconds. `node` NULL: the node was deleted.
  */
 struct json *node_verdict_pod(struct arena *arena,
                               const struct node *node,

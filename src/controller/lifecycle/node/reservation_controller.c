@@ -28,16 +28,16 @@
 
 #define PARALLEL 16u
 
-/* Nodes and pods change in crowds. */
+/* Nodes and pods change in groups: wait for more changes. */
 #define SETTLE_MS 200
 
-/* The real clock may be set: no wait is longer. */
+/* The real clock may be set, so no wait is longer than this. */
 #define LONGEST_WAIT_MS 5000
 
 #define JUMP_US (INT64_C(60) * 1000000)
 #define KEPT_US (INT64_C(24) * 3600 * 1000000)
 
-/* The maintenance that cordoned the node. */
+/* Annotation of a node: the maintenance that cordoned it. */
 #define MAINTENANCE_BY "kiln.hpc/maintenance"
 #define DRAIN_REASON   "kiln.hpc/drain-reason"
 
@@ -47,15 +47,15 @@ struct reservation_controller {
     struct clock *clock;
     struct event_recorder *event_recorder;
     struct workqueue *queue;
-    int64_t offset_us; /* of the real clock to the monotonic one, at first */
+    int64_t offset_us; /* real clock minus monotonic clock, at the start */
 };
 
-/* One look at a Reservation. */
+/* The work on one Reservation. */
 struct pass {
     struct reservation_controller *c;
     const char *name;
-    const struct node_reservation *r; /* NULL: gone */
-    struct map *nodes;                /* of a maintenance that is active */
+    const struct node_reservation *r; /* NULL: the Reservation is deleted */
+    struct map *nodes;                /* nodes of an active maintenance */
     struct pending_calls *calls;
 };
 
@@ -155,7 +155,9 @@ is_among(const struct json *names, const char *name)
     return false;
 }
 
-/* The nodes of a number that others take the places of. */
+/* Reports the nodes that others replace, for a Reservation of a number of
+ * nodes.
+ */
 static void
 tell_replaced(struct pass *pass,
               const struct object *object,
@@ -209,7 +211,8 @@ keep_status(struct pass *pass, const struct object *object)
                         wait_ms < LONGEST_WAIT_MS ? wait_ms : LONGEST_WAIT_MS);
 }
 
-/* One that was set may be wrong: nothing is deleted by it. */
+/* A real clock that was set may be wrong: then no Reservation is deleted by it.
+ */
 static bool
 is_clock_steady(const struct reservation_controller *c)
 {
@@ -252,7 +255,7 @@ work_on_reservation(const char *key, void *context)
     pending_calls_end(pass.calls);
 }
 
-/* ---- Hearing ---- */
+/* ---- Events ---- */
 
 static void
 on_reservation(const struct object *old_object,
@@ -324,7 +327,7 @@ look_at_maintenance(const struct object *node, void *context)
         workqueue_add(c->queue, by);
 }
 
-/* Also those that went while nobody looked. */
+/* Includes maintenances that were deleted while no controller ran. */
 static void
 on_synced(void *context)
 {

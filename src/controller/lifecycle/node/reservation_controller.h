@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reservation_controller.h - Reservations begin, end, and have their nodes
+/* reservation_controller.h - begins and ends Reservations and chooses their
+ * nodes
  *
- * Keeps the status of each Reservation (reservation_status.h). A node of a
- * maintenance is cordoned while that is active, and uncordoned when it ends or
- * goes; one that an administrator has cordoned before stays as it is. A
- * Reservation that ended a day ago is deleted.
+ * The loop keeps the status of each Reservation (reservation_status.h). It
+ * cordons the nodes of a maintenance while that is active, and uncordons them
+ * when the maintenance ends or is deleted; a node that an administrator
+ * cordoned before stays cordoned. A Reservation that ended a day ago is
+ * deleted.
  *
- * Owns:    its queue and the calls under way.
+ * Owns:    its queue and its event recorder.
  * Thread:  the lifecycle loop's.
  */
 #pragma once
@@ -19,8 +21,8 @@ struct loop;
 struct object_cache;
 struct reservation_controller;
 
-/* Life. The calls under way must be cancelled (client_abandon) before it is
- * freed.
+/* Life. Pending calls must be cancelled (client_abandon) before the controller
+ * is freed.
  */
 void reservation_controller_free(struct reservation_controller *c);
 struct reservation_controller *

@@ -26,11 +26,11 @@ struct reservation_draft {
     const struct object_cache *cache;
     const struct node_reservation *r;
     int64_t now_us;
-    const char **names; /* the nodes that it has now */
+    const char **names; /* the nodes that the Reservation has now */
     unsigned count, capacity;
-    struct map *taken; /* by it or by others */
+    struct map *taken; /* nodes of this Reservation or of others */
     struct reservation_nodes free_nodes;
-    unsigned strangers; /* pods on its nodes that do not name it */
+    unsigned strangers; /* pods on its nodes that do not use the Reservation */
 };
 
 static const struct object *
@@ -55,7 +55,7 @@ add_name(struct reservation_draft *m, const char *name)
     map_put(m->taken, name, m);
 }
 
-/* ---- The nodes of a number ---- */
+/* ---- Choosing a number of nodes ---- */
 
 static void
 note_other(const struct object *object, void *context)
@@ -121,7 +121,9 @@ choose_nodes(struct reservation_draft *m)
                                                           : m->now_us);
     for (unsigned i = 0; i < m->free_nodes.count; i++)
         add_name(m, m->free_nodes.items[i].name);
-    /* None is free: those that are not ready may come back. */
+    /* If too few other nodes are free, keep nodes that are not ready: they may
+     * come back.
+     */
     for (unsigned i = 0; i < r->status.nodes.count && m->count < wanted; i++)
         if (!is_usable(m, r->status.nodes.items[i])
             && find_node(m, r->status.nodes.items[i]) != NULL)
@@ -139,7 +141,7 @@ find_nodes(struct reservation_draft *m)
         add_name(m, m->r->spec.nodes.items[i]);
 }
 
-/* ---- Words ---- */
+/* ---- Message ---- */
 
 static void
 add_trouble(const struct reservation_draft *m, struct strbuf *out)
@@ -192,7 +194,9 @@ reservation_status_is_waiting(const struct object *reservation, int64_t now_us)
            && r->spec.start_us <= now_us;
 }
 
-/* Whether it begins now, as nothing else runs on its nodes. */
+/* Whether a flexible Reservation begins now, since no other pods run on its
+ * nodes.
+ */
 static bool
 begins(struct reservation_draft *m, const struct object *reservation)
 {
@@ -232,7 +236,7 @@ set_time(struct arena *arena, struct json *status, const char *name, int64_t us)
     json_set_string(arena, status, name, text);
 }
 
-/* Times are kept in whole seconds. */
+/* The API stores times in whole seconds. */
 static int64_t
 whole(int64_t us)
 {
@@ -277,7 +281,7 @@ make(struct reservation_draft *m,
      const struct object *reservation,
      int64_t *ret_wake_us)
 {
-    struct node_reservation r = *m->r; /* as it will be */
+    struct node_reservation r = *m->r; /* with the new status */
     struct node_reservation_status *now = &r.status;
     CLEANUP_STRBUF struct strbuf message = STRBUF_INIT;
     struct reserved_window window;

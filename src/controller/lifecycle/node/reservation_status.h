@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reservation_status.h - how a Reservation stands, by the clock and the cluster
+/* reservation_status.h - the status of a Reservation, by the clock and the
+ * cluster
  *
- * Of a number of nodes: keeps those that it has and that are ready, and takes
- * others for the rest. A flexible one begins when nothing but its own pods runs
- * on its nodes.
+ * A Reservation of a number of nodes keeps those of its nodes that are ready,
+ * and takes other nodes for the rest. A flexible Reservation begins when
+ * nothing but its own pods runs on its nodes.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -17,8 +18,8 @@ struct json;
 struct object;
 struct object_cache;
 
-/* The body of a merge patch of its status, or NULL when that is right as it is.
- * Wake: when it changes next by the clock alone.
+/* The body of a merge patch of the status, or NULL when the status is up to
+ * date. ret_wake_us: when the status changes next by the clock alone.
  */
 struct json *reservation_status_make(struct arena *arena,
                                      const struct object_cache *cache,
@@ -26,6 +27,6 @@ struct json *reservation_status_make(struct arena *arena,
                                      int64_t now_us,
                                      int64_t *ret_wake_us);
 
-/* Whether it waits for its nodes to come free. */
+/* Whether the Reservation waits for its nodes to become free. */
 bool reservation_status_is_waiting(const struct object *reservation,
                                    int64_t now_us);

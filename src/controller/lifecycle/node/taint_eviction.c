@@ -29,15 +29,15 @@ struct taint_eviction {
     struct object_cache *cache;
     struct clock *clock;
     struct workqueue *queue; /* pods, "namespace/name" */
-    struct map *seen;        /* of pods with a deadline: when it began */
-    struct list endings;     /* under way */
+    struct map *seen;        /* pods with a deadline, to when it began */
+    struct list endings;     /* evictions whose calls are pending */
 };
 
 struct seen {
     int64_t at_us;
 };
 
-/* One pod's end. */
+/* The eviction of one pod. */
 struct taint_ending {
     struct list link;
     struct pod_removal *removal;
@@ -45,7 +45,7 @@ struct taint_ending {
     char *key;
 };
 
-/* When */
+/* When a pod must be evicted */
 
 static bool
 is_of_health(const struct taint *t)
@@ -61,7 +61,7 @@ is_evicting(const struct taint *t)
     return strcmp(t->effect, "NoExecute") == 0 && !is_of_health(t);
 }
 
-/* The first toleration that covers it says how long. */
+/* The first toleration that matches the taint decides. */
 static int64_t
 due_of_taint(const struct taint *t, const struct pod *pod, int64_t seen_us)
 {
@@ -102,7 +102,7 @@ taint_eviction_due_us(const struct node *node,
     return due_us;
 }
 
-/* Ending one */
+/* Evicting one pod */
 
 static void
 ending_free(struct taint_ending *ending)
@@ -134,7 +134,9 @@ removed(const struct client_reply *reply, void *context)
     ending_done(ending, has_failed ? WORKQUEUE_FAILED : WORKQUEUE_OK);
 }
 
-/* The taint's own word: "maintenance" of "example.com/maintenance". */
+/* The message names the taint without its prefix: "maintenance" for
+ * "example.com/maintenance".
+ */
 static char *
 tell_owner(const struct pod *pod, const struct node *node)
 {
@@ -250,7 +252,7 @@ work_on_pod(const char *key, void *context)
     workqueue_done(e->queue, key, WORKQUEUE_OK);
 }
 
-/* Evictions */
+/* Events */
 
 static bool
 evicts(const struct object *node)

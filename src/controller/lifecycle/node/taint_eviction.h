@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* taint_eviction.h - ends pods on nodes with a NoExecute taint that they do
- * not tolerate, or no longer
+/* taint_eviction.h - ends pods on nodes with a NoExecute taint that they do not
+ * tolerate, or whose toleration has expired
  *
- * A toleration with tolerationSeconds holds so long from the taint's
- * timeAdded, or where it has none from when it was first seen here. The
- * taints of node health (not-ready, unreachable, out-of-service) end nobody:
- * what a node that is silent runs goes on, see node_health.h.
+ * A toleration with tolerationSeconds holds that long from the taint's
+ * timeAdded, or, if the taint has none, from when this loop first saw it for
+ * the pod. The taints of node health (not-ready, unreachable, out-of-service)
+ * evict no pod: the pods of a silent node go on, see node_health.h.
  *
- * A pod is told by the condition DisruptionTarget (so that its job may
- * start it again) and deleted.
+ * An evicted pod gets the condition DisruptionTarget (so that its Job may start
+ * it again) and is then deleted.
  *
- * Owns:    the pods that are to end, and when.
+ * Owns:    the pods to be evicted, and their times.
  * Thread:  the lifecycle loop's.
  * Source:  Kubernetes, controller/tainteviction.
  */
@@ -35,14 +35,14 @@ struct taint_eviction_settings {
     struct clock *clock;
 };
 
-/* Life */
+/* Life. */
 void taint_eviction_free(struct taint_eviction *e);
 struct taint_eviction *
 taint_eviction_new(const struct taint_eviction_settings *settings)
     OWNED_BY(taint_eviction_free);
 DEFINE_CLEANUP(struct taint_eviction, taint_eviction_free)
 
-/* When the pod must go, in real time; INT64_MAX: never. A pure function. */
+/* When the pod must be evicted, in real time; INT64_MAX: never. Pure. */
 int64_t taint_eviction_due_us(const struct node *node,
                               const struct pod *pod,
                               int64_t first_seen_us);
