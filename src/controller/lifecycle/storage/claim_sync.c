@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* claim_sync.c - one look at a claim, and what is to be done for it */
+/* claim_sync.c - reconciles one claim */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "lib/client/event_recorder.h"
 #include "lib/json/json.h"
 
-#define PAUSE_MS 10000 /* between tries to make what could not be made */
+#define PAUSE_MS 10000 /* between tries to provision a volume */
 
 struct claim_sync {
     struct volume_controller *vc;
@@ -46,7 +46,7 @@ record_event(const struct claim_sync *p,
                           message);
 }
 
-/* --- writing it down ------------------------------------------------------ */
+/* --- writing -------------------------------------------------------------- */
 
 static void
 set_phase(const struct claim_sync *p, const char *phase)
@@ -65,7 +65,7 @@ set_phase(const struct claim_sync *p, const char *phase)
     pending_calls_patch(p->calls, arena, p->claim, "status", body);
 }
 
-/* The capacity that it got: that of the volume. */
+/* The claim's capacity is that of the volume. */
 static void
 set_bound(const struct claim_sync *p, const struct object *volume)
 {
@@ -92,7 +92,7 @@ set_bound(const struct claim_sync *p, const struct object *volume)
     pending_calls_patch(p->calls, arena, p->claim, "status", body);
 }
 
-/* The volume is the claim's: nobody else's from then on. */
+/* Sets the volume's claimRef: from then on it belongs to this claim alone. */
 static void
 take_volume(const struct claim_sync *p, const struct object *volume)
 {
@@ -138,7 +138,8 @@ name_volume(const struct claim_sync *p, const struct object *volume)
     pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
 
-/* Both ways: first the volume says whose it is, then the claim. */
+/* Binds both objects: first the volume's claimRef, then the claim's volumeName.
+ */
 static void
 bind(const struct claim_sync *p, const struct object *volume)
 {
@@ -146,14 +147,14 @@ bind(const struct claim_sync *p, const struct object *volume)
         persistent_volume_of(volume)->spec.claim;
 
     if (ref == NULL || ref->uid == NULL || *ref->uid == '\0') {
-        take_volume(p, volume); /* and on when that is known */
+        take_volume(p, volume); /* continues when the cache has the change */
         return;
     }
     name_volume(p, volume);
     set_bound(p, volume);
 }
 
-/* --- making one ----------------------------------------------------------- */
+/* --- provisioning --------------------------------------------------------- */
 
 static void
 forget_node(const struct claim_sync *p)
@@ -169,7 +170,9 @@ forget_node(const struct claim_sync *p)
     pending_calls_patch(p->calls, arena, p->claim, NULL, body);
 }
 
-/* The node could not: a scheduler may choose another, and somebody hears. */
+/* The node failed to make the volume. If a scheduler chose the node, it may
+ * choose another; otherwise an event reports the failure.
+ */
 static void
 retract(const struct claim_sync *p, const struct object *volume)
 {
@@ -180,7 +183,7 @@ retract(const struct claim_sync *p, const struct object *volume)
     if (volume->meta->deleted_at_us != 0)
         return;
     if (persistent_volume_claim_node(p->c) != NULL) {
-        forget_node(p); /* and on when that is known */
+        forget_node(p); /* continues when the cache has the change */
         return;
     }
     record_event(p,
@@ -196,7 +199,9 @@ retract(const struct claim_sync *p, const struct object *volume)
     pending_calls_delete(p->calls, volume);
 }
 
-/* Nobody here makes it: the annotation asks whoever does. */
+/* An external provisioner makes volumes of this class; the annotation asks it
+ * to.
+ */
 static void
 ask_others(const struct claim_sync *p, const struct storage_class *class)
 {
@@ -227,7 +232,7 @@ find_node(const struct claim_sync *p)
     return provision_choose(p->vc, p->claim, p->class);
 }
 
-/* Milliseconds until it may be tried again; 0: now. */
+/* Milliseconds until the next try to provision; 0: try now. */
 static int64_t
 pause_left(const struct claim_sync *p)
 {
@@ -236,7 +241,7 @@ pause_left(const struct claim_sync *p)
     int64_t left;
 
     if (persistent_volume_claim_node(p->c) != NULL)
-        return 0; /* a scheduler has its own backoff */
+        return 0; /* the scheduler has its own backoff */
     object_key(p->claim, key);
     until = map_find(p->vc->pauses, key);
     left = until != NULL ? *until - clock_monotonic_us(p->vc->s.clock) : 0;
@@ -280,7 +285,7 @@ provision(const struct claim_sync *p)
         });
 }
 
-/* --- finding one ---------------------------------------------------------- */
+/* --- finding a volume ----------------------------------------------------- */
 
 struct claim_volume_search {
     const struct persistent_volume_claim *claim;
@@ -299,7 +304,7 @@ look_at_volume(const struct object *volume, void *context)
         s->best = volume;
 }
 
-/* A pod that brought its claim is told by the scheduler. */
+/* For a claim that a pod brought, the scheduler records an event on the pod. */
 static void
 say_waits(const struct claim_sync *p)
 {
@@ -340,7 +345,7 @@ find_or_make(const struct claim_sync *p)
     struct claim_volume_search s = {.claim = p->c};
 
     if (waits && persistent_volume_claim_node(p->c) == NULL) {
-        say_waits(p); /* the scheduler places it */
+        say_waits(p); /* the scheduler chooses the node */
         return;
     }
     if (!waits)
@@ -368,7 +373,7 @@ say_mismatch(const struct claim_sync *p)
         "class or mode, or not available");
 }
 
-/* The one that is pre-bound to it. */
+/* Binds the claim to the volume that is pre-bound to it. */
 static void
 take_prebound(const struct claim_sync *p, const struct object *volume)
 {
@@ -376,13 +381,13 @@ take_prebound(const struct claim_sync *p, const struct object *volume)
     bool is_made = persistent_volume_scratch_node(v) != NULL;
 
     if (!volume_is_for(v, p->c))
-        return; /* an earlier claim's of that name: it is let go of first */
+        return; /* bound to a deleted claim of that name: released first */
     if (is_made && persistent_volume_is_in_phase(v, "Failed"))
         retract(p, volume);
     else if (volume->meta->deleted_at_us != 0
              || (is_made && !persistent_volume_is_in_phase(v, "Available")
                  && !persistent_volume_is_in_phase(v, "Bound")))
-        return; /* not yet, or no longer */
+        return; /* not made yet, or being removed */
     else if (volume_suits(v, p->c))
         bind(p, volume);
     else
@@ -391,7 +396,7 @@ take_prebound(const struct claim_sync *p, const struct object *volume)
 
 /* --- the sync ------------------------------------------------------------- */
 
-/* The user named it. */
+/* Binds the claim to the volume in its spec.volumeName. */
 static void
 take_named(const struct claim_sync *p)
 {
@@ -401,7 +406,7 @@ take_named(const struct claim_sync *p)
                                                     p->c->spec.volume_name);
 
     if (volume == NULL)
-        return; /* looked at again when it comes */
+        return; /* the claim is queued again when the volume appears */
     if (persistent_volume_of(volume)->spec.claim != NULL)
         take_prebound(p, volume);
     else if (!volume_suits(persistent_volume_of(volume), p->c))

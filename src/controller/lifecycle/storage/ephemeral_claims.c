@@ -23,7 +23,7 @@
 struct ephemeral_claims {
     struct client *client;
     struct object_cache *cache;
-    struct workqueue *queue; /* of pods "NS/NAME" */
+    struct workqueue *queue; /* keys: pods "NS/NAME" */
 };
 
 static bool
@@ -54,7 +54,7 @@ set_number(struct arena *arena,
                         arena_printf(arena, "%" PRId64, *number));
 }
 
-/* The owner of the pod: claims made for it belong to that user. */
+/* The claim belongs to the user of the pod. */
 static void
 set_owner(struct arena *arena, struct json *meta, const struct object *pod)
 {
@@ -152,7 +152,7 @@ work(const char *key, void *context)
     pending_calls_end(calls);
 }
 
-/* --- what makes a look due ------------------------------------------------ */
+/* --- events that queue a pod ---------------------------------------------- */
 
 static void
 add(const struct object *pod, void *context)
@@ -182,7 +182,7 @@ on_pod(const struct object *old_object,
         add(new_object, e);
 }
 
-/* One that somebody deleted while its pod wants it is made again. */
+/* A claim that was deleted while its pod needs it is created again. */
 static void
 on_claim(const struct object *old_object,
          const struct object *new_object,

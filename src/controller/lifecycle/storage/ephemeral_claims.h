@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ephemeral_claims.h - claims of pods that bring a template for them: made
- * with the pod, gone when it has ended
+/* ephemeral_claims.h - claims from the volumeClaimTemplates of pods: created
+ * with the pod, deleted when the pod has ended
  *
- * As kube-controller-manager's ephemeral-volume controller, but that a pod
- * that has ended does not keep its scratch as long as its record.
+ * Works like kube-controller-manager's ephemeral-volume controller, except that
+ * the claim of an ended pod is deleted at once, so that the scratch space is
+ * not kept for as long as the pod's record.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -16,7 +17,7 @@ struct ephemeral_claims;
 struct loop;
 struct object_cache;
 
-/* Life. Made before the object cache and the volume cache start. */
+/* Life. The loop is created before object_cache_start. */
 void ephemeral_claims_free(struct ephemeral_claims *e);
 struct ephemeral_claims *ephemeral_claims_new(struct loop *loop,
                                               struct client *client,

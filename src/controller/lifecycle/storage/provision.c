@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provision.c - the volume that a node's agent is to make for a claim */
+/* provision.c - the object of a volume that a node's agent is to make */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ metadata(struct arena *arena,
     return meta;
 }
 
-/* On that node and no other. */
+/* Requires that node. */
 static struct json *
 affinity(struct arena *arena, const struct object *node)
 {
@@ -138,14 +138,14 @@ provision_body(struct arena *arena,
     return body;
 }
 
-/* --- a node for who waits for no pod -------------------------------------- */
+/* --- a node for a claim that waits for no pod ----------------------------- */
 
 struct node_choice {
     const struct volume_controller *vc;
     const struct storage_class *class;
     int64_t wanted;
     const struct object *node;
-    int64_t room; /* of the node */
+    int64_t room; /* free scratch of the node, bytes */
 };
 
 struct volume_sum {

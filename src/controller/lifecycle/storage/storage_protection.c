@@ -26,12 +26,13 @@
 struct storage_protection {
     struct client *client;
     struct object_cache *cache;
-    struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
-    struct map *users;       /* of claims: how many pods, as a number, of all
-                                users ("NS/NAME") and of one ("UID NS/NAME") */
+    struct workqueue *queue; /* keys: claims "NS/NAME", volumes "NAME" */
+    struct map *users;       /* claim to its number of unfinished pods: of
+                              * all users ("NS/NAME"), and of one user ("UID
+                              * NS/NAME") */
 };
 
-/* --- who uses a claim ----------------------------------------------------- */
+/* --- pods that use a claim ------------------------------------------------ */
 
 static void
 count(struct storage_protection *g, const char *claim, intptr_t more)
@@ -57,7 +58,7 @@ claim_key(const struct pod *pod,
     return name != NULL;
 }
 
-/* The key of the same claim, for the pods of one user. */
+/* The key in `users` of a claim for the pods of one user. */
 static void
 key_of_user(char out[USER_KEY_SIZE], uid_t uid, const char *claim)
 {
@@ -86,7 +87,9 @@ count_pod(struct storage_protection *g,
     }
 }
 
-/* A user's claim is kept by that user's pods: anybody may name it in one. */
+/* Only the owner's pods keep a user-owned claim: anybody may name the claim in
+ * a pod.
+ */
 static bool
 is_used(const struct storage_protection *g, const struct object *object)
 {
@@ -103,7 +106,7 @@ is_used(const struct storage_protection *g, const struct object *object)
     return map_find(g->users, of_user) != NULL;
 }
 
-/* --- letting go ----------------------------------------------------------- */
+/* --- removing the finalizer ----------------------------------------------- */
 
 static const struct object *
 find(const struct storage_protection *g, const char *key)
@@ -130,7 +133,7 @@ work(const char *key, void *context)
     pending_calls_end(calls);
 }
 
-/* --- what makes a look due ------------------------------------------------ */
+/* --- events that queue a claim or a volume -------------------------------- */
 
 static void
 add(const struct object *object, void *context)
@@ -156,7 +159,7 @@ on_storage(const struct object *old_object,
         add(new_object, g);
 }
 
-/* Its claims may be the last thing that it kept. */
+/* An ended or deleted pod may have been the last one that used a claim. */
 static void
 on_pod(const struct object *old_object,
        const struct object *new_object,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage_protection.h - claims and volumes that are deleted go when nobody
- * uses them any more: a claim with its last pod, a volume when it is not bound
+/* storage_protection.h - keeps deleted claims and volumes while they are in
+ * use: a claim until its last pod has ended, a volume while it is bound
  *
  * Thread:  the lifecycle loop's.
  */
@@ -13,7 +13,7 @@ struct loop;
 struct object_cache;
 struct storage_protection;
 
-/* Life. Made before the object cache and the volume cache start. */
+/* Life. The loop is created before object_cache_start. */
 void storage_protection_free(struct storage_protection *g);
 struct storage_protection *storage_protection_new(struct loop *loop,
                                                   struct client *client,

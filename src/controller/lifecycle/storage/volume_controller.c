@@ -40,7 +40,7 @@ work(const char *key, void *context)
     pending_calls_end(calls);
 }
 
-/* --- what makes a look due ------------------------------------------------ */
+/* --- events that queue a claim or a volume -------------------------------- */
 
 static void
 add(const struct object *object, void *context)
@@ -89,7 +89,7 @@ can_be_had(const struct object *volume)
            && persistent_volume_is_in_phase(v, "Available");
 }
 
-/* Somebody may have waited for a volume like that. */
+/* Queues all unbound claims: one of them may wait for such a volume. */
 static void
 offer(struct volume_controller *vc)
 {
@@ -148,8 +148,8 @@ on_class(const struct object *old_class,
         offer(vc);
 }
 
-/* A node that is gone gives nothing back any more; one with scratch may have
- * been waited for.
+/* The volumes of a deleted node can be released without its agent. Claims may
+ * wait for a node with scratch.
  */
 static void
 on_node(const struct object *old_node,

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_controller.h - claims get volumes, and volumes know whose they are
+/* volume_controller.h - binds claims and volumes to each other
  *
- * Binds claims that do not wait for a pod to volumes that suit them; asks a
- * node's agent, by a volume that is Pending, to make one for a claim of the
- * class kiln.hpc/node-local; keeps the phases of both; and lets go of what a
- * claim leaves, or keeps it, as the reclaim policy says.
+ * The loop binds claims that do not wait for a pod to matching volumes. For a
+ * claim of a class with the provisioner kiln.hpc/node-local it creates a
+ * Pending volume, which asks a node's agent to make the directory. It keeps the
+ * phases of claims and volumes, and deletes or keeps a released volume by its
+ * reclaim policy.
  *
- *     claim    Pending -> Bound -> Lost (its volume is gone)
+ *     claim    Pending -> Bound -> Lost (its volume was deleted)
  *     volume   Pending -> Available -> Bound -> Released
- *              Pending -> Failed (the agent could not)
+ *              Pending -> Failed (the agent could not make the directory)
  *
  * Thread:  the lifecycle loop's.
  * Source:  kube-controller-manager, the persistent volume controller; and the
- *          external provisioner for what agents make.
+ *          external provisioner for volumes that agents make.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ struct volume_controller_settings {
     struct clock *clock;
 };
 
-/* Life. Made before the object cache and the volume cache start. */
+/* Life. The loop is created before object_cache_start. */
 void volume_controller_free(struct volume_controller *v);
 struct volume_controller *
 volume_controller_new(const struct volume_controller_settings *settings)

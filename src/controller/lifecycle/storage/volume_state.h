@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_state.h - what the files of volume_controller share
+/* volume_state.h - declarations shared by the files of volume_controller
  *
- * volume_controller.c has what makes a look due, claim_sync.c what is done for
- * a claim, volume_sync.c for a volume, provision.c what a new volume looks
- * like.
+ * volume_controller.c queues claims and volumes when something changes,
+ * claim_sync.c reconciles a claim and volume_sync.c a volume; provision.c makes
+ * the object of a new volume.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -24,11 +24,11 @@ struct workqueue;
 
 struct volume_controller {
     struct volume_controller_settings s;
-    struct workqueue *queue; /* of claims "NS/NAME", of volumes "NAME" */
-    struct map *unbound;     /* claims, by key: to be looked at when a volume
-                                can be had */
-    struct map *pauses;      /* claims, by key, to when they may be tried
-                                again: int64_t of the monotonic clock */
+    struct workqueue *queue; /* keys: claims "NS/NAME", volumes "NAME" */
+    struct map *unbound;     /* claims, by key: queued when a volume becomes
+                              * available */
+    struct map *pauses;      /* claims, by key, to an int64_t: monotonic time
+                              * of the next try to provision */
     struct event_recorder *event_recorder;
 };
 
@@ -40,13 +40,16 @@ void volume_sync(struct volume_controller *vc,
                  struct pending_calls *calls,
                  const struct object *volume);
 
-/* The body of the volume that the node's agent is to make for the claim. */
+/* The body of the volume that asks the node's agent to make it for the claim.
+ */
 struct json *provision_body(struct arena *arena,
                             const struct object *claim,
                             const struct object *class,
                             const struct object *node);
 
-/* A ready node with room for a claim that waits for no pod; or NULL. */
+/* A ready node with enough free scratch for a claim that waits for no pod; or
+ * NULL.
+ */
 const struct object *provision_choose(const struct volume_controller *vc,
                                       const struct object *claim,
                                       const struct object *class);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_sync.c - one look at a volume, and what is to be done with it */
+/* volume_sync.c - reconciles one volume */
 #include <string.h>
 
 #include "controller/lifecycle/reconcile/object_cache.h"
@@ -38,7 +38,9 @@ set_phase(struct pending_calls *calls,
     pending_calls_patch(calls, arena, volume, "status", body);
 }
 
-/* Its agent has removed it, or will never be asked again. */
+/* Removes the finalizer once the agent has removed the directory, or the node
+ * is gone, so that no agent will.
+ */
 static void
 release_scratch(const struct volume_controller *vc,
                 struct pending_calls *calls,
@@ -72,7 +74,7 @@ reclaim(const struct volume_controller *vc,
     if (!persistent_volume_is_in_phase(v, "Released")
         && !persistent_volume_is_in_phase(v, "Failed")) {
         set_phase(calls, volume, "Released", NULL);
-        return; /* and on when that is known */
+        return; /* continues when the cache has the change */
     }
     if (strcmp(policy, "Retain") == 0)
         return;
@@ -84,7 +86,7 @@ reclaim(const struct volume_controller *vc,
     if (string_map_find(&volume->meta->annotations, ANNOTATION_PROVISIONED_BY)
             != NULL
         || persistent_volume_is_in_phase(v, "Failed"))
-        return; /* whoever made it; or it has been said */
+        return; /* left to its provisioner, or reported already */
     event_recorder_record(
         vc->event_recorder,
         volume,
@@ -99,7 +101,7 @@ reclaim(const struct volume_controller *vc,
               "remove its claimRef");
 }
 
-/* Its claim has another. */
+/* The claim is bound to another volume. */
 static void
 stray(struct pending_calls *calls, const struct object *volume)
 {
@@ -112,7 +114,7 @@ stray(struct pending_calls *calls, const struct object *volume)
     }
     if (string_map_find(&volume->meta->annotations, ANNOTATION_BOUND_BY)
         == NULL)
-        return; /* pre-bound by somebody, who may undo it */
+        return; /* pre-bound by a user, who may remove the claimRef */
     arena = arena_new(0);
     body = json_object(arena);
     json_set(arena,
