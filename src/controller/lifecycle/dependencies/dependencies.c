@@ -23,7 +23,8 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define ASK_AGAIN_US INT64_C(2000000) /* of what was not answered */
+/* until an unanswered question is asked again */
+#define ASK_AGAIN_US INT64_C(2000000)
 
 struct dependencies {
     struct dependencies_settings settings;
@@ -42,7 +43,9 @@ wake(const char *key, void *context)
     d->settings.wake(key, d->settings.context);
 }
 
-/* Whoever is gone is to be noted, also where it decides nothing. */
+/* A waiter is also woken when the target is gone, even if that decides nothing,
+ * so that it writes the end into its status.
+ */
 static void
 tell_waiter(struct dependencies *d, struct edge *e)
 {
@@ -68,7 +71,7 @@ tell_watchers(struct task_watch *watch, void *context)
 
 /* ---- Elements ---- */
 
-/* Much of what is known of them is another now. */
+/* Many elements of the target may have changed. */
 static void
 look_at_gates(struct dependency_target *t, void *context)
 {
@@ -170,7 +173,10 @@ wake_after(struct dependency_answer *answer, int64_t us)
         answer->wake_after_us = us;
 }
 
-/* Since when it was first heard of, and never longer than was asked for. */
+/* A delay runs on the monotonic clock from when it is first judged after the
+ * start, shortened by the real time since the start; it is never longer than
+ * delay_us, even if the real clock was set back.
+ */
 static enum job_dependency_verdict
 judge_delay(const struct dependencies *d,
             struct edge *e,
@@ -263,7 +269,7 @@ format_never(struct arena *arena,
                         job_state_words(state)->name);
 }
 
-/* NULL: it is there, or it is not known yet how it ended. */
+/* NULL: the target is not gone, or its end is not known yet. */
 static struct json *
 describe_end(struct arena *arena, const struct edge *e)
 {
@@ -293,7 +299,9 @@ describe_end(struct arena *arena, const struct edge *e)
     return one;
 }
 
-/* With what was noted before, for a list is replaced as a whole. */
+/* Includes the ends noted before, since a merge patch replaces a whole list.
+ * NULL: none is new.
+ */
 static struct json *
 note_ended(struct arena *arena, const struct waiter *w, const struct job *job)
 {

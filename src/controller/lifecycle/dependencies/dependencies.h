@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dependencies.h - jobs that wait for other jobs, by the uid of those
+/* dependencies.h - jobs that wait for other jobs, indexed by the uids of those
+ * other jobs
  *
- * The end of a job wakes its own waiters, and only those that it decides about.
- * History is asked what became of a job that is not in the cluster any more.
- * Its end is told to the waiters to be noted in their status, from where it is
- * known after a restart.
+ * When a job ends, only its own waiters are woken, and of these only the ones
+ * whose verdict it decides. History is asked for the end of a job that is no
+ * longer in the cluster. That end is written into the status of the waiters, so
+ * that it is known after a restart.
  *
- * Times since a start are those of the monotonic clock from when the start was
- * first heard of: a clock that is set meanwhile neither hurries nor delays.
+ * A delay since a start runs on the monotonic clock from when this controller
+ * first saw the start, so setting the real clock meanwhile does not change the
+ * delay.
  *
  * Owns:    copies of uids, names and keys; no object.
  * Thread:  the lifecycle loop's.
@@ -30,7 +32,7 @@ struct json;
 struct object;
 struct object_cache;
 
-/* Wake: the verdict about that job may be another now. */
+/* Called when the verdict about that job may have changed. */
 typedef void dependencies_wake_fn(const char *key, void *context);
 
 struct dependencies_settings {
@@ -41,7 +43,7 @@ struct dependencies_settings {
     void *context;
 };
 
-/* Life. Start: the cache has all Jobs now. */
+/* Life. dependencies_start is called when the cache holds all Jobs. */
 void dependencies_free(struct dependencies *dependencies);
 struct dependencies *
 dependencies_new(const struct dependencies_settings *settings)
@@ -49,15 +51,16 @@ dependencies_new(const struct dependencies_settings *settings)
 DEFINE_CLEANUP(struct dependencies, dependencies_free)
 void dependencies_start(struct dependencies *dependencies);
 
-/* Change: a Job as it is now; NULL: it is gone. Every one is told, and those
- * that are there before the start.
+/* Change: a Job was added, changed, or deleted (new_job NULL). Called for every
+ * Job, also for those listed before dependencies_start.
  */
 void dependencies_see(struct dependencies *dependencies,
                       const struct object *old_job,
                       const struct object *new_job);
 
-/* Change: an element of an array is settled, and the store has noted it. And a
- * pod of the Job with that uid as it is now: it may have started.
+/* Change. See_element: an element of an array has reached a state, and the
+ * store has recorded that. See_pod: a pod of the Job with that uid was added or
+ * changed; it may have started.
  */
 void dependencies_see_element(struct dependencies *dependencies,
                               const char *job_uid,
@@ -67,20 +70,21 @@ void dependencies_see_pod(struct dependencies *dependencies,
                           const char *job_uid,
                           const struct object *pod);
 
-/* Look: of an array that waits element by element; NULL: it does not. Valid
- * until the next change.
+/* Look: the gate of an array that waits element by element; NULL: the array
+ * does not. Valid until the next change.
  */
 struct element_gate *dependencies_gate(struct dependencies *dependencies,
                                        const struct object *job,
                                        int64_t *ret_wake_after_us);
 
-/* Look: of a Job that waits (job_waits_for_others). */
+/* Look: the verdict for a Job that waits (job_waits_for_others). */
 struct dependency_answer {
     enum job_dependency_verdict verdict;
-    int64_t wake_after_us; /* look again then; 0: when it is woken */
-    const char *message;   /* why never, in the arena */
-    struct json *ended;    /* to be noted in the status; NULL: as it is */
-    bool is_held_for_good; /* the site's: what is never met waits on */
+    int64_t wake_after_us; /* judge again then; 0: when the job is woken */
+    const char *message;   /* why it is never met, in the arena */
+    struct json *ended;    /* for the job's status; NULL: no change */
+    bool is_held_for_good; /* by the site's setting, a job waits on although
+                            * its dependency is never met */
 };
 void dependencies_judge(struct dependencies *dependencies,
                         const struct object *job,

@@ -28,12 +28,12 @@ struct dependency_targets {
     bool has_started;
 };
 
-/* A question that is under way; it outlives whoever asked. */
+/* A pending question to history or to the store; it may outlive the asker. */
 struct ends_question {
     struct list link;
-    struct dependency_targets *asker; /* NULL: gone */
+    struct dependency_targets *asker; /* NULL: was freed */
     char *uid;
-    char *watch; /* its key; NULL: of the whole job */
+    char *watch; /* the watch's key; NULL: about the whole job */
 };
 
 /* ---- Pods of elements ---- */
@@ -50,7 +50,7 @@ dependency_target_see_pod(struct dependency_target *t, const struct object *pod)
     task_watches_hear(t->watches, t->elements, index);
 }
 
-/* True: the list is another than when it was last looked at. */
+/* Returns true if the list of cancelled tasks has changed. */
 static bool
 see_cancelled(struct dependency_targets *all,
               struct dependency_target *t,
@@ -112,14 +112,14 @@ close_elements(struct dependency_targets *all, struct dependency_target *t)
 {
     if (t->elements == NULL)
         return;
-    t->is_read = false; /* once more, when nothing changes any more */
+    t->is_read = false; /* read again: the states are final now */
     element_ends_close(t->elements,
                        t->state == JOB_STATE_COMPLETED,
                        t->is_gone);
     look_at_elements(all, t);
 }
 
-/* Elements that had ended are to run again. */
+/* A requeue makes ended elements run again, so their record is read again. */
 static void
 read_anew(struct dependency_targets *all,
           struct dependency_target *t,
@@ -197,7 +197,7 @@ dependency_target_unwatch(struct dependency_targets *all,
     dependency_targets_release(all, t);
 }
 
-/* ---- What is known of it ---- */
+/* ---- Changes of the Job ---- */
 
 static void
 find_start(const struct object *object, void *context)
@@ -252,7 +252,7 @@ dependency_target_see(struct dependency_targets *all,
     if (t->elements != NULL)
         follow_elements(all, t, job);
     if (stage <= t->stage)
-        return; /* started is for good, though it may wait again */
+        return; /* a started job stays so, though its pods may wait again */
     if (t->stage < DEPENDENCY_STAGE_STARTED
         && stage >= DEPENDENCY_STAGE_STARTED)
         t->began_us = find_began(all, job);
@@ -264,7 +264,9 @@ dependency_target_see(struct dependency_targets *all,
     all->settings.changed(t, all->settings.context);
 }
 
-/* Gone before it has ended, as far as anybody knows. */
+/* The Job was deleted. If it had not ended, as far as is known here, the given
+ * end counts.
+ */
 void
 dependency_target_settle(struct dependency_targets *all,
                          struct dependency_target *t,
@@ -283,7 +285,7 @@ dependency_target_settle(struct dependency_targets *all,
     all->settings.changed(t, all->settings.context);
 }
 
-/* ---- What is gone ---- */
+/* ---- Questions to history ---- */
 
 static struct ends_question *
 begin_question(struct dependency_targets *all,
@@ -326,8 +328,8 @@ read_state(const struct client_reply *reply)
     return job_state_of_name(json_get_text(answer, "state"));
 }
 
-/* 404: nobody knows of an end of it. Anything else is asked again, when somebody
- * looks.
+/* 404: history has no end of the job, which counts as cancelled. After any
+ * other error, the next verdict asks again.
  */
 static void
 on_end(const struct client_reply *reply, void *context)
@@ -348,7 +350,7 @@ on_end(const struct client_reply *reply, void *context)
     end_question(question);
 }
 
-/* Of tasks that left no row nothing has completed. */
+/* 404: no task of the list has a row in history, so none has completed. */
 static void
 on_tasks_end(const struct client_reply *reply, void *context)
 {
@@ -433,7 +435,7 @@ dependency_target_ask_of_watch(struct dependency_targets *all,
     return true;
 }
 
-/* ---- What is noted of elements ---- */
+/* ---- The store's record of elements ---- */
 
 static void
 on_elements(const struct client_reply *reply, void *context)
@@ -537,7 +539,7 @@ dependency_targets_release(struct dependency_targets *all,
     free_target(t);
 }
 
-/* Of what was started before the pods were known. */
+/* Applies the starts of pods that ran before the cache had synced. */
 static void
 start_watches(struct dependency_targets *all, struct dependency_target *t)
 {
@@ -550,7 +552,7 @@ start_watches(struct dependency_targets *all, struct dependency_target *t)
         (void)dependency_target_ask_of_watch(all, t, watch);
 }
 
-/* A job that is not in the cache now has gone before. */
+/* Targets that are not in the cache now are gone: history is asked. */
 void
 dependency_targets_start(struct dependency_targets *all)
 {

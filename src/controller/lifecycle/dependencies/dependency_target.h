@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dependency_target.h - the jobs that others wait for, by their uids
  *
- * History is asked what became of a job that is not in the cluster any more, of
- * the whole job or of the tasks that are waited for. The store's record of an
- * array's elements is read once somebody waits for one of them.
+ * History is asked for the end of a job that is no longer in the cluster: of
+ * the whole job, or of the tasks that are waited for. The store's record of an
+ * array's elements is read when a job begins to wait for one of them.
  *
  * Owns:       copies of uids and names; no object, and no waiter.
  * Called by:  dependencies.c.
@@ -27,7 +27,7 @@ struct object_cache;
 struct task_watch;
 
 enum dependency_stage {
-    DEPENDENCY_STAGE_UNKNOWN, /* it is not there: was it ever? */
+    DEPENDENCY_STAGE_UNKNOWN, /* not in the cluster; it may have ended */
     DEPENDENCY_STAGE_WAITS,
     DEPENDENCY_STAGE_STARTED,
     DEPENDENCY_STAGE_ENDED,
@@ -36,24 +36,26 @@ enum dependency_stage {
 struct dependency_target {
     char *uid, *namespace, *name;
     int64_t id;
-    struct list edges; /* of those who wait for all of it, or element by
+    struct list edges; /* edges of waiters for the whole job, or element by
                         * element */
     enum dependency_stage stage;
-    enum job_state state; /* of one that has ended */
-    int64_t began_us; /* real: of its first process, or its end without one */
-    bool is_gone;     /* its end is noted by those who wait for it */
+    enum job_state state; /* after it has ended */
+    int64_t began_us; /* real time: start of its first process, or its end if
+                       * none started */
+    bool is_gone;     /* waiters write its end into their status */
     bool is_asked;
-    bool is_read; /* or on its way */
+    bool is_read; /* or being read */
     unsigned n_reading;
-    struct element_ends *elements; /* NULL: nobody waits for one of them */
-    struct task_watches *watches;  /* NULL: nor for one by its number */
+    struct element_ends *elements; /* NULL: no job waits for one of them */
+    struct task_watches *watches;  /* NULL: no job waits for numbered tasks */
     unsigned n_watching;
     int64_t requeues; /* of the array, when its elements were read */
-    char *cancelled;  /* tasks of the array, as they were last looked at */
+    char *cancelled;  /* the array's cancelled tasks when they were last
+                       * applied */
 };
 
-/* Changed: the verdict about the whole job may be another. Elements changed: much
- * of what is known of them is. Watch changed: its verdict is.
+/* Called when the verdict about the whole job may have changed, when many
+ * elements may have changed, and when the verdict of a watch has changed.
  */
 struct dependency_targets_settings {
     struct client *client;
@@ -65,8 +67,8 @@ struct dependency_targets_settings {
     void *context;
 };
 
-/* Life. Start: the cache has all Jobs and pods now. Get: makes it where it is
- * not there. Release: if nobody waits any more.
+/* Life. Start: the cache holds all Jobs and pods. Get creates the target if
+ * there is none. Release frees the target if no waiter is left.
  */
 void dependency_targets_free(struct dependency_targets *all);
 struct dependency_targets *
@@ -81,9 +83,9 @@ dependency_targets_get(struct dependency_targets *all,
 void dependency_targets_release(struct dependency_targets *all,
                                 struct dependency_target *target);
 
-/* Change. See: the Job as it is now. See pod: of the Job. Settle: it is gone, and
- * ended so (NONE: nobody knows how); it began then, real time (0: nobody knows,
- * and it is as if now).
+/* Change. See: the Job was added or changed. See_pod: a pod of the Job was.
+ * Settle: the Job is gone, it ended in `state` (NONE: not known; taken as
+ * cancelled) and began at `began_us`, real time (0: not known; taken as now).
  */
 void dependency_target_see(struct dependency_targets *all,
                            struct dependency_target *target,
@@ -95,8 +97,8 @@ void dependency_target_settle(struct dependency_targets *all,
                               enum job_state state,
                               int64_t began_us);
 
-/* Somebody waits for elements of it; or for those of a list, by whose watch the
- * ends of these are told.
+/* Need_elements: a job waits for elements of the array. Watch: a job waits for
+ * a list of its tasks; the watch reports when the list is decided.
  */
 void dependency_target_need_elements(struct dependency_targets *all,
                                      struct dependency_target *target);
@@ -108,8 +110,10 @@ void dependency_target_unwatch(struct dependency_targets *all,
                                struct dependency_target *target,
                                struct task_watch *watch);
 
-/* Asks for what is not known, if nobody does yet. Ask of watch: true: it cannot
- * be told yet, and is to be asked for again.
+/* Ask sends a question to history if the state is not known and no question is
+ * pending. Ask_of_watch returns true if the answer is not known yet, so that
+ * the caller has to ask again. Read_elements reads the store's record of the
+ * elements, once.
  */
 void dependency_target_ask(struct dependency_targets *all,
                            struct dependency_target *target);
@@ -119,8 +123,8 @@ bool dependency_target_ask_of_watch(struct dependency_targets *all,
 void dependency_target_read_elements(struct dependency_targets *all,
                                      struct dependency_target *target);
 
-/* When the last of those tasks began, as far as their pods tell, microseconds
- * since the epoch; or now.
+/* When the last of the watch's tasks began, by their pods, in us since the
+ * epoch; the current time if no pod says.
  */
 int64_t dependency_target_watch_began(struct dependency_targets *all,
                                       const struct dependency_target *target,

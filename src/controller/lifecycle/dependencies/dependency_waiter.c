@@ -21,7 +21,7 @@ judge_target(const struct edge *e)
     const struct dependency_target *t = e->target;
 
     if (t == NULL || e->delay_us > 0 || e->is_by_element)
-        return DEPENDENCY_WAITS; /* asked for in each look */
+        return DEPENDENCY_WAITS; /* judged each time the verdict is asked for */
     if (e->watch != NULL)
         return e->watch->verdict;
     if (t->stage == DEPENDENCY_STAGE_ENDED)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dependency_waiter.h - a job that waits for others: an edge to each of them, and
- * how many of these are met
+/* dependency_waiter.h - a job that waits for others, with an edge for each of
+ * its dependencies and the number of dependencies that are met
  *
- * Owns:       copies of the waiting job's key and uid, its edges and its gate. An
- *             edge stands in a list of its target or watch until it leaves.
+ * Owns:       copies of the waiting job's key and uid, its edges and its gate.
+ *             An edge is in a list of its target or watch until waiter_leave.
  * Called by:  dependencies.c.
  * Thread:     the lifecycle loop's.
  * Invariant:  n_met and n_never count the edges by their verdicts.
@@ -26,13 +26,17 @@ struct task_watch;
 struct waiter;
 
 struct edge {
-    struct list link; /* of the target's edges, or of its watch's waiters */
+    struct list link; /* in the target's edges or the watch's waiters */
     struct waiter *waiter;
-    struct dependency_target *target; /* NULL: a singleton */
-    struct task_watch *watch;         /* NULL: it waits for no single tasks */
+    struct dependency_target *target; /* NULL: a singleton, or decided
+                                       * already */
+    struct task_watch *watch;         /* NULL: not for numbered tasks */
     enum job_dependency_type type;
     enum job_dependency_verdict
-        verdict; /* but for what time or others decide */
+        /* Leaves out delays, single elements and singletons: those are judged
+         * when the verdict is asked for.
+         */
+        verdict;
     bool is_by_element;
     int64_t delay_us;
     int64_t due_us; /* monotonic; 0: not known yet */
@@ -42,14 +46,15 @@ struct waiter {
     char *key;
     char *uid;
     bool is_any;
-    struct element_gate *gate; /* NULL: it waits as a whole */
+    struct element_gate *gate; /* NULL: the job waits as a whole */
     unsigned n_edges;
     int n_met, n_never;
     struct edge *edges;
 };
 
-/* Life. New: it is told of all that its edges lead to from here on. Leave: takes
- * it out of all lists, and frees it. Free: what it leads to has gone before.
+/* Life. New links the edges into the targets, so that the waiter is woken by
+ * changes of them from then on. Leave unlinks the edges and frees the waiter.
+ * Free is for when the targets were freed before.
  */
 void waiter_free(struct waiter *w);
 struct waiter *waiter_new(const char *key,
@@ -57,16 +62,17 @@ struct waiter *waiter_new(const char *key,
                           struct dependency_targets *all) OWNED_BY(waiter_free);
 void waiter_leave(struct waiter *w TAKES, struct dependency_targets *all);
 
-/* Decided: whatever becomes of the edges that wait still. Current: it waits for
- * the same as that job, which waits for something.
+/* Is_decided: the verdict does not depend on the edges that still wait.
+ * Is_current: the waiter has the same dependencies as the job; the job must
+ * have some.
  */
 bool waiter_is_decided(const struct waiter *w);
 bool waiter_is_current(const struct waiter *w, const struct job *job);
 
-/* The elements of an array wait each for its own. Any of several is waited for as
- * a whole.
+/* Whether each element of the array waits for its own counterpart. An array
+ * that waits for any of several jobs waits as a whole.
  */
 bool waiter_waits_by_element(const struct job *job);
 
-/* Its verdict by what is known of the target or the watch now. */
+/* Sets the verdict from the present state of the target or the watch. */
 void edge_judge(struct edge *e);

@@ -17,7 +17,7 @@ element_ends_read_tasks(struct arena *arena,
 {
     struct error err = {0};
 
-    /* It was checked when it came. */
+    /* The API server has validated the list. */
     if (!job_is_array(job)
         || task_list_parse(arena, job->spec.array->tasks, ret_tasks, &err) < 0)
         *ret_tasks = (struct task_list){0};
@@ -68,8 +68,8 @@ element_ends_begin(struct element_ends *ends, int64_t index)
         index_set_add(&ends->begun, index);
 }
 
-/* The later one counts: one that was about to be cancelled may have completed,
- * and one that had ended may be run again.
+/* The later state counts: an element that was about to be cancelled may have
+ * completed, and an ended one may run again.
  */
 void
 element_ends_see(struct element_ends *ends,

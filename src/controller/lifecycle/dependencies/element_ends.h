@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_ends.h - what is known of the elements of one array that others wait
- * for
+/* element_ends.h - the known states of the elements of one array that other
+ * jobs wait for
  *
- * Kept as sets of indexes. Ends are heard of one by one, and read once from
- * the store, which has those of before.
+ * The states are kept as sets of indexes. Each end is reported once when it
+ * happens; earlier ends are read once from the store.
  *
- * Owns:       copies of all that it knows.
+ * Owns:       copies of everything in it.
  * Thread:     the lifecycle loop's.
- * Invariant:  cancelled is in bad, and nothing is in ok and bad.
+ * Invariant:  cancelled is a subset of bad; ok and bad are disjoint.
  */
 #pragma once
 
@@ -25,24 +25,26 @@ struct json;
 
 struct element_ends {
     struct arena *arena;
-    struct task_list tasks;     /* empty: no array, or not known yet */
+    struct task_list tasks;     /* empty: not an array, or not known yet */
     struct index_set ok, bad;   /* completed; ended otherwise */
-    struct index_set cancelled; /* of bad */
-    struct index_set begun;     /* have started, of those that have not ended */
+    struct index_set cancelled; /* subset of bad */
+    struct index_set begun;     /* started and not ended */
     bool is_known, is_loaded;
-    bool is_over;     /* what is not ok never will be */
-    bool is_whole_ok; /* all of it is */
-    bool is_lost;     /* it was gone before all was read */
+    bool is_over;     /* the array has ended: elements not in ok never
+                       * complete */
+    bool is_whole_ok; /* the array completed */
+    bool is_lost;     /* the array was deleted before its elements were read */
 };
 
-/* Life */
+/* Life. */
 void element_ends_free(struct element_ends *ends);
 struct element_ends *element_ends_new(void) OWNED_BY(element_ends_free);
 
-/* Change. Follow: the Job is known now. Load: what the store has noted of its
- * elements, as jobs/NAME/elements has it; false: it cannot be read. Begin: it
- * has started. See: it is settled, or WAITING: is to run again. Close: the array
- * has ended; gone: nothing more can be read of it.
+/* Change. Follow: the Job is known. Load: reads the store's record of the
+ * elements, as jobs/NAME/elements returns it; false: it is malformed. Begin:
+ * the element has started. See: the element has reached a state; WAITING: it is
+ * to run again. Reset: all are to be loaded again. Close: the array has ended;
+ * is_gone: no more of its elements can be read.
  */
 void element_ends_follow(struct element_ends *ends, const struct job *job);
 bool element_ends_needs_load(const struct element_ends *ends);
@@ -51,10 +53,10 @@ void element_ends_begin(struct element_ends *ends, int64_t index);
 void element_ends_see(struct element_ends *ends,
                       int64_t index,
                       enum element_state state);
-void element_ends_reset(struct element_ends *ends); /* to be loaded anew */
+void element_ends_reset(struct element_ends *ends);
 void element_ends_close(struct element_ends *ends, bool is_ok, bool is_gone);
 
-/* The tasks of a Job; an empty list of one that is no array. */
+/* The tasks of a Job; an empty list if the Job is not an array. */
 void element_ends_read_tasks(struct arena *arena,
                              const struct job *job,
                              struct task_list *ret_tasks);

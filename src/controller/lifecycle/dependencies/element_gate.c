@@ -12,7 +12,7 @@
 struct gate_parts {
     struct arena *arena;
     struct task_list tasks;
-    bool is_complete; /* it waits for no more than these */
+    bool is_complete; /* all arrays that it waits for are in ends[] */
     size_t n_ends;
     const struct element_ends *ends[JOB_DEPENDENCIES_MOST];
 };
@@ -110,8 +110,8 @@ least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The first index behind this one of which something else may be known. Of most
- * arrays it is far away, for both have the same tasks.
+/* The first index after this one whose verdict may differ. If both arrays have
+ * the same tasks, as most do, the run is long.
  */
 static int64_t
 find_run_end(const struct gate_parts *p, int64_t index)

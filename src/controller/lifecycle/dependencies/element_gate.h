@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_gate.h - elements of an array that wait for those of other arrays with
- * the same task ids (aftercorr)
+/* element_gate.h - elements of an array that wait for elements of other arrays
+ * with the same task ids (aftercorr)
  *
- * A gate has the elements of an array that still wait, or do so in vain. An end
- * (element_ends.h) moves one element of each gate, whatever the number of
- * elements; only when all is read at the start are those looked at that wait.
+ * A gate has the elements of an array that still wait, and those whose
+ * dependency is never met. An end (element_ends.h) updates one element of each
+ * gate, at a cost that does not depend on the number of elements. All waiting
+ * elements are judged only when a target's record was read, or the target has
+ * ended or was requeued.
  *
- * Owns:       copies of all that it knows; a gate has pointers to the ends that
- *             it hears of, which outlive it.
+ * Owns:       copies of everything in it, except its pointers to element_ends,
+ *             which must outlive it.
  * Thread:     the lifecycle loop's.
- * Invariant:  never is in waiting.
+ * Invariant:  never is a subset of waiting.
  */
 #pragma once
 
@@ -26,16 +28,16 @@ struct job;
 
 struct element_gate {
     struct index_set waiting;
-    struct index_set never; /* of these, those that wait in vain */
-    int64_t freed_from; /* the first that waits no more since it was looked at;
-                         * INT64_MAX: none */
+    struct index_set never; /* those of waiting that are never met */
+    int64_t freed_from; /* lowest index removed from waiting since the caller
+                         * last reset this; INT64_MAX: none */
     struct gate_parts *parts;
 };
 
-/* Gate. Add: it waits for these, too. Complete: these are all, and before that
- * nothing is decided. Hear: of the end of an element of them;
- * false: that changes nothing. Look at all: more than one may be another now.
- * Drop: what waited in vain is settled as that.
+/* Add: the gate waits for those elements, too. Complete: all arrays are added;
+ * nothing is judged before. Hear: an element of `ends` has ended; false: that
+ * changes nothing. Look_at_all: judges all waiting elements. Drop: removes an
+ * element that is never met, after its state was recorded.
  */
 void element_gate_free(struct element_gate *gate);
 struct element_gate *element_gate_new(const struct job *job)
@@ -49,7 +51,7 @@ bool element_gate_hear(struct element_gate *gate,
 void element_gate_look_at_all(struct element_gate *gate);
 void element_gate_drop(struct element_gate *gate, int64_t index);
 
-/* Of the array as a whole: met as soon as one element need not wait, never when
- * all wait in vain.
+/* The verdict for the array as a whole: met as soon as one element need not
+ * wait, never met when that holds for all elements.
  */
 enum job_dependency_verdict element_gate_judge(const struct element_gate *gate);

@@ -45,7 +45,7 @@ element_pods_see_starts(const struct object_cache *cache,
     object_cache_visit_owned(cache, uid, see_start, ends);
 }
 
-/* ---- Those that are cancelled ---- */
+/* ---- Cancelled elements ---- */
 
 static void
 add_index(const struct object *pod, void *context)
@@ -62,7 +62,7 @@ least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Of consecutive indexes those that are in none of these sets. */
+/* Marks those indexes of a range as cancelled that are in none of the sets. */
 static void
 cancel_range(struct element_ends *ends,
              const struct index_set *with_pod,

@@ -13,14 +13,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* A job of a group; without a key it has ended. */
+/* A job of a group; key NULL: the job has ended. */
 struct member {
     int64_t id;
     char *key;
 };
 
-/* Sorted by id when it is asked for: jobs come in that order but for a start.
- * Those before the head have ended.
+/* Sorted by id on demand: jobs are added in that order, except at the start.
+ * Members before the head have ended.
  */
 struct group {
     struct member *members;
@@ -32,7 +32,7 @@ struct singletons {
     const struct object_cache *cache;
     singletons_wake_fn *wake;
     void *context;
-    struct map *groups; /* by user and name; NULL: nobody asked yet */
+    struct map *groups; /* by user and name; NULL: no job has asked yet */
 };
 
 /* ---- Groups ---- */
@@ -97,7 +97,9 @@ find(struct group *g, int64_t id)
                               : NULL;
 }
 
-/* Half of the room is given back once the first half has ended. */
+/* Drops the ended members at the front if they are more than half; otherwise
+ * grows the array.
+ */
 static void
 make_room(struct group *g)
 {

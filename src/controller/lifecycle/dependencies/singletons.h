@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* singletons.h - the jobs of each user and name that have not ended, by number
  *
- * Nothing is kept before the first job of the cluster that asks for it
- * (--dependency=singleton); from then on all jobs are.
+ * The index is empty until the first job asks for it (--dependency=singleton);
+ * from then on it holds all jobs of the cluster.
  *
  * Owns:    copies of names, numbers and keys.
  * Thread:  the lifecycle loop's.
@@ -18,7 +18,7 @@ struct object;
 struct object_cache;
 struct singletons;
 
-/* Life. Wake: that job may be the oldest of its name now. */
+/* Life. Wake is called for a job that may now be the oldest of its name. */
 typedef void singletons_wake_fn(const char *key, void *context);
 void singletons_free(struct singletons *singletons);
 struct singletons *singletons_new(const struct object_cache *cache,
@@ -26,11 +26,11 @@ struct singletons *singletons_new(const struct object_cache *cache,
                                   void *context) OWNED_BY(singletons_free);
 DEFINE_CLEANUP(struct singletons, singletons_free)
 
-/* Change: a Job as it is now; NULL: it is gone. */
+/* Change: a Job was added, changed, or deleted (new_job NULL). */
 void singletons_see(struct singletons *singletons,
                     const struct object *old_job,
                     const struct object *new_job);
 
-/* Look: whether no older job of its user and name is left. */
+/* Look: whether the job is the oldest of its user and name. */
 bool singletons_is_first(struct singletons *singletons,
                          const struct object *job);

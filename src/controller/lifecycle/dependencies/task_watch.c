@@ -19,7 +19,7 @@ struct task_watches {
     struct map *by_index; /* struct list of watches */
 };
 
-/* ---- The watches that stand at an index ---- */
+/* ---- Watches registered at an index ---- */
 
 static void
 leave_index(struct task_watches *all, struct task_watch *w)
@@ -51,9 +51,9 @@ stand_at(struct task_watches *all, struct task_watch *w, int64_t at)
     w->index = at;
 }
 
-/* ---- What is decided ---- */
+/* ---- Judging ---- */
 
-/* The first index from there on that is in none of these sets. */
+/* The first index at or after `from` that is in none of the sets. */
 static int64_t
 find_gap(const struct index_set *const *sets, size_t n, int64_t from)
 {
@@ -67,7 +67,9 @@ find_gap(const struct index_set *const *sets, size_t n, int64_t from)
     return at;
 }
 
-/* Of the task that decides next: the first that is not as is waited for. */
+/* The first index at or after `index` whose task is not in the state that the
+ * watch waits for.
+ */
 static int64_t
 find_open(const struct task_watch *w,
           const struct element_ends *ends,
@@ -85,7 +87,7 @@ find_open(const struct task_watch *w,
     }
 }
 
-/* The first position in the list whose id is not below that one. */
+/* The first position at or after `from` whose id is not below `id`. */
 static int64_t
 find_position(const struct task_list *list, int64_t from, int64_t id)
 {
@@ -102,8 +104,8 @@ find_position(const struct task_list *list, int64_t from, int64_t id)
     return low;
 }
 
-/* Past all that are as is waited for; over those that stand beside each other in
- * the array in one step.
+/* Advances the position past all tasks in the awaited state; tasks that are
+ * neighbours in the array are passed in one step.
  */
 static void
 pass_ended(struct task_watch *w, const struct element_ends *ends)
@@ -123,8 +125,8 @@ pass_ended(struct task_watch *w, const struct element_ends *ends)
     }
 }
 
-/* COMPLETED: all have. Otherwise how the first ended that has not, or NONE: it
- * has not ended.
+/* COMPLETED: all tasks have completed. Otherwise the end of the first task that
+ * has not completed, or NONE if it has not ended.
  */
 static enum job_state
 find_end(const struct task_watch *w, const struct element_ends *ends)
@@ -273,7 +275,7 @@ task_watches_get(struct task_watches *all,
     w->key = xstrdup(key);
     w->tasks = strchr(w->key, ' ') + 1;
     w->index = -1;
-    /* It was checked when it came. */
+    /* The API server has validated the list. */
     if (task_list_parse(w->arena, tasks, &w->list, &err) < 0)
         w->list = (struct task_list){0};
     map_put(all->by_key, w->key, w);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task_watch.h - some tasks of an array that are waited for: "afterok:1042_3",
+/* task_watch.h - tasks of an array that are waited for: "afterok:1042_3",
  * "afterany:1042_[3-9]"
  *
- * All that wait for the same of the same tasks share one watch. It stands at the
- * first task that decides and is not decided yet, and hears of that one alone:
- * an end costs the watches that stand at it, and of a range each task is passed
- * once. So that a task of a range has failed is found when those before it have
+ * All jobs with the same type of dependency on the same tasks share one watch.
+ * A watch is registered at one index: the first of its tasks that is not
+ * decided. Only the end of that task updates it, so an end costs no more than
+ * the watches registered at its index, and a watch of a range passes each task
+ * once. So a failed task of a range is noticed when the tasks before it have
  * ended.
  *
  * Owns:       the watches; their waiters are others' (a list of links).
  * Thread:     the lifecycle loop's.
- * Invariant:  a watch that waits, of an array that is known, stands at one index.
+ * Invariant:  a watch that waits, of an array that is known, is registered at
+ *             one index.
  */
 #pragma once
 
@@ -26,22 +28,22 @@ struct element_ends;
 struct task_watches;
 
 struct task_watch {
-    struct list at; /* with the others that stand at the same index */
+    struct list at; /* list of watches at the same index */
     struct list waiters;
-    char *key;         /* in all watches of the array */
-    const char *tasks; /* part of it: "3-9" */
+    char *key;         /* in all watches of the array: type and tasks */
+    const char *tasks; /* the part of the key with the tasks: "3-9" */
     enum job_dependency_type type;
     enum job_dependency_verdict verdict;
-    enum job_state ended; /* all of them, in that state; NONE: not yet */
-    int64_t began_us; /* real, by the caller: the last of them; 0: not known */
-    bool is_asked;    /* by the caller: history */
+    enum job_state ended; /* the end of all tasks; NONE: not decided */
+    int64_t began_us;     /* caller's: real start of last task; 0: unknown */
+    bool is_asked;        /* set by the caller: asked history */
     struct arena *arena;
     struct task_list list;
-    int64_t position; /* in the list: all before it are decided */
-    int64_t index;    /* that it stands at; -1: none */
+    int64_t position; /* in the list: tasks before it are decided */
+    int64_t index;    /* at which it is registered; -1: none */
 };
 
-/* Its verdict is another now. */
+/* Called when the verdict has changed. */
 typedef void task_watch_changed_fn(struct task_watch *watch, void *context);
 
 /* Life of all watches of one array. */
@@ -50,10 +52,10 @@ struct task_watches *task_watches_new(task_watch_changed_fn *changed,
                                       void *context)
     OWNED_BY(task_watches_free);
 
-/* Change. Get: that there is, or a new one, which has not looked at anything
- * yet. Drop: nobody waits any more. Settle: they have ended so, and nothing
- * more will be heard. Hear: of one index. Look at all: more than one may be
- * another now, also one that was decided.
+/* Change. Get returns the watch, or a new one that is not judged yet. Drop: no
+ * job waits for the watch any more. Settle: the tasks ended in `state`, and no
+ * more events follow. Look judges one watch. Hear: the element at `index` has
+ * changed. Look_at_all judges all watches again, also decided ones.
  */
 struct task_watch *task_watches_get(struct task_watches *all,
                                     enum job_dependency_type type,
@@ -71,8 +73,8 @@ void task_watches_hear(struct task_watches *all,
 void task_watches_look_at_all(struct task_watches *all,
                               const struct element_ends *ends);
 
-/* Look. End: in which state those tasks have ended; of such as have merely begun,
- * where that is what is waited for: Completed. NONE: nothing is decided.
+/* Look. End: the state in which the tasks ended; Completed if they only had to
+ * begin and have begun; NONE if nothing is decided.
  */
 enum job_state task_watch_end(const struct task_watch *watch);
 struct task_watch *task_watches_find(const struct task_watches *all,
