@@ -45,7 +45,7 @@ end(struct array_call *call)
     free(call);
 }
 
-/* NULL, and a line in the log, when there is no answer. */
+/* Returns NULL and logs if the call failed. */
 static struct json *
 parse_answer(const struct array_call *call,
              const struct client_reply *reply,
@@ -85,7 +85,7 @@ request_of(const struct object *job)
     };
 }
 
-/* A job that has got the name meanwhile is not meant. */
+/* The uid keeps the call from reaching a later job of the same name. */
 static struct json *
 begin_body(struct arena *arena, const struct object *job)
 {
@@ -109,7 +109,7 @@ array_calls_read(struct client *client,
     client_call(client, NULL, &request, on_read, call);
 }
 
-/* ---- What the elements come to ---- */
+/* ---- Ends of elements ---- */
 
 static void
 on_settled(const struct client_reply *reply, void *context)
@@ -195,7 +195,9 @@ struct array_make {
     struct job_plan_pod pods[];
 };
 
-/* In the order in which they were sent. False: none is. */
+/* The refused pods are in the order in which they were sent. False: none was
+ * refused.
+ */
 static bool
 refuse_listed(const struct array_make *create, const struct json *refused)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_calls.h - the API calls that are for arrays alone: how the elements
- * stand is read once, their pods are made, and what they come to is noted, many
- * at a time
+/* array_calls.h - the API calls that only arrays need: reading the states of
+ * elements, creating their pods and recording their ends, many in one request
  *
  * Thread:  the lifecycle loop's.
  */
@@ -17,10 +16,11 @@ struct job_sync;
 struct json;
 struct object;
 
-/* Read: of jobs/NAME/elements; NULL: it failed. Settled: the ends that were sent
- * are noted, but for those of the indexes in `kept`, whose pods have a node, and
- * in `stale`, which are to run again; kept NULL: none are. Those in `held` were
- * interrupted too often, and are held from now on.
+/* Read: `elements` is the answer of jobs/NAME/elements; NULL: the call failed.
+ * Settled: the store has recorded the ends that were sent, except those of the
+ * indexes in `kept`, whose pods have a node, and in `stale`, which are to run
+ * again; kept NULL: the call failed. The elements in `held` were interrupted
+ * too often and are held from now on.
  */
 typedef void array_read_fn(const struct object *job,
                            const struct json *elements,
@@ -36,14 +36,14 @@ void array_calls_read(struct client *client,
                       array_read_fn *done,
                       void *context);
 
-/* Sends the first ends, and marks them as sent. */
+/* Sends the first ends of the list, and marks them as sent. */
 void array_calls_settle(struct client *client,
                         const struct object *job,
                         struct array_state *array,
                         array_settled_fn *done,
                         void *context);
 
-/* Pods of a sync, all in one request. No Event tells of those that are made. */
+/* Creates the pods of a sync in one request. No Event is recorded for them. */
 void array_calls_make(struct job_sync *sync,
                       const struct job_plan_pod *pods,
                       unsigned n);

@@ -42,8 +42,8 @@ set_variable(struct arena *arena,
     json_append(arena, variables, variable);
 }
 
-/* The distance of the first two, as Slurm has it, though the list may have
- * several.
+/* The distance of the first two tasks, as in Slurm, even if the list has
+ * several steps.
  */
 static int64_t
 find_step(const struct task_list *tasks)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_pod.h - what the pod of an array's element has of its own: its task's
- * id, variables, and names of files
+/* array_pod.h - fields of a pod that differ between the elements of an array:
+ * the task's id, variables, and names of files
  *
- * All of it is written into the pod when it is made, so that agents need not
- * know of arrays. The index, from 0, is the Job's place for the element; the
- * task's id is what people see.
+ * All of them are written into the pod when it is created, so that agents need
+ * no knowledge of arrays. The index, from 0, numbers the elements of the Job;
+ * users see the task's id.
  *
  * Thread:  any; pure functions.
  */
@@ -16,7 +16,7 @@ struct arena;
 struct job;
 struct json;
 
-/* Of a Job that is no array nothing is done. In names of files %A is the job's
+/* Does nothing if the Job is not an array. In names of files %A is the job's
  * id, %a the task's, %j both (1042_7), each padded by zeros ("%4a").
  */
 void array_pod_fill(struct arena *arena,

@@ -15,10 +15,12 @@
 #define SECOND_US    1000000
 #define LEAST_WINDOW 64
 #define MOST_WINDOW  16384
-#define PIECES       20  /* of the text of those that wait */
-#define RUNS_WAITING 512 /* of them that are looked at, each time */
+#define PIECES       20  /* most pieces of the list of waiting tasks */
+#define RUNS_WAITING 512 /* most runs that are visited for that list */
 
-/* The same of those that never started, once: they are looked for by it. */
+/* Limits for the list of tasks that never started. It is written once, and
+ * users search it, so it is longer.
+ */
 #define PIECES_AT_END 200
 #define RUNS_AT_END   1000000
 
@@ -30,7 +32,7 @@ array_state_new(const struct job *job)
 
     a->arena = arena_new(0);
     list_init(&a->ends);
-    /* It was checked when it came. */
+    /* The API server has validated the list. */
     if (task_list_parse(a->arena, job->spec.array->tasks, &a->tasks, &err) < 0)
         a->tasks = (struct task_list){0};
     array_state_follow(a, job);
@@ -63,7 +65,9 @@ is_same(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* Of consecutive elements the indexes are consecutive, whatever the step. */
+/* If the tasks of a range are neighbours in the array, so are their indexes,
+ * whatever the step.
+ */
 static void
 add_tasks(struct array_state *a,
           const struct task_range *r,
@@ -240,17 +244,17 @@ array_state_set_window(struct array_state *a, int64_t now_us)
         a->window = LEAST_WINDOW;
 }
 
-/* ---- The elements that wait ---- */
+/* ---- The waiting elements ---- */
 
-/* Ids that are far from each other by the same step, one by one, are one piece:
- * of every other task nothing is lost. Runs are of consecutive indexes.
+/* Joins single ids at equal distances into one piece, so that a list of every
+ * other task is not cut. Runs are of consecutive indexes.
  */
 struct pieces {
     struct strbuf *out;
-    unsigned count, most;       /* pieces that are written */
-    unsigned n_runs, most_runs; /* that were looked at */
-    int64_t first, last, step;  /* of ids that are not written yet... */
-    int64_t n_ids;              /* ...so many */
+    unsigned count, most;       /* pieces written, and their limit */
+    unsigned n_runs, most_runs; /* runs visited, and their limit */
+    int64_t first, last, step;  /* of the ids that are not written yet */
+    int64_t n_ids;              /* number of these ids */
     bool is_cut;
 };
 
@@ -303,7 +307,9 @@ add_piece(struct pieces *p, int64_t from, int64_t to, int64_t step)
     p->n_ids++;
 }
 
-/* Of consecutive indexes, by the array's ranges. False: it is enough. */
+/* Adds a run of consecutive indexes, split at the array's ranges. False: the
+ * list is full.
+ */
 static bool
 add_run(struct pieces *p,
         const struct array_state *a,

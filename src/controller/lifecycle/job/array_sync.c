@@ -28,8 +28,9 @@
 
 #define AGAIN_AFTER_MS 1000
 
-/* Ended pods of an array stay so long that most have their row of history by
- * then; of one that goes before, the row waits in the store.
+/* Ended pods of an array are kept this long, so that most have their history
+ * row before they are deleted; otherwise the store keeps the row until it is
+ * written.
  */
 #define SETTLE_AFTER_US INT64_C(1000000)
 #define SETTLE_MANY     256
@@ -63,14 +64,15 @@ on_elements_read(const struct object *job,
 
     object_key(job, key);
     if (m == NULL || m->counts->array->is_loaded)
-        return; /* it was asked twice, where the job was forgotten meanwhile */
+        return; /* read twice: the job's state was dropped in between */
     m->counts->array->is_loading = false;
     if (elements == NULL) {
         workqueue_add_after(sync->settings.queue, key, AGAIN_AFTER_MS);
         return;
     }
     if (!element_counts_load(m->counts, job_of(job), elements)) {
-        m->counts->array->is_loading = true; /* not again and again */
+        m->counts->array->is_loading = true; /* so that it is not read again
+                                              * and again */
         log_error("job '%s/%s' stays as it is: the record of its elements is "
                   "of a later release, or damaged",
                   job->meta->namespace,
@@ -82,7 +84,6 @@ on_elements_read(const struct object *job,
     workqueue_add(sync->settings.queue, key);
 }
 
-/* False: it is not known yet how the elements stand. */
 bool
 array_sync_knows_elements(struct array_sync *sync,
                           struct job_memory *m,
@@ -145,7 +146,7 @@ send_ends(struct array_sync *sync,
                        sync);
 }
 
-/* In the words of a plain job. */
+/* The message has the words of a held job that is not an array. */
 static void
 tell_held(struct array_sync *sync,
           const struct object *job,
@@ -208,10 +209,10 @@ on_settled(const struct object *job,
                                      state_of_end(end));
         array_state_drop_end(m->counts->array, end);
     }
-    /* Ends are sent one request behind the other, since more elements than one has
-     * may end in the time of a sync.
+    /* The next request is sent at once if many ends are left, since more
+     * elements may end during a sync than one request holds.
      */
-    if (json_count(stale) > 0) /* it counted what does not count any more */
+    if (json_count(stale) > 0) /* the counts include elements that run again */
         job_memories_forget(sync->settings.memories, key);
     else if (kept != NULL && m->counts->array->n_ends >= SETTLE_MANY)
         send_ends(sync, m, job);
@@ -221,7 +222,6 @@ on_settled(const struct object *job,
         workqueue_add(sync->settings.queue, key);
 }
 
-/* Ended pods wait a little, unless nothing else is left to do. */
 void
 array_sync_settle(struct array_sync *sync,
                   const char *key,
@@ -259,7 +259,9 @@ is_placed(const struct pod *pod)
     return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 }
 
-/* Held: it is taken back if it has not started. Cancelled: it ends in any case. */
+/* A pod that has not started is withdrawn if its element is held; the pod of a
+ * cancelled element is ended in any case.
+ */
 static void
 look_at_pod(const struct object *object, void *context)
 {
@@ -309,9 +311,6 @@ array_sync_look_at_pods(struct array_sync *sync,
     counts->array->must_settle = counts->array->n_ends > 0;
 }
 
-/* Elements that wait in vain for those of others end before the plan; none does
- * while the array waits as a whole.
- */
 int64_t
 array_sync_see_gate(struct array_sync *sync,
                     struct job_memory *m,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_sync.h - what a sync of an array does that one of another Job does not:
- * its elements are read, their ends noted, and pods taken back
+/* array_sync.h - the parts of a sync that only arrays have: reading the states
+ * of elements, recording their ends, and withdrawing pods
  *
  * Owns:    nothing but itself.
  * Thread:  the lifecycle loop's.
@@ -29,27 +29,28 @@ struct array_sync_settings {
     struct client *client;
     struct object_cache *cache;
     struct clock *clock;
-    struct workqueue *queue; /* of the jobs that are to be looked at */
+    struct workqueue *queue; /* keys of jobs to be synced */
     struct job_memories *memories;
     struct dependencies *dependencies;
     struct event_recorder *event_recorder;
     bool holds_never_satisfied;
 };
 
-/* Life. All that the settings name outlives it. */
+/* Life. Everything in the settings must outlive it. */
 void array_sync_free(struct array_sync *sync);
 struct array_sync *array_sync_new(const struct array_sync_settings *settings)
     OWNED_BY(array_sync_free);
 void array_sync_hold_never_satisfied(struct array_sync *sync, bool holds);
 
-/* In the order of a sync; of a Job that is no array each does nothing.
+/* In the order of a sync; each does nothing if the Job is not an array.
  *
- * Knows: false, it is not known yet how the elements stand; the job is looked at
- * again when it is. See gate: elements that wait in vain for those of others end
- * before the plan; none does while the array waits as a whole. Returns after
- * how many microseconds to look again; 0: when something changes. Look: pods that
- * are held, cancelled or too many are taken back. Settle: ended pods wait a
- * little, unless nothing else is left to do.
+ * Knows: false if the states of the elements are not read yet; the job is
+ * queued again when they are. See_gate: before the plan, ends elements whose
+ * dependency on an element of another array is never met, unless the array
+ * waits as a whole. Returns after how many microseconds to sync again; 0: when
+ * something changes. Look: withdraws pods that are held, cancelled or too many.
+ * Settle: records ended pods after a short delay, or at once when nothing else
+ * is left to do.
  */
 bool array_sync_knows_elements(struct array_sync *sync,
                                struct job_memory *memory,

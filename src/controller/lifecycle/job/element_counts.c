@@ -17,8 +17,8 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-/* Of one that was interrupted; counted since it began anew. Too often: it gets
- * no pod from now on, and the store is told to hold it.
+/* Notes how often the element was interrupted since its last restart. If that
+ * is too often, it gets no more pods, and the store is asked to hold it.
  */
 static void
 note_interrupted(struct job_pod_counts *t,
@@ -37,7 +37,9 @@ note_interrupted(struct job_pod_counts *t,
     t->array->must_settle = true;
 }
 
-/* Its last pod went without the controller, which would have held it. */
+/* The last pod was deleted while no controller ran, which would have held the
+ * element.
+ */
 static void
 load_interrupted(struct job_pod_counts *t, const struct element_tries *tries)
 {
@@ -91,7 +93,7 @@ load_element(struct job_pod_counts *t,
         index_counts_fail(&t->indexes, index);
         t->failed++;
     } else if (tries != NULL && limit != NULL && tries->failures > *limit) {
-        /* Its pod went without the controller. */
+        /* The pod was deleted while no controller ran. */
         index_counts_fail(&t->indexes, index);
         array_state_add_end(t->array, NULL, NULL, index, ARRAY_FAILED);
         return;
@@ -127,7 +129,9 @@ element_counts_load(struct job_pod_counts *t,
     return true;
 }
 
-/* The pod before the next attempt is there yet: nobody waits for its end. */
+/* If the pod of the attempt before the recorded one still lives, it was
+ * requeued but not ended: it must be ended.
+ */
 void
 element_counts_find_requeued(struct job_pod_counts *t, const struct job *job)
 {
@@ -188,7 +192,7 @@ element_counts_add_end(struct job_pod_counts *t,
     end->of_attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
     if (end->of_attempt < 0)
         end->of_attempt = 0;
-    /* For when it is requeued, and to know that one has started. */
+    /* needed for a requeue, and to know that a pod has started */
     if (end->outcome != ARRAY_AGAIN
         && (end->of_attempt > 0
             || (end->outcome == ARRAY_CANCELLED && has_node(pod))))
@@ -222,7 +226,7 @@ element_counts_withdraw(struct job_pod_counts *t,
                               pod->meta.uid,
                               index,
                               is_cancelled ? ARRAY_CANCELLED : ARRAY_AGAIN);
-    end->since_us = -1; /* at once */
+    end->since_us = -1; /* send at once */
     end->attempt = job_pod_number(pod, ANNOTATION_ATTEMPT);
     if (is_cancelled)
         end->attempt = 0;

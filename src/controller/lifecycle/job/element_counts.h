@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_counts.h - the elements of an array among the counts of a Job's pods:
- * how they stand in the store, and what they come to
+/* element_counts.h - the elements of an array, as part of the counts of a Job's
+ * pods: their states in the store, and their ends
  *
- * Of counts that have an array alone.
+ * The functions are for the counts of arrays only.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -17,45 +17,48 @@ struct job_pod_counts;
 struct json;
 struct pod;
 
-/* Before any pod is seen: how the elements stand in the store, as
- * jobs/NAME/elements has it. False: it cannot be read.
+/* Called before any pod is counted: loads the states of the elements from the
+ * answer of jobs/NAME/elements. False: it cannot be parsed.
  */
 bool element_counts_load(struct job_pod_counts *counts,
                          const struct job *job,
                          const struct json *elements);
 
-/* Afterwards, when the pods are counted: those of elements that are to run again
- * are found.
+/* Called after the pods are counted: finds live pods of elements that are to
+ * run again.
  */
 void element_counts_find_requeued(struct job_pod_counts *counts,
                                   const struct job *job);
 
-/* The pod is taken back, which was not started, or is cancelled. It is kept
- * where it has a node by now.
+/* Withdraw: ends a pod that has not started, because its element is held or
+ * cancelled or there are too many. Keep undoes that when the pod has got a node
+ * meanwhile.
  */
 void element_counts_withdraw(struct job_pod_counts *counts,
                              const struct pod *pod,
                              bool is_cancelled);
 void element_counts_keep(struct job_pod_counts *counts, const char *pod_name);
 
-/* So many of the elements that wait in vain for those of others end
- * as cancelled.
+/* Ends up to `most` elements whose dependency on an element of another array is
+ * never met, as cancelled.
  */
 void element_counts_give_up(struct job_pod_counts *counts, unsigned most);
 
-/* A withdrawn pod is gone, which was never started: the element waits as if it
- * had had none.
+/* A withdrawn pod that never started is gone: the element waits as if it had
+ * had no pod.
  */
 void element_counts_forget(struct job_pod_counts *counts,
                            int64_t index,
                            int64_t attempt);
 
-/* Adds the elements of which no pod ever had a node, when no pod is left. */
+/* Adds the elements of whose pods none ever had a node. Called when no pod is
+ * left.
+ */
 void element_counts_find_unstarted(const struct job_pod_counts *counts,
                                    struct index_set *ret_indexes);
 
-/* It is to be noted what the element has come to, whose pod has ended, or is
- * gone.
+/* Queues the end of an element whose pod has ended or is gone, to be recorded
+ * in the store.
  */
 void element_counts_add_end(struct job_pod_counts *counts,
                             const struct job *job,

@@ -10,7 +10,7 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* 0: it has not ended, or ended well. */
+/* 0: the process has not ended, or ended with success. */
 static int64_t
 exit_code_of(const struct pod *pod)
 {

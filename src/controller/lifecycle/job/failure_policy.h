@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* failure_policy.h - what the failure of a pod means to its Job: a pure
- * function
+/* failure_policy.h - what the failure of a pod means for its Job: pure
+ * functions
  *
- * The first rule of spec.podFailurePolicy that matches says it, by the exit
- * code of the pod's process or by the conditions of the pod. A process that
- * was killed by signal N has the exit code 128 + N.
+ * The first rule of spec.podFailurePolicy that matches decides, by the exit
+ * code of the pod's process or by the conditions of the pod. A process that was
+ * killed by signal N has the exit code 128 + N.
  *
  * Thread:  any; pure functions.
  * See: upstream's podFailurePolicy of 1.32.
@@ -16,8 +16,8 @@ struct job;
 struct pod;
 
 enum failure_action {
-    FAILURE_COUNTS,     /* against backoffLimit; also where no rule matches */
-    FAILURE_IS_IGNORED, /* another attempt, for nothing */
+    FAILURE_COUNTS,     /* towards backoffLimit; also if no rule matches */
+    FAILURE_IS_IGNORED, /* another attempt; the failure does not count */
     FAILURE_ENDS_INDEX,
     FAILURE_ENDS_JOB,
 };
@@ -30,7 +30,7 @@ struct failure_ruling {
 struct failure_ruling failure_policy_judge(const struct job *job,
                                            const struct pod *pod);
 
-/* Why the Job has failed, in the words of upstream; in the arena. */
+/* The message why the Job has failed, in upstream's words; in the arena. */
 const char *failure_policy_explain(const struct job *job,
                                    const struct pod *pod,
                                    int rule,

@@ -79,7 +79,8 @@ drop_slot(struct index_counts *l, struct index_slot *slot)
     memmove(slot, slot + 1, (size_t)(end - slot - 1) * sizeof(*slot));
 }
 
-/* Half of the slots at a time, so that each costs the same. */
+/* Runs when half of the slots are stale, so that the cost for each is constant.
+ */
 static void
 drop_stale_slots(struct index_counts *l)
 {
@@ -96,7 +97,7 @@ drop_stale_slots(struct index_counts *l)
 
 /* ---- Change ---- */
 
-/* False: it was settled before. */
+/* Returns false if the index was settled before. */
 static bool
 settle_index(struct index_counts *l, struct index_set *how, int64_t index)
 {
@@ -129,7 +130,7 @@ index_counts_fail(struct index_counts *l, int64_t index)
         l->n_failed++;
 }
 
-/* Neither done nor failed: of an array only. */
+/* A cancelled index is neither done nor failed; only arrays have them. */
 void
 index_counts_cancel(struct index_counts *l, int64_t index)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_counts.h - what became of the indexes of one Job
+/* index_counts.h - the states of the indexes of one Job
  *
- * An index is done when a pod of it has succeeded, and failed when its pods
+ * An index is done when one of its pods has succeeded, and failed when its pods
  * have failed more often than the Job allows; then it is settled for good. It
- * is taken while it has a pod, and when it is settled. One that ever had a pod
- * and is not settled has a slot; so a million indexes that are done in order
- * cost one range. Plain data: zeroed is empty.
+ * is taken while it has a pod, and when it is settled. An index that ever had a
+ * pod and is not settled has a slot, so a million indexes that are done in
+ * order cost one range. Plain data: zeroed is empty.
  *
  * Owns:  its sets and slots.
  * Thread:  any; plain data.
@@ -21,20 +21,22 @@
 struct index_slot {
     int64_t index;
     int64_t next_attempt;
-    int64_t active;      /* its pods; more than 0: taken */
-    int64_t failures;    /* of its pods that count against it */
-    int64_t ignored;     /* and those that do not */
-    int64_t interrupted; /* of its pods, since it began anew; of an array */
+    int64_t active;      /* pods; if more than 0, the index is taken */
+    int64_t failures;    /* failed pods that count against the limit */
+    int64_t ignored;     /* failed pods that do not count */
+    int64_t interrupted; /* arrays: interrupted pods since the last restart */
     int64_t last_failure_us;
 };
 
 struct index_counts {
     struct index_set done, failed, cancelled, taken;
-    bool is_merged;   /* `done` has all that are settled, which of a large array
-                     * is a range: how many of them failed is counted alone */
-    int64_t n_failed; /* of these, if it is merged */
-    int64_t n_cancelled;      /* in any case */
-    struct index_slot *slots; /* ascending */
+    /* `done` has all settled indexes, which are one range in a large array;
+     * failed and cancelled ones are only counted
+     */
+    bool is_merged;
+    int64_t n_failed;         /* failed ones, if is_merged */
+    int64_t n_cancelled;      /* in either case */
+    struct index_slot *slots; /* in ascending order of index */
     size_t n_slots, n_stale_slots, slot_room;
 };
 
@@ -43,15 +45,18 @@ void index_counts_fini(struct index_counts *l);
 void
 index_counts_load(struct index_counts *l, const char *done, const char *failed);
 
-/* Change. All but the first three do nothing where the index is settled. */
+/* Change. Finish, fail and cancel settle the index; the others do nothing if it
+ * is settled.
+ */
 void index_counts_finish(struct index_counts *l, int64_t index);
 void index_counts_fail(struct index_counts *l, int64_t index);
 void index_counts_cancel(struct index_counts *l, int64_t index);
 void index_counts_take(struct index_counts *l, int64_t index);
 void index_counts_release(struct index_counts *l, int64_t index);
 
-/* A pod of that number was made, or was not after all; and how many of the
- * index have failed so far, as its pods tell.
+/* Note: a pod of that attempt was created; withdraw: it was not created after
+ * all. Note_failures: how many pods of the index have failed so far, according
+ * to its pods.
  */
 void index_counts_note(struct index_counts *l, int64_t index, int64_t attempt);
 void
@@ -65,7 +70,9 @@ void index_counts_set_interrupted(struct index_counts *l,
                                   int64_t index,
                                   int64_t interrupted);
 
-/* Look. Count: of those below `end`. Find: NULL when it never had a pod, or is settled. */
+/* Look. Count: the indexes below `end`. Find: NULL if the index never had a pod
+ * or is settled.
+ */
 int64_t index_counts_count_done(const struct index_counts *l, int64_t end);
 int64_t index_counts_count_failed(const struct index_counts *l, int64_t end);
 bool index_counts_is_settled(const struct index_counts *l, int64_t index);

@@ -55,7 +55,7 @@ struct job_controller {
     struct timer *overdue;
 };
 
-/* ---- How often a job starts anew ---- */
+/* ---- How often a job may start again ---- */
 
 static const struct object *
 find_partition(void *owner, const char *kind, const char *name)
@@ -64,7 +64,7 @@ find_partition(void *owner, const char *kind, const char *name)
     return object_cache_find(owner, &partition_kind, NULL, name);
 }
 
-/* The site's count, or its partition's, whichever is less. */
+/* The site's limit or that of the partition, whichever is lower. */
 static int64_t
 maximum_requeues_of(const struct job_controller *c, const struct job *job)
 {
@@ -150,8 +150,8 @@ create_pods(struct job_controller *c,
         array_calls_make(sync, plan->create, plan->n_create);
 }
 
-/* All pods are looked at once after the Job was updated, and again when one
- * comes that was made by what it said before.
+/* After an update of the Job all pods are checked once, and again when a pod
+ * appears that was made from the Job before the update.
  */
 static void
 update_pods(struct job_sync *sync,
@@ -165,7 +165,8 @@ update_pods(struct job_sync *sync,
         m->is_updated = true;
 }
 
-/* It is held, or waits for something else: its turn in a quota's line is another's.
+/* The job is held or waits for something else, so another job may take its
+ * place in the quota's queue.
  */
 static bool
 asks_nothing(const struct job_memory *m, const struct job_plan *plan)
@@ -174,8 +175,8 @@ asks_nothing(const struct job_memory *m, const struct job_plan *plan)
            && (plan->delete_active || m->is_updated);
 }
 
-/* A pod that came and went while the watch was interrupted is never seen, and
- * nothing else need happen to its job.
+/* A pod that was created and deleted while the watch was interrupted is never
+ * seen, and no other event may come for its job.
  */
 static void
 look_for_overdue(void *context)
@@ -196,7 +197,7 @@ look_for_overdue(void *context)
         timer_start(c->overdue, OVERDUE_MS);
 }
 
-/* Of another controller, which its maker named. */
+/* spec.managedBy names another controller. */
 static bool
 is_anothers(const struct job *job)
 {
@@ -205,8 +206,8 @@ is_anothers(const struct job *job)
     return by != NULL && strcmp(by, MANAGED_BY_KILN) != 0;
 }
 
-/* True when the state of one of its pods cannot be known: then nothing is run a
- * second time for it.
+/* Whether the store cannot read one of its pods. The state of that pod is
+ * unknown, so the job gets no new pods: its program could run twice.
  */
 static bool
 has_damaged_pods(const struct job_controller *c, const struct object *job)
@@ -220,8 +221,8 @@ has_damaged_pods(const struct job_controller *c, const struct object *job)
     return true;
 }
 
-/* Of a job that has made a pod nothing is left to wait for, though its status does
- * not say so yet.
+/* A job that has made a pod waits for no other job, even if its status does not
+ * say so yet.
  */
 static void
 judge_dependencies(struct job_controller *c,
@@ -278,7 +279,7 @@ work_on_job(const char *key, void *context)
     }
     job_pod_counts_expire(m->counts, clock_monotonic_us(c->clock));
     if (job_of(job)->spec.suspend)
-        m->counts->began_us = 0; /* it starts anew when it is resumed */
+        m->counts->began_us = 0; /* it begins again when it is resumed */
     arena = arena_new(0);
     judge_dependencies(c, m, job, arena, &answer);
     wake_after_us = array_sync_see_gate(c->arrays, m, job);
@@ -322,7 +323,7 @@ work_on_job(const char *key, void *context)
     job_sync_end(sync);
 }
 
-/* ---- What changes ---- */
+/* ---- Events ---- */
 
 static void
 note_update(struct job_controller *c, const char *key)
@@ -333,8 +334,9 @@ note_update(struct job_controller *c, const char *key)
         m->is_updated = false;
 }
 
-/* Held from the first: the API wrote so with the Job, and nobody has told yet. A
- * Job that was there before this controller looked has been told of.
+/* Records the event of a Job that was created as held or suspended: the API
+ * server wrote that state, and no event has reported it yet. A Job that existed
+ * before this controller started had its event then.
  */
 static void
 tell_of_new(struct job_controller *c, const struct object *job)
@@ -371,7 +373,7 @@ on_job(const struct object *old_object,
     if (old_object != NULL && new_object != NULL
         && job_array_requeues(job_of(old_object))
                != job_array_requeues(job_of(new_object)))
-        job_memories_forget(c->memories, key); /* the record is another */
+        job_memories_forget(c->memories, key); /* read the elements again */
     if (new_object == NULL) {
         job_memories_forget(c->memories, key);
         quota_waiters_remove(c->waiters, key);
@@ -382,8 +384,8 @@ on_job(const struct object *old_object,
     }
 }
 
-/* How a pod that is gone has ended is known from here alone; any other change
- * can be counted later, too.
+/* Only this event says how a deleted pod has ended; all other changes can be
+ * counted later.
  */
 static void
 note_pod_change(struct job_controller *c,
@@ -441,8 +443,8 @@ on_pod(const struct object *old_object,
     workqueue_add(c->queue, key);
 }
 
-/* Refused pods may be made now, and not a minute later, when they are tried
- * again anyway.
+/* Refused pods are tried again at once, and not only when they are retried a
+ * minute later.
  */
 static void
 on_quota(const struct object *old_object,
@@ -465,7 +467,9 @@ queue_unfinished(const struct object *job, void *context)
         workqueue_add(c->queue, key);
 }
 
-/* Jobs may be held now, or go on. It changes once in a year. */
+/* A changed limit may hold or release jobs. It changes rarely, so all jobs are
+ * synced.
+ */
 static void
 on_partition(const struct object *old_object,
              const struct object *new_object,
@@ -494,7 +498,7 @@ add_job(const struct object *job, void *context)
     workqueue_add(c->queue, key);
 }
 
-/* Something that another job waited for has become so. */
+/* A dependency or a quota that the job waited for has changed. */
 static void
 on_woken(const char *key, void *context)
 {

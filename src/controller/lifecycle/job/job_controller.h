@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_controller.h - the loop that makes the pods of Jobs and counts how they
- * end
+/* job_controller.h - the loop that creates the pods of Jobs and counts their
+ * ends
  *
- * Each Job is looked at when it or one of its pods changes: job_plan says what
- * it needs, and this does it through the API. Changes of mere counts are put
- * off for a moment, so that a short job costs one write of its status.
+ * A Job is synced when it or one of its pods changes: job_plan computes what
+ * the Job needs, and this loop carries it out through the API. Status changes
+ * that are only counts are delayed for a moment, so that a short job costs one
+ * status write.
  *
- * Owns:    the creates that are on their way (so that none is sent twice).
+ * Owns:    the pending creates (so that none is sent twice).
  * Thread:  the lifecycle loop's.
  */
 #pragma once
@@ -30,12 +31,13 @@ struct job_controller *job_controller_new(struct loop *loop,
     OWNED_BY(job_controller_free);
 DEFINE_CLEANUP(struct job_controller, job_controller_free)
 
-/* Whether jobs wait on whose dependencies can never be met; else they end. */
+/* Whether jobs whose dependencies can never be met wait on; otherwise they end.
+ */
 void job_controller_hold_never_satisfied(struct job_controller *control,
                                          bool holds);
 
-/* How often a job that was interrupted starts anew before it is held; 0: any
- * number of times.
+/* How often an interrupted job starts again before it is held; 0: any number of
+ * times.
  */
 void job_controller_limit_requeues(struct job_controller *control,
                                    int64_t maximum);

@@ -59,14 +59,16 @@ job_last_run_load(struct job_last_run *run, const struct job_status *status)
     }
 }
 
-/* In whole seconds, as it is read back from the status. */
+/* The status has whole seconds, so that is what is read back. */
 static int64_t
 whole_seconds(int64_t us)
 {
     return us - us % 1000000;
 }
 
-/* By the end, then by the pod's number: whatever order they are seen in. */
+/* Orders by the end, then by the pod's number, so that the order of events does
+ * not matter.
+ */
 static bool
 is_later(const struct job_last_run *known,
          const struct job_last_run *run,
@@ -78,7 +80,7 @@ is_later(const struct job_last_run *known,
            && strverscmp(pod_name, known->pod_name) >= 0;
 }
 
-/* How a pod has ended: one word, and a sentence; either may be NULL. */
+/* How a pod has ended: a word and a sentence; either may be NULL. */
 struct ending {
     const char *reason, *message;
 };
@@ -89,7 +91,7 @@ text_or_null(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* The condition by which a pod says why others made it end. */
+/* The condition that says why the pod was disrupted by others. */
 static const struct pod_condition *
 find_disruption(const struct pod *pod)
 {
@@ -102,7 +104,7 @@ find_disruption(const struct pod *pod)
                : NULL;
 }
 
-/* Upstream's words for who pushed it out, as codes of job_reason.h. */
+/* Maps upstream's reasons of a disruption to the codes of job_reason.h. */
 static const char *
 reason_of_disruption(const char *reason)
 {
@@ -121,8 +123,8 @@ reason_of_disruption(const char *reason)
     return text_or_null(reason);
 }
 
-/* Others' cause comes before what its process ended of: most end of a signal
- * then.
+/* The cause of a disruption goes before the end of the process, which is mostly
+ * a signal then.
  */
 static struct ending
 ending_of(const struct pod *pod)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_last_run.h - how the pod of a Job that ended last has run
+/* job_last_run.h - the run of the Job's pod that ended last
  *
  * A struct job_run (status.lastRun) that owns its texts.
  *
@@ -14,13 +14,13 @@ struct job_status;
 struct pod;
 
 struct job_last_run {
-    char *pod_name; /* NULL: none has ended */
+    char *pod_name; /* NULL: no pod has ended */
     char *node_name;
     char *reason;
     char *message;
     int64_t started_at_us;
     int64_t finished_at_us;
-    int64_t frozen_us; /* of that it stood still */
+    int64_t frozen_us; /* of the run: how long the pod was frozen */
     bool has_exit_code;
     int64_t exit_code;
     int64_t signal;
@@ -28,16 +28,18 @@ struct job_last_run {
     int64_t peak_memory_bytes, user_cpu_us, system_cpu_us;
 };
 
-/* Life: as the status has it. */
+/* Life. Load reads the run from the status. */
 void job_last_run_fini(struct job_last_run *run);
 void job_last_run_load(struct job_last_run *run,
                        const struct job_status *status);
 
-/* One word on how a pod has ended that did not succeed: its own reason, the one
- * for which it was pushed out, or its process's; NULL: none is known.
+/* One word for why a pod ended without success: the pod's own reason, the
+ * reason of its disruption, or that of its process; NULL: none is known.
  */
 const char *job_last_run_reason(const struct pod *pod);
 
-/* A pod that has ended, as it was last seen; gone: before it told of an end. */
+/* Note: a pod that has ended, as it was last seen. Note_gone: a pod that was
+ * deleted before its end was reported.
+ */
 void job_last_run_note(struct job_last_run *run, const struct pod *pod);
 void job_last_run_note_gone(struct job_last_run *run, const struct pod *pod);

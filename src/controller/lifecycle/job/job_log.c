@@ -45,7 +45,7 @@ log_start(const struct pod *pod)
              a != NULL ? text_or(a->cpus, "shared") : "?");
 }
 
-/* "exit code 1", "signal 9", "not started" */
+/* For example "exit code 1", "signal 9" or "not started". */
 static void
 log_end(const struct pod *pod)
 {

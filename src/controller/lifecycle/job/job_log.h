@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_log.h - the daemon's log says when a job's process starts and ends, and
- * how the Job ended
+/* job_log.h - log lines for the start and end of a job's processes, and for the
+ * end of the Job
  *
- * One line each, at the level info. Changes are the watch's: what happened
- * while no controller ran is not told.
+ * One line each, at the level info. The lines follow watch events: changes that
+ * happened while no controller ran are not logged.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -11,8 +11,6 @@
 
 struct object;
 
-/* A pod of a Job, or the Job, was the first and is the second; old: may be
- * NULL.
- */
+/* A pod of a Job, or a Job, has changed; old may be NULL. */
 void job_log_pod(const struct object *old_pod, const struct object *new_pod);
 void job_log_job(const struct object *old_job, const struct object *new_job);

@@ -17,9 +17,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/map.h"
 
-/* How long counts alone wait to be written: a second, and longer while more
- * jobs than that wait for each second, because in a burst of short jobs most
- * end before.
+/* How long a status that changes only counts is delayed: a second, and one more
+ * second for each COUNTS_A_SECOND jobs that are delayed, since in a burst of
+ * short jobs most end before the write.
  */
 #define COUNTS_DELAY_US   INT64_C(1000000)
 #define COUNTS_A_SECOND   200u
@@ -30,7 +30,7 @@ struct job_memories {
     struct clock *clock;
     struct workqueue *queue;
     struct map *by_key;
-    size_t n_put_off; /* of these, with counts to be written */
+    size_t n_put_off; /* entries of by_key whose counts wait to be written */
 };
 
 static void
@@ -88,7 +88,6 @@ job_memories_count(struct job_memories *memories,
     return counts;
 }
 
-/* NULL: nothing is remembered, or of another job of that name. */
 struct job_memory *
 job_memories_find(struct job_memories *memories,
                   const char *key,
@@ -121,7 +120,7 @@ job_memories_get(struct job_memories *memories,
 {
     struct job_memory *m = job_memories_find(memories, key, job);
 
-    if (m == NULL && job_is_array(job)) /* its elements are read first */
+    if (m == NULL && job_is_array(job)) /* elements are read first */
         return job_memories_remember(memories, key, job_pod_counts_new(job));
     return m != NULL
                ? m
@@ -130,10 +129,6 @@ job_memories_get(struct job_memories *memories,
                                        job_memories_count(memories, job, NULL));
 }
 
-/* A job of one pod is counted anew when something happens; only while
- * something is not written yet, or on its way, it is worth remembering. Most
- * jobs that wait are such.
- */
 void
 job_memories_forget_quiet(struct job_memories *memories,
                           const char *key,
@@ -168,7 +163,6 @@ stop_putting_off(struct job_memories *memories, struct job_memory *m)
     m->counts_due_us = 0;
 }
 
-/* Counts alone wait for company; what ends or suspends a job does not wait. */
 bool
 job_memories_put_off_status(struct job_memories *memories,
                             const char *key,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_memory.h - what the job controller remembers of Jobs between two syncs
+/* job_memory.h - the job controller's state of Jobs between two syncs
  *
- * By the Job's key. One of another Job of that name, by its uid, is forgotten
- * when it is looked for.
+ * By the Job's key. The state of an earlier Job of that name, with another uid,
+ * is dropped when the key is looked up.
  *
  * Owns:    the counts of each Job.
  * Thread:  the lifecycle loop's.
@@ -27,19 +27,20 @@ struct workqueue;
 struct job_memory {
     struct job_pod_counts *counts;
     int64_t counts_due_us; /* monotonic; 0: no counts wait to be written */
-    bool is_updated;  /* all its pods are as it says since it was updated */
-    bool is_settling; /* ends of elements are on their way to the store */
+    bool is_updated;       /* all its pods match the last update of the Job */
+    bool is_settling;      /* ends of elements are being sent to the store */
 };
 
-/* Life. The queue is the one in which jobs wait that are to be looked at. */
+/* Life. The queue has the keys of jobs to be synced. */
 void job_memories_free(struct job_memories *memories);
 struct job_memories *job_memories_new(struct object_cache *cache,
                                       struct clock *clock,
                                       struct workqueue *queue)
     OWNED_BY(job_memories_free);
 
-/* Look. Find: NULL, nothing is remembered, or of another job of that name. Peek:
- * whichever job it is of. Next: all, in any order, from *at = 0 on.
+/* Look. Find: NULL if there is no state, or only that of another job of that
+ * name. Peek: the state of whichever job has the name. Next: all, in any order,
+ * starting with *at = 0.
  */
 struct job_memory *job_memories_find(struct job_memories *memories,
                                      const char *key,
@@ -51,9 +52,10 @@ bool job_memories_next(const struct job_memories *memories,
                        const char **ret_key,
                        struct job_memory **ret_memory);
 
-/* Change. Get: made where there is none, of the pods that are there; those of an
- * array are counted once its elements are read. Recount adds the pods that are
- * there; Count is of these and of one that has just gone, or NULL.
+/* Change. Get creates the state if there is none and counts the present pods;
+ * those of an array are counted after its elements were read. Recount adds the
+ * present pods; Count counts the present pods and `gone`, which was just
+ * deleted, or NULL.
  */
 struct job_memory *job_memories_get(struct job_memories *memories,
                                     const char *key,
@@ -69,17 +71,17 @@ struct job_memory *job_memories_remember(struct job_memories *memories,
                                          struct job_pod_counts *counts TAKES);
 void job_memories_forget(struct job_memories *memories, const char *key);
 
-/* A job of one pod is counted anew when something happens; only while something is
- * not written yet, or on its way, it is worth remembering. Most jobs that wait are
- * such.
+/* Drops the state of a job of one pod unless something is pending or not yet
+ * written: its counts are cheap to make again. Most waiting jobs are of this
+ * kind.
  */
 void job_memories_forget_quiet(struct job_memories *memories,
                                const char *key,
                                const struct job *job,
                                const struct job_plan *plan);
 
-/* True: the planned status waits for company, since it is of counts alone; what
- * ends or suspends a job does not wait.
+/* Returns true if the planned status is delayed, because it changes only
+ * counts; a status that ends or suspends a job is not delayed.
  */
 bool job_memories_put_off_status(struct job_memories *memories,
                                  const char *key,

@@ -12,12 +12,13 @@
 
 #define FIRST_BACKOFF_S 10 /* upstream's first retry delay */
 #define MAX_BACKOFF_S   600
-#define MAX_WAITING     1024 /* indexes that are passed over in one look */
+/* most indexes in backoff that one call passes over */
+#define MAX_WAITING     1024
 
 /* ---- The pods ---- */
 
-/* Of an array as many as run, and those that are likely to start soon. While
- * the API refuses one, the others would be refused, too.
+/* The pods of an array that run, and those that will probably start soon. While
+ * the API refuses one pod it would refuse others, so only one is tried.
  */
 static int64_t
 count_wanted_of_array(const struct job *job, const struct job_pod_counts *t)
@@ -50,7 +51,8 @@ count_wanted(const struct job *job, const struct job_pod_counts *t)
     return wanted > 0 ? wanted : 0;
 }
 
-/* Pods of indexes that are not the Job's any more, since it was made smaller.
+/* Pods of indexes that the Job no longer has, since its completions were
+ * lowered.
  */
 static int64_t
 count_beyond(const struct job *job, const struct job_pod_counts *t)
@@ -80,8 +82,8 @@ count_pods_to_remove(const struct job *job, const struct job_pod_counts *t)
     return unwanted > beyond ? unwanted : beyond;
 }
 
-/* A throttle that was lowered takes back pods that have not started; those that
- * run go on.
+/* After a throttle was lowered, pods that have not started are withdrawn; those
+ * that run go on.
  */
 static int64_t
 count_pods_to_withdraw(const struct job *job, const struct job_pod_counts *t)
@@ -97,7 +99,8 @@ count_pods_to_withdraw(const struct job *job, const struct job_pod_counts *t)
     return over > 0 ? over : 0;
 }
 
-/* After a failure the next pod waits: 10 s, doubled per failure. */
+/* After a failure the next pod waits 10 s, doubled with each further failure.
+ */
 static int64_t
 backoff_left_us(int64_t failures, int64_t last_failure_us, int64_t now_us)
 {
@@ -153,8 +156,8 @@ index_backoff_us(const struct job *job,
                         : 0;
 }
 
-/* Another attempt of what no node started. An attempt that has not been tried
- * goes on.
+/* The wait before another attempt for pods that no node started. First attempts
+ * do not wait.
  */
 static int64_t
 retry_left_us(const struct job_pod_counts *t, int64_t now_us)
@@ -164,7 +167,7 @@ retry_left_us(const struct job_pod_counts *t, int64_t now_us)
     return left > 0 ? left : 0;
 }
 
-/* The first that may have a pod, from `index` on. */
+/* The first index from `index` on that may get a pod. */
 static int64_t
 next_index(const struct job_pod_counts *t, int64_t index)
 {
@@ -232,7 +235,7 @@ plan_pods(const struct job *job,
                 (struct job_plan_pod){.index = t->next_index + i};
 }
 
-/* That of the whole Job. */
+/* The backoff of the whole Job. */
 static int64_t
 job_backoff_us(const struct job *job,
                const struct job_pod_counts *t,
@@ -259,11 +262,11 @@ wake_at_deadline(const struct job *job,
         wake_after(plan, latest_us - now_us + 1);
 }
 
-/* ---- How often it starts anew ---- */
+/* ---- How often the job may start again ---- */
 
-/* The pods that ended for no fault of the job's since it was submitted, requeued
- * or released; 0 where they are no more than they may be. Out of what is counted
- * in any case: so a restart neither forgets one nor counts it twice.
+/* How many pods ended through no fault of the job since it was submitted,
+ * requeued or released; 0 if that is within the limit. Computed from counts
+ * that the status has, so a restart neither loses a pod nor counts it twice.
  */
 static int64_t
 count_excess(const struct job *job, const struct job_pod_counts *t)
@@ -302,8 +305,8 @@ find_ending(const struct job_pod_counts *t, const struct job_verdict *verdict)
     return state == JOB_STATE_FAILED ? t->failure : state;
 }
 
-/* One that ran, was stopped or lost and is to start anew; but not a job of many
- * pods some of which are done.
+/* A job that ran, was stopped or lost, and is to start again; not a job of many
+ * pods of which some have succeeded.
  */
 static bool
 waits_again(const struct job_pod_counts *t)
@@ -311,8 +314,8 @@ waits_again(const struct job_pod_counts *t)
     return t->run.started_at_us > 0 && t->succeeded == 0;
 }
 
-/* Of many pods the one that is furthest decides: a job runs as long as one of
- * them does, as an array of Slurm.
+/* With many pods the one that is furthest decides: a job runs as long as one of
+ * its pods does, as Slurm's arrays do.
  */
 static enum job_state
 find_state(const struct job *job,
@@ -348,15 +351,15 @@ plan_end(const struct job_pod_counts *t,
     if (t->active > 0 || t->ending > 0)
         return;
     if (t->array != NULL && (map_count(t->pods) > 0 || t->array->n_ends > 0))
-        return; /* what became of each element is to be noted first */
+        return; /* the end of each element must be recorded first */
     job_report_start(report, t->began_us);
     job_report_end(report, verdict);
     job_report_unstarted(report, t);
 }
 
-/* Suspended, or asked to begin anew: its pods go first. None is deleted before
- * the Job itself says why: a hold that is taken back at once would leave nobody
- * who knows that the pod's end was not a failure.
+/* Ends the pods of a Job that is suspended or to be requeued. No pod is deleted
+ * before the Job's status says why: if the hold were taken back at once,
+ * nothing would show that the pod's end was not a failure.
  */
 static void
 plan_interruption(const struct job *job,
@@ -378,7 +381,9 @@ plan_interruption(const struct job *job,
         job_report_requeued(report, before);
 }
 
-/* Held, or not to begin yet: no new pods, and none of those that wait gets a node; what has one goes on. */
+/* A Job that is held or must not begin yet gets no new pods, and its waiting
+ * pods get no node; pods that have a node go on.
+ */
 static void
 plan_hold(const struct job *job,
           const struct job_pod_counts *t,
@@ -388,14 +393,14 @@ plan_hold(const struct job *job,
     plan->hold_waiting = t->live - t->n_expected - t->placed > t->held;
 }
 
-/* It waits for other jobs. */
+/* Whether the job waits for other jobs. */
 static bool
 waits_for_others(const struct job_pod_counts *t)
 {
     return t->waits_for != NULL && t->waits_for->verdict != DEPENDENCY_IS_MET;
 }
 
-/* Nothing but room on a node keeps its pods. */
+/* Whether the job waits for nothing but free resources. */
 static bool
 may_begin(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
@@ -403,7 +408,8 @@ may_begin(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
            && !waits_for_others(t);
 }
 
-/* Since when it waits for no other job; 0: it does, or it never did. */
+/* Since when the job waits for no other job; 0: it still waits, or never did.
+ */
 static int64_t
 met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
 {
@@ -417,8 +423,9 @@ met_at_us(const struct job *job, const struct job_pod_counts *t, int64_t now_us)
     return t->began_us != 0 ? t->began_us : now_us;
 }
 
-/* From its first pod on, though that may have failed by now: the deadline of a
- * Job whose pods fail at once counts through the waits between them.
+/* A Job has started with its first pod, even if that has failed by now: the
+ * activeDeadlineSeconds of a Job whose pods fail at once include the backoff
+ * between them.
  */
 static bool
 has_started(const struct job *job, const struct job_pod_counts *t)
@@ -427,7 +434,7 @@ has_started(const struct job *job, const struct job_pod_counts *t)
            && (t->active > 0 || t->made > 0);
 }
 
-/* Nothing is refused to a job that is held or has ended. */
+/* A job that is held or has ended reports no refusal. */
 static const char *
 find_refusal(const struct job *job,
              const struct job_pod_counts *t,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_plan.h - what a Job needs next, from the Job and the counts of its pods
  *
- * A pure function: no clock, no client, no memory. Upstream's semantics of
- * completions, parallelism, completionMode, suspend, activeDeadlineSeconds,
- * podReplacementPolicy, and of the limits and policies of failure and success;
- * besides, begin times, another attempt when ANNOTATION_REQUEUE_BEFORE asks for
- * one, and pods lost with their node, which are replaced when spec.requeue says
- * so.
+ * A pure function: no clock, no client, no state. It follows upstream's
+ * semantics of completions, parallelism, completionMode, suspend,
+ * activeDeadlineSeconds, podReplacementPolicy, and of the limits and policies
+ * of failure and success. Kiln adds begin times, another attempt when
+ * ANNOTATION_REQUEUE_BEFORE asks for one, and pods lost with their node, which
+ * are replaced when spec.requeue is set.
  *
- * A Job that is suspended or requeued ends its pods; it goes on when they are
- * gone, and not before its status says so.
+ * When a Job is suspended or requeued, its pods are ended; it goes on when they
+ * are gone, and not before its status has recorded that.
  *
  * Thread:  any; a pure function.
  */
@@ -25,32 +25,34 @@ struct job;
 struct job_pod_counts;
 struct json;
 
-/* A pod to be made. */
+/* A pod to be created. */
 struct job_plan_pod {
     int64_t index;
     int64_t attempt;
-    int64_t failures; /* of the index before, which the pod is told where */
-    int64_t ignored;  /* backoffLimitPerIndex is */
-    int64_t eligible_at_us; /* of a Job that waited for others; 0: the Job's */
+    int64_t failures; /* earlier failures of the index, which the pod gets */
+    int64_t ignored;  /* with backoffLimitPerIndex; ignored ones likewise */
+    int64_t eligible_at_us; /* if the Job waited for others; 0: as the Job
+                             * says */
 };
 
 struct job_plan {
     struct job_plan_pod *create; /* in the arena */
     unsigned n_create;
-    bool delete_active;     /* the job is over, suspended or requeued */
-    int64_t n_remove;       /* so many of the live pods are to go */
-    int64_t n_withdraw;     /* of an array, of those without a node */
-    bool hold_waiting;      /* pods without a node are to be marked as held */
-    bool release_waiting;   /* or not any more */
-    bool mark_placed;       /* pods with a node are to stand still or to go on,
-                             * as the Job says, and are not marked so */
-    int64_t wake_after_us;  /* look again then; 0: when something changes */
+    bool delete_active;     /* the job has ended, or is suspended or requeued */
+    int64_t n_remove;       /* how many live pods to remove */
+    int64_t n_withdraw;     /* arrays: how many pods without a node to
+                             * withdraw */
+    bool hold_waiting;      /* mark pods without a node as held */
+    bool release_waiting;   /* remove that mark */
+    bool mark_placed;       /* the freeze marks of pods with a node do not
+                             * match the Job: update them */
+    int64_t wake_after_us;  /* sync again then; 0: when something changes */
     struct json *status;    /* a merge patch's "status", or NULL: no change */
-    bool status_is_urgent;  /* more than counts: not to be put off */
-    struct job_event event; /* of the status, once it is written */
+    bool status_is_urgent;  /* more than counts: must not be delayed */
+    struct job_event event; /* to record once the status is written */
 };
 
-/* At most `limit` pods are planned at a time. `now_us` is real time. */
+/* At most `limit` pods are planned in one call. `now_us` is real time. */
 void job_plan(const struct job *job,
               const struct job_pod_counts *counts,
               int64_t now_us,

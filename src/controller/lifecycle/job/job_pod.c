@@ -95,7 +95,7 @@ number(struct arena *arena, struct json *meta, const char *name, int64_t n)
     annotate(arena, meta, name, arena_printf(arena, "%" PRId64, n));
 }
 
-/* The Job's; never what its template says. */
+/* Takes the Job's annotation; the template's is dropped. */
 static void
 copy_annotation(struct arena *arena,
                 struct json *meta,
@@ -138,8 +138,8 @@ make_meta(struct arena *arena,
     return meta;
 }
 
-/* Copies that save the agent from asking for the Job. Nothing of it is the
- * template's to say.
+/* Copies for the agent, so that it need not read the Job. The template cannot
+ * set them.
  */
 static void
 annotate_for_agent(struct arena *arena,
@@ -172,7 +172,9 @@ annotate_for_agent(struct arena *arena,
                  job->spec.environment->digest);
 }
 
-/* The end of other jobs does not bring it forward in the queue. */
+/* A dependency that was met must not move the pod forward in the queue, so an
+ * eligible time that is later stays.
+ */
 static void
 annotate_eligible(struct arena *arena, struct json *meta, int64_t at_us)
 {
@@ -209,7 +211,9 @@ number_index(struct arena *arena,
         number(arena, meta, ANNOTATION_INDEX_IGNORED, plan->ignored);
 }
 
-/* The member as a copy that may be changed; what is in it is shared. */
+/* Replaces the member by a shallow copy that may be changed; the copy's members
+ * are shared.
+ */
 static struct json *
 open_member(struct arena *arena, struct json *tree, const char *name)
 {
@@ -222,7 +226,7 @@ open_member(struct arena *arena, struct json *tree, const char *name)
     return part;
 }
 
-/* The parts of the template that are not the same in every pod are copies. */
+/* Copies the parts of the template that differ between pods. */
 static struct json *
 open_template(struct arena *arena, struct json *spec)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_pod.h - the pod that a Job's template makes
+/* job_pod.h - makes a pod from a Job's template
  *
  * Thread:  any; pure functions.
  * See: doc/decisions.md 8 and 11 for its name, owner and labels.
@@ -15,8 +15,8 @@ struct json;
 struct object;
 struct pod;
 
-/* The body of the create, in the arena. Of: parts of the Job's tree are shared with
- * the body, which is not to be changed.
+/* The body of the create call, in the arena. Make_of: the body shares parts of
+ * the Job's tree, so it must not be changed.
  */
 struct json *job_pod_make(struct arena *arena,
                           const struct object *job,
@@ -26,7 +26,9 @@ struct json *job_pod_make_of(struct arena *arena,
                              const struct json *job_tree,
                              const struct job_plan_pod *plan);
 
-/* "sweep-7", "sweep-7-r2", and back: false when the name is not of the job. */
+/* The pod's name, "sweep-7" or "sweep-7-r2", and back. Parse: false if the name
+ * is not one of the job's pods.
+ */
 char *job_pod_name(struct arena *arena,
                    const char *job,
                    int64_t index,
@@ -36,5 +38,5 @@ bool job_pod_name_parse(const char *job,
                         int64_t *ret_index,
                         int64_t *ret_attempt);
 
-/* An annotation that is a number; 0: it has none. */
+/* The value of an annotation that is a number; 0 if the pod lacks it. */
 int64_t job_pod_number(const struct pod *pod, const char *annotation);

@@ -18,12 +18,12 @@
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 
-/* The wait before another attempt, doubled for each that is refused as well. */
+/* The wait before another attempt, doubled for each further refused round. */
 #define FIRST_REFUSAL_WAIT_US INT64_C(1000000)
 #define MAX_REFUSAL_WAIT_US   INT64_C(60000000)
 
-/* The most elements of an array whose indexes are listed in the status: lists
- * of every other index of a million would be megabytes.
+/* Arrays with more elements do not list their indexes in the status: the list
+ * of every other index of a million would have megabytes.
  */
 #define LISTED_INDEXES 1000
 
@@ -34,7 +34,7 @@ struct expected {
     int64_t until_us;
 };
 
-/* ---- What the Job says ---- */
+/* ---- State of the Job ---- */
 
 bool
 job_pod_counts_is_suspended(const struct job *job)
@@ -142,8 +142,8 @@ job_pod_counts_free(struct job_pod_counts *t)
     free(t);
 }
 
-/* The part of what is gone that the status has counted already; of those seen it
- * has not counted the unwritten ones.
+/* Moves those of the absent pods that the status has counted from `gone` to
+ * `seen`; the status has not counted the `unwritten` ones of those seen.
  */
 static void
 restore_count(int64_t counted, int64_t unwritten, int64_t *seen, int64_t *gone)
@@ -157,7 +157,7 @@ restore_count(int64_t counted, int64_t unwritten, int64_t *seen, int64_t *gone)
     *gone -= n;
 }
 
-/* A pod that failed before its job was suspended has failed. */
+/* A pod that failed before its job was suspended stays a failure. */
 static void
 restore_failures(struct job_pod_counts *t, const struct job_status *was)
 {
@@ -171,15 +171,15 @@ restore_failures(struct job_pod_counts *t, const struct job_status *was)
     t->excused -= n;
 }
 
-/* One pod after another, so that a pod's number says how many have ended. */
+/* Pods run one after another, so attempt N means that N have ended. */
 static bool
 is_one_by_one(const struct job_pod_counts *t, const struct job *job)
 {
     return t->is_numbered && !is_indexed(job);
 }
 
-/* The number of the latest pod says how many there were before it, also where the
- * status was not written since that pod was made.
+/* The attempt number of the latest pod counts the pods before it, even if the
+ * status was not written after that pod was created.
  */
 static int64_t
 count_attempts(const struct job_pod_counts *t, const struct job *job)
@@ -221,7 +221,7 @@ job_pod_counts_settle(struct job_pod_counts *t, const struct job *job)
         t->next_index = was->attempts;
 }
 
-/* ---- Creates on their way ---- */
+/* ---- Pending creates ---- */
 
 static struct expected *
 find_expected(const struct job_pod_counts *t, int64_t index, int64_t attempt)
@@ -266,7 +266,7 @@ job_pod_counts_expect(struct job_pod_counts *t,
     take_index(t, index);
 }
 
-/* Its number may be given to the next try. */
+/* The next create may use the number again. */
 static void
 give_up(struct job_pod_counts *t, int64_t index, int64_t attempt)
 {
@@ -310,7 +310,7 @@ job_pod_counts_expire(struct job_pod_counts *t, int64_t now_us)
     }
 }
 
-/* They are in the order of their creation, and all have the same time. */
+/* All creates have the same timeout, so the first in the list is next. */
 bool
 job_pod_counts_is_overdue(const struct job_pod_counts *t, int64_t now_us)
 {
@@ -321,7 +321,7 @@ job_pod_counts_is_overdue(const struct job_pod_counts *t, int64_t now_us)
 
 /* ---- Pods ---- */
 
-/* The failures of the pod's index before it, and with it. */
+/* The annotations of the pod have the earlier failures of its index. */
 static void
 note_index_failure(struct job_pod_counts *t,
                    const struct job *job,
@@ -350,7 +350,7 @@ note_index_failure(struct job_pod_counts *t,
                                    ended_us);
 }
 
-/* The next pod waits the longer, the more have failed since one succeeded. */
+/* The next pod waits longer with each failure since the last success. */
 static void
 note_backoff(struct job_pod_counts *t, int64_t ended_us)
 {
@@ -374,7 +374,7 @@ job_pod_counts_retry_at_us(const struct job_pod_counts *t)
            + (wait < MAX_REFUSAL_WAIT_US ? wait : MAX_REFUSAL_WAIT_US);
 }
 
-/* Pods that were made together are one round, however many are refused. */
+/* Pods that were created together are one round, however many are refused. */
 static void
 note_refusal(struct job_pod_counts *t, const struct pod *pod)
 {
@@ -414,7 +414,7 @@ note_ruling(struct job_pod_counts *t,
         xstrdup(failure_policy_explain(job, pod, ruling.rule, arena));
 }
 
-/* The latest failure, whatever order they are seen in. */
+/* Keeps the latest failure, since pods may be seen in any order. */
 static void
 note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
 {
@@ -424,7 +424,7 @@ note_cause(struct job_pod_counts *t, const struct pod *pod, int64_t ended_us)
     t->failure_us = ended_us;
 }
 
-/* A rule that matches comes before what the Job forgives. */
+/* A matching rule of podFailurePolicy takes precedence over spec.requeue. */
 static void
 note_failure(struct job_pod_counts *t,
              const struct job *job,
@@ -494,7 +494,7 @@ note_made(struct job_pod_counts *t, int64_t index, int64_t attempt)
         note_numbers(t, index, attempt);
 }
 
-/* A pod is told how its index has failed before it. */
+/* Takes the failures of the index from the annotations of a new pod. */
 static void
 note_past(struct job_pod_counts *t,
           const struct job *job,
@@ -546,7 +546,7 @@ job_pod_counts_see(struct job_pod_counts *t,
         note_made(t, index, attempt);
         note_past(t, job, pod, index);
     } else if ((was & SEEN_ACTIVE) == 0) {
-        is &= ~(unsigned)SEEN_ACTIVE; /* replaced is replaced */
+        is &= ~(unsigned)SEEN_ACTIVE; /* it was replaced, so stays inactive */
     }
     is |= was & SEEN_WITHDRAWN;
     if (t->array != NULL && was != 0
@@ -572,7 +572,7 @@ job_pod_counts_see(struct job_pod_counts *t,
         element_counts_add_end(t, job, pod, false, index);
 }
 
-/* A pod that nobody told the end of has been seen for the last time. */
+/* The pod's end was not reported, and this is its last event. */
 void
 job_pod_counts_see_gone(struct job_pod_counts *t,
                         const struct job *job,

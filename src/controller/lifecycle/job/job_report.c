@@ -176,7 +176,7 @@ set_indexes(struct job_report *r,
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    /* A job that shrank forgets what lies beyond, as upstream's does. */
+    /* Indexes beyond the completions are dropped, as upstream does. */
     index_set_format(is, job_completions(r->job), &text);
     if (strcmp(text.text, was != NULL ? was : "") != 0)
         json_set_string(r->arena,
@@ -205,7 +205,9 @@ is_same_run(const struct job_run *was, const struct job_last_run *is)
            && (usage != NULL) == is->has_usage;
 }
 
-/* A merge patch keeps the members that it does not name. */
+/* A merge patch keeps members that it does not name, so an empty one is set to
+ * null.
+ */
 static void
 set_or_clear(struct job_report *r,
              struct json *run,
@@ -392,7 +394,7 @@ job_report_new(struct arena *arena, const struct job *job)
     return by != NULL ? held_event(arena, by) : (struct job_event){0};
 }
 
-/* An event of who has held the Job, and that it was released. */
+/* Events for who has held the Job, and for its release. */
 static void
 tell_hold(struct job_report *r, const char *was, enum job_state state)
 {
@@ -405,7 +407,7 @@ tell_hold(struct job_report *r, const char *was, enum job_state state)
         r->event = (struct job_event){false, "Released", "Released"};
 }
 
-/* One that stands still is to be seen to at once, and when it goes on. */
+/* Events for a freeze and its end; both are written without delay. */
 static void
 tell_freeze(struct job_report *r,
             const char *was,
@@ -457,7 +459,9 @@ job_report_refusal(struct job_report *r, const char *refusal)
              json_string_n(r->arena, words.text, words.length));
 }
 
-/* Of one that waits on though that is in vain, the cause says so. */
+/* Sets the status cause of a job that waits on although its dependency is never
+ * met.
+ */
 static void
 report_vain_wait(struct job_report *r, const struct dependency_answer *answer)
 {
@@ -490,7 +494,7 @@ job_report_dependencies(struct job_report *r,
 
     if (r->job->spec.dependencies == NULL)
         return;
-    if (!r->job->spec.suspend) /* then it has no cause */
+    if (!r->job->spec.suspend) /* a suspended job has no cause */
         report_vain_wait(r, answer);
     if (answer != NULL && answer->ended != NULL) {
         is = json_make_object(r->arena, r->status, "dependencies");

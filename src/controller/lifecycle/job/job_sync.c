@@ -26,7 +26,7 @@
 struct job_sync {
     const struct job_sync_settings *settings;
     const struct object *job;
-    unsigned calls; /* under way, and one until job_sync_end */
+    unsigned calls; /* pending calls, plus 1 until job_sync_end */
     bool has_failed;
 };
 
@@ -137,8 +137,8 @@ name_of_created(const struct create *create)
                                 create->attempt));
 }
 
-/* A pod of that name may be there from an earlier try: the watch shows it. It
- * may also be somebody else's.
+/* The pod may exist from an earlier try, as the watch shows; a pod of that name
+ * may also belong to another owner.
  */
 static bool
 is_made_already(const struct create *create, const char *name)
@@ -224,7 +224,7 @@ job_sync_create(struct job_sync *sync, const struct job_plan_pod *pod)
 
 /* ---- Deletes ---- */
 
-/* False: it is to be tried again. */
+/* Returns false if the call is to be tried again. */
 static bool
 check_written(struct job_sync *sync, const struct client_reply *reply)
 {
@@ -322,7 +322,9 @@ on_marked(const struct client_reply *reply, void *context)
         end_removal(removal);
 }
 
-/* First the mark, then the deletion: the agent sees them in this order. */
+/* The mark is written before the deletion, so that the agent sees them in this
+ * order.
+ */
 static void
 mark_and_delete(struct job_sync *sync,
                 const struct object *pod,
@@ -351,7 +353,8 @@ mark_and_delete(struct job_sync *sync,
                 remove_pod(sync, pod));
 }
 
-/* It starts anew by and by, so that what its checkpoint command saves is of use. */
+/* The job starts again later, so a checkpoint that its command saves is of use.
+ */
 static bool
 wants_checkpoint(const struct job_sync *sync, const struct object *pod)
 {
@@ -393,7 +396,7 @@ struct updating {
     unsigned count, limit;
 };
 
-/* A pod is refused what a quota does not allow: that is why the Job waits. */
+/* 403: a quota refuses the update, and that is the reason why the Job waits. */
 static void
 on_updated(const struct client_reply *reply, void *context)
 {
@@ -407,7 +410,9 @@ on_updated(const struct client_reply *reply, void *context)
     end_call(sync);
 }
 
-/* With its revision: a pod that is given a node meanwhile is looked at again. */
+/* Sends the resource version, so that a pod that gets a node meanwhile is not
+ * changed.
+ */
 static void
 update_pod(const struct object *pod, void *context)
 {
@@ -444,9 +449,9 @@ job_sync_update_pods(struct job_sync *sync, unsigned limit)
     return u.count;
 }
 
-/* ---- Pods that are more than wanted ---- */
+/* ---- Pods beyond the wanted number ---- */
 
-/* It is marked first, so that its end is never taken for a failure. */
+/* The pod is marked first, so that its end never counts as a failure. */
 static void
 remove_unwanted(struct job_sync *sync, const struct object *pod)
 {
@@ -485,11 +490,11 @@ job_sync_remove_pods(struct job_sync *sync, int64_t n)
 
 /* ---- The status ---- */
 
-/* The status, and what is to be told once it stands. */
+/* The status write, and the event to record after it. */
 struct writing {
     struct job_sync *sync;
     bool is_warning;
-    char *reason; /* NULL: nothing */
+    char *reason; /* NULL: no event */
     char *message;
 };
 

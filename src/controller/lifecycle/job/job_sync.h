@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_sync.h - one sync of a Job: its API calls, until all of them
- * are answered
+/* job_sync.h - one sync of a Job: its API calls, until all of them are answered
  *
- * Says in the log and by Events what it did, and what was refused.
+ * The sync logs and records Events for what it did and for what was refused.
  *
- * Owns:    a reference to the Job, as it was looked at.
+ * Owns:    a reference to the Job, as it was when the sync began.
  * Thread:  the lifecycle loop's.
  */
 #pragma once
@@ -25,9 +24,10 @@ struct json;
 struct object;
 struct object_cache;
 
-/* Refused: the pod of that number could not be made, in the API's words; updated:
- * one that waits was made what the Job says by now (NULL), or could not be. Done:
- * with all calls; has_failed wants another look.
+/* Refused: the API refused to create that pod, with the message `words`.
+ * Updated: a waiting pod was updated to match the Job (refusal NULL), or the
+ * update was refused. Done: all calls are answered; if has_failed, the Job is
+ * synced again.
  */
 struct job_sync_settings {
     struct client *client;
@@ -45,34 +45,34 @@ struct job_sync_settings {
     void *context;
 };
 
-/* Life: the sync frees itself when it has ended and all is answered. */
+/* Life. The sync frees itself after job_sync_end, when all calls are answered.
+ */
 struct job_sync *job_sync_begin(const struct job_sync_settings *settings,
                                 const struct object *job);
 void job_sync_end(struct job_sync *sync);
 
 const struct object *job_sync_job(const struct job_sync *sync);
 
-/* The Job's pods, as they were last seen, that have neither ended nor are being
- * deleted.
+/* Visits the Job's cached pods that have neither ended nor are being deleted.
  */
 void job_sync_visit_live(const struct job_sync *sync,
                          void (*visit)(const struct object *pod, void *context),
                          void *context);
 
-/* Calls. The status goes with the Job's revision: one that has changed since
- * is looked at again. The arena is that of the status.
+/* Calls. The status is sent with the Job's resource version, so that a Job that
+ * has changed since is synced again. The arena is that of the status.
  */
 void job_sync_create(struct job_sync *sync, const struct job_plan_pod *pod);
 void job_sync_delete_active(struct job_sync *sync);
 void job_sync_remove_pods(struct job_sync *sync, int64_t n);
 void job_sync_delete_pod(struct job_sync *sync, const struct object *pod);
 
-/* Its element is to run again: its end is no failure. */
+/* Deletes a pod whose element is to run again: its end is not a failure. */
 void job_sync_requeue_pod(struct job_sync *sync, const struct object *pod);
 
-/* Makes of the live pods what the Job says by now those that are as it said
- * before; one that changes meanwhile is left for the next look. Returns how many
- * they are, at most `limit`.
+/* Updates live pods that do not match the Job's last update; a pod that changes
+ * meanwhile is left for the next sync. Returns how many there are, at most
+ * `limit`.
  */
 unsigned job_sync_update_pods(struct job_sync *sync, unsigned limit);
 
@@ -81,10 +81,10 @@ void job_sync_write(struct job_sync *sync,
                     struct json *status,
                     const struct job_event *event);
 
-/* For calls of other modules in the same sync: between begin and end it is under
- * way. End write: the call has failed if the reply says that it is to be tried
- * again; a pod that is gone is not. Refuse: the pod of that number could not be
- * made; tell says so in the log and by an Event.
+/* For calls of other modules in the same sync, which lasts until each begun
+ * call has ended. End_write: the call has failed if the reply says that it is
+ * to be tried again; 404 is not a failure. Refuse: that pod could not be
+ * created. Tell_refusal logs that and records an Event.
  */
 struct client *job_sync_begin_call(struct job_sync *sync);
 void job_sync_end_call(struct job_sync *sync, bool has_failed);

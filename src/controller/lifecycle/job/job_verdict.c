@@ -20,7 +20,9 @@ job_is_indexed(const struct job *job)
            && strcmp(job->spec.completion_mode, "Indexed") == 0;
 }
 
-/* Without completions and with parallelism above 1, one success ends it. */
+/* Without completions and with parallelism above 1, one success completes the
+ * job.
+ */
 bool
 job_is_work_queue(const struct job *job)
 {
@@ -72,8 +74,8 @@ job_latest_start_us(const struct job *job, const struct job_pod_counts *t)
     return job->spec.deadline_us - *limit * 1000000;
 }
 
-/* Its user's deadline, which Slurm has, too: it has come, or nothing that is
- * started now can end before.
+/* The user's deadline (as Slurm's --deadline): it has passed, or a pod that
+ * started now could not end before it.
  */
 static struct job_verdict
 judge_deadline(const struct job *job,
@@ -122,7 +124,7 @@ restore(const struct job *job,
     return true;
 }
 
-/* ---- What a Job can end of, in the order in which it is asked ---- */
+/* ---- Reasons for the end of a Job, in the order of their precedence ---- */
 
 static struct job_verdict
 judge_success(const struct job *job,
@@ -193,14 +195,14 @@ job_verdict_count_cancelled(const struct job *job,
 {
     const struct index_set *cancelled = &t->array->cancelled;
 
-    if (job_is_cancelled(job)) /* all that had no pod are, too */
+    if (job_is_cancelled(job)) /* includes all that had no pod */
         return job_completions(job) - index_set_count(&t->indexes.taken)
                + t->indexes.n_cancelled;
     return t->indexes.n_cancelled + index_set_count(cancelled)
            - index_set_count_common(cancelled, &t->indexes.taken);
 }
 
-/* An element's failure is its own, unless the array says otherwise. */
+/* Only the array's own settings make the failure of an element fail others. */
 static struct job_verdict
 judge_array(const struct job *job,
             const struct job_pod_counts *t,
@@ -281,7 +283,7 @@ judge_indexes(const struct job *job,
     return (struct job_verdict){0};
 }
 
-/* A site may rather have it wait, for its user to look. */
+/* A site may have such a job wait on, so that its user can look at it. */
 static struct job_verdict
 judge_dependencies(const struct job_pod_counts *t)
 {
@@ -295,8 +297,8 @@ judge_dependencies(const struct job_pod_counts *t)
     };
 }
 
-/* Pods that end because their Job was cancelled are no failures of their own;
- * but one that was complete before has not been cancelled.
+/* A cancelled Job is not failed by its pods, since the cancel ends them; but a
+ * Job that was complete before is complete.
  */
 struct job_verdict
 job_judge(const struct job *job,

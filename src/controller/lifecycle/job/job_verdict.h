@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_verdict.h - whether a Job has ended, and how: a pure function
+/* job_verdict.h - whether a Job has ended, and how: pure functions
  *
- * A verdict, once it stands in the status (SuccessCriteriaMet, FailureTarget),
- * is not changed by what comes after; the Job has ended (Complete, Failed)
- * when none of its pods is left running.
+ * A verdict that is in the status (SuccessCriteriaMet, FailureTarget) is not
+ * changed by later events; the Job has ended (Complete, Failed) when none of
+ * its pods is left running.
  *
  * Thread:  any; pure functions.
  * See: upstream's completions, backoffLimit, backoffLimitPerIndex,
@@ -23,8 +23,8 @@ enum job_outcome { JOB_GOES_ON, JOB_COMPLETE, JOB_FAILED };
 
 struct job_verdict {
     enum job_outcome outcome;
-    const char *reason;  /* borrowed from the Job, or for good */
-    const char *message; /* likewise, or of the counts, or in the arena */
+    const char *reason;  /* borrowed from the Job, or static */
+    const char *message; /* likewise, or from the counts, or in the arena */
 };
 
 struct job_verdict job_judge(const struct job *job,
@@ -32,20 +32,21 @@ struct job_verdict job_judge(const struct job *job,
                              int64_t now_us,
                              struct arena *arena);
 
-/* The latest time at which the Job can go on, by spec.deadline: before that,
- * less the time limit while nothing has started. 0: it has no deadline.
+/* The last time, by spec.deadline, at which the Job can still go on: the
+ * deadline, or, while nothing has started, the deadline less the time limit. 0:
+ * the Job has no deadline.
  */
 int64_t job_latest_start_us(const struct job *job,
                             const struct job_pod_counts *counts);
 
-/* How many of the Job's pods must succeed, and how many may run. */
+/* How many of the Job's pods must succeed, and how many may run at a time. */
 bool job_is_indexed(const struct job *job);
 bool job_is_work_queue(const struct job *job);
 int64_t job_completions(const struct job *job);
 int64_t job_parallelism(const struct job *job);
 
-/* The elements of an array that were cancelled, also those that never had a
- * pod.
+/* How many elements of an array were cancelled, including those that never had
+ * a pod.
  */
 int64_t job_verdict_count_cancelled(const struct job *job,
                                     const struct job_pod_counts *counts);

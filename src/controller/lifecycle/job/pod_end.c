@@ -73,8 +73,8 @@ pod_end_is_refused(const struct pod *pod)
                && strcmp(pod->status.reason, "ShepherdLost") == 0);
 }
 
-/* Another task of the array has failed, and that ends the rest: the job's status
- * may not say so yet, and after a restart it may be all that does.
+/* Whether another task has failed and fail-fast ends the rest. The job's status
+ * may not have that yet; after a restart it may be the only evidence.
  */
 static bool
 has_failed_fast(const struct job_pod_counts *t, const struct job *job)

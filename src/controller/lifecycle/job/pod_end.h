@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_end.h - how the end of a pod is to be taken: when it was, and whether it
- * is held against its Job
+/* pod_end.h - when a pod has ended, and whether its end counts against its Job
  *
  * Thread:  any; pure functions.
  */
@@ -15,29 +14,32 @@ struct job;
 struct job_pod_counts;
 struct pod;
 
-/* When its process did; else when it was asked to, or its conditions last
- * changed.
+/* When its process ended; otherwise when the pod was asked to end, or when its
+ * conditions last changed.
  */
 int64_t pod_end_us(const struct pod *pod);
 
-/* Ended for its Job's sake; or lost with its node, or pushed out by others,
- * and the Job forgives that.
+/* Whether the pod was ended for its Job, or the Job tolerates its end: it was
+ * lost with its node or evicted and spec.requeue is set, or it was never
+ * started.
  */
 bool pod_end_is_excused(const struct job *job,
                         const struct pod *pod,
                         struct failure_ruling ruling);
 
-/* For no fault of the job's, and not because its user asked. */
+/* Whether the pod ended through no fault of the job and not at its user's
+ * request.
+ */
 bool pod_end_is_interrupted(const struct job *job, const struct pod *pod);
 
 /* Whether the next attempt may end as fast as this one did: on a node whose
- * shepherds die at their start, a thousand would in a minute.
+ * shepherds die at their start, a thousand attempts would end in a minute.
  */
 bool pod_end_is_refused(const struct pod *pod);
 
-/* The element was cancelled alone, or, before the pod had ended by itself, with
- * the whole array or by another's failure (failFast). False where the job is no
- * array.
+/* Whether the element was cancelled on its own, or, before the pod had ended by
+ * itself, with the whole array or by another element's failure (failFast).
+ * False if the job is not an array.
  */
 bool pod_end_is_cancelled(const struct job_pod_counts *counts,
                           const struct job *job,

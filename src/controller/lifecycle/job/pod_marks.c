@@ -16,7 +16,7 @@ on_marked(const struct client_reply *reply, void *context)
     job_sync_end_write(context, reply);
 }
 
-/* The mark is the annotation of that name; value NULL: none. */
+/* Sets the annotation `name`; value NULL: removes it. */
 static void
 mark(struct job_sync *sync,
      const struct object *pod,
@@ -82,7 +82,7 @@ pod_marks_hold_waiting(struct job_sync *sync, bool is_held)
     job_sync_visit_live(sync, hold, &h);
 }
 
-/* ---- To stand still ---- */
+/* ---- Frozen ---- */
 
 static void
 freeze(const struct object *pod, void *context)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_marks.h - a Job's pods that are held, or to stand still: the annotations
- * that say so
+/* pod_marks.h - annotations of a Job's pods that hold or freeze them
  *
- * Only pods that are live are marked, and only where the mark differs; with the
- * pod's revision, so that one that changes meanwhile is looked at again.
+ * Only live pods are marked, and only where the mark differs. Each patch
+ * carries the pod's resource version, so that a pod that changes meanwhile is
+ * marked by the next sync.
  *
  * Thread:  the lifecycle loop's.
  */
@@ -13,12 +13,11 @@
 
 struct job_sync;
 
-/* Marks the pods that have no node as held, or takes that off them. One that is
- * given a node meanwhile is left alone.
+/* Sets or removes the hold mark of pods that have no node. A pod that gets a
+ * node meanwhile is left alone.
  */
 void pod_marks_hold_waiting(struct job_sync *sync, bool is_held);
 
-/* Marks the pods that have a node as to stand still, as the Job is, or takes
- * that off them.
+/* Sets or removes the freeze mark of pods that have a node, to match the Job.
  */
 void pod_marks_freeze_placed(struct job_sync *sync);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_sight.h - a pod as it was seen, in a few bits, which stand in the place of
- * a pointer of a map
+/* pod_sight.h - the last seen state of a pod as a few bits, which a map stores
+ * in place of a pointer
  *
  * Thread:  any; no state of its own.
  */
@@ -28,15 +28,15 @@ enum pod_sight {
     SEEN_WITHDRAWN = 8192,
 };
 
-/* Withdrawn is never among them: that is no matter of the pod. Change: 1, 0 or
- * -1 for one bit.
+/* Of never sets SEEN_WITHDRAWN, since the pod does not show that. Change: 1, 0
+ * or -1 for one bit.
  */
 unsigned pod_sight_of(const struct job *job, const struct pod *pod);
 int pod_sight_change(unsigned was, unsigned is, unsigned what);
 
-/* For the event of the Job: keeps for whom the pod that was seen last stands still
- * (NULL: none does for another), in the words of the pod's event; the caller's to
- * free. Is one frozen: one of the Job's pods stands still, whichever.
+/* For the Job's event: stores for which job the pod is frozen, in the words of
+ * the pod's event; the caller frees the text. NULL: no pod is frozen for
+ * another job. Is_one_frozen: some pod of the Job is frozen.
  */
 void pod_sight_note_yield(char **yields_to,
                           const struct pod *pod,

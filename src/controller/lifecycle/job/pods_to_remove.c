@@ -11,7 +11,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 
-/* The less, the sooner it goes. */
+/* Pods of lower worth are removed first. */
 static int
 worth(const struct job *job, const struct pod *pod, int64_t index)
 {

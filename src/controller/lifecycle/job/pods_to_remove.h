@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_to_remove.h - which pods of a Job are to go when it wants fewer: a pure
+/* pods_to_remove.h - which pods of a Job to remove when it wants fewer: a pure
  * function
  *
- * First those that were told to already, and those of indexes that the Job
- * does not have any more; then those that lose least: not on a node, not
- * running, not ready, made last.
+ * First the pods that are marked for removal already, then those of indexes
+ * that the Job no longer has; then those that lose the least: without a node,
+ * not running, not ready, created last.
  *
  * Thread:  any; a pure function.
  */
@@ -16,7 +16,7 @@
 struct job;
 struct object;
 
-/* Puts the pods in the order in which they are to go. */
+/* Sorts the pods into the order in which they are to be removed. */
 void pods_to_remove_sort(const struct job *job,
                          const struct object **pods,
                          size_t n_pods);

@@ -17,18 +17,18 @@
 #include "lib/json/json.h"
 
 #define WORDS     "exceeded quota"
-#define AT_A_TIME 64u /* that are tried where room comes */
+#define AT_A_TIME 64u /* most Jobs that are woken when a quota has room */
 #define ALL       UINT32_MAX
 
-/* Those of a namespace, which is there as long as one waits. */
+/* The waiting Jobs of one namespace; freed with the last one. */
 struct line {
     char *namespace;
     struct heap *waiting;
-    struct list tried; /* since room came last */
+    struct list tried; /* woken since the quota last had room */
 };
 
 struct quota_waiter {
-    struct list link; /* in tried, where it is not in waiting */
+    struct list link; /* in tried, if it is not in waiting */
     size_t place;     /* in waiting */
     struct line *line;
     char *key;
@@ -38,8 +38,8 @@ struct quota_waiter {
 struct quota_waiters {
     quota_waiters_wake_fn *wake;
     void *context;
-    struct map *lines;   /* by the namespace */
-    struct map *waiters; /* by the key */
+    struct map *lines;   /* by namespace */
+    struct map *waiters; /* by key */
 };
 
 /* ---- Life ---- */
@@ -100,7 +100,7 @@ quota_waiters_free(struct quota_waiters *w)
     free(w);
 }
 
-/* ---- A line ---- */
+/* ---- The waiters of one namespace ---- */
 
 static struct line *
 line_of(struct quota_waiters *w, const char *namespace)
@@ -139,7 +139,7 @@ try_first(struct quota_waiters *w, struct line *line, uint32_t most)
     }
 }
 
-/* Those that were tried before stand in their places again. */
+/* Puts Jobs that were woken before back into their places. */
 static void
 begin_anew(struct line *line)
 {
@@ -191,7 +191,7 @@ quota_waiters_remove(struct quota_waiters *w, const char *key)
     forget_if_empty(w, line);
 }
 
-/* ---- A quota ---- */
+/* ---- Quotas ---- */
 
 static const struct json *
 status_of(const struct object *quota, const char *member, struct arena *arena)
@@ -211,7 +211,7 @@ has_changed(const struct object *old_quota,
                            status_of(new_quota, "hard", arena));
 }
 
-/* Less is used, of anything. */
+/* Whether any resource has less use than before. */
 static bool
 has_fallen(const struct object *old_quota,
            const struct object *new_quota,

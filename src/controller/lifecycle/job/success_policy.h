@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* success_policy.h - whether the indexes that are done are enough: a pure
- * function
+/* success_policy.h - whether enough indexes are done: a pure function
  *
  * Thread:  any; a pure function.
  * See: upstream's successPolicy of 1.32.
