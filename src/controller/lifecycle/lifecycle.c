@@ -100,7 +100,7 @@ lifecycle_free(struct lifecycle *l)
         return;
     disruption_free(l->disruption);
     taint_eviction_free(l->taints);
-    client_abandon(l->client); /* they let go of what they asked for */
+    client_abandon(l->client); /* drops the pending calls of the loops below */
     ephemeral_claims_free(l->ephemeral);
     volume_controller_free(l->volumes);
     storage_protection_free(l->storage);

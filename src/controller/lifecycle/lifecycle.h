@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lifecycle.h - the loops that move objects toward what they should be
  *
- * Job to pods, silent nodes, NoExecute taints, disruption budgets, retention,
- * garbage: each one is a file pair, all
- * share one object cache and reach the API through the client they
- * are handed.
+ * They handle Jobs and their pods, silent nodes, NoExecute taints, disruption
+ * budgets, retention and garbage collection. Each loop is a file pair; all of
+ * them share one object cache and reach the API through the client given in the
+ * settings.
  *
  * Owns:    its loops and their object cache; borrows client, clock and loop.
  * Thread:  that of the loop it is given.
@@ -28,14 +28,16 @@ struct lifecycle_settings {
     struct client *client;
     struct clock *clock;
     struct metric_registry *metrics; /* or NULL */
-    int64_t node_grace_ms;           /* silent after; 0: 40,000 */
-    int64_t node_check_ms;           /* 0: by the grace */
+    int64_t node_grace_ms;           /* a node is silent after it; 0: 40,000 */
+    int64_t node_check_ms;           /* 0: derived from node_grace_ms */
     int64_t finished_max_age_s;      /* 0: 7 days */
     int64_t finished_max_count;      /* 0: 100,000 */
-    int64_t maximum_requeues;        /* of a job by the system; 0: any number */
-    bool holds_never_satisfied;      /* jobs whose dependencies can never be */
+    int64_t maximum_requeues;        /* requeues of a job by the system; 0:
+                                      * any number */
+    bool holds_never_satisfied;      /* hold jobs whose dependencies can
+                                      * never be met */
 
-    /* As object_cache_ask_damaged has it, or NULL. */
+    /* See object_cache_ask_damaged; NULL: no object counts as damaged. */
     bool (*is_damaged)(const struct kind *kind,
                        const char *namespace,
                        const char *name,
@@ -44,7 +46,7 @@ struct lifecycle_settings {
     void *damaged_context;
 };
 
-/* Life. Starts at once; works when all kinds are synced. */
+/* Life. The loops start at once and begin to work when all kinds are synced. */
 void lifecycle_free(struct lifecycle *lifecycle);
 struct lifecycle *lifecycle_new(const struct lifecycle_settings *settings)
     OWNED_BY(lifecycle_free);

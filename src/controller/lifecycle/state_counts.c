@@ -22,13 +22,13 @@ struct state_counts {
     struct metric_family *nodes;
     struct metric_family *jobs;
     struct metric_family *pods;
-    struct map *namespaces; /* those with series of their own */
-    struct map *used; /* series that were ever counted in, to themselves */
+    struct map *namespaces; /* namespaces that have their own series */
+    struct map *used;       /* every series ever counted in, by its address */
 };
 
-/* ---- Labels of which there are not many ---- */
+/* ---- Labels with a bounded number of values ---- */
 
-/* Of the jobs' verdicts and the pods' ends. */
+/* Reasons of Job conditions and of ended or waiting pods. */
 static const char *const reasons[] = {
     "BackoffLimitExceeded",
     "Cancelled",
@@ -77,7 +77,9 @@ bounded_phase(const char *phase)
     return "Pending";
 }
 
-/* Always the same for a namespace, so that what was added is taken away. */
+/* The answer for a namespace never changes, so that a count is subtracted from
+ * the series that it was added to.
+ */
 static const char *
 bounded_namespace(struct state_counts *c, const char *namespace)
 {
@@ -150,7 +152,7 @@ count_node(struct state_counts *c, const struct object *node, int by)
 
 /* The state that one object is counted under. */
 struct state {
-    const char *state; /* or phase; NULL: there is none */
+    const char *state; /* or phase; NULL: no object */
     const char *reason;
 };
 
@@ -178,7 +180,7 @@ state_of_pod(const struct object *pod)
     return s;
 }
 
-/* Most changes are of something else. */
+/* Most changes of an object leave its state as it was. */
 static void
 move(struct state_counts *c,
      struct metric_family *family,
