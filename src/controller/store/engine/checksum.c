@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Eight bytes at a time: by the processor's instruction for this polynomial where
- * there is one, else with a table for each of their places.
+/* Processes eight bytes at a time: with the processor's instruction for this
+ * polynomial if there is one, otherwise with a table for each of the eight
+ * positions.
  */
 #include "controller/store/engine/checksum.h"
 

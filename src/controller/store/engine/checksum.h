@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checksum.h - whether a row still says what was written
+/* checksum.h - whether a row still has the text that was written
  *
  * CRC-32C (Castagnoli; RFC 3720, B.4) of the row's number, its revision and its
- * text. It finds what a disk, its cable or the memory did, not what a person
- * did.
+ * text. It finds errors of a disk, its cable or the memory, but not a person's
+ * changes.
  *
  * Thread:  any; pure functions.
  */
@@ -18,10 +18,10 @@ struct error;
 uint32_t
 checksum_of(int64_t row, int64_t revision, const char *text, size_t length);
 
-/* Of the body and all deltas, as far as they have one (rows of earlier versions
- * have none until they are written again). -EUCLEAN.
+/* Checks the body and all deltas that have a checksum (rows of earlier versions
+ * have none until they are written again). -EUCLEAN: one differs.
  */
 int checksum_verify(const struct engine_row *row, struct error *err);
 
-/* Goes on from `crc`, which begins as 0. */
+/* Continues from `crc`, which starts as 0. */
 uint32_t checksum_add(uint32_t crc, const void *bytes, size_t length);

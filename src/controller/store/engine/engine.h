@@ -3,17 +3,17 @@
  * batches durable
  *
  * An engine holds the keys and bodies of objects by row, their deltas, blobs,
- * secrets and the counters, and changes them all in one transaction. It knows
- * nothing of objects. One engine is embedded SQLite; a replicated one can take
- * its place.
+ * secrets and the counters, and changes all of them in one transaction. It does
+ * not interpret the objects. The only engine now is embedded SQLite; a
+ * replicated one can take its place.
  *
  * Called by:  open, scan, visit and close: the store's thread, before and after
  *             the others run. apply, backlog, finish_checkpoint: the writer's.
  *             checkpoint: the checkpointer's. read_blob, verify: the reader's.
  * Thread:     of each call: see Called by.
  * Invariant:  after COMMITTED the batch survives a crash of the machine (or,
- *             when relaxed, of the process); otherwise all of it or nothing is
- *             there.
+ *             when relaxed, of the process); otherwise it was applied as a
+ *             whole or not at all.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ struct strbuf;
 enum engine_verb {
     ENGINE_INSERT,     /* row, revision, kind, namespace, name, bytes */
     ENGINE_UPDATE,     /* row, revision, bytes */
-    ENGINE_DELETE,     /* row; its deltas are dropped one by one */
+    ENGINE_DELETE,     /* row; its deltas are dropped by ops of their own */
     ENGINE_ADD_DELTA,  /* row, revision, bytes */
     ENGINE_DROP_DELTA, /* revision */
     ENGINE_ADD_BLOB,   /* row, name (the digest), count, bytes */
@@ -41,7 +41,7 @@ enum engine_verb {
     ENGINE_DROP_SECRET /* name */
 };
 
-/* Everything is borrowed. */
+/* All pointers are borrowed. */
 struct engine_op {
     enum engine_verb verb;
     int64_t row;
@@ -54,17 +54,17 @@ struct engine_op {
     size_t length;
 };
 
-/* The database's counters, beside its rows. Reserved: no revision up to it may
- * be issued again, though nothing may be stored under it.
+/* The database's counters. Reserved: no revision up to it may be issued again,
+ * even if nothing is stored with it.
  */
 struct engine_counters {
-    int64_t epoch; /* rises with every open: who writes now */
+    int64_t epoch; /* rises with every open; only the last opener writes */
     int64_t revision;
     int64_t reserved;
     int64_t job_id;
 };
 
-/* Applies only where the database stands at that epoch and revision. */
+/* Applied only if the database is at the engine's epoch and that revision. */
 struct engine_batch {
     int64_t expected_revision;
     struct engine_counters after;
@@ -74,9 +74,9 @@ struct engine_batch {
 
 enum engine_outcome {
     ENGINE_COMMITTED,
-    ENGINE_REFUSED, /* there is no space; rolled back for certain */
-    ENGINE_FENCED,  /* somebody else writes; nothing was applied */
-    ENGINE_UNKNOWN, /* it may have been applied or not */
+    ENGINE_REFUSED, /* there is no space; certainly rolled back */
+    ENGINE_FENCED,  /* another process writes; nothing was applied */
+    ENGINE_UNKNOWN, /* it may or may not have been applied */
 };
 
 struct engine_sum {
@@ -91,14 +91,14 @@ struct engine_delta {
     size_t length;
 };
 
-/* A row and its deltas, oldest first. Borrowed until the next. Texts are as
- * they stand there, whatever that is.
+/* A row and its deltas, oldest first. Borrowed until the next row. The texts
+ * are as stored, valid or not.
  */
 struct engine_row {
     int64_t row;
     int64_t revision; /* of the body */
     struct engine_sum sum;
-    bool is_lone_change; /* a delta of `row`, which is not there */
+    bool is_lone_change; /* a delta whose object, `row`, does not exist */
     const char *kind;
     const char *namespace;
     const char *name;
@@ -114,15 +114,15 @@ struct engine_visitor {
     void *context;
 };
 
-/* Where a check of the stored texts goes on, and how much it reads. */
+/* Where a check of the stored texts continues, and how much it reads. */
 struct engine_slice {
     bool is_in_deltas;
-    int64_t after; /* INT64_MIN: from the beginning */
+    int64_t after; /* INT64_MIN: from the start */
     size_t rows;
     size_t bytes;
 };
 
-/* Of a delta: its own revision and text, with the key of its object. */
+/* For a delta: its own revision and text, with the key of its object. */
 typedef void engine_wrong_fn(const struct engine_row *row, void *context);
 
 struct engine {
@@ -134,9 +134,9 @@ struct engine_ops {
                                  const struct engine_batch *batch,
                                  struct error *err);
 
-    /* Bytes that should be copied back some time, 0 when there is no such
-     * thing. Checkpoint does most of it while batches go on; finish_checkpoint
-     * does the rest between two of them.
+    /* Backlog: bytes of log that should be copied back some time; 0 if the
+     * engine has no log. Checkpoint copies most of it while batches go on;
+     * finish_checkpoint copies the rest between two batches.
      */
     size_t (*backlog)(struct engine *engine);
     int (*checkpoint)(struct engine *engine, struct error *err);
@@ -154,14 +154,14 @@ struct engine_ops {
                  const struct engine_visitor *visitor,
                  struct error *err);
 
-    /* -ENOENT when there is none. */
+    /* -ENOENT if there is no such blob. */
     int (*read_blob)(struct engine *engine,
                      int64_t row,
                      struct strbuf *out,
                      struct error *err);
 
-    /* Tells of the rows whose checksum differs, and moves the slice on. 1 when
-     * more is to come, 0 when that was the last.
+    /* Calls `wrong` for rows whose checksum differs, and advances the slice. 1
+     * if there is more to check, 0 at the end.
      */
     int (*verify)(struct engine *engine,
                   struct engine_slice *slice,
@@ -171,15 +171,15 @@ struct engine_ops {
     void (*close)(struct engine *engine);
 };
 
-/* Embedded SQLite: a file in the state directory. Relaxed: commits are fast
- * and survive the process, not the machine, a damaged file is begun anew, and a
- * batch may be left out without those that follow it.
- * -EUCLEAN: damaged. -ENOTSUP: made by a later version.
+/* Embedded SQLite: a file in the state directory. Relaxed: commits are fast and
+ * survive a crash of the process, not of the machine; a damaged file is
+ * replaced by a new one; and a batch may be left out without the batches after
+ * it. -EUCLEAN: damaged. -ENOTSUP: made by a later version.
  */
 struct engine_sqlite_settings {
     const char *path;
     bool is_relaxed;
-    bool must_exist; /* -ENOTSUP: the file has no tables yet */
+    bool must_exist; /* -ENOTSUP if the file has no tables yet */
 };
 int engine_sqlite_open(const struct engine_sqlite_settings *settings,
                        struct engine **ret_engine,

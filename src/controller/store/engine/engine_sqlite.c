@@ -17,7 +17,7 @@
 
 #define PAGE_BYTES 4096
 
-/* The size of the log's index: it grows by 32 KiB for every 16 MiB of log. */
+/* The size of the index of the log: 32 KiB for every 16 MiB of log. */
 #define INDEX_BYTES (1 << 20)
 
 struct engine_sqlite *
@@ -42,7 +42,9 @@ engine_sqlite_close(struct engine *engine)
     sql_close(e->reader);
     sql_close(e->checkpointer);
     sql_close(e->db);
-    /* Last: a close gives up all locks that the process has on the file. */
+    /* Closed last, since closing any descriptor releases all locks that the
+     * process has on the file.
+     */
     if (e->index_fd >= 0)
         close(e->index_fd);
     free(e->path);
@@ -73,11 +75,11 @@ engine_sqlite_checkpoint(struct engine *engine, struct error *err)
     return checkpoint(engine_sqlite_of(engine)->checkpointer, err);
 }
 
-/* A log that is written from its beginning again needs no space on the disk, but
- * its index may, which SQLite begins anew with each start. When that finds none,
- * the commit is in the log already: whether it holds is not known, and the
- * process would have to end for it. A file system that cannot do this, or has no
- * space now, leaves it at that.
+/* A log that is overwritten from its start needs no new disk space, but its
+ * index may, since SQLite starts that anew each time. If there is no space for
+ * the index, the commit is in the log already: whether it holds is unknown, and
+ * the process would have to exit. So the space is allocated beforehand. On a
+ * file system that cannot allocate, or is full now, no space is held.
  */
 static void
 hold_index(struct engine_sqlite *e)
@@ -92,7 +94,9 @@ hold_index(struct engine_sqlite *e)
         log_debug("No space is held for '%s': %m.", path);
 }
 
-/* Nobody writes now, so nothing is left over and the log begins anew. */
+/* No batch is being written, so the checkpoint copies all pages, and the log is
+ * overwritten from its start.
+ */
 static int
 engine_sqlite_finish_checkpoint(struct engine *engine, struct error *err)
 {
@@ -117,7 +121,7 @@ static const struct engine_ops engine_sqlite_ops = {
     .close = engine_sqlite_close,
 };
 
-/* Called after each commit with the pages that the log holds. */
+/* Called after each commit with the number of pages in the log. */
 static int
 on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
@@ -129,9 +133,9 @@ on_commit(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* The hook also keeps commits from checkpointing by themselves. Few pages are
- * kept: rows are added at the end, everything that is read is in memory as
- * objects, and the kernel has the file.
+/* The hook also replaces SQLite's automatic checkpoints. The page cache is
+ * small: rows are appended, everything that is read is in memory as objects,
+ * and the kernel caches the file.
  */
 static int
 configure(struct engine_sqlite *e, struct error *err)
@@ -153,8 +157,8 @@ configure(struct engine_sqlite *e, struct error *err)
     return r;
 }
 
-/* Quick_check reads every page and what stands on it; it lacks only what
- * would compare indexes with their tables.
+/* Quick_check reads every page and its cells; it only omits the comparison of
+ * indexes with their tables.
  */
 static int
 check_integrity(sqlite3 *db, struct error *err)
@@ -210,7 +214,8 @@ read_counters(struct engine_sqlite *e,
     return r;
 }
 
-/* A process that opened it before can commit nothing more from here on. */
+/* From here on, a process that opened the file before can commit nothing more.
+ */
 static int
 take_over(struct engine_sqlite *e,
           struct engine_counters *ret_counters,
@@ -242,7 +247,7 @@ open_others(struct engine_sqlite *e, struct error *err)
     return r;
 }
 
-/* The new file's name must survive too; SQLite sees to those of its log. */
+/* The name of a new file must be durable too; SQLite syncs those of its log. */
 static int
 sync_directory(const char *path, struct error *err)
 {
@@ -258,8 +263,8 @@ sync_directory(const char *path, struct error *err)
     return 0;
 }
 
-/* A batch that found no space was left out, and what changed its rows later was
- * not.
+/* A batch that found no space was left out, but later batches with deltas of
+ * its rows were not.
  */
 static int
 drop_lone_deltas(struct engine_sqlite *e, struct error *err)
@@ -323,7 +328,7 @@ open_file(const struct engine_sqlite_settings *settings,
     return 0;
 }
 
-/* A store that is best effort is no reason to refuse to start. */
+/* A damaged best-effort database is no reason to refuse to start. */
 static void
 put_aside(const char *path, const struct error *why)
 {

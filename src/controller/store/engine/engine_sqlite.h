@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_sqlite.h - the parts of the embedded engine, for its own files
  *
- * Three connections to one file in WAL mode: `db` commits, `checkpointer`
- * copies committed pages back into the file meanwhile, `reader` reads blobs and
- * verifies rows.
+ * There are three connections to one file in WAL mode: `db` commits,
+ * `checkpointer` copies committed pages back into the file meanwhile, `reader`
+ * reads blobs and verifies rows.
  *
- * Thread:  each connection has one; see engine.h.
+ * Thread:  one for each connection; see engine.h.
  */
 #pragma once
 
@@ -25,16 +25,16 @@ struct engine_sqlite {
     sqlite3 *reader;
     sqlite3_stmt *begin;
     sqlite3_stmt *commit;
-    sqlite3_stmt *claim; /* moves the counters, where they are as expected */
+    sqlite3_stmt *claim; /* updates the counters if they are as expected */
     sqlite3_stmt *verbs[ENGINE_VERBS];
-    sqlite3_stmt *add_content; /* of a blob; and its removal */
+    sqlite3_stmt *add_content; /* of a blob; and drop_content its removal */
     sqlite3_stmt *drop_content;
     sqlite3_stmt *read_content;
     int64_t epoch;
     bool is_relaxed;
     bool must_exist;
     size_t wal_pages;
-    int index_fd; /* of the log's index; or -1 */
+    int index_fd; /* of the log's index (-shm); or -1 */
     bool holds_index;
     char *path;
 };

@@ -143,7 +143,7 @@ move_content(struct engine_sqlite *e,
     return s != NULL ? sql_run(s, err) : 0;
 }
 
-/* Every change is of something that is there; where it is not, somebody else
+/* Every operation changes a row that exists; if it does not, another program
  * has changed the database.
  */
 static int
@@ -165,7 +165,7 @@ run_op(struct engine_sqlite *e, const struct engine_op *op, struct error *err)
     return r == 0 ? move_content(e, op, err) : r;
 }
 
-/* 1 when the counters were as expected and have been moved, 0 when not. */
+/* Returns 1 if the counters were as expected and are updated, 0 if not. */
 static int
 claim(struct engine_sqlite *e,
       const struct engine_batch *batch,
@@ -190,8 +190,8 @@ give_up(struct engine_sqlite *e, enum engine_outcome outcome)
     return outcome;
 }
 
-/* A write that found no space: what a commit wrote ends before its last frame,
- * so nobody will ever take it for one. Not so where a sync failed.
+/* Whether a write found no space. The frames that the commit wrote lack the
+ * last one, so they never count as a commit. A failed sync is not such a case.
  */
 static bool
 has_no_space(sqlite3 *db)
@@ -202,7 +202,7 @@ has_no_space(sqlite3 *db)
            || (code == SQLITE_IOERR_WRITE && sql_has_no_space(db));
 }
 
-/* Rolled back, and what is there is what was there. */
+/* Whether the batch was rolled back and the database is as it was before. */
 static bool
 is_as_before(struct engine_sqlite *e, const struct engine_batch *batch)
 {

@@ -8,18 +8,18 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
-/* Bodies by row beside deltas by row: both in order, so one pass joins them. */
+/* Reads bodies and deltas, both ordered by row, so that one pass joins them. */
 struct engine_scan {
     struct engine_sqlite *engine;
     sqlite3_stmt *bodies;
     sqlite3_stmt *patches;
-    bool has_body;  /* `bodies` stands on one that is to come */
-    bool has_patch; /* `patches` stands on one */
-    bool has_ended; /* another step would begin again */
+    bool has_body;  /* `bodies` is at a row not yet returned */
+    bool has_patch; /* `patches` is at a row */
+    bool has_ended; /* another step would restart the statement */
     struct engine_delta *deltas;
     size_t n_deltas;
     size_t capacity;
-    struct strbuf text; /* of these deltas */
+    struct strbuf text; /* of the deltas */
 };
 
 static int
@@ -118,7 +118,7 @@ keep_patch(struct engine_scan *scan)
     strbuf_add_char(&scan->text, '\0');
 }
 
-/* The text may have moved while it grew. */
+/* The text may have been moved while it grew, so the pointers are set here. */
 static void
 point_patches(struct engine_scan *scan)
 {
@@ -151,7 +151,7 @@ gather_patches(struct engine_scan *scan, int64_t row, struct error *err)
     return r;
 }
 
-/* Looks at the next body, and leaves it where it is. */
+/* Steps to the next body unless there is one that was not returned yet. */
 static int
 peek_body(struct engine_scan *scan, struct error *err)
 {

@@ -39,7 +39,9 @@ row_at(sqlite3_stmt *s)
     return row;
 }
 
-/* The statement is one read transaction, and ends with it. */
+/* The read transaction lasts from the first step of the statement until it is
+ * finalized.
+ */
 int
 engine_sqlite_verify(struct engine *engine,
                      struct engine_slice *slice,

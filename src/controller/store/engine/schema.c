@@ -8,9 +8,9 @@
 #include "controller/store/engine/sql.h"
 #include "lib/base/error.h"
 
-/* Ordinary rowid tables whose keys rise, so that rows are added at the end;
- * no secondary index, because what is looked up is looked up in memory. The
- * columns namespace and name are for people. A delta is later than the body
+/* Ordinary rowid tables with rising keys, so that rows are appended; no
+ * secondary indexes, since all look-ups are done in memory. The columns
+ * namespace and name are for people. A delta has a later revision than the body
  * of its object.
  */
 static const char *const steps[SCHEMA_VERSION] = {
@@ -33,7 +33,9 @@ static const char *const steps[SCHEMA_VERSION] = {
     " object INTEGER NOT NULL,"
     " patch TEXT NOT NULL);",
 
-    /* The count stands apart from the content, which it would rewrite. */
+    /* The count is in another table than the content, so that updating it does
+     * not rewrite the content.
+     */
     "CREATE TABLE blobs ("
     " id INTEGER PRIMARY KEY,"
     " digest TEXT NOT NULL,"
@@ -45,7 +47,7 @@ static const char *const steps[SCHEMA_VERSION] = {
     " name TEXT PRIMARY KEY NOT NULL,"
     " value TEXT NOT NULL);",
 
-    /* Of what was written since (checksum.h). */
+    /* NULL in rows that were written before this version (checksum.h). */
     ("ALTER TABLE objects ADD COLUMN checksum INTEGER;"
      "ALTER TABLE deltas ADD COLUMN checksum INTEGER;"),
 };

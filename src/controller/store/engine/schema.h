@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables, and how those of earlier versions become them
+/* schema.h - the tables, and the upgrade of tables of earlier versions
  *
- * They are steps of schema_steps.h.
+ * The upgrade is made of the steps of schema_steps.h.
  *
  * Thread:  that of the connection.
  */
@@ -18,8 +18,10 @@ struct error;
 /* -ENOTSUP: of a later version, or not Kiln's. */
 int schema_migrate(sqlite3 *db, struct error *err);
 
-/* The same, up to a version only. For tests of the steps. */
+/* Upgrades only to that version. For tests of the steps. */
 int schema_migrate_to(sqlite3 *db, int version, struct error *err);
 
-/* A store of ours, of this or an earlier version: 0, else -ENOTSUP. */
+/* 0 if the file is a store of Kiln, of this or an earlier version; otherwise
+ * -ENOTSUP.
+ */
 int schema_check(sqlite3 *db, struct error *err);

@@ -11,9 +11,9 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
-/* Made by us first, for SQLite would make it readable by others. One that is
- * there is not opened: closing it again would drop the locks that another
- * connection of this process has on it (POSIX).
+/* Creates the file first, since SQLite would make it readable by others. An
+ * existing file is not opened here: closing it would release the locks that
+ * another connection of this process has on it (POSIX).
  */
 static int
 make_private(const char *path, struct error *err)
@@ -107,7 +107,7 @@ cause_of(int sqlite)
     return &mistake;
 }
 
-/* SQLite does not keep the errno of everything that fails in a commit. */
+/* SQLite does not keep the errno of every failure in a commit. */
 static int
 sql_errno(sqlite3 *db)
 {
