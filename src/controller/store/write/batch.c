@@ -20,7 +20,7 @@ struct batch {
     size_t n_objects, objects_capacity;
     struct batch_waiter *waiters;
     size_t n_waiters, waiters_capacity;
-    struct arena **arenas; /* the texts; the first is where we copy to */
+    struct arena **arenas; /* hold the texts; batch_copy uses the first */
     size_t n_arenas, arenas_capacity;
     struct undo_log undo;
     struct batch *events; /* or NULL */

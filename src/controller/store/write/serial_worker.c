@@ -28,9 +28,9 @@ struct serial_worker {
     struct tasks waiting;
     struct tasks finished;
     bool is_ending;
-    int wake_fd; /* eventfd: rung when something is finished */
+    int wake_fd; /* eventfd, written when a task is finished */
     struct fdwatch *watch;
-    size_t length; /* the loop's own count */
+    size_t length; /* pending tasks, as the loop counts them */
 };
 
 static void
@@ -129,7 +129,9 @@ on_wake(int fd, unsigned ready, void *arg)
     uint64_t count;
 
     (void)ready;
-    /* Emptied first: what is finished after that rings again. */
+    /* The eventfd is emptied first: a task that finishes after that writes to
+     * it again.
+     */
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_debug("reading a worker's wake-up failed: %m");
     answer(arg);

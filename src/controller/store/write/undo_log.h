@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* undo_log.h - how changes of the pending head are taken back
+/* undo_log.h - how to undo changes of the pending head
  *
- * A transaction's log goes with its batch until that is published: a batch
- * that the disk refused takes the whole pending head back.
+ * A transaction's log stays with its batch until that is published: when the
+ * disk refuses a batch, the whole pending head is rolled back.
  *
  * Owns:    copies of names, secrets and lists of deltas.
  * Thread:  the loop's.
@@ -28,22 +28,22 @@ struct undo {
     uint32_t delta_bytes;
     char *name; /* of the blob or secret */
     struct stored_blob blob;
-    char *secret; /* or NULL */
+    char *secret; /* the old value, or NULL */
 };
 
-/* Oldest first; all zero is empty. */
+/* Oldest change first; all zero is empty. */
 struct undo_log {
     struct undo *items;
     size_t count;
     size_t capacity;
 };
 
-/* Life */
+/* Life. */
 void undo_log_fini(struct undo_log *log);
 
-/* Change. Add: a zeroed one, to be filled in at once. Append moves all of
- * `from` to the end.
+/* Change. Add returns a zeroed item, which the caller fills in at once. Append
+ * moves all items of `from` to the end.
  */
 struct undo *undo_log_add(struct undo_log *log);
 void undo_log_append(struct undo_log *log, struct undo_log *from);
-void undo_free_one(struct undo *undo); /* what it owns */
+void undo_free_one(struct undo *undo); /* frees what it owns */

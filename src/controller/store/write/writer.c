@@ -7,14 +7,16 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 
-/* When the log is copied back. Small enough that start-up after a crash is
- * quick and that the same blocks are written again and again, which costs a
- * disk less than new ones.
+/* When the log is copied back. The size is small enough that start-up after a
+ * crash is quick and that the same blocks are written again and again, which
+ * wears a disk less than new ones.
  */
 #define BACKLOG_BYTES       (16u << 20)
 #define BACKLOG_BYTES_SPARE (256u << 10) /* while the disk is full */
 
-/* The batch under way. The writer's thread reads it and fills the answer in. */
+/* The batch that is being written. The writer's thread reads it and fills in
+ * the result.
+ */
 struct commit {
     struct serial_worker_task task;
     struct batch *batch;
@@ -29,7 +31,7 @@ struct wal_copy {
     bool is_under_way;
     int result;
     struct error err;
-    size_t backlog; /* left after it */
+    size_t backlog; /* left after the copy */
     size_t threshold;
 };
 
@@ -37,7 +39,7 @@ struct writer {
     struct engine *engine;
     struct serial_worker *worker;
     struct serial_worker *checkpointer;
-    size_t backlog; /* at which the log is copied back */
+    size_t backlog; /* size at which the log is copied back */
     struct engine_counters durable;
     struct commit commit;
     struct wal_copy copying;
@@ -67,7 +69,9 @@ settle_work(struct serial_worker_task *task)
     c->backlog = w->engine->ops->backlog(w->engine);
 }
 
-/* It failed, or somebody reads: tried again when as much has come on top. */
+/* If the copy failed or a reader held it up, it is tried again when the log has
+ * grown by as much again.
+ */
 static void
 settle_done(struct serial_worker_task *task)
 {
@@ -158,7 +162,7 @@ writer_new(const struct writer_settings *settings)
     return w;
 }
 
-/* A copying goes from worker to worker. */
+/* A copy moves from one worker to the other. */
 void
 writer_drain(struct writer *w)
 {
@@ -188,7 +192,7 @@ writer_submit(struct writer *w,
     struct commit *c = &w->commit;
 
     w->is_busy = true;
-    if (w->has_failed) { /* nothing more will ever be answered */
+    if (w->has_failed) { /* no callback will ever run again */
         batch_free(batch);
         return;
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* writer.h - the thread that makes batches durable, one at a time
  *
- * Also sees to it that the engine's log is copied back: most of it by the
- * checkpointer while commits go on, the rest between two batches.
+ * It also has the engine's log copied back: most of it by the checkpointer
+ * while commits go on, the rest between two batches.
  *
  * Owns:       the engine, from writer_new on.
  * Called by:  commit.c.
  * Thread:     the loop's.
- * Invariant:  at most one batch is under way. After one that was neither
- *             committed nor refused none is begun.
+ * Invariant:  at most one batch is being written. After one that was neither
+ *             committed nor refused no other is begun.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct serial_worker;
 struct loop;
 struct writer;
 
-/* `err` is NULL when it was committed. The batch is the callee's. */
+/* `err` is NULL if the batch was committed. The callee owns the batch. */
 typedef void writer_done_fn(struct batch *batch TAKES,
                             enum engine_outcome outcome,
                             const struct error *err,
@@ -33,28 +33,33 @@ typedef void writer_done_fn(struct batch *batch TAKES,
 struct writer_settings {
     struct loop *loop;
     struct engine *engine;
-    struct engine_counters counters; /* where the engine stands */
+    struct engine_counters counters; /* the engine's present ones */
     const char *thread_name;
-    struct serial_worker *checkpointer; /* NULL: its own thread does that too */
-    size_t backlog; /* when the log is copied back; 0: 16 MiB */
+    struct serial_worker *checkpointer; /* NULL: the writer's own thread
+                                         * checkpoints */
+    size_t backlog; /* size of the log at which it is copied back; 0: 16 MiB */
     writer_done_fn *done;
     void *context;
 };
 
-/* Life. Free waits for what is under way and closes the engine. */
+/* Life. Free waits for pending batches and closes the engine. */
 void writer_free(struct writer *w);
 struct writer *writer_new(const struct writer_settings *settings)
     OWNED_BY(writer_free);
 
-/* Change. Submit: only when it is not busy. Drain waits, answering. */
+/* Change. Submit may be called only while the writer is not busy. Drain waits,
+ * and runs callbacks meanwhile.
+ */
 void writer_submit(struct writer *w,
                    struct batch *batch TAKES,
                    const struct engine_counters *after);
 void writer_drain(struct writer *w);
 
-/* Spare: the disk is full, so the log is copied back early and used again. */
+/* Spare: while the disk is full, the log is copied back early and its space
+ * used again.
+ */
 void writer_spare(struct writer *w, bool spares);
 
-/* Look */
+/* Look. */
 bool writer_is_busy(const struct writer *w);
 const struct engine_counters *writer_durable(const struct writer *w);
