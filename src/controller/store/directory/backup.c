@@ -17,12 +17,12 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
-/* Before agents have said how far ids had come. */
+/* Added before agents have reported how far ids and revisions had come. */
 #define MORE_IDS       "1000"
 #define MORE_REVISIONS "1000000"
 
-/* A change that the copy does not have is lost whether or not an agent says so
- * before the controller is started once more.
+/* Records the lost revisions now: a change that the copy lacks is lost, whether
+ * or not an agent reports it before the next start of the controller.
  */
 static const char rise[] =
     "BEGIN IMMEDIATE;"
@@ -64,7 +64,9 @@ sync_path(const char *path, struct error *err)
     return 0;
 }
 
-/* SQLite's own copy: of one moment, whoever writes meanwhile. */
+/* SQLite's own copy: a snapshot of one moment, even if another process writes
+ * meanwhile.
+ */
 static int
 copy(sqlite3 *db, const char *to, struct error *err)
 {
@@ -127,7 +129,7 @@ go_beyond(const char *path, struct error *err)
     return r == 0 ? sync_path(path, err) : r;
 }
 
-/* Root restores for the controller's user. */
+/* When root restores, the file must belong to the controller's user. */
 static int
 give_away(const char *directory, const char *path, struct error *err)
 {
@@ -157,8 +159,9 @@ store_copy_database(const char *from, const char *to, struct error *err)
     return r == 0 ? give_away(dirname(path), to, err) : r;
 }
 
-/* Keep the files that an earlier restore put aside, too: that restore may have
- * been the mistake. */
+/* Files that an earlier restore put aside are kept, too: that restore may have
+ * been the mistake.
+ */
 static char *
 name_aside(const char *directory)
 {
@@ -172,7 +175,9 @@ name_aside(const char *directory)
     }
 }
 
-/* The store itself last, so that one that was cut short is gone on with. */
+/* The store itself is moved last, so that an interrupted restore can be
+ * repeated.
+ */
 static int
 put_aside(const char *directory, struct error *err)
 {
@@ -216,7 +221,7 @@ take_place(const char *directory, const char *from, struct error *err)
     return r == 0 ? sync_path(directory, err) : r;
 }
 
-/* Everything that can fail comes before anything is moved. */
+/* Every step that can fail comes before any file is moved. */
 int
 store_restore(const char *directory, const char *file, struct error *err)
 {

@@ -13,7 +13,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/log.h"
 
-#define OF_FILE_SYSTEM 8 /* no more than such a part of it */
+#define OF_FILE_SYSTEM 8 /* at most this part of the file system: an eighth */
 
 struct disk_reserve {
     char *directory;
@@ -73,7 +73,8 @@ disk_reserve_available(const struct disk_reserve *s)
                                    : 0;
 }
 
-/* Blocks, not the length alone: of a file with holes nothing is reserved. */
+/* Checks the blocks, not only the length: a file with holes reserves no space.
+ */
 static bool
 is_held(const struct disk_reserve *s)
 {

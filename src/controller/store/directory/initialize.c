@@ -13,7 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
-/* Whether the file is there and holds something. */
+/* Sets *ret_found if the file exists and is not empty. */
 static int
 find_file(const char *directory,
           const char *name,
@@ -54,8 +54,8 @@ store_check_present(const char *directory, struct error *err)
                      directory);
 }
 
-/* The files must belong to the service user, also when root calls this.
- * Nothing else runs in this process.
+/* The files must belong to the service user, also when root runs this. No other
+ * thread runs in this process.
  */
 static int
 become_owner(const char *directory, struct error *err)
@@ -73,7 +73,9 @@ become_owner(const char *directory, struct error *err)
     return 0;
 }
 
-/* The rest of a cluster whose store was lost is no place for a new one. */
+/* Refuses to make a new store beside the remains of a cluster whose store was
+ * lost.
+ */
 static int
 refuse_remains(const char *directory, struct error *err)
 {
@@ -103,7 +105,7 @@ refuse_remains(const char *directory, struct error *err)
     return 0;
 }
 
-/* An initialization that was cut short has a file without tables. */
+/* An initialization that was interrupted leaves a file without tables. */
 static int
 has_schema(const char *path, bool *ret_has, struct error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* initialize.h - a state directory gets its store once, when somebody says so
+/* initialize.h - makes the store of a state directory once, on request
  *
- * A directory without a store is a new cluster's, or one whose disk is not
- * mounted: the controller cannot know, so it never begins a store by itself.
+ * A directory without a store may belong to a new cluster, or its disk may not
+ * be mounted. The controller cannot know which, so it never makes a store by
+ * itself.
  *
  * Called by:  kiln-controller --init, and each start.
  * Thread:     any; it blocks.
@@ -15,14 +16,12 @@
 
 struct error;
 
-/* Makes the directory, when it is missing, and an empty store in it, which
- * belong to the owner of the directory. One that is there stays as it is.
- * -EEXIST: the store is missing, but other files of a cluster are there.
+/* Creates the directory, if it is missing, and an empty store in it, which
+ * belongs to the owner of the directory. An existing store is left as it is.
+ * -EEXIST: the store is missing, but other files of a cluster exist.
  */
 int
 store_initialize(const char *directory, bool *ret_was_there, struct error *err);
 
-/* -ENOENT, with what can be done: the directory holds no store. It changes
- * nothing there.
- */
+/* -ENOENT, with advice: the directory holds no store. Changes nothing. */
 int store_check_present(const char *directory, struct error *err);

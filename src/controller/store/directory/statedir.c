@@ -18,8 +18,8 @@ struct statedir {
     int lock;
 };
 
-/* Taken from statfs(2), and from the file systems' own sources where it lacks
- * them.
+/* From statfs(2), or, where that lacks them, from the file systems' own
+ * sources.
  */
 static const struct {
     uint64_t type;

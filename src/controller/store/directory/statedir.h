@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* statedir.h - the state directory, and that it has one owner
+/* statedir.h - the state directory, and the lock that gives it one owner
  *
- * The lock is the kernel's (flock on the file "lock"), so it is gone with the
- * process; what the file says, pid and host, is for people.
+ * The lock is the kernel's (flock on the file "lock"), so it ends with the
+ * process; the file's text, pid and host, is for people.
  *
  * Thread:  any; one at a time.
  */
@@ -16,13 +16,13 @@
 struct error;
 struct statedir;
 
-/* Life. Makes the directory (0700) when it is missing. -EBUSY names who holds
- * it. -ENOTSUP: on a network file system, whose locks and syncs cannot be
- * trusted.
+/* Life. Open creates the directory (0700) if it is missing. -EBUSY names the
+ * holder of the lock. -ENOTSUP: on a network file system, whose locks and syncs
+ * cannot be trusted.
  */
 void statedir_close(struct statedir *d);
 int
 statedir_open(const char *path, struct statedir **ret_dir, struct error *err);
 
-/* The name of a file system (statfs f_type) that is refused, or NULL. */
+/* The name of a file system type (statfs f_type) that is refused, or NULL. */
 const char *statedir_refused_filesystem(uint64_t type);
