@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blob_counts.h - which contents there are, by digest, and how many name each
+/* blob_counts.h - the stored blobs, by digest, and how many objects name each
  *
- * Contents are on disk alone. This is the pending head: what a transaction
- * did is undone by setting the old count.
+ * Their contents are only on disk. The counts are those of the pending head: a
+ * transaction's change is undone by setting the old count.
  *
  * Thread:  the loop's.
  */
@@ -17,23 +17,22 @@ struct blob_counts;
 
 struct stored_blob {
     int64_t row;
-    int64_t count;    /* 0: gone */
-    int64_t revision; /* readable once this is published */
+    int64_t count;    /* 0: there is no such blob */
+    int64_t revision; /* readable once this revision is published */
 };
 
-/* Life */
+/* Life. */
 void blob_counts_free(struct blob_counts *b);
 struct blob_counts *blob_counts_new(void) OWNED_BY(blob_counts_free);
 
-/* Change. Set with a count of 0 forgets it. */
+/* Change. Setting a count of 0 removes the blob. */
 void blob_counts_set(struct blob_counts *b,
                      const char *digest,
                      struct stored_blob blob);
 
-int64_t
-blob_counts_next_row(struct blob_counts *b); /* never one that is in use */
+int64_t blob_counts_next_row(struct blob_counts *b); /* never a row in use */
 
-/* Look: all zero when there is none. */
+/* Look: all zero if there is no such blob. */
 struct stored_blob blob_counts_get(const struct blob_counts *b,
                                    const char *digest);
 size_t blob_counts_size(const struct blob_counts *b);

@@ -35,8 +35,8 @@ at(const struct change_log *l, uint64_t number)
     return &l->ring[number & (l->capacity - 1)];
 }
 
-/* Bytes that only the ring holds. The new object of a change is the head's, or
- * the old object of a later change.
+/* Bytes of objects that only the ring holds. The new object of a change is also
+ * the head's, or the old object of a later change.
  */
 static size_t
 cost(const struct change *c)

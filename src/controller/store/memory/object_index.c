@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two structures over the same entries: a hash table for what has a name, and
- * a skip list for order. A skip list rather than a tree because entries are
- * walked while others come, and because what comes last is added in a few
- * steps. A key is "namespace NUL name", which memcmp() orders as wanted.
+/* Two structures over the same entries: a hash table to find a key, and a skip
+ * list for the order. The order is a skip list and not a tree because entries
+ * are visited while others are added, and because adding at the end takes few
+ * steps. A key is "namespace NUL name", which memcmp() sorts as needed.
  */
 #include "controller/store/memory/object_index.h"
 
@@ -12,7 +12,7 @@
 #include "lib/base/map.h"
 #include "lib/base/random.h"
 
-#define MAX_HEIGHT 16 /* with 1 in 4 going up: good for 4^16 entries */
+#define MAX_HEIGHT 16 /* 1 in 4 entries is one level higher: good for 4^16 */
 
 struct object_index {
     const struct kind *kind;
@@ -22,11 +22,11 @@ struct object_index {
     size_t count;
     struct random_source random;
     struct entry *heads[MAX_HEIGHT];
-    struct entry *newest;             /* the last that was added, and */
-    struct entry **trail[MAX_HEIGHT]; /* the links that led to it */
+    struct entry *newest;             /* the entry added last, or NULL */
+    struct entry **trail[MAX_HEIGHT]; /* the links that point at it */
 };
 
-/* A key while it is looked for: what the caller has, not yet put together. */
+/* A key to be found, as the caller passed it: not joined yet. */
 struct key {
     const char *namespace;
     const char *name;
@@ -89,7 +89,7 @@ is_at(const struct entry *entry, const struct key *key)
                   == 0;
 }
 
-/* Both end with a NUL, so comparing as strings cannot run past an end. */
+/* Both texts end with a NUL, so strcmp cannot run past an end. */
 static int
 compare(const struct entry *entry, const struct key *key)
 {
@@ -157,7 +157,7 @@ grow(struct object_index *s)
     s->capacity = capacity;
 }
 
-/* Moves back what a probe would no longer find behind the hole. */
+/* Moves entries back that a probe could no longer find behind the hole. */
 static void
 unplace(struct object_index *s, const struct entry *entry)
 {
@@ -191,7 +191,8 @@ find(const struct object_index *s, const struct key *key, uint32_t hash)
     return NULL;
 }
 
-/* One allocation: the entry, its links, its pairs of postings, its key. */
+/* One allocation for the entry, its links, its pairs of postings and its key.
+ */
 static struct entry *
 entry_new(struct object_index *s, const struct key *key, uint32_t hash)
 {
@@ -215,7 +216,7 @@ entry_new(struct object_index *s, const struct key *key, uint32_t hash)
     return entry;
 }
 
-/* The links that would point at a key, one per height. */
+/* Finds the links that would point at a key, one for each height. */
 static void
 links_before(struct object_index *s,
              const struct key *key,
@@ -230,8 +231,9 @@ links_before(struct object_index *s,
     }
 }
 
-/* Names with numbers in them come in order: what belongs right behind the
- * newest need not be searched. Its own links lead on, where it has some.
+/* Numbered names arrive in order: an entry that belongs right after the newest
+ * one is linked without a search. The newest entry's own links lead on, as far
+ * as its height.
  */
 static bool
 follows_newest(const struct object_index *s, const struct key *key)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_index.h - the objects of one kind, found by key and walked in its
+/* object_index.h - the objects of one kind, found by key and visited in its
  * order
  *
- * An entry stands for a key (namespace, name) under both heads. It stays while
- * either head has an object or the change log remembers a change of it, so that
- * a list can be made as of an older revision.
+ * An entry holds the objects of one key (namespace, name) under both heads. It
+ * exists while either head has an object or the change log has a change of it,
+ * so that objects can be listed at an older revision.
  *
- * Owns:       its entries; their references belong to who sets them.
+ * Owns:       its entries; the callers own their references.
  * Thread:     the loop's.
  * Invariant:  in the order of (namespace, name), bytes compared as numbers.
  */
@@ -27,9 +27,9 @@ struct object_index;
 
 struct entry {
     const struct object *heads[ENTRY_HEADS];
-    int64_t row;          /* its key in the database, 0: none */
-    uint64_t last_change; /* of it in the change log, 0: none */
-    int64_t *deltas;      /* revisions of the deltas behind its body */
+    int64_t row;          /* key in the database; 0: none */
+    uint64_t last_change; /* its last one in the change log; 0: none */
+    int64_t *deltas;      /* revisions of the deltas after its body */
     uint32_t n_deltas;
     uint32_t delta_bytes;
     struct aging *aging; /* of transient kinds, see expiry.h */
@@ -37,11 +37,11 @@ struct entry {
     uint16_t key_length;
     uint8_t height;
     uint8_t n_indexes;
-    struct entry *next[]; /* height of them; then the postings, and the key,
+    struct entry *next[]; /* `height` links; then the postings, and the key,
                            * "namespace NUL name" */
 };
 
-/* One pair of postings for each secondary index, which numbers them; 0: none. */
+/* A pair of posting numbers for each secondary index; 0: none. */
 typedef uint32_t entry_postings[ENTRY_HEADS];
 
 static inline entry_postings *
@@ -50,22 +50,22 @@ entry_postings_of(struct entry *entry)
     return (void *)&entry->next[entry->height];
 }
 
-/* Life */
+/* Life. */
 void object_index_free(struct object_index *s);
 struct object_index *object_index_new(const struct kind *kind,
                                       unsigned n_indexes)
     OWNED_BY(object_index_free);
 
-/* Change. Add: the entry that is there, or a new one without objects. Remove
- * frees it.
+/* Change. Add returns the existing entry, or a new one without objects. Remove
+ * frees the entry.
  */
 struct entry *object_index_add(struct object_index *s,
                                const char *namespace,
                                const char *name);
 void object_index_remove(struct object_index *s, struct entry *entry);
 
-/* Look. Seek: the first entry behind (namespace, name), or not before it.
- * NULL namespace: none.
+/* Look. Seek: the first entry not before (namespace, name); seek_behind: the
+ * first one after it. A NULL namespace is the empty one.
  */
 struct entry *object_index_find(const struct object_index *s,
                                 const char *namespace,
@@ -79,5 +79,5 @@ struct entry *object_index_seek_behind(const struct object_index *s,
                                        const char *name);
 const struct kind *object_index_kind(const struct object_index *s);
 
-/* "" when it has none. */
+/* "" if it is cluster-scoped. */
 const char *entry_namespace(const struct entry *entry);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Postings of one value form a ring; the first of each ring is chained in the
- * hash table. So a value that every object has costs its neighbours in the
- * table nothing. A waiting job has ten of them with its pod, so they are small:
- * they stand in blocks of the index and name each other by number.
+/* The postings of one value form a ring, and the first of each ring is chained
+ * in the hash table. So a value that every object has does not slow down other
+ * values in the same bucket. A waiting job has ten postings with its pod, so
+ * they are small: they are allocated in blocks of the index and refer to each
+ * other by number.
  */
 #include "controller/store/memory/secondary_index.h"
 
@@ -16,24 +17,25 @@
 #define BLOCK_BITS 7u
 #define BLOCK_SIZE (1u << BLOCK_BITS)
 
-/* The bits of a hash that a posting keeps: as many values may there be before
- * their chains grow.
+/* The bits of a hash that a posting keeps. With more values than these allow,
+ * chains grow.
  */
 #define HASH_BITS 29u
 
 struct posting {
     struct entry *entry;
-    uint32_t next, previous; /* of the same value: a ring */
-    uint32_t next_value;     /* of the first of a ring; or of one not in use */
+    uint32_t next, previous; /* ring of postings of the same value */
+    uint32_t next_value;     /* next in the chain: first of a ring, or unused */
     uint32_t hash : HASH_BITS;
-    uint32_t is_first : 1; /* of its ring: chained in the table */
+    uint32_t is_first : 1; /* of its ring: it is chained in the table */
     uint32_t heads : 2;    /* bits by enum store_head */
 };
 
 struct secondary_index {
     struct kind_index index;
     unsigned slot;
-    uint32_t *table; /* the first of the rings of a hash, 0: none */
+    uint32_t *table; /* by hash: number of the first posting of a chain; 0:
+                      * none */
     size_t capacity; /* a power of two */
     size_t n_values;
     struct posting **blocks;
@@ -128,7 +130,7 @@ has_head(const struct posting *p, enum store_head head)
     return (p->heads >> head & 1u) != 0;
 }
 
-/* Whether the ring that begins there is the value's. */
+/* Whether the ring that begins with this posting is the value's. */
 static bool
 stands_for(const struct secondary_index *l,
            const struct posting *first,
@@ -148,7 +150,7 @@ chain_of(const struct secondary_index *l, uint32_t hash)
     return &l->table[hash & (l->capacity - 1)];
 }
 
-/* The first of the value's ring, or 0. */
+/* The first posting of the value's ring, or 0. */
 static uint32_t
 find_ring(const struct secondary_index *l, const char *value, uint32_t hash)
 {
@@ -193,7 +195,7 @@ grow(struct secondary_index *l)
     free(old);
 }
 
-/* As the last of the ring. */
+/* Adds the posting at the end of the ring. */
 static void
 join_ring(struct secondary_index *l, uint32_t first, uint32_t number)
 {
@@ -226,7 +228,9 @@ add(struct secondary_index *l, struct entry *entry, const char *value)
     return number;
 }
 
-/* Of the first of a ring: the next one takes its place in the table. */
+/* Removes the first posting of a ring from the table; the next one of the ring
+ * takes its place.
+ */
 static void
 unchain(struct secondary_index *l, uint32_t number)
 {
@@ -259,7 +263,7 @@ drop(struct secondary_index *l, uint32_t number)
     release_posting(l, number);
 }
 
-/* The entry's posting under that value, whichever head it is for; 0: none. */
+/* The entry's posting for that value, for either head; 0: none. */
 static uint32_t
 find_own(const struct secondary_index *l,
          struct entry *entry,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secondary_index.h - which objects have a value: a hash from values to entries
+/* secondary_index.h - the objects that have a value: a hash from values to
+ * entries
  *
- * An entry stands under the value of each of its heads, and once when these
- * agree. The index does not keep values but computes them from the objects
- * again, so that a hundred thousand distinct ones cost little.
+ * An entry is in the index with the value of each of its heads, and once if
+ * these agree. The index does not store values but computes them again from the
+ * objects, so that a hundred thousand distinct values cost little memory.
  *
  * Thread:     the loop's.
- * Invariant:  under head h stand the entries whose heads[h] has the value.
+ * Invariant:  a value's entries for head h are those whose heads[h] has it.
  */
 #pragma once
 
@@ -20,19 +21,20 @@ struct entry;
 struct kind_index;
 struct secondary_index;
 
-/* Life. `slot` is the index's place in an entry's postings. */
+/* Life. `slot` is the index's position in an entry's postings. */
 void secondary_index_free(struct secondary_index *l);
 struct secondary_index *secondary_index_new(const struct kind_index *index,
                                             unsigned slot)
     OWNED_BY(secondary_index_free);
 
-/* Change: called just before the entry's head becomes the object (or NULL). */
+/* Change: called just before the object (or NULL) is set as the entry's head.
+ */
 void secondary_index_set(struct secondary_index *l,
                          struct entry *entry,
                          enum store_head head,
                          const struct object *object);
 
-/* Look. The visitor changes nothing in here. */
+/* Look. The visitor must not change the index. */
 void secondary_index_visit(const struct secondary_index *l,
                            enum store_head head,
                            const char *value,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_types.h - the types of store.h that the folders of the store use too
+/* store_types.h - types of store.h that the store's subfolders use too
  *
  * Thread:  any; plain data.
  */

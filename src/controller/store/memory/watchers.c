@@ -10,10 +10,10 @@
 #include "lib/base/list.h"
 #include "lib/base/map.h"
 
-/* The watches of the same: of a kind, or of a value of its index. */
+/* The watches of one kind, or of one value of its index. */
 struct watch_group {
     struct list watches;
-    struct map *map; /* where it stands, under `value` */
+    struct map *map; /* where the group is, under `value` */
     char *value;
 };
 
@@ -24,7 +24,7 @@ struct store_watch {
     struct watch_group *group;
     store_change_fn *changed;
     void *context;
-    int64_t after; /* told up to here */
+    int64_t after; /* revision of the last change reported */
     bool has_ended;
 };
 
@@ -34,14 +34,14 @@ struct kind_group {
     struct map **by_value; /* of groups, a map for each index of the kind */
 };
 
-/* While changes are told, a watch that ends is only marked: somebody up the
- * stack may stand on it.
+/* While changes are reported, a watch that ends is only marked: a caller up the
+ * stack may be using its list link.
  */
 struct watchers {
     struct kind_group **kinds;
     unsigned n_kinds;
     unsigned capacity;
-    unsigned telling; /* depth */
+    unsigned telling; /* nesting depth of reports */
     struct store_watch *ended;
 };
 
@@ -157,8 +157,8 @@ notify(struct store_watch *watch, const struct change *c)
     watch->changed(&told, watch->context);
 }
 
-/* Tells each of a group. A watch that joins meanwhile has heard it from the
- * change log.
+/* Reports the change to each watch of a group. A watch that is added meanwhile
+ * has got it from the change log.
  */
 static void
 tell_group(struct watch_group *group, const struct change *c)
@@ -175,7 +175,7 @@ tell_group(struct watch_group *group, const struct change *c)
     }
 }
 
-/* Now that nobody stands on them. */
+/* Frees ended watches, when no report is in progress. */
 static void
 sweep(struct watchers *w)
 {
@@ -233,7 +233,7 @@ tell_value(const struct kind_group *of,
 void
 watchers_notify(struct watchers *w, const struct change *change)
 {
-    struct change c = *change; /* the ring may move under us */
+    struct change c = *change; /* a callback may reallocate the ring */
     struct kind_group *of = find_kind(w, object_index_kind(c.objects));
 
     if (of == NULL)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watchers.h - who follows which changes: by kind, or by kind and a value
+/* watchers.h - the watches: of a kind, or of a kind and a value
  *
- * Ten thousand watchers of one value each cost a change two look-ups in a
- * hash. A watcher may come and go while changes are told.
+ * With ten thousand watchers of one value each, a change costs two hash
+ * look-ups. Watches may be added and removed while a change is being reported.
  *
  * Owns:       every struct store_watch.
  * Thread:     the loop's.
- * Invariant:  a watcher hears every change behind its revision once, in order.
+ * Invariant:  a watch gets every change after its revision once, in order.
  */
 #pragma once
 
@@ -19,12 +19,12 @@ struct change;
 struct change_log;
 struct watchers;
 
-/* Life. Freeing ends all watches; their handles are gone. */
+/* Life. Free ends all watches and invalidates their handles. */
 void watchers_free(struct watchers *w);
 struct watchers *watchers_new(void) OWNED_BY(watchers_free);
 
-/* Change. Add tells what the change log has behind `revision`; *ret_watch is
- * set before that. `index` is -1 or one of the kind's.
+/* Change. Add reports the log's changes after `revision`; *ret_watch is set
+ * before that. `index` is -1 or one of the kind's.
  */
 struct watch_request {
     const struct kind *kind;
@@ -40,5 +40,5 @@ void watchers_add(struct watchers *w,
                   struct store_watch **ret_watch);
 void watchers_remove(struct store_watch *watch);
 
-/* Tells a change that has been published. */
+/* Reports a change that has been published. */
 void watchers_notify(struct watchers *w, const struct change *change);
