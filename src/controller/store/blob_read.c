@@ -10,7 +10,7 @@
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 
-/* A blob on its way from the disk. */
+/* A pending read of a blob. */
 struct blob_read {
     struct serial_worker_task task;
     struct store *store;
@@ -52,12 +52,12 @@ submit_read(int outcome, void *context)
 {
     struct blob_read *read = context;
 
-    (void)outcome; /* one that was refused is not there */
+    (void)outcome; /* a refused blob is then not found */
     serial_worker_submit(read->store->reader, &read->task);
 }
 
-/* One that is not there goes the same way, so that the answer never comes
- * before the question has returned.
+/* A missing blob is read the same way, so that the callback never runs before
+ * this call has returned.
  */
 void
 store_get_blob(struct store *s,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From committed to published: a batch of transactions goes to the writer while
- * no other is being written, and everybody sees it when it is durable. Changes
- * that come meanwhile are the next batch.
+/* From committed to published: a batch of transactions is handed to the writer
+ * while no other is being written, and is published when it is durable. Changes
+ * that arrive meanwhile form the next batch.
  */
 #include <errno.h>
 
@@ -93,7 +93,7 @@ hand_over_events(struct store *s)
     writer_submit(s->events, batch, &after);
 }
 
-/* First all of it is there, then it is told. */
+/* First sets the published heads of all objects, then notifies the watchers. */
 static void
 publish(struct store *s, struct batch *batch, uint64_t end)
 {
@@ -110,8 +110,8 @@ publish(struct store *s, struct batch *batch, uint64_t end)
     hand_over_events(s);
 }
 
-/* Revisions that nothing durable has are safe as long as they are reserved,
- * so a lease costs the disk nothing.
+/* Revisions that no durable change has are safe as long as they are reserved,
+ * so the renewal of a lease needs no write.
  */
 static bool
 needs_disk(const struct store *s)
@@ -172,7 +172,9 @@ store_submit_batch(void *store)
         publish(s, take_gathered(s), s->committed_end);
 }
 
-/* Not at once: whatever else this turn of the loop brings goes along. */
+/* The flush is delayed to the end of this turn of the loop, so that further
+ * changes of the turn join the batch.
+ */
 void
 store_flush_soon(struct store *s)
 {
@@ -186,13 +188,13 @@ static void
 fail(struct store *s, const struct error *err)
 {
     s->has_failed = true;
-    if (s->is_draining) /* everything acknowledged is there */
+    if (s->is_draining) /* all acknowledged changes are durable */
         log_warning("Stopping leaves a gap in the revisions: %s", err->text);
     else
         s->settings.failed(err, s->settings.context);
 }
 
-/* The next batch is on its way before this one is told, so that the disk
+/* The next batch is submitted before this one is published, so that the disk
  * works meanwhile.
  */
 void
@@ -279,7 +281,9 @@ drain_batches(struct store *s)
     }
 }
 
-/* Writes the states that changed too often to be written each time. */
+/* Writes the present state of objects that change too often to be written each
+ * time.
+ */
 static void
 add_volatile(struct batch *batch, const struct section *section)
 {
@@ -300,7 +304,7 @@ add_volatile(struct batch *batch, const struct section *section)
     }
 }
 
-/* A stop in order leaves no gap in the revisions, so that watches can go on
+/* An orderly stop leaves no gap in the revisions, so that watches can resume
  * where they were.
  */
 static void
@@ -318,7 +322,9 @@ write_last(struct store *s)
     writer_drain(s->writer);
 }
 
-/* Nobody will ever know; who waits has something to free. */
+/* The outcome will never be known; the waiters are called so that they can free
+ * their contexts.
+ */
 static void
 give_up_waiters(struct store *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the rows that are kept aside, and drops one of them. */
+/* Reports the quarantined rows, and deletes one of them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -47,8 +47,8 @@ store_become_read_only(struct store *s, const char *why)
     timer_repeat(s->try_reserve, LOOK_MS);
 }
 
-/* The gathered changes build on the refused ones, so they go with them.
- * Revisions and ids do not go back: somebody may have been told of them.
+/* The gathered changes build on the refused ones, so they are undone as well.
+ * Revisions and ids do not go back: they may have been sent to clients.
  */
 void
 store_refuse(struct store *s, struct batch *batch, const struct error *err)

@@ -15,7 +15,7 @@
 #include "lib/json/json.h"
 #include "lib/loop/timer.h"
 
-/* A few at a time, so that a flood of old events does not hold up the loop. */
+/* Removed at a time, so that many old events do not block the loop. */
 #define AT_ONCE       100
 #define LOOK_EVERY_MS 10000
 #define MORE_AFTER_MS 10
@@ -43,7 +43,7 @@ has_expired(const struct expiry *x, const struct aging *a)
            || a->written_at_us < now - settings->event_age_s * 1000000;
 }
 
-/* Its last state, at the revision of the removal. */
+/* The object's last state, at the revision of the removal. */
 static const struct object *
 last_state(struct store *s, const struct object *object, int64_t revision)
 {
@@ -63,14 +63,16 @@ remove_one(struct store *s, struct entry *entry)
     const struct object *object = entry->heads[STORE_PENDING];
     struct store_txn *txn;
 
-    if (object == NULL) /* being removed by somebody else */
+    if (object == NULL) /* another transaction removes it already */
         return;
     txn = store_begin(s);
     store_txn_remove(txn, last_state(s, object, store_txn_revision(txn)));
     store_commit(txn, NULL, NULL);
 }
 
-/* Out of the list at once: its removal is published only later. */
+/* The entry is taken out of the list at once, since the removal is published
+ * only later.
+ */
 static void
 take_out(struct expiry *x, struct aging *a)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expiry.h - when objects of transient kinds (events) were last written, and
- * their removal when they are old or too many
+/* expiry.h - removes objects of transient kinds (events) that are too old or
+ * too many
  *
  * Thread:     the loop's.
  * Invariant:  holds every published object of those kinds, oldest write first.
@@ -13,12 +13,13 @@ struct entry;
 struct expiry;
 struct store;
 
-/* Life */
+/* Life. */
 void expiry_free(struct expiry *x);
 struct expiry *expiry_new(struct store *store) OWNED_BY(expiry_free);
 
-/* Change: the entry's object was written, or removed. Remove_expired, which it
- * also does by itself every few seconds, removes what has expired.
+/* Change. Touch, forget: the entry's object was written or removed.
+ * Remove_expired removes what has expired; it also runs by itself every few
+ * seconds.
  */
 void expiry_touch(struct expiry *x, struct entry *entry);
 void expiry_forget(struct expiry *x, struct entry *entry);

@@ -16,7 +16,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/loop.h"
 
-/* Files that are made there must belong to the controller's user. */
+/* Files that are created in the directory must belong to the controller's user.
+ */
 static int
 become_owner(const char *directory, struct error *err)
 {

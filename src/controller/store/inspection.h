@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inspection.h - the rows of a store that cannot be read, for an administrator
+/* inspection.h - lists and drops the unreadable rows of a store, for an
+ * administrator
  *
- * Of a store that no controller has open. Blocks.
+ * No controller may have the store open. Blocks.
  *
  * Thread:  any; of a program that runs no controller.
  */
@@ -12,9 +13,9 @@
 struct error;
 
 /* Writes a line for each such row to stdout. `drop` (or NULL): the key or the
- * number of one that goes; what stood in it is written to stdout instead. As
- * root, becomes the directory's owner first, for good. -EUCLEAN: there are
- * some; -ENOENT: there is none of that key.
+ * number of a row to delete; its text is written to stdout instead. When run by
+ * root, first becomes the directory's owner, for good. -EUCLEAN: there are such
+ * rows; -ENOENT: none has that key.
  */
 int store_inspect(const char *directory,
                   int64_t reserve_bytes,

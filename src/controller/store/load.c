@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At start: every row becomes an object again. Making objects is what takes
- * time, so all processors share it: each takes some rows from the one scan,
- * makes objects of them while the others have the scan, and comes back. The
- * thread that opens the store puts what was made in its place in between. A row
- * that makes no object is kept aside, and the rest goes on.
+/* At the start every row is made into an object. That takes processor time, so
+ * all processors share it: each thread takes some rows from the one scan under
+ * a lock, and makes their objects while other threads use the scan. The thread
+ * that opens the store puts finished objects into the indexes in between. A row
+ * that cannot be read is quarantined, and loading goes on.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@
 #define ROWS_AT_ONCE 128
 #define MAX_THREADS  16
 
-/* An object that was made, and what its entry must know of its row. */
+/* A finished object, and the facts about its row that its entry needs. */
 struct loaded {
     int64_t row;
     struct section *section;
@@ -45,20 +45,20 @@ struct loaded {
 struct loader {
     struct store *store;
     struct engine *engine;
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* of the members below */
     struct engine_scan *scan;
     struct loaded *loaded;
     size_t n_loaded;
     size_t capacity;
-    struct engine_op *discarded; /* rows that are dropped */
+    struct engine_op *discarded; /* rows to be deleted */
     size_t n_discarded;
     size_t discarded_capacity;
-    pthread_t opener; /* who alone touches the store, but the quarantine */
+    pthread_t opener; /* alone touches the store, except the quarantine */
     int result;
     struct error err;
 };
 
-/* Rows copied out of the scan; texts stand one behind the other. */
+/* Rows copied out of the scan; their texts are stored one after the other. */
 struct portion {
     struct engine_row rows[ROWS_AT_ONCE];
     size_t n;
@@ -90,7 +90,7 @@ copy_row(struct portion *p, const struct engine_row *row)
     }
 }
 
-/* Where everything stands is known once nothing grows any more. */
+/* Sets the pointers into the text once it does not grow any more. */
 static void
 point_rows(struct portion *p)
 {
@@ -122,7 +122,7 @@ find_section(struct store *s, const char *name)
     return NULL;
 }
 
-/* The first failure counts. */
+/* The first failure is kept. */
 static void
 fail(struct loader *l, int r, const struct error *err)
 {
@@ -134,7 +134,7 @@ fail(struct loader *l, int r, const struct error *err)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* One that is not ours is kept aside at once. With the lock held. */
+/* Quarantines a row of an unknown kind at once. The lock is held. */
 static int
 take_row(struct loader *l, struct portion *p, struct error *err)
 {
@@ -159,7 +159,7 @@ take_row(struct loader *l, struct portion *p, struct error *err)
     return 1;
 }
 
-/* False when there is nothing left to do, or nothing worth doing. */
+/* Returns false if no rows are left or another thread has failed. */
 static bool
 take_portion(struct loader *l, struct portion *p)
 {
@@ -178,7 +178,8 @@ take_portion(struct loader *l, struct portion *p)
     return p->n > 0;
 }
 
-/* Objects that come back by themselves (leases, events) are made anew instead.
+/* Unreadable objects of kinds whose owners create them again (leases, events)
+ * are dropped.
  */
 static bool
 is_renewed(const struct kind *kind, const struct engine_row *row)
@@ -251,7 +252,7 @@ make(struct loader *l,
     }
 }
 
-/* Which of the two is the right one, nobody knows here; the first is served. */
+/* Which of the two rows is right is not known here; the first one is served. */
 static void
 set_twin_aside(struct loader *l, const struct loaded *loaded)
 {
@@ -295,7 +296,7 @@ place(struct loader *l, struct loaded *loaded)
         expiry_touch(loaded->section->expiry, entry);
 }
 
-/* All that was handed in so far. */
+/* Places all objects that were handed in so far. */
 static void
 place_all(struct loader *l)
 {
@@ -332,7 +333,9 @@ hand_in(struct loader *l, const struct portion *p)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* Each thread has dictionaries of its own; those of the opener will stay. */
+/* Each thread has its own dictionaries; only those of the opening thread are
+ * kept.
+ */
 static struct dictionary_objects *
 borrow_dictionaries(struct loader *l)
 {
@@ -365,7 +368,9 @@ loader_main(void *arg)
     return NULL;
 }
 
-/* One thread fewer than processors help; if none can be had we do it alone. */
+/* Starts one thread fewer than there are processors; if none can be started,
+ * this thread loads alone.
+ */
 static void
 run_threads(struct loader *l)
 {

@@ -11,7 +11,7 @@
 #include "lib/base/map.h"
 
 #define UID_LENGTH 36
-#define LINES      100 /* that are told one by one */
+#define LINES      100 /* most rows that are logged one by one */
 
 struct quarantine {
     struct store_damaged *rows;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quarantine.h - the rows that were not understood when the store was opened
+/* quarantine.h - the rows that could not be read when the store was opened
  *
- * They stay in the database as they are. Of each this keeps its key, as far as
- * its columns say it, why it was put aside, and every uid in its text: an
- * object that stands in here must not be taken for one that is gone for good.
+ * They stay in the database as they are. For each row this keeps its key, as
+ * far as its columns have one, the reason, and every uid in its text: an object
+ * that is mentioned in such a row must not be taken for deleted.
  *
- * Thread:     filled by those who load, who hold a lock; afterwards it never
- *             changes, and anybody may look.
+ * Thread:     filled by the loading threads, which hold a lock; afterwards it
+ *             never changes, and any thread may read it.
  */
 #pragma once
 
@@ -20,17 +20,17 @@
 struct engine_row;
 struct quarantine;
 
-/* Life */
+/* Life. */
 void quarantine_free(struct quarantine *q);
 struct quarantine *quarantine_new(void) OWNED_BY(quarantine_free);
 
-/* Change. `kind`: what the row's kind is, or NULL when it is none of ours. */
+/* Change. `kind`: the row's kind, or NULL if it is not a known one. */
 void quarantine_add(struct quarantine *q,
                     const struct engine_row *row,
                     const struct kind *kind,
                     const char *why);
 
-/* Look */
+/* Look. */
 size_t quarantine_count(const struct quarantine *q);
 const struct store_damaged *quarantine_get(const struct quarantine *q,
                                            size_t i);

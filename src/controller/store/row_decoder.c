@@ -18,12 +18,11 @@
 #include "lib/json/merge.h"
 #include "lib/json/parse_template.h"
 
-/* Forms of rows: a handful of kinds, each before and after something happened
- * to its objects.
+/* Templates: for a few kinds, each before and after its objects were changed.
  */
 #define FORMS     16u
-#define FORM_MAX  16384u /* what is longer hardly comes twice */
-#define ALLOWANCE 64u    /* templates that may be made and not used */
+#define FORM_MAX  16384u /* longer rows are rarely alike */
+#define ALLOWANCE 64u    /* templates that may be made without being used */
 
 struct row_form {
     const struct kind *kind;
@@ -32,7 +31,7 @@ struct row_form {
 
 struct row_decoder {
     struct dictionary_objects *dictionaries;
-    struct row_form forms[FORMS]; /* the last that was met first */
+    struct row_form forms[FORMS]; /* most recently used first */
     size_t n_poured;
     size_t n_parsed;
 };
@@ -86,7 +85,8 @@ fill_template(struct row_decoder *r,
     return NULL;
 }
 
-/* Where no two rows are alike, it is not tried for ever. */
+/* Stops making templates if they are rarely used because no two rows are alike.
+ */
 static void
 remember(struct row_decoder *r,
          const struct kind *kind,
@@ -104,7 +104,7 @@ remember(struct row_decoder *r,
     move_first(r, FORMS - 1);
 }
 
-/* The body's tree, free to edit. */
+/* The tree of the body, which the caller may edit. */
 static struct json *
 read_body(struct row_decoder *r,
           const struct kind *kind,
@@ -178,7 +178,7 @@ merge(struct row_decoder *decoder,
 }
 
 /* A row has the text that was written, unless an earlier version wrote it or it
- * is damaged. -EUCLEAN: it is no object of the kind.
+ * is damaged. -EUCLEAN: it does not hold an object of the kind.
  */
 static int
 check_whole(const struct kind *kind,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* row_decoder.h - an object made again from its row: the body, and the changes
- * that were kept beside it
+/* row_decoder.h - makes an object from its row: the body, and the deltas that
+ * were stored after it
  *
- * The one function that knows how. A row decoder remembers the forms of the
- * rows it has seen (lib/json/template.h), so that most are not parsed.
+ * The only function that does so. A row decoder keeps parse templates of the
+ * rows it has seen (lib/json/template.h), so that most rows are not parsed.
  *
- * Thread:  a row decoder is one thread's.
+ * Thread:  a row decoder belongs to one thread.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct row_decoder *row_decoder_new(struct dictionary_objects *dictionaries)
     OWNED_BY(row_decoder_free);
 DEFINE_CLEANUP(struct row_decoder, row_decoder_free)
 
-/* -EUCLEAN: what is there is no such object. */
+/* -EUCLEAN: the row does not hold an object of the kind. */
 int row_decode(struct row_decoder *r,
                const struct kind *kind,
                const struct engine_row *row,

@@ -25,15 +25,15 @@ struct scrub {
     bool is_under_way;
     int result;
     struct error err;
-    char **keys; /* of the slice's rows that are wrong */
+    char **keys; /* of the slice's rows with a wrong checksum */
     size_t n_keys;
     size_t capacity;
-    size_t found; /* by this pass, and by the last */
+    size_t found; /* in this pass, and in the last one */
     size_t found_last;
     unsigned rest;
 };
 
-/* The quarantine never changes, so any thread may look. */
+/* The quarantine never changes, so any thread may read it. */
 static bool
 is_known(const struct store *s, int64_t row)
 {
@@ -98,7 +98,7 @@ report_damage(struct scrub *scrub)
     scrub->n_keys = 0;
 }
 
-/* Where it cannot be read a pass would not get further. */
+/* Ends the pass after a read error, since it would not get past that place. */
 static void
 scrub_done(struct serial_worker_task *task)
 {

@@ -114,7 +114,8 @@ open_engine(struct store *s,
     return engine_sqlite_open(&settings, ret_engine, ret_counters, err);
 }
 
-/* Everything that may have been issued lies behind us from here on. */
+/* Skips all revisions that may have been issued before, and reserves new ones.
+ */
 static int
 reserve_revisions(struct store *s,
                   struct engine_counters *counters,
@@ -134,8 +135,8 @@ reserve_revisions(struct store *s,
     return 0;
 }
 
-/* A checkpoint needs as much space in the file as the pages have in the log, so
- * the reserve must hold that much.
+/* A checkpoint may need as much space in the file as the pages take in the log,
+ * so the reserve must cover the log.
  */
 static size_t
 backlog(const struct store *s)
@@ -255,7 +256,7 @@ free_secrets(struct map *secrets)
     map_free(secrets);
 }
 
-/* A store that is half open has no threads yet, and nothing pending. */
+/* A store that failed to open has no threads yet, and nothing pending. */
 static void
 free_all(struct store *s)
 {
@@ -336,7 +337,7 @@ try_open(const struct store_settings *settings,
     return 0;
 }
 
-/* On a full disk it starts with the reserve. */
+/* If the disk is full, the second try uses the space of the reserve. */
 int
 store_open(const struct store_settings *settings,
            struct store **ret_store,
@@ -371,7 +372,7 @@ store_section(const struct store *s, const struct kind *kind)
     for (unsigned i = 0; i < n_kinds; i++)
         if (kinds[i] == kind)
             return &s->sections[i];
-    abort(); /* a kind that is not in the list */
+    abort(); /* the kind is not in kinds[] */
 }
 
 bool

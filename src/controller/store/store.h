@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h - every API object at its revision, durable in SQLite, and the log
- * of changes that watches follow
+/* store.h - every API object at its revision, durable in SQLite, and the log of
+ * changes that watches follow
  *
- * Two heads. A transaction is checked against the *pending* head and joins the
- * batch that is being gathered; a writer thread commits batches; only then is
- * it *published*. Whatever a client is told waits for that commit
- * (store_commit's `done`, or store_when_durable for what was only looked up).
- * A commit that fails ends the daemon, so that memory and disk never differ;
- * but one that was rolled back for certain, because the disk is full, takes
- * the whole pending head back, and everybody who waits is told so.
+ * There are two heads. A transaction is checked against the *pending* head and
+ * joins the batch that is being gathered; a writer thread commits batches; only
+ * then are their changes *published*. Every reply to a client waits for that
+ * commit (store_commit's `done`, or store_when_durable for replies from reads).
+ * A commit that fails ends the daemon, so that memory and disk never differ.
+ * The exception is a commit that was certainly rolled back because the disk is
+ * full: it rolls the whole pending head back, and all waiters are called with
+ * -ENOSPC.
  *
- * Owns:       one reference to every object, and to those the log remembers.
+ * Owns:       one reference to every object, and to those in the log.
  * Called by:  the apiserver.
- * Thread:     the loop's; the writer thread is private to the room.
+ * Thread:     the loop's; the writer thread is private to the store.
  * Invariant:  revisions are unique, rising, and never issued twice, also
  *             after a crash. Job ids likewise.
  */
@@ -42,38 +43,41 @@ struct store_settings {
     struct loop *loop;
     struct clock *clock;
     const char *directory;
-    bool must_exist;     /* or a new store is begun: see initialize.h */
-    size_t log_bytes;    /* of the objects that only the log keeps; 0: 64 MiB */
-    int64_t log_age_s;   /* 0: 300 */
-    int64_t event_age_s; /* objects of transient kinds go then; 0: 3600 */
-    size_t event_limit;  /* or the oldest when there are more; 0: 50000 */
-    int64_t reserve_bytes; /* kept free for the day when the disk is full */
+    bool must_exist;       /* otherwise a new store is made: see initialize.h */
+    size_t log_bytes;      /* of objects that only the log holds; 0: 64 MiB */
+    int64_t log_age_s;     /* 0: 300 */
+    int64_t event_age_s;   /* objects of transient kinds expire then; 0: 3600 */
+    size_t event_limit;    /* the oldest expire if there are more; 0: 50000 */
+    int64_t reserve_bytes; /* kept free for when the disk is full */
     struct metric_registry *metrics; /* or NULL */
 
-    /* Every move of the pending head, as it is made or taken back, and each
-     * object that is loaded (nothing was before it); either may be NULL. Or
-     * NULL. It changes nothing in the store.
+    /* Called for every move of the pending head, forward or back, and for each
+     * loaded object (before NULL); after NULL: a removal. It must not change
+     * the store. May be NULL.
      */
     void (*moved)(const struct object *before,
                   const struct object *after,
                   void *context);
-    void (*failed)(const struct error *err, void *context); /* then exit */
+    /* Called when a commit has failed; the daemon must then exit. */
+    void (*failed)(const struct error *err, void *context);
     void *context;
 };
 
-/* Life. Open: -EBUSY when another process holds the directory (it is named),
- * -EUCLEAN when the database fails SQLite's own check (a row that cannot be
- * read is kept aside instead, see below), -ENOTSUP for a schema of a later
- * version or a network file system, -ENOENT when there is no store and
- * must_exist. Close waits for the last commit and tells those who wait for it,
- * so it comes before they are freed; watches end with it.
+/* Life. Open: -EBUSY if another process holds the directory (the message names
+ * it), -EUCLEAN if the database fails SQLite's own check (a row that cannot be
+ * read is quarantined instead, see below), -ENOTSUP for a schema of a later
+ * version or a network file system, -ENOENT if there is no store and
+ * must_exist. Close waits for the last commit and calls its waiters, so it must
+ * be called before they are freed; it also ends all watches.
  */
 int store_open(const struct store_settings *settings,
                struct store **ret_store,
                struct error *err);
 void store_close(struct store *store);
 
-/* Look. Borrowed until the loop's next turn; take a reference to keep it. */
+/* Look. Results are borrowed until the loop's next turn; take a reference to
+ * keep one.
+ */
 const struct object *store_find(const struct store *store,
                                 enum store_head head,
                                 const struct kind *kind,
@@ -83,25 +87,26 @@ const struct object *
 store_find_job_id(const struct store *store, enum store_head head, int64_t id);
 int64_t store_revision(const struct store *store); /* the published one */
 
-/* The state of the disk when the store was opened, and its state now; and the
- * number of that opening, which rises with each one of the same files.
+/* Opened_at: the revision found when the store was opened. Epoch: the number of
+ * that opening, which rises with each opening of the same files. Durable: the
+ * revision and job id that are on the disk now.
  */
 int64_t store_opened_at(const struct store *store);
 int64_t store_epoch(const struct store *store);
 void store_durable(const struct store *store,
                    int64_t *ret_revision,
                    int64_t *ret_job_id);
-int64_t store_oldest_revision(const struct store *store); /* the log's */
+int64_t store_oldest_revision(const struct store *store); /* in the log */
 bool store_is_read_only(const struct store *store);       /* the disk is full */
 size_t store_count(const struct store *store, const struct kind *kind);
 
-/* The visitors here change nothing in the store.
+/* Visitors must not change the store.
  *
- * Visits published objects in the order of (namespace, name), as they were at
- * `revision` (0: now), from behind the key `after` ("namespace/name" or
- * "name", NULL: the start), until the visitor returns false. -ESTALE: the log
- * no longer reaches back that far. With an index, visits those of that value
- * in no order, at the present revision.
+ * List visits published objects in the order of (namespace, name), as they were
+ * at `revision` (0: now), starting after the key `after` ("namespace/name" or
+ * "name"; NULL: from the start), until the visitor returns false. -ESTALE: the
+ * log no longer reaches back that far. Visit_index visits the objects with that
+ * value, in no order, at the present revision.
  */
 int store_list(struct store *store,
                const struct kind *kind,
@@ -112,26 +117,26 @@ int store_list(struct store *store,
                void *context);
 void store_visit_index(const struct store *store,
                        const struct kind *kind,
-                       unsigned index, /* of the kind's */
+                       unsigned index, /* number among the kind's indexes */
                        enum store_head head,
                        const char *value,
                        store_visit_fn *visit,
                        void *context);
 
-/* Rows that could not be read when the store was opened. They are kept as they
- * are, are no objects, and never change while the store is open; these calls
- * may be made by any thread. Is damaged: such a row has that key; names: the
- * uid stands in one, as its own or its owner's. Drop: of a store that is
- * closed; what stood in the row is added to `out`. Since:
- * rows that were damaged on the disk later, as far as they were found (loop).
+/* Rows that could not be read when the store was opened. They stay in the
+ * database, are not objects, and never change while the store is open; any
+ * thread may make these calls. Is_damaged: such a row has that key.
+ * Names_damaged: such a row contains the uid, as its own or its owner's. Drop:
+ * deletes a row of a closed store, and appends its text to `out`. Since: the
+ * number of rows that the scrub has found damaged later (loop thread).
  */
 struct store_damaged {
     int64_t row;
     char *key; /* "pods/NAMESPACE/NAME", "nodes/NAME" */
     char *why;
-    const struct kind *kind; /* or NULL: not known */
+    const struct kind *kind; /* NULL: not known */
     int64_t last_revision;
-    bool is_lone_change; /* not an object, but a change of none */
+    bool is_lone_change; /* a delta without an object */
 };
 size_t store_count_damaged(const struct store *store);
 size_t store_count_damaged_since(const struct store *store);
@@ -146,27 +151,28 @@ int store_drop_damaged(const char *directory,
                        struct strbuf *out,
                        struct error *err);
 
-/* Change. A transaction's changes get consecutive revisions and are published
- * together. Begin, then for each change ask for the revision that it will have,
- * make the object with it, and put it. `delta`: the change as a JSON merge
- * patch against the object's pending state, kept instead of the whole body when
- * it is much smaller; merged and normalized it must make exactly the object;
- * NULL: the whole. Putting the wrong revision is a bug and aborts. Objects are
- * best made beside the dictionaries (lib/api/object/dictionaries.h), which
- * makes them small. Rollback forgets all of it, revisions included. Commit:
- * done (or NULL) runs once, on the loop, when the outcome is known: 0, it is
- * durable and published; -ENOSPC, it was refused and nothing of it is there;
- * -EIO, the store has failed or closes and nobody knows. One transaction at a
- * time, and within one turn of the loop. An object of a KIND_VOLATILE kind is
- * durable when it is made and when it is removed, not when it changes;
- * KIND_TRANSIENT is best effort.
+/* Change. The changes of a transaction get consecutive revisions and are
+ * published together. After store_begin, for each change: get its revision,
+ * make the object with that, and put it. `delta` is the change as a JSON merge
+ * patch against the object's pending state; it is stored instead of the whole
+ * body if it is much smaller. Merged and normalized it must make exactly the
+ * object; NULL: store the whole body. Putting a wrong revision is a bug and
+ * aborts. Objects that are made with the store's dictionaries
+ * (lib/api/object/dictionaries.h) take less memory. Rollback drops all changes,
+ * revisions included. Commit: `done` (or NULL) runs once, on the loop, when the
+ * outcome is known: 0, all is durable and published; -ENOSPC, all was refused;
+ * -EIO, the store has failed or is closing and the outcome is unknown. Only one
+ * transaction at a time may be open, and it must end within one turn of the
+ * loop. An object of a KIND_VOLATILE kind is durable when it is created and
+ * when it is removed, not when it changes; KIND_TRANSIENT objects are stored on
+ * a best-effort basis.
  */
 struct store_txn *store_begin(struct store *store);
 int64_t store_txn_revision(struct store_txn *txn);
 struct dictionary_objects *store_txn_patterns(struct store_txn *txn);
-int64_t store_txn_job_id(struct store_txn *txn); /* a new one; never again */
+int64_t store_txn_job_id(struct store_txn *txn); /* new, never issued before */
 
-/* No revision or id up to these is issued any more. */
+/* From now on no revision or id up to these is issued. */
 void store_txn_raise(struct store_txn *txn, int64_t revision, int64_t job_id);
 void store_txn_put(struct store_txn *txn,
                    const struct object *object TAKES,
@@ -178,16 +184,16 @@ typedef void store_done_fn(int outcome, void *context);
 void
 store_commit(struct store_txn *txn TAKES, store_done_fn *done, void *context);
 
-/* `done` runs when everything pending now is durable, or with an outcome as
- * of a commit; at once, from within, when nothing is pending.
+/* `done` runs when everything that is pending now is durable, with an outcome
+ * as for a commit. If nothing is pending, it runs at once, within this call.
  */
 void
 store_when_durable(struct store *store, store_done_fn *done, void *context);
 
-/* Blobs: content by digest, counted by the objects that name them. Put within
- * the transaction that creates the object; released with it. Get reads on the
- * writer's side and calls back on the loop; length 0 and NULL when there is
- * none.
+/* Blobs: contents by digest, with a count of the objects that name them. A blob
+ * is put in the transaction that creates such an object, and released in the
+ * one that removes it. Get reads on the reader's thread and calls back on the
+ * loop; length 0 and NULL if there is no such blob.
  */
 void store_txn_put_blob(struct store_txn *txn,
                         const char *digest,
@@ -200,8 +206,9 @@ void store_get_blob(struct store *store,
                     store_blob_fn *got,
                     void *context);
 
-/* Small secrets of the controller's own (node enrolment digests, token keys),
- * by name; never served. Values are copied; find is borrowed.
+/* Small secrets of the controller itself (node enrolment digests, token keys),
+ * by name; the API never serves them. Values are copied; the result of find is
+ * borrowed.
  */
 void store_txn_put_secret(struct store_txn *txn,
                           const char *name,
@@ -209,7 +216,9 @@ void store_txn_put_secret(struct store_txn *txn,
 void store_txn_remove_secret(struct store_txn *txn, const char *name);
 const char *store_find_secret(const struct store *store, const char *name);
 
-/* Those whose name begins so, and how many; in no order. */
+/* Visits the secrets whose names begin with the prefix, in no order, and
+ * returns their number.
+ */
 typedef void
 store_secret_fn(const char *name, const char *value, void *context);
 size_t store_visit_secrets(const struct store *store,
@@ -217,14 +226,15 @@ size_t store_visit_secrets(const struct store *store,
                            store_secret_fn *visit,
                            void *context);
 
-/* Watch: changes of a kind behind `revision`, those in the log at once, then
- * as they are published. Every change names what was and what is, either may
- * be NULL; the same objects go to every watcher. `index` and `value`: only
- * changes where one side has that value (index -1: all), found by hash, so
- * that ten thousand watchers of one node each cost nothing per change.
- * Those in the log are told before store_watch returns, with *ret_watch set,
- * so that the callback may end the watch. -ESTALE: the log does not reach back
- * that far. A removal's old object is the last state it was removed with.
+/* Watch: changes of a kind after `revision`; those in the log at once, later
+ * ones as they are published. Each change has the old and the new object,
+ * either of which may be NULL; all watchers get the same objects. `index` and
+ * `value`: only changes where one side has that value (index -1: all changes).
+ * Such watchers are found by hash, so ten thousand watchers of one node each
+ * cost nothing per change. The changes in the log are reported before
+ * store_watch returns, after *ret_watch is set, so that the callback may end
+ * the watch. -ESTALE: the log does not reach back that far. The old object of a
+ * removal is the last state with which it was removed.
  */
 int store_watch(struct store *store,
                 const struct kind *kind,
@@ -236,5 +246,5 @@ int store_watch(struct store *store,
                 struct store_watch **ret_watch);
 void store_unwatch(struct store_watch *watch);
 
-/* Forgets the log up to that revision, as a compaction does. */
+/* Drops the log up to that revision, as a compaction does. */
 void store_compact(struct store *store, int64_t revision);

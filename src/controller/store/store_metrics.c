@@ -10,7 +10,7 @@
 
 #define BOUNDS 12
 
-/* A gauge that is asked for: which store, and of which kind. */
+/* The context of a gauge: its store, and for some its kind. */
 struct store_gauge {
     struct store *store;
     unsigned kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_metrics.h - what the store tells of itself, as Prometheus reads it
+/* store_metrics.h - the store's Prometheus metrics
  *
  * Thread:  the loop's, on which the registry must be formatted too.
  */
@@ -13,12 +13,12 @@
 struct store_metrics;
 struct store;
 
-/* Life. Of a store without a registry: NULL, which may be used all the same.
- * Free tells the registry to ask no more.
+/* Life. New returns NULL for a store without a registry; the other calls accept
+ * NULL. Free unregisters the callbacks of the gauges.
  */
 void store_metrics_free(struct store_metrics *m);
 struct store_metrics *store_metrics_new(struct store *store);
 
-/* A batch of so many changes was durable after so long. */
+/* A batch of that many changes is durable after that time. */
 void
 store_metrics_commit(struct store_metrics *m, size_t changes, int64_t took_us);

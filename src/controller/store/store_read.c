@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's reads: one object, a list, the changes to come. */
+/* The store's reads: one object, a list, a watch. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_state.h - struct store, for the files of this room alone
+/* store_state.h - struct store, for the files of this folder only
  *
- * store.c opens, closes and looks; txn.c changes the pending head; commit.c
- * hands batches to the writer and publishes what was committed.
+ * store.c opens and closes; txn.c changes the pending head; commit.c hands
+ * batches to the writer and publishes what was committed.
  *
  * Thread:     the loop's.
  * Invariant:  the end of the change log is the pending head, `committed_end`
- *             what transactions have committed of it, `change_log_published`
- *             what is durable.
+ *             is the end of what transactions have committed, and
+ *             `change_log_published` the end of what is durable.
  */
 #pragma once
 
@@ -41,56 +41,55 @@ struct writer;
 /* The objects of one kind. */
 struct section {
     struct object_index *objects;
-    struct secondary_index **indexes; /* as in the kind's */
+    struct secondary_index **indexes; /* in the order of the kind's */
     unsigned n_indexes;
     char *name;   /* of the kind in the database: "jobs.batch", "pods" */
-    size_t count; /* published */
+    size_t count; /* of published objects */
     struct expiry *expiry; /* of transient kinds, or NULL */
 };
 
 struct store {
     struct store_settings settings;
     struct statedir *directory;
-    struct section *sections; /* as in kinds[] */
+    struct section *sections; /* in the order of kinds[] */
     struct change_log *change_log;
     struct watchers *watchers;
     struct blob_counts *blobs;
     struct map *secrets;
-    struct quarantine *quarantine; /* rows that were not understood */
-    struct dictionary_objects
-        *dictionaries; /* what new objects are made beside */
+    struct quarantine *quarantine;           /* rows that could not be read */
+    struct dictionary_objects *dictionaries; /* for new objects */
 
     struct serial_worker *checkpointer;
     struct serial_worker *reader;
     struct writer *writer;
     struct writer *events; /* best effort */
-    struct engine *engine; /* the writer's; the reader reads blobs from it */
+    struct engine *engine; /* the writer's; the reader reads blobs and rows */
 
-    struct engine_counters pending; /* with an open transaction's */
+    struct engine_counters pending; /* includes those of the open transaction */
     struct engine_counters committed;
-    int64_t opened_at; /* the revision that was found */
+    int64_t opened_at; /* the revision found then */
     int64_t epoch;
     uint64_t committed_end;
     struct batch *gathering;
     struct batch *gathering_events;
-    struct batch *under_way; /* at the writer, which owns it */
-    struct batch *refused;   /* nothing but those who have yet to hear it */
-    struct batch *lost;      /* whose outcome is not known, or NULL */
+    struct batch *under_way; /* being written, and owned by the writer */
+    struct batch *refused;   /* only waiters that are still to get -ENOSPC */
+    struct batch *lost;      /* its outcome is unknown; or NULL */
     uint64_t under_way_end;
     int64_t under_way_since_us;
-    struct store_txn *txn; /* the open one */
+    struct store_txn *txn; /* the open one, or NULL */
     struct timer *flush;
     struct timer *trim;
-    bool is_flushing; /* the timer runs */
+    bool is_flushing; /* the flush timer runs */
     bool has_failed;
     bool is_read_only; /* the disk is full */
     uint64_t n_refused;
     struct disk_reserve *reserve;
     struct scrub *scrub;
-    struct timer *try_reserve; /* or NULL */
+    struct timer *try_reserve; /* NULL until the disk was full once */
     bool is_draining;
     bool has_dropped_events;
-    bool events_are_off; /* their database failed */
+    bool events_are_off; /* their database has failed */
     struct store_metrics *metrics;
 };
 
@@ -100,20 +99,20 @@ struct store {
 struct section *store_section(const struct store *s, const struct kind *kind);
 bool store_kind_is(const struct kind *kind, unsigned kind_flag);
 
-/* Moves a head of the entry to the object, whose reference it takes. */
+/* Sets a head of the entry to the object, and takes over the reference. */
 void store_set_head(struct store *s,
                     struct entry *entry,
                     const struct kind *kind,
                     enum store_head head,
                     const struct object *object TAKES);
 
-/* store_undo.c: undoes the newest first; the last change of objects in it must
- * be the end of the change log. The log is empty afterwards.
+/* store_undo.c: undoes the changes, newest first, and empties the log. Its last
+ * change of an object must be the last one of the change log.
  */
 void store_undo(struct store *s, struct undo_log *log);
 
 /* commit.c */
-void store_submit_batch(void *store); /* what is gathered, now */
+void store_submit_batch(void *store); /* submits the gathered batch now */
 void store_flush_soon(struct store *s);
 void store_trim(void *store);
 void store_on_committed(struct batch *batch,
@@ -124,7 +123,7 @@ void store_on_events_committed(struct batch *batch,
                                enum engine_outcome outcome,
                                const struct error *err,
                                void *store);
-void store_drain(struct store *s); /* waits for all that is pending */
+void store_drain(struct store *s); /* waits for everything that is pending */
 
 /* load.c */
 int store_load(struct store *s,

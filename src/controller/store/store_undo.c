@@ -9,7 +9,7 @@
 #include "lib/api/object/object.h"
 #include "lib/base/map.h"
 
-/* The removal of what has expired is tried again. */
+/* The removal of an expired object was undone, so it expires again. */
 static void
 expire_again(struct store *s, struct object_index *objects, struct entry *entry)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transactions: the pending head moves at once and remembers how to go back,
- * and the same changes are gathered as operations for the engine.
+/* Transactions: a change moves the pending head at once, records how to undo
+ * that, and is gathered as operations for the engine.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +20,17 @@
 #include "lib/base/log.h"
 #include "lib/base/map.h"
 
-/* A delta is kept while it is small beside the body and the deltas are few:
- * all of them are read and merged at every start.
+/* A delta is stored only while it is small beside the body and there are few
+ * deltas: all of them are read and merged at every start.
  */
 #define MAX_DELTAS     8
-#define DELTA_OF_BODY  3 /* no larger than a third of it */
-#define DELTAS_OF_BODY 1 /* nor all together larger than it */
+#define DELTA_OF_BODY  3 /* at most this fraction of the body: a third */
+#define DELTAS_OF_BODY 1 /* all deltas together: at most the body's size */
 
 struct store_txn {
     struct store *store;
-    struct engine_counters counters; /* before it */
-    struct batch *batch;             /* with how to take it back */
+    struct engine_counters counters; /* before the transaction */
+    struct batch *batch;             /* with its undo log */
     struct batch *events;
     bool grows; /* adds to the disk */
     bool removes;
@@ -111,7 +111,7 @@ remember_entry(struct store_txn *txn,
             xmemdup(entry->deltas, entry->n_deltas * sizeof(entry->deltas[0]));
 }
 
-/* Where the operations of that kind go; NULL: nowhere, they are not kept. */
+/* The batch that gets the operations for objects of that kind. */
 static struct batch *
 batch_for(struct store_txn *txn, const struct kind *kind)
 {
@@ -194,7 +194,7 @@ is_worth_a_delta(const struct entry *entry,
            && entry->delta_bytes + length <= object->length * DELTAS_OF_BODY;
 }
 
-/* A lease renewed is not worth a write; that there is one, is. */
+/* A renewed lease is not written; that the lease exists is. */
 static bool
 is_kept(const struct kind *kind, const struct entry *entry)
 {
@@ -239,7 +239,9 @@ write_removal(struct store_txn *txn,
     entry->row = 0;
 }
 
-/* The revision was asked for, the object made with it: any other is a bug. */
+/* The caller made the object with the revision that it was given; any other is
+ * a bug.
+ */
 static void
 take_revision(struct store_txn *txn, const struct object *object)
 {
@@ -363,7 +365,7 @@ store_txn_release_blob(struct store_txn *txn, const char *digest)
     set_blob(txn, digest, blob);
 }
 
-/* TAKES value. */
+/* TAKES value; NULL: removes the secret. */
 static void
 set_secret(struct store *s, const char *name, char *value)
 {
