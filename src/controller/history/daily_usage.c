@@ -28,7 +28,7 @@ daily_usage_count(const struct history_row *row)
     return days < DAILY_USAGE_MOST ? (unsigned)days : DAILY_USAGE_MOST;
 }
 
-/* "a/b=2,c/d=1" */
+/* Counts "a/b=2,c/d=1" as 3. */
 static int64_t
 count_devices(const char *devices)
 {

@@ -24,12 +24,12 @@
 #include "lib/loop/timer.h"
 
 #define FILE_NAME  "history.db"
-#define GATHER_MS  100  /* for the rows of a batch to come together */
+#define GATHER_MS  100  /* in which the rows of a batch gather */
 #define RETRY_MS   5000 /* after a failure */
 #define OPEN_MS    50   /* until the cluster has its uid */
 #define DROP_MS    60000
-#define QUEUE_MOST 20000 /* ends that wait with their objects */
-#define SLICE      2000  /* objects looked at in a turn of the loop */
+#define QUEUE_MOST 20000 /* most ends that wait with their objects */
+#define SLICE      2000  /* objects visited in one turn of the loop */
 
 /* ---- Ends ---- */
 
@@ -81,8 +81,8 @@ add_end(struct history *h, const struct object *object)
     flush_soon(h);
 }
 
-/* Its row waits in the store; when the queue is full, until the next start or
- * rescan.
+/* Queues a row that is kept in the store. If the queue is full, it stays there
+ * until the next rescan.
  */
 static void
 add_secret(struct history *h, const char *uid, const char *text)
@@ -118,7 +118,7 @@ on_change(const struct store_change *change, void *context)
         add_secret(h, before->meta->uid, text);
 }
 
-/* ---- What the store has ---- */
+/* ---- Rescans ---- */
 
 static bool
 visit(const struct object *object, void *context)
@@ -137,7 +137,7 @@ visit_secret(const char *name, const char *value, void *context)
     add_secret(context, name + strlen(HISTORY_SECRET), value);
 }
 
-/* In slices; where the queue is full it goes on when that is empty. */
+/* Runs in slices; when the queue is full, it continues once that is written. */
 static void
 rescan_slice(void *arg)
 {
@@ -150,7 +150,7 @@ rescan_slice(void *arg)
         scan->is_under_way = true;
         h->n_secrets =
             store_visit_secrets(h->s.store, HISTORY_SECRET, visit_secret, h);
-        if (!scan->is_under_way) { /* they filled the queue */
+        if (!scan->is_under_way) { /* the secrets filled the queue */
             timer_start(h->rescan_timer, GATHER_MS);
             return;
         }
@@ -190,7 +190,7 @@ make_order(int what)
     return order;
 }
 
-/* The watermark moves only when nothing else waits to be taken up. */
+/* The watermark moves only when no rescan is due. */
 static void
 flush(void *arg)
 {
@@ -232,8 +232,8 @@ say_trouble(struct history *h, const struct error *err)
         metric_count(h->failures_total, 1);
 }
 
-/* Ends gather meanwhile, and those that find the queue full are taken from the
- * store later.
+/* Ends gather meanwhile; those that find the queue full are read from the store
+ * later.
  */
 static void
 make_indexes(struct history *h)
@@ -273,7 +273,9 @@ opened(struct history *h, struct history_order *order)
     flush_soon(h);
 }
 
-/* Behind what came meanwhile; the order does not matter. */
+/* Puts the ends of a failed write back before those that came meanwhile; their
+ * order does not matter.
+ */
 static void
 put_back(struct history *h, struct history_queue *queue)
 {
@@ -367,7 +369,7 @@ drop_old(void *arg)
     history_writer_submit(h->writer, order);
 }
 
-/* A new cluster has its uid when its first namespaces are on the disk. */
+/* A new cluster has its uid once its first namespaces are on the disk. */
 static void
 open_file(struct history *h)
 {
@@ -487,7 +489,8 @@ history_new(const struct history_settings *settings)
     return h;
 }
 
-/* The rows that wait are written; the store has those that cannot be. */
+/* Writes the queued rows; those that cannot be written are still in the store.
+ */
 void
 history_stop(struct history *h)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h - what every attempt of a job was and cost, once and for good
+/* history.h - a permanent row for each attempt of a job: what it was and used
  *
- * Follows the store's commits and has a thread write a row for each pod that
- * ended, into a file of its own; another thread answers questions. Nothing of
- * it holds the loop, and nothing waits for it: when rows come faster than they
- * are written, or the disk is full, they are taken from the store again, later,
- * from the watermark on.
+ * History follows the store's commits and has a thread write a row for each pod
+ * that ended, into a file of its own; another thread answers questions. It
+ * never blocks the loop, and nothing waits for it: when ends arrive faster than
+ * rows are written, or the disk is full, they are read from the store again
+ * later, from the watermark on.
  *
- * A pod may be removed before its row is on the disk, or go without having
- * ended. Then the row is left in the store (a secret, "history/UID"), in the
- * transaction that removes it, and taken out when it is written. So each row is
- * there exactly once, whenever the process is killed.
+ * A pod may be removed before its row is on the disk, or without having ended.
+ * Then the row is stored in the store (as a secret, "history/UID"), in the
+ * transaction that removes the pod, and removed when it is written. So each row
+ * exists exactly once, whenever the process is killed.
  *
- * Owns:       the file, its threads, references to the objects that wait.
+ * Owns:       the file, its threads, references to the objects in its queue.
  * Called by:  controller.c; the apiserver (questions, removals).
  * Thread:     the loop's.
  */
@@ -38,37 +38,38 @@ struct history_settings {
     struct loop *loop;
     struct clock *clock;
     struct store *store;
-    const char *directory;           /* of the state */
+    const char *directory;           /* the state directory */
     int64_t max_age_s;               /* of rows; 0: for ever */
     int64_t max_bytes;               /* of the file; 0: any */
     struct metric_registry *metrics; /* or NULL */
 };
 
-/* Life. Stop writes what waits, and comes before the store closes; answers are
- * given until then.
+/* Life. Stop writes the queued rows, and must be called before the store
+ * closes; questions are answered until then.
  */
 void history_stop(struct history *history);
 void history_free(struct history *history);
 struct history *history_new(const struct history_settings *settings)
     OWNED_BY(history_free);
 
-/* An object is being removed in that transaction. */
+/* The transaction removes that object. */
 void history_note_removal(struct history *history,
                           struct store_txn *txn,
                           const struct object *object);
 
-/* A user deletes that Job, in that transaction: the rows of its pods, which may
- * end when it is gone, are to have the name.
+/* The transaction deletes that Job for that user: the rows of its pods, which
+ * may end after the Job is gone, get the user's name.
  */
 void history_note_deleter(struct history *history,
                           struct store_txn *txn,
                           const struct object *job,
                           const char *user);
 
-/* Asks; `done` runs once, later: with the text of the answer (borrowed, JSON),
- * or an error. The question stays until then. -EAGAIN: that user, or all
- * together, ask too much at once; -EBUSY: the file is still being opened;
- * -EIO with words: there is no history now.
+/* Asks a question; `done` runs once, later: with the text of the answer
+ * (borrowed, JSON), or an error. The question must stay valid until then.
+ * -EAGAIN: that user, or all users together, have too many questions pending;
+ * -EBUSY: the file is still being opened; -EIO with a message: history cannot
+ * be opened.
  */
 typedef void history_answer_fn(const char *text,
                                size_t length,
@@ -80,15 +81,15 @@ int history_ask(struct history *history,
                 void *context,
                 struct error *err);
 
-/* Look */
+/* Look. */
 struct history_status {
     bool is_open;
     size_t waiting;      /* rows that are not on the disk yet */
     uint64_t written;    /* since the start */
-    uint64_t lost;       /* rows that could not even wait */
+    uint64_t lost;       /* rows that could not even be kept in the store */
     int64_t bytes;       /* of the file */
-    const char *trouble; /* why rows wait; or NULL */
-    const char *notice;  /* of what was set aside at the start; or NULL */
+    const char *trouble; /* why rows cannot be written; or NULL */
+    const char *notice;  /* about a file that was set aside; or NULL */
 };
 void history_status(const struct history *history,
                     struct history_status *ret_status);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_backup.h - the file of history beside a backup of the store, and back
+/* history_backup.h - backs up the history file beside a backup of the store,
+ * and restores it
  *
- * The store is copied first, so that whatever it no longer has is in the copy of
- * history: a row leaves the store only when it is written.
+ * The store is copied first, so that every row which the store no longer has is
+ * in the copy of history: a row is removed from the store only after it is
+ * written.
  *
  * Called by:  kiln-controller --backup, --restore, after the store's.
  * Thread:     any; they block.
@@ -11,14 +13,14 @@
 
 struct error;
 
-/* Copies history to "FILE.history"; nothing where there is none. Check: -EEXIST
- * when that is there already, before anything is copied.
+/* Copies history to "FILE.history"; does nothing if there is no history. Check:
+ * -EEXIST if that file exists; called before anything is copied.
  */
 int history_backup_check(const char *file, struct error *err);
 int history_backup(const char *directory, const char *file, struct error *err);
 
-/* Takes "FILE.history" where the directory has no history. One that is there
- * stays: it has more rows, and those that the store then does not know of are
- * marked.
+/* Copies "FILE.history" into the directory if that has no history. An existing
+ * history stays: it has more rows, and the rows that the restored store does
+ * not know are marked later.
  */
 int history_restore(const char *directory, const char *file, struct error *err);

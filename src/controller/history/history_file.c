@@ -21,15 +21,15 @@
 #include "lib/base/strbuf.h"
 
 #define WORDS_CACHED 100000
-#define CHECK_BYTES  (INT64_C(64) << 20) /* a larger one is not read through */
+#define CHECK_BYTES  (INT64_C(64) << 20) /* a larger file is not checked */
 
 struct history_file {
     char *path;
     sqlite3 *db;
     sqlite3_stmt *insert, *confirm, *add_word, *find_word, *add_user;
     sqlite3_stmt *mark, *drop;
-    struct map *words; /* to their numbers, as pointers */
-    struct map *users; /* "USER UID" that are there already */
+    struct map *words; /* word to its number, as a pointer */
+    struct map *users; /* "USER UID" pairs that are in the file */
     struct history_sums *sums;
     int64_t watermark;
 };
@@ -242,7 +242,7 @@ history_file_bytes(const struct history_file *f)
 
 /* ---- Rows ---- */
 
-/* The number of a word, which it keeps for ever; 0 of none. */
+/* The number of a word, which never changes; 0 for no word. */
 static int
 find_word(struct history_file *f,
           const char *word,
@@ -363,7 +363,9 @@ bind_row(sqlite3_stmt *s,
     history_bind_number(s, 36, row->written_bytes);
 }
 
-/* It ended in a timeline that was lost, and has ended again in this one. */
+/* The attempt ended in a timeline that the store has lost, and has ended again
+ * in the present one: the row is not lost any more.
+ */
 static int
 confirm(struct history_file *f,
         const struct history_row *row,
@@ -376,7 +378,7 @@ confirm(struct history_file *f,
     return sql_run(f->confirm, err);
 }
 
-/* That the name was once the uid's. */
+/* Records that the uid has had that name. */
 static int
 add_user(struct history_file *f, int64_t user, int64_t uid, struct error *err)
 {
@@ -446,7 +448,8 @@ history_file_commit(struct history_file *f, int64_t revision, struct error *err)
     return r;
 }
 
-/* Words and users that were new in it are not there after all. */
+/* Numbers of words and users that the transaction added are not valid any more.
+ */
 void
 history_file_rollback(struct history_file *f)
 {

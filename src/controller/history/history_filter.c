@@ -129,7 +129,7 @@ is_or_any(int64_t wanted, sqlite3_stmt *s, int column)
     return wanted == 0 || sqlite3_column_int64(s, column) == wanted;
 }
 
-/* Of what is no array the index is the number that people know. */
+/* For jobs that are not arrays, users know the index, so that is compared. */
 static bool
 is_task(sqlite3_stmt *s, const struct task_list *tasks)
 {
@@ -141,7 +141,9 @@ is_task(sqlite3_stmt *s, const struct task_list *tasks)
            && task_list_index(tasks, sqlite3_column_int64(s, column)) >= 0;
 }
 
-/* Of the row of tasks that never started: a shortened list may have any. */
+/* Whether the row of tasks that never started has one of these; a list that was
+ * cut may have any.
+ */
 static bool
 has_tasks(sqlite3_stmt *s, const struct task_list *tasks)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_filter.h - what a question asks for, in the numbers of the file
+/* history_filter.h - the conditions of a question, as numbers of the file
  *
- * Indexes lead to rows by one or two of these (history_scan.h); each row is
- * compared with all of them here, so that a question can stop between any two.
+ * Indexes find rows by one or two of the conditions (history_scan.h). Each row
+ * is then compared with all of them here, so that a question can stop between
+ * any two rows.
  *
  * Thread:  the reader's.
  */
@@ -23,11 +24,12 @@ struct history_reader;
 struct history_filter {
     const struct history_question *question;
     int64_t user, account, partition, node; /* 0: any */
-    int64_t states[JOB_STATE_COUNT];        /* those that rows have */
+    int64_t states[JOB_STATE_COUNT];        /* those that rows in the file
+                                             * have */
     size_t n_states;
-    int64_t *accounts; /* of the rights */
-    uint64_t columns;  /* that comparing needs */
-    bool is_nothing;   /* no row has what is asked for */
+    int64_t *accounts; /* of the asker's rights */
+    uint64_t columns;  /* needed for the comparison */
+    bool is_nothing;   /* no row can match */
 };
 
 void history_filter_make(struct history_reader *reader,
@@ -35,8 +37,8 @@ void history_filter_make(struct history_reader *reader,
                          struct arena *arena,
                          struct history_filter *ret_filter);
 
-/* Whether the statement's row is asked for, and may be read. Own: whether all of
- * it may be.
+/* Wants: whether the statement's row matches and the asker may read it. Is_own:
+ * whether the asker may read all of it.
  */
 bool history_filter_wants(const struct history_filter *filter, sqlite3_stmt *s);
 bool history_filter_is_own(const struct history_filter *filter,

@@ -10,7 +10,7 @@
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
 
-#define STEPS_BETWEEN 10000 /* of SQLite's machine, looks whether to stop */
+#define STEPS_BETWEEN 10000 /* SQLite VM steps between checks of `stops` */
 
 static const struct {
     const char *name, *text;
@@ -88,7 +88,7 @@ drop_replaced(sqlite3 *db, const char *name, struct error *err)
     return sql_exec(db, text, err);
 }
 
-/* The rows that are sorted lie on the disk, not in memory. */
+/* Rows are sorted on the disk, not in memory. */
 static int
 build_missing(sqlite3 *db, atomic_bool *stops, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_index.h - the indexes of history that questions do without
+/* history_index.h - the optional indexes of history
  *
- * A new file gets them at once; one of an earlier Kiln, whose rows may be many
- * millions, when it is open already. They are no part of the schema: who does
- * not know them keeps them nevertheless.
+ * A new file gets them at once. A file of an earlier Kiln, which may have many
+ * millions of rows, gets them after it was opened. They are not part of the
+ * schema: a version that does not know them still maintains them.
  *
  * Thread:  of build, the writer's; of is_there, the connection's.
  */
@@ -16,26 +16,26 @@
 
 struct error;
 
-/* Attempts by (COLUMN, end_at), or by (COLUMN, state, end_at). */
+/* Indexes of attempts by (COLUMN, end_at), or by (COLUMN, state, end_at). */
 #define HISTORY_INDEX_STATE         "by_state"
 #define HISTORY_INDEX_PARTITION     "by_partition"
 #define HISTORY_INDEX_NAME          "by_name"
 #define HISTORY_INDEX_UID_STATE     "by_uid_state"
 #define HISTORY_INDEX_ACCOUNT_STATE "by_account_state"
 
-/* Those of the schema that the last two take the place of. */
+/* The schema's indexes that the last two replace. */
 #define HISTORY_INDEX_UID     "by_uid"
 #define HISTORY_INDEX_ACCOUNT "by_account"
 
-/* The name of an attempt, as the index has it. */
+/* The expression for the name of an attempt in the index. */
 #define HISTORY_NAME_OF(table) "ifnull(" table "name, " table "object)"
 #define HISTORY_NAME           HISTORY_NAME_OF("")
 
 bool history_index_is_there(sqlite3 *db, const char *name);
 
-/* Makes those that are missing, and drops what they replace, each in one
- * transaction. Takes minutes with many
- * rows, in which others read and nobody writes; -ECANCELED soon after `stops`.
+/* Creates missing indexes, and drops those that they replace, each in one
+ * transaction. With many rows this takes minutes, during which others can read
+ * but not write; -ECANCELED soon after `stops` is set.
  */
 int
 history_index_build(const char *path, atomic_bool *stops, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_outbox.c - rows that wait in the store, since the object that they
- * are of goes before they are written
+/* history_outbox.c - rows that are kept in the store, because their object is
+ * removed before they are written
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "lib/json/record.h"
 
 #define SECRETS_MOST   200000
-#define DELETER_SECRET "job-deleted-by/" /* and the Job's uid */
+#define DELETER_SECRET "job-deleted-by/" /* followed by the Job's uid */
 
 const struct object *
 history_find_job(const struct history *h,
@@ -44,7 +44,7 @@ history_find_job(const struct history *h,
     return job != NULL && strcmp(job->meta->uid, owner->uid) == 0 ? job : NULL;
 }
 
-/* A Job that ended without a pod is an end of its own; so are the tasks of an
+/* A Job that ended without a pod has a row of its own; so have the tasks of an
  * array that had none.
  */
 static bool
@@ -111,7 +111,7 @@ keep_row(struct history *h, struct store_txn *txn, const struct object *object)
     h->n_secrets++;
 }
 
-/* ---- Jobs that are gone before their pods ---- */
+/* ---- Jobs that are removed before their pods ---- */
 
 static void
 deleter_name(const char *uid, char out[128])
@@ -143,7 +143,7 @@ is_it(const struct object *pod, void *context)
     return false;
 }
 
-/* Whether the Job has a pod but for that one (NULL: none). */
+/* Whether the Job has a pod other than `but` (NULL: any pod). */
 static bool
 has_pods(const struct history *h, const char *uid, const struct object *but)
 {
@@ -174,8 +174,7 @@ history_note_deleter(struct history *h,
     store_txn_put_secret(txn, name, user);
 }
 
-/* With the last pod of a Job that is gone goes the name of whoever deleted it.
- */
+/* The name of the user who deleted a Job is removed with the Job's last pod. */
 static void
 forget_deleter(struct history *h,
                struct store_txn *txn,

@@ -14,9 +14,9 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-#define ROWS_BETWEEN_LOOKS 64 /* at the clock */
+#define ROWS_BETWEEN_LOOKS 64 /* between looks at the clock */
 
-/* Most questions have fewer rows than these, and wake nobody. */
+/* Most questions have fewer rows than these; no helper is woken for them. */
 #define ROWS_ALONE 256
 
 static bool
@@ -25,8 +25,9 @@ is_over(const struct history_reader *r)
     return clock_monotonic_us(&clock_system) >= r->ends_us;
 }
 
-/* A full page looks for one row more, and ends with whether there is one: not
- * with one that is another's, of which a question would tell that way.
+/* When the page is full, looks for one more row that the asker may read, and
+ * sets is_cut if there is one. Rows of others are skipped, since is_cut would
+ * reveal their existence.
  */
 int
 history_page_add(struct history_reader *r,
@@ -80,7 +81,7 @@ history_page_add(struct history_reader *r,
     }
 }
 
-/* All that is left of the page, from the row that was looked at last. */
+/* Adds the rest of the page, from the row that was compared last. */
 static int
 add_rest(struct history_reader *r,
          const struct history_filter *filter,

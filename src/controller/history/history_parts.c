@@ -30,12 +30,14 @@
 #include "lib/base/thread.h"
 
 #define PART_ROWS    384
-#define ROWS_AT_ONCE 64 /* between looks whether it is given */
-#define NICE_MORE    10 /* beyond the controller's own */
+/* rows between checks whether another thread gave the part */
+#define ROWS_AT_ONCE 64
+#define NICE_MORE    10 /* added to the controller's niceness */
 #define SECOND_US    INT64_C(1000000)
 
-/* One who waits, and is woken only then, so that no posts gather. Whoever posts
- * does not wait for the one that wakes, as with glibc's condition variables.
+/* A waiting thread. It gets a post only while it waits, so that posts do not
+ * accumulate. It is a semaphore because a signal of glibc's condition variables
+ * may wait for a thread that was woken before.
  */
 struct part_waiter {
     sem_t posts;
@@ -48,26 +50,26 @@ struct helper {
     pthread_t thread;
     bool is_started;
     struct part_waiter more;
-    _Atomic(struct history_round *) offered; /* with a reference */
+    _Atomic(struct history_round *) offered; /* holds a reference */
 
-    /* Its thread's own. */
+    /* Used only by the helper's thread. */
     struct history_round *round;
     struct arena *arena; /* of the filter */
     struct history_filter filter;
-    bool has_filter; /* of the round */
-    bool is_begun;   /* a transaction */
+    bool has_filter; /* for the round */
+    bool is_begun;   /* a transaction is open */
 };
 
 struct history_parts {
     struct helper *helpers;
     unsigned n_helpers;
     atomic_bool is_ending;
-    struct part_waiter given; /* the reader, for results */
+    struct part_waiter given; /* the reader, waiting for results */
 
-    /* The reader's own. */
+    /* Used only by the reader. */
     struct history_round *round;
-    unsigned wanted;    /* helpers, the first of them */
-    int64_t longest_us; /* that a part of the round took it */
+    unsigned wanted;    /* helpers to use: the first ones */
+    int64_t longest_us; /* the reader's longest time for a part of the round */
 };
 
 /* ---- Waiting ---- */
@@ -81,7 +83,7 @@ wake(struct part_waiter *w)
 
 /* ---- A part ---- */
 
-/* Stops where another gives the part meanwhile. */
+/* Stops when another thread has given the part meanwhile. */
 static void
 read_part(struct history_reader *r,
           const struct history_filter *filter,
@@ -123,8 +125,9 @@ end_transaction(struct helper *h)
     h->is_begun = false;
 }
 
-/* Words of the question are looked up in what this connection reads, so that it
- * gives no row which its own file does not call the asker's.
+/* The words of the question are looked up in this connection's transaction, so
+ * that the filter matches only rows which that state of the file gives to the
+ * asker.
  */
 static int
 begin(struct helper *h)
@@ -175,7 +178,7 @@ read_claimed(struct helper *h, unsigned i)
     wake(&h->parts->given);
 }
 
-/* Linux counts niceness by thread; none with a real-time priority stays so. */
+/* Linux keeps the niceness per thread. A real-time priority is dropped. */
 static void
 stand_back(void)
 {
@@ -188,9 +191,9 @@ stand_back(void)
                       getpriority(PRIO_PROCESS, self) + NICE_MORE);
 }
 
-/* Waits without a transaction, which would keep the log from being reused; and
- * looks for parts once more behind saying that it waits, for what came before
- * that wakes nobody.
+/* A helper waits without a transaction, which would keep the log from being
+ * reused. After it has announced that it waits, it looks for parts once more,
+ * since parts that were added before that do not wake it.
  */
 static void *
 helper_main(void *arg)
@@ -336,8 +339,8 @@ publish(struct history_parts *ps,
         wake(&ps->helpers[i].more);
 }
 
-/* Rows that are to be looked at for those that are still wanted, as far as what
- * was seen tells.
+/* An estimate of the rows to be compared for those that are still wanted, from
+ * the share of the rows seen so far.
  */
 static int64_t
 guess_rows(const struct history_page *page, int64_t limit)
@@ -351,7 +354,7 @@ guess_rows(const struct history_page *page, int64_t limit)
     return left < most / of_one ? left * of_one : most;
 }
 
-/* Indexes alone have all of this, but where they lack a column. */
+/* The indexes alone have all of these columns, unless an index is missing. */
 static void
 walk(struct history_parts *ps,
      struct history_reader *r,
@@ -404,7 +407,7 @@ read_own(struct history_parts *ps,
         ps->longest_us = took_us;
 }
 
-/* The first from `i` on that nobody has given; the count without one. */
+/* The first part from `i` on that has no result; the count if there is none. */
 static unsigned
 find_missing(const struct history_round *round, unsigned i)
 {
@@ -415,8 +418,8 @@ find_missing(const struct history_round *round, unsigned i)
     return i;
 }
 
-/* For what others have claimed: as long as the reader would need for a part.
- * Those that had a CPU are done by then.
+/* Waits for parts that helpers have claimed, but no longer than the reader
+ * takes for a part. Helpers that had a CPU are done by then.
  */
 static void
 wait_for_helpers(struct history_parts *ps)
@@ -439,7 +442,7 @@ wait_for_helpers(struct history_parts *ps)
     atomic_store(&ps->given.is_waiting, false);
 }
 
-/* All of them; no helper is needed for any. */
+/* Reads all parts; it succeeds even if no helper runs. */
 static void
 read_parts(struct history_parts *ps,
            struct history_reader *r,
@@ -456,9 +459,9 @@ read_parts(struct history_parts *ps,
         read_own(ps, r, filter, i);
 }
 
-/* A part does not know how many rows the page still wants: a page that it fills ends
- * with the last one that is shown, and not with what is another's behind it. All
- * of any other was looked at, also where its rows have gone meanwhile.
+/* A part does not know how many rows the page still wants. A page that the part
+ * fills ends at the last row printed, and not at another user's row after that.
+ * All rows of any other part were compared, even if some are deleted meanwhile.
  */
 static void
 move_behind(struct history_page *page,
@@ -478,8 +481,8 @@ move_behind(struct history_page *page,
     }
 }
 
-/* False: the rest is the reader's, for the page ends there, or a part could not
- * be read.
+/* Returns false if the reader must go on alone: the page ends there, or a part
+ * could not be read.
  */
 static bool
 join(const struct history_round *round,

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history_parts.h - threads that read parts of a long page for a reader
  *
- * The reader walks over the rows' places in the indexes, which is a twentieth of
- * the work, and cuts the page into parts; each is read by whoever is free, with
- * a connection and a transaction of its own, and put behind the one before it. A
- * part is told by its first and last row, so rows that come or go meanwhile are
- * in one part or in none. No answer waits for a thread that gets no CPU: what
- * such a one has not read when the reader is done, the reader reads itself.
+ * The reader visits the rows in the indexes only, which is a twentieth of the
+ * work, and cuts the page into parts. Each part is read by any free thread,
+ * with its own connection and transaction, and appended to the part before it.
+ * A part is given by its first and last row, so rows that are added or deleted
+ * meanwhile are in one part or in none. No answer waits for a thread that gets
+ * no CPU: parts that such a thread has not read when the reader is done are
+ * read by the reader itself.
  *
- * The threads are for all users: one page is read at a time. They stand back for
- * every other thread of the controller.
+ * The threads serve all users: one page is read at a time. They run at a lower
+ * priority than all other threads of the controller.
  *
  * Thread:  the reader's; the threads are its own.
- * See:     history_round.h, what they have in common.
+ * See:     history_round.h, the state that they share.
  */
 #pragma once
 
@@ -25,16 +26,16 @@ struct history_parts;
 struct history_reader;
 struct strbuf;
 
-/* Life. So many threads. */
+/* Life. `threads`: how many to start. */
 void history_parts_free(struct history_parts *parts);
 int history_parts_new(const char *path,
                       unsigned threads,
                       struct history_parts **ret_parts,
                       struct error *err);
 
-/* Adds rows from the one that the page has seen last, read by so many threads
- * and the reader; and leaves to the reader
- * what is too little to share, or what a thread could not read.
+/* Adds rows after the last one that the page has seen, read by up to `helpers`
+ * threads and the reader. Leaves rows to the caller that are too few to share,
+ * or that a thread could not read.
  */
 void history_parts_print(struct history_parts *parts,
                          unsigned helpers,

@@ -13,9 +13,10 @@
 #define SECOND_US   INT64_C(1000000)
 #define DAY_S       86400
 #define NUMBER_SIZE 24
-#define HEAD_SIZE   40 /* a head, and as many bytes as are copied at once */
+/* a member's name and punctuation; AT_ONCE bytes are readable */
+#define HEAD_SIZE   40
 #define AT_ONCE     32
-#define WORD_MOST   128 /* bytes of one that is longer is no usual word */
+#define WORD_MOST   128 /* longer words are copied with a check for room */
 
 static const char *const names[COLUMN_COUNT] = {
     [COLUMN_ID] = "id",
@@ -59,21 +60,21 @@ static const char *const names[COLUMN_COUNT] = {
 };
 
 enum form {
-    FORM_NUMBER,  /* nothing when 0 */
-    FORM_MEASURE, /* nothing when NULL */
+    FORM_NUMBER,  /* omitted if 0 */
+    FORM_MEASURE, /* omitted if NULL */
     FORM_WORD,
     FORM_TEXT,
-    FORM_SECRET, /* a text that is the owner's alone */
+    FORM_SECRET, /* a text that only the owner may read */
     FORM_TIME,
     FORM_UID,
-    FORM_DIGEST, /* the owner's alone */
-    FORM_NAME,   /* the object's, where it has none */
-    FORM_POD,    /* what follows the object's name, or the whole */
+    FORM_DIGEST, /* only the owner may read it */
+    FORM_NAME,   /* the object's name if NULL */
+    FORM_POD,    /* the name after that of the object, or all of it */
     FORM_POD_UID,
     FORM_FLAG,
 };
 
-/* As history_row_record has them, with what stands before the value. */
+/* The members in history_row_record's order, with the text before the value. */
 #define MEMBER(name, form, column)                              \
     {                                                           \
         ",\"" name "\":", sizeof(name) + 3, FORM_##form, column \
@@ -155,12 +156,14 @@ history_print_select(uint64_t columns, struct strbuf *sql)
 
 /* ---- Values ---- */
 
-/* All of a row but its texts is shorter, and written without looking for room. */
+/* A row without its texts is shorter than this, so it is written without checks
+ * for room.
+ */
 #define ROOM 4096
 
 struct row_text {
     struct strbuf *out;
-    char *at; /* behind what is written, in the room */
+    char *at; /* end of what is written, within the room */
 };
 
 static void
@@ -182,7 +185,9 @@ put(struct row_text *t, const char *bytes, size_t length)
     t->at += length;
 }
 
-/* Of bytes that so many may be read of: no call, and no loop. */
+/* For sources of which AT_ONCE bytes can be read: a copy of constant size needs
+ * no call and no loop.
+ */
 static inline void
 put_short(struct row_text *t, const char *bytes, size_t length)
 {
@@ -233,7 +238,7 @@ put_two(char *at, int64_t n)
     at[1] = (char)('0' + n % 10);
 }
 
-/* Most times of a row are of the day of the one before. */
+/* Most times of a row are on the same day as the one printed before. */
 static void
 add_time(struct history_reader *r, int64_t seconds, struct row_text *t)
 {
@@ -307,7 +312,7 @@ add_pod(sqlite3_stmt *s, struct row_text *t)
     return true;
 }
 
-/* Quoted; of a uid with its dashes. */
+/* With quotes; a uid with its dashes. */
 static void
 add_hex(const unsigned char *bytes,
         size_t n,
@@ -329,7 +334,7 @@ add_hex(const unsigned char *bytes,
     t->at = at;
 }
 
-/* A value of another form stands there as its text. */
+/* A value of another form is stored as its text. */
 static bool
 add_packed(sqlite3_stmt *s,
            int column,
@@ -350,7 +355,7 @@ add_uid(sqlite3_stmt *s, int column, struct row_text *t)
     return add_packed(s, column, HISTORY_UID_BYTES, "", t);
 }
 
-/* False: nothing was added, since there is no value. */
+/* Returns false if there is no value; then nothing was added. */
 static bool
 add_value(struct history_reader *r,
           sqlite3_stmt *s,
@@ -420,7 +425,7 @@ history_print_row(struct history_reader *r,
                   struct strbuf *out)
 {
     struct row_text t = {.out = out};
-    size_t first = 1; /* the comma before the first is left out */
+    size_t first = 1; /* skips the comma before the first member */
 
     open_room(&t);
     *t.at++ = '{';

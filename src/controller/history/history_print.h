@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_print.h - a row of the file as JSON, printed from its columns
+/* history_print.h - prints a row of the file as JSON, from its columns
  *
- * Members are those of history_row_record, by their place there; a question
- * names them as bits. A column that no member needs is not read.
+ * The members are those of history_row_record, in its order; a question names
+ * them as bits. A column that no member needs is not read.
  *
  * Thread:  the reader's.
  */
@@ -16,7 +16,7 @@
 struct history_reader;
 struct strbuf;
 
-/* In the order of the statement. */
+/* In the order of the statement's columns. */
 enum history_column {
     COLUMN_ID,
     COLUMN_END,
@@ -60,17 +60,19 @@ enum history_column {
 };
 #define COLUMN_BIT(column) (UINT64_C(1) << (column))
 
-/* A question's members: the number alone. */
+/* A question for the number only. */
 #define HISTORY_MEMBER_ID UINT64_C(1)
 
-/* The columns that those members are made of (0: all members). Add: the list of
- * a SELECT from `attempts AS a`, NULL in the place of a column not wanted.
+/* Columns: the columns that those members need (0: all members). Select adds
+ * the list of a SELECT from `attempts AS a`, with NULL for columns that are not
+ * needed.
  */
 uint64_t history_print_columns(uint64_t members);
 void history_print_select(uint64_t columns, struct strbuf *sql);
 
 /* Adds the statement's row as an object, as record_encode and json_print would.
- * Of a row that is only partly readable what is the owner's alone is left out.
+ * If the row is not the asker's own, members that only the owner may read are
+ * left out.
  */
 void history_print_row(struct history_reader *reader,
                        sqlite3_stmt *s,

@@ -18,9 +18,9 @@
 
 #define OF_ONE_USER 2
 #define OF_ALL      32
-#define SLICE_US    200000 /* for rows */
+#define SLICE_US    200000 /* for a page of rows */
 #define REPORT_US   3000000
-#define READERS     4 /* threads, where there are as many CPUs */
+#define READERS     4 /* threads at most, and one for each CPU */
 
 struct asked {
     struct serial_worker_task task;
@@ -37,11 +37,11 @@ struct asked {
 struct history_questions {
     struct serial_worker *worker;
     char *path;
-    atomic_uint generation; /* of the file */
-    int64_t uids[OF_ALL];   /* of who waits */
+    atomic_uint generation; /* counts the files opened */
+    int64_t uids[OF_ALL];   /* of the askers whose questions are pending */
     size_t count;
 
-    /* The reader's thread. */
+    /* Used only by the reader's thread. */
     struct history_reader *reader;
     unsigned reader_generation;
 };
@@ -64,9 +64,9 @@ count_cpus(void)
     return (unsigned)CPU_COUNT(&cpus);
 }
 
-/* CPUs on which nothing runs now: proc_loadavg(5) counts who does, this thread
- * too. Without them the reader is quicker alone, and takes nothing from the
- * loop, the scheduler or a job.
+/* The number of CPUs on which no thread runs now, from proc_loadavg(5), whose
+ * count includes this thread. Without an idle CPU the reader is faster alone,
+ * and takes no time from the loop, the scheduler or a job.
  */
 static unsigned
 count_idle_cpus(void)

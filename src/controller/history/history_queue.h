@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_queue.h - ends whose rows are to be written, on their way from the
- * loop to the writer
+/* history_queue.h - ends whose rows are to be written, on the way from the loop
+ * to the writer
  *
  * Owns:    references to the objects.
  * Thread:  one at a time: the loop fills it, and hands it over.
@@ -14,15 +14,15 @@
 
 struct object;
 
-/* A pod with its Job (or NULL), a Job alone, or a row that waited in the store,
- * as its text.
+/* A pod with its Job (or NULL), a Job alone, or the text of a row that was kept
+ * in the store.
  */
 struct history_end {
     const struct object *pod;
     const struct object *job;
     char *text;
-    char *deleted_by; /* who deleted the Job that is gone; or NULL */
-    char key[64];     /* the uid that the row is known by */
+    char *deleted_by; /* who deleted the Job, if that is gone; or NULL */
+    char key[64];     /* uid that identifies the row */
     int64_t at_us;
 };
 
@@ -33,7 +33,7 @@ struct history_queue {
 
 void history_queue_fini(struct history_queue *queue);
 
-/* References are taken, texts are copied; NULL where there is none. */
+/* Takes references and copies the texts, which may be NULL. */
 void history_queue_add(struct history_queue *queue,
                        const struct history_end *end,
                        const char *text,

@@ -111,7 +111,7 @@ history_reader_find_word(struct history_reader *r, const char *word)
     return id;
 }
 
-/* Words never change, and are few. */
+/* The cache needs no limit but WORDS_KEPT: words never change, and are few. */
 static struct history_word *
 place_of(struct history_reader *r, int64_t id)
 {
@@ -237,7 +237,7 @@ history_reader_release(struct history_reader *r, sqlite3_stmt *s)
 
 /* ---- Rows ---- */
 
-/* One transaction, so that no index goes while it is being used. */
+/* One transaction, so that no index is dropped while it is used. */
 int
 history_reader_list(struct history_reader *r,
                     const struct history_question *q,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_reader.h - questions to the file of history
+/* history_reader.h - answers questions from the history file
  *
- * Rows come in the order of their end. An answer is bounded in rows, and in the
- * time it takes: when that is over, it is what was found so far, with the place
- * where the next question goes on.
+ * Rows come in the order of their end. An answer is bounded in rows and in
+ * time: when the time is over, it has what was found so far, and the place
+ * where the next question continues.
  *
  * Thread:  the reader's; one at a time. The writer works meanwhile.
  */
@@ -19,8 +19,8 @@ struct history_question;
 struct history_reader;
 struct strbuf;
 
-/* Life. With so many threads beside the caller's for long pages, of which the
- * answer knows nothing. -ENOENT: there is no file yet.
+/* Life. `helpers`: threads beside the caller's that read long pages; they do
+ * not change the answer. -ENOENT: there is no file yet.
  */
 void history_reader_close(struct history_reader *reader);
 int history_reader_open(const char *path,
@@ -28,12 +28,12 @@ int history_reader_open(const char *path,
                         struct history_reader **ret_reader,
                         struct error *err);
 
-/* So many of its threads help, from now on; all of them unless said. */
+/* How many of the threads help from now on; at first all do. */
 void history_reader_use_helpers(struct history_reader *reader,
                                 unsigned helpers);
 
-/* Adds the answer as JSON: kind HistoryList, with items and perhaps
- * metadata.continue ("END.ID"); or kind HistoryReport.
+/* Adds the answer as JSON: kind HistoryList, with items and, if there are more
+ * rows, metadata.continue ("END.ID"); or kind HistoryReport.
  */
 int history_reader_list(struct history_reader *reader,
                         const struct history_question *question,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_reader_state.h - what the files of the reader share
+/* history_reader_state.h - declarations shared by the reader's files
  *
  * Thread:  the reader's.
  */
@@ -16,7 +16,7 @@
 struct error;
 struct history_parts;
 
-/* Statements stay prepared: few texts come again and again. */
+/* Statements stay prepared, since the same few texts recur. */
 #define HISTORY_STATEMENTS 32
 
 struct history_statement {
@@ -25,30 +25,30 @@ struct history_statement {
     bool is_in_use;
 };
 
-/* As it is, and as JSON with its quotes. */
+/* The text, and the text as a JSON string with quotes. */
 struct history_word {
     char *text, *printed;
-    size_t length; /* of the printed one */
+    size_t length; /* of `printed` */
 };
 
 struct history_reader {
     sqlite3 *db;
-    struct history_parts *parts; /* threads for long pages; NULL: none */
-    unsigned helpers;            /* of these, that may be used now */
+    struct history_parts *parts; /* helper threads for long pages; NULL: none */
+    unsigned helpers;            /* how many of them may be used now */
     sqlite3_stmt *word, *find;
-    struct history_word *words; /* by their number, as far as they were asked
-                                 * for */
+    struct history_word *words; /* cache by number, read on demand */
     size_t n_words;
-    struct history_word other_word; /* the last beyond those */
+    struct history_word other_word; /* the last word whose number is beyond
+                                     * `words` */
     struct history_statement statements[HISTORY_STATEMENTS];
-    unsigned next_statement; /* to be replaced */
-    int64_t ends_us;         /* when the question has had its time; monotonic */
-    char time_text[TIME_TEXT_SIZE + 2]; /* the last time printed, */
-    int64_t time_day;                   /* and its day */
+    unsigned next_statement; /* the next one to be replaced */
+    int64_t ends_us;         /* when the question's time is over; monotonic */
+    char time_text[TIME_TEXT_SIZE + 2]; /* the time printed last */
+    int64_t time_day;                   /* its day */
 };
 
-/* The number of a word, -1 when it stands nowhere; and back, or NULL: borrowed
- * until the next is asked for.
+/* Find: the number of a word, -1 if the file does not have it. Word: the text
+ * of a number, or NULL; borrowed until the next word is read.
  */
 int64_t history_reader_find_word(struct history_reader *reader,
                                  const char *word);
@@ -57,7 +57,9 @@ const char *history_reader_printed_word(struct history_reader *reader,
                                         int64_t id,
                                         size_t *ret_length);
 
-/* A statement of that text, for one at a time; give it back in any state. */
+/* A prepared statement of that text, for one user at a time; it may be released
+ * in any state.
+ */
 int history_reader_prepare(struct history_reader *reader,
                            const char *text,
                            sqlite3_stmt **ret_statement,

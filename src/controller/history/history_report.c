@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_report.c - sums of the days, by what is asked for */
+/* history_report.c - sums of days, grouped as the question asks */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,9 +19,9 @@
 #include "lib/json/json.h"
 
 #define DAY_S         86400
-#define STEPS_BETWEEN 10000 /* of SQLite's machine, looks at the clock */
+#define STEPS_BETWEEN 10000 /* SQLite VM steps between looks at the clock */
 #define MOST_GROUPS   20000
-#define LAST_DAY      2932896 /* of the year 9999 */
+#define LAST_DAY      2932896 /* in the year 9999 */
 
 #define COLUMNS                                             \
     "ended, completed, failed, stopped, cpu_s, cpu_used_s," \
@@ -50,7 +50,7 @@ static const struct sum_column {
     {"waitMostSeconds", false},
 };
 
-/* The columns that a sum is by, words but for days and months. */
+/* The columns to group by: words, except days and months. */
 static const struct grouping {
     const char *columns;
     const char *names[2];
@@ -78,8 +78,8 @@ add_word(struct history_reader *r,
                       history_reader_find_word(r, word));
 }
 
-/* Sums know names, not numbers: those of a number are the present name's, and
- * those of the names that nobody else ever had.
+/* Sums have user names, not uids. Those of a uid are its present name, and all
+ * of its names that no other uid has had.
  */
 static void
 add_names(struct history_reader *r,
@@ -113,7 +113,7 @@ add_rights(struct history_reader *r,
     strbuf_add_text(sql, "))");
 }
 
-/* The bounds of each part of the sums, but for time. */
+/* The conditions on each part of the sums, except its time. */
 static void
 add_bounds(struct history_reader *r,
            const struct history_question *q,
@@ -129,11 +129,11 @@ add_bounds(struct history_reader *r,
     add_rights(r, sql, &q->rights);
 }
 
-/* The sums of some days, or whole months, from the first to before the last. */
+/* Sums of days or of whole months, from `first` to before `last`. */
 struct days {
     const char *table, *column;
     int64_t first, last;
-    int64_t month; /* that the days are of */
+    int64_t month; /* the month of the days */
 };
 
 static void
@@ -161,8 +161,8 @@ add_part(struct strbuf *sql,
                   bounds);
 }
 
-/* Whole months come from the sums of months; what stands out at both ends, and
- * all when days are asked for, from those of days.
+/* Whole months are read from the monthly sums; the days before and after them,
+ * and all days if the question is by day, from the daily sums.
  */
 static void
 write_parts(const struct history_question *q,
@@ -185,7 +185,7 @@ write_parts(const struct history_question *q,
                  bounds);
         return;
     }
-    if (begin > month_of_last) { /* all of it in one month */
+    if (begin > month_of_last) { /* all days are in one month */
         add_part(sql,
                  &(struct days){"daily", "day", first, last, month_of_first},
                  q,
@@ -225,7 +225,7 @@ write_report(struct history_reader *r,
 
     add_bounds(r, q, &bounds);
     write_parts(q, bounds.text, &parts);
-    if (parts.length == 0) /* no time at all */
+    if (parts.length == 0) /* an empty span of time */
         strbuf_add_text(&parts, "SELECT *, 0 AS span FROM daily WHERE 0");
     strbuf_printf(sql,
                   "SELECT %s, " SUMS " FROM (%s) GROUP BY %s ORDER BY %s"
@@ -237,7 +237,7 @@ write_report(struct history_reader *r,
                   MOST_GROUPS);
 }
 
-/* "2026-01", or "2026-01-31". */
+/* For example "2026-01" or "2026-01-31". */
 static const char *
 write_span(enum history_sum by, int64_t span, struct arena *arena)
 {
@@ -319,7 +319,7 @@ history_reader_report(struct history_reader *r,
     result = sql_prepare(r->db, sql.text, &s, err);
     sqlite3_progress_handler(r->db, STEPS_BETWEEN, has_ended, r);
     while (result == 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
-        /* A sum of nothing is one row of nothing. */
+        /* An aggregate of no rows is one row of NULLs. */
         if (sqlite3_column_type(s, sqlite3_column_count(s) - 1) == SQLITE_NULL)
             continue;
         if (has_rows)

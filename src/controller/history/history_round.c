@@ -15,8 +15,8 @@ struct round_place {
     _Atomic(struct history_part_result *) result;
 };
 
-/* A place is written before `count` says that it is there. `claimed` is never
- * above `count`.
+/* A place is written before `count` includes it. `claimed` is never above
+ * `count`.
  */
 struct history_round {
     atomic_uint references;
@@ -27,7 +27,8 @@ struct history_round {
     struct round_place places[HISTORY_ROUND_PARTS];
 };
 
-/* Stands where a result was, so that no other takes its place. */
+/* Replaces a result after history_round_forget, so that none is stored later.
+ */
 static struct history_part_result forgotten;
 
 /* ---- A copy of the question ---- */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_round.h - some parts of a page, and what those who read them found
+/* history_round.h - the parts of a page that are read together, and their
+ * results
  *
- * The reader adds parts; whoever is free claims one, reads it and gives what it
- * found. The first result of a part stays, so that the reader can also read a
- * part that another claimed and does not give. There is no lock: a thread that
- * gets no CPU, wherever it stands, has nothing that others wait for.
+ * The reader adds parts; any free thread claims a part, reads it and gives the
+ * result. The first result of a part is kept, so the reader can also read a
+ * part that another thread has claimed and does not finish. There is no lock: a
+ * thread that gets no CPU, at whatever point, never blocks the others.
  *
- * Owns:      a copy of the question, for threads that come late; the results.
- * Thread:    add, result_of and forget are the reader's; the others anyone's.
- * Invariant: each who was given a reference can use the round until its unref,
- *            also when the page was sent long ago.
+ * Owns:      a copy of the question, for threads that are late; the results.
+ * Thread:    add, result_of and forget are the reader's; the others any's.
+ * Invariant: whoever holds a reference can use the round until its unref, also
+ *            after the page was sent.
  */
 #pragma once
 
@@ -23,9 +24,9 @@
 struct history_question;
 struct history_round;
 
-#define HISTORY_ROUND_PARTS 40 /* the most: what stands in memory */
+#define HISTORY_ROUND_PARTS 40 /* most parts; bounds the memory of a round */
 
-/* Rows behind one up to another. */
+/* Rows after one row, up to and including another. */
 struct history_part {
     int64_t after_end_s, after_id;
     int64_t last_end_s, last_id;
@@ -34,10 +35,10 @@ struct history_part {
 struct history_part_result {
     struct history_page page;
     struct strbuf text;
-    int code; /* 0, or why it could not be read */
+    int code; /* 0, or why the part could not be read */
 };
 
-/* Life. `ends_us`: when the question has had its time; monotonic. */
+/* Life. `ends_us`: when the question's time is over; monotonic. */
 void history_round_unref(struct history_round *round);
 struct history_round *history_round_new(const struct history_question *question,
                                         int64_t ends_us)
@@ -45,16 +46,16 @@ struct history_round *history_round_new(const struct history_question *question,
 struct history_round *history_round_ref(struct history_round *round);
 DEFINE_CLEANUP(struct history_round, history_round_unref)
 
-/* For give, which takes it. */
+/* For history_round_give, which takes it over. */
 struct history_part_result *history_part_result_new(void);
 
-/* The question */
+/* The question. */
 const struct history_question *
 history_round_question(const struct history_round *round);
 int64_t history_round_ends_us(const struct history_round *round);
 
-/* Parts, in their order. Adding one to a full round is the caller's mistake.
- * Claim: the first that nobody has claimed; false without one.
+/* Parts, in their order. Add must not be called on a full round. Claim: the
+ * first part that nobody has claimed; false if there is none.
  */
 void history_round_add(struct history_round *round,
                        const struct history_part *part);
@@ -63,8 +64,9 @@ const struct history_part *history_round_part(const struct history_round *round,
                                               unsigned i);
 bool history_round_claim(struct history_round *round, unsigned *ret_i);
 
-/* Results. One that comes second is freed. NULL: not given yet. After forget
- * all that come are freed.
+/* Results. Give keeps the first result of a part and frees later ones.
+ * Result_of: NULL if there is none yet. After forget all results that are given
+ * are freed.
  */
 void history_round_give(struct history_round *round,
                         unsigned i,

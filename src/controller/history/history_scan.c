@@ -18,7 +18,7 @@
 #include "lib/base/wildcard.h"
 
 #define CURSORS_MOST 64
-#define NAMES_MOST   30000 /* that are compared with a pattern */
+#define NAMES_MOST   30000 /* most names that are compared with a pattern */
 #define CURSORS_FEW  8
 
 struct cursor {
@@ -32,19 +32,19 @@ struct history_scan {
     uint64_t columns;
     struct cursor cursors[CURSORS_MOST];
     size_t count;
-    bool is_too_many; /* values, for cursors of their own */
+    bool is_too_many; /* too many values for one cursor each */
     bool is_begun;
-    bool is_by_names; /* which were looked through */
-    size_t current;   /* the cursor whose row was given last */
+    bool is_by_names; /* the names in the index were visited */
+    size_t current;   /* the cursor whose row was returned last */
     int64_t last_id;
 };
 
-/* A part of an index. */
+/* A range of an index. */
 struct place {
     const char *index;
     const char *column; /* NULL: all rows */
     int64_t value;
-    const char *text; /* instead of the value */
+    const char *text; /* used instead of `value` if not NULL */
     bool has_state;
     int64_t state;
 };
@@ -125,7 +125,9 @@ drop_cursors(struct history_scan *scan)
     scan->is_too_many = false;
 }
 
-/* Of each state that rows of that value have: SQLite seeks to the next one. */
+/* Adds a cursor for each state that rows of that value have; SQLite seeks to
+ * the next state.
+ */
 static int
 add_states(struct history_scan *scan,
            const char *column,
@@ -157,7 +159,9 @@ add_states(struct history_scan *scan,
     return r;
 }
 
-/* By the index with the states, or in a file that has it not yet without. */
+/* Uses the index with states, or, in a file that does not have it yet, the one
+ * without.
+ */
 static int
 add_values(struct history_scan *scan,
            const char *column,
@@ -207,9 +211,9 @@ add_account(struct history_scan *scan, int64_t account, struct error *err)
                       err);
 }
 
-/* ---- Where to look ---- */
+/* ---- The choice of an index ---- */
 
-/* Of the uids that the name ever had. */
+/* Adds cursors for all uids that have had the name. */
 static int
 add_users(struct history_scan *scan, struct error *err)
 {
@@ -241,14 +245,15 @@ add_one(struct history_scan *scan,
         err);
 }
 
-/* The beginning of every name that the pattern matches. */
+/* The prefix of every name that matches the pattern. */
 static char *
 prefix_of(const char *pattern)
 {
     return xstrndup(pattern, strcspn(pattern, "*?"));
 }
 
-/* The first name that is not before that one; or the first behind it. */
+/* The first name not before `name`; or, if is_behind, the first one after it.
+ */
 static int
 find_name(struct history_scan *scan,
           const char *name,
@@ -271,9 +276,9 @@ find_name(struct history_scan *scan,
            && sqlite3_column_text(*ret_s, 0) != NULL;
 }
 
-/* Of each name that there is and that the pattern has. Too many names, or too
- * many that match, are no help; nor is a walk over them that takes a quarter of
- * the time, for each page begins with one.
+/* Adds a cursor for each existing name that matches the pattern. With too many
+ * names, or too many that match, the index is of no use; nor if visiting them
+ * takes a quarter of the time, since that is repeated for each page.
  */
 static int
 add_names(struct history_scan *scan, struct error *err)
@@ -341,7 +346,8 @@ has_index(const struct history_scan *scan, const char *name)
     return history_index_is_there(scan->reader->db, name);
 }
 
-/* The index that leads to the fewest rows, as far as one can know. */
+/* Chooses the index that leads to the fewest rows, as far as that can be known.
+ */
 static int
 add_cursors(struct history_scan *scan, struct error *err)
 {
@@ -418,7 +424,7 @@ history_scan_is_cheap(const struct history_scan *scan)
 
 /* ---- Rows ---- */
 
-/* To the cursor's next row; without one the cursor goes. */
+/* Moves the cursor to its next row; a cursor without one is removed. */
 static int
 advance(struct history_scan *scan, size_t i, struct error *err)
 {

@@ -3,14 +3,14 @@
 
 #include "controller/store/engine/schema_steps.h"
 
-/* An attempt is known by its pod's uid, which no second one ever has; that of a
- * Job without pods by the Job's. `lost`: see watermark.lost.
+/* An attempt is identified by its pod's uid, which is never used again; that of
+ * a Job without pods by the Job's uid. `lost`: see watermark.lost.
  */
 static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     "CREATE TABLE watermark ("
     " id INTEGER PRIMARY KEY CHECK (id = 1),"
     " cluster TEXT NOT NULL,"     /* its uid */
-    " revision INTEGER NOT NULL," /* of the store: all ends to it are here */
+    " revision INTEGER NOT NULL," /* of the store; all earlier ends are here */
     " lost TEXT NOT NULL);"       /* ranges of revisions marked so far */
     "INSERT INTO watermark VALUES (1, '', 0, '');"
     "CREATE TABLE words ("
@@ -28,8 +28,8 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " idx INTEGER,"
     " attempt INTEGER NOT NULL,"
     " object TEXT NOT NULL,"
-    " name TEXT," /* NULL: as object */
-    " pod TEXT,"  /* what follows the object's name, or the whole */
+    " name TEXT," /* NULL: same as object */
+    " pod TEXT,"  /* the name after that of the object, or all of it */
     " key BLOB NOT NULL,"
     " submit_at INTEGER NOT NULL,"
     " eligible_at INTEGER NOT NULL,"
@@ -60,7 +60,7 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " user INTEGER NOT NULL,"
     " uid INTEGER NOT NULL,"
     " PRIMARY KEY (user, uid)) WITHOUT ROWID;"
-    /* Seconds of each day since 1970, UTC. */
+    /* The amounts of each day since 1970, UTC. */
     "CREATE TABLE daily ("
     " day INTEGER NOT NULL,"
     " account INTEGER NOT NULL,"
@@ -79,13 +79,13 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " wait_s INTEGER NOT NULL,"
     " wait_most_s INTEGER NOT NULL,"
     " PRIMARY KEY (day, account, user, partition)) WITHOUT ROWID;",
-    /* The number of an array's task, which is not the index. */
+    /* The id of an array's task, which differs from the index. */
     "ALTER TABLE attempts ADD COLUMN task INTEGER;",
-    /* Microseconds that it stood still; NULL: it never did. */
+    /* For how many microseconds the pod was frozen; NULL: never. */
     "ALTER TABLE attempts ADD COLUMN frozen_us INTEGER;",
-    /* The store's epochs, each with the revision that it began at. Sums of each
-     * month (202601), so that reports of years need not read each day; and the
-     * indexes that questions now find rows by, see history_index.h.
+    /* The store's epochs, each with the revision at which it began. The sums of
+     * each month (202601), so that reports of years need not read each day; and
+     * the indexes that questions use now, see history_index.h.
      */
     "CREATE TABLE epochs ("
     " epoch INTEGER PRIMARY KEY,"
@@ -114,9 +114,9 @@ static const char *const steps[HISTORY_SCHEMA_VERSION] = {
     " sum(stopped), sum(cpu_s), sum(cpu_used_s), sum(cpu_measured_s),"
     " sum(memory_gib_s), sum(device_s), sum(started), sum(wait_s),"
     " max(wait_most_s) FROM daily GROUP BY month, account, user, partition;",
-    /* Of an array that ended: the tasks that never started, in one row. */
+    /* For an array that ended: the tasks that never started, in one row. */
     "ALTER TABLE attempts ADD COLUMN tasks TEXT;",
-    /* Of storage; NULL: not known. */
+    /* Bytes read from and written to storage; NULL: not known. */
     ("ALTER TABLE attempts ADD COLUMN read_bytes INTEGER;"
      "ALTER TABLE attempts ADD COLUMN written_bytes INTEGER;"),
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_schema.h - the tables of history, and how those of earlier versions
- * become them
+/* history_schema.h - the tables of history, and the upgrade of earlier ones
  *
- * They are steps of store/engine/schema_steps.h.
+ * The upgrade is made of the steps of store/engine/schema_steps.h.
  *
- * Times are seconds since 1970. Words that repeat (users, nodes, reasons) are
- * numbers in `words`, which keeps a row small.
+ * Times are seconds since 1970. Texts that recur (users, nodes, reasons) are
+ * numbers in `words`, which keeps rows small.
  *
  * Thread:  that of the connection.
  */
@@ -17,5 +16,5 @@ struct error;
 
 #define HISTORY_SCHEMA_VERSION 6
 
-/* -ENOTSUP: of a later version, or no history. */
+/* -ENOTSUP: of a later version, or not a history of Kiln. */
 int history_schema_migrate(sqlite3 *db, struct error *err);

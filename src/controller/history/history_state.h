@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_state.h - what the files of history share: its parts, and what an end
- * is
+/* history_state.h - struct history, and functions shared by its files
  *
  * Thread:  the loop's.
  */
@@ -23,13 +22,13 @@ struct metric;
 struct store_watch;
 struct timer;
 
-/* A walk over what the store has, from a revision on: at the start, after ends
- * that found the queue full, and for a new file.
+/* A pass over the store's objects for ends after a revision: at the start,
+ * after ends that found the queue full, and for a new file.
  */
 struct rescan {
     bool is_wanted, is_under_way;
-    bool is_of_jobs; /* the second half */
-    int64_t from;    /* ends behind it */
+    bool is_of_jobs; /* the second half: Jobs */
+    int64_t from;    /* only ends after this revision */
     char after[OBJECT_KEY_SIZE];
     unsigned visited;
 };
@@ -40,7 +39,7 @@ struct history {
     struct history_questions *questions;
     struct store_watch *pods, *jobs;
     struct history_queue queue;
-    struct map *unwritten; /* the keys of rows that are not on the disk */
+    struct map *unwritten; /* keys of rows that are not on the disk */
     size_t n_secrets;
     struct rescan rescan;
     struct timer *flush, *rescan_timer, *drop;
@@ -53,15 +52,15 @@ struct history {
     struct metric *rows_total, *failures_total;
 };
 
-/* Rows that wait in the store: "history/UID". */
+/* Rows that are kept in the store: "history/UID". */
 #define HISTORY_SECRET "history/"
 void history_secret_name(const char *uid, char out[128]);
 
-/* Those of rows that are written need not wait any more. */
+/* Removes the secrets of rows that are written. */
 void history_drop_secrets(struct history *history,
                           const struct history_queue *written);
 
-/* The name of the user who deleted the pod's Job, which is gone; or NULL. */
+/* The user who deleted the pod's Job, if that is gone; or NULL. */
 const char *history_find_deleter(const struct history *history,
                                  const struct object *pod);
 
@@ -70,5 +69,7 @@ const struct object *history_find_job(const struct history *history,
                                       enum store_head head,
                                       const struct object *pod);
 
-/* Whether a pod has ended, or a Job without ever having one. */
+/* Whether the object is a pod that has ended, or an ended Job that had no pod
+ * or, as an array, has tasks that had none.
+ */
 bool history_is_end(const struct object *object);

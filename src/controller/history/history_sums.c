@@ -23,7 +23,8 @@ struct sum {
 
 struct history_sums {
     sqlite3_stmt *by_day, *by_month;
-    struct map *places; /* "DAY ACCOUNT USER PARTITION" to 1 + the place */
+    struct map *places; /* "DAY ACCOUNT USER PARTITION" to 1 + the index in
+                         * items */
     struct sum *items;
     size_t count, capacity;
 };

@@ -33,7 +33,7 @@ run_with(sqlite3 *db,
     return r;
 }
 
-/* Those between the two, both not among them. */
+/* Marks rows with revisions between the two, both excluded. */
 static int
 mark(sqlite3 *db, int64_t after, int64_t before, struct error *err)
 {
@@ -46,7 +46,7 @@ mark(sqlite3 *db, int64_t after, int64_t before, struct error *err)
                     err);
 }
 
-/* Of restores that the store knows of. */
+/* Marks rows that were lost by restores which the store has recorded. */
 static int
 mark_known(sqlite3 *db, const char *lost, const char *known, struct error *err)
 {
@@ -61,7 +61,7 @@ mark_known(sqlite3 *db, const char *lost, const char *known, struct error *err)
     return r;
 }
 
-/* The revision up to which the store's timeline is the file's. */
+/* The revision up to which the store's timeline and the file's are the same. */
 static int
 find_common(sqlite3 *db,
             const struct history_origin *origin,

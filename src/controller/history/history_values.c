@@ -39,7 +39,7 @@ nibble(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Of exactly so many bytes in lower case; dashes are skipped. */
+/* Reads exactly that many bytes in lower case; dashes are skipped. */
 static bool
 read_hex(const char *text, unsigned char *out, size_t bytes)
 {
@@ -61,7 +61,7 @@ read_hex(const char *text, unsigned char *out, size_t bytes)
     return n == bytes * 2;
 }
 
-/* Only what comes back as the same text. */
+/* Accepts only a form that is printed as the same text again. */
 static bool
 is_uuid(const char *uid)
 {

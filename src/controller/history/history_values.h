@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_values.h - how the values of a row stand in the file
+/* history_values.h - how values of a row are stored in the file
  *
- * A uid is 16 bytes, a digest 32, a time whole seconds; what has another form
- * stands there as its text.
+ * A uid is 16 bytes, a digest 32, a time whole seconds; a uid or digest of
+ * another form is stored as its text.
  *
  * Thread:  that of the statement.
  */
@@ -14,9 +14,11 @@
 
 #define HISTORY_UID_BYTES    16
 #define HISTORY_DIGEST_BYTES 32
-#define HISTORY_SHA256       "sha256:" /* before a digest's text */
+#define HISTORY_SHA256       "sha256:" /* precedes a digest's text */
 
-/* NULL is NULL. Borrowed until the statement has run, but for uid and digest. */
+/* NULL is stored as NULL. The values are borrowed until the statement has run,
+ * except uid and digest.
+ */
 void history_bind_text(sqlite3_stmt *s, int at, const char *text);
 void history_bind_number(sqlite3_stmt *s, int at, const int64_t *number);
 void history_bind_time(sqlite3_stmt *s, int at, int64_t us);

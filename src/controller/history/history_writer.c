@@ -21,12 +21,12 @@
 struct history_writer {
     struct serial_worker_task task;
     struct serial_worker *worker;
-    struct history_order *order; /* under way */
+    struct history_order *order; /* pending, or NULL */
     history_done_fn *done;
     void *context;
     atomic_bool stops_indexing;
 
-    /* The thread's. */
+    /* Used only by the writer's thread. */
     char *path;
     struct history_file *file;
     char *cluster, *lost;
@@ -55,7 +55,7 @@ open_file(struct history_writer *w,
         .cluster = w->cluster,
         .revision = store_revision,
         .lost = w->lost,
-        .epoch = order->epoch, /* of an order to open; else 0 */
+        .epoch = order->epoch, /* only in an order to open */
         .opened_at = order->opened_at,
     };
 
@@ -95,7 +95,9 @@ read_row(const struct history_end *end,
     return true;
 }
 
-/* A row that cannot be written for a mistake of ours must not keep the others. */
+/* A row that cannot be written because of a bug must not keep the others from
+ * being written.
+ */
 static int
 add_all(struct history_writer *w, struct history_order *order)
 {
@@ -142,7 +144,7 @@ write_queue(struct history_writer *w, struct history_order *order)
     return r;
 }
 
-/* Begun anew, with what is in the queue at least. */
+/* Begins a new file, and writes at least the queued rows. */
 static int
 begin_anew(struct history_writer *w, struct history_order *order)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history_writer.h - the thread that writes history
  *
- * One order at a time: open the file, write what is queued, drop what is old,
- * make indexes that are missing.
+ * It executes one order at a time: open the file, write queued rows, delete old
+ * rows, create missing indexes.
  *
- * Thread:  the loop's, but for its own.
+ * Thread:  the loop's, except its own thread.
  */
 #pragma once
 
@@ -19,26 +19,26 @@
 struct history_writer;
 struct loop;
 
-/* An order, and what came of it. */
+/* An order, and its result. */
 struct history_order {
     enum { HISTORY_OPEN, HISTORY_WRITE, HISTORY_DROP, HISTORY_INDEX } what;
 
-    /* Open */
+    /* Open. */
     char *cluster, *lost;
     int64_t store_revision, epoch, opened_at;
 
-    /* Write */
+    /* Write. */
     struct history_queue queue;
-    int64_t revision; /* the watermark after it */
+    int64_t revision; /* watermark after the write */
 
-    /* Drop */
+    /* Drop. */
     int64_t before_s, max_bytes;
 
-    /* The outcome */
+    /* Result. */
     int result;
     struct error err;
-    struct strbuf notice; /* of a file that was set aside */
-    bool is_new; /* it was, within a write: all is to be written anew */
+    struct strbuf notice; /* about a file that was set aside */
+    bool is_new; /* a write has begun a new file: write all rows again */
     int64_t watermark;
     int64_t bytes;
     uint64_t rows;
@@ -47,7 +47,7 @@ struct history_order {
 
 typedef void history_done_fn(struct history_order *order, void *context);
 
-/* Life. Free waits for the order under way. */
+/* Life. Free waits for the pending order. */
 void history_writer_free(struct history_writer *writer);
 struct history_writer *history_writer_new(struct loop *loop,
                                           const char *path,
@@ -55,14 +55,16 @@ struct history_writer *history_writer_new(struct loop *loop,
                                           void *context)
     OWNED_BY(history_writer_free);
 
-/* Change: while none is under way; the order is the writer's until `done`. */
+/* Change. Submit may be called only while no order is pending; the writer owns
+ * the order until `done`.
+ */
 void history_writer_submit(struct history_writer *writer,
                            struct history_order *order TAKES);
 void history_writer_drain(struct history_writer *writer);
 
-/* No index is made any more, the one under way included. */
+/* Cancels the index that is being created, and creates no others. */
 void history_writer_stop_indexing(struct history_writer *writer);
 void history_order_free(struct history_order *order);
 
-/* Look */
+/* Look. */
 bool history_writer_is_busy(const struct history_writer *writer);
