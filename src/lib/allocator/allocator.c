@@ -9,8 +9,8 @@
 #include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
-/* PUs that go out of the shared pool, withheld ones too: exact where all cores
- * are alike, otherwise the least that it can be.
+/* PUs that leave the shared pool, withheld ones included. Exact when all cores
+ * are alike, otherwise a lower bound.
  */
 static unsigned
 taken_pus(const struct topology_index *s, const struct demand *d)
@@ -47,7 +47,7 @@ leaves_shared_pool(const struct occupancy *o, unsigned taken)
     return (left > 0 && (int64_t)left * 1000 >= o->shared_milli);
 }
 
-/* Checks the demands that no choice of NUMA nodes can change. */
+/* Checks the requirements that do not depend on the choice of NUMA nodes. */
 static enum allocator_answer
 check_totals(const struct occupancy *o, const struct demand *d)
 {
@@ -89,10 +89,11 @@ set_choice(const struct numa_search *s, struct allocator_choice *ret_choice)
     };
 }
 
-/* Over all NUMA nodes that have something free: to spread out, or because the
- * search ended before it found a set. That totals are enough has been seen;
- * only a limit of cores per package can still stand against it. A pod that
- * asks for no PU, where no memory is free, gets all of them.
+/* Chooses all NUMA nodes that have something free: either the pod is to be
+ * spread out, or no set was found within the search's limit. check_totals has
+ * seen that the totals suffice; only a limit of cores per package can still
+ * fail. If no node has free PUs or memory, which a pod that asks for neither
+ * allows, all NUMA nodes are chosen.
  */
 static enum allocator_answer
 settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
@@ -119,7 +120,9 @@ settle_on_all(struct numa_search *s, struct allocator_choice *ret_choice)
     return ALLOCATOR_FITS;
 }
 
-/* The fewest NUMA nodes that hold it, from `first` to `last`. */
+/* Searches for the fewest NUMA nodes that hold the demand, between `first` and
+ * `last` of them.
+ */
 static bool
 search_widths(struct numa_search *s, unsigned first, unsigned last)
 {
@@ -129,8 +132,8 @@ search_widths(struct numa_search *s, unsigned first, unsigned last)
     return false;
 }
 
-/* How many NUMA nodes the demand would have on this machine when it is empty;
- * 0: it never fits.
+/* The number of NUMA nodes that the demand would get on this machine when
+ * nothing runs on it; 0: it never fits.
  */
 static unsigned
 empty_width(struct topology_index *topology_index, const struct demand *d)
@@ -159,7 +162,9 @@ choose_restricted(struct numa_search *s, struct allocator_choice *ret_choice)
     return ALLOCATOR_FITS;
 }
 
-/* Without a search, for many nodes are asked in vain. */
+/* Whether one NUMA node of the empty machine holds the demand. Avoids a search
+ * where possible, because this runs for every node that cannot align the pod.
+ */
 static bool
 fits_one_empty(struct topology_index *s, const struct demand *d)
 {
@@ -248,8 +253,9 @@ choose(const struct occupancy *o,
     return answer;
 }
 
-/* Whether it would fit if nothing ran here; choose_single and
- * choose_restricted have seen that it would when they cannot align it.
+/* Whether the demand would fit if nothing ran on the node. For an answer of
+ * ALLOCATOR_NOT_ALIGNED, choose_single and choose_restricted have checked this
+ * already.
  */
 static bool
 could_ever_fit(struct topology_index *s, const struct demand *d)

@@ -3,16 +3,17 @@
  *
  * Pure functions of an occupancy and a demand. Cores are never split between
  * pods: the threads of a core that the pod does not use are withheld. The
- * fewest NUMA nodes that hold the demand are taken, the closest of these, of
- * single ones one where it need not be split over more L3 groups than it must,
- * and of equal ones those that it fills best, so that the largest hole of the
- * node survives. Within them whole L3 groups are filled before others are
- * begun, and cores are of one kind where one kind has enough: the fastest that
- * has.
+ * allocator chooses the fewest NUMA nodes that hold the demand, and among sets
+ * of that size the one with the smallest distances. For a single NUMA node it
+ * prefers one where the demand need not be split over more L3 groups than
+ * necessary. Among equal sets it takes the one that the demand fills best, so
+ * that the largest hole of the node survives. Within the set it fills whole L3
+ * groups before it begins others, and takes cores of one kind if one kind has
+ * enough: the fastest such kind.
  *
- * NUMA policies: none and best-effort take what there is, the best first;
+ * NUMA policies: none and best-effort accept any set, the best first;
  * restricted insists on as few NUMA nodes as the demand would need on an empty
- * machine; single-numa-node on one.
+ * machine; single-numa-node insists on one.
  *
  * Thread:  any.
  */
@@ -33,42 +34,42 @@ struct occupancy;
 
 enum allocator_answer {
     ALLOCATOR_FITS,
-    ALLOCATOR_NO_CORES,        /* not enough free whole cores */
-    ALLOCATOR_NO_SHARED,       /* the shared pool is too small */
-    ALLOCATOR_NO_MEMORY,       /* not enough free memory */
-    ALLOCATOR_NO_DEVICES,      /* not enough free devices */
-    ALLOCATOR_NO_HUGEPAGES,    /* not enough free huge pages */
-    ALLOCATOR_NOT_ALIGNED,     /* enough of all, but not as the policy wants */
-    ALLOCATOR_NOT_EMPTY,       /* a whole node is wanted, something runs */
-    ALLOCATOR_TOO_SMALL,       /* not even on this node empty */
-    ALLOCATOR_NO_SUCH_DEVICES, /* no such devices here, or not so many */
+    ALLOCATOR_NO_CORES,     /* not enough free whole cores */
+    ALLOCATOR_NO_SHARED,    /* the shared pool is too small */
+    ALLOCATOR_NO_MEMORY,    /* not enough free memory */
+    ALLOCATOR_NO_DEVICES,   /* not enough free devices */
+    ALLOCATOR_NO_HUGEPAGES, /* not enough free huge pages */
+    ALLOCATOR_NOT_ALIGNED,  /* enough of all, but not as the policy wants */
+    ALLOCATOR_NOT_EMPTY, /* a whole node is wanted, but something runs here */
+    ALLOCATOR_TOO_SMALL, /* does not fit even when the node is empty */
+    ALLOCATOR_NO_SUCH_DEVICES, /* no such devices here, or too few in all */
 };
 
-/* Whether nothing that ends on the node can change it. */
+/* Whether the answer stays the same whatever ends on the node. */
 static inline bool
 allocator_answer_lasts(enum allocator_answer answer)
 {
     return answer >= ALLOCATOR_TOO_SMALL;
 }
 
-/* Where it would go, as far as a score needs it. */
+/* Where the demand would go, as far as a score needs to know. */
 struct allocator_choice {
     uint64_t numa;     /* places of the NUMA nodes */
-    unsigned width;    /* how many */
-    unsigned distance; /* mean distance between them, 10 for one alone */
-    unsigned split;    /* L3 groups more than need be, of one alone */
-    unsigned left_pus; /* free PUs that stay on them */
+    unsigned width;    /* number of NUMA nodes */
+    unsigned distance; /* mean distance between them; 10 for a single node */
+    unsigned split;    /* surplus L3 groups; only for a single node */
+    unsigned left_pus; /* free PUs that remain on these nodes */
 };
 
-/* The answer is exact for one NUMA node and for policies that take anything;
- * for wider restricted sets a search that is bounded.
+/* The answer is exact for one NUMA node and for policies that accept any set;
+ * for restricted sets of several NUMA nodes the search is bounded.
  */
 enum allocator_answer allocator_choose(const struct occupancy *o,
                                        const struct demand *demand,
                                        struct allocator_choice *ret_choice);
 
-/* The exact cores, memory and devices of a choice. Memory is by place of NUMA
- * node.
+/* The exact cores, memory and devices of a choice. Memory is indexed by the
+ * place of the NUMA node.
  */
 struct grant {
     struct bitset cpus;
@@ -86,8 +87,8 @@ enum allocator_answer allocator_grant(const struct occupancy *o,
                                       const struct demand *demand,
                                       struct grant *ret_grant);
 
-/* How many PUs, withheld ones too, the cores are that it would give on these
- * NUMA nodes.
+/* The PUs, withheld ones included, of the cores that a grant on these NUMA
+ * nodes would take.
  */
 unsigned grant_taken_pus(const struct occupancy *o,
                          const struct demand *demand,
@@ -96,7 +97,7 @@ unsigned grant_taken_pus(const struct occupancy *o,
 struct holding *grant_holding(const struct grant *grant,
                               const struct topology_index *topology_index);
 
-/* As Binding.allocation carries it. */
+/* The grant as JSON, in the form of Binding.allocation. */
 struct json *grant_encode(const struct grant *grant,
                           const struct topology_index *topology_index,
                           struct arena *arena);

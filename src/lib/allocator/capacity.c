@@ -35,7 +35,9 @@ capacity_usable(const struct topology_index *s,
     return sum;
 }
 
-/* So many cores of the package, those with most threads. */
+/* The usable PUs of as many cores of the package as the demand may have there;
+ * cores with most threads count first.
+ */
 static unsigned
 usable_of_package(const struct topology_index *s,
                   unsigned package,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capacity.h - what a machine holds when nothing runs on it
  *
- * What does not fit there never fits, and no pod need be ended for it.
+ * A demand that exceeds the empty machine never fits, so no pod needs to be
+ * preempted for it.
  *
  * Thread:  any.
  */
@@ -12,13 +13,13 @@
 struct demand;
 struct topology_index;
 
-/* CPUs that the demand could use of one NUMA node, by place. */
+/* CPUs of one NUMA node, given by its place, that the demand could use. */
 unsigned capacity_usable(const struct topology_index *s,
                          unsigned numa,
                          const struct demand *demand);
 
-/* Whether the whole machine has all that it asks for, wherever it is; and
- * whether it has the devices.
+/* Whether the whole machine has everything that the demand asks for, on
+ * whatever NUMA nodes; and whether it has the devices.
  */
 bool capacity_fits(const struct topology_index *s, const struct demand *demand);
 bool capacity_has_devices(const struct topology_index *s,

@@ -49,8 +49,8 @@ memory_policy_of(const char *text)
     return MEMORY_BIND;
 }
 
-/* More PUs than any node can have are as good as that many plus one: nothing
- * holds them, and sums stay small.
+/* Limits a count to one more than any node can have: it still fits nowhere, and
+ * sums cannot overflow.
  */
 static unsigned
 at_most_pus(int64_t count)
@@ -95,8 +95,8 @@ demand_init(struct demand *demand,
     }
 }
 
-/* Whether the resource of that name is a device of the node's topology
- * ("kiln.hpc/gpu"), and its type; or NULL.
+/* The device type if the resource is a device of the node's topology
+ * ("kiln.hpc/gpu": "gpu"), otherwise NULL.
  */
 static const char *
 device_type(const char *resource_name)
@@ -120,7 +120,7 @@ demand_add_device(struct demand *demand, const char *type, unsigned count)
     };
 }
 
-/* The page size of a resource such as "hugepages-2Mi", or 0. */
+/* The page size of a resource such as "hugepages-2Mi"; 0 for any other. */
 static int64_t
 page_size(const char *resource_name)
 {

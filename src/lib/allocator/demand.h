@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* demand.h - what a pod asks of a node's cores, memory and devices
  *
- * Plain data, made once for a pod from its requests and spec.placement. A
- * whole number of CPUs with cpuPolicy "exclusive" gets cores of its own;
- * everything else runs in the node's shared pool.
+ * Plain data, computed once for a pod from its requests and spec.placement. A
+ * pod with a whole number of CPUs and cpuPolicy "exclusive" gets cores of its
+ * own; every other pod runs in the node's shared pool.
  *
  * Thread:  any; plain data.
  */
@@ -25,7 +25,7 @@ enum numa_policy {
 
 enum distribution {
     DISTRIBUTION_PACK,
-    DISTRIBUTION_SCATTER, /* over NUMA nodes, and over L3 groups within */
+    DISTRIBUTION_SCATTER, /* over NUMA nodes, and over L3 groups within each */
     DISTRIBUTION_CYCLIC,  /* over NUMA nodes */
 };
 
@@ -40,7 +40,7 @@ enum memory_policy {
 
 struct demand_device {
     const char *type;  /* "gpu"; borrowed from the pod */
-    const char *model; /* words of the device's model, or NULL; so too */
+    const char *model; /* words of the model, or NULL; borrowed too */
     unsigned count;
 };
 
@@ -58,13 +58,13 @@ struct demand {
     enum memory_policy memory_policy;
     bool is_exclusive;
     bool is_whole_node;
-    bool has_far_devices;       /* devices may be anywhere */
-    unsigned pus;               /* exclusive ones; 0 in the shared pool */
-    unsigned threads_per_core;  /* 0: all that a core has */
-    unsigned cores_per_package; /* at most; 0: any number */
+    bool has_far_devices;       /* devices may be on any NUMA node */
+    unsigned pus;               /* exclusive PUs; 0: shared pool */
+    unsigned threads_per_core;  /* 0: all threads of a core */
+    unsigned cores_per_package; /* maximum; 0: no limit */
     int64_t shared_milli;
     int64_t memory_bytes;
-    const char *gpu_model; /* of its GPUs, or NULL; borrowed */
+    const char *gpu_model; /* words of the GPUs' model, or NULL; borrowed */
     struct demand_device devices[DEMAND_MAX_DEVICES];
     unsigned n_devices;
     struct demand_hugepages hugepages[DEMAND_MAX_HUGEPAGES];
@@ -81,9 +81,9 @@ void demand_add_device(struct demand *demand, const char *type, unsigned count);
 void
 demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes);
 
-/* By the name of the resource: "kiln.hpc/gpu" is a device of that type,
- * "hugepages-2Mi" are huge pages; others are no part of a demand. Borrows the
- * name.
+/* Adds a resource by its name: "kiln.hpc/gpu" is a device of type "gpu",
+ * "hugepages-2Mi" are huge pages; other resources are not part of a demand.
+ * Borrows the name.
  */
 void
 demand_add_resource(struct demand *demand, const char *name, int64_t amount);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a choice of NUMA nodes becomes exact cores, bytes and devices. */
+/* Turns a choice of NUMA nodes into exact cores, bytes and devices. */
 #include <string.h>
 
 #include "lib/allocator/allocator.h"
@@ -9,14 +9,14 @@
 #include "lib/allocator/topology_index.h"
 #include "lib/base/alloc.h"
 
-/* The cores still to be had while a grant is made. */
+/* The cores that are still available while a grant is made. */
 struct pick {
     const struct occupancy *o;
     const struct demand *d;
     struct grant *grant;
     struct bitset free; /* cores */
     uint16_t group_free[BITSET_BITS];
-    uint16_t package_left[BITSET_BITS]; /* cores it may still take there */
+    uint16_t package_left[BITSET_BITS]; /* cores that may still be taken */
     unsigned wanted;                    /* PUs */
 };
 
@@ -26,8 +26,8 @@ in_set(uint64_t set, unsigned numa)
     return (set >> numa & 1) != 0;
 }
 
-/* Takes the core: as many of its threads as the demand may use and still
- * wants; the others are withheld.
+/* Takes the core: uses as many of its threads as the demand may use and still
+ * wants, and withholds the others.
  */
 static void
 take_core(struct pick *p, unsigned core)
@@ -62,7 +62,7 @@ core_yield(const struct pick *p, unsigned core)
     return threads > 0 && threads < n ? threads : n;
 }
 
-/* Cores that may still be taken of the group. */
+/* The number of cores that may still be taken from the group. */
 static unsigned
 group_left(const struct pick *p, unsigned group)
 {
@@ -97,8 +97,8 @@ group_yield(const struct pick *p, unsigned group)
     return sum;
 }
 
-/* The group to go on with: of those that hold all that is wanted the tightest,
- * otherwise the largest; among equals the fullest of what others hold.
+/* The group to take cores from next: the tightest of the groups that hold all
+ * that is wanted; if there is none, the one that yields most.
  */
 static unsigned
 best_group(const struct pick *p, unsigned numa, unsigned wanted)
@@ -123,8 +123,8 @@ best_group(const struct pick *p, unsigned numa, unsigned wanted)
     return best;
 }
 
-/* The first of the group that yields no more than is wanted; where all do, the
- * one that has fewest threads, of which fewest are withheld.
+/* The first core of the group that yields no more than is wanted. If every core
+ * yields more, the one with fewest threads, so that fewest are withheld.
  */
 static unsigned
 next_core(const struct pick *p, unsigned group, unsigned wanted)
@@ -144,7 +144,9 @@ next_core(const struct pick *p, unsigned group, unsigned wanted)
     return best;
 }
 
-/* Packed: group by group. Returns what could not be had. */
+/* Fills group after group (distribution "pack"). Returns how many PUs are
+ * missing.
+ */
 static unsigned
 take_packed(struct pick *p, unsigned numa, unsigned pus)
 {
@@ -164,8 +166,9 @@ take_packed(struct pick *p, unsigned numa, unsigned pus)
     return 0;
 }
 
-/* One core from the group of the NUMA node with most left (scatter), or the
- * lowest core (cyclic). False: none is left.
+/* Takes one core of the NUMA node: from the group with most cores left
+ * (scatter), or from the first group that has any (cyclic). False: no core is
+ * left.
  */
 static bool
 take_one(struct pick *p, unsigned numa)
@@ -214,8 +217,8 @@ numa_yield(const struct pick *p, unsigned numa)
     return sum;
 }
 
-/* NUMA nodes from the one with least free to the one with most, so that what
- * stays free stays together.
+/* Takes cores from the NUMA node with least free first and from the one with
+ * most free last, so that the free cores that remain stay together.
  */
 static void
 take_in_order(struct pick *p, uint64_t set)
@@ -246,7 +249,7 @@ take(struct pick *p, uint64_t set)
         take_in_turn(p, set);
 }
 
-/* Only these of the free cores are to be had now. */
+/* Restricts the pick to the free cores of this set. */
 static void
 offer(struct pick *p, const struct bitset *cores)
 {
@@ -269,8 +272,8 @@ set_yield(const struct pick *p, uint64_t set)
     return sum;
 }
 
-/* The threads of one job are of one kind where one kind has enough, the
- * fastest that has; otherwise of all, the fastest first.
+/* Gives a job threads of one kind if one kind has enough, the fastest such
+ * kind; otherwise takes cores of all kinds, the fastest first.
  */
 static void
 take_by_kind(struct pick *p, uint64_t set)
@@ -291,8 +294,8 @@ take_by_kind(struct pick *p, uint64_t set)
     }
 }
 
-/* Where cores differ and only some of a package may be taken: those that yield
- * most, so that it is enough whenever it can be.
+/* For cores that differ, under a limit of cores per package: takes the cores
+ * that yield most first, so that the limit suffices whenever it can.
  */
 static void
 take_largest(struct pick *p, uint64_t set)
@@ -391,7 +394,9 @@ put_memory(const struct occupancy *o,
     return bytes;
 }
 
-/* An even share for each of the nodes, then wherever there is room. */
+/* Places an even share on each of the nodes, and the rest on any of them with
+ * room.
+ */
 static int64_t
 share_memory(const struct occupancy *o,
              struct grant *g,
@@ -412,7 +417,7 @@ share_memory(const struct occupancy *o,
     return bytes;
 }
 
-/* The closest of the others that has room, or 64. */
+/* The NUMA node with free memory that is closest to the set; 64: none. */
 static unsigned
 closest(const struct occupancy *o, const struct grant *g, uint64_t nodes)
 {
@@ -459,9 +464,9 @@ grant_memory(const struct occupancy *o,
     }
 }
 
-/* An even share of the huge pages of one size for each of the nodes, in whole
- * pages, then wherever there are some: first on these nodes, then on the others
- * of the set, then anywhere.
+/* Places an even share of the huge pages of one size on each of the nodes, in
+ * whole pages. The rest goes wherever pages are free: first on these nodes,
+ * then on the others of the set, then anywhere.
  */
 static void
 grant_pages(const struct occupancy *o,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A grant as the scheduler keeps it, and as a binding carries it. */
+/* A grant in the scheduler's form (holding) and in the form of a binding
+ * (JSON).
+ */
 #include "lib/allocator/allocator.h"
 #include "lib/allocator/holding.h"
 #include "lib/api/value/cpuset.h"
@@ -73,7 +75,9 @@ set_bytes(struct arena *arena,
     json_set_string(arena, entry, name, text);
 }
 
-/* So much of one NUMA node; in huge pages of that size, or 0. */
+/* Adds an amount of memory of one NUMA node; page_bytes 0: plain memory,
+ * otherwise huge pages of that size.
+ */
 static void
 add_memory(struct arena *arena,
            struct json *list,

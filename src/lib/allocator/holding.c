@@ -11,7 +11,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
-/* One block: the struct, then its arrays, the widest first. */
+/* One allocation: the struct, then its arrays, those with the widest elements
+ * first, for alignment.
+ */
 struct holding *
 holding_new(unsigned n_cores, unsigned n_devices, unsigned n_memory)
 {
@@ -81,7 +83,9 @@ holding_equals(const struct holding *a, const struct holding *b)
     return true;
 }
 
-/* Every core that has one of the PUs; PUs that no core has are counted. */
+/* Adds every core that has one of the PUs. Returns the number of PUs that
+ * belong to no core.
+ */
 static unsigned
 add_cores(struct holding *h,
           const struct topology_index *s,
@@ -161,7 +165,9 @@ add_memory(struct holding *h,
     return unknown;
 }
 
-/* The room of `h` is for all of `holding`, and for every core of the node. */
+/* `h` must have room for all devices and memory of `holding` and for every core
+ * of the node.
+ */
 static void
 translate(struct holding *h,
           const struct holding *holding,
@@ -248,7 +254,9 @@ holding_of_allocation(const struct topology_index *topology_index,
     unknown = add_cores(h, topology_index, &cpus);
     unknown += add_devices(h, topology_index, allocation);
     unknown += add_memory(h, topology_index, allocation);
-    /* The room was for every core of the node; keep what is needed. */
+    /* The holding has room for every core of the node; the copy has only what
+     * is needed.
+     */
     *ret_holding = dup_holding(h);
     holding_free(h);
     if (unknown > 0)

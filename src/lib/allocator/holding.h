@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holding.h - what a pod holds of its node, small enough to keep for each
+/* holding.h - what a pod holds of its node, small enough to keep for each pod
  *
- * Made from a grant when the scheduler chooses, or from status.allocation
- * when it learns of a pod that is bound already; given to an occupancy and
- * taken back from it in the same amounts.
+ * Made from a grant when the scheduler chooses, or from status.allocation when
+ * the scheduler learns of a pod that is already bound. An occupancy takes and
+ * releases the same amounts.
  *
  * Thread:  any; plain data.
  */
@@ -21,8 +21,8 @@ struct topology_index;
 #define HOLDING_PLAIN UINT16_MAX
 
 struct holding_memory {
-    uint16_t numa; /* place in the topology */
-    uint16_t page; /* place of the huge page's size, or HOLDING_PLAIN */
+    uint16_t numa; /* place of the NUMA node in the topology */
+    uint16_t page; /* place of the page size, or HOLDING_PLAIN */
     int64_t bytes;
 };
 
@@ -32,7 +32,7 @@ struct holding {
     uint16_t n_cores;
     uint16_t n_devices;
     uint16_t n_memory;
-    bool is_shared; /* runs in the shared pool */
+    bool is_shared; /* the pod runs in the shared pool */
     uint16_t *cores;
     uint16_t *devices;
     struct holding_memory *memory;
@@ -41,28 +41,30 @@ struct holding {
 void holding_free(struct holding *holding);
 DEFINE_CLEANUP(struct holding, holding_free)
 
-/* Room for these many, all zero. */
+/* A holding with room for these counts, all zero. */
 struct holding *holding_new(unsigned n_cores,
                             unsigned n_devices,
                             unsigned n_memory) OWNED_BY(holding_free);
 
-/* The same without cores and share of the CPUs. */
+/* A copy without the cores and without the share of the CPUs. */
 struct holding *holding_dup_without_cores(const struct holding *holding)
     OWNED_BY(holding_free);
 
 bool holding_equals(const struct holding *a, const struct holding *b);
 
-/* The same PUs, devices and bytes on the topology that a node has now; what it
- * does not have is left out (all of it where `to` is NULL: there is none).
+/* The same PUs, devices and bytes on the topology that a node has now. Parts
+ * that the new topology lacks are left out; all of them if `to` is NULL (the
+ * node has no topology).
  */
 struct holding *holding_translate(const struct holding *holding,
                                   const struct topology_index *from,
                                   const struct topology_index *to)
     OWNED_BY(holding_free);
 
-/* From the wire. Cores and devices that the topology does not have (offline, or
- * gone) are left out and named in `err` with -ENXIO: the holding is made all
- * the same. -EINVAL: a list cannot be read, no holding.
+/* Reads an allocation from the API. Cores and devices that the topology does
+ * not have (offline or removed) are left out and counted in `err` with -ENXIO;
+ * the holding is made nevertheless. -EINVAL: a list cannot be parsed; no
+ * holding.
  */
 int holding_of_allocation(const struct topology_index *topology_index,
                           const struct allocation *allocation,

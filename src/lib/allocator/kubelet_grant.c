@@ -9,7 +9,7 @@
 #include "lib/allocator/occupancy.h"
 #include "lib/base/alloc.h"
 
-/* One node under the kubelet's managers, made for one question. */
+/* One node under the kubelet's managers, built for a single question. */
 struct grant_stage {
     const struct occupancy *o;
     const struct demand *d;
@@ -88,7 +88,7 @@ set_memory(struct grant_stage *st)
     }
 }
 
-/* The place of the type in the demand is its resource. */
+/* The index of a device's type in the demand serves as its resource number. */
 static void
 set_devices(struct grant_stage *st)
 {
@@ -171,8 +171,9 @@ set_stage(struct grant_stage *st, const struct kubelet_rules *rules)
     set_container(st);
 }
 
-/* The memory that the kubelet's books have less of than the occupancy has free;
- * a pod that asked for no memory takes some all the same, beside its cores.
+/* Grants the memory by which the kubelet's accounts fall below the occupancy's
+ * free memory. A pod that asked for no memory still gets the memory nodes of
+ * its cores.
  */
 static void
 read_memory(struct grant_stage *st, struct grant *g)
@@ -209,7 +210,7 @@ read_stage(struct grant_stage *st, struct grant *g)
         bitset_or(&g->withheld, &t->cores[t->pu[pu].core].pus);
     }
     bitset_and_not(&g->withheld, &g->cpus);
-    read_memory(st, g); /* after the CPUs */
+    read_memory(st, g); /* needs the CPUs */
 }
 
 static enum allocator_answer

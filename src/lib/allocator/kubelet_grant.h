@@ -2,9 +2,9 @@
 /* kubelet_grant.h - what the kubelet would give a pod here (numaStrategy:
  * kubelet)
  *
- * It serves pods with CPUs of their own. Cores are never split between pods:
- * where the kubelet takes one thread of a core, the other is withheld, and only
- * cores that are wholly free are offered to the kubelet's rules.
+ * Only for pods with CPUs of their own. Cores are never split between pods:
+ * where the kubelet takes one thread of a core, the other threads are withheld,
+ * and only wholly free cores are offered to the kubelet's rules.
  *
  * Thread:  any.
  */
@@ -23,9 +23,9 @@ struct kubelet_rules {
     bool prefers_closest;
 };
 
-/* Whether its rules know all that the pod asks; otherwise Kiln's own decide:
- * threads or cores of each core or package, distribution, the whole node, the
- * shared pool, the model of a GPU.
+/* Whether the kubelet's rules cover all that the pod asks for. If they do not,
+ * Kiln's own rules decide: a number of threads per core or of cores per
+ * package, a distribution, the whole node, the shared pool, or a GPU model.
  */
 bool kubelet_grant_knows(const struct demand *d);
 

@@ -11,8 +11,8 @@
 #define SUMS_MAX 4096u
 
 /* The amounts that are summed: PUs, memory, huge pages of each size, devices of
- * each type, and PUs of the package that is being gone through, of which some
- * may be too many.
+ * each type, and, apart, the PUs of the package at hand (HERE), which may
+ * exceed the limit per package.
  */
 enum {
     PUS,
@@ -36,10 +36,10 @@ struct cover_sums {
 struct cover {
     const struct numa_search *s;
     int64_t wanted[AMOUNTS];
-    int64_t package_most; /* PUs that count of one package; 0: all */
-    unsigned order[64];   /* package by package */
+    int64_t package_most; /* PUs that may count per package; 0: no limit */
+    unsigned order[64];   /* NUMA nodes, package by package */
     unsigned package[64];
-    struct cover_sum *has; /* each NUMA node, by place */
+    struct cover_sum *has; /* amounts of each NUMA node, by place */
     struct cover_sums by_width[65];
 };
 
@@ -81,7 +81,7 @@ read_numa(struct cover *c, unsigned numa)
         has[DEVICES + i] = free_of_type(o, &d->devices[i], numa);
 }
 
-/* Devices that are near none or all count everywhere. */
+/* Devices without a NUMA node count for every set. */
 static void
 read_wanted(struct cover *c)
 {
@@ -161,7 +161,7 @@ keep(struct cover_sums *sums, const struct cover_sum *sum)
     sums->items[sums->count++] = *sum;
 }
 
-/* A surplus counts no more than the amount that is wanted. */
+/* An amount counts at most as far as it is wanted. */
 static void
 add(const struct cover *c, struct cover_sum *sum, unsigned numa)
 {
@@ -175,7 +175,8 @@ add(const struct cover *c, struct cover_sum *sum, unsigned numa)
     }
 }
 
-/* The package is behind: what counts of it is known. */
+/* All NUMA nodes of the package have been considered: its PUs join the total.
+ */
 static void
 close_package(struct cover *c)
 {

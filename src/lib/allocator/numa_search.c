@@ -5,11 +5,12 @@
 #include "lib/allocator/numa_cover.h"
 #include "lib/allocator/occupancy.h"
 
-/* How many steps a search may take, parts of sets too: all pairs of 64, all
- * sets of up to 4 of 16, all of any width of 12; and all widths together.
+/* The steps that a search of one width may take; partial sets count too. Enough
+ * for all pairs of 64 NUMA nodes, all sets of up to 4 of 16, and all sets of
+ * any width of 12.
  */
 #define SEARCH_LIMIT 8000u
-#define ALL_WIDTHS   3u /* times that, of all widths together */
+#define ALL_WIDTHS   3u /* times SEARCH_LIMIT, for all widths together */
 
 unsigned
 numa_search_usable(const struct occupancy *o, unsigned numa, unsigned threads)
@@ -64,7 +65,9 @@ numa_search_has_devices(const struct occupancy *o,
     return true;
 }
 
-/* So many cores at most of a package, those that yield most. */
+/* The PUs of at most `most` cores of the package within the set, those that
+ * yield most.
+ */
 static unsigned
 best_cores(const struct occupancy *o,
            unsigned package,
@@ -91,7 +94,7 @@ best_cores(const struct occupancy *o,
     return sum;
 }
 
-/* Counts the free cores of all these NUMA nodes, at most so many of each
+/* Counts the usable PUs of these NUMA nodes under the limit of cores per
  * package.
  */
 static unsigned
@@ -171,8 +174,9 @@ numa_search_init(struct numa_search *s,
     }
 }
 
-/* Whether cores, devices and huge pages of the set are enough; `pus` is the
- * sum without regard to packages.
+/* Whether cores, devices and huge pages of the set are enough. `pus` comes in
+ * as the sum without the limit per package, and is lowered to the sum within
+ * it.
  */
 static bool
 holds(const struct numa_search *s, uint64_t set, unsigned *pus)
@@ -190,7 +194,7 @@ holds(const struct numa_search *s, uint64_t set, unsigned *pus)
            || numa_search_has_devices(s->o, d, set);
 }
 
-/* Groups taken from the largest on until they are enough. */
+/* The number of L3 groups that are needed, taken from the largest on. */
 static unsigned
 groups_needed(const struct occupancy *o,
               unsigned numa,
@@ -216,8 +220,8 @@ groups_needed(const struct occupancy *o,
     return count;
 }
 
-/* How many more L3 groups the demand would be on there than on an empty
- * machine. Where cores differ each counts as the largest.
+/* How many more L3 groups the demand would use on this NUMA node than on an
+ * empty machine. If cores differ, each counts as the largest.
  */
 static unsigned
 split_on(const struct numa_search *s, unsigned numa)
@@ -299,10 +303,10 @@ extend(struct numa_search *s,
     }
 }
 
-/* ---- Where there are too many sets ---- */
+/* ---- When there are too many sets ---- */
 
-/* How much of the demand a NUMA node could hold, cores, memory, devices and
- * huge pages alike.
+/* A score of how much of the demand a NUMA node could hold; cores, memory,
+ * devices and huge pages have equal weight.
  */
 static uint64_t
 worth(const struct numa_search *s, unsigned i)
@@ -337,7 +341,9 @@ distance_within(const struct numa_search *s, uint64_t set)
     return sum;
 }
 
-/* The worthiest `width` of the first of these, if they hold it. */
+/* Tries the set of the `width` NUMA nodes with the highest worth among the
+ * first `count` of `near`. True: a set has been found.
+ */
 static bool
 try_worthiest(struct numa_search *s,
               const uint64_t *worths,
@@ -365,7 +371,9 @@ try_worthiest(struct numa_search *s,
     return s->has_found;
 }
 
-/* The neighbourhood of each NUMA node in turn, as large as it has to be. */
+/* Tries the neighbourhood of each NUMA node in turn, and enlarges it until its
+ * best nodes hold the demand.
+ */
 static void
 try_neighbourhoods(struct numa_search *s)
 {
@@ -397,7 +405,7 @@ try_neighbourhoods(struct numa_search *s)
             if (try_worthiest(s, worths, near, count))
                 break;
         if (!s->has_found && !try_worthiest(s, worths, near, n))
-            return; /* so it is from everywhere */
+            return; /* all nodes were tried: every centre fails alike */
     }
 }
 
@@ -415,8 +423,8 @@ try_otherwise(struct numa_search *s)
     weigh(s, set, pus, distance_within(s, set));
 }
 
-/* Whether the largest so many are enough: most widths that are too small end
- * here.
+/* Whether the largest amounts of `width` NUMA nodes suffice, whichever nodes
+ * have them. A cheap test that rejects most widths that are too small.
  */
 static bool
 can_hold(const struct numa_search *s)
@@ -441,8 +449,8 @@ can_hold(const struct numa_search *s)
     return pus[0] >= s->d->pus && memory[0] >= s->d->memory_bytes;
 }
 
-/* Does extend's work for a width of one without its steps, because most pods
- * ask most nodes for one NUMA node.
+/* Does the work of extend for a width of one without its steps, because most
+ * pods ask most nodes for a single NUMA node.
  */
 static void
 try_each(struct numa_search *s)

@@ -6,8 +6,8 @@
 #include "lib/allocator/holding.h"
 #include "lib/base/alloc.h"
 
-/* One block, so that a copy is one memcpy: the arrays stand behind the
- * struct, the widest first.
+/* One allocation, so that a copy is one memcpy: the arrays follow the struct,
+ * those with the widest elements first.
  */
 static void
 place_arrays(struct occupancy *o, const struct topology_index *s)
@@ -92,8 +92,8 @@ count_core(struct occupancy *o, unsigned core, bool is_free)
     }
 }
 
-/* The total leaves out what is overdrawn, which other NUMA nodes cannot make
- * good.
+/* A NUMA node with negative free memory counts as 0 in the total, because other
+ * NUMA nodes cannot make up for it.
  */
 static void
 count_memory(struct occupancy *o, const struct holding_memory *m, int64_t bytes)
@@ -110,8 +110,8 @@ count_memory(struct occupancy *o, const struct holding_memory *m, int64_t bytes)
     o->free_memory += (after > 0 ? after : 0) - (before > 0 ? before : 0);
 }
 
-/* NUMA nodes that one holding has memory on belong together, as long as there
- * is any on them.
+/* NUMA nodes on which one holding has memory form a group, as long as any such
+ * holding exists.
  */
 static void
 count_blocks(struct occupancy *o, const struct holding *h, bool is_taken)

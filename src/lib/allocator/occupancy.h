@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* occupancy.h - what is free on one node: cores, memory by NUMA node, devices
  *
- * Owns:       a reference to the topology_index; knows nothing of pods.
+ * Owns:       a reference to the topology_index; does not know any pods.
  * Thread:     one; an occupancy is not shared.
- * Invariant:  the counts are those of the bitsets; a core is free when no
- *             holding has it. Free memory may be negative when a node shrank
- *             under its pods.
+ * Invariant:  the counts agree with the bitsets; a core is free when no holding
+ *             has it. Free memory may be negative when a node shrank under its
+ *             pods.
  */
 #pragma once
 
@@ -22,26 +22,26 @@ struct occupancy_numa {
     uint32_t free_pus;
     int64_t free_memory;
     int64_t free_huge[TOPOLOGY_INDEX_MAX_PAGES];
-    uint64_t group;  /* all that holdings with memory here have memory on */
-    uint32_t blocks; /* how many such holdings; 0: no group */
+    uint64_t group;  /* NUMA nodes of all holdings with memory here */
+    uint32_t blocks; /* number of these holdings; 0: no group */
 };
 
 struct occupancy {
     struct topology_index *topology_index;
     uint32_t free_cores;
-    uint32_t free_pus; /* those of free cores; the shared pool is on them */
-    uint32_t n_shared; /* holdings in the shared pool */
-    uint32_t size;     /* of this block, private */
+    uint32_t free_pus; /* PUs of free cores; the shared pool uses them */
+    uint32_t n_shared; /* number of holdings in the shared pool */
+    uint32_t size;     /* bytes of this allocation; private */
     int64_t shared_milli;
-    int64_t free_memory; /* of all NUMA nodes; none counts below 0 */
+    int64_t free_memory; /* of all NUMA nodes; negative ones count as 0 */
     struct occupancy_numa *numa;
     uint16_t *group_free;  /* free cores of each group */
-    uint8_t *core_holders; /* how many hold it */
+    uint8_t *core_holders; /* number of holdings of each core */
     uint8_t *device_holders;
     struct bitset core_set; /* the free cores */
 };
 
-/* Life: everything free at first. Dup is for trying things out. */
+/* Life: everything is free at first. A copy (dup) is for trying changes out. */
 void occupancy_free(struct occupancy *o);
 struct occupancy *occupancy_new(struct topology_index *topology_index)
     OWNED_BY(occupancy_free);
@@ -53,6 +53,6 @@ DEFINE_CLEANUP(struct occupancy, occupancy_free)
 void occupancy_take(struct occupancy *o, const struct holding *holding);
 void occupancy_release(struct occupancy *o, const struct holding *holding);
 
-/* Look: whether all that it names is free, as it is when nothing overlaps. */
+/* Look: whether everything that the holding names is free. */
 bool occupancy_can_take(const struct occupancy *o,
                         const struct holding *holding);

@@ -15,7 +15,7 @@ struct shared_demand {
 };
 
 struct shared_demands {
-    struct shared_demand *places[PLACES]; /* by hash, the last one */
+    struct shared_demand *places[PLACES]; /* by hash; only the latest of each */
 };
 
 struct shared_demands *
@@ -72,8 +72,8 @@ has_same_lists(const struct demand *a, const struct demand *b)
     return true;
 }
 
-/* Types of devices are the same text where they are equal: the scheduler's name
- * of the resource.
+/* Device types are compared by address: equal types share one text, the
+ * scheduler's name of the resource.
  */
 static bool
 is_same(const struct demand *a, const struct demand *b)

@@ -13,15 +13,16 @@
 #define MIB (KIB * KIB)
 #define GIB (KIB * MIB)
 
-/* The free amounts by NUMA node, and as many NUMA nodes as the policy allows.
+/* The free amounts by NUMA node, and the number of NUMA nodes that the policy
+ * allows.
  */
 struct account {
     const struct occupancy *o;
     const struct demand *d;
-    unsigned width;   /* NUMA nodes that it may have */
-    const char *free; /* " free", or "" of an empty node */
+    unsigned width;   /* NUMA nodes that the demand may use */
+    const char *free; /* " free"; "" for an empty node */
     struct strbuf *out;
-    bool is_short; /* something was said to be too little */
+    bool is_short; /* some amount was reported as too small */
 };
 
 /* ---- Amounts ---- */
@@ -59,7 +60,7 @@ add_page_size(struct strbuf *out, uint64_t bytes)
         strbuf_printf(out, "%" PRIu64 "Ki", bytes / (uint64_t)KIB);
 }
 
-/* ---- What it needs ---- */
+/* ---- What the pod needs ---- */
 
 static void
 separate(struct strbuf *out, size_t from, const char *by)
@@ -145,9 +146,9 @@ shortfall_format_need(const struct demand *d, struct strbuf *out)
     }
 }
 
-/* ---- What is there ---- */
+/* ---- What the node has ---- */
 
-/* The sum of the largest `width` of them. */
+/* The sum of the largest `width` amounts. */
 static int64_t
 sum_of_most(const int64_t *amounts, unsigned count, unsigned width)
 {
@@ -202,7 +203,9 @@ threads_of(const struct account *a, unsigned core)
                : n;
 }
 
-/* As many cores of each package as it may have, those with most threads. */
+/* CPUs of as many cores of each package as the demand may have, those with most
+ * threads.
+ */
 static int64_t
 capped_cpus(const struct account *a)
 {
@@ -277,7 +280,7 @@ start_clause(const struct account *a, size_t from)
     strbuf_add_text(a->out, a->out->length > from ? "; " : "has ");
 }
 
-/* Bytes of one kind by NUMA node, where they are too few. */
+/* Writes the bytes of one kind of memory, if there are too few. */
 static void
 tell_bytes(struct account *a,
            const int64_t bytes[64],
@@ -367,8 +370,8 @@ tell_device(struct account *a, const struct demand_device *wanted, size_t from)
     a->is_short = true;
 }
 
-/* How many NUMA nodes it may have here: as many as the empty node would give
- * it, where it is to have as few as can be.
+/* The number of NUMA nodes that the demand may use here. A restricted demand
+ * may use as many as it would get on the empty node.
  */
 static unsigned
 width_of(const struct occupancy *o, const struct demand *d)
@@ -390,7 +393,9 @@ width_of(const struct occupancy *o, const struct demand *d)
                : o->topology_index->n_numa;
 }
 
-/* There is enough of each, and yet it does not fit. */
+/* Writes the reason when each amount suffices and the demand still does not
+ * fit.
+ */
 static void
 tell_rest(const struct account *a, enum allocator_answer answer, size_t from)
 {

@@ -15,11 +15,11 @@ struct topology_cache {
     struct map *by_text;
 };
 
-/* An index of the cache, and its place there. */
+/* A topology_index with the cache that lists it. */
 struct cached_index {
     struct topology_index topology_index;
     unsigned refs;
-    struct topology_cache *topologies; /* NULL: on none */
+    struct topology_cache *topologies; /* NULL: in no cache */
     char *text;
     struct topology *topology;
 };
@@ -30,7 +30,7 @@ cached_index_of(struct topology_index *topology_index)
     return container_of(topology_index, struct cached_index, topology_index);
 }
 
-/* Groups are numbered NUMA node by NUMA node, in the order of L3 caches. */
+/* Groups are numbered per NUMA node, in the order of their L3 caches. */
 static uint16_t
 group_of(struct topology_index *s,
          uint16_t *l3_of,
@@ -69,7 +69,7 @@ add_core(struct topology_index *s, unsigned core, uint16_t *l3_of)
         s->max_threads = c->n_pus;
 }
 
-/* Sizes beyond the last place are not offered. */
+/* Page sizes beyond TOPOLOGY_INDEX_MAX_PAGES are not offered. */
 static void
 add_hugepages(struct topology_index *s, unsigned numa)
 {
@@ -90,7 +90,9 @@ add_hugepages(struct topology_index *s, unsigned numa)
     }
 }
 
-/* hwloc counts kinds from the most efficient, which is the slowest. */
+/* hwloc numbers kinds of cores from the most efficient up; the most efficient
+ * kind is the slowest.
+ */
 static void
 sort_kinds(struct topology_index *s)
 {
@@ -268,7 +270,9 @@ topology_index_find_page(const struct topology_index *topology_index,
     return TOPOLOGY_INDEX_MAX_PAGES;
 }
 
-/* The word at *text, which goes behind it; its length, 0 at the end. */
+/* Finds the next word from *text on and moves *text behind it. Returns the
+ * word's length; 0: no more words.
+ */
 static size_t
 next_word(const char **text, const char **ret_word)
 {
