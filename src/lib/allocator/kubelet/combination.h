@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* combination.h - the sets of so many out of so many, in lexicographic order
+/* combination.h - all subsets of one size, in lexicographic order
  *
  * Thread:  any.
  */
@@ -13,7 +13,7 @@ struct combination {
     uint8_t at[64]; /* ascending */
 };
 
-/* False: there is none, or no other. Of at most 64. */
+/* False: there is no combination, or no further one. `of` is at most 64. */
 static inline bool
 combination_first(struct combination *c, unsigned of, unsigned size)
 {

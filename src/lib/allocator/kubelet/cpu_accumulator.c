@@ -9,7 +9,7 @@
 #include "lib/allocator/kubelet/cpu_share.h"
 #include "lib/base/macro.h"
 
-/* Places of units, the one to try first in front. */
+/* Units by their place, in the order in which they are tried. */
 struct cpu_order {
     unsigned count;
     uint16_t units[BITSET_BITS];
@@ -21,7 +21,7 @@ struct take {
     struct bitset free;
     struct bitset taken;
     unsigned wanted;
-    bool is_numa_first; /* NUMA nodes are the larger units, or as large */
+    bool is_numa_first; /* a NUMA node holds at least a socket */
 };
 
 static const struct bitset *
@@ -36,8 +36,8 @@ count_free(const struct take *t, enum cpu_level level, unsigned unit)
     return bitset_count_and(cpus_of(t, level, unit), &t->free);
 }
 
-/* Units that have free CPUs among these, the fullest first, then by id; behind
- * those that are in the order already.
+/* Appends the units that have free CPUs within the set: the one with fewest
+ * free CPUs first, then by id.
  */
 static void
 append_sorted(const struct take *t,
@@ -104,7 +104,7 @@ sort_numas(const struct take *t, struct cpu_order *ret_order)
                       ret_order);
 }
 
-/* Orders cores within the smaller of NUMA nodes and sockets. */
+/* Orders cores within the smaller units of the two: NUMA nodes or sockets. */
 static void
 sort_cores(const struct take *t, struct cpu_order *ret_order)
 {
@@ -149,8 +149,9 @@ take_all(struct take *t, const struct bitset *cpus)
     t->wanted -= n;
 }
 
-/* All its CPUs are free, and they are as many as such a unit has on this
- * machine; without the former, a unit that somebody shares would pass.
+/* Whether all CPUs of the unit are free and their number is the usual one for
+ * such a unit on this machine. Without the first condition a shared unit would
+ * pass.
  */
 static bool
 is_whole(const struct take *t, enum cpu_level level, unsigned unit)
@@ -162,7 +163,7 @@ is_whole(const struct take *t, enum cpu_level level, unsigned unit)
     return is_of_usual_size && count_free(t, level, unit) == size;
 }
 
-/* Whole units, as far as they are not larger than what is wanted still. */
+/* Takes whole units that are not larger than what is still wanted. */
 static void
 take_whole(struct take *t, enum cpu_level level, const struct cpu_order *order)
 {
@@ -199,8 +200,8 @@ take_whole_sockets(struct take *t)
     take_whole(t, LEVEL_SOCKET, &order);
 }
 
-/* The lowest cores of the group, when their free CPUs are just what is left to
- * be had.
+/* Takes the lowest cores of the group if their free CPUs are exactly what is
+ * still wanted.
  */
 static void
 take_rest_of_uncore(struct take *t, unsigned uncore)
@@ -314,7 +315,7 @@ take_packed(const struct cpu_layout *l,
     return 0;
 }
 
-/* From one NUMA node; with what is left there afterwards taken off `free`. */
+/* Takes CPUs of one NUMA node and removes them from `free`. */
 static int
 take_from(const struct cpu_layout *l,
           unsigned numa,

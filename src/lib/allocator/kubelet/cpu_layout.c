@@ -15,7 +15,7 @@ place_of(const struct cpu_units *u, uint16_t id)
     return i;
 }
 
-/* Ids in ascending order, each once. */
+/* Collects the ids of the level's units in ascending order, each once. */
 static void
 collect_ids(struct cpu_units *u,
             const struct cpu_location *seats,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_layout.h - the CPUs of a machine by core, L3 group, NUMA node, socket
  *
- * The kubelet calls it the CPU topology. Units of a level stand in the order of
- * their ids, so that a tie by place is a tie by id.
+ * The kubelet's name for it is CPU topology. The units of a level are sorted by
+ * id, so that breaking a tie by place breaks it by id.
  *
  * Thread:  any; plain data.
  */
@@ -23,7 +23,7 @@ enum cpu_level {
 
 struct cpu_location {
     uint16_t cpu;
-    uint16_t unit[LEVEL_COUNT]; /* ids; a core's is its lowest CPU */
+    uint16_t unit[LEVEL_COUNT]; /* ids; a core's id is its lowest CPU */
 };
 
 struct cpu_units {
@@ -35,9 +35,9 @@ struct cpu_units {
 struct cpu_layout {
     struct bitset cpus;
     unsigned n_cpus;
-    unsigned n_sockets; /* as the machine says, at least those with CPUs */
+    unsigned n_sockets; /* as reported; at least those with CPUs */
     struct cpu_units levels[LEVEL_COUNT];
-    uint16_t *place[LEVEL_COUNT]; /* of each CPU's unit */
+    uint16_t *place[LEVEL_COUNT]; /* place of each CPU's unit */
 };
 
 void cpu_layout_free(struct cpu_layout *l);
@@ -46,7 +46,7 @@ struct cpu_layout *cpu_layout_new(const struct cpu_location *seats,
                                   unsigned n_sockets) OWNED_BY(cpu_layout_free);
 DEFINE_CLEANUP(struct cpu_layout, cpu_layout_free)
 
-/* CPUs by units of that level, rounded down as the kubelet does; at least 1. */
+/* CPUs per unit of the level, rounded down as in the kubelet; at least 1. */
 unsigned cpu_layout_per(const struct cpu_layout *l, enum cpu_level level);
 
 /* The CPUs of the NUMA nodes with these ids. */
@@ -54,7 +54,7 @@ void cpu_layout_of_nodes(const struct cpu_layout *l,
                          uint64_t nodes,
                          struct bitset *ret_cpus);
 
-/* All CPUs of units that have one of these. */
+/* All CPUs of the units that contain at least one of these CPUs. */
 void cpu_layout_widen(const struct cpu_layout *l,
                       enum cpu_level level,
                       const struct bitset *cpus,

@@ -58,7 +58,7 @@ cpu_manager_available(const struct cpu_manager *m, struct bitset *ret_cpus)
     bitset_and_not(ret_cpus, &m->reserved);
 }
 
-/* CPUs by NUMA node, and the nodes that all hints must cover. */
+/* CPUs by NUMA node, and the nodes that every hint must include. */
 struct supply {
     const struct cpu_layout *layout;
     uint64_t must;                /* ids */
@@ -84,7 +84,9 @@ count_supply(struct supply *s,
     }
 }
 
-/* With align-by-socket: as few sockets as the least NUMA nodes would take. */
+/* With align-by-socket: whether the nodes span no more sockets than the least
+ * number of NUMA nodes needs.
+ */
 static bool
 spans_few_sockets(const struct cpu_manager *m, uint64_t nodes, unsigned least)
 {
@@ -148,7 +150,9 @@ take(const struct cpu_layout *layout,
            == 0;
 }
 
-/* Those of these CPUs that the affinity means. */
+/* Keeps the CPUs of the affinity's NUMA nodes (with align-by-socket, of their
+ * sockets).
+ */
 static void
 align(const struct cpu_manager *m,
       const struct numa_hint *affinity,

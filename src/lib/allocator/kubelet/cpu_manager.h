@@ -4,8 +4,9 @@
  *
  * Owns:       nothing; borrows the layout.
  * Thread:     one at a time.
- * Invariant:  the shared pool holds what no container has; reserved CPUs are
- *             in it unless reservation is strict, and are never given away.
+ * Invariant:  the shared pool holds all CPUs that no container owns. Reserved
+ *             CPUs are in it unless reservation is strict, and are never
+ *             allocated to a container.
  */
 #pragma once
 
@@ -37,24 +38,25 @@ struct cpu_manager {
 enum cpu_answer {
     CPU_OK,
     CPU_NOT_ENOUGH,
-    CPU_SMT_NOT_MULTIPLE, /* full-pcpus-only: not whole cores */
-    CPU_SMT_NOT_ENOUGH,   /* full-pcpus-only: too few whole cores */
+    CPU_SMT_NOT_MULTIPLE, /* full-pcpus-only: not a number of whole cores */
+    CPU_SMT_NOT_ENOUGH,   /* full-pcpus-only: too few free whole cores */
 };
 
-/* False: no such option. */
+/* False: the kubelet has no such option. */
 bool cpu_options_add(struct cpu_options *options, const char *name);
 
-/* Everything free. */
+/* All CPUs are free at first. */
 void cpu_manager_init(struct cpu_manager *m,
                       const struct cpu_layout *layout,
                       const struct cpu_options *options,
                       const struct bitset *reserved);
 
-/* CPUs that may be given away now. */
+/* CPUs that may be allocated now. */
 void cpu_manager_available(const struct cpu_manager *m,
                            struct bitset *ret_cpus);
 
-/* Hints for so many CPUs; all of them cover `reusable`, which may be given too.
+/* Hints for `wanted` CPUs. Every hint includes the nodes of `reusable`, whose
+ * CPUs may be allocated again.
  */
 void cpu_manager_hints(const struct cpu_manager *m,
                        const struct bitset *available,
@@ -62,14 +64,16 @@ void cpu_manager_hints(const struct cpu_manager *m,
                        unsigned wanted,
                        struct numa_hints *ret_hints);
 
-/* Affinity may be any; changes the shared pool. */
+/* Takes the CPUs out of the shared pool. The affinity may have is_any. */
 enum cpu_answer cpu_manager_allocate(struct cpu_manager *m,
                                      unsigned wanted,
                                      const struct numa_hint *affinity,
                                      const struct bitset *reusable,
                                      struct bitset *ret_cpus);
 
-/* The CPUs that the policy keeps for the system when it is told how many. */
+/* The CPUs that the policy reserves for the system when only their number is
+ * configured.
+ */
 bool cpu_manager_reserve(const struct cpu_layout *layout,
                          const struct cpu_options *options,
                          unsigned wanted,

@@ -6,13 +6,13 @@
 
 #include "lib/allocator/kubelet/combination.h"
 
-/* How many ways to share are looked at. */
+/* The number of distributions that a search may try. */
 #define SEARCH_LIMIT 200000u
 
 struct share_search {
     const struct cpu_share_input *in;
     struct cpu_share best;
-    double best_balance; /* -1: nothing found */
+    double best_balance; /* -1: nothing found yet */
     unsigned visits;
 };
 
@@ -35,8 +35,8 @@ deviation(const unsigned *left, unsigned count)
     return thousandths(sqrt(squares / count));
 }
 
-/* Whether the NUMA nodes of the set can give `each` in whole groups, and all
- * together what is wanted.
+/* Whether each NUMA node of the set can give `each` CPUs in whole groups, and
+ * all together what is wanted.
  */
 static bool
 can_share(const struct cpu_share_input *in,
@@ -55,7 +55,9 @@ can_share(const struct cpu_share_input *in,
     return groups * in->group >= in->wanted;
 }
 
-/* Hands the rest out in turns; false when these cannot take it. */
+/* Distributes the remaining groups in turns among these NUMA nodes; false when
+ * they have too little left.
+ */
 static bool
 hand_out(const struct cpu_share_input *in,
          unsigned groups,
@@ -98,8 +100,8 @@ note(struct share_search *s,
     }
 }
 
-/* Every subset of those that can give one more group, large ones first: among
- * equals the first counts.
+/* Tries every subset of the NUMA nodes that can give one more group, large
+ * subsets first; among equally balanced results the first one counts.
  */
 static void
 try_rests(struct share_search *s,

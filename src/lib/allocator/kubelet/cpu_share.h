@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_share.h - how many CPUs from which NUMA nodes, when they are to share
+/* cpu_share.h - how many CPUs each NUMA node gives when they share a request
  *
- * distribute-cpus-across-numa: the fewest NUMA nodes that can each give the
- * same number; what does not divide goes where it leaves the free CPUs of all
- * NUMA nodes most alike (least standard deviation, to three digits). The
- * search is bounded; beyond the bound the best so far counts.
+ * The rule of distribute-cpus-across-numa: the fewest NUMA nodes that can each
+ * give the same number. A remainder goes where it leaves the free CPUs of all
+ * NUMA nodes most even (least standard deviation, to three digits). The search
+ * is bounded; at the bound the best result so far counts.
  *
  * Thread:  any.
  */
@@ -15,12 +15,12 @@
 #define CPU_SHARE_MAX 64u
 
 struct cpu_share_input {
-    unsigned numas[CPU_SHARE_MAX]; /* in the order of preference */
+    unsigned numas[CPU_SHARE_MAX]; /* in order of preference */
     unsigned free[CPU_SHARE_MAX];  /* CPUs */
     unsigned count;
     unsigned wanted, group;
-    unsigned n_cpus;    /* of the machine */
-    unsigned n_machine; /* its NUMA nodes */
+    unsigned n_cpus;    /* CPUs of the machine */
+    unsigned n_machine; /* NUMA nodes of the machine */
 };
 
 struct cpu_share {
@@ -30,6 +30,6 @@ struct cpu_share {
     unsigned each; /* CPUs */
 };
 
-/* False: they cannot share. */
+/* False: the NUMA nodes cannot share the request. */
 bool cpu_share_find(const struct cpu_share_input *in,
                     struct cpu_share *ret_share);

@@ -4,10 +4,12 @@
 #include "lib/allocator/kubelet/node_sets.h"
 #include "lib/allocator/kubelet/numa_hint.h"
 
-/* Those of a resource: all, the free ones, and what the pod may use again. */
+/* The devices of one resource: all, the free ones, and those that the pod may
+ * reuse.
+ */
 struct device_stock {
     struct bitset all, free, again;
-    bool has_nodes; /* one of them is near something */
+    bool has_nodes; /* the NUMA node of some device is known */
 };
 
 static void
@@ -42,8 +44,8 @@ count_near(const struct device_manager *b,
     return n;
 }
 
-/* Every one that the pod may use again, as far as it is near anything, is near
- * these nodes.
+/* Whether each reusable device with known NUMA nodes is near one of these
+ * nodes.
  */
 static bool
 covers(const struct device_manager *b,
@@ -90,7 +92,9 @@ device_manager_hints(const struct device_manager *b,
             (unsigned)__builtin_popcountll(ret_hints->items[i].nodes) == least;
 }
 
-/* The lowest of these that are near the nodes; all of them for UINT64_MAX. */
+/* Takes devices in their order until enough are taken; only devices near the
+ * nodes, or any device for UINT64_MAX.
+ */
 static void
 take_some(const struct device_manager *b,
           const struct bitset *from,

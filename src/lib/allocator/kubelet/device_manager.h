@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_manager.h - devices as the kubelet's device manager hands them out
+/* device_manager.h - devices as the kubelet's device manager allocates them
  *
- * Devices stand in the order in which equal ones are taken. A set of devices
- * is their places.
+ * Equal devices are allocated in the order of the array. A set of devices is a
+ * set of places in it.
  *
  * Thread:  one at a time.
  */
@@ -19,8 +19,8 @@ struct numa_hints;
 #define DEVICE_MANAGER_MAX 256u
 
 struct device_slot {
-    unsigned resource; /* the caller's number */
-    uint64_t nodes;    /* that it is near; 0: unknown */
+    unsigned resource; /* number given by the caller */
+    uint64_t nodes;    /* NUMA nodes near the device; 0: unknown */
 };
 
 struct device_manager {
@@ -31,14 +31,16 @@ struct device_manager {
     unsigned n_numa;
 };
 
-/* Hints for so many; reusable ones are this pod's. */
+/* Hints for `wanted` devices. Reusable devices are those that the pod's init
+ * containers used.
+ */
 void device_manager_hints(const struct device_manager *b,
                           unsigned resource,
                           unsigned wanted,
                           const struct bitset *reusable,
                           struct numa_hints *ret_hints);
 
-/* False: there are not so many; nothing was taken then. */
+/* False: there are too few devices, and none was taken. */
 bool device_manager_allocate(struct device_manager *b,
                              unsigned resource,
                              unsigned wanted,

@@ -7,13 +7,13 @@
 
 #define HINTS (KUBELET_DEVICES + 2)
 
-/* A pod's admission under way. */
+/* The admission of one pod. */
 struct visit {
     struct kubelet_node *n;
     struct kubelet_pod *pod;
-    struct bitset cpus;         /* to be used again by its containers */
-    struct bitset devices;      /* so too */
-    struct memory_reuse memory; /* so too */
+    struct bitset cpus;         /* reusable by the pod's later containers */
+    struct bitset devices;      /* likewise */
+    struct memory_reuse memory; /* likewise */
 };
 
 /* One request, of a container or of the whole pod. */
@@ -53,7 +53,9 @@ memory_answer_name(enum memory_answer answer)
     return names[answer];
 }
 
-/* CPUs of its own: a whole number, of a Guaranteed pod. */
+/* The number of exclusive CPUs: only a Guaranteed pod with a whole number of
+ * CPUs gets any.
+ */
 static unsigned
 exclusive_cpus(const struct kubelet_pod *pod, const struct kubelet_container *c)
 {
@@ -122,8 +124,8 @@ ask_max(struct ask *a, const struct ask *b)
     }
 }
 
-/* Memory of a type that init containers and sidecars ask and no other: the
- * kubelet overlooks it when it adds up the pod.
+/* Drops memory types that only init containers and sidecars ask for: the
+ * kubelet ignores them when it adds up the pod.
  */
 static void
 forget_memory(const struct ask *apps, struct ask *others)
@@ -135,8 +137,8 @@ forget_memory(const struct ask *apps, struct ask *others)
         }
 }
 
-/* The larger of the init containers' peak, each beside the sidecars before it,
- * and of all that run together afterwards.
+/* The larger of two sums: the peak of the init containers, each together with
+ * the sidecars before it, and the sum of all containers that run afterwards.
  */
 static void
 ask_of_pod(const struct kubelet_pod *pod, struct ask *ret_ask)
@@ -164,7 +166,9 @@ ask_of_pod(const struct kubelet_pod *pod, struct ask *ret_ask)
     *ret_ask = apps;
 }
 
-/* In Kubernetes a guaranteed pod always does. */
+/* Whether any memory is requested. In Kubernetes a Guaranteed pod always
+ * requests some.
+ */
 static bool
 asks_memory(const struct memory_request *q)
 {
@@ -258,8 +262,8 @@ give_cpus(struct visit *v, struct kubelet_container *c)
     return CPU_OK;
 }
 
-/* Init containers' blocks shrink by what is used again of them, so that the
- * pod's blocks add up to what it holds.
+/* Shrinks the blocks of init containers by the amount that a later container
+ * reuses, so that the pod's blocks add up to what the pod holds.
  */
 static void
 shrink_before(struct kubelet_pod *pod,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubelet_node.h - one node under the kubelet's managers: pods come, are
- * placed whole or refused, and go
+/* kubelet_node.h - one node under the kubelet's managers: pods are admitted
+ * whole or refused, and removed
  *
- * Devices are asked first, then CPUs, then memory; a pod that is refused gives
- * back what it got, in the kubelet's way: memory from the lowest node up.
+ * Devices are allocated first, then CPUs, then memory. A refused pod returns
+ * what it got, in the kubelet's way: memory from the lowest node up.
  *
- * Owns:       nothing; borrows the layout. Holds what it gave in the pods.
+ * Owns:       nothing; borrows the layout. The pods record their allocations.
  * Thread:     one at a time.
  */
 #pragma once
@@ -43,7 +43,7 @@ struct kubelet_container {
     } devices[KUBELET_DEVICES];
     unsigned n_devices;
 
-    /* The resources that it got. */
+    /* The resources that were allocated. */
     struct numa_hint hint;
     struct bitset cpus; /* empty: the shared pool */
     struct memory_block blocks[MEMORY_TYPES];
@@ -64,7 +64,7 @@ enum kubelet_reason {
     KUBELET_UNEXPECTED,
 };
 
-/* Detail: for the last two reasons, as "not-enough-cpus". */
+/* `ret_detail` is set for the last two reasons, such as "not-enough-cpus". */
 enum kubelet_reason kubelet_node_admit(struct kubelet_node *n,
                                        struct kubelet_pod *pod,
                                        const char **ret_detail);

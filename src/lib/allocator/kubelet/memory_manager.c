@@ -70,7 +70,7 @@ memory_reuse_take(struct memory_reuse *r, const struct memory_block *b)
         found->bytes -= b->bytes < found->bytes ? b->bytes : found->bytes;
 }
 
-/* The sums over a set of nodes. */
+/* Sums over a set of NUMA nodes. */
 struct memory_sums {
     uint64_t allocatable[MEMORY_TYPES];
     uint64_t free[MEMORY_TYPES];
@@ -114,7 +114,7 @@ could_hold(const struct memory_request *q, const struct memory_sums *sums)
     return true;
 }
 
-/* Whether the group rule lets these be used together. */
+/* Whether the group rule allows these nodes to be used together. */
 static bool
 obeys_groups(const struct memory_manager *l, uint64_t nodes)
 {
@@ -155,7 +155,9 @@ memory_manager_hints(const struct memory_manager *l,
             (unsigned)__builtin_popcountll(ret_hints->items[i].nodes) == least;
 }
 
-/* The best of those that contain these nodes: preferred, narrow, low. */
+/* Finds the best hint that contains these nodes: a preferred one before others,
+ * then the one with fewest nodes, then with the lowest ids.
+ */
 static bool
 find_best(const struct numa_hints *hints,
           uint64_t nodes,
@@ -208,7 +210,9 @@ settle_nodes(const struct memory_manager *l,
         if (!best.is_preferred && was_preferred)
             return MEMORY_EXTENSION_NOT_PREFERRED;
     }
-    /* The kubelet lets one node of a group be used alone at this point. */
+    /* The kubelet allows a single node of a group here, so only wider sets are
+     * checked.
+     */
     if (__builtin_popcountll(best.nodes) > 1 && !obeys_groups(l, best.nodes))
         return MEMORY_GROUP_RULE;
     *ret_nodes = best.nodes;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_sets.h - sets of NUMA nodes: of one, of two, and so on
+/* node_sets.h - sets of NUMA nodes: of one node, then of two, and so on
  *
  * The order of the kubelet's hints. The number of sets doubles with each node,
- * and the kubelet refuses machines of more than 8: all sets are walked up to
- * 11 nodes; with more all sets of one and of two, and the runs of neighbours of
- * each greater width.
+ * and the kubelet refuses machines with more than 8 NUMA nodes. The walk covers
+ * all sets up to 11 nodes; beyond that all sets of one and two nodes, and of
+ * each greater width only runs of neighbours.
  *
  * Thread:  any.
  */
@@ -19,11 +19,11 @@
 
 struct node_sets_walk {
     const uint16_t *ids;
-    struct combination set; /* of places */
-    uint64_t nodes;         /* by id */
+    struct combination set; /* places in `ids` */
+    uint64_t nodes;         /* ids */
 };
 
-/* The next run of so many neighbours. */
+/* Moves on to the next run of neighbours. */
 static inline bool
 node_sets_shift(struct combination *set)
 {
@@ -64,7 +64,7 @@ node_sets_next(struct node_sets_walk *w)
     return true;
 }
 
-/* Of numbers by place. */
+/* Sums the values at the set's places. */
 static inline unsigned
 node_sets_sum(const struct node_sets_walk *w, const unsigned *of)
 {

@@ -22,9 +22,9 @@ numa_hints_add(struct numa_hints *h, uint64_t nodes, bool is_preferred)
 }
 
 #define MOST_MEETINGS \
-    (1u << 18) /* 255 sets of 8 nodes with as many, and more */
+    (1u << 18) /* more than 255 * 255, all pairs of sets of 8 nodes */
 
-/* The hints of one resource, with "no preference" and "cannot" made hints. */
+/* The hints of one resource; "no preference" and "impossible" are hints too. */
 struct voice {
     const struct numa_hint *items;
     unsigned count;
@@ -43,7 +43,7 @@ voice_of(const struct numa_hints *h)
     return (struct voice){.items = h->items, .count = h->count};
 }
 
-/* single-numa-node hears only these. */
+/* single-numa-node considers only preferred hints of one node or any node. */
 static bool
 is_heard(const struct hint_merge *m, const struct numa_hint *h)
 {
@@ -52,7 +52,7 @@ is_heard(const struct hint_merge *m, const struct numa_hint *h)
                && (h->is_any || __builtin_popcountll(h->nodes) == 1));
 }
 
-/* Mean distance from each of these to each, in millionths. */
+/* The mean distance between all pairs of these nodes, in millionths. */
 static uint64_t
 mean_distance(const struct hint_merge *m, uint64_t nodes)
 {
@@ -75,8 +75,8 @@ mean_distance(const struct hint_merge *m, uint64_t nodes)
     return pairs > 0 ? sum * 1000000 / pairs : 0;
 }
 
-/* Whether a is the fitter one: narrower, then (where asked) closer, then of
- * lower ids.
+/* Whether `a` is the better set: with fewer nodes, then (if enabled) closer
+ * together, then with lower ids.
  */
 static bool
 is_fitter(const struct hint_merge *m, uint64_t a, uint64_t b)
@@ -94,8 +94,9 @@ is_fitter(const struct hint_merge *m, uint64_t a, uint64_t b)
     return a < b;
 }
 
-/* How good a width is that nobody prefers: just what the most demanding
- * resource needs at least, then less, then more.
+/* Ranks the width of a set that not all resources prefer; lower is better. The
+ * best is the width that the most demanding resource needs at least, then
+ * narrower ones, then wider ones.
  */
 static int
 rank_of_width(uint64_t nodes, int wanted)
@@ -125,7 +126,7 @@ prefers(const struct hint_merge *m,
     return found || *is_any;
 }
 
-/* Whether every resource prefers just these, or anything. */
+/* Whether every resource prefers exactly these nodes, or has no affinity. */
 static bool
 all_prefer(const struct hint_merge *m,
            const struct numa_hints *const *resources,
@@ -183,7 +184,7 @@ best_preferred(const struct hint_merge *m,
     return best != 0;
 }
 
-/* Sets of NUMA nodes, each once; a table with open addressing. */
+/* Distinct sets of NUMA nodes, in a hash table with open addressing. */
 struct sets {
     uint64_t *slots; /* 0: empty */
     unsigned size, count;
@@ -223,9 +224,9 @@ sets_put(struct sets *s, uint64_t nodes)
     return true;
 }
 
-/* The NUMA nodes that a set so far has in common with a hint of the next
- * resource. Narrow hints come first; the wide ones are left out when there are
- * more than on any machine that the kubelet supports.
+/* Intersects each set found so far with each hint of the next resource. Narrow
+ * hints come first; wide ones are dropped when there are more hints than on any
+ * machine that the kubelet supports.
  */
 static void
 meet(const struct hint_merge *m, struct sets *so_far, struct voice v)
