@@ -12,7 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The PUs of its own: used and withheld. */
+/* Reads the exclusive PUs, used and withheld. */
 static int
 read_pus(const struct allocation *a, struct bitset *ret, struct error *err)
 {
@@ -225,7 +225,7 @@ bytes_there(const struct topology_numa *numa, int64_t page_bytes)
     return 0;
 }
 
-/* The same NUMA node and size of page was looked at before. */
+/* Whether an earlier entry has the same NUMA node and page size. */
 static bool
 is_again(const struct allocation *a, unsigned at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* binding.h - which node a pod is put on, and what it gets there
+/* binding.h - which node a pod is bound to, and what it gets there
  *
- * The body of `pods/NAME/binding`. The allocation is Kiln's; without one the
- * pod is bound but unallocated.
+ * The body of `pods/NAME/binding`. The allocation is an extension of Kiln;
+ * without it the pod is bound but unallocated.
  *
  * Thread:  any; plain data.
  */

@@ -359,8 +359,8 @@ static const struct kind_index indexes[] = {
 };
 
 /* Operators cordon, drain, taint and label. A user may start a rootless agent
- * where the site allows it, which admission checks. Root of some machine
- * enrols before its node has a secret.
+ * if the site allows it, which admission checks. The root user of a machine
+ * enrols it before its node has a secret.
  */
 /* clang-format off */
 static const struct right rights[] = {

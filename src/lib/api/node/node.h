@@ -56,22 +56,22 @@ struct node_image {
     int64_t size_bytes;
 };
 
-/* The remains, on its node, of a pod that was deleted by force: the API has
- * forgotten the pod, its process may still run, and its resources are not free
- * before the agent says so.
+/* The resources that a pod deleted by force still holds on its node. The API no
+ * longer has the pod, but its process may still run, so the resources are not
+ * free until the agent reports that they are.
  */
 struct remnant {
     const char *namespace;
     const char *name;
     int64_t left_at_us;
-    struct string_map requests; /* of the pod, all in all */
+    struct string_map requests; /* total requests of the pod */
     const struct allocation *allocation;
 };
 
-/* A directory of a node that its agent makes volumes in. */
+/* A directory of the node in which its agent creates volumes. */
 struct node_scratch {
     const char *path;
-    const char *capacity; /* a quantity: for all volumes together */
+    const char *capacity; /* a quantity, for all volumes together */
     const char *quota;    /* "project": volumes cannot grow; "none" */
 };
 
@@ -82,9 +82,9 @@ struct node_status {
     LIST_OF(struct node_address) addresses;
     struct node_info info;
     LIST_OF(struct node_image) images;
-    const struct json *topology;        /* as it came, or NULL */
-    MAP_OF(struct remnant) remnants;    /* by the uid of the pod */
-    const struct node_scratch *scratch; /* NULL: none is offered */
+    const struct json *topology;        /* as received, or NULL */
+    MAP_OF(struct remnant) remnants;    /* by uid of the pod */
+    const struct node_scratch *scratch; /* NULL: the node offers none */
     LIST_OF(const char *) agent_features;
 };
 
@@ -99,8 +99,8 @@ extern const struct record node_record;
 const struct node *node_of(const struct object *object);
 
 enum node_index {
-    NODE_BY_NAME,    /* so that each agent watches its own for nothing */
-    NODE_BY_RELEASE, /* NODE_FORMER: its agent lacks a feature */
+    NODE_BY_NAME,    /* lets each agent watch its own node cheaply */
+    NODE_BY_RELEASE, /* NODE_FORMER: the agent lacks a feature */
 };
 
 const struct node_condition *node_find_condition(const struct node *node,
@@ -109,26 +109,29 @@ bool node_is_ready(const struct node *node);
 const struct remnant *node_find_remnant(const struct node *node,
                                         const char *pod_uid);
 
-/* The condition that says that a site's prolog or epilog has failed there. */
+/* Condition: a site's prolog or epilog has failed on the node. */
 #define NODE_HOOK_FAILED "HookFailed"
 
-/* The condition that says that its agent cannot start pods. */
+/* Condition: the node's agent cannot start pods. */
 #define NODE_CHECK_FAILED "SelfCheckFailed"
 
-/* Uids of orphans, in a row, that an administrator wants ended (kctl orphans). */
+/* The uids of orphaned processes that an administrator wants killed (kctl
+ * orphans).
+ */
 #define ANNOTATION_END_ORPHANS "kiln.hpc/end-orphans"
 
-/* The condition that says that it has less than is expected of it
- * (node_hardware.h).
- */
+/* Condition: the node has less hardware than expected (node_hardware.h). */
 #define NODE_HARDWARE_MISSING "HardwareMissing"
 
-/* Fenced: an administrator said that nothing runs there (kctl fence). */
+/* Whether the node is fenced: an administrator declared that nothing runs there
+ * (kctl fence).
+ */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 bool node_is_fenced(const struct node *node);
 
-/* Whether its agent said that it can do that: it takes another time limit for a
- * pod that runs, has one stand still, or runs its checkpoint command.
+/* Whether the node's agent announced the feature: accepting a changed time
+ * limit for a running pod, suspending pods, running others on their cores, or
+ * running a pod's checkpoint command.
  */
 #define NODE_FORMER                "former"
 #define NODE_FEATURE_CHANGED_LIMIT "ChangedLimit"
@@ -137,5 +140,5 @@ bool node_is_fenced(const struct node *node);
 #define NODE_FEATURE_CHECKPOINT    "Checkpoint"
 bool node_has_feature(const struct node *node, const char *name);
 
-/* Of its scratch directory; 0: it has none. */
+/* The capacity of the node's scratch directory; 0: the node has none. */
 int64_t node_scratch_bytes(const struct node *node);

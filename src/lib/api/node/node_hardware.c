@@ -12,9 +12,9 @@
 
 #define NOTHING  "any"
 #define MEMORY   "memory"
-#define PER_CENT 100 /* of memory: kernels keep more or less for themselves */
+#define PER_CENT 100 /* of memory: the kernel's own use varies */
 
-/* Huge pages and the number of pods are configured, not built in. */
+/* Huge pages and the number of pods are not hardware: they are configured. */
 static bool
 is_hardware(const char *resource)
 {
@@ -29,8 +29,9 @@ find_expected(const struct node *node)
                            ANNOTATION_EXPECTED_HARDWARE);
 }
 
-/* One "resource=quantity" of the list, which moves on; false at its end. An
- * item that is none is skipped: an administrator may have written it.
+/* One "resource=quantity" of the list. next_item moves on behind the item and
+ * is false at the end of the list. It skips malformed items, because an
+ * administrator may have written the annotation.
  */
 struct item {
     char resource[256];

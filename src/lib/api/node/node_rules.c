@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_rules.c - the calls behind struct kind for nodes
+/* node_rules.c - the functions of struct kind for nodes
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
@@ -24,7 +24,7 @@ node_set_defaults(struct arena *arena, struct json *node)
     struct json *status = json_make_object(arena, node, "status");
     struct json *list = json_get(spec, "podCIDRs");
 
-    /* The same range under its old and its new name. */
+    /* The new field and its old name hold the same range. */
     if (json_count(list) > 0)
         json_set_string(arena, spec, "podCIDR", json_at(list, 0)->text);
     else if (*check_text(spec, "podCIDR") != '\0') {
@@ -64,7 +64,8 @@ check_taint(struct causes *c, const struct json *taint)
             CHECK_VALUES("NoSchedule", "PreferNoSchedule", "NoExecute"));
 }
 
-/* Upstream shows them below metadata, where they once were an annotation. */
+/* Upstream reports taints below metadata, because they once were an annotation.
+ */
 static void
 check_taints(struct causes *c, const struct json *spec)
 {
@@ -105,7 +106,7 @@ check_amounts(struct causes *c, const struct json *status, const char *name)
     causes_leave(c, at);
 }
 
-/* AF_INET, AF_INET6, or 0 for what is no range. */
+/* AF_INET or AF_INET6; 0: the text is not an address range. */
 static int
 family_of(const char *range)
 {

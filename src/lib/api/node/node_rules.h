@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_rules.h - the calls behind struct kind for nodes; called by node.c
+/* node_rules.h - the functions of struct kind for nodes; called by node.c
  *
  * Thread:  any.
  */

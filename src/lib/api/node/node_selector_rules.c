@@ -125,7 +125,8 @@ node_selector_check(struct causes *c, const struct json *selector)
     }
 }
 
-/* --- labels that have a newer name ------------------------------------------ */
+/* --- deprecated labels -------------------------------------------------------
+ */
 
 static const struct old_label {
     const char *name;

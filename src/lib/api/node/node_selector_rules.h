@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_selector_rules.h - what is right in selectors of nodes, and the labels
- * of nodes that have a newer name
+/* node_selector_rules.h - validation of node selectors, and warnings about
+ * deprecated node labels
  *
- * Each call looks at the part given, where the walk of the causes stands at it,
- * and adds what is wrong.
+ * Each call checks one part of an object; the causes' path must point at the
+ * part. Errors are added to the causes.
  *
  * Thread:  any.
  * Source:  k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
@@ -18,9 +18,9 @@ struct json;
 void node_selector_check(struct causes *c, const struct json *selector);
 void node_selector_term_check(struct causes *c, const struct json *term);
 
-/* Warn of labels that have a newer name: in the member of the object, with the
- * old label's name in the text or without; in the keys of the map below `name`;
- * and in a term of a node selector.
+/* Warn of deprecated labels: in one member of the object, with or without the
+ * old label's name in the text; in the keys of the map `name`; and in a term of
+ * a node selector.
  */
 void node_label_warn(struct causes *c,
                      const struct json *object,

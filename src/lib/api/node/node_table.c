@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_table.c - the columns of nodes, as upstream has them */
+/* node_table.c - the columns of nodes, the same as upstream's */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,6 +10,6 @@
 extern const struct table node_table;
 extern const struct table node_kiln_table; /* of lib/api/node_kiln_table.c */
 
-/* The cells that both have. */
+/* Cells that both tables have. */
 void node_table_add_status(struct table_row *row);
 void node_table_add_version(struct table_row *row);

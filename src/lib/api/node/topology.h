@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topology.h - the hardware of one node: packages, NUMA nodes, caches, cores
  *
- * The agent fills it from hwloc, the API carries it as Node.status.topology,
- * the scheduler allocates on it and kctl draws it. PUs (hardware threads) and
- * NUMA nodes are named by the operating system's index everywhere; cores, L3
- * groups, packages and devices by their place in the arrays here. Nodes of
- * the same hardware share one topology.
+ * The agent fills a topology from hwloc, the API carries it as
+ * Node.status.topology, the scheduler allocates on it and kctl draws it. PUs
+ * (hardware threads) and NUMA nodes are always identified by the operating
+ * system's index; cores, L3 groups, packages and devices by their place in the
+ * arrays here. Nodes with the same hardware share one topology.
  *
  * Thread:    any; plain data.
  * Invariant: every PU in `pus` is in exactly one core, package and NUMA node.
@@ -24,11 +24,11 @@
 
 struct topology_pu { /* by OS index; meaningful only for members of `pus` */
     uint16_t core;
-    uint16_t l2;   /* TOPOLOGY_NONE where there is no such cache */
+    uint16_t l2;   /* TOPOLOGY_NONE: no such cache */
     uint16_t l3;   /* likewise */
     uint16_t numa; /* place in `numa`, not the OS index */
     uint16_t package;
-    uint16_t kind; /* hwloc's CPU kind: 0 the most efficient; 0 if all equal */
+    uint16_t kind; /* hwloc's CPU kind: 0: most efficient, or all equal */
 };
 
 struct topology_hugepages {
@@ -36,8 +36,7 @@ struct topology_hugepages {
     uint64_t count;
 };
 
-/* The kind of memory of a NUMA node. Plain: DRAM, or the system says nothing.
- */
+/* The kind of memory of a NUMA node. Plain: DRAM, or the kind is unknown. */
 enum topology_memory {
     TOPOLOGY_MEMORY_PLAIN,
     TOPOLOGY_MEMORY_HBM,
@@ -49,9 +48,9 @@ enum topology_memory {
 struct topology_numa {
     unsigned os_index;
     enum topology_memory kind;
-    uint64_t memory_bytes; /* usable for jobs: what is reserved is left out */
+    uint64_t memory_bytes; /* usable for jobs, without the reserved part */
     struct bitset pus;     /* empty for a memory-only node */
-    uint16_t package;      /* TOPOLOGY_NONE when it belongs to several */
+    uint16_t package;      /* TOPOLOGY_NONE: it spans several packages */
     struct topology_hugepages hugepages[4];
     unsigned n_hugepages;
 };
@@ -65,14 +64,13 @@ struct topology_device {
     char *type;    /* "gpu", "nic", "nvme", ... */
     char *path;    /* "/dev/nvidia0", or NULL */
     char *model;   /* or NULL */
-    uint16_t numa; /* place in `numa`, TOPOLOGY_NONE when unknown */
+    uint16_t numa; /* place in `numa`; TOPOLOGY_NONE: unknown */
 };
 
 struct topology {
     struct bitset pus;      /* online, allowed to the agent, not reserved */
     struct bitset reserved; /* kept for the system */
-    struct bitset isolated; /* by the kernel (isolcpus); in `pus` only where
-                             * the agent offers them all the same */
+    struct bitset isolated; /* by isolcpus; in `pus` only if offered */
     struct bitset offline;
     struct topology_pu *pu; /* n_pu entries, by OS index */
     unsigned n_pu;          /* the highest OS index plus 1 */
@@ -80,10 +78,9 @@ struct topology {
     unsigned n_numa;
     struct topology_group *packages;
     unsigned n_packages;
-    struct topology_group *dies; /* none: every package is one */
+    struct topology_group *dies; /* none: every package is one die */
     unsigned n_dies;
-    struct topology_group *clusters; /* cores that stand closer together, where
-                                      * nothing else here says so */
+    struct topology_group *clusters; /* cores that are closer together */
     unsigned n_clusters;
     struct topology_group *l3;
     unsigned n_l3;
@@ -94,18 +91,18 @@ struct topology {
     struct topology_device *devices;
     unsigned n_devices;
     uint16_t *distances; /* n_numa * n_numa, row from, column to; or NULL */
-    bool is_virtual;     /* given, not discovered: binding is skipped */
+    bool is_virtual;     /* configured, not discovered: no binding */
 };
 
 void topology_free(struct topology *t);
 struct topology *topology_new(void) OWNED_BY(topology_free);
 DEFINE_CLEANUP(struct topology, topology_free)
 
-/* "HBM"; "" for plain memory. Find takes what it does not know as plain. */
+/* "HBM"; "" for plain memory. Find returns plain for unknown names. */
 const char *topology_memory_name(enum topology_memory kind);
 enum topology_memory topology_memory_find(const char *name);
 
-/* The wire form, compact: a 2-socket node of 256 PUs stays under 4 KiB.
+/* The JSON form is compact: a 2-socket node with 256 PUs stays under 4 KiB.
  *
  *   {"version":1, "cpus":"0-255", "reserved":"0", "isolated":"2-3",
  *    "offline":"7", "virtual":true,
@@ -119,9 +116,9 @@ enum topology_memory topology_memory_find(const char *name);
  *    "devices":[{"name":"gpu0","type":"gpu","path":"/dev/nvidia0",
  *                "model":"...","node":0}]}
  *
- * What can be ignored is added without another version; one that is higher than
- * TOPOLOGY_VERSION is refused, none is 1. Decode checks the invariant above;
- * -EINVAL with what is wrong.
+ * Additions that readers can ignore do not raise the version. A version above
+ * TOPOLOGY_VERSION is refused; a missing one means 1. Decode checks the
+ * invariant above; -EINVAL with the reason.
  */
 struct arena;
 struct error;

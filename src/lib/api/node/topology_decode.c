@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_decode.c - a topology out of JSON
+/* topology_decode.c - reads a topology from JSON
  *
  * See: topology.h for the form.
  */
@@ -37,7 +37,9 @@ read_set(struct topology_reader *r,
     return 0;
 }
 
-/* An array of CPU lists. Those that are empty count too: a place is a name. */
+/* Reads an array of CPU lists. Empty lists count too, because groups are
+ * identified by their place.
+ */
 static int
 read_groups(struct topology_reader *r,
             const struct json *o,
@@ -61,7 +63,8 @@ read_groups(struct topology_reader *r,
     return 0;
 }
 
-/* A word in place of the list says that each core has one. */
+/* The word "cores" in place of the list means that each core has an L2 cache.
+ */
 static int
 read_l2(struct topology_reader *r, const struct json *o)
 {
@@ -82,7 +85,7 @@ read_l2(struct topology_reader *r, const struct json *o)
     return 0;
 }
 
-/* Without siblings every PU is a core of its own. */
+/* Without a list of cores every PU is a core of its own. */
 static void
 make_single_cores(struct topology *t)
 {
@@ -246,7 +249,7 @@ read_kinds(struct topology_reader *r, const struct json *o)
     return 0;
 }
 
-/* ---- The invariant: which core, cache, package and NUMA node of each PU ---- */
+/* ---- The invariant: the core, cache, package and NUMA node of each PU ---- */
 
 static int
 place_pus(struct topology_reader *r,
@@ -320,7 +323,7 @@ check_places(struct topology_reader *r)
     return 0;
 }
 
-/* A NUMA node is of a package when all of its PUs are. */
+/* A NUMA node belongs to a package if all of its PUs do. */
 static void
 find_packages(struct topology *t)
 {

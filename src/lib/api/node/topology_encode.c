@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_encode.c - a topology to JSON
+/* topology_encode.c - writes a topology as JSON
  *
  * See: topology.h for the form.
  */
@@ -34,7 +34,7 @@ groups(struct arena *arena, const struct topology_group *list, unsigned n)
     return array;
 }
 
-/* "64Gi", or as many Ki as it is. */
+/* In the largest unit that divides the number: "64Gi", or plain bytes. */
 static char *
 bytes_text(struct arena *arena, uint64_t bytes)
 {
@@ -62,7 +62,7 @@ encode_numa(struct arena *arena, const struct topology *t, unsigned i)
         json_set_string(arena, o, "kind", topology_memory_name(n->kind));
     if (!bitset_is_empty(&n->pus))
         json_set(arena, o, "cpus", set_text(arena, &n->pus));
-    else if (n->package != TOPOLOGY_NONE) /* of others the CPUs say it */
+    else if (n->package != TOPOLOGY_NONE) /* otherwise the CPUs tell */
         json_set_int(arena, o, "package", n->package);
     json_set_string(arena, o, "memory", bytes_text(arena, n->memory_bytes));
     if (t->distances != NULL) {
@@ -100,7 +100,7 @@ encode_device(struct arena *arena,
     return o;
 }
 
-/* One entry for each kind above the first, which is not written. */
+/* Writes one entry for each kind above 0; kind 0 is the default. */
 static struct json *
 encode_kinds(struct arena *arena, const struct topology *t)
 {
@@ -151,7 +151,9 @@ set_cpus_unless_empty(struct arena *arena,
         json_set(arena, o, name, set_text(arena, set));
 }
 
-/* Most cores have an L2 cache of their own, which is said in a word. */
+/* Most cores have an L2 cache of their own; the form then has a word in place
+ * of the list.
+ */
 static bool
 has_l2_of_each_core(const struct topology *t)
 {
