@@ -21,7 +21,7 @@ is_break(char c)
     return c == '\r' || c == '\n';
 }
 
-/* Padding stands at the end, and makes it whole. */
+/* Whether the rest is padding that completes the last group of four digits. */
 static bool
 is_padding(const char *text, size_t at, size_t digits)
 {
@@ -36,8 +36,8 @@ is_padding(const char *text, size_t at, size_t digits)
     return found == missing && missing < 3;
 }
 
-/* How many digits the text begins with. An environment has thousands: they are
- * looked up four at a time, and a NUL is none.
+/* Counts the leading base64 digits. An environment has thousands of them, so
+ * the loop looks up four at a time; a NUL is not a digit.
  */
 static size_t
 count_digits(const char *text, size_t length)

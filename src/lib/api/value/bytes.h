@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bytes.h - bytes on the wire: base64 in a string
+/* bytes.h - bytes in JSON: a base64 string
  *
  * Thread:  any.
  */
@@ -9,8 +9,9 @@ struct arena;
 struct error;
 struct json;
 
-/* Checks a field of bytes and makes it canonical, as struct field wants it: the
- * standard alphabet, padded. Line breaks in between are dropped. -EINVAL else.
+/* Checks a field of bytes and makes it canonical, as struct field requires: the
+ * standard alphabet, with padding. Line breaks inside are dropped. -EINVAL: not
+ * base64.
  */
 int
 bytes_canonicalize(struct arena *arena, struct json *value, struct error *err);

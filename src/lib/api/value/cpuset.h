@@ -14,9 +14,9 @@
 struct error;
 struct strbuf;
 
-/* The empty text is the empty set. Refuses what is not a list with -EINVAL
- * and numbers out of range with -ERANGE. `N-M:U/G` (U of every G) is not
- * taken: nothing here writes it.
+/* The empty text is the empty set. -EINVAL: the text is not a list; -ERANGE: a
+ * number is out of range. The kernel's form `N-M:U/G` (U of every G) is
+ * refused, because nothing here writes it.
  */
 int cpuset_parse(const char *text, struct bitset *ret_set, struct error *err);
 

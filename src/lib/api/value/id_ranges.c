@@ -23,7 +23,7 @@ refuse(const char *text, size_t length, struct error *err)
                      text);
 }
 
-/* A number of `length` digits. */
+/* Reads a number of `length` digits. */
 static bool
 read_id(const char *text, size_t length, int64_t *ret_id)
 {
@@ -44,7 +44,7 @@ read_id(const char *text, size_t length, int64_t *ret_id)
     return id > 0;
 }
 
-/* One part between commas. */
+/* Reads one part between commas. */
 static int
 read_range(const char *text,
            size_t length,
@@ -84,7 +84,7 @@ append(struct id_ranges *ranges, const struct id_range *item, struct arena *a)
     ranges->items[ranges->count++] = *item;
 }
 
-/* Up to a comma that is not within brackets. */
+/* The length up to a comma outside brackets. */
 static size_t
 part_length(const char *text)
 {
@@ -105,7 +105,7 @@ compare(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Sorts, joins what meets, and counts. */
+/* Sorts the ranges, joins adjacent and overlapping ones, and counts the ids. */
 static void
 normalize(struct id_ranges *ranges)
 {
@@ -124,8 +124,8 @@ normalize(struct id_ranges *ranges)
             ranges->items[n++] = item;
     }
     ranges->count = n;
-    /* No range and no number of them is above ID_RANGES_MOST, so the sum does
-     * not overflow.
+    /* There are at most ID_RANGES_MOST ranges of at most as many ids each, so
+     * the sum does not overflow.
      */
     for (size_t i = 0; i < n; i++)
         ranges->total += ranges->items[i].last - ranges->items[i].first + 1;
@@ -152,7 +152,7 @@ append_elements(struct id_ranges *ranges,
     ranges->elements[ranges->n_elements++] = *more;
 }
 
-/* Elements of a job that is in the set as a whole say nothing more. */
+/* Whether the set has the whole job; elements of it are then redundant. */
 static bool
 has_job(const struct id_ranges *ranges, int64_t id)
 {
@@ -171,8 +171,8 @@ compare_elements(const void *a, const void *b)
     return (x->job > y->job) - (x->job < y->job);
 }
 
-/* Several lists of one job become one, by their texts: together they are sorted
- * once, whatever their number.
+/* Joins several lists of one job by joining their texts, so that the parser
+ * sorts them all at once, whatever their number.
  */
 static int
 join_elements(struct job_elements *items,
@@ -226,7 +226,9 @@ normalize_elements(struct id_ranges *ranges,
     return 0;
 }
 
-/* "5", "10-20": too many are refused before they are looked at. */
+/* Reads "5" or "10-20". A range that is too large is refused before any work on
+ * it.
+ */
 static int
 add_range(struct id_ranges *ranges,
           const char *text,

@@ -2,8 +2,9 @@
 /* id_ranges.h - sets of job ids as people write them: "5,6", "10-20,1042",
  * and elements of arrays: "1042_7", "1042_[3-9]"
  *
- * A set is sorted, and no two of its ranges meet. It is bounded, so that a
- * million ids by mistake are refused before anybody works on them.
+ * A set is sorted, and its ranges neither overlap nor touch. Its size is
+ * bounded, so that a million ids given by mistake are refused before any work
+ * on them.
  *
  * Thread:  any; pure functions.
  */
@@ -29,27 +30,30 @@ struct id_ranges {
     size_t capacity;
     int64_t total; /* ids */
 
-    /* Of jobs that are not in `items`, by their ids, each of them once. */
+    /* Elements of jobs that are not in `items`; sorted by job id, one entry per
+     * job.
+     */
     struct job_elements *elements;
     size_t n_elements, elements_capacity;
 };
 
-/* The most ids of one set, as one request may name. */
+/* The maximum number of ids in one set, and so in one request. */
 #define ID_RANGES_MOST 10000
 
-/* The most arrays of which elements are named. */
+/* The maximum number of arrays whose elements a set may name. */
 #define ID_RANGES_ARRAYS_MOST 256
 
-/* Adds the ids of a text to the set. -EINVAL: it is no such text, or the set
- * would have too many; with words, and the set is what it was.
+/* Adds the ids of a text to the set. -EINVAL: the text is malformed or the set
+ * would become too large; `err` says why, and the set is unchanged.
  */
 int id_ranges_add(struct id_ranges *ranges,
                   const char *text,
                   struct arena *arena,
                   struct error *err);
 
-/* Whether a text is of digits, commas, dashes, underscores, brackets and
- * colons, as no name is: a name begins and ends with a letter, or is a number.
+/* Whether a text consists of digits, commas, dashes, underscores, brackets and
+ * colons, which no name does: a name that is not just a number begins and ends
+ * with a letter.
  */
 bool id_ranges_looks_like(const char *text);
 

@@ -15,13 +15,15 @@ index_set_fini(struct index_set *s)
     *s = (struct index_set){0};
 }
 
-/* The first range that ends at or after the index; count when there is none. */
+/* The place of the first range that ends at or after the index; `count`: none
+ * does.
+ */
 static size_t
 find(const struct index_set *s, int64_t index)
 {
     size_t low = 0, high = s->count;
 
-    /* Most searches are for something near the end. */
+    /* Most searches are for an index near the end. */
     if (high > 0 && s->ranges[high - 1].last < index)
         return high;
     while (low < high) {
@@ -70,7 +72,7 @@ take_out(struct index_set *s, size_t at, size_t n)
 void
 index_set_add_range(struct index_set *s, int64_t first, int64_t last)
 {
-    /* One that ends just before is made longer. */
+    /* A range that ends just before `first` is extended. */
     size_t at = find(s, first > 0 ? first - 1 : first);
     size_t end = at;
     struct index_range *r;

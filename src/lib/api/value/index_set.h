@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* index_set.h - a set of a Job's indexes, as the ranges that they make
+/* index_set.h - a set of a Job's indexes, stored as ranges
  *
- * A million indexes that are done in order are one range, so what a set costs
- * is how scattered it is. Plain data: zeroed is empty.
+ * A million indexes that finished in order are one range, so the cost of a set
+ * depends on how scattered it is. Plain data: all zero is the empty set.
  *
  * Owns:       its ranges.
  * Thread:     any; plain data.
@@ -16,7 +16,7 @@
 
 struct strbuf;
 
-struct index_range { /* both ends belong to it */
+struct index_range { /* both ends are included */
     int64_t first, last;
 };
 
@@ -24,7 +24,7 @@ struct index_set {
     struct index_range *ranges;
     size_t count;
     size_t room;
-    int64_t total; /* indexes in them */
+    int64_t total; /* number of indexes in the set */
 };
 
 /* Life */
@@ -35,9 +35,10 @@ void index_set_add(struct index_set *set, int64_t index);
 void index_set_add_range(struct index_set *set, int64_t first, int64_t last);
 void index_set_remove(struct index_set *set, int64_t index);
 
-/* Look. Gap: the smallest that is >= from and not in the set; next: and in it,
- * INT64_MAX if there is none. Below: how many
- * are less than that; what it costs is what is above. Common: in both sets.
+/* Look. Gap: the smallest index >= from that is not in the set. Next: the
+ * smallest index >= from that is in the set; INT64_MAX: none. Below: the number
+ * of indexes below `end`; its cost depends on the ranges above. Common: the
+ * number of indexes in both sets.
  */
 bool index_set_has(const struct index_set *set, int64_t index);
 int64_t index_set_count(const struct index_set *set);
@@ -47,9 +48,9 @@ int64_t index_set_count_common(const struct index_set *a,
 int64_t index_set_gap(const struct index_set *set, int64_t from);
 int64_t index_set_next(const struct index_set *set, int64_t from);
 
-/* Text, as upstream's status.completedIndexes: "0-2,5,7,8", of those below
- * `end`. Parse adds, and is false, with what came before added, where the text
- * is not such a list.
+/* Text in the form of upstream's status.completedIndexes, "0-2,5,7,8", with the
+ * indexes below `end`. Parse adds to the set; false: the text is malformed from
+ * some point on, and the indexes before that point have been added.
  */
 void
 index_set_format(const struct index_set *set, int64_t end, struct strbuf *out);

@@ -2,7 +2,7 @@
 /* job_elements.h - elements of one array as people write them: "1042_7",
  * "1042_[3-9]", "1042_[1-100:2]"
  *
- * The numbers behind the underscore are tasks' ids, never indexes.
+ * The numbers after the underscore are task ids, never indexes.
  *
  * Thread:  any; pure functions.
  */
@@ -14,19 +14,21 @@
 #include "lib/api/value/task_list.h"
 
 struct job_elements {
-    int64_t job; /* its id, above 0 */
+    int64_t job; /* id of the job, above 0 */
     struct task_list tasks;
 };
 
-/* Whether a text means elements: a number and an underscore, as no name is. */
+/* Whether a text denotes elements: it begins with a number and an underscore,
+ * which no name does.
+ */
 bool job_elements_looks_like(const char *text);
 
-/* -EINVAL with words. It does not ask which lists the array has. */
+/* -EINVAL with the reason. Does not check that the array has these tasks. */
 int job_elements_parse(struct arena *arena,
                        const char *text,
                        struct job_elements *ret_elements,
                        struct error *err);
 
-/* "1042_7", or with brackets; "1042_[]" of no tasks. */
+/* "1042_7", or several tasks in brackets; "1042_[]" without tasks. */
 void job_elements_format(const struct job_elements *elements,
                          struct strbuf *out);

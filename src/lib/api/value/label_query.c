@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* label_query.c - the text of `labelSelector=`: "tier in (a,b),!old,n>3"
  *
- * A scanner, a parser of one token ahead, and the requirements they make.
+ * A scanner, a parser with one token of lookahead, and the requirements that
+ * the parser makes.
  *
- * Source: k8s.io/apimachinery/pkg/labels, whose errors are used word by word.
+ * Source: k8s.io/apimachinery/pkg/labels; the error texts are the same.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ struct requirement {
     const char *key;
     enum comparison comparison;
     struct values values;
-    int64_t bound; /* of ABOVE and BELOW */
+    int64_t bound; /* operand of ABOVE and BELOW */
     struct requirement *next;
 };
 
@@ -73,8 +74,8 @@ struct label_query {
     struct requirement *first;
 };
 
-/* Each object that may be selected is held against all of them, for a watch with
- * each change.
+/* A limit, because each candidate object is compared with every term, in a
+ * watch at each change.
  */
 #define MOST_TERMS 500u
 
@@ -82,8 +83,8 @@ struct scanner {
     struct arena *arena;
     unsigned n_terms; /* requirements and values */
     const char *at;
-    enum token token; /* the one that stands here */
-    const char *text; /* its letters */
+    enum token token; /* current token */
+    const char *text; /* text of the current token */
     struct error *err;
 };
 
@@ -129,7 +130,7 @@ advance(struct scanner *s)
     }
 }
 
-/* "in" and "notin" are names like others, except where an operator stands. */
+/* "in" and "notin" are ordinary names except where an operator is expected. */
 static enum token
 peek(const struct scanner *s)
 {
@@ -161,7 +162,7 @@ static void
 add_value(struct scanner *s, struct values *v, const char *value)
 {
     if (++s->n_terms > MOST_TERMS)
-        return; /* it is refused below */
+        return; /* too many terms are refused below */
     for (unsigned i = 0; i < v->count; i++)
         if (strcmp(v->items[i], value) == 0)
             return;
@@ -178,7 +179,7 @@ add_value(struct scanner *s, struct values *v, const char *value)
 }
 
 /* Reads the values between parentheses; a comma without a name before or after
- * it is the empty value.
+ * it denotes the empty value.
  */
 static int
 parse_list(struct scanner *s, struct values *v)
@@ -249,7 +250,7 @@ parse_one_value(struct scanner *s, struct values *v)
 
 /* --- requirements --------------------------------------------------------- */
 
-/* As it stands in upstream's messages. */
+/* Quotes a text the way upstream's messages do. */
 static const char *
 quoted(struct scanner *s, const char *text)
 {
@@ -309,7 +310,7 @@ check_values(struct scanner *s, struct requirement *r)
     return 0;
 }
 
-/* The operator and the values, when the key does not stand alone. */
+/* Reads the operator and the values after a key. */
 static int
 parse_comparison(struct scanner *s, struct requirement *r)
 {

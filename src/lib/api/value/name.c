@@ -26,7 +26,7 @@
 static const char *const too_long_63 = "must be no more than 63 characters";
 static const char *const too_long_253 = "must be no more than 253 characters";
 
-/* The sorts of characters that names are made of. */
+/* Classes of characters in names. */
 enum {
     IS_LOWER = 1 << 0,
     IS_UPPER = 1 << 1,
@@ -49,7 +49,9 @@ sort_of(char c)
     return c == '-' ? IS_DASH : c == '_' || c == '.' ? IS_MARK : 0;
 }
 
-/* All of `length` bytes inside, the first and the last in `ends`. */
+/* Whether all `length` characters are in the class `inside`, and the first and
+ * the last in the class `ends`.
+ */
 static bool
 consists_of(const char *name, size_t length, unsigned inside, unsigned ends)
 {
@@ -212,7 +214,7 @@ judge_port(const char *name, struct name_faults *faults)
         "must not begin or end with a hyphen");
 }
 
-/* 1.32 allows every printable character of ASCII but '='. */
+/* Kubernetes 1.32 allows every printable ASCII character except '='. */
 static void
 judge_env(const char *name, struct name_faults *faults)
 {

@@ -13,12 +13,12 @@
 
 #define NANO        1000000000
 #define NANO_DIGITS 9
-#define MAX_DIGITS  39 /* of a 128-bit number */
+#define MAX_DIGITS  39 /* digits of a 128-bit number */
 
 static const __int128 max_nano =
     (__int128)(~(unsigned __int128)0 >> 1) / 1000 * 1000;
 
-/* A text taken apart: sign, digits around the point, suffix. */
+/* The parts of a text: sign, digits around the point, suffix. */
 struct parts {
     bool negative;
     const char *whole; /* without leading zeros */
@@ -62,7 +62,7 @@ count_digits(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* NULL, or why not. */
+/* Returns NULL, or why the text is not a quantity. */
 static const char *
 take_apart(const char *text, struct parts *ret)
 {
@@ -94,8 +94,8 @@ take_apart(const char *text, struct parts *ret)
     return *end == '\0' ? NULL : wrong_form;
 }
 
-/* False when it is none. Of an exponent upstream takes the low 32 bits; one
- * still too large to matter is cut.
+/* False: not a suffix. Upstream uses the low 32 bits of an exponent; this
+ * clamps the result to a value that is already out of range.
  */
 static bool
 read_suffix(const char *text, struct suffix *ret)
@@ -124,7 +124,7 @@ read_suffix(const char *text, struct suffix *ret)
     return true;
 }
 
-/* The digit at that place of whole and fraction together, and beyond. */
+/* The digit at a place in whole and fraction together; 0 beyond the end. */
 static unsigned
 digit_at(const struct parts *p, size_t i)
 {
@@ -143,7 +143,7 @@ is_all_zero(const struct parts *p)
     return true;
 }
 
-/* Digits times a power of ten; what is below a nano is rounded up. */
+/* Digits times a power of ten; a part below 10^-9 is rounded up. */
 static int
 decimal_nano(const struct parts *p, int exponent, __int128 *ret)
 {
@@ -177,7 +177,7 @@ decimal_nano(const struct parts *p, int exponent, __int128 *ret)
     return 0;
 }
 
-/* Digits times a power of two; never more than 64 bits can hold. */
+/* Digits times a power of two; capped at 64 bits. */
 static __int128
 binary_nano(const struct parts *p, int exponent)
 {
@@ -199,7 +199,7 @@ binary_nano(const struct parts *p, int exponent)
 }
 
 /* Parses the usual form: a whole number of few digits, with a suffix that keeps
- * it within 64 bits. False: it takes more care.
+ * it within 64 bits. False: the general code must parse it.
  */
 static bool
 easy_nano(const struct parts *p, const struct suffix *suffix, __int128 *ret)
@@ -223,8 +223,8 @@ easy_nano(const struct parts *p, const struct suffix *suffix, __int128 *ret)
     return true;
 }
 
-/* Upstream keeps the text of a number that it sees to be canonical, and its
- * eye is not very sharp ("+5", "007"): so clients read back what they wrote.
+/* Upstream keeps the text of a number that its fast path takes for canonical,
+ * which includes "+5" and "007"; clients read back what they wrote.
  */
 static bool
 keeps_its_text(const struct parts *p, const struct suffix *suffix)

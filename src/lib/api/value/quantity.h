@@ -29,10 +29,10 @@ struct quantity {
     enum quantity_format format;
 };
 
-/* -EINVAL: not a quantity; -ERANGE: beyond what Kiln can hold (10^29). */
+/* -EINVAL: not a quantity; -ERANGE: beyond Kiln's limit (10^29). */
 int quantity_parse(const char *text, struct quantity *ret_quantity);
 
-/* A JSON string or number made the string that upstream would write for it;
+/* Replaces a JSON string or number by the string that upstream would write.
  * -EINVAL or -ERANGE with the reason.
  */
 int quantity_canonicalize(struct arena *arena,
@@ -40,17 +40,17 @@ int quantity_canonicalize(struct arena *arena,
                           struct error *err);
 void quantity_format(const struct quantity *q, char out[QUANTITY_TEXT_SIZE]);
 
-/* Rounded up, clamped to 64 bits. */
+/* Rounded up and clamped to 64 bits. */
 int64_t quantity_value(const struct quantity *q);
 int64_t quantity_milli_value(const struct quantity *q);
 
-/* Of a text that was validated; 0 for NULL or nonsense. */
+/* The value of a validated text; 0 for NULL or a malformed text. */
 int64_t quantity_text_value(const char *text);
 int64_t quantity_text_milli(const char *text);
 
 struct quantity quantity_of(int64_t value, enum quantity_format format);
 
-/* In the format of `q`, or of `other` where `q` is zero; clamped. */
+/* The result has the format of `q`, or of `other` if `q` is zero; clamped. */
 void quantity_add(struct quantity *q, const struct quantity *other);
 void quantity_subtract(struct quantity *q, const struct quantity *other);
 int quantity_sign(const struct quantity *q);

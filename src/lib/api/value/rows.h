@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h - how the field tables of this room are written: a row per field
+/* rows.h - macros for the field tables of lib/api: one row per field
  *
- * A row is the kind of value, its name on the wire, the struct and member it
- * is bound to (struct first, without the word), the record of what is inside,
- * and its flags, in this order; then what else there is to say:
+ * A row gives the type of the value, its name in JSON, the struct and member
+ * that it is bound to (the struct without the word `struct`), the record of a
+ * nested object, and the flags, in this order; then optional properties:
  *
  *     STRING("nodeName", pod_spec, node_name, 0, HELP("...")),
  *     OBJECTS("taints", node_spec, taints, taint, 0),
  *     MAP(QUANTITY, "capacity", node_status, capacity, 0),
  *     OPAQUE(STRING, "dnsPolicy", 0, ONE_OF("Default", "None")),
  *
- * OPAQUE rows are stored and returned, and no code looks at them. WITHIN rows
- * are objects whose members stand in the enclosing struct itself.
+ * OPAQUE rows are stored and returned, but no code reads them. WITHIN rows are
+ * objects whose members are in the enclosing struct itself.
  *
  * Thread:  any; constants.
  */
@@ -39,7 +39,7 @@ enum row_flag {
     }
 #define AT(s, m) offsetof(struct s, m)
 
-/* The checks of a type beyond its form in JSON. */
+/* Checks of a type's values beyond their JSON type. */
 #define CANONICAL_STRING        NULL
 #define CANONICAL_BOOL          NULL
 #define CANONICAL_INT           NULL
@@ -91,7 +91,7 @@ enum row_flag {
 #define ATOMIC_MAP(e, n, s, m, ...)  MAP_ROW(e, n, AT(s, m), __VA_ARGS__)
 #define OPAQUE_ATOMIC_MAP(e, n, ...) MAP_ROW(e, n, FIELD_UNBOUND, __VA_ARGS__)
 
-/* The rows that every object begins with. */
+/* The first rows of every object. */
 #define TYPE_META                                           \
     ROW(STRING, "kind", FIELD_UNBOUND, 0, HELP(KIND_HELP)), \
         ROW(STRING, "apiVersion", FIELD_UNBOUND, 0, HELP(API_VERSION_HELP))
@@ -102,13 +102,13 @@ enum row_flag {
 #define METADATA(s) \
     OBJECT("metadata", s, meta, meta, ALWAYS, HELP(METADATA_HELP))
 
-/* Of a kind whose view is a struct meta and nothing more. */
+/* For a kind whose view is only a struct meta. */
 #define BARE_METADATA \
     OBJECT_ROW("metadata", meta, 0, ALWAYS, HELP(METADATA_HELP))
 
-/* Further properties of a row. OFTEN: values, or keys and values of a map, that
- * need no memory of their own. Lists are atomic unless they say how they merge:
- * when a client applies, and in a strategic merge patch.
+/* Optional properties of a row. OFTEN: frequent values, or keys and values of a
+ * map, that need no memory of their own. Lists are atomic unless a property
+ * says how they merge in an apply and in a strategic merge patch.
  */
 #define HELP(text) .help = (text)
 #define ONE_OF(...)                 \
@@ -144,5 +144,5 @@ enum row_flag {
                                       __VA_ARGS__}
 #define ATOMIC .is_atomic = true
 
-/* The numbers of a record's fields in protobuf: see lib/protobuf/messages.h. */
+/* The protobuf numbers of a record's fields; see lib/protobuf/messages.h. */
 #define MESSAGE(numbers) .message = (numbers)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selector.c - matching what stands in objects */
+/* selector.c - matching of the selectors that objects contain */
 #include "lib/api/value/selector.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ read_integer(const char *text, int64_t *ret)
                : 0;
 }
 
-/* Upstream refuses to use a requirement that is not right, and with it the
- * whole selector.
+/* Whether the requirement is valid. Upstream refuses an invalid requirement and
+ * with it the whole selector.
  */
 static bool
 is_sound(const struct selector_requirement *r, enum operator_kind op)
@@ -150,7 +150,7 @@ label_selector_matches(const struct label_selector *selector,
     return true;
 }
 
-/* Two of 64 bits, by a hash (FNV-1a). */
+/* Two of 64 bits, chosen by a hash (FNV-1a). */
 static uint64_t
 bits_of(const char *key, const char *value)
 {
@@ -161,7 +161,8 @@ bits_of(const char *key, const char *value)
     hash = (hash ^ '=') * UINT64_C(1099511628211);
     for (const char *c = value; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-    /* The last letters, in which names of jobs differ, reach all bits. */
+    /* Mixes the last characters, in which names of jobs differ, into all bits.
+     */
     hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
     hash ^= hash >> 33;
     return UINT64_C(1) << (hash >> 58) | UINT64_C(1) << (hash >> 52 & 63);
@@ -196,7 +197,7 @@ label_selector_bits(const struct label_selector *selector)
     return bits;
 }
 
-/* Only the name of the node, by In or NotIn and one value. */
+/* Only the node's name is supported, with In or NotIn and one value. */
 static bool
 field_requirement_matches(const struct selector_requirement *r,
                           const char *node_name)
@@ -205,7 +206,7 @@ field_requirement_matches(const struct selector_requirement *r,
 
     if (op > OPERATOR_NOT_IN || r->values.count != 1)
         return false;
-    /* Upstream reads the empty text where a field does not exist. */
+    /* Upstream uses the empty text for a field that does not exist. */
     return requirement_matches(
         r,
         op,

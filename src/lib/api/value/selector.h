@@ -12,7 +12,7 @@
 struct arena;
 struct error;
 
-/* As they stand in objects. */
+/* In the form that objects contain. */
 struct selector_requirement {
     const char *key;
     const char *operator_; /* In, NotIn, Exists, DoesNotExist, Gt, Lt */
@@ -37,9 +37,9 @@ extern const struct record label_selector_record;
 extern const struct record node_selector_record;
 extern const struct record node_selector_term_record;
 
-/* Matching what stands in an object. A NULL label selector matches nothing,
- * an empty one everything; a node selector matches when one term does, a term
- * without requirements never does.
+/* Matching of selectors in objects. A NULL label selector matches nothing, an
+ * empty one everything. A node selector matches if one of its terms does; a
+ * term without requirements never matches.
  */
 bool label_selector_matches(const struct label_selector *selector,
                             const struct string_map *labels);
@@ -50,19 +50,19 @@ bool node_selector_matches(const struct node_selector *selector,
                            const struct string_map *labels,
                            const char *node_name);
 
-/* A sieve for who looks at many: labels that lack one of the bits that are
- * wanted do not match; of those that have them most do.
+/* A filter (Bloom) for comparing one selector with many objects: labels that
+ * lack one of the selector's bits do not match; most others do.
  */
 uint64_t label_bits(const struct string_map *labels);
 uint64_t label_selector_bits(const struct label_selector *selector);
 
-/* Whether every requirement can be read at all: a term with one that cannot
+/* Whether every requirement is valid: a term with an invalid requirement
  * matches nothing.
  */
 bool node_selector_is_valid(const struct node_selector *selector);
 
-/* The string of `labelSelector=`, parsed once. -EINVAL with upstream's words.
- * Everything is in the arena.
+/* The string of `labelSelector=`, parsed once. -EINVAL with upstream's error
+ * text. The query is allocated in the arena.
  */
 struct label_query;
 int label_query_parse(struct arena *arena,

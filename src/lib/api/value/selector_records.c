@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selector_records.c - label and node selectors as they stand in objects */
+/* selector_records.c - field tables of label and node selectors */
 #include "lib/api/value/rows.h"
 #include "lib/api/value/selector.h"
 

@@ -11,14 +11,14 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
-/* Ranges that cross each other again and again would make work without end:
- * bytes for all that they make on the way.
+/* The limit of memory, in bytes, for intermediate ranges: ranges that overlap
+ * again and again could make work without end.
  */
 #define MOST_SCRATCH ((size_t)16 << 20)
 
 /* ----------------------------------------------------------- ranges */
 
-/* A place in sorted ranges: one id of one of them. */
+/* A position in sorted ranges: one id of one range. */
 struct range_position {
     const struct task_range *range, *end;
     int64_t id;
@@ -38,8 +38,8 @@ advance(struct range_position *place)
     return true;
 }
 
-/* The longest run with that step from the place on, which moves behind it:
- * false if there is nothing behind it.
+/* Follows the longest run of ids with that step, and moves the position behind
+ * the run. False: nothing follows the run.
  */
 static bool
 follow(struct range_position *place, int64_t step, int64_t *ret_last)
@@ -71,8 +71,8 @@ append(struct task_range *ranges,
     list->total += (last - first) / step + 1;
 }
 
-/* A range of several ids has at least three of them, or is of neighbours; so
- * each set has one list. Ranges given may be cut in any way.
+/* A range of several ids has a step of 1 or at least three ids, so that each
+ * set has exactly one list. The given ranges may be cut in any way.
  */
 int
 task_list_of_ranges(struct arena *arena,
@@ -86,7 +86,9 @@ task_list_of_ranges(struct arena *arena,
     struct range_position at = {ranges, count > 0 ? ranges + count : NULL, 0};
     bool more = count > 0;
 
-    /* Two begin in a range given at most, since three of its ids are a run. */
+    /* At most two ranges begin within a given one, since three of its ids form
+     * a run.
+     */
     made = arena_new_array(arena, struct task_range, 2 * count + 1);
     at.id = more ? ranges[0].first : 0;
     while (more) {
@@ -136,7 +138,7 @@ refuse(const char *text, size_t length, struct error *err)
                      text);
 }
 
-/* Reads digits at *text, which moves behind them. */
+/* Reads digits at *text and moves *text behind them. */
 static int
 read_number(const char **text, int64_t *ret_number)
 {
@@ -153,7 +155,7 @@ read_number(const char **text, int64_t *ret_number)
     return 0;
 }
 
-/* One part between commas: "7", "3-9", "1-1000:7". */
+/* Reads one part between commas: "7", "3-9", "1-1000:7". */
 static int
 read_range(const char *text, size_t length, struct task_range *range)
 {
@@ -219,7 +221,7 @@ compare(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Sorted ranges that may reach into each other: the halves, and then both. */
+/* Unites sorted ranges that may overlap: each half first, then both results. */
 static int
 unite_ranges(struct arena *arena,
              const struct task_range *ranges,

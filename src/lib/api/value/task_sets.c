@@ -7,7 +7,9 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 
-/* Pieces before neighbours are joined, several to a range of the result. */
+/* The maximum number of pieces before adjacent ones are joined; a range of the
+ * result may join several.
+ */
 #define PIECES_MOST (4 * (size_t)TASK_LIST_RANGES_MOST)
 
 enum range_operation { UNITE, INTERSECT, SUBTRACT };
@@ -51,7 +53,7 @@ is_empty(const struct task_range *r)
     return r->first > r->last;
 }
 
-/* The ids of the range up to that one, which leave it. */
+/* Removes the ids up to `last` from the range and returns them. */
 static struct task_range
 cut(struct task_range *range, int64_t last)
 {
@@ -70,7 +72,7 @@ cut(struct task_range *range, int64_t last)
     return head;
 }
 
-/* ------------------------------------------------- two of one region */
+/* ------------------------------------------ two ranges of one interval */
 
 static uint64_t
 common_divisor(uint64_t a, uint64_t b)
@@ -84,7 +86,7 @@ common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The number that gives 1 when it is multiplied by `a`, modulo m. */
+/* The multiplicative inverse of `a` modulo m. */
 static uint64_t
 inverse(uint64_t a, uint64_t m)
 {
@@ -104,8 +106,8 @@ inverse(uint64_t a, uint64_t m)
     return m == 1 ? 0 : (uint64_t)(x < 0 ? x + (int64_t)m : x);
 }
 
-/* The ids that both have, by the Chinese remainder theorem. No id and no step
- * is above TASK_ID_MOST, so that a product of two fits 64 bits without sign.
+/* The ids that both ranges have, by the Chinese remainder theorem. No id and no
+ * step is above TASK_ID_MOST, so a product of two fits into 64 unsigned bits.
  */
 static struct task_range
 common(const struct task_range *p, const struct task_range *q)
@@ -134,7 +136,7 @@ common(const struct task_range *p, const struct task_range *q)
         .step = first + step > end ? 1 : (int64_t)step};
 }
 
-/* `out` is of p, without those of `both`, which are every so-many-th of p. */
+/* Emits the ids of p without those of `both`; `both` has every n-th id of p. */
 static void
 subtract_pair(struct range_pieces *out,
               struct task_range p,
@@ -154,7 +156,7 @@ subtract_pair(struct range_pieces *out,
     emit(out, p.first, p.last, s);
 }
 
-/* Whether all ids of the range are among those of both. */
+/* Whether `both`, the common ids, includes all ids of the range. */
 static bool
 is_all(const struct task_range *both, const struct task_range *range)
 {
@@ -218,7 +220,7 @@ combine_pair(struct range_pieces *out,
 
 /* -------------------------------------------------------- the lists */
 
-/* The next range of a list, where none is under way. */
+/* Loads the next range of the list if the current one is empty. */
 static bool
 fetch(const struct task_list *list, size_t *next, struct task_range *range)
 {

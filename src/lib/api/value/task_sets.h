@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task_sets.h - unions, intersections and differences of lists of tasks
+/* task_sets.h - unions, intersections and differences of task lists
  *
- * By ranges, never by ids: what they cost depends on how many ranges there
- * are, and at most on TASK_LIST_RANGES_MOST. A result that would need more
- * ranges is refused with -EINVAL and words.
+ * The functions work on ranges, never on single ids: their cost depends on the
+ * number of ranges, of which there are at most TASK_LIST_RANGES_MOST per list.
+ * A result that would need more ranges is refused with -EINVAL and the reason.
  *
  * Thread:  any; pure functions.
  */
@@ -11,7 +11,7 @@
 
 #include "lib/api/value/task_list.h"
 
-/* The result is in the arena, and may borrow from neither list. */
+/* The result is in the arena and borrows from neither list. */
 int task_sets_unite(struct arena *arena,
                     const struct task_list *a,
                     const struct task_list *b,
