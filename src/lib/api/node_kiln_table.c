@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_kiln_table.c - the columns of nodes for people who watch a cluster: what
- * each has, and how much of it is given away
+ * each node has, and how much of it is allocated
  *
- * The file is not in the folder of nodes because it counts the pods of one, and
- * pods are made of what that folder has.
+ * The file is not in the folder of nodes because it counts the pods of a node,
+ * and the pods' folder depends on the nodes' folder.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -33,7 +33,7 @@ note_lending(const struct object *object, void *context)
     return true;
 }
 
-/* "12Gi", "1.5Gi", "512Mi", "0": what people compare. */
+/* Short forms that are easy to compare: "12Gi", "1.5Gi", "512Mi", "0". */
 static void
 format_bytes(int64_t bytes, struct strbuf *out)
 {

@@ -42,7 +42,7 @@ node_use_held_milli(const struct pod *pod)
     return (count_cpus(a->cpus) + count_cpus(a->withheld)) * 1000;
 }
 
-/* Each hardware thread is a core where none is told. */
+/* Without a list of cores each hardware thread is a core. */
 static int64_t
 threads_of_core(const struct node *node)
 {
@@ -53,7 +53,8 @@ threads_of_core(const struct node *node)
     return cores > 0 && threads > cores ? (threads + cores - 1) / cores : 1;
 }
 
-/* Cores of its own are whole ones, of which it may use fewer threads. */
+/* Exclusive cores are whole cores, even if the pod uses fewer threads of each.
+ */
 static int64_t
 planned_threads(const struct placement *p, int64_t asked, int64_t of_core)
 {
@@ -82,7 +83,7 @@ node_use_planned_milli(const struct pod *pod, const struct node *node)
     return planned_threads(p, milli / 1000, threads_of_core(node)) * 1000;
 }
 
-/* Agents name devices by their type: "gpu0". */
+/* Agents name devices after their type: "gpu0". */
 static void
 add_allocation(struct node_use *use, const struct allocation *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_use.h - what the pods of a node hold of it, all in all
+/* node_use.h - the total that the pods of a node hold of it
  *
- * Pods that were deleted by force hold theirs until the agent says otherwise.
+ * Pods that were deleted by force count until the agent reports their end.
  *
  * Thread:  any; plain data.
  */
@@ -14,32 +14,33 @@
 struct node;
 struct pod;
 
-/* Begins zeroed. */
+/* Must be zeroed at first. */
 struct node_use {
-    int64_t cpus; /* hardware threads, those kept idle included */
+    int64_t cpus; /* hardware threads, idle siblings included */
     int64_t memory_bytes;
     int64_t gpus;
     int64_t pods;
-    int64_t kept;      /* of the CPUs, by node_use_add_kept */
-    int64_t n_yielded; /* pods that stand still for others; no CPUs */
+    int64_t kept;      /* part of cpus, by node_use_add_kept */
+    int64_t n_yielded; /* suspended pods that yield; without CPUs */
 };
 
-/* The CPUs of one pod, in thousandths: hardware threads that are kept idle for it
- * count. Held: of a pod that is on a node, whoever has them while it stands still.
- * Planned: what it will hold of this node once it starts there.
+/* The CPUs of one pod in thousandths, hardware threads that are kept idle for
+ * it included. Held: of a bound pod, even if others use the CPUs while it is
+ * suspended. Planned: what the pod will hold of this node once it starts there.
  */
 int64_t node_use_held_milli(const struct pod *pod);
 int64_t node_use_planned_milli(const struct pod *pod, const struct node *node);
 
-/* Of a pod that has ended, nothing. */
+/* A pod that has ended adds nothing. */
 void node_use_add_pod(struct node_use *use, const struct pod *pod);
 void node_use_add_remnants(struct node_use *use, const struct node *node);
 
-/* CPUs of those who have yielded are kept for them where nobody has them now, and
- * none counts twice. Note all pods of the node, and then add. Begins zeroed.
+/* CPUs of pods that yielded stay reserved for those pods unless others use them
+ * now; no CPU counts twice. Note all pods of the node first, then add. Must be
+ * zeroed at first.
  */
 struct node_lending {
-    struct bitset lent; /* all that those who stand still have */
+    struct bitset lent; /* all CPUs of the pods that yielded */
     struct bitset taken;
 };
 void node_lending_note(struct node_lending *lending, const struct pod *pod);

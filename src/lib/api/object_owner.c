@@ -11,7 +11,7 @@
 #include "lib/api/object/object.h"
 #include "lib/api/pod/pod.h"
 
-/* As it was signed by admission, or by the controller for a pod's user. */
+/* A decimal uid, as admission, or the controller for a pod's user, wrote it. */
 static bool
 parse_uid(const char *text, uid_t *ret_uid)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_owner.h - whose an object is: the user that its processes run as, or
- * that it was made for
+/* object_owner.h - the user who owns an object: the user that its processes run
+ * as, or for whom it was created
  *
  * Thread:  any.
  */
@@ -11,13 +11,13 @@
 
 struct object;
 
-/* Of pods, jobs, CronJobs, claims, and of the ConfigMaps, Leases and Events that users
- * made. False: of no user.
+/* The owner of a pod, Job, CronJob or claim, or of a ConfigMap, Lease or Event
+ * that a user created. False: the object belongs to no user.
  */
 bool object_owner(const struct object *object, uid_t *ret_uid);
 
-/* Whether both are one user's. An object of no user belongs to the system,
- * which only administrators and the controller write for: it is taken for the
- * other's as well.
+/* Whether both objects may belong to the same user. An object without a user
+ * belongs to the system; only administrators and the controller write it, so it
+ * counts as the same owner.
  */
 bool object_owner_is_same(const struct object *a, const struct object *b);

@@ -6,7 +6,7 @@
 #include "lib/api/object/kind.h"
 #include "lib/base/macro.h"
 
-/* By group, as discovery lists them. */
+/* Sorted by group, in the order of discovery. */
 const struct kind *const kinds[] = {
     &config_map_kind,
     &event_kind,
@@ -42,8 +42,8 @@ const struct kind *const measured_kinds[] = {
 };
 const unsigned n_measured_kinds = ARRAY_SIZE(measured_kinds);
 
-/* The list is short and fixed: a comparison of first letters each is faster
- * than any hash.
+/* The list is short and fixed: comparing the first letter first is faster than
+ * any hash.
  */
 static bool
 same(const char *a, const char *b)

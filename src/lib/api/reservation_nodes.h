@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reservation_nodes.h - which nodes a Reservation of a number of nodes gets
+/* reservation_nodes.h - chooses the nodes of a Reservation by their number
  *
- * Those whose pods end by its start come first, then those whose pods end
- * earliest; of equal ones, by name.
+ * Nodes whose pods end by the reservation's start come first, then nodes whose
+ * pods end earliest; equal nodes are ordered by name.
  *
  * Owns:    the list; borrows the names.
  * Thread:  any; plain data.
@@ -19,7 +19,7 @@ struct pod;
 struct reservation_nodes {
     struct reservation_candidate {
         const char *name;
-        int64_t busy_until_us; /* INT64_MAX: nobody knows */
+        int64_t busy_until_us; /* INT64_MAX: unknown */
     } * items;
     unsigned count, capacity;
 };
@@ -29,14 +29,16 @@ void reservation_nodes_add(struct reservation_nodes *nodes,
                            const char *name,
                            int64_t busy_until_us);
 
-/* Keeps the best so many for a start at that time. */
+/* Keeps the best `count` nodes for a start at that time. */
 void reservation_nodes_choose(struct reservation_nodes *nodes,
                               unsigned count,
                               int64_t start_us);
 
-/* Whether the node has the labels that are asked for. */
+/* Whether the node has all labels that the reservation's selector asks for. */
 bool reservation_nodes_match(const struct node_reservation *r,
                              const struct node *node);
 
-/* When the pod ends at the latest; INT64_MAX: it has no time limit. */
+/* The latest time at which the pod ends; INT64_MAX: unknown, because it has no
+ * time limit or is suspended.
+ */
 int64_t reservation_nodes_end_us(const struct pod *pod, int64_t now_us);
