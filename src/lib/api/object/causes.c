@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    const char *words; /* how a message begins */
+    const char *words; /* the beginning of a message */
 } reasons[] = {
     [CAUSE_REQUIRED] = {"FieldValueRequired", "Required value"},
     [CAUSE_INVALID] = {"FieldValueInvalid", "Invalid value"},
@@ -35,7 +35,7 @@ causes_init(struct causes *c, struct arena *arena)
     c->path_length = 0;
 }
 
-/* A path that does not fit is cut: what is wrong is told all the same. */
+/* A path that does not fit is cut; the message is reported nevertheless. */
 static void
 append(struct causes *c, const char *text)
 {
@@ -119,7 +119,9 @@ next_cause(struct causes *c)
     return &c->items[c->count++];
 }
 
-/* Whether one more is listed. The first that is not says so itself. */
+/* Whether another mistake may be listed. The first one that may not is replaced
+ * by a note that there are more.
+ */
 static bool
 has_room(struct causes *c)
 {

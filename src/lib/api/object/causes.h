@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* causes.h - what is wrong with an object, field by field (Status.details)
+/* causes.h - the mistakes in an object, field by field (Status.details)
  *
- * Reasons and wording are upstream's field errors. Paths are kept as the walk
- * goes: causes_enter(c, "spec"), causes_enter_index(c, "containers", 0), ...
+ * Reasons and wording are those of upstream's field errors. The path follows
+ * the walk through the object: causes_enter(c, "spec"), causes_enter_index(c,
+ * "containers", 0), ...
  *
  * Thread:  one at a time; causes live in the arena of one request.
  */
@@ -40,29 +41,30 @@ struct causes {
     struct arena *arena;
     struct cause *items;
     unsigned count, capacity;
-    size_t bytes;    /* of the messages */
-    char path[1024]; /* where the walk is */
+    size_t bytes;    /* total length of the messages */
+    char path[1024]; /* the current position */
     unsigned path_length;
 };
 
 void causes_init(struct causes *c, struct arena *arena);
 
-/* The walk. Enter appends ".name" or "[index]" or "[key]"; leave takes the
- * length that enter returned.
+/* The walk. Enter appends ".name", "[index]" or "[key]" to the path; leave
+ * takes the length that enter returned.
  */
 unsigned causes_enter(struct causes *c, const char *name);
 unsigned causes_enter_index(struct causes *c, const char *name, unsigned index);
 unsigned causes_enter_key(struct causes *c, const char *name, const char *key);
 void causes_leave(struct causes *c, unsigned length);
 
-/* An answer lists so many mistakes, or so many bytes of them; the last one then
- * says that there are more.
+/* An answer lists at most this many mistakes and this many bytes of messages;
+ * the last entry then says that there are more.
  */
 #define CAUSES_MAX       1000u
 #define CAUSES_BYTES_MAX (1u << 20)
 
-/* Adds one about the field `name` below where the walk is ("" for there).
- * Value NULL: none is shown. Message: the words behind the value, if any.
+/* Adds a mistake in the field `name` below the current path ("": the path
+ * itself). `value` NULL: the message shows no value. `format`: the text after
+ * the value, if any.
  */
 void causes_add(struct causes *c,
                 enum cause_reason reason,
@@ -71,7 +73,7 @@ void causes_add(struct causes *c,
                 const char *format,
                 ...) PRINTF(5, 6);
 
-/* No mistake, but worth a word: the message is "PATH: WORDS". */
+/* Adds a warning about a valid but suspicious value: "PATH: TEXT". */
 void causes_warn(struct causes *c, const char *name, const char *format, ...)
     PRINTF(3, 4);
 const char *cause_reason_name(enum cause_reason reason);

@@ -125,7 +125,7 @@ check_name(struct causes *c,
     return !json_is(v, JSON_STRING) || check_form(c, name, form, v->text, v);
 }
 
-/* As upstream does it, the letter before the dash is not looked at. */
+/* As in upstream, the letter before the dash is not checked. */
 bool
 check_name_prefix(struct causes *c,
                   const struct json *object,
@@ -329,7 +329,9 @@ check_labels(struct causes *c, const struct json *object, const char *name)
     return c->count == before;
 }
 
-/* As upstream shows what is not there: no string is empty, no number null. */
+/* The form in which upstream's messages show an absent value: an absent string
+ * as "", an absent number as null.
+ */
 static const struct json *
 shown_absent(struct causes *c, const struct json *was)
 {
@@ -351,7 +353,7 @@ check_immutable(struct causes *c,
 
     if ((is_empty(is) && is_empty(was)) || json_equals(is, was))
         return true;
-    /* As upstream shows a pointer to nothing. */
+    /* Upstream's messages show a nil pointer this way. */
     if (is == NULL)
         is = json_string(c->arena, "null");
     causes_add(c,

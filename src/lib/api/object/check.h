@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - the rules that many fields have in common
+/* check.h - validation rules that many fields share
  *
- * All look at the member `name` of `object`, where the walk of the causes
- * stands at the object, and add what is wrong with it. Members that are
- * absent are fine, except where check_present is asked. Each returns whether
- * nothing was wrong.
+ * Each function checks the member `name` of `object`; the path of the causes
+ * must point at the object. Mistakes are added to the causes. An absent member
+ * is valid, except for check_present. Each function returns whether the member
+ * is valid.
  *
- * Called by:  the rules of the kinds (*_rules.c), and nobody outside.
+ * Called by:  the rules of the kinds (*_rules.c) only.
  * Thread:     any.
  */
 #pragma once
@@ -20,28 +20,28 @@
 struct json;
 struct map;
 
-/* Absent, null and "" are the same to upstream's decoder. */
+/* Upstream's decoder treats absent, null and "" alike. */
 const char *check_text(const struct json *object, const char *name);
 bool check_is_set(const struct json *object, const char *name);
 
-/* The texts that a walk has seen, so duplicates in a list are found without
- * comparing each with all before it. The texts are borrowed. Begins zeroed.
+/* The texts that a loop has seen, to find duplicates in a list without
+ * comparing each pair. The texts are borrowed. Must be zeroed at first.
  */
 struct check_texts {
     const char *first;
     struct map *more;
 };
 void check_texts_fini(struct check_texts *t);
-/* False: it was there. */
+/* False: the text was there already. */
 bool check_texts_add(struct check_texts *t, const char *text);
 bool check_texts_has(const struct check_texts *t, const char *text);
-/* Adds the member of that name of each item. */
+/* Adds the member `name` of each item. */
 void check_texts_add_list(struct check_texts *t,
                           const struct json *list,
                           const char *name);
 #define CHECK_TEXTS(t) CLEANUP(check_texts_fini) struct check_texts t = {0}
 
-/* `words` is the message; "" for none. */
+/* `words` is the message; "": none. */
 bool check_present(struct causes *c,
                    const struct json *object,
                    const char *name,
@@ -51,23 +51,24 @@ bool check_name(struct causes *c,
                 const char *name,
                 enum name_form form);
 
-/* Checks any text like this, as the field `name`; causes show `shown`. */
+/* Checks any text against a form, as the field `name`; messages show `shown`.
+ */
 bool check_form(struct causes *c,
                 const char *name,
                 enum name_form form,
                 const char *text,
                 const struct json *shown);
 
-/* The name of a resource, which messages show without quotes. */
+/* The name of a resource; messages show it without quotes. */
 bool check_resource_name_form(struct causes *c, const char *name);
 
-/* Like check_name, for the beginning of a name: it may end with a dash. */
+/* Like check_name, for a generateName: it may end with a dash. */
 bool check_name_prefix(struct causes *c,
                        const struct json *object,
                        const char *name,
                        enum name_form form);
 
-/* A text of one line, of at most so many bytes. */
+/* A single line of at most `most` bytes. */
 bool check_line(struct causes *c,
                 const struct json *object,
                 const char *name,
@@ -76,7 +77,7 @@ bool check_line(struct causes *c,
 /* Whether the text begins or ends with a space. */
 bool check_has_outer_space(const char *text);
 
-/* `values` ends with NULL. An empty text is wrong like any other. */
+/* `values` ends with NULL. The empty text is not a valid value. */
 bool check_one_of(struct causes *c,
                   const struct json *object,
                   const char *name,
@@ -99,7 +100,7 @@ bool check_range(struct causes *c,
 bool
 check_positive(struct causes *c, const struct json *object, const char *name);
 bool check_port(struct causes *c, const struct json *object, const char *name);
-/* The member is a number, or the name of a port. */
+/* The member is a port number or the name of a port. */
 bool check_port_or_name(struct causes *c,
                         const struct json *object,
                         const char *name);
@@ -109,13 +110,13 @@ bool check_ip(struct causes *c, const struct json *object, const char *name);
 bool
 check_labels(struct causes *c, const struct json *object, const char *name);
 
-/* The member must be what it was. */
+/* The member must not differ from the old object's. */
 bool check_immutable(struct causes *c,
                      const struct json *object,
                      const struct json *old,
                      const char *name);
 
-/* A path inside a volume is relative, and has no "..". */
+/* A path inside a volume must be relative and without "..". */
 bool check_descending_path(struct causes *c,
                            const struct json *object,
                            const char *name,
@@ -124,11 +125,11 @@ bool check_no_parent_references(struct causes *c,
                                 const struct json *object,
                                 const char *name);
 
-/* A label selector, as it stands in many objects. */
+/* A label selector as a member of an object. */
 void check_label_selector(struct causes *c,
                           const struct json *object,
                           const char *name);
 
-/* A quantity of that resource, as the value of a map's member. */
+/* The quantity of that resource in a map. */
 bool
 check_quantity(struct causes *c, const struct json *map, const char *resource);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* delete_options.h - what the body of a DELETE may say
+/* delete_options.h - the body of a DELETE request
  *
  * Thread:  any; plain data.
  */
@@ -12,7 +12,7 @@ struct delete_options {
     const bool *orphan_dependents;
     const char *propagation_policy; /* Orphan, Background, Foreground */
     LIST_OF(const char *) dry_run;  /* "All" */
-    const char *uid;                /* preconditions: delete this one only */
+    const char *uid;                /* preconditions: delete only this object */
     const char *resource_version;
 };
 

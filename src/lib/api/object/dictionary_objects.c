@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of small sets, by kind, namespace and user; who shares a set by
- * accident shares its places. The dictionary that served last is asked first.
+/* A hash table of small sets, by kind, namespace and user; keys with the same
+ * hash share a set. The dictionary that was used last is tried first.
  *
- * An object that is good enough beside another may be much better beside its
- * like: a pod that waits, with the words for why, beside one that has them, too.
- * So where much was left of several, one is kept whole, and those after it are
- * tried beside it; the more were kept so, the rarer is the next.
+ * An object that compresses well against one dictionary may compress much
+ * better against a more similar one: a pending pod with a message, for example,
+ * against another that has the message too. So when several objects left much
+ * text, one of them is kept whole as a dictionary, and later objects are tried
+ * against it. Each such trial makes the next one rarer.
  */
 #include "lib/api/object/dictionary_objects.h"
 
@@ -23,31 +24,31 @@
 #define SETS   256u
 #define PLACES 4u
 
-/* As many dictionaries as LZ4's index is kept of: what is written at a time is
- * of a few kinds and users.
+/* The number of dictionaries for which LZ4's index is kept. A few suffice,
+ * because the objects of one batch belong to a few kinds and users.
  */
 #define INDEXED 8u
 
-#define SHORTEST 256u /* what is shorter is not worth a reference */
-#define GOOD     4u   /* a fourth of the text: no other needs to be asked */
-#define ENOUGH   2u   /* more than a half: the object is one of its own */
-#define LITTLE   9u   /* no other would leave less */
+#define SHORTEST 256u /* shorter texts are not worth a reference */
+#define GOOD     4u   /* at a quarter of the text the search stops */
+#define ENOUGH   2u   /* above a half the object is kept whole */
+#define LITTLE   9u   /* below a ninth no dictionary is better */
 
-#define POOR        16u /* so many of which more is left, before one is kept, */
-#define MOST_TRIALS 8u  /* and twice as many each time, up to that often */
-#define COMPARE     8u  /* one in so many of them is tried beside all */
+#define POOR        16u /* poor results before one is kept whole; */
+#define MOST_TRIALS 8u  /* doubles with each trial, up to this often */
+#define COMPARE     8u  /* one in so many poor results tries all */
 
 struct set {
-    const struct object *places[PLACES]; /* the last that served first */
+    const struct object *places[PLACES]; /* last used first */
     unsigned n_poor;                     /* since the last trial */
     unsigned n_trials;
-    size_t most_left; /* of one of those */
+    size_t most_left; /* the worst result since the last trial */
 };
 
 struct indexed {
-    const struct object *object; /* a reference, so that no other is there */
+    const struct object *object; /* a reference, so the address stays unique */
     struct dictionary_text *dictionary;
-    uint64_t used_at; /* by the count of uses */
+    uint64_t used_at; /* value of `uses` at the last use */
 };
 
 struct dictionary_objects {
@@ -137,7 +138,9 @@ fits(const struct object *pattern, const struct kind *kind, size_t length)
            && pattern->length < 4 * length && length < 4 * pattern->length;
 }
 
-/* Takes the place of the object whose last use is the longest ago. */
+/* Returns the LZ4 index of the object. A new index replaces the least recently
+ * used one.
+ */
 static const struct dictionary_text *
 index_of(struct dictionary_objects *p, const struct object *object)
 {
@@ -160,8 +163,9 @@ index_of(struct dictionary_objects *p, const struct object *object)
     return oldest->dictionary;
 }
 
-/* Whether the object is to be kept whole, of which so much would be left: one of
- * those of which the most is, unless there was none for as long again.
+/* Whether the object is kept whole, given the size that is left of it: it is if
+ * enough results were poor and this is among the worst, or if twice as many
+ * were.
  */
 static bool
 is_trial(struct set *set, size_t left)

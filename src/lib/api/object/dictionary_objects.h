@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dictionary_objects.h - objects that others are compressed against
  *
- * Most objects repeat another: jobs of one user, pods of one job, leases of
- * nodes. One of each sort is kept whole; of the others only what differs from
- * it is held (object_new_packed). For each kind, namespace and user the last
- * few that nothing was like are remembered.
+ * Most objects repeat another one: jobs of one user, pods of one job, leases of
+ * nodes. One object of each sort is kept whole; the others store only their
+ * differences from it (object_new_packed). For each kind, namespace and user
+ * the last few objects are kept that matched no dictionary.
  *
- * Owns:    references to the dictionaries it remembers; each object holds one
- *          to its own dictionary, remembered or not.
+ * Owns:    references to the dictionaries that are kept; each object has one to
+ *          its own dictionary, kept or not.
  * Thread:  one at a time.
  */
 #pragma once
@@ -28,8 +28,8 @@ struct dictionary_objects *dictionary_objects_new(void)
     OWNED_BY(dictionary_objects_free);
 DEFINE_CLEANUP(struct dictionary_objects, dictionary_objects_free)
 
-/* A text, compressed against that of another object. Borrowed until the next
- * call.
+/* A text, compressed against the text of another object. Borrowed until the
+ * next call.
  */
 struct packed_text {
     const struct object *beside;
@@ -37,8 +37,8 @@ struct packed_text {
     size_t length;
 };
 
-/* Looks for one that the text is like. False: there is none, and the object
- * with that text should be added.
+/* Packs the text against the best dictionary. False: no dictionary fits, and
+ * the object with that text should be added.
  */
 bool dictionary_objects_pack(struct dictionary_objects *p,
                              const struct kind *kind,
@@ -47,7 +47,7 @@ bool dictionary_objects_pack(struct dictionary_objects *p,
                              size_t length,
                              struct packed_text *ret);
 
-/* The same for what becomes of an object. */
+/* The same for the next version of an object. */
 bool dictionary_objects_pack_next(struct dictionary_objects *p,
                                   const struct object *before,
                                   const char *text,

@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
 
-/* Twice as fast as 1 and no larger: what differs is short, the rest is long. */
+/* Twice as fast as 1 and no larger: differences are short, matches are long. */
 #define ACCELERATION 2
 
 struct dictionary_packer {
@@ -45,8 +45,8 @@ dictionary_text_free(struct dictionary_text *d)
     free(d);
 }
 
-/* A stream that has a dictionary may be copied (lz4.h, LZ4_attach_dictionary,
- * which Debian's library does not export).
+/* Copying the stream gives each text a fresh dictionary. LZ4_attach_dictionary,
+ * which does so without a copy, is not exported by Debian's library (lz4.h).
  */
 size_t
 dictionary_text_pack(struct dictionary_packer *packer,
@@ -77,7 +77,7 @@ dictionary_text_unpack(struct text_span beside,
                                           beside.text,
                                           (int)beside.length);
 
-    if (n != (int)length) { /* memory was overwritten */
+    if (n != (int)length) { /* memory was corrupted */
         log_error("a text in memory cannot be read any more");
         abort();
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dictionary_text.h - a text compressed against another one
  *
- * LZ4 with the other text as its dictionary: a Pod of 1,800 bytes beside
- * another of the same user takes 170, is packed in one microsecond and
- * unpacked in a quarter of one. Texts of up to DICTIONARY_TEXT_MAX bytes.
+ * LZ4 with the other text as its dictionary: a Pod of 1,800 bytes takes 170
+ * bytes against another Pod of the same user. Packing takes one microsecond,
+ * unpacking a quarter of one. Texts have at most DICTIONARY_TEXT_MAX bytes.
  *
- * Thread:  a packer is one thread's; unpacking is anybody's.
+ * Thread:  a packer belongs to one thread; any thread may unpack.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #include "lib/base/macro.h"
 
-#define DICTIONARY_TEXT_MAX 16384u /* the window is four times as wide */
+#define DICTIONARY_TEXT_MAX 16384u /* LZ4's window is four times as large */
 
 struct dictionary_packer;
 struct dictionary_text;
@@ -23,9 +23,9 @@ struct text_span {
     size_t length;
 };
 
-/* Life. A dictionary is a text as LZ4 has indexed it, in 16 KiB: that takes
- * longer than to pack a text of the same size. The text is borrowed until it is
- * freed.
+/* Life. A dictionary is a text with LZ4's index of 16 KiB; indexing takes
+ * longer than packing a text of the same size. The text is borrowed until the
+ * dictionary is freed.
  */
 void dictionary_packer_free(struct dictionary_packer *packer);
 struct dictionary_packer *dictionary_packer_new(void)
@@ -34,7 +34,7 @@ void dictionary_text_free(struct dictionary_text *d);
 struct dictionary_text *dictionary_text_new(struct text_span beside)
     OWNED_BY(dictionary_text_free);
 
-/* The bytes written to `out`; 0 when they would be more than `capacity`. */
+/* The bytes written to `out`; 0 if they would exceed `capacity`. */
 size_t dictionary_text_pack(struct dictionary_packer *packer,
                             const struct dictionary_text *beside,
                             struct text_span text,

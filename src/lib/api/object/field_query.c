@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* field_query.c - the text of `fieldSelector=`: "spec.nodeName=n1"
  *
- * Source: k8s.io/apimachinery/pkg/fields, whose errors are used word by word.
+ * Source: k8s.io/apimachinery/pkg/fields; the error texts are the same.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 
-/* Each object that may be selected is held against all of them. */
+/* A limit, because each candidate object is compared with every term. */
 #define MOST_TERMS 100u
 
 struct term {
@@ -42,7 +42,9 @@ read_namespace(const struct object *object, char buffer[64])
     return object->meta->namespace != NULL ? object->meta->namespace : "";
 }
 
-/* Kinds of core, Jobs and the rest have words of their own. */
+/* Upstream's message differs for kinds of the core group, for Jobs and for all
+ * other kinds.
+ */
 static int
 refuse_field(const struct kind *kind, const char *path, struct error *err)
 {
@@ -80,8 +82,8 @@ find_field(const struct kind *kind, struct term *t, struct error *err)
     return refuse_field(kind, t->path, err);
 }
 
-/* "\,", "\=" and "\\" stand for themselves; a bare comma or equals sign may
- * not stand in a value.
+/* "\,", "\=" and "\\" are escaped characters; a bare comma or equals sign is an
+ * error in a value.
  */
 static int
 unescape(struct arena *arena,

@@ -14,7 +14,7 @@ struct field_query;
 struct kind;
 struct object;
 
-/* -EINVAL with upstream's words. Everything is in the arena. */
+/* -EINVAL with upstream's error text. The query is allocated in the arena. */
 int field_query_parse(struct arena *arena,
                       const struct kind *kind,
                       const char *text,
@@ -23,8 +23,8 @@ int field_query_parse(struct arena *arena,
 bool field_query_matches(const struct field_query *query,
                          const struct object *object);
 
-/* The value that the query demands of that field by "=", or NULL: lets an
- * index answer.
+/* The value that the query requires of the field by "=", or NULL; an index can
+ * then answer.
  */
 const char *field_query_demands(const struct field_query *query,
                                 const char *path);

@@ -17,7 +17,7 @@ struct item_map {
     struct item_slot *places;
     size_t capacity; /* a power of two, or 0 */
     size_t count;
-    size_t filled; /* count and tombstones */
+    size_t filled; /* items and tombstones */
 };
 
 static char tombstone[1];
@@ -82,7 +82,7 @@ set(struct item_slot *places, size_t capacity, struct item_slot what)
     places[i] = what;
 }
 
-/* At most half full then, and without tombstones. */
+/* The new table is at most half full and has no tombstones. */
 static void
 make_room(struct item_map *m)
 {

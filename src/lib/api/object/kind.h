@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kind.h - the kinds of objects the API serves, and the one list of them
+/* kind.h - the kinds of objects that the API serves, and the list of them
  *
  * A kind is one file (its tables, defaults, validation) and one line in
  * registry.c; doc/architecture.md has the rest. Pure data: no daemon, no clock.
@@ -20,17 +20,17 @@ struct kind_subresource;
 struct right;
 struct table;
 
-/* A field that `fieldSelector` may name, and how to read it from the view.
- * "" when the object does not have it. `buffer` may hold the result.
+/* A field that `fieldSelector` may name, and a function that reads it from the
+ * view; "" if the object does not have it. `buffer` may hold the result.
  */
 struct selectable_field {
     const char *path; /* "spec.nodeName" */
     const char *(*value)(const struct object *object, char buffer[64]);
 };
 
-/* A value that objects are found by without a look at all of them: in the store,
- * and by watches whose field selector names the path (NULL: none does). NULL:
- * the object is not found by it. `buffer` may hold the result.
+/* A value by which objects are found without reading all of them: in the store,
+ * and by watches whose field selector names the path (NULL: no selector can). A
+ * value of NULL: the index omits the object. `buffer` may hold the result.
  */
 struct kind_index {
     const char *path;
@@ -44,12 +44,12 @@ enum kind_flag {
     KIND_CREATE_ON_UPDATE = 1 << 3,
     KIND_UNCONDITIONAL_UPDATE = 1 << 4, /* PUT without resourceVersion */
     KIND_GRACEFUL_DELETION = 1 << 5,
-    KIND_TRANSIENT = 1 << 6,      /* Events: their own relaxed database */
-    KIND_VOLATILE = 1 << 7,       /* Leases: revisions that are not durable */
-    KIND_ANSWERED = 1 << 8,       /* never stored: made when it is asked for */
-    KIND_MEASURED = 1 << 9,       /* never stored: what agents reported last */
-    KIND_SPEC_DEFAULTS = 1 << 10, /* none of the status has a default */
-    KIND_KILN = 1 << 11, /* none of kube-apiserver: absent in conformance */
+    KIND_TRANSIENT = 1 << 6,      /* Events: in their own relaxed database */
+    KIND_VOLATILE = 1 << 7,       /* Leases: revisions are not durable */
+    KIND_ANSWERED = 1 << 8,       /* never stored: computed for each request */
+    KIND_MEASURED = 1 << 9,       /* never stored: agents' last reports */
+    KIND_SPEC_DEFAULTS = 1 << 10, /* no field of status has a default */
+    KIND_KILN = 1 << 11, /* not in kube-apiserver: absent in conformance */
 };
 
 struct kind {
@@ -64,13 +64,13 @@ struct kind {
     const char *const *categories;  /* "all"; or NULL */
     unsigned flags;                 /* enum kind_flag */
     const struct record *record;    /* bound to the view */
-    const char *generation_of;      /* counts changes of this; NULL: of spec */
+    const char *generation_of; /* the field whose changes count; NULL: spec */
 
-    /* All on normalized trees. Defaults fills in what upstream's API
-     * defaulting does. Prepare drops what a client may not set at creation
-     * (status) or keeps what an update may not change, of the whole or by its
-     * status. Validate adds what is
-     * wrong; `old` is NULL at creation. Any may be NULL.
+    /* All functions work on normalized trees, and each may be NULL.
+     * set_defaults does what upstream's API defaulting does. prepare drops what
+     * a client may not set at creation (status) and restores what an update may
+     * not change; prepare_status does so for an update of the status. validate
+     * adds mistakes; `old` is NULL at creation.
      */
     void (*set_defaults)(struct arena *arena, struct json *object);
     void (*prepare)(struct arena *arena,
@@ -86,9 +86,9 @@ struct kind {
                             const struct json *object,
                             const struct json *old);
 
-    /* The part of validate_status that looks at the status, and at no more of the
-     * spec than part_of_spec has, as a tree; that of an object that needs the whole
-     * is NULL. Either both or none.
+    /* The part of validate_status that reads only the status and the part of
+     * the spec that part_of_spec returns as a tree; NULL from part_of_spec:
+     * this object needs the whole check. A kind has both functions or neither.
      */
     void (*check_status)(struct causes *causes,
                          const struct json *object,
@@ -96,28 +96,32 @@ struct kind {
     struct json *(*part_of_spec)(struct arena *arena,
                                  const struct object *object);
 
-    /* Adds a warning where a valid value is hardly meant (causes_warn). */
+    /* Adds a warning for a valid value that is probably a mistake
+     * (causes_warn).
+     */
     void (*warn)(struct causes *causes,
                  const struct json *object,
                  const struct json *old);
 
-    /* Removes from a tree what only the owner of the object may read: what it
-     * runs. NULL: all who may read it see the whole.
+    /* Removes from a tree what only the owner may read: what the object runs.
+     * NULL: every reader sees the whole object.
      */
     void (*redact)(struct arena *arena, struct json *object);
 
     const struct selectable_field *selectable;
-    unsigned n_selectable; /* beyond metadata.name and metadata.namespace */
+    unsigned n_selectable; /* besides metadata.name and .namespace */
 
-    /* Named by their place: a kind with some has an enum for it, enum pod_index.
-     * Of a kind that is stored as another one: that one's, with its own paths.
+    /* Indexes are identified by their place: a kind with indexes has an enum
+     * for them (enum pod_index). A kind that is stored as another one has the
+     * indexes of that kind, with its own paths.
      */
     const struct kind_index *indexes;
     unsigned n_indexes;
 
-    /* Its subresources beside status, and what others than administrators may
-     * do (rights.h). Operators may change these fields alone of an object that
-     * is another user's, NULL-terminated; NULL: all.
+    /* The subresources besides status, and what principals other than
+     * administrators may do (rights.h). operator_fields are the only fields
+     * that operators may change in another user's object, NULL-terminated;
+     * NULL: all fields.
      */
     const struct kind_subresource *subresources;
     unsigned n_subresources;
@@ -125,15 +129,15 @@ struct kind {
     unsigned n_rights;
     const char *const *operator_fields;
 
-    /* The columns it is shown in, upstream's; NULL: name and age. Kiln's own,
-     * for clients that ask for them; NULL: the same.
+    /* The columns in which the kind is shown: upstream's (NULL: name and age),
+     * and Kiln's for clients that ask for them (NULL: upstream's).
      */
     const struct table *table;
     const struct table *kiln_table;
 
-    /* A kind that is another one under a second name (events.k8s.io Event)
-     * is kept as that one; NULL: as itself. Both convert a whole tree, whose
-     * parts the result shares.
+    /* The kind under which this kind is stored, if it is a second name for
+     * another one (events.k8s.io Event); NULL: itself. Both functions convert a
+     * whole tree; the result shares parts with the argument.
      */
     const struct kind *stored_as;
     struct json *(*to_stored)(struct arena *arena, const struct json *object);
@@ -144,16 +148,18 @@ struct kind {
 #define KIND_SUBRESOURCES(array) \
     .subresources = (array), .n_subresources = ARRAY_SIZE(array)
 
-/* The kind that objects of this one are kept as: mostly itself. */
+/* The kind under which objects of this kind are stored; usually the kind
+ * itself.
+ */
 static inline const struct kind *
 kind_stored(const struct kind *kind)
 {
     return kind->stored_as != NULL ? kind->stored_as : kind;
 }
 
-/* All kinds that are stored, in order of discovery; those that are only
- * answered (KIND_ANSWERED): questions about the caller; and those that are
- * read from the last reports of agents (KIND_MEASURED).
+/* All stored kinds, in order of discovery; the kinds that are only answered
+ * (KIND_ANSWERED), which are questions about the caller; and the kinds that are
+ * read from agents' last reports (KIND_MEASURED).
  */
 extern const struct kind *const kinds[];
 extern const unsigned n_kinds;
@@ -162,7 +168,7 @@ extern const unsigned n_answered_kinds;
 extern const struct kind *const measured_kinds[];
 extern const unsigned n_measured_kinds;
 
-/* The kinds that Kiln's own code names. */
+/* The kinds that Kiln's own code uses. */
 extern const struct kind config_map_kind;
 extern const struct kind cron_job_kind;
 extern const struct kind event_kind;
@@ -187,9 +193,9 @@ extern const struct kind self_subject_review_kind;
 extern const struct kind self_subject_rules_review_kind;
 extern const struct kind storage_class_kind;
 
-/* NULL when there is none. Any name: plural, singular, short, Kind; with or
- * without ".group" behind it; case does not count. For command lines, and so
- * of stored kinds alone.
+/* NULL: there is no such kind. kind_find_any_name accepts plural, singular,
+ * short name or Kind, with or without a ".group" suffix, in any case; it is for
+ * command lines and finds stored kinds only.
  */
 const struct kind *
 kind_find(const char *group, const char *version, const char *plural);

@@ -171,7 +171,7 @@ meta_has_finalizer(const struct meta *meta, const char *name)
     return false;
 }
 
-/* Annotations that say nothing of what is run. */
+/* Annotations that reveal nothing about what the object runs. */
 static const char *const kept_annotations[] = {
     ANNOTATION_USER,
     ANNOTATION_UID,

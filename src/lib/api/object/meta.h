@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meta.h - what every API object says about itself (ObjectMeta)
+/* meta.h - the metadata of every API object (ObjectMeta)
  *
- * The struct of every kind begins with a struct meta, so an object of any kind
+ * The struct of every kind begins with a struct meta, so any object's metadata
  * can be read through it.
  *
  * Thread:  any; plain data.
@@ -23,12 +23,12 @@ struct owner_reference {
 struct meta {
     const char *name;
     const char *generate_name;
-    const char *namespace; /* NULL for kinds without one */
+    const char *namespace; /* NULL for cluster-scoped kinds */
     const char *uid;
-    const char *resource_version; /* the text of object->revision */
+    const char *resource_version; /* text of object->revision */
     int64_t generation;
     int64_t created_at_us;
-    int64_t deleted_at_us; /* when it must be gone; 0: not being deleted */
+    int64_t deleted_at_us; /* deadline of the deletion; 0: none */
     const int64_t *deletion_grace_s;
     struct string_map labels;
     struct string_map annotations;
@@ -40,8 +40,8 @@ extern const struct record meta_condition_record;
 extern const struct record meta_record;
 extern const struct record owner_reference_record;
 
-/* The owner with controller: true, or NULL. It is whatever the writer of the
- * reference said: where it gives a right, or counts, ask for its kind.
+/* The owner with controller: true, or NULL. Anybody may write such a reference:
+ * where it grants a right or is counted, use meta_controller_of.
  */
 const struct owner_reference *meta_controller(const struct meta *meta);
 
@@ -55,7 +55,7 @@ bool owner_reference_is_to(const struct owner_reference *r,
                            const char *uid);
 
 /* The owner with controller: true if it is of that kind, or NULL; and whether
- * it is that object.
+ * `owner` is that object.
  */
 const struct owner_reference *meta_controller_of(const struct meta *meta,
                                                  const struct kind *kind);
@@ -63,8 +63,8 @@ bool meta_is_controlled_by(const struct meta *meta, const struct object *owner);
 
 bool meta_has_finalizer(const struct meta *meta, const char *name);
 
-/* Adds what is wrong with the metadata of a tree; `old` is NULL at creation.
- * `form` is that of the name.
+/* Adds the mistakes in the metadata of a tree; `old` is NULL at creation.
+ * `form` is the required form of the name.
  */
 struct causes;
 struct json;
@@ -74,56 +74,59 @@ void meta_check(struct causes *c,
                 const struct json *object,
                 const struct json *old);
 
-/* The name of a finalizer, where the walk stands at it; standard: one without a
- * domain is upstream's own.
+/* Checks the name of a finalizer; the path must point at it. standard: a name
+ * without a domain must be one of upstream's own.
  */
 void
 meta_check_finalizer(struct causes *c, const struct json *name, bool standard);
 
-/* Labels and annotations, below where the walk stands. */
+/* Checks labels and annotations; the path must point at the metadata. */
 void meta_check_labels(struct causes *c, const struct json *meta);
 
-/* Copies from the old tree the fields that no client may change. */
+/* Copies from the old tree the fields that clients may not change. */
 struct arena;
 void
 meta_prepare(struct arena *arena, struct json *object, const struct json *old);
 
-/* Removes from an object, or a template of one, what only its owner may see in
- * the metadata: annotations but those that say nothing of what is run.
+/* Removes from the metadata of an object or a template what only its owner may
+ * see: all annotations except those that reveal nothing about what it runs.
  */
 void meta_redact(struct arena *arena, struct json *object);
 
-/* Labels and annotations of Kiln's own. */
-#define LABEL_USER      "kiln.hpc/user" /* the owner's name, when valid */
+/* Kiln's own labels and annotations. */
+#define LABEL_USER      "kiln.hpc/user" /* owner's name, if a valid value */
 #define LABEL_JOB_NAME  "batch.kubernetes.io/job-name"
 #define LABEL_JOB_UID   "batch.kubernetes.io/controller-uid"
 #define LABEL_HOSTNAME  "kubernetes.io/hostname"
 #define LABEL_PARTITION "kiln.hpc/partition" /* on nodes: ksub -p */
-#define ANNOTATION_USER "kiln.hpc/user"      /* the owner's name, always */
+#define ANNOTATION_USER "kiln.hpc/user"      /* owner's name, always */
 #define ANNOTATION_UID  "kiln.hpc/uid"
 #define ANNOTATION_REQUEUE_BEFORE \
-    "kiln.hpc/requeue-before" /* pods made before do not count */
+    "kiln.hpc/requeue-before" /* earlier pods do not count */
 #define ANNOTATION_SUBMISSION     "kiln.hpc/submission-key"
 #define ANNOTATION_SUBMITTER      "kiln.hpc/submitter-uid"
 #define ANNOTATION_CANCEL         "kiln.hpc/cancel" /* by whom; ends a Job */
 #define ANNOTATION_DELETED_BY     "kiln.hpc/deleted-by"
 #define ANNOTATION_REQUEUED_BY    "kiln.hpc/requeued-by"
-/* On Jobs, who holds it and since when: no new pods are made. On pods: it is
- * not to be placed, for its Job's sake.
+/* On Jobs: who holds the Job; with hold-at, since when. No new pods are
+ * created. On pods: the pod must not be scheduled, because its Job is held.
  */
 #define ANNOTATION_HOLD           "kiln.hpc/hold"
 #define ANNOTATION_HOLD_AT        "kiln.hpc/hold-at"
-/* On Jobs, by whom its pods that run are to stand still; copied to these. */
+/* On Jobs: who suspended the running pods; copied to the pods. */
 #define ANNOTATION_FREEZE         "kiln.hpc/freeze"
-/* On pods that run, for whom they are to stand still, as "job 51 (user u2)": that
- * one runs on their cores meanwhile. Written by the scheduler alone.
+/* On running pods: for whom the pod is suspended, as "job 51 (user u2)"; that
+ * job runs on the pod's cores meanwhile. Only the scheduler writes it.
  */
 #define ANNOTATION_YIELD          "kiln.hpc/yield"
-/* On pods that end for their Job to start anew: its checkpoint command is run. */
+/* On pods that end so that their Job can restart: the agent runs the checkpoint
+ * command.
+ */
 #define ANNOTATION_CHECKPOINT     "kiln.hpc/checkpoint"
-#define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* a suspended Job's operator */
-/* On Jobs and pods, what their partition gave them that they did not ask for,
- * as "partition,time"; and "none" of one that asks for no time limit.
+#define ANNOTATION_HELD_BY        "kiln.hpc/held-by" /* who suspended the Job */
+/* On Jobs and pods: the settings that the partition supplied by default, as
+ * "partition,time". The time limit is "none" if the user explicitly asked for
+ * no limit.
  */
 #define ANNOTATION_DEFAULTED      "kiln.hpc/defaulted"
 #define ANNOTATION_TIME_LIMIT     "kiln.hpc/time-limit"
@@ -133,39 +136,39 @@ void meta_redact(struct arena *arena, struct json *object);
 #define ANNOTATION_ATTEMPT        "kiln.hpc/attempt"  /* on pods: 0, 1, ... */
 #define ANNOTATION_SCRIPT         "kiln.hpc/script"   /* on pods: digest */
 #define ANNOTATION_ENVIRONMENT    "kiln.hpc/environment" /* likewise */
-#define ANNOTATION_ARRAY_TASK     "kiln.hpc/array-task"  /* on pods: its id */
+#define ANNOTATION_ARRAY_TASK     "kiln.hpc/array-task"  /* on pods: task id */
 #define ANNOTATION_INDEX          "batch.kubernetes.io/job-completion-index"
 #define ANNOTATION_INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
 #define ANNOTATION_INDEX_IGNORED \
     "batch.kubernetes.io/job-index-ignored-failure-count"
-/* On pods, from the Job's template: "slurm" for variables as Slurm's jobs have.
- */
+/* On pods, from the Job's template: "slurm" gives the pod Slurm's variables. */
 #define ANNOTATION_VARIABLES     "kiln.hpc/variables"
-#define ANNOTATION_PIDS          "kiln.hpc/pids-limit" /* on pods: of processes */
-#define ANNOTATION_SURPLUS       "kiln.hpc/surplus" /* on pods: more than wanted */
-/* When it could have been placed first, with microseconds: on Jobs and pods,
- * written by admission; pods of a Job have the Job's.
+#define ANNOTATION_PIDS          "kiln.hpc/pids-limit" /* on pods: processes */
+#define ANNOTATION_SURPLUS       "kiln.hpc/surplus"    /* on pods: unwanted */
+/* The first time at which the object could have been scheduled, in
+ * microseconds: on Jobs and pods, written by admission. Pods of a Job have the
+ * Job's value.
  */
 #define ANNOTATION_ELIGIBLE_AT   "kiln.hpc/eligible-at"
-/* On pods: their Job's spec.deadline, so that none is planned behind it. */
+/* On pods: spec.deadline of their Job, so that no start is planned after it. */
 #define ANNOTATION_DEADLINE      "kiln.hpc/deadline"
-/* On Jobs and their pods: how often the Job's template has changed since it was
- * made (job_update.h); written by admission.
+/* On Jobs and their pods: the number of updates of the Job's template since its
+ * creation (job_update.h); written by admission.
  */
 #define ANNOTATION_UPDATE        "kiln.hpc/update"
-/* On templates and pods: what stands for ksub's -n, and for -c of a job that was
+/* On templates and pods: the value of ksub's -n, and of -c for a job that was
  * updated.
  */
 #define ANNOTATION_TASKS         "kiln.hpc/tasks"
 #define ANNOTATION_CPUS_PER_TASK "kiln.hpc/cpus-per-task"
 #define ANNOTATION_COMMENT       "kiln.hpc/comment" /* ksub --comment */
-/* Says which pods a pod's affinity terms see: everybody's, or its owner's
- * alone. On pods and Jobs of administrators.
+/* Which pods a pod's affinity terms apply to: those of all users, or only of
+ * its owner. On pods and Jobs of administrators.
  */
 #define ANNOTATION_REPELS        "kiln.hpc/repels"
 #define REPELS_ALL               "all"
 #define REPELS_OWNER             "owner"
-/* Keep claims and volumes while somebody uses them. */
+/* Protect claims and volumes while they are in use. */
 #define FINALIZER_CLAIM          "kubernetes.io/pvc-protection"
 #define FINALIZER_VOLUME         "kubernetes.io/pv-protection"
 #define TAINT_NOT_READY          "node.kubernetes.io/not-ready"
@@ -174,5 +177,5 @@ void meta_redact(struct arena *arena, struct json *object);
 #define TAINT_CHECK_FAILED       "kiln.hpc/self-check-failed"
 #define TAINT_HARDWARE_MISSING   "kiln.hpc/hardware-missing"
 #define TAINT_UNSCHEDULABLE      "node.kubernetes.io/unschedulable"
-#define TAINT_VIRTUAL            "kiln.hpc/virtual" /* a given topology */
+#define TAINT_VIRTUAL            "kiln.hpc/virtual" /* a configured topology */
 #define TAINT_NOT_APPROVED       "kiln.hpc/not-approved"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meta_rules.c - what is right in the metadata of every object
+/* meta_rules.c - validation of the metadata of every object
  *
  * Source: k8s.io/apimachinery/pkg/api/validation.
  */
@@ -65,7 +65,7 @@ meta_check_labels(struct causes *c, const struct json *meta)
     check_annotations(c, meta);
 }
 
-/* Of "v1" and "batch/v1"; "" for what is neither. */
+/* The version in "v1" or "batch/v1"; "" for a malformed text. */
 static const char *
 version_of(const char *api_version)
 {
@@ -134,7 +134,7 @@ is_standard_finalizer(const char *name)
            || strcmp(name, "foregroundDeletion") == 0;
 }
 
-/* Its form, and that it is upstream's own or somebody's. */
+/* The finalizer must be upstream's own or have a domain. */
 static void
 check_standard(struct causes *c, const struct json *name)
 {
@@ -155,7 +155,7 @@ meta_check_finalizer(struct causes *c, const struct json *name, bool standard)
         check_standard(c, name);
 }
 
-/* Upstream's newer groups take any qualified name. */
+/* Upstream's newer groups accept any qualified name as a finalizer. */
 static bool
 takes_any_finalizer(const struct kind *kind)
 {

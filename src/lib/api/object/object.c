@@ -23,17 +23,18 @@
 #define RENUMBERED UINT32_MAX
 #define PATCHED    (UINT32_C(1) << 31)
 
-/* One allocation: the head, the view, what the view points to, the text. Of one
- * that is renumbered the view points into the object that it is beside, which is
- * the same at another revision, and its text is that one's. Of one that is patched
- * the view points into the object that it was made of, which stands behind it.
+/* One allocation: the head, the view, the data that the view points to, the
+ * text. The view of a renumbered object points into `beside`, which is the same
+ * object at another revision and has the text. The view of a patched object
+ * points into the object from which it was made; a reference to that one
+ * follows the view.
  */
 struct published {
     struct object object;
-    const struct object *beside; /* its pattern, or NULL */
+    const struct object *beside; /* its dictionary, or NULL */
     atomic_uint references;
-    uint32_t packed; /* of the text, when beside a pattern, with PATCHED; or
-                      * RENUMBERED */
+    uint32_t packed; /* with `beside`: length of the packed text, with PATCHED;
+                      * or RENUMBERED */
     _Alignas(8) char view[];
 };
 
@@ -55,7 +56,7 @@ packed_length(const struct published *p)
     return p->packed & ~PATCHED;
 }
 
-/* The text stands last, packed or whole with a NUL behind it. */
+/* The text is at the end: packed, or whole with a final NUL. */
 static const char *
 own_text(const struct published *p)
 {
@@ -69,7 +70,7 @@ is_patched(const struct published *p)
     return p->packed != RENUMBERED && (p->packed & PATCHED) != 0;
 }
 
-/* Behind the view of one that is patched. */
+/* The reference to the original of a patched object; it follows the view. */
 static const struct object **
 origin_of(struct published *p)
 {
@@ -144,7 +145,7 @@ object_new_packed(const struct kind *kind,
                   struct dictionary_objects *dictionaries)
 {
     CLEANUP_STRBUF struct strbuf text;
-    char room[8192]; /* most fit */
+    char room[8192]; /* enough for most objects */
 
     strbuf_init_in(&text, room, sizeof(room));
     json_print(tree, &text);
@@ -182,7 +183,8 @@ object_renumbered(const struct object *object, int64_t revision)
     return &p->object;
 }
 
-/* The view is the other one's where the patch says nothing. */
+/* The view is a copy of the original's, changed where the patch sets members.
+ */
 static const struct object *
 publish_patched(const struct object *object,
                 const struct json *patch,
@@ -222,7 +224,7 @@ object_patched(const struct object *object,
 {
     const struct published *p = published_of(object);
     CLEANUP_STRBUF struct strbuf text;
-    char room[8192]; /* most fit */
+    char room[8192]; /* enough for most objects */
     struct packed_text packed;
 
     strbuf_init_in(&text, room, sizeof(room));
@@ -240,7 +242,7 @@ object_patched(const struct object *object,
     return publish_patched(object, patch, text.length, &packed);
 }
 
-/* Parts of another object beside the same pattern may be pointed to there. */
+/* The view may point to parts of `beside` instead of copying them. */
 static struct record_kept
 kept_beside(const struct object *beside)
 {
@@ -249,7 +251,8 @@ kept_beside(const struct object *beside)
     return (struct record_kept){p->view, p->object.bytes - sizeof(*p)};
 }
 
-/* The view but for what is decoded anew; in the arena. */
+/* A copy of the view, in the arena, without the members that are decoded anew.
+ */
 static char *
 view_without_status(const struct object *object,
                     const struct field *status,
@@ -311,10 +314,10 @@ object_with_status(const struct object *object,
     const struct field *f = record_find(record, "status");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     struct json *patch = json_object(arena);
-    char room[8192]; /* most fit */
+    char room[8192]; /* enough for most objects */
     struct packed_text packed;
 
-    /* At 0 its members stand in the object's own struct, beside all others. */
+    /* With offset 0 the status has no struct of its own to replace. */
     if (f == NULL || f->offset == FIELD_UNBOUND || f->offset == 0
         || (f->flags & FIELD_OPTIONAL) || dictionaries == NULL)
         return NULL;
@@ -383,7 +386,7 @@ object_unref(const struct object *object)
         return;
     if (is_patched(p))
         object_unref(*origin_of(p));
-    object_unref(p->beside); /* a short chain */
+    object_unref(p->beside); /* recursive, but chains are short */
     free(p);
 }
 
@@ -405,8 +408,8 @@ object_own_text(const struct object *object)
     return (struct text_span){own_text(published_of(object)), object->length};
 }
 
-/* The number stands before all that users write, and no quote within a text looks
- * like the one before a name.
+/* resourceVersion precedes all texts that users write, and a quote inside a
+ * text is escaped, so the first match is the right one.
  */
 static const char *
 renumbered_text(const struct published *p, struct arena *arena)
@@ -487,7 +490,9 @@ object_bytes(const struct object *object)
     return object->bytes;
 }
 
-/* The part that fits before `end`, and a NUL, where it points to. */
+/* Writes as much of the text as fits before `end`, and a NUL; returns the NUL's
+ * place.
+ */
 static char *
 put_text(char *at, const char *end, const char *text)
 {

@@ -18,7 +18,7 @@ struct object_map {
     struct object_slot *places;
     size_t capacity; /* a power of two, or 0 */
     size_t count;
-    size_t filled; /* count and tombstones */
+    size_t filled; /* objects and tombstones */
 };
 
 static const struct object tombstone;
@@ -99,7 +99,7 @@ set(struct object_slot *places, size_t capacity, struct object_slot what)
     places[i] = what;
 }
 
-/* At most half full then, and without tombstones. */
+/* The new table is at most half full and has no tombstones. */
 static void
 make_room(struct object_map *r)
 {

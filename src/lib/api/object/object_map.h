@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_map.h - objects of one kind by their own namespace and name
  *
- * A map that needs no copy of its keys: sixteen bytes a place. The owner of
- * the map holds the references; the map only points.
+ * A map that does not copy its keys: sixteen bytes per slot. The owner of the
+ * map holds the references; the map only has pointers.
  *
  * Thread:  one at a time.
  */
@@ -16,14 +16,14 @@
 struct object;
 struct object_map;
 
-/* Life. Free lets go of no object. */
+/* Life. Free releases no object. */
 void object_map_free(struct object_map *r);
 struct object_map *object_map_new(void) OWNED_BY(object_map_free);
 DEFINE_CLEANUP(struct object_map, object_map_free)
 
-/* Change. Put returns what stood there, or NULL; remove what stood there. Both
- * may be called while the object_map is walked: what is removed does not come
- * any more, what is put may or may not.
+/* Change. Put and remove return the object that had the key before, or NULL.
+ * Both may be called during a walk: a removed object does not appear any more,
+ * an added one may or may not appear.
  */
 const struct object *object_map_put(struct object_map *r,
                                     const struct object *object);
@@ -31,7 +31,9 @@ const struct object *object_map_remove(struct object_map *r,
                                        const char *namespace,
                                        const char *name);
 
-/* Look. NULL namespace: none. Next begins at 0, and goes on while true. */
+/* Look. `namespace` NULL: cluster-scoped. For next, `at` begins at 0; it
+ * returns false after the last object.
+ */
 const struct object *object_map_find(const struct object_map *r,
                                      const char *namespace,
                                      const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_reference.h - how one object names another
+/* object_reference.h - a reference from one object to another
  *
  * Thread:  any.
  */

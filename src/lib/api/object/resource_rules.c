@@ -9,7 +9,7 @@
 #include "lib/api/value/resource_name.h"
 #include "lib/json/json.h"
 
-/* The resources seen so far, for the rule about huge pages. */
+/* The resources seen so far, for the rule on huge pages. */
 struct seen_resources {
     bool cpu_or_memory;
     bool hugepages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resource_rules.h - the rules that lists of resources share: of containers,
+/* resource_rules.h - validation that lists of resources share, in containers,
  * nodes, volumes and quotas
  *
  * Thread:  any.
@@ -11,7 +11,7 @@ struct arena;
 struct causes;
 struct json;
 
-/* Limits and requests below `name`. */
+/* Checks limits and requests below `name`. */
 void
 resources_check(struct causes *c, const struct json *object, const char *name);
 
@@ -20,7 +20,7 @@ void resource_list_set_defaults(struct arena *arena,
                                 struct json *object,
                                 const char *name);
 
-/* Warns of an amount of bytes that is not whole. */
+/* Warns of an amount of bytes that is not a whole number. */
 void byte_fraction_warn(struct causes *c,
                         const struct json *object,
                         const char *name);

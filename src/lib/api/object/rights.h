@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rights.h - what may be asked of a kind, and by whom
+/* rights.h - which requests a kind has, and who may make them
  *
- * A kind's descriptor names the subresources it has and what others than
+ * A kind's descriptor names its subresources and what principals other than
  * administrators may do. A right gives a scope to principals, verbs and a
- * subresource; of a kind's rights the first that fits decides, then those of
- * every kind (controller/apiserver/access/authorization.c): administrators may
- * do everything, users and the controller's own components may read. A request
- * that no right covers is refused.
+ * subresource. The first of a kind's rights that fits decides; then the rights
+ * of every kind apply (controller/apiserver/access/authorization.c):
+ * administrators may do everything, users and the controller's own components
+ * may read. A request that no right covers is refused.
  *
  * Thread:  any; constants.
  */
@@ -26,7 +26,7 @@ enum verb {
 
 enum subresource {
     SUBRESOURCE_NONE,
-    SUBRESOURCE_STATUS, /* of all kinds with KIND_HAS_STATUS */
+    SUBRESOURCE_STATUS, /* for kinds with KIND_HAS_STATUS */
     SUBRESOURCE_APPROVE,
     SUBRESOURCE_BINDING,
     SUBRESOURCE_ELEMENTS,
@@ -51,7 +51,7 @@ enum principal_type {
     PRINCIPAL_OPERATOR,
     PRINCIPAL_ADMINISTRATOR,
     PRINCIPAL_AGENT,     /* of one node */
-    PRINCIPAL_ENROLLING, /* may become an agent: root of some machine */
+    PRINCIPAL_ENROLLING, /* root of a machine that may become an agent */
     PRINCIPAL_SCHEDULER,
     PRINCIPAL_LIFECYCLE,
 };
@@ -59,8 +59,8 @@ enum principal_type {
 /* How much of a resource the principal may see or change. */
 enum scope {
     SCOPE_NONE,
-    SCOPE_MEMBERS, /* in namespaces that the principal belongs to */
-    SCOPE_OWN,     /* what runs, or would run, as the principal */
+    SCOPE_MEMBERS, /* namespaces where the principal is a member */
+    SCOPE_OWN,     /* objects that run as the principal */
     SCOPE_NODE,    /* the agent's node, its lease, pods bound to it */
     SCOPE_ALL,
 };

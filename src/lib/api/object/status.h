@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.h - the API's answer when it is not an object: metav1.Status
+/* status.h - the API's answer when it returns no object: metav1.Status
  *
  * Thread:  any; plain data.
  */

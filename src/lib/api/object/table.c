@@ -112,7 +112,7 @@ table_visit(const struct table_row *row,
         row->access->visit(row->access, kind, index, value, visit, context);
 }
 
-/* Two units while the first is small, one when it is not. */
+/* Writes one or two units; the second one only if it is not 0. */
 static void
 format_two(char out[TABLE_DURATION_SIZE],
            int64_t first,

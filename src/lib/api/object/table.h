@@ -2,10 +2,10 @@
 /* table.h - the columns in which the objects of a kind are shown
  *
  * A kind's descriptor names its table, so that a new column is one line beside
- * the kind's fields. Columns and cells are upstream's printers'; a second table
- * has Kiln's own columns, which clients ask for with the profile "kiln". A cell
- * is written from the object; what it needs beyond that it asks of the
- * interface in its row, since a kind knows no server.
+ * the kind's fields. Columns and cells are those of upstream's printers; a
+ * second table has Kiln's own columns, for clients that ask for the profile
+ * "kiln". A cell is written from the object; other information comes through
+ * the interface in the row, because a kind does not know a server.
  *
  * Thread:  any; tables are constants, and a row belongs to its caller.
  */
@@ -30,33 +30,34 @@ enum table_type {
 
 struct table_column {
     const char *name;
-    void (*cell)(struct table_row *row); /* calls one table_cell* once */
+    void (*cell)(struct table_row *row); /* must call one table_cell* once */
     const char *help;
     enum table_type type;
     const char *format; /* "name", or NULL */
     int priority;       /* 0: always shown; 1: wide */
-    const char *empty;  /* JSON for no object; NULL: what its type has */
+    const char *empty;  /* JSON without an object; NULL: by type */
 };
 
 struct table {
     const struct table_column *columns;
     unsigned n_columns;
 
-    /* Makes what several cells of a row share, once; or NULL. The row's arena
-     * is for it.
+    /* Computes, in the row's arena, what several cells of a row share; or NULL.
      */
     const void *(*summarize)(struct table_row *row);
 
-    /* Adds `,"tasks":[...]` behind a row's cells, rows of parts of the object,
+    /* Adds `,"tasks":[...]` after a row's cells: rows for parts of the object,
      * for clients that ask for the profile "kiln"; or NULL.
      */
     void (*add_tasks)(struct table_row *row);
 
-    /* Adds `,"conditions":[...]` of a row where it has some; or NULL. */
+    /* Adds `,"conditions":[...]` to a row that has conditions; or NULL. */
     void (*add_conditions)(struct strbuf *out, const struct object *object);
 };
 
-/* Answers what cells ask beyond their object, by the helpers below. */
+/* The interface through which cells get information beyond their object; the
+ * functions below call it.
+ */
 struct table_access {
     bool (*reads_whole)(const struct table_access *access,
                         const struct object *object);
@@ -68,22 +69,22 @@ struct table_access {
                   void *context);
 };
 
-/* The cells of one row, while they are written. */
+/* The row whose cells are being written. */
 struct table_row {
     const struct object *object;
-    const void *summary; /* what the table's `summarize` has made */
-    struct arena *arena; /* lasts as long as the row */
+    const void *summary; /* result of the table's `summarize` */
+    struct arena *arena; /* lives as long as the row */
     int64_t now_us;
-    const int64_t *east_s; /* of UTC, where the reader is; NULL: not said */
-    const struct table_access *access; /* NULL: there is only the object */
+    const int64_t *east_s; /* reader's offset to UTC; NULL: unknown */
+    const struct table_access *access; /* NULL: only the object is known */
     struct strbuf *text;
     unsigned count;
 };
 
-/* All cells of the row's object, as JSON with commas between. */
+/* Writes all cells of the row's object as JSON, separated by commas. */
 void table_add_cells(const struct table *table, struct table_row *row);
 
-/* The same with a summary that was made already. */
+/* The same with an existing summary. */
 void table_add_cells_of(const struct table *table,
                         struct table_row *row,
                         const void *summary);
@@ -94,16 +95,16 @@ void table_cell_int(struct table_row *row, int64_t value);
 void table_cell_bool(struct table_row *row, bool value);
 void table_cell_age(struct table_row *row, int64_t since_us);
 
-/* The cells that most tables have: the object's name, and its age. */
+/* The cells that most tables have: name and age. */
 void table_add_name(struct table_row *row);
 void table_add_age(struct table_row *row);
 
-/* A summary: the object's tree. */
+/* A `summarize` that returns the object's tree. */
 const void *table_tree(struct table_row *row);
 
-/* Whether the reader may know all of the row's object, and the objects of a
- * kind that an index of it has under the value (enum pod_index, ...): none
- * where there is only the object.
+/* Whether the reader may see the whole object; and a walk over the objects of a
+ * kind with that value in an index (enum pod_index, ...). Without `access` the
+ * walk visits none.
  */
 bool table_reads_whole(const struct table_row *row);
 void table_visit(const struct table_row *row,
@@ -113,12 +114,12 @@ void table_visit(const struct table_row *row,
                  bool (*visit)(const struct object *object, void *context),
                  void *context);
 
-/* "45s", "3h10m", "12d": as upstream shortens durations. */
+/* Durations in upstream's short form: "45s", "3h10m", "12d". */
 #define TABLE_DURATION_SIZE 32
 void table_format_duration(int64_t us, char out[TABLE_DURATION_SIZE]);
 
-/* A column: its name, the function of its cell, its description, and what of
- * the rest differs from a text that is always shown.
+/* A column: its name, the function of its cell, its description, and whatever
+ * differs from a text column that is always shown.
  */
 #define COLUMN(name_, cell_, help_, ...)                               \
     {                                                                  \
