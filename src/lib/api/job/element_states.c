@@ -9,9 +9,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-/* Two elements in a digit, and behind the digits the tries. */
+/* Each hex digit holds two elements; the tries follow the digits. */
 #define FORM   "1:"
-#define FORM_2 "2:" /* some of the tries have a fourth number */
+#define FORM_2 "2:" /* some tries have a fourth number */
 #define DIGITS (ELEMENTS_A_CHUNK / 2)
 
 void
@@ -39,7 +39,7 @@ parse_states(struct element_chunk *chunk, const char *text)
     return true;
 }
 
-/* How often it was interrupted, where that is told. False: not in this form. */
+/* Reads the number of interruptions, if there is one. False: malformed. */
 static bool
 parse_interrupted(const char **text, bool is_form_2, int64_t *ret_interrupted)
 {
@@ -134,7 +134,7 @@ element_chunk_format(const struct element_chunk *chunk,
 
 /* ---- Tries ---- */
 
-/* The first entry at or behind the index. */
+/* The place of the first entry at or after the index. */
 static size_t
 find(const struct element_chunk *chunk, int64_t index)
 {

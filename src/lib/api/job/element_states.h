@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* element_states.h - what became of the elements of an array, by their index,
- * as the store keeps it: 1,024 of them in one short text
+/* element_states.h - the states of an array's elements, by their index, in the
+ * form that the store keeps: 1,024 elements in one short text
  *
- * An element waits, has a pod, or is settled: it is done, has failed or was
- * cancelled. One that waits or has a pod is WAITING here; that it has a pod is
- * known from the pod. The tries of an element are noted where they do not
- * follow from that: it failed and is to be tried again, or was cancelled after
- * it had started.
+ * An element waits, has a pod, or is finished: done, failed or cancelled. An
+ * element that waits or has a pod is ELEMENT_WAITING here; the pod itself tells
+ * them apart. The tries of an element are stored only if they do not follow
+ * from its state: it failed and is to be tried again, or was cancelled after it
+ * had started.
  *
- * The text begins with the version of this form: "1:", or "2:" where some were
- * interrupted, which the tries have in a fourth number. A later one is refused,
- * so that nothing is run twice by a release that does not understand it.
+ * The text begins with the version of its form: "1:", or "2:" if some elements
+ * were interrupted, which is a fourth number of the tries. A later version is
+ * refused, so that a release that does not understand it runs nothing twice.
  *
  * Thread:  any; plain data.
  */
@@ -31,15 +31,15 @@ enum element_state {
     ELEMENT_CANCELLED,
 };
 
-/* The next pod of an element has the number `attempt`. */
+/* `attempt` is the number of the element's next pod. */
 struct element_tries {
     int64_t index;
     int64_t attempt;
-    int64_t failures;    /* that count against it */
-    int64_t ignored;     /* and those that do not */
-    int64_t interrupted; /* pods that ended for no fault of the job's, since the
-                          * element was submitted, requeued or last held for
-                          * that; 0 where there is no maximum of them */
+    int64_t failures;    /* failures that count against it */
+    int64_t ignored;     /* failures that do not count */
+    int64_t interrupted; /* pods that ended through no fault of the job since
+                          * the element was submitted, requeued or last held
+                          * for that; 0 if their number has no maximum */
 };
 
 struct element_chunk {
@@ -48,11 +48,11 @@ struct element_chunk {
     size_t n_tries, room;
 };
 
-/* Life. Zeroed is empty: all wait, and were never tried. */
+/* Life. Zeroed is valid: all elements wait and were never tried. */
 void element_chunk_fini(struct element_chunk *chunk);
 
-/* Text. `first` is the index of the chunk's first element. False: it is no such
- * text, or of a later release; the chunk is empty then.
+/* Text. `first` is the index of the chunk's first element. False: the text is
+ * malformed or of a later version; the chunk is then empty.
  */
 bool element_chunk_parse(struct element_chunk *chunk,
                          int64_t first,
@@ -61,7 +61,9 @@ void element_chunk_format(const struct element_chunk *chunk,
                           int64_t first,
                           struct strbuf *out);
 
-/* Tries of a given index: NULL, or where all is 0 the entry goes. */
+/* Tries of an index. NULL: there are none. Setting attempt, failures and
+ * ignored to 0 removes the entry.
+ */
 const struct element_tries *
 element_chunk_tries(const struct element_chunk *chunk, int64_t index);
 void element_chunk_set_tries(struct element_chunk *chunk,

@@ -22,7 +22,7 @@
 #include "lib/base/strbuf.h"
 
 #define FAIL_FAST  "fail-fast"
-#define WORDS_MOST 400 /* bytes of a message: a row is small */
+#define WORDS_MOST 400 /* bytes of a message, to keep rows small */
 
 /* clang-format off */
 static const struct field history_row_fields[] = {
@@ -122,7 +122,7 @@ take_owner(struct history_row *row, const struct meta *meta)
     row->account = meta->namespace;
 }
 
-/* ---- What it held ---- */
+/* ---- What the job held ---- */
 
 static int64_t
 count_cpus(const char *list)
@@ -180,7 +180,7 @@ keep_number(struct arena *arena, int64_t n)
     return arena_memdup(arena, &n, sizeof(n));
 }
 
-/* ---- How it ended ---- */
+/* ---- How the job ended ---- */
 
 static const struct job_condition *
 find_failure(const struct job *job)
@@ -211,14 +211,16 @@ is_requeued(const struct pod *pod, const struct job *job)
 {
     if (job == NULL)
         return false;
-    /* A task of an array says so itself. */
+    /* A task of an array has the annotation itself. */
     if (annotation(&pod->meta, ANNOTATION_REQUEUE_BEFORE) != NULL)
         return true;
     return number_of(annotation(&pod->meta, ANNOTATION_ATTEMPT), 0)
            < number_of(annotation(&job->meta, ANNOTATION_REQUEUE_BEFORE), 0);
 }
 
-/* The state for which its reason tells; NONE: its own process's end. */
+/* The state that follows from the reason; NONE: it follows from how the process
+ * ended.
+ */
 static enum job_state
 state_of_reason(enum job_reason reason)
 {
@@ -238,7 +240,7 @@ state_of_reason(enum job_reason reason)
     }
 }
 
-/* Of a pod that was told to end. */
+/* The state of a pod that was deleted. */
 static enum job_state
 state_of_deleted(const struct pod *pod,
                  const struct job *job,
@@ -269,9 +271,9 @@ state_of_deleted(const struct pod *pod,
     return JOB_STATE_CANCELLED;
 }
 
-/* It ended by itself before anybody's wish reached it: before the deletion was
- * asked for, which is its time less the grace. A pod that ends within the grace
- * was told to, whatever its exit code.
+/* Whether the process ended before the pod's deletion was requested, which is
+ * the deletion time minus the grace period. A pod that ends within the grace
+ * period ended because of the request, whatever its exit code.
  */
 static bool
 has_own_end(const struct pod *pod)
@@ -287,7 +289,7 @@ has_own_end(const struct pod *pod)
            && (pod->meta.deleted_at_us == 0 || state.finished_at_us < asked_us);
 }
 
-/* Whoever deleted the pod, or its Job. */
+/* The user who deleted the pod or its Job. */
 static const char *
 find_deleter(const struct pod *pod,
              const struct job *job,
@@ -318,7 +320,7 @@ find_preemptor(const char *words, struct arena *arena)
                : NULL;
 }
 
-/* The user who did it, or what it was that ended it; NULL: itself. */
+/* The user or the cause that ended the job; NULL: it ended by itself. */
 static const char *
 find_ender(enum job_state state,
            enum job_reason reason,
@@ -399,7 +401,7 @@ take_end(struct history_row *row,
         find_ender(state, reason, pod, job, deleted_by, words.text, arena);
 }
 
-/* The last thing that is known to have happened to it. */
+/* The time of the last known event of the run. */
 static int64_t
 find_end(const struct pod *pod, const struct container_state *s, int64_t now_us)
 {
@@ -440,7 +442,7 @@ take_run(struct history_row *row,
     }
 }
 
-/* ---- The whole ---- */
+/* ---- The whole row ---- */
 
 static void
 take_job(struct history_row *row, const struct job *job)
@@ -499,8 +501,8 @@ history_row_of_pod(struct history_row *row,
     row->revision = object->revision;
 }
 
-/* Tasks that never ran have no end of their own: how the last one ended that did
- * is nothing of theirs.
+/* Tasks that never ran have no end of their own, and the end of the last task
+ * that did run is not theirs.
  */
 static enum job_reason
 find_reason_of_unstarted(const struct job *job,
@@ -533,7 +535,7 @@ history_row_of_job(struct history_row *row,
     enum job_reason reason = job_reason_find(&facts, &words);
     enum job_state state = job_find_state(job);
 
-    /* Others of an array may have failed; these did not run. */
+    /* Other tasks of the array may have failed, but these did not run. */
     if (job_has_unstarted_tasks(job)) {
         reason = find_reason_of_unstarted(job, reason, &words);
         if (state != JOB_STATE_DEADLINE)
@@ -576,7 +578,7 @@ history_row_is_due(const struct pod *pod, const struct job *job)
     const bool is_placed =
         pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 
-    /* Of an array one row tells of all that never started. */
+    /* One row covers all tasks of an array that never started. */
     if (is_placed || (job != NULL && job_is_array(job)))
         return is_placed;
     return is_cancelled(job) || is_failure_of(job, "DeadlineExceeded");

@@ -320,7 +320,7 @@ RECORD(job, job, "io.k8s.api.batch.v1.Job",
             "array."));
 /* clang-format on */
 
-/* ---- What is selected by ---- */
+/* ---- Selectable fields ---- */
 
 static const char *
 select_successful(const struct object *object, char buffer[64])
@@ -335,7 +335,7 @@ select_id(const struct object *object, char buffer[64])
     return decimal_of(job_of(object)->status.id, buffer);
 }
 
-/* An addition: what is to be cancelled need not be sought among what ended. */
+/* An extension: a client that cancels jobs need not read those that ended. */
 static const char *
 select_finished(const struct object *object, char buffer[64])
 {
@@ -352,7 +352,7 @@ find_partition(const struct job *job)
     return partition != NULL ? partition : "";
 }
 
-/* Additions: what `kctl jobs` shows of all jobs. */
+/* Extensions for the columns of `kctl jobs`. */
 static const char *
 select_user(const struct object *object, char buffer[64])
 {
@@ -389,8 +389,9 @@ id_value(const struct object *object, char buffer[64])
     return job_of(object)->status.id != 0 ? select_id(object, buffer) : NULL;
 }
 
-/* Keys are the principal's. The Job names him when he submitted it for somebody
- * else; otherwise he is its owner.
+/* Keys belong to the principal. The Job has an annotation with the submitter's
+ * uid if it was submitted for somebody else; otherwise the submitter is the
+ * owner.
  */
 static const char *
 submission_key(const struct object *object, char buffer[64])
@@ -474,8 +475,8 @@ static const struct kind_index indexes[] = {
     [JOB_BY_ACTIVE_STATE] = {NULL, active_state},
 };
 
-/* Users have their own jobs; operators hold, release and cancel those of others
- * but do not see what they run; an agent fetches what its node is to run.
+/* Users own their jobs. Operators hold, release and cancel other users' jobs
+ * but do not see what these run. An agent fetches what its node is to run.
  */
 /* clang-format off */
 static const struct right rights[] = {
@@ -498,13 +499,13 @@ static const struct right rights[] = {
 static const char *const operator_fields[] = {
     "metadata.annotations",
     "metadata.labels",
-    "metadata.managedFields", /* which follow from the change */
+    "metadata.managedFields", /* they follow from the change */
     "metadata.resourceVersion",
     "metadata.generation",
     "spec.array.cancelled",
     "spec.array.held",
     "spec.array.throttle",
-    "spec.parallelism", /* which follows from the throttle */
+    "spec.parallelism", /* it follows from the throttle */
     "spec.suspend",
     "spec.template.spec.activeDeadlineSeconds",
     "spec.template.spec.priority",

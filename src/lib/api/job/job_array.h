@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_array.h - what spec.array says of a Job, and what follows from it
+/* job_array.h - the rules and defaults of a Job's spec.array
  *
- * The tree of a spec is completed and checked here: completions are as many as
- * there are tasks, the completion mode is Indexed, parallelism is the throttle,
- * or, without one, all elements: how many pods there are is the job
- * controller's window then. Upstream's ceilings do not bind an array.
+ * This module completes and checks the tree of a spec. completions is the
+ * number of tasks, the completion mode is Indexed, and parallelism is the
+ * throttle, or without one the number of all elements; the job controller then
+ * limits the number of pods by its window. Upstream's maximums do not apply to
+ * arrays.
  *
  * Thread:  any; pure functions.
  */
@@ -18,35 +19,38 @@ struct causes;
 struct job;
 struct json;
 
-/* The longest list of task ids, in bytes. */
+/* The maximum length of a list of task ids, in bytes. */
 #define JOB_ARRAY_TEXT_MAX 65536
 
-/* The pods that its user is charged for at the most (limits.perUser.pods): how
- * many an array really has follows from how many can start.
+/* The maximum number of pods that an array counts for in limits.perUser.pods;
+ * the actual number follows from how many can start.
  */
 #define JOB_ARRAY_PODS 64
 
 bool job_is_array(const struct job *job);
 
-/* Requests so far by which elements were to run again; 0 of no array. */
+/* The number of requests so far to run elements again; 0 if not an array. */
 int64_t job_array_requeues(const struct job *job);
 
-/* Of one that has ended: some never started. */
+/* Whether some tasks of an array that has ended never started. */
 bool job_has_unstarted_tasks(const struct job *job);
 bool job_array_is_asked(const struct json *spec);
 
-/* Brings the lists to their shortest form, and adds what follows from them. A
- * list that cannot be read stays, for the check.
+/* Brings the lists into their shortest form and sets the defaults that follow
+ * from them. A list that cannot be parsed is left for the check.
  */
 void job_array_set_defaults(struct arena *arena, struct json *spec);
 
-/* Of a spec with an array. Change: also what it was, which had one or not. */
+/* Checks a spec with an array. Change: compares with the old spec, whether or
+ * not that had an array.
+ */
 void job_array_check(struct causes *c, const struct json *spec);
 void job_array_check_change(struct causes *c,
                             const struct json *spec,
                             const struct json *old);
 
-/* The parallelism that follows; 0 for lists that are wrong. */
+/* The parallelism that follows from throttle and tasks; 0 for a malformed list.
+ */
 int64_t job_array_parallelism(struct arena *arena, const struct json *spec);
 
 /* The largest task id; -1: there is none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_array_path.h - names of files of an array's tasks
+/* job_array_path.h - the file names of an array's tasks
  *
- * %A is the job's id, %a the task's, %j both (1042_7), each padded by zeros
- * where a number stands behind the percent sign: "%4a". Other patterns, "%%"
- * among them, stay for the agent.
+ * %A is the job's id, %a the task's, %j both (1042_7), each padded with zeros
+ * to the width after the percent sign, if any: "%4a". Other patterns, "%%"
+ * among them, are left for the agent.
  *
  * Thread:  any; a pure function.
  */

@@ -12,9 +12,9 @@
 #include "lib/base/arena.h"
 #include "lib/base/strbuf.h"
 
-#define MOST_TEXT 2048 /* of a list, of which a table shows the beginning */
+#define MOST_TEXT 2048 /* bytes of a list; the rest is not shown */
 
-/* -1: it has none. */
+/* The task id of the pod; -1: none. */
 static int64_t
 task_of(const struct object *pod)
 {
@@ -35,7 +35,7 @@ has_node(const struct pod *pod)
     return pod->spec.node_name != NULL && pod->spec.node_name[0] != '\0';
 }
 
-/* All pods are kept first; finish takes those out that wait. */
+/* Collects all pods in `running`; finish removes those that wait. */
 void
 job_array_summary_add(struct job_array_summary *s,
                       struct arena *arena,
@@ -68,7 +68,7 @@ compare(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A list of what may be named several times in a row. */
+/* The list of sorted ids, which may contain duplicates. */
 static struct task_list
 list_of(struct arena *arena, const int64_t *ids, size_t count)
 {
@@ -113,7 +113,7 @@ is_cut(const char *text)
            && (strlen(text) > MOST_TEXT || strstr(text, ",...") != NULL);
 }
 
-/* Both lists, or the first where they are too fragmented together. */
+/* The union of both lists, or the first list if the union is too fragmented. */
 static struct task_list
 both(struct arena *arena, const struct task_list *a, const struct task_list *b)
 {
@@ -132,8 +132,8 @@ without(struct arena *arena,
     return task_sets_subtract(arena, a, b, &rest, NULL) < 0 ? *a : rest;
 }
 
-/* None wait of an array that began and names none in its status, and all before
- * that.
+/* The waiting tasks as text. Without status.array no task waits if the Job has
+ * had pods, and all tasks wait if it has not.
  */
 static const char *
 name_waiting(const struct job *job)
@@ -143,8 +143,8 @@ name_waiting(const struct job *job)
     return job->status.attempts == 0 ? job->spec.array->tasks : NULL;
 }
 
-/* The status may not be written yet, or be of a moment ago: a pod tells more
- * than that. Tasks that were cancelled do not wait.
+/* The status may be missing or outdated, and pods are more recent. Cancelled
+ * tasks do not wait.
  */
 static struct task_list
 find_waiting(struct arena *arena,

@@ -107,14 +107,14 @@ job_dependencies_any(const struct job_dependencies *d)
     return d->require != NULL && strcmp(d->require, "Any") == 0;
 }
 
-/* ---- From text ---- */
+/* ---- Parsing ---- */
 
-/* A text that is being read, up to its end. */
+/* A text that is being parsed, up to its NUL. */
 struct dependency_reader {
     struct arena *arena;
     struct json *list;
     const char *at;
-    char separator; /* that stood between two, ',' or '?'; 0: none did yet */
+    char separator; /* seen so far: ',' or '?'; 0: none */
     bool takes_stages;
     struct error *err;
 };
@@ -190,7 +190,7 @@ refuse_job(struct dependency_reader *r,
                      types[type]);
 }
 
-/* "+10", behind what began there */
+/* Parses the delay "+10" that follows the job at `began`. */
 static int
 read_minutes(struct dependency_reader *r,
              enum job_dependency_type type,
@@ -220,7 +220,9 @@ read_minutes(struct dependency_reader *r,
     return 0;
 }
 
-/* "prepare": no number, and no tasks of one; NULL: there is none. */
+/* Parses a stage's name: "prepare". NULL: the text is a job's number, with or
+ * without tasks.
+ */
 static const char *
 read_stage(struct dependency_reader *r)
 {
@@ -236,7 +238,7 @@ read_stage(struct dependency_reader *r)
     return name;
 }
 
-/* "_3", "_[3-9]" */
+/* Parses "_3" or "_[3-9]". */
 static int
 read_tasks(struct dependency_reader *r,
            enum job_dependency_type type,
@@ -287,7 +289,8 @@ read_tasks(struct dependency_reader *r,
     return 0;
 }
 
-/* "1041", "1041+10", "1042_3", "1042_[3-9]", and of a pipeline "prepare" */
+/* Parses "1041", "1041+10", "1042_3", "1042_[3-9]", or in a pipeline "prepare".
+ */
 static int
 read_job(struct dependency_reader *r, enum job_dependency_type type)
 {
@@ -321,7 +324,7 @@ read_job(struct dependency_reader *r, enum job_dependency_type type)
     return 0;
 }
 
-/* "afterok:1041:1042", "singleton" */
+/* Parses "afterok:1041:1042" or "singleton". */
 static int
 read_one(struct dependency_reader *r)
 {
@@ -331,7 +334,7 @@ read_one(struct dependency_reader *r)
     struct json *one;
     int result = 0;
 
-    /* A stage alone is waited for as most are. */
+    /* A stage's name without a type means afterok. */
     if (type == DEPENDENCY_NONE && r->takes_stages && r->at[length] != ':'
         && length > 0)
         return read_job(r, DEPENDENCY_OK);
@@ -448,7 +451,7 @@ job_dependency_tidy_tasks(struct arena *arena,
     return 0;
 }
 
-/* ---- To text ---- */
+/* ---- Formatting ---- */
 
 void
 job_dependency_format_job(const struct job_dependency *d, struct strbuf *out)

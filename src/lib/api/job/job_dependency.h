@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_dependency.h - what a job waits for before it may begin: other jobs
+/* job_dependency.h - the other jobs that a job waits for before it may start
  *
- * Written as Slurm's users write it, "afterok:1041:1042_3,after:1043+10": all of
- * them with commas, any one of them with "?". Tasks of an array are named by
- * their ids, never by indexes, and several are waited for as if they were a job
- * of their own. In the Job it is spec.dependencies, where admission adds the uid of each job that is named, so
- * that one of the same name or number that comes later is never meant.
+ * The text has Slurm's form, "afterok:1041:1042_3,after:1043+10": commas
+ * require all of the dependencies, "?" any one of them. Tasks of an array are
+ * named by their ids, never by indexes, and several tasks count as if they were
+ * one job. The Job stores this in spec.dependencies, where admission adds the
+ * uid of each job, so that a later job with the same name or number is never
+ * meant.
  *
  * Thread:  any; pure functions.
  */
@@ -24,20 +25,20 @@ struct job_dependency;
 struct json;
 struct strbuf;
 
-/* More would be everybody's cost, for each is looked at when one ends. */
+/* A limit, because each dependency is checked when any job ends. */
 #define JOB_DEPENDENCIES_MOST 128u
 
-/* The longest list of tasks of one of them, in bytes. */
+/* The maximum length of one dependency's task list, in bytes. */
 #define JOB_DEPENDENCY_TASKS_MAX 1000
 
 enum job_dependency_type {
     DEPENDENCY_NONE,
-    DEPENDENCY_AFTER,    /* has started, or ended without */
-    DEPENDENCY_ANY,      /* has ended */
-    DEPENDENCY_CORR,     /* has completed; of arrays, element by element */
-    DEPENDENCY_NOT_OK,   /* has ended, and not completed */
-    DEPENDENCY_OK,       /* has completed */
-    DEPENDENCY_SINGLETON /* the older jobs of its user and name have ended */
+    DEPENDENCY_AFTER,    /* started, or ended without a start */
+    DEPENDENCY_ANY,      /* ended */
+    DEPENDENCY_CORR,     /* completed; of arrays, per element */
+    DEPENDENCY_NOT_OK,   /* ended and not completed */
+    DEPENDENCY_OK,       /* completed */
+    DEPENDENCY_SINGLETON /* older jobs of the same user and name ended */
 };
 
 enum job_dependency_verdict {
@@ -46,7 +47,7 @@ enum job_dependency_verdict {
     DEPENDENCY_IS_NEVER_MET,
 };
 
-/* The spec.dependencies of a text, in the arena; NULL for one that is empty.
+/* Parses a text into spec.dependencies, in the arena; NULL for an empty text.
  * -EINVAL, -E2BIG, -EOPNOTSUPP.
  */
 int job_dependency_parse(const char *text,
@@ -54,8 +55,8 @@ int job_dependency_parse(const char *text,
                          struct json **ret_dependencies,
                          struct error *err);
 
-/* The same of a stage of a pipeline, where names of stages stand for numbers:
- * "stage" has the name, in place of "job". A name alone is waited for by
+/* The same for a stage of a pipeline, where names of stages take the place of
+ * numbers: "stage" has the name, instead of "job". A name without a type means
  * afterok.
  */
 int job_dependency_parse_stages(const char *text,
@@ -63,15 +64,16 @@ int job_dependency_parse_stages(const char *text,
                                 struct json **ret_dependencies,
                                 struct error *err);
 
-/* A list of tasks in its shortest form, in the arena. -EINVAL: it is none, or
- * empty.
+/* Replaces a list of tasks by its shortest form, in the arena. -EINVAL: the
+ * list is malformed or empty.
  */
 int job_dependency_tidy_tasks(struct arena *arena,
                               const char **tasks,
                               struct error *err);
 
-/* "1041", "1042_3", "1042_[3-9]"; "afterok:1041", "after:1041+10"; and all of
- * them, as they are written: at most so many bytes, and then "and 12 more".
+/* Format one job ("1041", "1042_3", "1042_[3-9]"), one dependency
+ * ("afterok:1041", "after:1041+10"), or all of them in the form of the option:
+ * at most most_bytes, and then "and 12 more".
  */
 void job_dependency_format_job(const struct job_dependency *dependency,
                                struct strbuf *out);
@@ -84,21 +86,23 @@ void job_dependencies_format(const struct job_dependencies *dependencies,
 enum job_dependency_type job_dependency_type_of(const char *word);
 bool job_dependencies_any(const struct job_dependencies *dependencies);
 
-/* Of a job, or tasks of it, that have ended in that state; not of a singleton. */
+/* The verdict on a dependency on a job, or tasks of it, that ended in that
+ * state; not for a singleton.
+ */
 enum job_dependency_verdict
 job_dependency_judge_end(enum job_dependency_type type, enum job_state state);
 
-/* The state in which the job with that uid, or those tasks of it, has ended, as the Job that waits for
- * it has it noted; NONE: nothing is noted.
+/* The state in which the job with that uid, or those tasks of it, ended,
+ * according to the waiting Job's own record; NONE: not recorded.
  */
 enum job_state job_dependency_noted(const struct job *job,
                                     const struct job_dependency *dependency);
 
-/* And when it started, real time; 0: nothing is noted. */
+/* The recorded start of that job, real time; 0: not recorded. */
 int64_t job_dependency_noted_start_us(const struct job *job,
                                       const struct job_dependency *dependency);
 
-/* Whether nothing has been met yet for which it waits. Of one that has had a
- * pod all was met once, and that is for good.
+/* Whether the job still waits for its dependencies. Once the job has had a pod,
+ * its dependencies count as met for good.
  */
 bool job_waits_for_others(const struct job *job);

@@ -73,7 +73,7 @@ signal_name(int64_t number)
     return name != NULL ? name : "";
 }
 
-/* A failure never says "exit code 0". */
+/* The text for a failure never says "exit code 0". */
 static enum job_reason
 tell_exit(const struct job_end *end, struct strbuf *words)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_end.h - how a run of a job ended, and the words for it
+/* job_end.h - how a run of a job ended, and its description as text
  *
  * Called by: job_reason.c.
  * Thread:    any.
@@ -14,8 +14,8 @@
 struct job_run;
 struct pod;
 
-/* A run of the job: of the pod that is there, or the last that is remembered.
- * Texts are the pod's or job's, or NULL.
+/* A run of the job: that of the existing pod, or the last one that is recorded.
+ * Texts are borrowed from pod or job, or NULL.
  */
 struct job_end {
     const char *node;
@@ -28,23 +28,24 @@ struct job_end {
 struct job_end job_end_of_run(const struct job_run *run);
 struct job_end job_end_of_pod(const struct pod *pod);
 
-/* Whether the pod has ended, or was disrupted and is to. */
+/* Whether the pod has ended, or is being deleted after a disruption. */
 bool job_end_has_pod(const struct pod *pod);
 
-/* The end of the pod, or of the last run. False: none has ended. */
+/* The end of the pod, or of the last run. False: no run has ended. */
 bool job_end_find(const struct job_reason_facts *f, struct job_end *ret_end);
 
 bool job_end_is_success(const struct job_end *end);
 
-/* Adds a message up to its remedy, which follows after a semicolon for those who
- * ask for more; `otherwise` when there is none, or the reader may not see it.
+/* Adds a message without its advice, which follows after a semicolon; readers
+ * who want it ask for more. Adds `otherwise` if there is no message or the
+ * reader may not see it.
  */
 void job_end_add_message(const struct job_reason_facts *f,
                          const char *message,
                          const char *otherwise,
                          struct strbuf *words);
 
-/* Adds the words to those there are. */
+/* Appends the description of the end. */
 enum job_reason job_end_tell(const struct job_reason_facts *f,
                              const struct job_end *end,
                              struct strbuf *words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_indexes.c - lists of indexes, as in "1,3-5" */
+/* job_indexes.c - lists of indexes, such as "1,3-5" */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ refuse_order(struct arena *arena,
                                current));
 }
 
-/* One interval of `length` bytes: "3", or "3-5". */
+/* Parses one interval of `length` bytes: "3" or "3-5". */
 static int
 read_interval(struct arena *arena,
               const char *text,
@@ -92,7 +92,7 @@ read_interval(struct arena *arena,
     return r;
 }
 
-/* Reads the interval at *text, which becomes NULL behind the last one. */
+/* Parses the interval at *text; *text becomes NULL after the last one. */
 static int
 job_indexes_next(struct arena *arena,
                  const char **text,

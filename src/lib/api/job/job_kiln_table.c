@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_kiln_table.c - the columns of jobs for people who watch a queue: what a
- * job is doing, since when, where, and why not
+ * job is doing, since when and where, or why it does not run
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,29 +21,32 @@
 #include "lib/json/record.h"
 
 #define SECOND_US 1000000
-#define MAX_NAME  40 /* bytes of one in a row; the object has all of it */
-#define MAX_TASKS 24 /* bytes of a list of them */
-#define MAX_ROWS  64 /* of tasks of one array; the rest have one together */
+#define MAX_NAME  40 /* bytes of a name; the object has all */
+#define MAX_TASKS 24 /* bytes of a task list */
+#define MAX_ROWS  64 /* tasks of an array; the rest share one row */
 
-/* How the pod runs, or has run; the job remembers the last one. */
+/* How the pod runs or ran; for a pod that is gone, the job's record of its last
+ * run.
+ */
 struct run {
     const char *node_name;
-    int64_t started_at_us; /* 0: its process has not begun */
+    int64_t started_at_us; /* 0: the process has not started */
     int64_t finished_at_us;
-    int64_t frozen_us; /* of that it stood still */
+    int64_t frozen_us; /* time suspended */
 };
 
-/* The job and the pod that stands for it. */
+/* The job and the pod that represents it. */
 struct summary {
     const struct job *job;
-    const struct pod *pod; /* or NULL: none yet, or none any more */
+    const struct pod *pod; /* NULL: there is none */
     struct run run;
     enum job_reason reason;
-    const char *words; /* of the reason; or NULL */
+    const char *words; /* description of the reason; or NULL */
 
-    /* Of an array; the row is of all that wait, or of a part. */
+    /* For an array: the row covers all waiting tasks, or a part of the tasks.
+     */
     const char *id;       /* "1042_[57-999]"; NULL: the job's number */
-    enum job_state state; /* NONE: the job's */
+    enum job_state state; /* NONE: the job's state */
     struct job_array_summary *tasks;
     struct table_row *row;
 };
@@ -101,7 +104,7 @@ find_words(const struct table_row *row, struct summary *s)
         s->words = arena_strdup(row->arena, words.text);
 }
 
-/* The row of an array is that of the tasks that wait. */
+/* The row of an array shows its waiting tasks. */
 static void
 summarize_waiting(const struct table_row *row, struct summary *s)
 {
@@ -128,7 +131,9 @@ summarize_waiting(const struct table_row *row, struct summary *s)
         find_words(row, s);
 }
 
-/* Of an array that failed: the reason of the one that ran last is not its. */
+/* The text for an array that failed; the end of the task that ran last does not
+ * explain it.
+ */
 static const char *
 find_verdict(const struct table_row *row, const struct job *job)
 {
@@ -164,7 +169,7 @@ summarize(struct table_row *row)
     return s;
 }
 
-/* "1-02:03:04", as the users of batch systems write it. */
+/* "1-02:03:04", the form that batch systems use. */
 static void
 format_time(int64_t s, char out[32])
 {
@@ -236,7 +241,8 @@ find_name(const struct job *job)
     return name != NULL ? name : job->meta.name;
 }
 
-/* Names are free texts: a long one would push all rows off the screen. */
+/* Names are free text: a long name would push the other columns off the screen.
+ */
 static void
 add_name(struct table_row *row)
 {
@@ -277,7 +283,9 @@ add_partition(struct table_row *row)
     const struct summary *s = row->summary;
     const struct pod *pod = s->pod;
 
-    /* Of several the pod that has a node knows which one it is. */
+    /* If the job asked for several partitions, a pod with a node shows which
+     * one it is.
+     */
     table_cell(
         row,
         pod_spec_partition(pod != NULL && pod->spec.node_name != NULL
@@ -338,7 +346,7 @@ add_code(struct table_row *row)
                s->reason != JOB_REASON_NONE ? job_reason_name(s->reason) : "");
 }
 
-/* As objects have times; "" for none. */
+/* The time in the form that objects use; "" for none. */
 static void
 add_point(struct table_row *row, int64_t us)
 {
@@ -363,8 +371,8 @@ add_ended(struct table_row *row)
     add_point(row, job_ended_at_us(job_of(row->object)));
 }
 
-/* When it may start, of a job that waits: as it was asked to begin, or by the
- * cause that is told.
+/* The expected start of a waiting job: its begin time, or the time in the
+ * cause.
  */
 static void
 add_start(struct table_row *row)
@@ -504,7 +512,8 @@ add_running(struct table_row *row,
     add_part(row, &part);
 }
 
-/* Those that have no row of their own, so that no table has a million. */
+/* The row for all tasks without their own row; it bounds the size of the table.
+ */
 static void
 add_rest(struct table_row *row, const struct summary *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_policy_rules.c - what is right in the policies of a job
+/* job_policy_rules.c - validation of a job's policies
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation of 1.32.
  */

@@ -74,7 +74,7 @@ is(const char *text, const char *value)
     return text != NULL && strcmp(text, value) == 0;
 }
 
-/* A code of a later release is none of these. */
+/* A name that a later release wrote becomes JOB_REASON_OTHER. */
 static enum job_reason
 find_reason(const char *name)
 {
@@ -128,8 +128,8 @@ job_reason_add_bytes(int64_t bytes, struct strbuf *out)
                   units[unit]);
 }
 
-/* ", from about 22:06", with the day where it is another one; nothing of a time
- * that has passed.
+/* Appends ", from about 22:06", with the date if it is another day; appends
+ * nothing for a time that has passed.
  */
 static void
 add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
@@ -158,7 +158,7 @@ add_from(const struct job_reason_facts *f, int64_t from_us, struct strbuf *out)
         strbuf_printf(out, ", from about %s", text);
 }
 
-/* ---- How it ended ---- */
+/* ---- How the job ended ---- */
 
 static bool
 counts_failures(const char *reason)
@@ -167,7 +167,9 @@ counts_failures(const char *reason)
            || is(reason, "MaxFailedIndexesExceeded");
 }
 
-/* The job's own words, or those of the pod when these only count failures. */
+/* The message of the job, or that of the pod if the job's message only counts
+ * failures.
+ */
 static enum job_reason
 tell_failure(const struct job_reason_facts *f,
              const struct job_condition *failed,
@@ -217,7 +219,7 @@ tell_failure(const struct job_reason_facts *f,
     return JOB_REASON_OTHER;
 }
 
-/* ---- Why it waits ---- */
+/* ---- Why the job waits ---- */
 
 static enum job_reason
 tell_cause(const struct job_reason_facts *f,
@@ -229,8 +231,8 @@ tell_cause(const struct job_reason_facts *f,
     return find_reason(cause->code);
 }
 
-/* The operator who suspended it keeps it whoever else holds it; one suspended by
- * a client of upstream's is held by nobody in particular.
+/* The operator who suspended the Job counts as its holder, whoever else holds
+ * it; a Job that an upstream client suspended has no known holder.
  */
 static const char *
 find_holder(const struct job *job)
@@ -278,7 +280,7 @@ tell_begin(const struct job_reason_facts *f, struct strbuf *words)
     return JOB_REASON_BEGIN_TIME;
 }
 
-/* A site may have it wait although it is in vain. */
+/* A site may let the job wait although its dependencies can never be met. */
 static enum job_reason
 tell_dependency(const struct job_reason_facts *f, struct strbuf *words)
 {
@@ -291,7 +293,7 @@ tell_dependency(const struct job_reason_facts *f, struct strbuf *words)
     return JOB_REASON_DEPENDENCY;
 }
 
-/* It ran before and was ended by others, so it waits anew. */
+/* Whether a run was ended by others, after which the job waits again. */
 static bool
 is_disruption(enum job_reason reason)
 {
@@ -300,7 +302,7 @@ is_disruption(enum job_reason reason)
            || reason == JOB_REASON_SYSTEM_FAILURE;
 }
 
-/* Why the last run has ended, when the job was not the cause. */
+/* Why the last run ended, if the job was not the cause. */
 static enum job_reason
 tell_disruption(const struct job_reason_facts *f, struct strbuf *words)
 {
@@ -325,7 +327,9 @@ is_placed(const struct pod *pod)
     return is_text(pod->spec.node_name);
 }
 
-/* Of a pod that the scheduler could not place before it wrote causes. */
+/* For a pod that a former release of the scheduler, which wrote no causes,
+ * could not place.
+ */
 static enum job_reason
 tell_condition(const struct pod *pod, struct strbuf *words)
 {
@@ -366,7 +370,7 @@ tell_wait(const struct job_reason_facts *f, struct strbuf *words)
     return disruption;
 }
 
-/* ---- One cause ---- */
+/* ---- The one cause ---- */
 
 static int
 rank_of(const struct pod *pod)
@@ -393,7 +397,7 @@ job_reason_prefer(const struct pod *a, const struct pod *b)
                : a;
 }
 
-/* Its memory and cores are still its own. */
+/* The pod keeps its memory and cores while it is suspended. */
 static enum job_reason
 tell_frozen(const struct job_reason_facts *f, struct strbuf *words)
 {

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_reason.h - why a job waits, or how it ended: one code and a few words
+/* job_reason.h - why a job waits or how it ended: one code and a short text
  *
- * Of all that is known of a Job and the pod that stands for it, the one cause
- * that matters, for a column of a table and for the first line of `kctl why`:
+ * From all that is known about a Job and the pod that represents it, this
+ * module finds the one cause that matters, for a column of a table and for the
+ * first line of `kctl why`:
  *
  *   BadConstraints   no partition gpux
  *   Resources        waits for 2 CPUs on real, from about 22:06
  *   OutOfMemory      over 50 MiB
  *
- * Codes are few and stay; where Slurm has one it is Slurm's. kiln-reasons(7) is
- * their table. A cause that only others know (the scheduler, preemption, the
- * job controller) is written by these into `status.cause` of the Pod or the Job
- * (struct pod_cause, pod.h); all others are read from the objects here.
- * Upstream's words stay in conditions and events.
+ * Codes are few and stable; where Slurm has a code, it is the same.
+ * kiln-reasons(7) lists them. A cause that only another component knows (the
+ * scheduler, preemption, the job controller) is written by that component into
+ * `status.cause` of the Pod or the Job (struct pod_cause, pod.h); all others
+ * are derived from the objects here. Upstream's messages stay in conditions and
+ * events.
  *
  * Thread:  any; pure functions.
- * See: job_state.h for the states; job_wait.h for the words of who waits.
+ * See: job_state.h for the states; job_wait.h for the texts of pending pods.
  */
 #pragma once
 
@@ -28,38 +30,38 @@ struct pod;
 struct strbuf;
 
 enum job_reason {
-    JOB_REASON_NONE, /* nothing keeps it, or nobody has looked yet */
+    JOB_REASON_NONE, /* nothing blocks it, or not yet examined */
 
-    /* It waits. */
-    JOB_REASON_RESOURCES, /* others have what it needs */
-    JOB_REASON_PRIORITY,  /* others are tried before it */
+    /* The job waits. */
+    JOB_REASON_RESOURCES, /* others use what it needs */
+    JOB_REASON_PRIORITY,  /* others are tried first */
     JOB_REASON_HELD_USER,
     JOB_REASON_HELD_ADMIN,
-    JOB_REASON_HELD_REQUEUES, /* it was interrupted too often */
+    JOB_REASON_HELD_REQUEUES, /* interrupted too often */
     JOB_REASON_BEGIN_TIME,
-    JOB_REASON_DEPENDENCY,       /* other jobs come first */
-    JOB_REASON_DEPENDENCY_NEVER, /* what it waits for can never be; or it has
-                                  * ended by that */
+    JOB_REASON_DEPENDENCY,       /* other jobs must end or start first */
+    JOB_REASON_DEPENDENCY_NEVER, /* a dependency can never be met; or that has
+                                  * ended the job */
     JOB_REASON_GATED,
-    JOB_REASON_NOT_AVAILABLE,    /* the nodes that could run it are closed */
-    JOB_REASON_PARTITION_DOWN,   /* the same of its whole partition */
-    JOB_REASON_PARTITION_TIME,   /* it asks for more than that gives now: */
-    JOB_REASON_PARTITION_LIMIT,  /* time, CPUs or memory */
+    JOB_REASON_NOT_AVAILABLE,    /* nodes that could run it are closed */
+    JOB_REASON_PARTITION_DOWN,   /* likewise, the whole partition */
+    JOB_REASON_PARTITION_TIME,   /* time above its partition's limit */
+    JOB_REASON_PARTITION_LIMIT,  /* CPUs or memory above it */
     JOB_REASON_RESERVATION,      /* its reservation has not begun */
-    JOB_REASON_RESERVATION_GONE, /* it is gone or has ended */
-    JOB_REASON_RESERVED,         /* others have the nodes before it would end */
+    JOB_REASON_RESERVATION_GONE, /* its reservation is gone or has ended */
+    JOB_REASON_RESERVED,         /* nodes are reserved before its end */
     JOB_REASON_BAD_CONSTRAINTS,  /* no node can ever run it */
-    JOB_REASON_GROUP_CPUS,       /* a quota: CPUs... */
+    JOB_REASON_GROUP_CPUS,       /* a quota of CPUs */
     JOB_REASON_GROUP_MEMORY,
     JOB_REASON_GROUP_JOBS,
-    JOB_REASON_GROUP_OTHER, /* ...or something else that is counted */
-    JOB_REASON_STORAGE,     /* a volume or scratch */
-    JOB_REASON_START,       /* its node waits for something of it */
+    JOB_REASON_GROUP_OTHER, /* a quota of something else */
+    JOB_REASON_STORAGE,     /* a volume or scratch directory */
+    JOB_REASON_START,       /* its node waits for something it needs */
 
-    JOB_REASON_SUSPENDED, /* it stands still */
+    JOB_REASON_SUSPENDED, /* its pods are suspended */
 
-    /* It was ended, or has ended. */
-    JOB_REASON_NODE_DOWN, /* silent, lost or restarted */
+    /* The job was ended or has ended. */
+    JOB_REASON_NODE_DOWN, /* not reporting, lost or restarted */
     JOB_REASON_PREEMPTED,
     JOB_REASON_EVICTED,
     JOB_REASON_PROLOG,
@@ -76,30 +78,33 @@ enum job_reason {
     JOB_REASON_COUNT
 };
 
-/* The words of a preemption begin so, and go on with the other job's number. */
+/* The text of a preemption begins like this and continues with the other job's
+ * number.
+ */
 #define JOB_REASON_BY_JOB "preempted by job "
 
 /* "Resources", "JobHeldUser", ...; "None". */
 const char *job_reason_name(enum job_reason reason);
 
-/* Of two pods of a job, of which `a` may be NULL, the one that stands for it:
- * that which is furthest of those that are there to run, else the newest that
- * failed.
+/* Of two pods of a job, of which `a` may be NULL, the one that represents it: a
+ * pod that has not ended before one that has, the most advanced first;
+ * otherwise the newest failed one.
  */
 const struct pod *job_reason_prefer(const struct pod *a, const struct pod *b);
 
-/* A job as its reader sees it. */
+/* A job from the point of view of its reader. */
 struct job_reason_facts {
-    const struct job *job; /* NULL: a pod that is no job's */
-    const struct pod *pod; /* job_reason_prefer of all; NULL: none is there */
+    const struct job *job; /* NULL: a pod without a Job */
+    const struct pod *pod; /* by job_reason_prefer; NULL: no pod */
     int64_t now_us;
-    bool is_whole;  /* the reader may see what it runs: its owner, operators */
-    bool is_utc;    /* times; false: those of the process */
-    int64_t east_s; /* of UTC, where the reader is; with is_utc */
+    bool is_whole;  /* reader may see what it runs: owner, operators */
+    bool is_utc;    /* times in UTC plus east_s, not local time */
+    int64_t east_s; /* reader's offset to UTC; with is_utc */
 };
 
-/* The cause, in words without an end of line; nothing of a job that runs well
- * or has completed. It may name a node, never another user's file or output.
+/* Appends the cause as a text without newlines; appends nothing for a job that
+ * runs well or has completed. The text may name a node, never another user's
+ * file or output.
  */
 enum job_reason job_reason_find(const struct job_reason_facts *facts,
                                 struct strbuf *words);

@@ -16,14 +16,14 @@
 #include "lib/json/json.h"
 
 #define MAX_INDEXED 100000
-#define MAX_OF_MANY 10000 /* of more than MAX_INDEXED indexes */
+#define MAX_OF_MANY 10000 /* if there are more than MAX_INDEXED */
 
 struct label_holder {
     struct string_map labels;
 };
 
-/* A selector of labels alone, as the server makes it for each Job: true, and
- * whether it matches, when it can be compared as it stands.
+/* Compares a selector that has only labels, like the one that the server makes
+ * for each Job. True: the comparison was possible, and ret_matches is set.
  */
 static bool
 compare_labels(const struct json *selector,
@@ -93,7 +93,7 @@ check_at_most(struct causes *c,
                    words);
 }
 
-/* How many indexes may fail, and that a large job says so. */
+/* Checks how many indexes may fail; a large job must set the limit. */
 static void
 check_failed_limit(struct causes *c, const struct json *spec)
 {
@@ -127,7 +127,7 @@ check_indexed(struct causes *c, const struct json *spec, bool indexed)
         "maxFailedIndexes",
     };
 
-    /* A mode that is unknown has been told of. */
+    /* An unknown mode has been reported already. */
     if (!indexed && *mode != '\0' && strcmp(mode, "NonIndexed") != 0)
         return;
     if (!indexed) {
@@ -146,7 +146,7 @@ check_indexed(struct causes *c, const struct json *spec, bool indexed)
                    "completions",
                    NULL,
                    "when completion mode is Indexed");
-    if (job_array_is_asked(spec)) /* upstream's ceilings are not for it */
+    if (job_array_is_asked(spec)) /* upstream's limits do not apply */
         return;
     if (json_get_int(spec, "parallelism", 0) > MAX_INDEXED)
         causes_add(c,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_rules.h - what is right in a job's spec; called by job_strategy.c
+/* job_rules.h - validation of a job's spec; called by job_strategy.c
  *
  * Thread:  any.
  */
@@ -14,20 +14,20 @@ struct json;
 
 void job_spec_check(struct causes *c, const struct json *spec);
 
-/* The same of what Jobs are made from, which has no selector yet. */
+/* The same for a job template, whose spec has no selector yet. */
 void job_template_spec_check(struct causes *c, const struct json *spec);
 
-/* Parts of the spec that is given. */
+/* Parts of the given spec. */
 void job_failure_policy_check(struct causes *c, const struct json *spec);
 void job_success_policy_check(struct causes *c, const struct json *spec);
 
-/* Checks the status of a job, where the walk stands at the job. */
+/* Checks the status of a job; the causes' path must point at the job. */
 void job_status_check(struct causes *c,
                       const struct json *job,
                       const struct json *old);
 
-/* Lists of indexes as in "1,3-5", all below `completions`. -EINVAL, and why in
- * words, for what is none. Overlap: of two that are right.
+/* Lists of indexes such as "1,3-5", all below `completions`. -EINVAL with the
+ * reason: the list is malformed. Overlap: of two valid lists.
  */
 int job_indexes_count(struct arena *arena,
                       const char *text,
@@ -40,7 +40,7 @@ bool job_indexes_overlap(struct arena *arena,
                          int64_t completions,
                          int64_t *ret_at);
 
-/* Whether a label selector selects a map of labels, both trees. */
+/* Whether a label selector matches a map of labels; both are trees. */
 bool job_selector_matches(struct arena *arena,
                           const struct json *selector,
                           const struct json *labels);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_standing.c - how a Job stands: held, cancelled, ended, its state, its exit
- * code
+/* job_standing.c - whether a Job is held, cancelled or ended, its state, its
+ * exit code
  */
 #include "lib/api/job/job.h"
 
@@ -11,7 +11,7 @@
 #include "lib/api/value/rows.h"
 #include "lib/base/decimal.h"
 
-#define EXIT_CODE_KILLED 137 /* 128 and SIGKILL, as a shell says it */
+#define EXIT_CODE_KILLED 137 /* 128 + SIGKILL, as in a shell */
 
 const struct job *
 job_of(const struct object *object)
@@ -112,7 +112,7 @@ find_ending(const struct job *job, const struct job_condition *failed)
                                 run != NULL ? run->reason : NULL);
 }
 
-/* Of a Job none of whose pods is known. */
+/* The state of a Job without known pods. */
 static enum job_state
 find_plain_state(const struct job *job)
 {

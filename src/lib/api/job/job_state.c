@@ -6,8 +6,8 @@
 
 #include "lib/base/macro.h"
 
-/* Slurm has no state for a hold or for a silent node: such jobs are PENDING and
- * RUNNING there, too.
+/* Slurm has no state for a hold or for a node that does not report: such jobs
+ * are PENDING and RUNNING there, too.
  */
 static const struct job_state_words states[JOB_STATE_COUNT] = {
     [JOB_STATE_NONE] = {"", "", "", JOB_STATE_WAITS},
@@ -54,7 +54,7 @@ job_state_of_name(const char *name)
     return JOB_STATE_NONE;
 }
 
-/* PD is the state of all that wait, also of what was requeued. */
+/* PD matches all waiting states, including that of a requeued job. */
 static bool
 has_code(const struct job_state_words *s, const char *word)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_status_rules.c - what may be said of a job, and what not any more
+/* job_status_rules.c - validation of a job's status
  *
- * Rules hold where what they are about changes: a status that broke one before
- * can still be written.
+ * A rule applies only when the fields that it concerns change: a status that
+ * violates a rule already can still be written.
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation and
  * pkg/registry/batch/job of 1.32.
@@ -30,7 +30,9 @@ check_verdict(struct causes *c,
               const struct json *status,
               const struct json *was)
 {
-    /* The first may not be said while the second is, or is not. */
+    /* The first condition may not be set while the second one is set, or, with
+     * is_needed, while the second one is not set.
+     */
     static const struct {
         const char *condition;
         const char *other;
@@ -91,15 +93,16 @@ check_verdict(struct causes *c,
                        final[i]);
 }
 
-/* --- what changes ---------------------------------------------------------- */
+/* --- changes ----------------------------------------------------------------
+ */
 
-/* A status, and the one before it. */
+/* A new status and the old one. */
 struct status_update {
     const struct json *spec;
     const struct json *is;
     const struct json *was;
-    bool has_ended; /* whether it is complete, or has failed */
-    bool ends;      /* by this change; or what ended goes on */
+    bool has_ended; /* complete or failed */
+    bool ends;      /* by this change; or an ended job goes on */
 };
 
 static bool
@@ -179,7 +182,9 @@ check_counts(struct causes *c, const struct status_update *ch)
                    "ready",
                    json_get(ch->is, "ready"),
                    "cannot set more ready pods than active");
-    /* A requeue begins anew; so may elements of an array that had ended. */
+    /* A requeue starts the counts anew; so may elements of an array that had
+     * ended.
+     */
     if (changes(ch, "requeued") || json_get(ch->spec, "array") != NULL)
         return;
     check_no_less(c, ch, "failed");
@@ -334,7 +339,7 @@ check_completion(struct causes *c, const struct status_update *ch)
                    name,
                    json_get(ch->is, name),
                    "field is immutable");
-    /* Of one form: the text says which is earlier. */
+    /* Both texts have the same form, so comparing them compares the times. */
     if ((changes(ch, name) || changes(ch, "startTime")) && *end != '\0'
         && *start != '\0' && strcmp(end, start) < 0)
         causes_add(c,

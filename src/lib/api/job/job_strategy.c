@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_strategy.c - what happens to a job between a request and the store
+/* job_strategy.c - defaults, preparation and validation of a job on its way
+ * from a request to the store
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch and pkg/registry/batch/job of
  * 1.32.
@@ -19,10 +20,10 @@
 #include "lib/api/pod/rules/pod_rules.h"
 #include "lib/json/json.h"
 
-/* Labels that tie pods to their job; the second pair is the old spelling. */
+/* Labels that tie pods to their job; the second pair has the old names. */
 static const struct {
     const char *label;
-    const char *of; /* the member of metadata */
+    const char *of; /* member of metadata */
 } generated[] = {
     {"batch.kubernetes.io/controller-uid", "uid"},
     {"batch.kubernetes.io/job-name", "name"},
@@ -82,8 +83,9 @@ job_set_defaults(struct arena *arena, struct json *job)
                spec,
                "backoffLimit",
                json_int(arena, per_index ? INT32_MAX : 6));
-    /* Shared, as upstream does: what is added to one is added to the other.
-     * There a generated name makes a copy of the job, and ends this.
+    /* The maps are shared, as in upstream: a label that is added to one is
+     * added to the other. In upstream a generated name makes a copy of the job,
+     * which ends the sharing.
      */
     if (json_count(labels) > 0 && json_count(json_get(meta, "labels")) == 0)
         json_set(arena,
@@ -130,8 +132,7 @@ generate_selector(struct arena *arena, struct json *job)
                         check_text(meta, generated[0].of));
 }
 
-/* The news of the jobs that it waited for is nothing to those that it waits for
- * now.
+/* The recorded ends of the former dependencies say nothing about the new ones.
  */
 static struct json *
 forget_dependencies(struct arena *arena,
@@ -264,8 +265,8 @@ check_job(struct causes *c, const struct json *job)
 /* The parts of a Job's template that may change, and when. */
 enum freedom {
     FREEDOM_NONE,
-    FREEDOM_HELD,  /* or held by this change: how important it is; Kiln's own */
-    FREEDOM_FRESH, /* held, and it never ran: where it goes, too */
+    FREEDOM_HELD,  /* held, or by this change: priority (Kiln) */
+    FREEDOM_FRESH, /* held and never run: placement, too */
 };
 
 static enum freedom
@@ -316,14 +317,14 @@ check_template_change(struct causes *c,
     check_immutable(c, holder, old, "template");
 }
 
-/* Of an Indexed Job they may change together with parallelism. */
+/* completions of an Indexed Job may change together with parallelism. */
 static void
 check_completions_change(struct causes *c,
                          const struct json *spec,
                          const struct json *old)
 {
     if (job_array_is_asked(old) && job_array_is_asked(spec))
-        return; /* they are what its tasks are */
+        return; /* they are derived from tasks */
     if (!is_indexed(old) || !check_is_set(spec, "completions")) {
         check_immutable(c, spec, old, "completions");
         return;
@@ -470,7 +471,7 @@ job_redact(struct arena *arena, struct json *job)
 
     meta_redact(arena, job);
     job_spec_redact(arena, json_get(job, "spec"));
-    /* The agent names the paths in it that it could not open. */
+    /* The agent's message names paths that it could not open. */
     if (run != NULL)
         json_remove(run, "message");
 }

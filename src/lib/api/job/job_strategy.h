@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_strategy.h - the calls behind struct kind for jobs; called by job.c
+/* job_strategy.h - the functions of struct kind for jobs; called by job.c
  *
  * Thread:  any.
  */
@@ -15,7 +15,7 @@ void job_prepare(struct arena *arena, struct json *job, const struct json *old);
 void
 job_validate(struct causes *c, const struct json *job, const struct json *old);
 void job_warn(struct causes *c, const struct json *job, const struct json *old);
-/* Parts of a spec, a Job's or its template's. */
+/* Parts of the spec of a Job or of a job template. */
 void job_policy_set_defaults(struct arena *arena, const struct json *spec);
 void job_spec_redact(struct arena *arena, struct json *spec);
 

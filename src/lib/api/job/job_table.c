@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_table.c - the columns of jobs, as upstream has them */
+/* job_table.c - the columns of jobs, the same as upstream's */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* " in (a,b)", sorted. */
+/* Appends " in (a,b)" with sorted values. */
 static void
 format_values(const struct selector_requirement *r,
               const char *word,
@@ -90,7 +90,7 @@ format_values(const struct selector_requirement *r,
     free(values);
 }
 
-/* A label, or else a requirement. */
+/* Either a label or a requirement. */
 struct selector_term {
     const char *key;
     const struct string_entry *label;
@@ -120,7 +120,7 @@ format_part(const struct selector_term *p, struct strbuf *out)
         format_values(p->requirement, "notin", out);
 }
 
-/* All parts in the order of their keys. */
+/* All terms in the order of their keys. */
 static void
 add_selector(struct table_row *row)
 {

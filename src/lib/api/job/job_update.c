@@ -16,7 +16,7 @@
 
 #define REQUIRED_NODES "requiredDuringSchedulingIgnoredDuringExecution"
 
-/* Members of the pod's spec. The policy of preemption is the class's. */
+/* Members of the pod's spec. preemptionPolicy comes with the priority class. */
 static const char *const members[] = {
     LIMIT,
     "affinity",
@@ -49,7 +49,7 @@ take(struct arena *arena,
         json_remove(to, name);
 }
 
-/* Of each container what it asks for; what they run stays. */
+/* Copies each container's resources; what the containers run stays. */
 static void
 take_resources(struct arena *arena, struct json *spec, const struct json *from)
 {
@@ -88,7 +88,7 @@ take_annotation(struct arena *arena,
 
 /* ---- Templates ---- */
 
-/* An empty map of annotations is none. */
+/* Compares two templates; an empty map of annotations equals none. */
 static bool
 is_same(struct arena *arena, struct json *template_, const struct json *old)
 {
@@ -133,7 +133,7 @@ job_update_compare(struct arena *arena,
     return is_same(arena, t, old) ? JOB_UPDATE_WAITING : JOB_UPDATE_OTHER;
 }
 
-/* ---- The number ---- */
+/* ---- The number of the update ---- */
 
 static const char *
 number_of(const struct json *object)
@@ -236,7 +236,7 @@ other_requirements(struct arena *arena, const struct json *list)
     return others;
 }
 
-/* A term that nothing is left of would match no node. */
+/* A term without any requirement would match no node, so it is dropped. */
 static struct json *
 other_terms(struct arena *arena, const struct json *terms)
 {
@@ -257,7 +257,7 @@ other_terms(struct arena *arena, const struct json *terms)
     return others;
 }
 
-/* The labels by which ksub of former releases asked for partitions. */
+/* Removes the labels by which former releases of ksub asked for partitions. */
 static void
 remove_labels(struct arena *arena, struct json *spec)
 {

@@ -11,14 +11,15 @@
 
 #define LABEL_FEATURE "feature.kiln.hpc/"
 
-/* A message stands in a column and in each of a hundred thousand pods; what the
- * API refused stands in one Job alone, and is read as a whole.
+/* A message is shown in a column and stored in up to a hundred thousand pods.
+ * The text of an API refusal is stored only in one Job, and people read all of
+ * it.
  */
 #define WORDS_MAX   120
 #define REFUSAL_MAX 300
-#define WORD_MOST   40 /* bytes; a longer one is cut within */
+#define WORD_MOST   40 /* bytes; a longer word is cut inside */
 
-/* ---- Wishes for nodes ---- */
+/* ---- Requirements on nodes ---- */
 
 static const struct node_selector *
 required_nodes(const struct pod_spec *spec)
@@ -28,7 +29,7 @@ required_nodes(const struct pod_spec *spec)
                : NULL;
 }
 
-/* Of several terms one is enough, so that none of them is the only wish. */
+/* With several terms any one suffices, so no single term is required. */
 static const struct node_selector_term *
 only_term(const struct pod_spec *spec)
 {
@@ -62,7 +63,7 @@ job_wait_partition(const struct pod_spec *spec)
     return pod_spec_partition(spec);
 }
 
-/* "feature avx512", "zone=east" */
+/* Appends "feature avx512" or "zone=east". */
 static void
 add_label(struct strbuf *out, const char *key, const char *value)
 {
@@ -78,7 +79,7 @@ add_label(struct strbuf *out, const char *key, const char *value)
         strbuf_printf(out, "%.60s", key);
 }
 
-/* The labels that are asked for, but the partition. */
+/* The labels that are required, without the partition's. */
 static void
 add_labels(const struct pod_spec *spec, struct strbuf *out)
 {
@@ -103,7 +104,9 @@ add_labels(const struct pod_spec *spec, struct strbuf *out)
     }
 }
 
-/* The node or the partition is not there, or no node has the labels. */
+/* No node meets the requirement: the node or partition does not exist, or no
+ * node has the labels.
+ */
 static void
 tell_unwanted(const struct job_wait *w,
               const struct pod_spec *spec,
@@ -197,7 +200,9 @@ tell_wait(const struct job_wait *w,
     return w->reason;
 }
 
-/* Behind a word; within one that is very long at a character's beginning. */
+/* Cuts the text after a word, or inside a very long word at a character
+ * boundary.
+ */
 static void
 cut(struct strbuf *out, size_t before, size_t most)
 {
@@ -232,7 +237,7 @@ job_wait_format(const struct job_wait *wait,
 
 /* ---- Refusals ---- */
 
-/* The value behind "NAME=" in a list up to the comma or its end. */
+/* Finds the value after "NAME=" in a list, up to the comma or the end. */
 static bool
 find_value(const char *list,
            const char *end,
@@ -281,7 +286,7 @@ reason_of_resource(const char *name, size_t n, const char **ret_words)
     return JOB_REASON_GROUP_OTHER;
 }
 
-/* One pair of each of the lists; has: what others use. */
+/* One resource in each of the lists; has: what others use. */
 struct quota_pair {
     const char *name, *asks, *has, *most;
     size_t n_name, n_asks, n_has, n_most;
@@ -295,7 +300,7 @@ read_amount(const char *text, size_t n, struct quantity *ret_amount)
     return quantity_parse(copy, ret_amount) == 0;
 }
 
-/* More than there is of it, whoever ends. */
+/* Whether the pod asks for more than the quota allows, whatever jobs end. */
 static bool
 is_never_met(const struct quota_pair *pair)
 {
@@ -306,8 +311,9 @@ is_never_met(const struct quota_pair *pair)
            && quantity_compare(&asks, &most) > 0;
 }
 
-/* Of several the first that is never met, since to wait for the others is in vain;
- * else the first. False: the text has another form.
+/* Finds the first resource that can never be met, because waiting for the
+ * others is futile then; otherwise the first one. False: the text has another
+ * form.
  */
 static bool
 find_pair(const char *requested,
@@ -353,8 +359,9 @@ find_pair(const char *requested,
     return is_any;
 }
 
-/* "exceeded quota: chem, requested: requests.cpu=2, used: requests.cpu=4,
- * limited: requests.cpu=4"
+/* Describes a refusal of the form
+ * "exceeded quota: chem, requested: requests.cpu=2, used: requests.cpu=4,
+ * limited: requests.cpu=4".
  */
 static enum job_reason
 tell_quota(const char *text, struct strbuf *out)
