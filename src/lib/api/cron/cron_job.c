@@ -29,7 +29,7 @@
 #include "lib/base/time_zone.h"
 #include "lib/json/json.h"
 
-#define NAME_MAX_LENGTH 52 /* with '-' and minutes it is the name of a Job */
+#define NAME_MAX_LENGTH 52 /* '-' and minutes make it a Job's name */
 
 /* clang-format off */
 static const struct field job_template_fields[] = {
@@ -400,7 +400,7 @@ add_images(struct table_row *row)
 static void
 add_selector(struct table_row *row)
 {
-    table_cell(row, "<none>"); /* of a template there is none yet */
+    table_cell(row, "<none>"); /* a template has no selector */
 }
 
 /* clang-format off */
@@ -424,7 +424,7 @@ static const struct table table = {TABLE_COLUMNS(columns)};
 
 /* --- the kind ------------------------------------------------------------- */
 
-/* As of Jobs: users have their own, operators suspend and remove those of
+/* As for Jobs: users own their CronJobs; operators suspend and remove those of
  * others but do not see what they run.
  */
 /* clang-format off */

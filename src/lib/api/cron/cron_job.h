@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cron_job.h - jobs that are made again and again, by a schedule
+/* cron_job.h - jobs that are created again and again, by a schedule
  *
  * Thread:  any; plain data.
  */
@@ -10,12 +10,12 @@
 #include "lib/api/object/object_reference.h"
 
 struct job_template {
-    struct job_spec spec; /* its metadata stands in the tree alone */
+    struct job_spec spec; /* its metadata is only in the tree */
 };
 
 struct cron_job_spec {
     const char *schedule;
-    const char *time_zone; /* NULL: the controller's */
+    const char *time_zone; /* NULL: the controller's time zone */
     const int64_t *starting_deadline_s;
     const char *concurrency_policy; /* Allow, Forbid, Replace */
     bool suspend;
@@ -38,13 +38,14 @@ struct cron_job {
 
 extern const struct record cron_job_record;
 
-/* Its Jobs tell here when they were due, in the schedule's zone. */
+/* On a CronJob's Jobs: the time at which they were due, in the schedule's zone.
+ */
 #define ANNOTATION_SCHEDULED "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 const struct cron_job *cron_job_of(const struct object *object);
 
-/* The name of the Job of that time, upstream's: NAME-MINUTES; and back, 0 when
- * it is no such name.
+/* The name of the Job for a time, as in upstream: NAME-MINUTES; and the time of
+ * such a name, 0 for any other name.
  */
 #define CRON_JOB_NAME_SIZE 320
 void

@@ -21,7 +21,7 @@
 
 struct cron_field {
     unsigned least, most;
-    const char *const *names; /* of the values from `least` on; or NULL */
+    const char *const *names; /* names of the values from `least` on; or NULL */
 };
 
 static const char *const month_names[] = {"jan",
@@ -47,7 +47,7 @@ static const struct cron_field fields[] = {
     {0, 6, weekday_names},
 };
 
-/* ---- Reading ---- */
+/* ---- Parsing ---- */
 
 static int
 refuse_number(const char *text, struct error *err)
@@ -95,7 +95,9 @@ read_value(const struct cron_field *field,
     return read_number(text, ret, err);
 }
 
-/* Cuts the text at the letter; how many parts it has. */
+/* Splits the text at the letter. Returns the number of parts, which may exceed
+ * 3.
+ */
 static unsigned
 split(char *text, char letter, char *parts[3])
 {
@@ -120,7 +122,7 @@ is_any(const char *text)
     return strcmp(text, "*") == 0 || strcmp(text, "?") == 0;
 }
 
-/* "5", "1-5", "mon-fri", each with "/2" perhaps; "*" and "?". */
+/* Parses "5", "1-5" or "mon-fri", each with an optional "/2"; or "*" or "?". */
 static int
 read_range(const struct cron_field *field,
            const char *text,
@@ -253,7 +255,7 @@ read_fields(char *text, struct cron_schedule *s, struct error *err)
     return 0;
 }
 
-/* "1h30m", "90s", "1.5h" */
+/* Parses a duration: "1h30m", "90s", "1.5h". */
 static bool
 read_duration(const char *p, int64_t *ret_s)
 {
@@ -345,7 +347,8 @@ cron_schedule_parse(const char *text,
     memset(ret_schedule, 0, sizeof(*ret_schedule));
     if (text[0] == '\0')
         return error_set(err, -EINVAL, "empty spec string");
-    /* A zone in front is upstream's older way; the validation refuses it. */
+    /* A zone before the fields is upstream's older form; validation refuses it.
+     */
     if (strncmp(text, "TZ=", 3) == 0 || strncmp(text, "CRON_TZ=", 8) == 0) {
         text += strcspn(text, " ");
         text += strspn(text, " ");
@@ -475,7 +478,9 @@ cron_schedule_last_s(const struct cron_schedule *s,
         return 0;
     if (s->every_s > 0)
         return after_s + (until_s - after_s) / s->every_s * s->every_s;
-    /* Doubles backwards, so that few times lie in the last span. */
+    /* Doubles the span backwards from the end, so that few times are in the
+     * last span.
+     */
     do {
         span_s *= 2;
         from_s = until_s - span_s > after_s ? until_s - span_s : after_s;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cron_schedule.h - when something is to be done again and again: five fields
- * of cron, a macro such as @daily, or @every 90m
+/* cron_schedule.h - when something recurs: the five fields of cron, a macro
+ * such as @daily, or @every 90m
  *
- * A time that a summer-time change leaves out is no time; one that it repeats
- * comes twice. Where both day fields are restricted, either is enough.
+ * A local time that a change to summer time skips does not occur; one that a
+ * change repeats occurs twice. If both day fields are restricted, a day that
+ * matches either is enough.
  *
  * Thread: any; plain data.
  * Source: what github.com/robfig/cron v3 (ParseStandard) accepts.
@@ -17,30 +18,31 @@ struct error;
 struct time_zone;
 
 struct cron_schedule {
-    uint64_t minutes, hours, days, months, weekdays; /* a bit each */
+    uint64_t minutes, hours, days, months, weekdays; /* one bit per value */
     bool is_any_day, is_any_weekday;
-    int64_t every_s; /* not 0: that, and none of the above */
+    int64_t every_s; /* not 0: only this interval counts */
 };
 
-/* -EINVAL, in upstream's words. */
+/* -EINVAL with upstream's error text. */
 int cron_schedule_parse(const char *text,
                         struct cron_schedule *ret_schedule,
                         struct error *err);
 
-/* Whether there is such a time at all, in any year: there is no 30th of
- * February.
+/* Whether the schedule matches any time of any year; the 30th of February never
+ * comes.
  */
 bool cron_schedule_can_come(const struct cron_schedule *schedule);
 
-/* The first time behind that one, in seconds since 1970; 0: none for five
+/* The first time after after_s, in seconds since 1970; 0: none within five
  * years, which means never.
  */
 int64_t cron_schedule_next_s(const struct cron_schedule *schedule,
                              const struct time_zone *zone,
                              int64_t after_s);
 
-/* The last time behind the first that is not behind the second; 0: none. The
- * count goes to `most` at most. Its cost does not grow with the time between.
+/* The last time after after_s that is not after until_s; 0: none. ret_count is
+ * the number of such times, at most `most`. The cost does not grow with the
+ * interval.
  */
 int64_t cron_schedule_last_s(const struct cron_schedule *schedule,
                              const struct time_zone *zone,
