@@ -23,7 +23,7 @@
 #define MOST_NAMES   10000u
 #define MOST_WINDOWS 1500u
 
-/* A day may be so much shorter, where summer time begins. */
+/* The day on which summer time begins may be this much shorter. */
 #define CHANGE_S INT64_C(3600)
 
 /* clang-format off */
@@ -129,7 +129,7 @@ node_reservation_nodes(const struct node_reservation *r,
 
 /* ---- Windows ---- */
 
-/* How long a window is; INT64_MAX: without end. */
+/* The length of a window; INT64_MAX: unlimited. */
 static int64_t
 duration_of(const struct node_reservation *r)
 {
@@ -147,7 +147,7 @@ later(int64_t from_us, int64_t by_us)
     return by_us < INT64_MAX - from_us ? from_us + by_us : INT64_MAX;
 }
 
-/* 0: it does not recur. */
+/* 0: the reservation does not recur. */
 static int64_t
 period_s(const struct node_reservation *r)
 {
@@ -156,13 +156,15 @@ period_s(const struct node_reservation *r)
     return !is_text(word) ? 0 : strcmp(word, "Weekly") == 0 ? 7 * DAY_S : DAY_S;
 }
 
-/* The days count where it is, so that the hour there stays the same. */
+/* Counts days in the reservation's time zone, so that the local hour stays the
+ * same.
+ */
 static bool
 find_recurring(const struct node_reservation *r,
                int64_t at_us,
                struct reserved_window *ret_window)
 {
-    const struct time_zone *zone; /* UTC where it is gone */
+    const struct time_zone *zone; /* UTC if the zone is gone */
     int64_t first_s = r->spec.start_us / SECOND_US, period = period_s(r);
     int64_t duration_us = duration_of(r), local_s, n;
 
@@ -230,7 +232,7 @@ node_reservation_meets_other(const struct node_reservation *a,
 
 /* ---- Rules ---- */
 
-/* The first status is that of the rule that admits it. */
+/* The first status is that of the admission rule. */
 static void
 prepare(struct arena *arena, struct json *reservation, const struct json *old)
 {
@@ -243,7 +245,7 @@ prepare(struct arena *arena, struct json *reservation, const struct json *old)
              status != NULL ? status : json_object(arena));
 }
 
-/* A comma or a space would make two names of one. */
+/* A comma or a space in a name would make two names of it. */
 static void
 check_names(struct causes *c, const struct json *spec, const char *field)
 {
@@ -325,7 +327,7 @@ read_time(const struct json *spec, const char *name)
     return time_parse(check_text(spec, name), &us) == 0 ? us : 0;
 }
 
-/* 0: it is without end; -1: something about it is wrong. */
+/* The duration; 0: unlimited; -1: invalid. */
 static int64_t
 check_duration(struct causes *c, const struct json *spec)
 {

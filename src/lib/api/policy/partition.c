@@ -15,10 +15,10 @@
 
 #define SECOND_US     INT64_C(1000000)
 #define REASON_MAX    200u
-#define NAME_SIZE     64u /* of a label's value */
+#define NAME_SIZE     64u /* size of a label's value */
 #define MOST_ALLOWED  256u
 #define MOST_GRACE_S  86400
-#define MOST_TIER     65533 /* Slurm's */
+#define MOST_TIER     65533 /* Slurm's maximum */
 #define MOST_REQUEUES 1000000
 
 /* clang-format off */
@@ -161,7 +161,7 @@ find_at(const char *at, size_t length, partition_find_fn *find, void *owner)
     return find(owner, partition_kind.name, name);
 }
 
-/* 0 is none. */
+/* The smaller limit; 0 means no limit. */
 static int64_t
 least_of_limits(int64_t a, int64_t b)
 {
@@ -366,7 +366,7 @@ check_amount(struct causes *c, const struct json *spec, const char *name)
                    "must be more than 0; leave it out for no limit");
 }
 
-/* A comma or a space would make two names of one. */
+/* A comma or a space in a name would make two names of it. */
 static void
 check_names(struct causes *c, const struct json *spec, const char *field)
 {

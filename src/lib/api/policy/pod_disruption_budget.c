@@ -105,7 +105,7 @@ prepare(struct arena *arena, struct json *budget, const struct json *old)
              status != NULL ? status : json_object(arena));
 }
 
-/* A number, or a share of 100 per cent at most. */
+/* The value must be a number, or a percentage of at most 100. */
 static void
 check_share(struct causes *c, const struct json *spec, const char *name)
 {
@@ -155,8 +155,8 @@ validate(struct causes *c, const struct json *budget, const struct json *old)
                  "unhealthyPodEvictionPolicy",
                  CHECK_VALUES("AlwaysAllow", "IfHealthyBudget"));
     causes_leave(c, at);
-    /* Where upstream makes one, the metadata is looked at when all else is
-     * right.
+    /* At creation upstream checks the metadata only if everything else is
+     * valid.
      */
     if (old != NULL || c->count == 0)
         meta_check(c,
@@ -171,7 +171,9 @@ validate(struct causes *c, const struct json *budget, const struct json *old)
 #define REASON_LENGTH_MAX  1024
 #define MESSAGE_LENGTH_MAX (32 * 1024)
 
-/* A letter, then letters, digits and "_,:", which do not end it but for '_'. */
+/* Begins with a letter, continues with letters, digits and "_,:", and does not
+ * end with ',' or ':'.
+ */
 static bool
 is_reason(const char *text)
 {
@@ -276,7 +278,7 @@ validate_status(struct causes *c,
     causes_leave(c, at);
 }
 
-/* A number, or a share such as "50%". */
+/* Writes a number, or a percentage such as "50%". */
 static void
 add_amount(struct table_row *row, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_disruption_budget.h - how many pods may be missing at once
+/* pod_disruption_budget.h - how many pods may be unavailable at the same time
  *
  * Thread:  any; plain data.
  */

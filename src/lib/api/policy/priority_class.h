@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priority_class.h - a name for a priority
+/* priority_class.h - named priorities of pods
  *
  * Thread:  any; plain data.
  */
@@ -9,7 +9,7 @@
 
 struct object;
 
-/* The fate of its pods that make room for others: Off, Cancel, Requeue. */
+/* The effect of preemption on pods of the class: Off, Cancel, Requeue. */
 #define ANNOTATION_PREEMPTION_MODE "kiln.hpc/preemption-mode"
 
 struct priority_class {
@@ -25,5 +25,5 @@ extern const struct record priority_class_record;
 const struct priority_class *priority_class_of(const struct object *object);
 
 enum priority_class_index {
-    PRIORITY_CLASS_BY_DEFAULT, /* "default": the global one */
+    PRIORITY_CLASS_BY_DEFAULT, /* "default": the globalDefault class */
 };

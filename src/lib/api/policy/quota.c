@@ -86,7 +86,7 @@ add_one(struct quota_amounts *amounts, const char *name)
     add(amounts, name, &one);
 }
 
-/* "count/pods", "count/jobs.batch" */
+/* Adds one object: "count/pods", "count/jobs.batch". */
 static void
 add_object(struct quota_amounts *amounts, const struct kind *kind)
 {
@@ -108,7 +108,7 @@ is_basic(const char *name)
            || strcmp(name, "ephemeral-storage") == 0;
 }
 
-/* By the names that quotas have for them. */
+/* Adds the sums under the names that quotas use. */
 static void
 add_by_quota_names(struct quota_amounts *amounts,
                    const struct pod_sums *requests,
@@ -218,7 +218,7 @@ compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names that a quota limits, in order. */
+/* The names that a quota limits, sorted. */
 static const char **
 sorted_names(struct arena *arena, const struct json *hard)
 {
@@ -262,7 +262,7 @@ container_says(const struct json *container, const char *name)
     return json_get(json_get(resources, "requests"), name) != NULL;
 }
 
-/* " for: a,b", or nothing when all containers say it. */
+/* Appends the names of containers that do not set the resource: "a,b". */
 static void
 add_silent(struct strbuf *words,
            const struct json *list,
@@ -277,7 +277,9 @@ add_silent(struct strbuf *words,
                           check_text(json_at(list, i), "name"));
 }
 
-/* Every container says what the quota limits; else what is missing. */
+/* Checks that every container sets the resources that the quota limits. Returns
+ * NULL, or a text with those that are missing.
+ */
 static const char *
 missing(struct arena *arena, const struct json *hard, const struct json *spec)
 {
@@ -302,7 +304,7 @@ missing(struct arena *arena, const struct json *hard, const struct json *spec)
     return words.length > 0 ? arena_strdup(arena, words.text) : NULL;
 }
 
-/* The three lists of what is exceeded. */
+/* The three lists in the message about exceeded limits. */
 struct excess {
     struct strbuf requested;
     struct strbuf used;
@@ -373,7 +375,9 @@ charge(struct arena *arena,
                       &e);
 }
 
-/* Names that the object takes and whose use nobody has counted yet. */
+/* The text about resources that the object uses while the quota's use of them
+ * has not been computed yet; NULL: there are none.
+ */
 static const char *
 uncounted(struct arena *arena,
           const struct json *quota,

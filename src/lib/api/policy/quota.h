@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota.h - what an object takes of a ResourceQuota, and what is left of one
+/* quota.h - how much of a ResourceQuota an object uses, and how much is left
  *
- * On trees, normalized and defaulted. Pure.
+ * Pure functions on normalized trees with defaults.
  *
  * Thread: any.
  * Source: k8s.io/kubernetes/pkg/quota/v1 and the ResourceQuota admission
@@ -18,7 +18,7 @@ struct arena;
 struct json;
 struct kind;
 
-/* The values that ResourceQuotas are found by. */
+/* The index by which ResourceQuotas are found. */
 enum resource_quota_index {
     RESOURCE_QUOTA_BY_NAMESPACE,
 };
@@ -34,8 +34,9 @@ struct quota_amounts {
     unsigned count, capacity;
 };
 
-/* Adds what the object takes, by all names that a quota may limit it by.
- * Pods that have ended, or should have by now, count as objects alone.
+/* Adds the object's use under all names by which a quota may limit it. A pod
+ * that has ended, or whose deletion deadline has passed, counts only as an
+ * object.
  */
 void quota_amounts_init(struct quota_amounts *amounts, struct arena *arena);
 void quota_amounts_add(struct quota_amounts *amounts,
@@ -49,15 +50,16 @@ void quota_add_usage(struct quota_amounts *amounts,
                      const struct json *object,
                      int64_t now_us);
 
-/* Whether the quota's scopes take in the object. */
+/* Whether the quota's scopes include the object. */
 bool quota_covers(const struct json *quota,
                   const struct kind *kind,
                   const struct json *object);
 
-/* The status.used that the quota has with the object, in the place of `old`, or
- * NULL. NULL: `ret_why` says, in upstream's words, what is missing or exceeded;
- * that an object takes less exceeds nothing. The used of before when the object
- * takes nothing that is limited.
+/* The quota's new status.used with the object in place of `old` (may be NULL).
+ * The result is NULL if the object is refused, and ret_why then says in
+ * upstream's words what is missing or exceeded; an object that uses less than
+ * before exceeds nothing. If the quota covers neither of the two, the result is
+ * the present status.used.
  */
 const struct json *quota_charge(struct arena *arena,
                                 const struct json *quota,
@@ -67,7 +69,7 @@ const struct json *quota_charge(struct arena *arena,
                                 int64_t now_us,
                                 const char **ret_why);
 
-/* A used of the amounts, for the names that `hard` limits. */
+/* The amounts as a status.used with the names that `hard` limits. */
 struct json *quota_used(struct arena *arena,
                         const struct json *hard,
                         const struct quota_amounts *amounts);

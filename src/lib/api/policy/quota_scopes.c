@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota_scopes.c - which objects the scopes of a ResourceQuota take in */
+/* quota_scopes.c - which objects the scopes of a ResourceQuota include */
 #include "lib/api/policy/quota.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ holds(const struct json *list, const char *text)
     return false;
 }
 
-/* Of the scope PriorityClass. */
+/* Matches a requirement of the scope PriorityClass. */
 static bool
 class_matches(const struct json *requirement, const char *class)
 {

@@ -121,12 +121,12 @@ check_amounts(struct causes *c, const struct json *owner, const char *list)
     }
 }
 
-/* Scopes of pods, and what they are the opposite of. */
+/* Scopes of pods, and their opposites. */
 static const struct {
     const char *name;
-    const char *conflicts_with; /* NULL: with none */
+    const char *conflicts_with; /* NULL: no conflict */
     bool takes_no_values;
-    bool counts_only; /* pods, but not what they ask for */
+    bool counts_only; /* pods, but not their resources */
 } scopes[] = {
     {"Terminating", "NotTerminating", true, false},
     {"NotTerminating", NULL, true, false},
@@ -156,8 +156,8 @@ is_scoped(const char *resource, bool counts_only)
     return false;
 }
 
-/* The place of the scope in the list, which is beyond it when unknown; adds
- * resources that it says nothing about.
+/* Returns the place of the scope in `scopes`, or the length of the array for an
+ * unknown scope. Adds causes for resources to which the scope does not apply.
  */
 static size_t
 check_scope(struct causes *c,
@@ -349,7 +349,7 @@ by_name(const void *a, const void *b)
                   ((const struct json_member *)b)->name);
 }
 
-/* "pods: 3/100, requests.cpu: 1500m/4" */
+/* Writes a cell such as "pods: 3/100, requests.cpu: 1500m/4". */
 static void
 add_uses(struct table_row *row, bool of_limits)
 {
