@@ -188,7 +188,9 @@ persistent_volume_reaches(const struct persistent_volume *v,
            || node_selector_matches(v->spec.nodes, labels, node_name);
 }
 
-/* Its agent's, so that it is told of its own and of no other's. */
+/* The node whose agent made the volume; lets each agent watch only its own
+ * volumes.
+ */
 static const char *
 select_node(const struct object *object, char buffer[64])
 {
@@ -228,7 +230,9 @@ prepare(struct arena *arena, struct json *volume, const struct json *old)
     struct json *since = json_get_path(volume, "metadata.creationTimestamp");
 
     meta_prepare(arena, volume, old);
-    /* Of a feature that is off in upstream, and so dropped. */
+    /* The feature of this field is off in upstream, which therefore drops the
+     * field.
+     */
     if (!check_is_set(json_get(old, "spec"), "volumeAttributesClassName"))
         json_remove(json_get(volume, "spec"), "volumeAttributesClassName");
     if (old != NULL) {
@@ -353,7 +357,7 @@ check_sources(struct causes *c, const struct json *spec)
         causes_add(c, CAUSE_REQUIRED, "", NULL, "must specify a volume type");
 }
 
-/* "/", however it is written. */
+/* Whether the path means "/", in any spelling. */
 static bool
 is_root(const char *path)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* persistent_volume.h - a piece of storage: where it can be reached, and whose
- * it is
+/* persistent_volume.h - a volume of storage: how it is reached, and to which
+ * claim it is bound
  *
- * One that an agent made is scratch of its node: its name is "pvc-" and the
- * uid of the claim it was made for, its label kiln.hpc/node says where.
+ * A volume that an agent made is scratch space of its node: its name is "pvc-"
+ * and the uid of the claim that it was made for; its label kiln.hpc/node names
+ * the node.
  *
  * Thread:  any; plain data.
  */
@@ -44,19 +45,20 @@ const struct persistent_volume *
 persistent_volume_of(const struct object *object);
 
 enum persistent_volume_index {
-    PERSISTENT_VOLUME_BY_NODE, /* whose agent made it; "" for others */
+    PERSISTENT_VOLUME_BY_NODE, /* node whose agent made it; "": no agent */
 };
 
-/* Its class, "" for none; its size in bytes. */
+/* The storage class, "" for none; the size in bytes. */
 const char *persistent_volume_class(const struct persistent_volume *v);
 int64_t persistent_volume_bytes(const struct persistent_volume *v);
 bool persistent_volume_is_in_phase(const struct persistent_volume *v,
                                    const char *phase);
 
-/* The node whose agent made it; NULL: nobody's scratch. */
+/* The node whose agent made the volume; NULL: the volume is not scratch space.
+ */
 const char *persistent_volume_scratch_node(const struct persistent_volume *v);
 
-/* Whether a node with these labels can reach it. */
+/* Whether a node with these labels and this name can reach the volume. */
 bool persistent_volume_reaches(const struct persistent_volume *v,
                                const struct string_map *labels,
                                const char *node_name);
@@ -65,13 +67,14 @@ bool persistent_volume_reaches(const struct persistent_volume *v,
 #define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
 #define ANNOTATION_BOUND_BY       "pv.kubernetes.io/bound-by-controller"
 
-/* Until the agent has removed what is on the disk. */
+/* Stays until the agent has removed the data from the disk. */
 #define FINALIZER_SCRATCH "kiln.hpc/node-local"
 
-/* status.reason, by the agent, when it has. */
+/* The value of status.reason that the agent sets when it has removed the data.
+ */
 #define VOLUME_REMOVED "Removed"
 
-/* Adds what is wrong in the access modes of a volume's or a claim's spec. */
+/* Adds the mistakes in the access modes of a volume's or claim's spec. */
 struct causes;
 struct json;
 void access_modes_check(struct causes *c, const struct json *spec);

@@ -213,7 +213,9 @@ check_storage(struct causes *c, const struct json *spec)
     causes_leave(c, at);
 }
 
-/* Asking for less takes back a growth that failed, down to what there is. */
+/* A smaller request cancels an expansion that failed; it must stay above the
+ * present capacity.
+ */
 static void
 check_size_change(struct causes *c,
                   const struct json *claim,
@@ -242,8 +244,8 @@ check_size_change(struct causes *c,
     causes_leave(c, at);
 }
 
-/* Sets the fields that may change to their old values: the volume and the
- * class, once; of a bound claim, the size.
+/* Compares the specs without the fields that may change: the volume and the
+ * class, once each; of a bound claim, the size.
  */
 static void
 check_changes(struct causes *c,
@@ -279,7 +281,7 @@ check_changes(struct causes *c,
                    "bound claims");
 }
 
-/* --- what it is to be filled with ------------------------------------------
+/* --- data sources ------------------------------------------------------------
  */
 
 static void
@@ -326,8 +328,9 @@ check_sources_agree(struct causes *c, const struct json *spec)
         causes_add(c, CAUSE_INVALID, "", NULL, "must match dataSourceRef");
 }
 
-/* Each is made from the other. A source that is neither a claim nor a snapshot
- * stands in the newer one alone; so does one of another namespace.
+/* Copies dataSource to dataSourceRef or back if only one is set. A source that
+ * is neither a claim nor a snapshot, or is in another namespace, is only in
+ * dataSourceRef.
  */
 static void
 join_sources(struct arena *arena, struct json *spec)
@@ -337,7 +340,7 @@ join_sources(struct arena *arena, struct json *spec)
     const char *kind = check_text(source, "kind");
     const char *group = check_text(source, "apiGroup");
 
-    /* Of a feature that is off in upstream. */
+    /* The feature of this field is off in upstream. */
     json_remove(reference, "namespace");
     if (source != NULL
         && !(*group == '\0' && strcmp(kind, "PersistentVolumeClaim") == 0)
@@ -360,7 +363,9 @@ prepare(struct arena *arena, struct json *claim, const struct json *old)
     meta_prepare(arena, claim, old);
     if (old == NULL)
         join_sources(arena, json_get(claim, "spec"));
-    /* Of a feature that is off in upstream, and so dropped. */
+    /* The feature of this field is off in upstream, which therefore drops the
+     * field.
+     */
     if (!check_is_set(json_get(old, "spec"), "volumeAttributesClassName"))
         json_remove(json_get(claim, "spec"), "volumeAttributesClassName");
     json_set_string(arena, status, "phase", "Pending");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* persistent_volume_claim.h - a wish for storage, and the volume it got
+/* persistent_volume_claim.h - a request for storage, and the volume that it got
  *
- * kiln.hpc/uid and kiln.hpc/gid say whose the volume will be that is made for
- * it.
+ * kiln.hpc/uid and kiln.hpc/gid give the owner of the volume that is made for
+ * the claim.
  *
  * Thread:  any; plain data.
  */
@@ -17,7 +17,7 @@ struct persistent_volume_claim_spec {
     LIST_OF(const char *) access_modes;
     struct string_map requests;
     const char *volume_name;
-    const char *storage_class; /* NULL: not said; "": none */
+    const char *storage_class; /* NULL: not given; "": none */
     const char *volume_mode;
     const struct label_selector *selector;
 };
@@ -38,15 +38,15 @@ extern const struct record persistent_volume_claim_template_record;
 const struct persistent_volume_claim *
 persistent_volume_claim_of(const struct object *object);
 
-/* Its class, "" for none; what it asks for in bytes. */
+/* The storage class, "" for none; the requested bytes. */
 const char *
 persistent_volume_claim_class(const struct persistent_volume_claim *c);
 int64_t persistent_volume_claim_bytes(const struct persistent_volume_claim *c);
 
-/* Bound for good, both ways. */
+/* Whether claim and volume are bound to each other for good. */
 bool persistent_volume_claim_is_bound(const struct persistent_volume_claim *c);
 
-/* The node that a scheduler chose for it, or NULL. */
+/* The node that a scheduler chose for the claim, or NULL. */
 const char *
 persistent_volume_claim_node(const struct persistent_volume_claim *c);
 
@@ -56,13 +56,12 @@ persistent_volume_claim_node(const struct persistent_volume_claim *c);
 #define ANNOTATION_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
 #define ANNOTATION_GID            "kiln.hpc/gid"
 
-/* Annotations of claims by which the scheduler and the control loops speak, and
- * the one that names the volume's owner: users may not write them.
- * NULL-terminated.
+/* Annotations by which the scheduler and the controllers communicate, and the
+ * one that names the volume's owner: users may not write them. NULL-terminated.
  */
 extern const char *const claim_system_annotations[];
 
-/* Whether a user asked for it, for himself or by a pod; else it is one that an
- * administrator made for whoever may use it.
+/* Whether a user created the claim, directly or by a pod; otherwise an
+ * administrator created it for whoever may use it.
  */
 bool claim_is_user_owned(const struct object *claim);

@@ -188,7 +188,7 @@ check_parameters(struct causes *c, const struct json *class)
                    PARAMETERS_BYTES_MAX);
 }
 
-/* One label, and the values it may have. */
+/* Checks one label and its allowed values. */
 static void
 check_label(struct causes *c,
             const struct json *label,

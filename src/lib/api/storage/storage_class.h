@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage_class.h - a kind of storage: who makes its volumes, and when
+/* storage_class.h - a class of storage: who provisions its volumes, and when
  *
  * Thread:  any; plain data.
  */
@@ -31,21 +31,21 @@ extern const struct record storage_class_record;
 const struct storage_class *storage_class_of(const struct object *object);
 
 enum storage_class_index {
-    STORAGE_CLASS_BY_DEFAULT, /* "default": the classes that say so */
+    STORAGE_CLASS_BY_DEFAULT, /* "default": classes marked as default */
 };
 
-/* Bound when a pod that uses it has a node. */
+/* waits: volumes are bound only when a pod that uses them has a node. */
 bool storage_class_waits(const struct storage_class *class);
 bool storage_class_provisions(const struct storage_class *class);
 bool storage_class_is_scratch(const struct storage_class *class);
 
-/* Whether a volume can be made for nodes with these labels. */
+/* Whether a volume may be provisioned for nodes with these labels. */
 bool storage_class_allows(const struct storage_class *class,
                           const struct string_map *labels);
 
-/* The agents' own provisioner; and the one that stands for none. */
+/* The provisioner of the agents, and the one that stands for no provisioner. */
 #define PROVISIONER_SCRATCH "kiln.hpc/node-local"
 #define PROVISIONER_NONE    "kubernetes.io/no-provisioner"
 
-/* The class that is there from the beginning. */
+/* The storage class that every new cluster has. */
 #define STORAGE_CLASS_SCRATCH "node-local"

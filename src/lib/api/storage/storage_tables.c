@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage_tables.c - the columns of volumes, claims and classes of storage */
+/* storage_tables.c - the columns of volumes, claims and storage classes */
 #include "lib/api/storage/storage_tables.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ add_mode(struct table_row *row)
     add_text(row, "spec.volumeMode");
 }
 
-/* "RWO,ROX", in upstream's order. */
+/* Writes modes as "RWO,ROX", in upstream's order. */
 static void
 add_modes(struct table_row *row, const struct json *modes)
 {
@@ -98,7 +98,7 @@ add_modes(struct table_row *row, const struct json *modes)
     table_cell(row, text.text);
 }
 
-/* The columns that volumes and claims have. */
+/* Columns that volumes and claims share. */
 #define STORAGE_CLASS COLUMN("StorageClass", add_class, "What kind it is of.")
 #define VOLUME_ATTRIBUTES_CLASS \
     COLUMN("VolumeAttributesClass", add_attributes, "Its attributes'.")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storage_tables.h - the columns of volumes, claims and classes of storage
+/* storage_tables.h - the columns of volumes, claims and storage classes
  *
  * Thread:  any; constants.
  */

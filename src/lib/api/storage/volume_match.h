@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_match.h - which volume is for which claim
+/* volume_match.h - which volume matches which claim
  *
  * Thread: any.
  * Source: kube-scheduler 1.32, pkg/volume/util FindMatchingVolume and the
@@ -13,21 +13,21 @@ struct persistent_volume;
 struct persistent_volume_claim;
 struct string_map;
 
-/* Whether the volume was set aside for the claim, by name, and by uid where it
- * says one.
+/* Whether the volume was reserved for the claim, by name, and by uid if the
+ * volume has one.
  */
 bool volume_is_for(const struct persistent_volume *v,
                    const struct persistent_volume_claim *c);
 
-/* Whether the claim could have the volume, wherever its pod runs: size, mode,
- * class, labels, access, and nobody has it. One that is set aside for the
- * claim needs size and mode alone.
+/* Whether the claim can have the volume, wherever its pod runs: size, mode,
+ * class, labels and access modes fit, and the volume is available. A volume
+ * that is reserved for the claim needs only size and mode.
  */
 bool volume_suits(const struct persistent_volume *v,
                   const struct persistent_volume_claim *c);
 
-/* Of two that suit, whether the first is the better one: the smaller, or the
- * first by name.
+/* Whether the first of two matching volumes is better: it is smaller, or of
+ * equal size and first by name.
  */
 bool volume_is_better(const struct persistent_volume *a,
                       const struct persistent_volume *b);

@@ -5,10 +5,11 @@
 #include "lib/api/object/object_reference.h"
 #include "lib/base/macro.h"
 
-/* The records of a source that a pod names by itself, and of the same one as
- * a PersistentVolume names it. A pod's secret is in its own namespace; a
- * PersistentVolume has none, and says where its secret is, by a record of its
- * own or by the rows at the end, which have numbers behind the others'.
+/* Defines the record of a source as a pod has it, and of the same source as a
+ * PersistentVolume has it. A pod's secret is in the pod's namespace. A
+ * PersistentVolume has no namespace, so it says where its secret is: by a
+ * reference of its own type, or by additional rows at the end, whose numbers
+ * follow the others'.
  */
 #define OF_BOTH(r, name, rows, message, secret, ...)                    \
     static const struct field r##_volume_source_fields[] = {            \
@@ -28,7 +29,7 @@
 #define NOT_SERVED "A volume of that kind; stored, and not served here."
 
 /* clang-format off */
-/* Rows that many have. */
+/* Rows that many sources share. */
 #define VOLUME_ID_ROW                                                  \
     OPAQUE(STRING, "volumeID", ALWAYS | REQUIRED,                      \
         HELP("The volume, as its provider calls it."))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume_source.h - upstream's ways to name storage, for pods and for
- * PersistentVolumes
+/* volume_source.h - upstream's volume sources, of pods and PersistentVolumes
  *
- * Each is stored and returned. Claims and local volumes, which Kiln serves,
- * have their tables beside their kind (pod_volumes.c, persistent_volume.c), and
- * so have the sources that one of the two has alone.
+ * The sources are stored and returned. Claims and local volumes, which Kiln
+ * serves, have their tables with their kinds (pod_volumes.c,
+ * persistent_volume.c), and so have the sources that only one of the two kinds
+ * has.
  *
  * Thread:  any.
  */
@@ -12,8 +12,8 @@
 
 #include "lib/api/value/rows.h"
 
-/* The rows that both have, in the order in which upstream looks at them; `of`
- * is volume_source, a pod's, or persistent_volume_source.
+/* The rows that both kinds have, in the order in which upstream checks them;
+ * `of` is volume_source for pods, or persistent_volume_source.
  */
 /* clang-format off */
 #define VOLUME_SOURCE_ROWS(of)                                               \
@@ -55,7 +55,7 @@
 struct causes;
 struct json;
 
-/* Warns of a volume's source that upstream gave up. */
+/* Warns of a source that upstream has deprecated. */
 void volume_source_warn(struct causes *c, const struct json *volume);
 
 extern const struct record aws_elastic_block_store_volume_source_record;
