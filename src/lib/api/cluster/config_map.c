@@ -35,7 +35,7 @@ prepare(struct arena *arena, struct json *map, const struct json *old)
     meta_prepare(arena, map, old);
 }
 
-/* Of what it stands for. */
+/* The size of the decoded data. */
 static size_t
 size_of_base64(const struct json *value)
 {
@@ -47,7 +47,7 @@ size_of_base64(const struct json *value)
            - (value->text[n - 2] == '=');
 }
 
-/* Returns the bytes of its values. */
+/* Checks the keys and returns the total size of the values. */
 static size_t
 check_keys(struct causes *c, const struct json *map, const char *name)
 {

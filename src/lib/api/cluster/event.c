@@ -75,7 +75,7 @@ event_of(const struct object *object)
     return object->view;
 }
 
-/* Defines select_NAME(): one member of the event as text. */
+/* Defines select_NAME(), which returns one member of the event as text. */
 #define SELECT(name, member)                                      \
     static const char *select_##name(const struct object *object, \
                                      char buffer[64])             \
@@ -155,7 +155,9 @@ check_word(struct causes *c, const struct json *event, const char *name)
     check_length(c, event, name, WORD_LENGTH_MAX);
 }
 
-/* An event without a time of its own is in the old form. */
+/* Whether the event is in the right namespace. An event without eventTime has
+ * the old form, which has a stricter rule.
+ */
 static bool
 is_in_its_namespace(const struct json *event)
 {
@@ -206,8 +208,8 @@ validate(struct causes *c, const struct json *event, const struct json *old)
         meta_check(c, &event_kind, NAME_PATH_SEGMENT, event, old);
 }
 
-/* The facts of its row. Newer clients write repetitions and their source in
- * fields that no struct holds.
+/* The values for the event's row. Newer clients write repetitions and their
+ * source into fields that no struct has.
  */
 struct event_summary {
     int64_t first_us, last_us;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.h - something happened to an object (core/v1 Event)
+/* event.h - a report that something happened to an object (core/v1 Event)
  *
  * Thread:  any; plain data.
  */
@@ -29,19 +29,19 @@ struct event {
 extern const struct record event_record;
 extern const struct record event_source_record;
 
-/* The names that events.k8s.io has for the selectable fields. */
+/* The selectable fields under the names of events.k8s.io. */
 #define N_EVENT_REGARDING 10
 extern const struct selectable_field event_regarding[N_EVENT_REGARDING];
 
 enum event_index {
-    EVENT_BY_OBJECT, /* the name of what it is about */
+    EVENT_BY_OBJECT, /* name of the object concerned */
     N_EVENT_INDEXES,
 };
 extern const struct kind_index event_regarding_indexes[N_EVENT_INDEXES];
 
 const struct event *event_of(const struct object *object);
 
-/* Adds what is wrong with an event, under its names in core. `controller` is
+/* Adds the mistakes in an event, under its field names in core. `controller` is
  * the request's name for the field of the reporting controller.
  */
 struct causes;

@@ -61,7 +61,7 @@ static RECORD(events_event, meta, "io.k8s.api.events.v1.Event",
             "best effort."));
 /* clang-format on */
 
-/* The same event under two names for each thing. */
+/* The two names of each field. */
 static const struct {
     const char *here;
     const char *in_core;
@@ -185,7 +185,7 @@ check_new(struct causes *c, const struct json *event)
     check_unset(c, event, "source");
 }
 
-/* Whether the member is what it was, which is upstream's name for it. */
+/* Checks that the member has not changed; the message uses upstream's name. */
 static void
 check_kept(struct causes *c,
            const struct json *event,
@@ -232,7 +232,7 @@ check_changes(struct causes *c,
         check_kept(c, event, old, kept[i]);
 }
 
-/* As upstream does, of the event under its names in core. */
+/* As in upstream, the checks use the event's field names in core. */
 static void
 validate(struct causes *c, const struct json *event, const struct json *old)
 {

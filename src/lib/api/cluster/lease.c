@@ -52,7 +52,9 @@ static void
 prepare(struct arena *arena, struct json *lease, const struct json *old)
 {
     meta_prepare(arena, lease, old);
-    /* Coordinated election: off in upstream, and so dropped. */
+    /* Fields of coordinated leader election, which is off in upstream and
+     * dropped there, too.
+     */
     json_remove(json_get(lease, "spec"), "strategy");
     json_remove(json_get(lease, "spec"), "preferredHolder");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease.h - a claim that must be renewed: node heartbeats, leadership
+/* lease.h - a lock that must be renewed: node heartbeats, leader election
  *
  * Thread:  any; plain data.
  */
@@ -24,7 +24,7 @@ struct lease {
 
 extern const struct record lease_record;
 
-/* Heartbeats of nodes are the leases of their names in this namespace. */
+/* The heartbeat of a node is the lease with its name in this namespace. */
 #define NODE_LEASE_NAMESPACE "kube-node-lease"
 
 const struct lease *lease_of(const struct object *object);

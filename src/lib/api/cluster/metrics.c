@@ -124,7 +124,7 @@ metrics_format_window(int64_t ms, char out[METRICS_WINDOW_SIZE])
              (double)rest / 1000.0);
 }
 
-/* A pod here is one process: its first container is all of it. */
+/* A pod has one process here, so its first container has all of its usage. */
 static const struct string_map *
 usage_of(const struct object *object)
 {
@@ -159,7 +159,7 @@ add_window(struct table_row *row)
                    : pod_metrics_of(row->object)->window);
 }
 
-/* Those of upstream's metrics-server. */
+/* The columns of upstream's metrics-server. */
 /* clang-format off */
 static const struct table_column columns[] = {
     TABLE_NAME,

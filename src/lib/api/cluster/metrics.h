@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h - what nodes and pods take just now (metrics.k8s.io)
+/* metrics.h - the present resource usage of nodes and pods (metrics.k8s.io)
  *
  * Never stored: agents report their node's figures (struct usage_report, POST
- * to nodes/NAME/usage), and NodeMetrics and PodMetrics are made of the last
- * report when somebody asks.
+ * to nodes/NAME/usage), and NodeMetrics and PodMetrics are made from the last
+ * report on request.
  *
  * Thread:  any; plain data.
  */
@@ -17,7 +17,7 @@ struct object;
 struct node_metrics {
     struct meta meta;
     int64_t taken_at_us;
-    const char *window;      /* "15s": the time that cpu is the mean of */
+    const char *window;      /* "15s": cpu is the mean over this time */
     struct string_map usage; /* cpu in cores, memory: the working set */
 };
 
@@ -31,11 +31,11 @@ struct pod_metrics {
     int64_t taken_at_us;
     const char *window;
     LIST_OF(struct container_metrics) containers;
-    const struct pod_usage *total; /* Kiln: since the pod began */
+    const struct pod_usage *total; /* Kiln: since the pod started */
 };
 
 struct usage_figures {
-    int64_t window_ms; /* 0: no rate of CPU is known yet */
+    int64_t window_ms; /* 0: CPU rate not known yet */
     int64_t cpu_nanocores;
     int64_t memory_bytes; /* working set */
 };
@@ -56,6 +56,6 @@ struct usage_report {
 
 extern const struct record usage_report_record;
 
-/* "15s", "2.5s", "1m30s": as upstream writes a duration. */
+/* A duration in upstream's form: "15s", "2.5s", "1m30s". */
 #define METRICS_WINDOW_SIZE 32
 void metrics_format_window(int64_t ms, char out[METRICS_WINDOW_SIZE]);

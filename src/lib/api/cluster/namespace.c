@@ -114,7 +114,7 @@ prepare(struct arena *arena, struct json *namespace, const struct json *old)
 
     meta_prepare(arena, namespace, old);
     if (old != NULL) {
-        /* The finalizers of the spec go through /finalize only. */
+        /* spec.finalizers changes only through /finalize. */
         json_set(arena, namespace, "spec", json_get(old, "spec"));
         json_set(arena, namespace, "status", json_get(old, "status"));
         return;
@@ -136,7 +136,7 @@ validate(struct causes *c, const struct json *namespace, const struct json *old)
 
     meta_check(c, &namespace_kind, NAME_DNS_LABEL, namespace, old);
     for (uint32_t i = 0; i < json_count(list); i++) {
-        /* Upstream has the place in the list at changes alone. */
+        /* Upstream's path has the index only at an update. */
         unsigned at = old == NULL ? causes_enter(c, "spec.finalizers")
                                   : causes_enter_index(c, "spec.finalizers", i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* namespace.h - an account or project: whose jobs these are
+/* namespace.h - an account or project to which jobs belong
  *
  * Thread:  any; plain data.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* review.h - questions about the caller: who am I, what may I do
  *
- * Bodies that are answered and not stored.
+ * Request bodies that are answered but not stored.
  *
  * Thread:  any.
  */
