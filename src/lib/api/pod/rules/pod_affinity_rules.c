@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_affinity_rules.c - wishes about nodes, other pods, taints and spread */
+/* pod_affinity_rules.c - validation of affinity, tolerations and spread */
 #include <string.h>
 
 #include "lib/api/node/node_selector_rules.h"
@@ -57,7 +57,7 @@ check_node_affinity(struct causes *c, const struct json *affinity)
 
 /* --- other pods ----------------------------------------------------------- */
 
-/* Keys whose values are taken from the pod's own labels. */
+/* Checks keys whose values are taken from the pod's own labels. */
 static void
 check_label_keys(struct causes *c,
                  const struct json *term,
@@ -310,7 +310,7 @@ topology_spread_check(struct causes *c,
     bool *comes_again = arena_new_array(c->arena, bool, count + 1);
     CHECK_TEXTS(pairs);
 
-    /* Upstream tells it of each but the last. */
+    /* Upstream reports each duplicate but the last. */
     for (uint32_t i = count; i-- > 0;)
         comes_again[i] =
             !check_texts_add(&pairs, spread_pair(c, json_at(list, i))->text);

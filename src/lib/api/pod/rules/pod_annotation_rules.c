@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_annotation_rules.c - annotations that mean something for pods
+/* pod_annotation_rules.c - annotations with a meaning for pods
  *
- * Profiles of seccomp and AppArmor were annotations before they were fields.
- * Both may be there, and must say the same.
+ * Profiles of seccomp and AppArmor were annotations before they were fields. If
+ * both are given, they must agree.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
@@ -214,14 +214,16 @@ pod_annotation_changes_check(struct causes *c,
 
 /* --- annotations and fields ------------------------------------------------ */
 
-/* The profile that an annotation names, and the annotation's key. */
+/* A profile, and the field that it was read from. */
 struct profile_annotation {
     const struct json *profile;
-    const char *field; /* the name of its field */
-    const char *words; /* seccomp, apparmor */
+    const char *field; /* name of the field */
+    const char *words; /* "seccomp" or "apparmor" */
 };
 
-/* Whether it is the type's, and then the file's, name. */
+/* Checks that the annotation agrees with the profile's type and, for a local
+ * profile, its file name.
+ */
 static void
 check_match(struct causes *c,
             const struct profile_annotation *claim,
@@ -325,7 +327,7 @@ pod_annotations_match(struct causes *c, const struct json *pod)
     }
 }
 
-/* NULL for what is no profile. */
+/* NULL: the annotation is not a profile. */
 static struct json *
 profile_of(struct arena *arena, const char *annotation)
 {
@@ -443,7 +445,9 @@ warn_of_container(struct causes *c,
                 arena_concat(c->arena, of_seccomp, name),
                 "non-functional in v1.27+; use the \"seccompProfile\" field "
                 "instead");
-    /* Of pods, each has been made from the other. */
+    /* Only for templates: in a pod, the field and the annotation are made from
+     * each other.
+     */
     if (c->path_length > 0 && json_get(context, "appArmorProfile") == NULL)
         warn_of(c,
                 meta,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_change_rules.c - the little of a pod's spec that may change
+/* pod_change_rules.c - the few fields of a pod's spec that may change
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
@@ -10,7 +10,7 @@
 #include "lib/json/item_index.h"
 #include "lib/json/json.h"
 
-/* False: the rest of a change need not be looked at. */
+/* False: the rest of the change need not be checked. */
 static bool
 check_container_changes(struct causes *c,
                         const struct json *spec,
@@ -69,7 +69,7 @@ check_deadline_change(struct causes *c,
     return true;
 }
 
-/* The same toleration, for a longer or shorter time. */
+/* The toleration without its duration, which may change. */
 static struct json *
 without_time(struct arena *arena, const struct json *toleration)
 {
@@ -147,7 +147,7 @@ take_over(struct arena *arena,
         json_remove(spec, name);
 }
 
-/* A gated pod may still become choosier about nodes, not less. */
+/* A gated pod's selector of nodes may become narrower, not wider. */
 static void
 check_gated_selector(struct causes *c,
                      struct json *spec,
@@ -181,7 +181,9 @@ begins_with(const struct json *list, const struct json *first)
     return true;
 }
 
-/* An empty term matches nothing, and so more would not narrow it. */
+/* An empty term matches nothing, so adding requirements to it would not narrow
+ * it.
+ */
 static bool
 narrows(const struct json *term, const struct json *old)
 {
@@ -250,7 +252,9 @@ check_gated_affinity(struct causes *c,
         json_remove(spec, "affinity");
 }
 
-/* Everything that may change is made what it was; then nothing may differ. */
+/* Sets the fields that may change to their old values; then the specs must be
+ * equal.
+ */
 static void
 check_rest(struct causes *c, const struct json *spec, const struct json *old)
 {

@@ -62,7 +62,7 @@ check_is_free(struct causes *c,
                    "");
 }
 
-/* Ports of the host, taken together over containers `first` to `last`. */
+/* Checks that host ports are unique among the containers `first` to `last`. */
 static void
 check_host_ports(struct causes *c,
                  const struct json *containers,

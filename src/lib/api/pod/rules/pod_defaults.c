@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_defaults.c - what a pod spec means where it says nothing
+/* pod_defaults.c - default values of a pod spec
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go of 1.32.
  */
@@ -32,7 +32,7 @@ default_int(struct arena *arena,
         json_set_int(arena, object, name, value);
 }
 
-/* Zero means the default too, where upstream has no pointer. */
+/* Zero means the default as well, because upstream has no pointer here. */
 static void
 default_count(struct arena *arena,
               struct json *object,
@@ -82,7 +82,7 @@ set_probe_defaults(struct arena *arena, struct json *probe)
 
 /* --- containers ----------------------------------------------------------- */
 
-/* An image without tag or digest is the latest one. */
+/* An image without tag or digest has the tag "latest". */
 static bool
 is_latest(const char *image)
 {
@@ -154,11 +154,11 @@ each_container(struct arena *arena,
 
 /* --- volumes -------------------------------------------------------------- */
 
-/* Defaults of the sources of volumes. */
+/* Default values of volume sources. */
 static const struct {
     const char *source;
     const char *name;
-    const char *text; /* NULL: the number */
+    const char *text; /* NULL: use the number */
     int64_t number;
 } volume_defaults[] = {
     {"secret", "defaultMode", NULL, 0644},
@@ -249,7 +249,7 @@ pod_spec_set_defaults(struct arena *arena, struct json *spec)
         json_set_int(arena, spec, "terminationGracePeriodSeconds", 1);
     if (!json_is(json_get(spec, "securityContext"), JSON_OBJECT))
         json_set(arena, spec, "securityContext", json_object(arena));
-    /* The same field under its old and its new name. */
+    /* The new field and its old name have the same value. */
     if (*check_text(spec, "serviceAccountName") != '\0')
         json_set_string(arena,
                         spec,

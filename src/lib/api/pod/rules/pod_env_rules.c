@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_env_rules.c - variables, and the references they may be taken from */
+/* pod_env_rules.c - validation of environment variables and their references
+ */
 #include <ctype.h>
 #include <string.h>
 
@@ -18,7 +19,9 @@ is_among(const char *text, const char *const *list)
     return false;
 }
 
-/* "metadata.labels['app']": the part before and inside the brackets. */
+/* Splits "metadata.labels['app']" into the part before and the part inside the
+ * brackets.
+ */
 static bool
 split_subscript(struct arena *arena,
                 const char *text,
@@ -37,7 +40,7 @@ split_subscript(struct arena *arena,
     return true;
 }
 
-/* The fields that the downward API can show; the last one by its old name. */
+/* The fields that the downward API can expose; the last one is an old name. */
 static const char *const known_fields[] = {
     "metadata.annotations",
     "metadata.labels",
@@ -147,7 +150,7 @@ field_reference_check(struct causes *c,
                  use == FIELD_REFERENCE_IN_ENV ? env_fields : volume_fields);
 }
 
-/* The divisor as it is written when it has its shortest form. */
+/* Checks the divisor, which must be in its shortest form. */
 static void
 check_divisor(struct causes *c, const struct json *reference)
 {
@@ -232,7 +235,7 @@ resource_reference_check(struct causes *c,
     check_divisor(c, reference);
 }
 
-/* An empty one is as wrong as another. */
+/* An empty name is reported like any other malformed one. */
 static void
 check_reference_name(struct causes *c, const struct json *reference)
 {
@@ -253,7 +256,7 @@ check_key_reference(struct causes *c, const struct json *reference)
         check_name(c, reference, "key", NAME_CONFIG_KEY);
 }
 
-/* Where a variable takes its value from. Returns how many sources there are. */
+/* Checks the source of a variable's value. Returns the number of sources. */
 static unsigned
 check_value_source(struct causes *c, const struct json *source)
 {
@@ -308,7 +311,9 @@ check_variable(struct causes *c, const struct json *variable)
     causes_leave(c, at);
 }
 
-/* A whole map or secret; the name may end in a dash, as in a prefix. */
+/* Checks a reference to a whole ConfigMap or Secret; its name may end with a
+ * dash, like a prefix.
+ */
 static bool
 check_env_source(struct causes *c, const struct json *source, const char *name)
 {

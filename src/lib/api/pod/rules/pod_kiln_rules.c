@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_kiln_rules.c - what Kiln adds to a pod must make sense */
+/* pod_kiln_rules.c - validation of Kiln's additions to a pod */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define GPU_WORDS \
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* A text without a word would be any model. */
+/* A text without words would match any model. */
 static void
 check_gpu_type(struct causes *c, const struct json *placement)
 {
@@ -30,7 +30,7 @@ check_gpu_type(struct causes *c, const struct json *placement)
                    "characters");
 }
 
-/* "a,b": each once, in the form that the API stores it. */
+/* Checks a list "a,b": distinct names, in the form that the API stores. */
 static void
 check_partition(struct causes *c, const struct json *placement)
 {

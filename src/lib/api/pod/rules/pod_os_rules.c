@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_os_rules.c - what is for one operating system alone
+/* pod_os_rules.c - fields that only one operating system has
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
@@ -33,7 +33,7 @@ refuse_user(const char *user)
     return NULL;
 }
 
-/* "DOMAIN\USER", or "USER". */
+/* Checks "DOMAIN\USER" or "USER". */
 static const char *
 refuse_user_name(const char *name)
 {
@@ -83,7 +83,7 @@ windows_options_check(struct causes *c, const struct json *options)
         causes_add(c, CAUSE_INVALID, "runAsUserName", user, "%s", why);
 }
 
-/* Given at all, be it false or empty. */
+/* Forbids the members, even if they are false or empty. */
 static void
 forbid(struct causes *c, const struct json *object, const char *const *names)
 {

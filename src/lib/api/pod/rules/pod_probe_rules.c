@@ -62,7 +62,7 @@ check_action(struct causes *c,
                    grace_seconds);
 }
 
-/* One way to ask or to tell, and no more than one. */
+/* A handler must have exactly one action. */
 static void
 check_handler(struct causes *c,
               const struct json *handler,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_rules.h - what is right in the parts of a pod
+/* pod_rules.h - validation of the parts of a pod
  *
- * Each looks at the part given, where the walk of the causes stands at it,
- * and adds what is wrong. Defaults have been filled in before.
+ * Each function checks the given part, at which the causes' path must point,
+ * and adds its mistakes. Defaults must have been set before.
  *
- * Called by:  the rules of the kinds that hold pods, and each other.
+ * Called by:  the rules of the kinds that contain pods, and each other.
  * Thread:     any.
  * Source:     k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
@@ -18,14 +18,14 @@ struct causes;
 struct json;
 struct map;
 
-/* A whole spec; `hostNetwork` and the like stand in it. */
+/* A whole spec, including hostNetwork and the like. */
 void pod_spec_check(struct causes *c, const struct json *spec);
-/* Checks the rules that hold for pods and not for templates: ports of the
- * host's network have a number, tokens an account.
+/* Checks the rules that apply to pods but not to templates: ports of a pod in
+ * the host's network have a number, projected tokens need an account.
  */
 void pod_only_check(struct causes *c, const struct json *spec);
 
-/* The template below `name`. */
+/* The template in the member `name`. */
 void pod_template_check(struct causes *c,
                         const struct json *owner,
                         const char *name);
@@ -35,18 +35,19 @@ void pod_changes_check(struct causes *c,
                        const struct json *spec,
                        const struct json *old);
 
-/* Lists of the spec, which is given for what they depend on. */
+/* Lists of the spec; the whole spec is given because the checks depend on it.
+ */
 void pod_containers_check(struct causes *c, const struct json *spec);
 void pod_volumes_check(struct causes *c, const struct json *spec);
 
 /* The volumes by name, for container_mounts_check. */
 struct map *pod_volumes_map(const struct json *spec);
 
-/* One that has no fault, or NULL. */
+/* The volume of that name if it is valid, otherwise NULL. */
 const struct json *pod_volumes_find(const struct map *volumes,
                                     const char *name);
 
-/* One container's parts. */
+/* Parts of one container. */
 void container_env_check(struct causes *c, const struct json *container);
 void container_mounts_check(struct causes *c,
                             const struct map *volumes,
@@ -59,7 +60,7 @@ void probes_check(struct causes *c,
                   int64_t grace_seconds);
 void container_security_check(struct causes *c, const struct json *container);
 
-/* References that volumes and variables share. */
+/* References in volumes and in environment variables. */
 enum field_reference_use {
     FIELD_REFERENCE_IN_ENV,
     FIELD_REFERENCE_IN_VOLUME,
@@ -75,8 +76,8 @@ void pod_security_check(struct causes *c, const struct json *spec);
 void pod_os_check(struct causes *c, const struct json *spec);
 void windows_options_check(struct causes *c, const struct json *options);
 
-/* Annotations that mean something for pods, where the walk stands at the
- * metadata; and what an update of a pod may not do to them.
+/* Annotations with a meaning for pods, and the changes that an update may not
+ * make to them; the causes' path must point at the metadata.
  */
 void pod_annotations_check(struct causes *c,
                            const struct json *meta,
@@ -84,26 +85,27 @@ void pod_annotations_check(struct causes *c,
 void pod_annotation_changes_check(struct causes *c,
                                   const struct json *meta,
                                   const struct json *old);
-/* Annotations and fields say the same. The walk stands at the spec. */
+/* Checks that annotations and fields agree; the path must point at the spec. */
 void pod_annotations_match(struct causes *c, const struct json *pod);
-/* Fields and annotations of AppArmor profiles, each from the other. */
+/* Sets missing fields of AppArmor profiles from annotations, and the reverse.
+ */
 void pod_annotations_join(struct arena *arena, struct json *pod);
 void pod_annotations_warn(struct causes *c, const struct json *pod);
 void affinity_check(struct causes *c, const struct json *affinity);
 void tolerations_check(struct causes *c, const struct json *spec);
-/* The list of that name. */
+/* The list in the member `name`. */
 void topology_spread_check(struct causes *c,
                            const struct json *object,
                            const char *name);
 void pod_kiln_check(struct causes *c, const struct json *spec);
 
-/* Warns of what is accepted and hardly meant; the walk stands at the object
- * that has metadata and a spec.
+/* Warns of valid values that are probably mistakes; the causes' path must point
+ * at the object with metadata and spec.
  */
 void pod_warn(struct causes *c, const struct json *pod);
 
-/* Fills in what upstream's defaulting does: of any pod spec, and what only
- * pods themselves get.
+/* Set the values that upstream's defaulting sets: in any pod spec, and only in
+ * pods.
  */
 void pod_spec_set_defaults(struct arena *arena, struct json *spec);
 void pod_only_set_defaults(struct arena *arena, struct json *spec);

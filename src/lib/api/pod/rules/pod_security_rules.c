@@ -8,7 +8,7 @@
 
 #define ID_MAX 2147483647
 
-#define PROFILE_LENGTH_MAX 4095 /* PATH_MAX, less its end */
+#define PROFILE_LENGTH_MAX 4095 /* PATH_MAX without the NUL */
 
 static bool
 check_profile_type(struct causes *c,
@@ -157,8 +157,9 @@ container_security_check(struct causes *c, const struct json *container)
     causes_leave(c, at);
 }
 
-/* Words of lower-case letters, digits, '-' and '_', with dots or slashes
- * between them.
+/* The name consists of parts that are separated by dots or slashes. Parts have
+ * lower-case letters, digits, '-' and '_', and do not begin or end with '-' or
+ * '_'.
  */
 static bool
 is_sysctl_name(const char *name)
@@ -185,8 +186,8 @@ is_sysctl_name(const char *name)
     return !starts && last != '-' && last != '_';
 }
 
-/* The first part of the name of a sysctl, whichever way it is written, is
- * that of a family.
+/* Whether the sysctl belongs to the family: its name begins with that of the
+ * family, with '.' or '/' as the separator.
  */
 static bool
 is_of_family(const char *name, const char *family)

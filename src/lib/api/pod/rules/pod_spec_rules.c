@@ -144,7 +144,7 @@ check_host_aliases(struct causes *c, const struct json *spec)
     }
 }
 
-/* Given and not empty. */
+/* Checks a name that is given and not empty. */
 static void
 check_given_name(struct causes *c,
                  const struct json *spec,
@@ -179,8 +179,8 @@ check_names(struct causes *c, const struct json *spec)
     check_given_name(c, spec, "subdomain", NAME_DNS_LABEL);
 }
 
-/* On the host's network a port of the host is that of the container. Zero is
- * none given, which templates may leave for the pod.
+/* In the host's network a host port must equal the container's port. Zero means
+ * that none is given, which is valid in a template.
  */
 static void
 check_host_network(struct causes *c, const struct json *spec, bool may_be_zero)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_warnings.c - what is accepted in a pod, and hardly meant
+/* pod_warnings.c - valid values of a pod that are probably mistakes
  *
  * Source: k8s.io/kubernetes/pkg/api/pod, warnings of 1.32.
  */
@@ -161,7 +161,7 @@ warn_of_volumes(struct causes *c, const struct json *spec)
     }
 }
 
-/* Elements that say what one before them says. */
+/* Warns of elements whose member equals that of an earlier element. */
 static void
 warn_of_duplicates(struct causes *c,
                    const struct json *spec,
@@ -262,7 +262,9 @@ warn_of_containers(struct causes *c, const struct json *spec, const char *name)
 
 static const char *const container_lists[] = {"initContainers", "containers"};
 
-/* Whether, and how, two ports of the same number and protocol collide. */
+/* The way in which two ports of the same number and protocol collide; NULL:
+ * they do not.
+ */
 static const char *
 collision_of(const struct json *a, const struct json *b)
 {
@@ -287,9 +289,7 @@ is_same_port(const struct json *a, const struct json *b)
            && strcmp(check_text(a, "protocol"), check_text(b, "protocol")) == 0;
 }
 
-/* Each is compared with all before it: warnings are few, and so is what they
- * look at.
- */
+/* The limit keeps comparing each port with all before it cheap. */
 #define MOST_PORTS 256u
 
 static unsigned
@@ -306,7 +306,8 @@ count_ports(const struct json *spec)
     return n;
 }
 
-/* Where the walk stands at a port: the ports that come before it. */
+/* Warns of collisions of a port, at which the path points, with earlier ports.
+ */
 static void
 warn_of_collisions(struct causes *c,
                    const struct json *spec,
