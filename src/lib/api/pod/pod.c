@@ -152,8 +152,9 @@ pod_cannot_freeze(const struct pod *pod)
     return is_frozen_as(pod, "False", FROZEN_CANNOT);
 }
 
-/* Of a pod whose end its node has not told, others have: then it stood still
- * until they did.
+/* The time until which a frozen pod was suspended; 0: its node reported its
+ * end. If others ended the pod because its node did not report, it was
+ * suspended until then.
  */
 static int64_t
 still_until_us(const struct pod *pod, int64_t now_us)
@@ -346,9 +347,9 @@ static const struct kind_index indexes[] = {
     [POD_LIVE_BY_JOB] = {NULL, live_job_uid},
 };
 
-/* Users have their own pods, operators release and cancel those of others, and
- * an agent those of its node. The lifecycle controllers do everything but
- * place.
+/* Users own their pods; operators release and cancel those of others; an agent
+ * may change those of its node. The lifecycle controllers may do everything
+ * except bind.
  */
 /* clang-format off */
 static const struct right rights[] = {
@@ -364,7 +365,7 @@ static const struct right rights[] = {
     {BY_AGENT, MAY_READ | MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_NODE},
     {BY_SCHEDULER, MAY_CREATE, SUBRESOURCE_BINDING, SCOPE_ALL},
     {BY_SCHEDULER, MAY_CREATE, SUBRESOURCE_EVICTION, SCOPE_ALL},
-    {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL}, /* its wish */
+    {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_NONE, SCOPE_ALL}, /* yield */
     {BY_SCHEDULER, MAY_UPDATE, SUBRESOURCE_STATUS, SCOPE_ALL},
     {BY_SCHEDULER, MAY_DELETE, SUBRESOURCE_NONE, SCOPE_ALL},
     {BY_LIFECYCLE, MAY_CREATE, SUBRESOURCE_BINDING, SCOPE_NONE},

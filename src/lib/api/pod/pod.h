@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod.h - a process on one node: what it needs, where it is, how it went
+/* pod.h - a process on one node: what it needs, where it is, how it ended
  *
- * Bound to the fields that Kiln's own code looks at; the field table in pod.c
- * names all of upstream's. Kiln's additions are spec.placement,
+ * The struct has the fields that Kiln's own code reads; the field table in
+ * pod.c has all of upstream's. Kiln's additions are spec.placement,
  * spec.execution, status.allocation, status.observed, status.usage and
  * status.cause.
  *
@@ -111,19 +111,20 @@ struct security_context {
     LIST_OF(int64_t) supplemental_groups;
 };
 
-/* Kiln: how cores and memory are chosen on the node. NULL: the default. */
+/* Kiln: how cores and memory are chosen on the node. NULL members: the default.
+ */
 struct placement {
     const char *numa_policy;  /* none, best-effort, restricted,
                                  single-numa-node */
     const char *cpu_policy;   /* exclusive, shared */
-    int64_t threads_per_core; /* 0: not said */
+    int64_t threads_per_core; /* 0: not given */
     int64_t cores_per_socket;
     const char *distribution;  /* pack, scatter, cyclic */
     const char *memory_policy; /* bind, preferred, interleave */
     const char *gpu_binding;   /* closest, none */
-    const char *gpu_type;      /* words of its model */
+    const char *gpu_type;      /* words of the GPU's model */
     bool whole_node;           /* --exclusive */
-    const char *partition;     /* or several: "a,b"; -p */
+    const char *partition;     /* one, or several: "a,b"; -p */
     const char *reservation;   /* --reservation */
 };
 
@@ -135,15 +136,16 @@ struct rlimit_value {
 
 struct limit_signal {
     const char *name;       /* "USR1" */
-    int64_t seconds_before; /* the end of the time limit */
-    bool batch_only;        /* the script alone, not its children */
+    int64_t seconds_before; /* before the end of the time limit */
+    bool batch_only;        /* only to the script, not to its children */
 };
 
-/* Kiln: the Unix side of the process. Paths may hold %j %x %u %N %%. */
+/* Kiln: the Unix properties of the process. Paths may contain %j %x %u %N %%.
+ */
 struct execution {
     const char *stdin_path; /* NULL: /dev/null */
     const char *stdout_path;
-    const char *stderr_path; /* NULL: where stdout goes */
+    const char *stderr_path; /* NULL: same as stdout */
     const char *open_mode;   /* "truncate" (default), "append" */
     const char *umask;       /* "0022" */
     LIST_OF(struct rlimit_value) limits;
@@ -213,7 +215,7 @@ struct container_state {
     int64_t finished_at_us;
 };
 
-/* Kiln: what the agent found the process to have. */
+/* Kiln: the agent's observations of the process. */
 struct observed {
     const char *cpus;                    /* Cpus_allowed_list */
     const char *memory_nodes;            /* Mems_allowed_list */
@@ -223,24 +225,24 @@ struct observed {
     const char *node_boot_id;
 };
 
-struct pod_usage { /* Kiln: at the end, or so far */
+struct pod_usage { /* Kiln: totals, at the end or so far */
     int64_t peak_memory_bytes;
     int64_t user_cpu_us;
     int64_t system_cpu_us;
-    const int64_t *read_bytes; /* of storage, at the end; NULL: not known */
+    const int64_t *read_bytes; /* of storage, at the end; NULL: unknown */
     const int64_t *written_bytes;
 };
 
-/* Kiln: why it waits, or was ended, as who decided it says; job_reason.h has
- * the codes. Gone with what it speaks of.
+/* Kiln: why the pod waits or was ended, written by the component that decided
+ * it; job_reason.h has the codes. Removed when it no longer applies.
  */
 struct pod_cause {
     const char *code;    /* "Resources" */
     const char *message; /* "waits for 2 CPUs on real" */
-    int64_t from_us;     /* when it may have what it waits for; 0: not known */
-    bool is_assumed;     /* that: some of what runs has no time limit */
-    const char *node;    /* reserved for it from then on; or NULL */
-    bool is_final;       /* it was preempted, and its Job ends with that */
+    int64_t from_us;     /* expected time; 0: unknown */
+    bool is_assumed;     /* from_us is a guess: some pods have no limit */
+    const char *node;    /* reserved for the pod from then; or NULL */
+    bool is_final;       /* preempted, and its Job ends with that */
 };
 
 struct pod_status {
@@ -248,15 +250,15 @@ struct pod_status {
     const char *reason;
     const char *message;
     const char *nominated_node_name;
-    int64_t start_at_us; /* when the agent took it */
+    int64_t start_at_us; /* when the agent accepted it */
     LIST_OF(struct pod_condition) conditions;
-    const struct json *container_statuses; /* as it came */
+    const struct json *container_statuses; /* as received */
     const char *qos_class;
     const struct allocation *allocation;
     const struct observed *observed;
     const struct pod_usage *usage;
     const struct pod_cause *cause;
-    int64_t frozen_us; /* how long it stood still, but for now */
+    int64_t frozen_us; /* earlier suspensions, in total */
 };
 
 struct pod {
@@ -265,8 +267,8 @@ struct pod {
     struct pod_status status;
 };
 
-/* The template that pods are made from. Its metadata stands in the text alone;
- * jobs that are alike share the spec, which is always there.
+/* The template from which pods are made. Its metadata is only in the text. Jobs
+ * that are alike share the spec, which is never NULL.
  */
 struct pod_template {
     const struct pod_spec *spec;
@@ -278,48 +280,52 @@ extern const struct record pod_template_record;
 extern const struct record pod_usage_record;
 extern const struct record pod_cause_record;
 
-/* The view of an object of the kind Pod. */
+/* The view of an object of kind Pod. */
 const struct pod *pod_of(const struct object *object);
 
 bool pod_is_finished(const struct pod *pod);
 
-/* The partition, or several as "a,b", by its own field, or as former releases
- * named one, by a label of its nodes; or NULL.
+/* The partition, or several as "a,b": from the pod's own field, or from the
+ * node label that former releases used; or NULL.
  */
 const char *pod_spec_partition(const struct pod_spec *spec);
 
 enum pod_index {
-    POD_BY_NODE,      /* spec.nodeName, "" while they wait */
+    POD_BY_NODE,      /* spec.nodeName; "" while pending */
     POD_BY_JOB,       /* the uid of the controlling Job */
-    POD_BY_PLAN,      /* the node that is reserved for it, while it waits */
-    POD_LIVE_BY_NODE, /* the node, of those that have not ended */
-    POD_LIVE_BY_JOB,  /* the uid of the Job, of those that have a node, too */
+    POD_BY_PLAN,      /* node reserved for a pending pod */
+    POD_LIVE_BY_NODE, /* the node, if the pod has not ended */
+    POD_LIVE_BY_JOB,  /* uid of the Job, if also on a node */
 };
 
-/* "bind", "preferred" or "interleave": as it asks; else bound where it was given
- * memory, and preferred where it reserved none, so that none is its own.
+/* "bind", "preferred" or "interleave": the requested policy; otherwise "bind"
+ * if the allocation has memory, and "preferred" if it has none, so that no
+ * memory is the pod's own.
  */
 const char *pod_memory_policy(const struct pod *pod);
 
-/* Whether its memory is kept on the NUMA nodes of its allocation: under every
- * memory policy but "preferred", which goes elsewhere when they are full.
+/* Whether the pod's memory must stay on the NUMA nodes of its allocation. Every
+ * memory policy except "preferred" requires this; "preferred" uses other nodes
+ * when these are full.
  */
 bool pod_is_memory_bound(const struct pod *pod);
-/* It ended before its program ran, for a reason that is its node's: to try it
- * elsewhere repeats nothing.
+/* Whether the pod ended before its program ran, for a reason that lies with the
+ * node: trying it on another node repeats nothing.
  */
 bool pod_was_not_started(const struct pod *pod);
-/* Preempted where that is the end of its job. */
+/* Whether the pod was preempted in a way that also ends its job. */
 bool pod_is_ended_by_preemption(const struct pod *pod);
-/* A pod that its agent has made stand still, with its memory and cores: of the
- * condition Frozen. Frozen_us: how long so far, that before now included.
+/* A pod is frozen while its agent suspends it; it keeps its memory and cores.
+ * pod_frozen_us is the total time suspended, including the present one.
  */
 #define CONDITION_FROZEN "Frozen"
 bool pod_is_frozen(const struct pod *pod);
-/* For whom it is to give way, standing still, or NULL (ANNOTATION_YIELD). Has_yielded:
- * it does, its agent says so, and others may run on its cores; it keeps its
- * memory, devices and everything else. Is_going_on: nobody is in its way any more,
- * and its agent will soon say so. Cannot_freeze: its agent has said that.
+/* find_yield: for whom the pod must yield its cores while suspended
+ * (ANNOTATION_YIELD), or NULL. has_yielded: the agent has confirmed it, so
+ * others may run on the cores; the pod keeps its memory, devices and everything
+ * else. is_going_on: the pod need not yield any more, and the agent will soon
+ * confirm that it runs. cannot_freeze: the agent has reported that it cannot
+ * suspend the pod.
  */
 #define FROZEN_YIELDED   "Yielded" /* reasons of the condition */
 #define FROZEN_SUSPENDED "Suspended"
@@ -333,16 +339,16 @@ int64_t pod_frozen_us(const struct pod *pod, int64_t now_us);
 const struct pod_condition *pod_find_condition(const struct pod *pod,
                                                const char *type);
 
-/* Whether a pod with that toleration puts up with the taint. */
+/* Whether a pod with that toleration tolerates the taint. */
 struct taint;
 bool toleration_tolerates(const struct toleration *toleration,
                           const struct taint *taint);
 
-/* The state of its first container. False: none is reported yet. */
+/* The state of the pod's first container. False: none has been reported. */
 bool pod_main_state(const struct pod *pod, struct container_state *ret_state);
 
-/* The claim behind a volume, or NULL: that of an ephemeral one is named after
- * pod and volume.
+/* The name of the claim behind a volume, or NULL. The claim of an ephemeral
+ * volume is named after pod and volume.
  */
 #define POD_CLAIM_NAME_SIZE 512
 const char *pod_volume_claim(const struct pod *pod,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_affinity.c - where a pod wants to be */
+/* pod_affinity.c - field tables of affinity, tolerations and topology spread */
 #include <string.h>
 
 #include "lib/api/node/node.h"
@@ -160,7 +160,7 @@ RECORD(topology_spread, topology_spread,
        HELP("How evenly pods are spread over places."));
 /* clang-format on */
 
-/* Absent and empty are the same on the wire. */
+/* An absent text equals an empty one, as in the API. */
 static bool
 same_text(const char *a, const char *b)
 {

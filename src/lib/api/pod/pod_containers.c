@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_containers.c - what a pod runs */
+/* pod_containers.c - field tables of a pod's containers */
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/value/rows.h"

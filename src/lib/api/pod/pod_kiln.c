@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_kiln.c - what Kiln adds to a pod: placement, execution, allocation
+/* pod_kiln.c - Kiln's additions to a pod: placement, execution, allocation
  *
- * Names on the wire are Kiln's own; doc/decisions.md lists them.
+ * The JSON names are Kiln's own; doc/decisions.md lists them.
  */
 #include "lib/api/node/allocation.h"
 #include "lib/api/pod/pod.h"

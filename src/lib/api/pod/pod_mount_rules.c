@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_mount_rules.c - the mounts and devices of a container */
+/* pod_mount_rules.c - validation of a container's mounts and devices */
 #include <string.h>
 
 #include "lib/api/object/check.h"
@@ -33,7 +33,7 @@ is_privileged(const struct json *container)
         json_get(json_get(container, "securityContext"), "privileged"));
 }
 
-/* Paths of these are shown without an index, as upstream does. */
+/* The paths of these causes have no index, as in upstream. */
 static void
 check_mount_options(struct causes *c,
                     const struct json *container,

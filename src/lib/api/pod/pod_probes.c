@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_probes.c - how a container is asked whether it is well */
+/* pod_probes.c - field tables of probes and lifecycle handlers */
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/value/rows.h"

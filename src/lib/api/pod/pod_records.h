@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_records.h - the field tables of the parts of a pod, by the names that the
+/* pod_records.h - the field tables of the parts of a pod, under the names that
  * rows of other tables use
  *
- * Thread:  any: constants.
+ * Thread:  any; constants.
  */
 #pragma once
 

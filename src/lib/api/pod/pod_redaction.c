@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shape, state, owner, node and times stay; command, environment, paths and
- * output go.
+/* Removes command, environment, paths and output; keeps shape, state, owner,
+ * node and times.
  */
 #include "lib/api/object/meta.h"
 #include "lib/api/pod/pod_strategy.h"
@@ -80,7 +80,7 @@ pod_redact(struct arena *arena, struct json *pod)
     struct json *status = json_get(pod, "status");
 
     pod_template_redact(arena, pod);
-    /* The agent names the paths in it that it could not open. */
+    /* The agent's message names paths that it could not open. */
     if (status != NULL)
         json_remove(status, "message");
     redact_states(json_get(status, "containerStatuses"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_security.c - with whose rights a pod runs */
+/* pod_security.c - field tables of security contexts */
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/value/rows.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_spec.c - what a pod asks for */
+/* pod_spec.c - field table of the pod spec */
 #include "lib/api/object/object_reference.h"
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"

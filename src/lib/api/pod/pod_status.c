@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_status.c - how a pod went */
+/* pod_status.c - field tables of the pod status */
 #include "lib/api/pod/pod.h"
 #include "lib/api/pod/pod_records.h"
 #include "lib/api/value/rows.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_status_rules.c - what may be said of a pod, and what not any more
+/* pod_status_rules.c - validation of a pod's status
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation of 1.32.
  */
@@ -15,7 +15,7 @@
 #include "lib/json/item_index.h"
 #include "lib/json/json.h"
 
-/* Upstream shows them below metadata, and with a capital letter. */
+/* Upstream reports conditions below metadata, and with a capital letter. */
 static void
 check_conditions(struct causes *c, const struct json *status)
 {
@@ -44,7 +44,7 @@ check_conditions(struct causes *c, const struct json *status)
     }
 }
 
-/* Init containers that run beside the others. */
+/* Whether the init container is a sidecar, which runs beside the others. */
 static bool
 is_restarted(const struct json *spec, const char *name)
 {
@@ -58,8 +58,8 @@ is_restarted(const struct json *spec, const char *name)
     return false;
 }
 
-/* A container that ended stays ended, unless its restart policy starts it
- * again.
+/* A terminated container stays terminated unless its restart policy restarts
+ * it.
  */
 static void
 check_ended(struct causes *c,
@@ -106,7 +106,7 @@ check_ended(struct causes *c,
 
 /* --- addresses ------------------------------------------------------------- */
 
-/* AF_INET, AF_INET6, or 0 for what is no address. */
+/* AF_INET or AF_INET6; 0: the text is not an address. */
 static int
 family_of(const struct json *item)
 {
@@ -118,7 +118,7 @@ family_of(const struct json *item)
     return inet_pton(AF_INET6, text, address) == 1 ? AF_INET6 : 0;
 }
 
-/* One address of each family. */
+/* Addresses must be valid and distinct, and at most one per family. */
 static void
 check_addresses(struct causes *c, const struct json *status, const char *name)
 {
@@ -211,7 +211,9 @@ check_status(struct causes *c, const struct json *pod, const struct json *old)
         check_immutable(c, status, was, "allocation");
 }
 
-/* Which init containers are sidecars stands in the spec alone. */
+/* NULL for a pod with init containers: only the whole spec tells which of them
+ * are sidecars.
+ */
 struct json *
 pod_part_of_spec(struct arena *arena, const struct object *object)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_strategy.c - what happens to a pod between a request and the store
+/* pod_strategy.c - defaults, preparation and validation of a pod on its way
+ * from a request to the store
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod and
  * pkg/apis/core/validation of 1.32.
@@ -28,9 +29,7 @@ pod_set_defaults(struct arena *arena, struct json *pod)
 
 /* --- preparing ------------------------------------------------------------ */
 
-/* How the containers' requests and limits stand to each other, per resource
- * that quality of service looks at.
- */
+/* Sums of requests and limits of the resources that determine the QoS class. */
 struct service {
     struct quantity requests[2], limits[2]; /* cpu, memory */
     bool has_request[2], has_limit[2];
@@ -97,7 +96,7 @@ quality_of_service(const struct json *spec)
     return s.is_guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/* Keys of labels become requirements about the values of this pod. */
+/* Turns label keys into requirements with the values of this pod's labels. */
 static void
 add_requirements(struct arena *arena,
                  struct json *term,
@@ -181,8 +180,8 @@ gated_condition(struct arena *arena, struct json *since)
     return condition;
 }
 
-/* Upstream drops the fields of features that are off by default, and so does
- * this. A field that the old pod has stays.
+/* Like upstream, drops the fields of features that are off by default, except a
+ * field that the old pod has.
  */
 void
 pod_spec_drop_disabled(struct arena *arena,
@@ -252,8 +251,8 @@ pod_prepare(struct arena *arena, struct json *pod, const struct json *old)
     pod_annotations_join(arena, pod);
 }
 
-/* The first address stands in a field of its own, which wins where they differ,
- * for it is the older one.
+/* podIP equals the first of podIPs; if they differ, podIP wins, because it is
+ * the older field.
  */
 static void
 join_addresses(struct arena *arena, struct json *status)
@@ -280,7 +279,7 @@ join_addresses(struct arena *arena, struct json *status)
     json_set(arena, status, "podIPs", list);
 }
 
-/* A status without the class of service keeps the one there is. */
+/* A status without a QoS class keeps the present one. */
 void
 pod_prepare_status(struct arena *arena,
                    struct json *pod,
@@ -387,7 +386,7 @@ pod_validate(struct causes *c, const struct json *pod, const struct json *old)
         check_update(c, pod, old);
 }
 
-/* Of new ones alone: updates of pods are many, and few are made by people. */
+/* Warns only of new pods: updates are many, and few are made by people. */
 void
 pod_warn_of(struct causes *c, const struct json *pod, const struct json *old)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_strategy.h - the calls behind struct kind for pods, for what holds pods
+/* pod_strategy.h - the functions of struct kind for pods, and for objects that
+ * contain pods
  *
  * Called by:  pod.c and the kinds with pod templates.
  * Thread:     any.

@@ -9,7 +9,7 @@
 #include "lib/api/value/quantity.h"
 #include "lib/base/alloc.h"
 
-/* Which of a container's amounts are summed. */
+/* The amounts that are summed. */
 enum side { REQUESTS, LIMITS };
 
 struct summing {
@@ -107,8 +107,8 @@ is_sidecar(const struct container *c)
            && strcmp(c->restart_policy, "Always") == 0;
 }
 
-/* Init containers run one after another beside the sidecars begun before
- * them; the pod needs the most that any moment needs.
+/* Init containers run one after another, beside the sidecars that were started
+ * before them; the pod needs the maximum over time.
  */
 static void
 add_containers(struct pod_sums *total,
@@ -150,7 +150,7 @@ pod_sums_add_requests(struct pod_sums *s,
     add_map(s, &spec->overhead);
 }
 
-/* The overhead is limited where the rest is. */
+/* The overhead is added only to resources that have a limit. */
 void
 pod_sums_add_limits(struct pod_sums *s, const struct pod_spec *spec)
 {

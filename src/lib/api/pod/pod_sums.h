@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_sums.h - what a pod asks for as a whole, by resource
+/* pod_sums.h - the resources that a pod requests as a whole
  *
- * Exact quantities, rounded by whoever looks, as upstream. Names are borrowed
+ * Exact quantities; the caller rounds them, as in upstream. Names are borrowed
  * from the pod.
  *
  * Thread: any.
@@ -18,23 +18,23 @@ struct pod_spec;
 
 struct pod_sum {
     const char *name;
-    struct quantity amount; /* in the form of the first that was added */
+    struct quantity amount; /* in the format of the first one added */
 };
 
-/* Zeroed is empty. */
+/* Zeroed is valid and empty. */
 struct pod_sums {
     struct pod_sum *items;
     uint32_t count, capacity;
 };
 
-/* The request assumed for a container that names none; 0: nothing. */
+/* The request assumed for a container that has none; 0: no assumption. */
 struct pod_sums_defaults {
     int64_t cpu_milli;
     int64_t memory_bytes;
 };
 
-/* Life. Requests: added to what is there; `defaults` may be NULL. Limits: of
- * the resources that a container limits.
+/* Life. Both calls add to the sums. Requests: `defaults` may be NULL. Limits:
+ * only of resources that a container limits.
  */
 void pod_sums_fini(struct pod_sums *s);
 void pod_sums_add_requests(struct pod_sums *s,
@@ -42,7 +42,9 @@ void pod_sums_add_requests(struct pod_sums *s,
                            const struct pod_sums_defaults *defaults);
 void pod_sums_add_limits(struct pod_sums *s, const struct pod_spec *spec);
 
-/* Look: or NULL. Rounded up, clamped to 64 bits; 0 for NULL. */
+/* Look. Find returns NULL for an unknown name. Values are rounded up and
+ * clamped to 64 bits; 0 for NULL.
+ */
 const struct pod_sum *pod_sums_find(const struct pod_sums *s, const char *name);
 int64_t pod_sum_value(const struct pod_sum *sum);
 int64_t pod_sum_milli(const struct pod_sum *sum);

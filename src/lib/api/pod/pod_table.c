@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_table.c - the columns of pods, upstream's and Kiln's */
+/* pod_table.c - the columns of pods: upstream's and Kiln's */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,7 @@ is_sidecar(const struct pod *pod, const char *name)
     return false;
 }
 
-/* True: this one holds the rest up. */
+/* True: this init container delays the others. */
 static bool
 add_init_status(struct container_summary *s,
                 const struct pod *pod,
@@ -114,7 +114,7 @@ add_init_status(struct container_summary *s,
     return true;
 }
 
-/* Once it is initialized, those that ran beside the others count alone. */
+/* Once the pod is initialized, only the sidecars' restarts count. */
 static void
 add_init_statuses(struct container_summary *s,
                   const struct pod *pod,
@@ -270,7 +270,7 @@ add_nominated_node(struct table_row *row)
     table_cell(row, or_none(pod->status.nominated_node_name));
 }
 
-/* Reads fields that few pods have and no struct holds. */
+/* Reads fields that few pods have and that no struct has. */
 static void
 add_gates(struct table_row *row)
 {
@@ -375,8 +375,9 @@ add_withheld(struct table_row *row)
     table_cell(row, a != NULL ? a->withheld : "");
 }
 
-/* Why it waits or was ended, in the words of the Job's table; those of upstream
- * where another scheduler, or one of the release before, has written no cause.
+/* Writes why the pod waits or was ended, with the text that the Job's table
+ * shows, or upstream's message if another scheduler or a former release wrote
+ * no cause.
  */
 static void
 add_wait_reason(struct table_row *row)

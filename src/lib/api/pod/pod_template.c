@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_template.c - a pod spec kept for use by others (kind PodTemplate) */
+/* pod_template.c - a stored template for pods (kind PodTemplate) */
 #include <stdlib.h>
 #include <string.h>
 

@@ -185,7 +185,7 @@ check_service_account_token(struct causes *c, const struct json *token)
     check_present(c, token, "path", "");
 }
 
-/* One of the sources that a projected volume puts together. */
+/* Checks one of the sources that a projected volume combines. */
 static void
 check_projection(struct causes *c, const struct json *source)
 {
@@ -240,8 +240,8 @@ check_ephemeral(struct causes *c, const struct json *source)
     check_present(c, source, "volumeClaimTemplate", "");
 }
 
-/* Of the storage systems that no node of Kiln has, only that what they need
- * is given.
+/* For storage systems that Kiln does not serve, only checks that the required
+ * members are given.
  */
 static void
 check_required_members(struct causes *c,
@@ -282,7 +282,7 @@ check_source(struct causes *c, const char *name, const struct json *source)
     check_required_members(c, name, source);
 }
 
-/* Upstream looks at the sources in this order; the first one counts. */
+/* The order in which upstream checks the sources; the first one counts. */
 static const char *const order[] = {
     "emptyDir",
     "hostPath",
@@ -342,7 +342,7 @@ check_volume_source(struct causes *c, const struct json *volume)
         causes_add(c, CAUSE_REQUIRED, "", NULL, "must specify a volume type");
 }
 
-/* Nothing is wrong with the volume by itself. */
+/* Whether the volume is valid by itself. */
 static bool
 is_right(const struct json *volume)
 {
@@ -355,8 +355,9 @@ is_right(const struct json *volume)
            && name_is_valid(NAME_DNS_LABEL, check_text(volume, "name"));
 }
 
-/* Of those with a name the map has the first that is right; or one whose being
- * right has not been asked. Returns whether one that is right came before.
+/* Among volumes with the same name the map has the first valid one, or the last
+ * one if none before it was valid; whether the last one is valid is not checked
+ * here. Returns whether a valid volume had the name already.
  */
 static bool
 put_volume(struct map *volumes, const struct json *volume)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_volumes.c - where a pod may get its files from, upstream's many ways */
+/* pod_volumes.c - field tables of a pod's volumes */
 #include <stdio.h>
 
 #include "lib/api/object/object_reference.h"

@@ -11,8 +11,8 @@
 #define HEAD       " nodes are available: "
 #define PREEMPTION " preemption: "
 
-/* How the reasons begin, and their codes. A lasting one stays as long as the
- * node and the pod stay as they are.
+/* The beginnings of reasons, and their codes. A lasting reason applies as long
+ * as node and pod do not change.
  */
 static const struct {
     const char *beginning;
@@ -70,7 +70,7 @@ static const struct {
     {"reservation has ended", "ReservationEnded", true},
     {"reservation has no nodes", "ReservationEmpty", false},
     {"waits for reservation ", "ReservationPlanned", false},
-    {"reservation ", "ReservationEnded", true}, /* named, in words */
+    {"reservation ", "ReservationEnded", true}, /* includes its name */
     {"pod is over its partition's time limit", "PartitionTime", true},
     {"pod is over its partition's limit", "PartitionLimit", true},
 };
@@ -111,7 +111,9 @@ parse_count(const char **text, const char *end, unsigned *ret)
     return true;
 }
 
-/* Where the reason ends: at ", 3 " or at the end. Reasons may have commas. */
+/* The end of the reason: before ", 3 " or at the end. Reasons may contain
+ * commas.
+ */
 static const char *
 find_end(const char *text, const char *end)
 {
@@ -139,8 +141,8 @@ compare_refusals(const void *a, const void *b)
     return x->text < y->text ? -1 : 1;
 }
 
-/* The sentence that counts the nodes: up to what preemption says, without
- * its full stop.
+/* The end of the sentence that counts the nodes: before the part about
+ * preemption, without the full stop.
  */
 static const char *
 end_of_sentence(const char *text)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remnant.h - what a pod leaves on its node that nobody else counts, as an entry
- * of Node.status.remnants
+/* remnant.h - what a removed pod still holds on its node, as an entry of
+ * Node.status.remnants
  *
- * Its process may run yet, though the API has forgotten the pod or given it up.
+ * The pod's process may still run although the API has forgotten the pod or
+ * given it up.
  *
  * Thread:  any.
  */
@@ -14,6 +15,7 @@ struct arena;
 struct json;
 struct object;
 
-/* Its name, what it asks for and what it was given, and since when. */
+/* Makes the entry: the pod's name, its requests and allocation, and the time.
+ */
 struct json *
 remnant_make(struct arena *arena, const struct object *pod, int64_t now_us);
