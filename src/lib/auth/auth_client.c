@@ -14,7 +14,7 @@ struct auth_client {
     struct credential_backend *credential_backend;
     char *cluster;
     uid_t service_uid;
-    char *node_name; /* NULL unless it can be proven */
+    char *node_name; /* NULL: the node cannot prove its name */
     struct digest verifier;
 };
 
@@ -44,7 +44,7 @@ auth_client_new(const struct auth_client_settings *settings)
     return c;
 }
 
-/* "Munge CREDENTIAL", for the controller alone. */
+/* Formats "Munge CREDENTIAL"; only the controller can decode the credential. */
 static int
 encode_claim(struct auth_client *c,
              const struct claim *claim,
@@ -72,8 +72,8 @@ encode_claim(struct auth_client *c,
     return r;
 }
 
-/* The server's own credential: made by the service user, for this cluster, in
- * answer to this nonce.
+/* Checks a credential of the server: the service user must have made it, for
+ * this cluster and in answer to this nonce.
  */
 static int
 decode_claim(struct auth_client *c,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_client.h - the caller's side of the identity protocol
+/* auth_client.h - the client's side of the identity protocol
  *
- * Makes what a request carries and checks what its answer carries. Knows no
- * HTTP; lib/http/http_login.h ties it to connections.
+ * Makes the headers that prove a request and checks those that prove its
+ * answer. This module knows no HTTP; lib/http/http_login.h applies it to
+ * connections.
  *
- * Thread: hello, sign_once and the two checks of credentials ask the
- *         credential_backend and block; the rest is arithmetic.
+ * Thread: hello, sign_once and the two checks of credentials call the
+ *         credential_backend and block; the other calls only compute.
  */
 #pragma once
 
@@ -28,27 +29,28 @@ struct auth_client_settings {
     struct credential_backend *credential_backend;
     const char *cluster;
     uid_t service_uid;     /* the controller's */
-    const char *node_name; /* agents: the node, or NULL */
+    const char *node_name; /* for agents: the node's name; or NULL */
     const struct node_secret
-        *secret; /* agents: its secret, or NULL before one */
+        *secret; /* for agents: the node's secret; NULL before it has one */
 };
 
-/* Life. Everything but the credential_backend is copied. */
+/* Life. All settings but the credential_backend are copied. */
 void auth_client_free(struct auth_client *client);
 struct auth_client *auth_client_new(const struct auth_client_settings *settings)
     OWNED_BY(auth_client_free);
 DEFINE_CLEANUP(struct auth_client, auth_client_free)
 
-/* A session, of one connection. Hello gives the Authorization of the POST to
- * PROTOCOL_SESSION_TARGET, welcome takes the answer's credential. Then each
- * request is signed, in the order sent, and each answer checked.
+/* A session lasts as long as its connection. Hello makes the Authorization
+ * header of the POST to PROTOCOL_SESSION_TARGET; welcome takes the credential
+ * of the answer. After that each request is signed, in the order in which the
+ * requests are sent, and each answer is checked.
  */
 struct auth_line {
     bool is_open;
     char nonce[PROTOCOL_NONCE_SIZE];
     char session[64];
     struct digest key;
-    uint64_t seq; /* the last used */
+    uint64_t seq; /* the sequence number used last */
     int64_t lifetime_s;
 };
 int auth_client_hello(struct auth_client *client,
@@ -76,7 +78,7 @@ int auth_line_check(const struct auth_line *line,
                     size_t length,
                     struct error *err);
 
-/* One request with a credential of its own. */
+/* Signs and checks one request that carries a credential of its own. */
 int auth_client_sign_once(struct auth_client *client,
                           const char *method,
                           const char *target,
@@ -96,10 +98,11 @@ int auth_client_check_once(struct auth_client *client,
                            size_t length,
                            struct error *err);
 
-/* The frames of a stream: bytes as they come in, frames that were proven out.
- * Feed: calls `fn` for each one, -EKEYREJECTED at
- * the first that is not proven. Finish: at the end of the stream; says whether
- * it ended as its server meant, or was cut.
+/* Checks the frames of a stream: takes bytes as they arrive and passes on the
+ * frames whose MAC is right. Feed calls `fn` for each frame and returns
+ * -EKEYREJECTED at the first one whose MAC is wrong. Finish is called at the
+ * end of the stream and fails if the stream was cut off before the server ended
+ * it.
  */
 struct auth_frames;
 typedef void (*auth_frame_fn)(const void *bytes, size_t length, void *arg);

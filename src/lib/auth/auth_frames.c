@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_frames.c - a proven stream at its reader: "mac LENGTH HEX\n", LENGTH
- * bytes, and so on to "end HEX\n"
+/* auth_frames.c - reads an authenticated stream: "mac LENGTH HEX\n", LENGTH
+ * bytes, and so on until "end HEX\n"
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
-/* Longer than any head; a frame is an object, or a piece of a log. */
+/* No head is as long as this; a frame is an object or a piece of a log. */
 enum { LONGEST_HEAD = 128, LARGEST_FRAME = 64 << 20 };
 
 struct auth_frames {
@@ -20,8 +20,8 @@ struct auth_frames {
     auth_frame_fn fn;
     void *arg;
     struct strbuf waiting;
-    size_t frame_length; /* of the frame whose head was read */
-    struct digest mac;   /* its */
+    size_t frame_length; /* of the frame whose head was read last */
+    struct digest mac;   /* the MAC of that frame */
     bool is_in_frame;
     bool has_ended;
 };
@@ -93,7 +93,7 @@ parse_head(struct auth_frames *f, char *head, struct error *err)
     return 0;
 }
 
-/* Takes one head or frame from the bytes; 1 if there was a whole one. */
+/* Consumes one head from the bytes; returns 1 if it was complete, 0 if not. */
 static int
 take_head(struct auth_frames *f,
           const char **bytes,
@@ -160,8 +160,8 @@ take_all(struct auth_frames *f,
     return r < 0 ? r : 0;
 }
 
-/* Frames are read straight from the caller's bytes where nothing waits from
- * before. Bytes that wait are moved only when some of them were taken.
+/* Frames are parsed in place in the caller's bytes when no earlier bytes are
+ * buffered. Buffered bytes are moved only when some of them were consumed.
  */
 int
 auth_frames_feed(struct auth_frames *f,

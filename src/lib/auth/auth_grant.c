@@ -14,11 +14,11 @@
 #include "lib/loop/workers.h"
 
 struct auth_grant {
-    struct identity identity;     /* its user is a reference */
-    struct auth_session *session; /* or NULL */
+    struct identity identity;     /* holds a reference to its user */
+    struct auth_session *session; /* NULL: authenticated without a session */
     uint64_t seq;
     uint64_t n_frames;
-    const struct auth_method *means; /* by credential */
+    const struct auth_method *means; /* for a grant by credential */
     char nonce[PROTOCOL_NONCE_SIZE];
 };
 
@@ -95,8 +95,8 @@ auth_grant_identity(const struct auth_grant *g)
     return &g->identity;
 }
 
-/* The credential of an answer is made by a worker. Nothing in here points to
- * the grant, which may be gone by then.
+/* A worker makes the credential of an answer. This struct has no pointer to the
+ * grant, because the grant may have been freed by then.
  */
 struct sealing {
     struct credential_backend *credential_backend;
@@ -184,7 +184,7 @@ auth_grant_seal(struct auth_grant *g,
     struct digest mac;
     char hex[DIGEST_HEX_SIZE];
 
-    /* The kernel or TLS vouches for what comes. */
+    /* The kernel or TLS already authenticates the answer. */
     if (g->identity.proof == IDENTITY_LOCAL
         || g->identity.proof == IDENTITY_TOKEN) {
         fn(NULL, NULL, NULL, arg);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_grant.h - a request that was let in, and how its answer is proven
+/* auth_grant.h - an authenticated request, and how its answer is authenticated
  *
- * The server makes grants with it as auth_server.h promises them.
+ * The server makes grants with these calls; auth_server.h declares what its
+ * callers do with a grant.
  *
  * Called by: auth_server.c.
  * Thread:    the loop's.
@@ -18,7 +19,7 @@
 struct auth_session;
 struct user;
 
-/* The parts of the server that a grant uses; the server outlives it. */
+/* The parts of the server that a grant uses; the server outlives the grant. */
 struct auth_method {
     struct loop *loop;
     struct workers *workers;
@@ -26,7 +27,7 @@ struct auth_method {
     char *cluster;
 };
 
-/* Life. Each takes references of its own. */
+/* Life. Each call takes its own references to what it is given. */
 struct auth_grant *
 auth_grant_new_local(const struct user *user, uid_t uid, gid_t gid) MUST_USE;
 struct auth_grant *

@@ -56,7 +56,9 @@ inquiry_free(struct auth_inquiry *i)
     free(i);
 }
 
-/* Runs on a worker, because it may block: a directory may be far away. */
+/* Runs on a worker, because the lookup blocks: the system may have to ask a
+ * remote directory service (NSS).
+ */
 static const struct user *
 user_of(struct auth_server *server, uid_t uid, gid_t gid)
 {
@@ -71,7 +73,7 @@ user_of(struct auth_server *server, uid_t uid, gid_t gid)
     return user;
 }
 
-/* On a worker. */
+/* Runs on a worker. */
 void
 inquiry_find_out(void *arg)
 {
@@ -90,7 +92,7 @@ inquiry_find_out(void *arg)
     i->user = user_of(i->server, i->uid, i->gid);
 }
 
-/* Checks that every credential must pass before its claim is read. */
+/* Checks what must hold for every credential before its claim is read. */
 static int
 check_credential(struct auth_inquiry *i)
 {
@@ -115,8 +117,8 @@ check_credential(struct auth_inquiry *i)
     return 0;
 }
 
-/* Runs on the loop. The credential must be of this cluster and come for the
- * first time.
+/* Runs on the loop. The credential must be of this cluster, and its nonce must
+ * not have been used before.
  */
 static int
 check_claim(struct auth_inquiry *i, const struct claim *claim)

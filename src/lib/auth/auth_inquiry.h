@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_inquiry.h - a request to the auth server that waits for a worker: what is known
- * of it, and what the worker found out
+/* auth_inquiry.h - a request to the auth server while a worker authenticates
+ * it: the parts of the request and the worker's results
  *
  * Called by: auth_server.c.
  * Thread:    the loop's; one worker's between submission and conclusion.
@@ -30,7 +30,7 @@ struct auth_server {
     int64_t session_ms;
     size_t most_sessions;
     size_t n_sessions;
-    uid_t own_uid; /* whom credentials must be for */
+    uid_t own_uid; /* the uid that credentials must be restricted to */
     auth_verifier_fn verifier;
     void *verifier_arg;
     struct bearer_tokens *bearer;
@@ -43,12 +43,13 @@ struct auth_inquiry {
     char *text; /* the credential; NULL for a local peer */
     uid_t uid;
     gid_t gid;
-    enum identity_proof proof; /* of one without a credential */
+    enum identity_proof proof; /* how a peer without a credential is
+                                * authenticated */
     char *method;
     char *target;
     char *content_type;
     char body[DIGEST_HEX_SIZE];
-    char headers[DIGEST_HEX_SIZE]; /* of the sealed ones */
+    char headers[DIGEST_HEX_SIZE]; /* digest of the sealed headers */
     auth_check_fn check_fn;
     auth_open_fn open_fn;
     void *arg;
@@ -65,11 +66,11 @@ struct auth_inquiry *inquiry_new(struct auth_server *server,
                                  const struct auth_request *q,
                                  void *arg);
 
-/* A worker's part: opens the credential, and looks for the user. */
+/* The worker's part: decodes the credential and looks up the user. */
 void inquiry_find_out(void *inquiry);
 
-/* The claim of the credential, if it is of this cluster, in time and new; for
- * claim_fini. Negative: `error` says why not.
+/* Takes the claim of the credential, if it is of this cluster, in time and new;
+ * free it with claim_fini. Negative: `error` gives the reason.
  */
 int inquiry_take_claim(struct auth_inquiry *i,
                        enum claim_purpose purpose,

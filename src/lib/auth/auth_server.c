@@ -78,7 +78,7 @@ encode_welcome(void *arg)
                               &i->error);
 }
 
-/* A request by its own credential */
+/* A request with a credential of its own */
 
 static int
 compare(struct auth_inquiry *i,
@@ -135,8 +135,8 @@ conclude_request(void *arg)
     inquiry_free(i);
 }
 
-/* A local peer, or the user of a token: its name and groups are looked up, or
- * known from a moment ago.
+/* A local peer, or the user of a token: its name and groups come from a lookup,
+ * or from the cache of recent users.
  */
 
 static struct auth_grant *
@@ -216,7 +216,7 @@ check_token(struct auth_server *server,
         check_plain(server, IDENTITY_TOKEN, uid, gid, fn, arg);
 }
 
-/* A session's request */
+/* A request of a session */
 
 static void
 check_session(struct auth_server *server,
@@ -292,8 +292,8 @@ auth_server_check(struct auth_server *server,
     }
 }
 
-/* Opening a session: find out, check the claim, make the session, encode the
- * welcome, hand over.
+/* Opening a session, in steps: decode the credential, check the claim, make the
+ * session, encode the welcome, pass both to the caller.
  */
 
 static void

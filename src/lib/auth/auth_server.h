@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_server.h - the controller's side: a request to an identity, an answer
- * to its seal
+/* auth_server.h - the controller's side of the identity protocol: turns a
+ * request into an identity, and authenticates the answer
  *
- * Knows no HTTP: it is given the parts of a request and gives back headers.
- * A request of a session is checked at once, on the loop's thread; one with a
- * credential goes to a worker. Whatever a client sends, the outcome is a
- * grant or an error with words for that client: -EKEYREJECTED (401) or
- * -EHOSTDOWN (503, the service that checks credentials is not there).
+ * This module knows no HTTP: it takes the parts of a request and returns
+ * headers. A request of a session is checked at once, on the loop's thread; one
+ * with a credential goes to a worker. For all input of a client the result is a
+ * grant, or an error with a text for that client: -EKEYREJECTED (401) or
+ * -EHOSTDOWN (503, the service that checks credentials does not answer).
  *
  * Called by:  the apiserver's identity step.
  * Thread:     the loop's.
@@ -33,8 +33,8 @@ struct loop;
 struct credential_backend;
 struct workers;
 
-/* The verifier of a node's secret (lib/auth/node_secret.h): false if there is
- * no such node or it has none.
+/* Finds the verifier of a node's secret (lib/auth/node_secret.h); false if
+ * there is no such node or the node has no secret.
  */
 typedef bool (*auth_verifier_fn)(const char *node_name,
                                  struct digest *ret_verifier,
@@ -44,42 +44,42 @@ struct auth_server_settings {
     struct loop *loop;
     struct workers *workers;
     struct credential_backend *credential_backend;
-    struct clock *clock; /* NULL: the machine's */
+    struct clock *clock; /* NULL: clock_system */
     const char *cluster;
     int64_t session_ms;        /* 0: 12 hours */
-    size_t sessions;           /* 0: 65,536 at a time */
-    auth_verifier_fn verifier; /* NULL: no nodes */
+    size_t sessions;           /* the most at a time; 0: 65,536 */
+    auth_verifier_fn verifier; /* NULL: nodes cannot authenticate */
     void *verifier_arg;
     struct bearer_tokens *bearer; /* NULL: no bearer tokens */
 };
 
-/* Parts of a request. All borrowed until the call returns. */
+/* Parts of a request, all borrowed until the call returns. */
 struct auth_request {
     const char *authorization; /* the header, or NULL */
     const char *method;
-    const char *target;       /* as written, with its query */
+    const char *target;       /* as the client sent it, with its query */
     const char *content_type; /* NULL is "" */
     const void *body;
     size_t length;
     const char *sealed;           /* lines of protocol_add_sealed; NULL is "" */
     struct auth_session *session; /* of this connection, or NULL */
-    bool is_secure; /* nobody else reads it: the way of bearer tokens */
-    bool is_local;  /* by a Unix socket, whose peer is the two below */
+    bool is_secure;               /* TLS: bearer tokens are accepted */
+    bool is_local; /* over a Unix socket; uid and gid are its peer's */
     uid_t uid;
     gid_t gid;
 };
 
-/* Life. Free after the workers (their `done`s drained) and after all sessions
- * and grants.
+/* Life. Free it after the workers (with their `done` functions drained) and
+ * after all sessions and grants.
  */
 void auth_server_free(struct auth_server *server);
 struct auth_server *auth_server_new(const struct auth_server_settings *settings)
     OWNED_BY(auth_server_free);
 DEFINE_CLEANUP(struct auth_server, auth_server_free)
 
-/* Check: `fn` gets the grant (yours to free) or NULL and an error; before this
- * returns where nothing blocks. With no Authorization at all, a local peer is
- * itself; anybody else is refused.
+/* Check: `fn` gets the grant (the caller frees it), or NULL and an error. When
+ * nothing blocks, `fn` is called before this returns. Without an Authorization
+ * header a local peer is authenticated by its uid; any other client is refused.
  */
 typedef void (*auth_check_fn)(struct auth_grant *grant TAKES,
                               const struct error *err,
@@ -89,9 +89,10 @@ void auth_server_check(struct auth_server *server,
                        auth_check_fn fn,
                        void *arg);
 
-/* Open: for POST PROTOCOL_SESSION_TARGET. `fn` gets a session to hang on the
- * connection (yours, freed with it) and the value of the answer's
- * PROTOCOL_CREDENTIAL_HEADER; or NULLs and an error. Always later.
+/* Open serves POST PROTOCOL_SESSION_TARGET. `fn` gets a session, which the
+ * caller attaches to the connection and frees with it, and the value of the
+ * answer's PROTOCOL_CREDENTIAL_HEADER; or NULLs and an error. `fn` is never
+ * called before this returns.
  */
 typedef void (*auth_open_fn)(struct auth_session *session TAKES,
                              const char *credential,
@@ -105,10 +106,10 @@ void auth_session_free(void *session);
 const struct identity *
 auth_session_identity(const struct auth_session *session);
 
-/* The grant: who, and how the answer proves itself. Seal: `fn` gets the
- * header to add, or NULLs if none is needed; at once, but for a grant by
- * credential. A failure to make one is an error, and then the answer should
- * not go out.
+/* The grant: the identity of the client, and the proof of the answer. Seal:
+ * `fn` gets the header to add, or NULLs if none is needed; it is called before
+ * this returns except for a grant by credential. If the header cannot be made,
+ * `fn` gets an error, and the answer should not be sent.
  */
 void auth_grant_free(struct auth_grant *grant);
 const struct identity *auth_grant_identity(const struct auth_grant *grant);
@@ -123,13 +124,13 @@ void auth_grant_seal(struct auth_grant *grant,
                      auth_seal_fn fn,
                      void *arg);
 
-/* Streams (watches, logs): allowed to local peers and sessions; -EKEYREJECTED
- * with words for a grant by credential. The head is sealed with the digest of
- * no bytes. Then the text of auth_grant_frame goes before each frame (a line
- * of a watch with its newline, a piece of a log), and that of auth_grant_end
- * at the end of the stream; both are "" for a local peer. The digest of a
- * frame is handed in, so that a frame sent to thousands is digested once.
- * Both return the text's length.
+/* Streams (watches, logs) are allowed to local peers, bearer tokens and
+ * sessions; a grant by credential gets -EKEYREJECTED with a text. The head is
+ * sealed with the digest of no bytes. After that the text of auth_grant_frame
+ * goes before each frame (a line of a watch with its newline, a piece of a
+ * log), and the text of auth_grant_end goes at the end of the stream; without a
+ * session both are "". The caller passes the digest of a frame, so that a frame
+ * sent to thousands of clients is digested once. Both return the text's length.
  */
 #define AUTH_FRAME_SIZE 96 /* "mac LENGTH HEX\n" and a NUL */
 int auth_grant_may_stream(const struct auth_grant *grant, struct error *err);

@@ -27,11 +27,11 @@ struct bearer_tokens {
     char *cluster;
     struct clock *clock;
     struct node_secret key;
-    struct stat seen; /* of the file that the key is from */
+    struct stat seen; /* of the file that the key was read from */
     int64_t looked_at_us;
 };
 
-/* The signed part of a token. */
+/* The claims of a token, which its MAC covers. */
 struct promise {
     uid_t uid;
     gid_t gid;
@@ -121,7 +121,7 @@ bearer_tokens_open(const char *path,
     return 0;
 }
 
-/* A stat of a file on the controller's own disk, once a second at most. */
+/* Calls stat at most once a second, on a file on the controller's own disk. */
 static void
 reload_key_if_changed(struct bearer_tokens *b)
 {
@@ -140,7 +140,7 @@ reload_key_if_changed(struct bearer_tokens *b)
         log_debug("the key of tokens has changed");
         return;
     }
-    /* Whoever took it away wanted the tokens to end. */
+    /* Removing the key file is a way to revoke all tokens: use a random key. */
     log_debug("%s; no token is valid", err.text);
     node_secret_issue(&b->key);
     memset(&b->seen, 0, sizeof(b->seen));
@@ -191,7 +191,7 @@ bearer_tokens_issue(struct bearer_tokens *b,
     *ret_ends_at_s = p.ends_at_s;
 }
 
-/* The number at *at and the dot behind it, no longer than `most`. */
+/* Reads the number at *at, at most `most`, and the dot behind it. */
 static int
 read_number(const char **at, uint64_t most, uint64_t *ret_value)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bearer_tokens.h - short-lived tokens for clients that can speak no MUNGE
+/* bearer_tokens.h - short-lived tokens for clients that cannot use MUNGE
  *
- * A token names a user and when it ends, and is signed (HMAC-SHA256) with a
- * key that the controller keeps in a file; nothing is stored of the token
- * itself. Another key ends all tokens: the file is looked at again when it has
- * changed. Only the name of a token, from its digest, is ever logged.
+ * A token names a user and the time when it expires, and is signed
+ * (HMAC-SHA256) with a key that the controller keeps in a file; tokens
+ * themselves are not stored. A new key revokes all tokens: a changed key file
+ * is read again. Logs name a token only by an identifier made from its digest.
  *
  * Thread: the loop's.
  * See:    doc/protocol.md.
@@ -24,8 +24,8 @@ struct error;
 #define BEARER_TOKEN_SIZE      256 /* a token and a NUL */
 #define BEARER_TOKEN_NAME_SIZE 17
 
-/* Life. Open makes the key when there is none, mode 0600. Rotate writes
- * another one; it may be called while a controller runs.
+/* Life. Open makes the key, with mode 0600, when there is none. Rotate writes a
+ * new key; it may be called while a controller runs.
  */
 void bearer_tokens_free(struct bearer_tokens *bearer);
 int bearer_tokens_open(const char *path,
@@ -36,7 +36,7 @@ int bearer_tokens_open(const char *path,
 int bearer_tokens_rotate(const char *path, struct error *err);
 DEFINE_CLEANUP(struct bearer_tokens, bearer_tokens_free)
 
-/* A token of this user from now on, for so long. */
+/* Makes a token for this user that expires after `lifetime_s`. */
 void bearer_tokens_issue(struct bearer_tokens *bearer,
                          uid_t uid,
                          gid_t gid,
@@ -44,8 +44,8 @@ void bearer_tokens_issue(struct bearer_tokens *bearer,
                          char ret_token[BEARER_TOKEN_SIZE],
                          int64_t *ret_ends_at_s);
 
-/* Finds the user of a token. -EKEYREJECTED with words for the client: no token,
- * of another cluster or key, or ended.
+/* Finds the user of a token. -EKEYREJECTED with a text for the client: it is no
+ * token, is of another cluster or key, or has expired.
  */
 int bearer_tokens_check(struct bearer_tokens *bearer,
                         const char *token,
@@ -53,6 +53,6 @@ int bearer_tokens_check(struct bearer_tokens *bearer,
                         gid_t *ret_gid,
                         struct error *err);
 
-/* The name of a token in logs. */
+/* The identifier of a token in logs. */
 void bearer_token_name(const char *token,
                        char ret_name[BEARER_TOKEN_NAME_SIZE]);

@@ -8,7 +8,7 @@
 void
 credential_fini(struct credential *c)
 {
-    /* It may have held a session's key. */
+    /* The payload may contain the key of a session. */
     if (c->payload != NULL)
         explicit_bzero(c->payload, c->length);
     free(c->payload);

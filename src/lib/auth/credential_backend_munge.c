@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential_backend_munge.c - credentials by munged, over libmunge
+/* credential_backend_munge.c - credentials of munged, by libmunge
  *
- * Each call has a context of its own, so any number of threads may ask.
+ * Each call uses its own context, so any number of threads may call it.
  */
 #include "lib/auth/credential_backend.h"
 
@@ -21,7 +21,7 @@
 
 struct munge_backend {
     struct credential_backend credential_backend;
-    char *socket_path; /* NULL: libmunge's own */
+    char *socket_path; /* NULL: libmunge's default */
 };
 
 static struct munge_backend *
@@ -53,7 +53,8 @@ socket_of(munge_ctx_t context)
     return path != NULL ? path : "?";
 }
 
-/* A copy: the context forgets its words when it is asked for anything else. */
+/* Returns a copy, because the next call on the context overwrites its message.
+ */
 static char *
 words_of(munge_ctx_t context, munge_err_t why)
 {
@@ -62,8 +63,8 @@ words_of(munge_ctx_t context, munge_err_t why)
     return xstrdup(words != NULL ? words : munge_strerror(why));
 }
 
-/* Seconds from the making of the credential to now; negative when it was made
- * in the future.
+/* Seconds since the credential was made; negative when its maker's clock is
+ * ahead.
  */
 static long
 age_of(munge_ctx_t context)
@@ -75,7 +76,7 @@ age_of(munge_ctx_t context)
     return (long)(read - made);
 }
 
-/* A socket below a closed directory is no fault of munged's. */
+/* When a directory above the socket denies access, munged is not to blame. */
 static int
 explain_silence(munge_ctx_t context, const char *words, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.h - SHA-256, HMAC, and their text
+/* digest.h - SHA-256, HMAC, and their text forms
  *
  * Thread: any.
  */
@@ -20,8 +20,8 @@ struct digest {
 
 struct strbuf;
 
-/* Make, of one text or of several parts in a row. Hmac is HMAC-SHA256 (RFC
- * 2104).
+/* Make a digest of one text, or of several parts in a row. Hmac is HMAC-SHA256
+ * (RFC 2104).
  */
 struct digest_part {
     const void *bytes;
@@ -37,19 +37,23 @@ void digest_hmac(const void *key,
                  size_t count,
                  struct digest *ret_digest);
 
-/* Of a text that comes in pieces. End frees the sum. */
+/* Digests a text that arrives in pieces. End frees the sum. */
 struct digest_sum;
 struct digest_sum *digest_sum_begin(void);
 void digest_sum_add(struct digest_sum *sum, const void *bytes, size_t length);
 void digest_sum_end(struct digest_sum *sum TAKES, struct digest *ret_digest);
 
-/* Look. Constant time. */
+/* Look. Compares in constant time. */
 bool digest_equals(const struct digest *a, const struct digest *b);
 
-/* Text: lower-case hexadecimal. Parse takes exactly 64 digits: 0 or -EINVAL. */
+/* Text: lower-case hexadecimal. Parse takes exactly 64 digits and returns 0 or
+ * -EINVAL.
+ */
 void digest_format(const struct digest *d, char out[DIGEST_HEX_SIZE]);
 int digest_parse(const char *hex, struct digest *ret_digest);
 
-/* Base64 (RFC 4648, padded). Decode refuses anything else: 0 or -EINVAL. */
+/* Base64 (RFC 4648, padded). Decode accepts no other form and returns 0 or
+ * -EINVAL.
+ */
 void base64_encode(struct strbuf *out, const void *bytes, size_t length);
 int base64_decode(struct strbuf *out, const char *text, size_t length);

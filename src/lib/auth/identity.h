@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.h - who is calling, as far as it was proven
+/* identity.h - the authenticated client of a request
  *
  * Thread:  any; plain data.
  */
@@ -12,9 +12,9 @@ struct user;
 
 enum identity_proof {
     IDENTITY_LOCAL,      /* SO_PEERCRED of the controller's own socket */
-    IDENTITY_CREDENTIAL, /* a credential of this very request */
+    IDENTITY_CREDENTIAL, /* a credential sent with this request */
     IDENTITY_SESSION,    /* a session that a credential opened */
-    IDENTITY_TOKEN,      /* a bearer token, over a connection nobody reads */
+    IDENTITY_TOKEN,      /* a bearer token, over TLS */
 };
 
 #define IDENTITY_NODE_SIZE 254 /* a DNS name and a NUL */
@@ -23,8 +23,8 @@ struct identity {
     uid_t uid;
     gid_t gid;
     enum identity_proof proof;
-    bool seals_headers;      /* whoever proved it wrote the headers, too */
+    bool seals_headers;      /* the proof covers the request's headers */
     const struct user *user; /* borrowed from the grant; never NULL */
-    /* The node whose secret was proven with the session, "" if none. */
+    /* The node whose secret was proven when the session was opened, or "". */
     char node_name[IDENTITY_NODE_SIZE];
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_secret.h - what a node proves itself by
+/* node_secret.h - the secret by which a node authenticates itself
  *
- * Issued once, at enrolment: 32 random bytes, kept by the agent (0600) as 64
- * hexadecimal digits. The controller keeps the verifier, a digest of it, from
- * which the secret cannot be found but with which a proof could be made: it is
- * as private as the secret.
+ * A secret is issued once, at enrolment: 32 random bytes, which the agent keeps
+ * (0600) as 64 hexadecimal digits. The controller keeps its verifier, a digest
+ * of the secret. The secret cannot be computed from the verifier, but a proof
+ * can be, so the verifier is as private as the secret.
  *
  * Thread:  any.
  */
@@ -18,13 +18,13 @@ struct node_secret {
     unsigned char bytes[32];
 };
 
-/* Life. Parse takes what format wrote: 0 or -EINVAL. */
+/* Life. Parse takes the output of format: 0 or -EINVAL. */
 void node_secret_issue(struct node_secret *ret_secret);
 int node_secret_parse(const char *hex, struct node_secret *ret_secret);
 void node_secret_format(const struct node_secret *s, char out[DIGEST_HEX_SIZE]);
 
-/* Verifier: what the controller keeps. Proof: for one nonce, one node, one
- * cluster; made and checked from the verifier.
+/* Verifier: the digest that the controller keeps. Proof: valid for one nonce,
+ * one node and one cluster; made and checked with the verifier.
  */
 void node_secret_verifier(const struct node_secret *s,
                           struct digest *ret_verifier);

@@ -5,13 +5,15 @@
 #include "lib/base/alloc.h"
 #include "lib/base/map.h"
 
-/* A credential may be made that long before and after the reader's now. */
+/* A credential is accepted if its maker's clock is up to the TTL behind or
+ * ahead.
+ */
 #define GENERATION_US (2 * INT64_C(1000000) * PROTOCOL_TTL_S)
 
-/* Those of this generation, and of the one before it. */
+/* The nonces of the current generation and of the one before it. */
 struct nonces {
     struct map *young, *old;
-    int64_t began_at_us; /* the young */
+    int64_t began_at_us; /* start of the young generation */
 };
 
 struct nonces *

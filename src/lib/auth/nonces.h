@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nonces.h - those that were used lately: no claim is good twice
+/* nonces.h - the nonces used recently, so that no claim is accepted twice
  *
- * munged finds what is sent again as well, but forgets it when it is started
- * anew, and a credential is good for a minute. Kept for twice the time that
- * clocks which differ can make of that.
+ * munged detects replays too, but its record of credentials is lost when it
+ * restarts, while a credential is valid for a minute. A nonce is kept for at
+ * least twice the TTL of a credential, which covers clocks that differ.
  *
  * Thread:  the loop's.
  */
@@ -21,7 +21,9 @@ struct nonces;
 void nonces_free(struct nonces *n);
 struct nonces *nonces_new(void) OWNED_BY(nonces_free);
 
-/* Change: false where it was used before. `now_us` is monotonic. */
+/* Change. Use returns false if the nonce was used before. `now_us` is
+ * monotonic.
+ */
 bool nonces_use(struct nonces *n, const char *nonce, int64_t now_us);
 
 /* Look */

@@ -16,15 +16,15 @@
 #include "lib/base/strbuf.h"
 
 #define CLAIM_HEAD        "kiln-claim 1\n"
-#define SEALED_CLAIM_HEAD "kiln-claim 2\n" /* of requests alone */
+#define SEALED_CLAIM_HEAD "kiln-claim 2\n" /* only for CLAIM_REQUEST */
 
 enum member_type { MEMBER_TEXT, MEMBER_NUMBER, MEMBER_STATUS };
 
 #define IN(purpose) (1u << (purpose))
 #define IN_ALL      (~0u)
 
-/* The members in the order written, in which purposes they stand, and in which
- * of these they may be empty.
+/* The members in the order in which they are written, the purposes that have
+ * each member, and whether the member may be empty.
  */
 static const struct member {
     const char *name;
@@ -79,7 +79,7 @@ static const struct member {
      false},
 };
 
-/* Behind them, in version 2. */
+/* The last member in version 2. */
 static const struct member headers_member = {"headers",
                                              offsetof(struct claim, headers),
                                              MEMBER_TEXT,
@@ -201,8 +201,8 @@ take_member(struct claim *c, const struct member *m, const char *value)
     return 0;
 }
 
-/* The value of the line `name=value` at *text, which moves behind it; NULL if
- * another line stands there.
+/* The value of the line `name=value` at *text; *text is moved behind the line.
+ * NULL if *text is at another line.
  */
 static char *
 next_line(char **text, const char *name)
@@ -333,7 +333,7 @@ protocol_add_sealed(struct strbuf *out, const char *name, const char *value)
     strbuf_printf(out, ": %.*s\n", (int)length, value);
 }
 
-/* A statement: its kind, then lines. */
+/* A statement is its kind, followed by lines. */
 static void
 mac_of(const struct digest *key,
        const char *const *lines,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* protocol.h - the texts that both sides of the identity protocol agree on
+/* protocol.h - the texts of the identity protocol, shared by both sides
  *
  * Pure functions; doc/protocol.md is the specification. A "claim" is the
- * payload of a credential: lines of name=value. A "statement" is the text a
- * MAC is taken of.
+ * payload of a credential: lines of name=value. A "statement" is the text that
+ * a MAC is computed over.
  *
  * Thread:  any.
  */
@@ -22,24 +22,24 @@ struct strbuf;
 #define PROTOCOL_TTL_S          60u
 #define PROTOCOL_NONCE_SIZE     33 /* 32 hexadecimal digits and a NUL */
 
-/* Headers of answers; a request's is Authorization. */
+/* Headers of answers; a request uses Authorization. */
 #define PROTOCOL_MAC_HEADER        "Kiln-Mac"
 #define PROTOCOL_CREDENTIAL_HEADER "Kiln-Credential"
 
 enum claim_purpose {
-    CLAIM_HELLO,   /* client: open a session */
-    CLAIM_WELCOME, /* server: here it is */
-    CLAIM_REQUEST, /* client: this one request */
-    CLAIM_ANSWER,  /* server: its answer */
+    CLAIM_HELLO,   /* client asks for a session */
+    CLAIM_WELCOME, /* server grants the session */
+    CLAIM_REQUEST, /* client sends one request */
+    CLAIM_ANSWER,  /* server answers that request */
 };
 
-/* Text members point into `memory` after parsing, are "" when the purpose has
- * none, and never hold a newline.
+/* Text members point into `memory` after parsing, are "" when the purpose does
+ * not have them, and never contain a newline.
  */
 struct claim {
     enum claim_purpose purpose;
     const char *cluster;
-    const char *nonce;        /* the client's, in all four */
+    const char *nonce;        /* the client's, for all purposes */
     const char *node;         /* hello */
     const char *proof;        /* hello: hexadecimal */
     const char *session;      /* welcome */
@@ -55,8 +55,8 @@ struct claim {
 };
 void claim_fini(struct claim *c);
 
-/* Format: -EINVAL when a member holds a control character. Parse: -EPROTO for
- * what is not such a text, another version, or lacks a member.
+/* Format: -EINVAL when a member has a control character. Parse: -EPROTO for a
+ * text that is no claim, is of another version, or lacks a member.
  */
 int claim_format(const struct claim *c, struct strbuf *out);
 int claim_parse(const char *payload,
@@ -65,20 +65,21 @@ int claim_parse(const char *payload,
                 struct claim *ret_claim,
                 struct error *err);
 
-/* A fresh nonce. */
+/* Makes a random nonce. */
 void protocol_nonce(char out[PROTOCOL_NONCE_SIZE]);
 
-/* Headers that change what a request means are sealed in version 2: each as a
- * line "name: value", its name in lower case, in the order of the request. Adds
- * the line of one; nothing for a header that is not sealed.
+/* Version 2 seals headers that change the meaning of a request: each is a line
+ * "name: value" with the name in lower case, in the order of the request. Adds
+ * the line of one header; adds nothing for a header that is not sealed.
  */
 void
 protocol_add_sealed(struct strbuf *out, const char *name, const char *value);
 
-/* MACs of a session. `sealed`: the lines above; NULL: version 1, which covers
- * no headers. Seq is the request's in its answer and its frames;
- * frames count from 1. A stream's head is an answer whose body digest is that
- * of no bytes; the end of a stream is a frame of its own kind.
+/* MACs of a session. `sealed`: the lines of protocol_add_sealed; NULL: version
+ * 1, which covers no headers. An answer and its frames carry the sequence
+ * number of their request; frames are counted from 1. The head of a stream is
+ * an answer whose body digest is that of no bytes; the end of a stream is a
+ * frame of its own kind.
  */
 void protocol_request_mac(const struct digest *key,
                           uint64_t seq,
@@ -105,8 +106,7 @@ void protocol_end_mac(const struct digest *key,
                       struct digest *ret_mac);
 
 /* "Kiln session=ID,seq=N,mac2=HEX", the value of Authorization; "mac" in
- * version 1. Parse: 0 or
- * -EINVAL; the session is borrowed from the text.
+ * version 1. Parse returns 0 or -EINVAL; the session is borrowed from the text.
  */
 struct protocol_authorization {
     const char *session;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* user.h - a uid with its name and groups, as the system knows it
+/* user.h - a uid with its name and groups from the system's databases
  *
  * Thread:     any; the count of references is atomic, the rest is const.
- * Invariant:  a uid nobody knows has its number as name, and its gid alone.
+ * Invariant:  for a uid without an entry the name is the number and the only
+ *             group is the gid given.
  */
 #pragma once
 
@@ -16,14 +17,14 @@ struct user {
     unsigned references; /* atomic */
     uid_t uid;
     gid_t gid;     /* primary */
-    bool is_known; /* to the system's databases */
+    bool is_known; /* has an entry in the user database */
     char *name;
-    gid_t *groups; /* all of them, the primary too */
+    gid_t *groups; /* all groups, the primary one included */
     size_t n_groups;
 };
 
-/* Life. Lookup asks the system (NSS), which may block for long: on a worker.
- * `gid` is what stands in for an unknown user's.
+/* Life. Lookup calls NSS, which may block for long, so call it on a worker.
+ * `gid` is used when the user is unknown.
  */
 void user_unref(const struct user *u);
 const struct user *user_ref(const struct user *u);
