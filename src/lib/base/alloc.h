@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alloc.h - memory that is there, or the program ends
+/* alloc.h - allocation that never returns NULL: the program aborts instead
  *
- * Sizes that come from outside are bounded before they reach these. Freed
- * with free().
+ * Callers bound sizes that come from outside before they pass them. Results are
+ * freed with free().
  *
  * Thread:  any.
  */
@@ -24,11 +24,11 @@ char *xstrndup(const char *s, size_t length) OWNED_BY(free);
 char *xasprintf(const char *format, ...) PRINTF(1, 2) OWNED_BY(free);
 char *xvasprintf(const char *format, va_list args) PRINTF(1, 0) OWNED_BY(free);
 
-/* Zeroed. */
+/* The memory is zeroed. */
 #define xnew(T)          ((T *)xcalloc(1, sizeof(T)))
 #define xnew_array(T, n) ((T *)xcalloc((n), sizeof(T)))
 
-/* Makes room in a growing array of elements at *items for one more. */
+/* Grows the array at *items so that one more element fits. */
 #define xgrow(items, count, capacity)                         \
     ((count) < (capacity)                                     \
          ? (void)0                                            \

@@ -26,14 +26,14 @@ struct arena {
     size_t total;
 };
 
-/* Blocks that were given back, for the arenas to come: the last one first, as
- * a processor still has it in its cache. An allocator of any size would look
- * for a good fit among memory that is cold. Never where a sanitizer follows
- * what is freed.
+/* Freed blocks, kept for the next arenas. The block freed last is reused first,
+ * because it is likely to be in the processor's cache; a general allocator
+ * would choose by best fit among cold memory. Disabled under a sanitizer, which
+ * has to see each free.
  */
 #define SHARED_LEAST 1024u
 #define SHARED_SIZES 7u                             /* 1 to 64 KiB */
-#define SHARED_BYTES (IS_SANITIZED ? 0u : 2u << 20) /* of all of them */
+#define SHARED_BYTES (IS_SANITIZED ? 0u : 2u << 20) /* of all kept blocks */
 
 static struct {
     pthread_mutex_t lock;
@@ -48,14 +48,14 @@ arena_new(size_t first_block)
     size_t size = first_block != 0 && first_block < FIRST_BLOCK ? first_block
                                                                 : FIRST_BLOCK;
 
-    while (size < first_block) /* a size that is shared */
+    while (size < first_block) /* a size that is kept for reuse */
         size *= 2;
     arena->next_size = size;
     arena->total = sizeof(*arena);
     return arena;
 }
 
-/* The list of blocks of exactly that size, or NULL: none is kept. */
+/* The list of kept blocks of exactly that size; NULL: this size is not kept. */
 static struct arena_block **
 shared_list(size_t size)
 {
@@ -65,7 +65,7 @@ shared_list(size_t size)
     return NULL;
 }
 
-/* With the lock held; false: the block stays the caller's. */
+/* Called with the lock held. False: the caller still owns the block. */
 static bool
 share(struct arena_block *b)
 {
@@ -79,7 +79,8 @@ share(struct arena_block *b)
     return true;
 }
 
-/* Gives the blocks from the first to before `end` back; returns that one. */
+/* Frees the blocks from `first` up to but not including `end`; returns `end`.
+ */
 static struct arena_block *
 drop_blocks(struct arena_block *first, const struct arena_block *end)
 {
@@ -126,7 +127,9 @@ arena_mark(const struct arena *arena)
     };
 }
 
-/* Large pieces stand behind the block that was open when they came. */
+/* A large allocation has a block of its own behind the block that was open
+ * then.
+ */
 void
 arena_rewind(struct arena *arena, const struct arena_mark *mark)
 {
@@ -159,7 +162,7 @@ take_shared(size_t size)
     return b;
 }
 
-/* The size that is shared for so many bytes, or just as many. */
+/* The kept size that fits so many bytes; `bytes` itself when there is none. */
 static size_t
 shared_size(size_t bytes)
 {
@@ -188,8 +191,8 @@ block_new(struct arena *arena, size_t at_least, struct arena_block *next)
     return b;
 }
 
-/* An allocation as large as a block gets one to itself, behind the open block,
- * so that the rest of the open block stays usable.
+/* An allocation that is at least as large as a block gets a block of its own,
+ * behind the open block, so that the rest of the open block stays usable.
  */
 static struct arena_block *
 add_block(struct arena *arena, size_t at_least)
@@ -209,7 +212,7 @@ add_block(struct arena *arena, size_t at_least)
     return arena->blocks;
 }
 
-/* Strings need no alignment, so they pack. */
+/* Strings need no alignment, so they are packed. */
 static char *
 take_bytes(struct arena *arena, size_t size, size_t alignment)
 {
@@ -224,7 +227,7 @@ take_bytes(struct arena *arena, size_t size, size_t alignment)
     return b->bytes + at;
 }
 
-/* Nothing whose size is no multiple of sixteen is aligned to that. */
+/* An object whose size is no multiple of 16 needs no 16-byte alignment. */
 static size_t
 alignment_for(size_t size)
 {

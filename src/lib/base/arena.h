@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h - memory that is freed all at once
  *
- * For what lives and dies together: a parsed document, a request. Everything
- * taken from an arena is borrowed until arena_free. Blocks grow, so a small
- * document costs one allocation.
+ * For data with one lifetime, such as a parsed document or a request. All
+ * memory allocated from an arena is borrowed until arena_free. Block sizes
+ * grow, so a small document costs one allocation.
  *
- * Thread: one at a time; an arena may be handed over.
+ * Thread: one at a time; an arena may be passed to another thread.
  */
 #pragma once
 
@@ -16,13 +16,13 @@
 
 struct arena;
 
-/* Life. `first_block` is a guess at the bytes wanted, 0 for the usual. */
+/* Life. `first_block` is an estimate of the bytes needed; 0: the default. */
 void arena_free(struct arena *arena);
 struct arena *arena_new(size_t first_block) OWNED_BY(arena_free);
 DEFINE_CLEANUP(struct arena, arena_free)
 
-/* Take. Never NULL; arena_alloc is zeroed and aligned for any type. Text is
- * room for a text to be written, with its NUL behind it.
+/* Take. Never NULL. Memory of arena_alloc is zeroed and aligned for any type.
+ * Arena_text is uninitialized room for `length` bytes, with a NUL behind them.
  */
 void *arena_alloc(struct arena *arena, size_t size);
 void *arena_memdup(struct arena *arena, const void *p, size_t size);
@@ -37,7 +37,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 #define arena_new_array(arena, T, n) \
     ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
-/* Back to how it was at the mark: what was taken since is gone. */
+/* Rewind restores the state of the mark: allocations made since are invalid. */
 struct arena_mark {
     const void *open, *behind;
     size_t used;
@@ -47,5 +47,5 @@ struct arena_mark {
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, const struct arena_mark *mark);
 
-/* Look: bytes held, blocks and slack included. */
+/* Look: bytes held, with block headers and unused space. */
 size_t arena_bytes(const struct arena *arena);

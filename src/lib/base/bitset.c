@@ -24,9 +24,7 @@ bitset_and_not(struct bitset *s, const struct bitset *other)
         s->words[i] &= ~other->words[i];
 }
 
-/* Most words are empty, and a processor that any program may rely on counts no
- * bits by itself.
- */
+/* Most words are empty, and the baseline x86-64 has no popcount instruction. */
 static unsigned
 count_word(uint64_t word)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - what time it is, handed in so that a test can decide it
+/* clock.h - the current time, passed in so that tests can set it
  *
- * Durations are measured on the monotonic side, timestamps taken from the
- * real one. Microseconds, signed.
+ * Durations are measured with the monotonic clock, timestamps are taken from
+ * the real one. Both are in microseconds, signed.
  *
  * Thread:  any.
  */
@@ -15,7 +15,7 @@ struct clock {
     int64_t (*real_us)(struct clock *c); /* since 1970, UTC */
 };
 
-/* The machine's own. CLOCK_MONOTONIC and CLOCK_REALTIME. Thread: any. */
+/* The system's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME. Thread: any. */
 extern struct clock clock_system;
 
 static inline int64_t
@@ -30,5 +30,5 @@ clock_real_us(struct clock *c)
     return c->real_us(c);
 }
 
-/* CLOCK_BOOTTIME: goes on while the machine sleeps. For fencing alone. */
+/* CLOCK_BOOTTIME, which goes on during suspend. Only for fencing. */
 int64_t clock_boottime_us(void);

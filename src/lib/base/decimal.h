@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decimal.h - integers as text, for those that are written all the time
+/* decimal.h - integers as text, for hot paths
  *
- * A tenth of what snprintf costs.
+ * It costs a tenth of snprintf.
  *
  * Thread: any.
  */
@@ -11,8 +11,7 @@
 
 #define DECIMAL_SIZE 21 /* "-9223372036854775808" or "18446744073709551615" */
 
-/* The digits stand at the end of `room`, with a NUL behind them; where they
- * begin.
+/* The digits are at the end of `room`, followed by a NUL; returns their start.
  */
 static inline const char *
 decimal_of_unsigned(uint64_t value, char room[DECIMAL_SIZE])

@@ -15,7 +15,9 @@
 #define DAY    (24 * HOUR)
 #define MOST   (INT64_C(36525) * DAY) /* a hundred years */
 
-/* Up to three numbers apart by colons. False: something else stands there. */
+/* Reads up to three numbers separated by colons. False: the text is something
+ * else.
+ */
 static bool
 read_numbers(const char *text, int64_t numbers[3], unsigned *ret_count)
 {
@@ -52,8 +54,8 @@ refuse(const char *text, struct error *err)
                      text);
 }
 
-/* After days the first number is hours. Without days, one or two numbers are
- * minutes and seconds.
+/* After days the first number is hours. Without days, one number is minutes and
+ * two are minutes and seconds.
  */
 static int64_t
 seconds_of(const int64_t n[3], unsigned count, bool has_days)

@@ -13,9 +13,9 @@
 struct error;
 struct strbuf;
 
-#define DURATION_UNLIMITED 0 /* also what "0" means to Slurm */
+#define DURATION_UNLIMITED 0 /* Slurm reads "0" as unlimited too */
 
-/* -EINVAL with the forms that are right; -ERANGE beyond 100 years. */
+/* -EINVAL with the valid forms in the text; -ERANGE above 100 years. */
 int duration_parse(const char *text, int64_t *ret_seconds, struct error *err);
 
 /* "2-12:30:00", "1:30:00", "unlimited" */

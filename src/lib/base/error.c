@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The arguments may point into err->text: the new text is made beside it. */
+/* The arguments may point into err->text, so the new text is formatted in a
+ * separate buffer.
+ */
 int
 error_set(struct error *err, int code, const char *format, ...)
 {

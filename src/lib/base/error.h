@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error.h - what went wrong, in words for the person who will read it
+/* error.h - an error code with a text for a person
  *
- * Functions return 0 or a negative errno; one that a person will read about
- * takes `struct error *err` as its very last argument. It lives on the
- * caller's stack, may be NULL, and is untouched on success.
+ * Functions return 0 or a negative errno. A function whose errors a person will
+ * read takes `struct error *err` as its very last argument. The struct is on
+ * the caller's stack, may be NULL, and is untouched on success.
  *
  * Thread:  any; an error is on the stack of its caller.
  */
@@ -12,16 +12,17 @@
 #include "lib/base/macro.h"
 
 struct error {
-    int code; /* negative errno, 0 when nothing was set */
+    int code; /* negative errno; 0: no error was set */
     char text[1024];
 };
 
-/* Both return `code`, so that they end a function: return error_set(...). */
+/* Both return `code`, so that a function can end with: return error_set(...).
+ */
 int error_set(struct error *err, int code, const char *format, ...)
     PRINTF(3, 4);
 
-/* Puts the words in front of what stands there already: "binding job 'x': no
- * space left". Where nothing was set, the text of the errno follows.
+/* Puts the text in front of the one that is set: "binding job 'x': no space
+ * left". If no error was set, the text of the errno follows instead.
  */
 int error_wrap(struct error *err, int code, const char *format, ...)
     PRINTF(3, 4);

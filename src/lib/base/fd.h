@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fd.h - files and descriptors, without partial reads and writes
  *
- * All return 0 or a negative errno. Blocking: not for the loop thread, except
- * on /proc, /sys and /run.
+ * All calls return 0 or a negative errno. They block, so the loop thread uses
+ * them only on /proc, /sys and /run.
  *
  * Thread:  any.
  */
@@ -20,16 +20,16 @@ struct strbuf;
 void fd_closep(int *fd);
 #define CLEANUP_FD CLEANUP(fd_closep)
 
-/* Write all of it. Read until end of file, refusing more than `limit` bytes
- * with -EFBIG; appends to `out`.
+/* Write_all writes all bytes. Read_all reads until end of file and appends to
+ * `out`; it refuses more than `limit` bytes with -EFBIG.
  */
 int fd_write_all(int fd, const void *bytes, size_t length);
 int fd_read_all(int fd, size_t limit, struct strbuf *out);
 int fd_set_nonblocking(int fd, bool nonblocking);
 
-/* A whole file at a path. Write_atomic writes a temporary file beside it,
- * syncs it, renames it over the old one and syncs the directory: after a crash
- * there is the old content or the new, never a part. Errors name the path.
+/* A whole file at a path. Write_atomic writes a temporary file beside it, syncs
+ * it, renames it over the old one and syncs the directory: after a crash the
+ * file has the old content or the new, never a part. Errors name the path.
  */
 int file_read(const char *path,
               size_t limit,
@@ -41,5 +41,5 @@ int file_write_atomic(const char *path,
                       size_t length,
                       struct error *err);
 
-/* Makes the directory and its parents; one that is there already is fine. */
+/* Makes the directory and its parents; a directory that exists is no error. */
 int dir_make(const char *path, mode_t mode, struct error *err);

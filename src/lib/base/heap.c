@@ -82,9 +82,9 @@ sift_down(struct heap *h, size_t i)
     set(h, i, element);
 }
 
-/* Most elements that take the place of one that went come from the bottom and
- * belong there: go down without a look at the element, and then up. It ends above
- * its equals, as after sift_down.
+/* The element that replaces a removed one usually comes from the bottom and
+ * belongs there: move the hole down without comparing the element, then move
+ * the element up. The element ends above its equals, as after sift_down.
  */
 static void
 sink(struct heap *h, size_t i)

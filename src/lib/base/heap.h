@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heap.h - a binary heap of borrowed pointers, the least one on top
+/* heap.h - a binary heap of borrowed pointers, with the least element on top
  *
- * Each element keeps its own place in a size_t of its struct, at the offset
+ * Each element stores its own index in a size_t of its struct, at the offset
  * given to heap_new, so that removal and re-ordering cost O(log n).
  * HEAP_NOWHERE in that field says that the element is in no heap.
  *
@@ -26,13 +26,13 @@ struct heap *heap_new(heap_less_fn less, void *context, size_t place_offset)
     OWNED_BY(heap_free);
 DEFINE_CLEANUP(struct heap, heap_free)
 
-/* Change. `moved` says that the element's key has changed. */
+/* Change. Call heap_moved after the key of an element has changed. */
 void heap_push(struct heap *h, void *element);
 void *heap_pop(struct heap *h);
 void heap_remove(struct heap *h, void *element);
 void heap_moved(struct heap *h, void *element);
 
-/* Look. At any index below the count, in no order but the first. */
+/* Look. Heap_at takes any index below the count; only index 0 is in order. */
 void *heap_top(const struct heap *h);
 size_t heap_count(const struct heap *h);
 void *heap_at(const struct heap *h, size_t index);

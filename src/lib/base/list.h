@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list.h - doubly linked, the links inside the elements
+/* list.h - a doubly linked list whose links are members of the elements
  *
  * A `struct list` is a head or a link. An unlinked link points at itself, so
- * removing twice is harmless.
+ * removing it twice is harmless.
  *
  * Thread:  one at a time.
  */
@@ -52,7 +52,9 @@ list_add_first(struct list *head, struct list *l)
     list_add_last(head->next, l);
 }
 
-/* All that hangs on `from`, in order, onto an uninitialized head. */
+/* Moves all elements of `from`, in order, to `head`, which need not be
+ * initialized.
+ */
 static inline void
 list_take_over(struct list *head, struct list *from)
 {
@@ -67,7 +69,7 @@ list_take_over(struct list *head, struct list *from)
 #define list_foreach(pos, head) \
     for (struct list *pos = (head)->next; pos != (head); pos = pos->next)
 
-/* The element under the position may be removed. */
+/* The element at the current position may be removed. */
 #define list_foreach_safe(pos, head)                               \
     for (struct list *pos = (head)->next, *pos##_next = pos->next; \
          pos != (head);                                            \

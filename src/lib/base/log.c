@@ -36,9 +36,9 @@ log_level(void)
     return atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
-/* The second folder of the path is the room, whatever folders that has inside:
- * "controller/store/engine/schema.c" is of the room "store". A file in a
- * program's own folder has the program's name.
+/* The second folder of the path is the room, with any folders inside it:
+ * "controller/store/engine/schema.c" is of the room "store". A file directly in
+ * a program's folder has the program's name.
  */
 static void
 room_of(const char *file, char *room, size_t size)
@@ -58,8 +58,8 @@ room_of(const char *file, char *room, size_t size)
     snprintf(room, size, "%.*s", (int)length, start);
 }
 
-/* systemd names the stream it made for us; standard error may have been
- * redirected since.
+/* JOURNAL_STREAM names the stream that systemd opened; standard error may have
+ * been redirected since.
  */
 static bool
 is_journal(void)
@@ -119,7 +119,9 @@ log_write(enum log_level level, const char *file, const char *format, ...)
         used += (size_t)length;
     if (used > sizeof(line) - 2)
         used = sizeof(line) - 2;
-    /* One record is one line, whatever a peer put into a name. */
+    /* One record is one line, even if a name from a peer contains control
+     * characters.
+     */
     for (size_t i = 0; i < used; i++)
         if ((unsigned char)line[i] < 0x20)
             line[i] = ' ';

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.h - what a daemon tells its administrator
+/* log.h - log messages of a daemon for its administrator
  *
- * The room that decides logs, once; lib/ stays at debug. A message is a
- * sentence with quoted names; one that continues says so ("..., ignoring").
- * Lines go to standard error: with a time where a person reads them, with the
- * journal's <N> prefix where systemd does (JOURNAL_STREAM is set).
+ * Only the room that makes a decision logs it, once; lib/ logs at debug level
+ * only. A message is a sentence with quoted names; a warning after which the
+ * program continues ends in ("..., ignoring"). Lines go to standard error: with
+ * a time for a person, or with the journal's <N> prefix under systemd
+ * (JOURNAL_STREAM is set).
  *
  * Thread: any.
  */
@@ -22,7 +23,7 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
-/* `file` is the path below src/; the room's name is taken from it. */
+/* `file` is the path below src/, from which the room's name is derived. */
 void log_write(enum log_level level, const char *file, const char *format, ...)
     PRINTF(3, 4);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* macro.h - the few macros that every file may use
  *
- * Ownership is written in signatures: a result marked OWNED_BY(x_free) is the
- * caller's to free, an argument marked TAKES now belongs to the callee, and
- * everything else is borrowed.
+ * Signatures show ownership: the caller frees a result marked OWNED_BY(x_free),
+ * an argument marked TAKES now belongs to the callee, and everything else is
+ * borrowed.
  *
  * Thread:  any.
  */
@@ -16,7 +16,8 @@
 #define UNUSED       __attribute__((unused))
 #define NORETURN     __attribute__((noreturn))
 #define MUST_USE     __attribute__((warn_unused_result))
-#define FALLTHROUGH  __attribute__((fallthrough)) /* clang reads no comment */
+/* clang ignores such a comment */
+#define FALLTHROUGH  __attribute__((fallthrough))
 #if defined(__clang__) /* clang 14 does not know malloc(dealloc) */
 #define OWNED_BY(f) __attribute__((returns_nonnull, warn_unused_result))
 #else

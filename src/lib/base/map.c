@@ -160,7 +160,7 @@ resize(struct map *m, size_t capacity)
     m->filled = m->count;
 }
 
-/* At most half full after a resize, which also sweeps the tombstones. */
+/* After a resize the map is at most half full and has no tombstones. */
 static size_t
 capacity_for(size_t count)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.h - from a string to a pointer, in constant time
+/* map.h - a hash map from strings to pointers
  *
- * Open addressing, keys copied, values borrowed: free them yourself before
- * map_free. Order of iteration is not defined. Keys are hashed with a seed of
- * the process, so that a peer cannot choose colliding ones.
+ * Open addressing. Keys are copied; values are borrowed, so the caller frees
+ * them before map_free. The order of iteration is undefined. Keys are hashed
+ * with a random seed of the process, so that a peer cannot choose keys that
+ * collide.
  *
  * Thread:  one at a time; several may read.
  */
@@ -22,16 +23,15 @@ void map_free(struct map *m);
 struct map *map_new(void) OWNED_BY(map_free);
 DEFINE_CLEANUP(struct map, map_free)
 
-/* Change. Put returns the value that stood there, or NULL; so does remove.
- * A NULL value is not allowed. Clear forgets everything, keys included.
+/* Change. Put and remove return the previous value of the key, or NULL. A NULL
+ * value is not allowed. Clear removes all keys and values.
  */
 void *map_put(struct map *m, const char *key, void *value);
 void *map_remove(struct map *m, const char *key);
 void map_clear(struct map *m);
 
-/* Look. Iterate with an index that starts at 0, while map_next is true; the
- * entry under the iterator may be removed, nothing else may change. `ret_key`
- * may be NULL.
+/* Look. Iterate with an index that starts at 0, while map_next is true. During
+ * the iteration only the current entry may be removed. `ret_key` may be NULL.
  */
 void *map_find(const struct map *m, const char *key);
 size_t map_count(const struct map *m);
@@ -40,5 +40,5 @@ bool map_next(const struct map *m,
               const char **ret_key,
               void **ret_value);
 
-/* The hash itself, SipHash-1-3 under the key of the process. */
+/* The hash of the keys: SipHash-1-3 with the seed of the process. */
 uint64_t map_hash(const void *bytes, size_t length);

@@ -25,12 +25,14 @@ static const char *const type_names[] = {
 
 struct metric {
     struct metric_family *family;
-    char *labels; /* as written: a="x",b="y" */
+    char *labels; /* formatted: a="x",b="y" */
     metric_read_fn read;
     void *read_context;
     _Atomic uint64_t count;     /* of a counter */
-    _Atomic uint64_t value;     /* bits of a double: gauge, histogram's sum */
-    _Atomic uint64_t buckets[]; /* of a histogram: n_bounds + 1, not summed */
+    _Atomic uint64_t value;     /* bits of a double: a gauge's value, a
+                                 * histogram's sum */
+    _Atomic uint64_t buckets[]; /* of a histogram: n_bounds + 1, not
+                                 * cumulative */
 };
 
 struct metric_family {
@@ -124,7 +126,7 @@ split_labels(struct metric_family *family, const char *labels)
     }
 }
 
-/* Where the name stands or should stand. */
+/* The index of the family with this name, or where it should be inserted. */
 static size_t
 place_of(const struct metric_registry *registry, const char *name)
 {
@@ -251,7 +253,7 @@ add_escaped(struct strbuf *out, const char *text, bool quotes)
     }
 }
 
-/* a="x",b="y": what names the series, and how it is written. */
+/* a="x",b="y": identifies the series, and is the text that is written. */
 static void
 add_labels(const struct metric_family *family,
            const char *const *values,
@@ -370,7 +372,8 @@ metric_observe(struct metric *metric, double value)
     size_t low = 0;
     size_t high = family->n_bounds;
 
-    /* The first bound that is not below the value; NaN is beyond all. */
+    /* The first bound that is not below the value; NaN goes to the last bucket.
+     */
     while (low < high) {
         size_t middle = (low + high) / 2;
 
@@ -426,7 +429,7 @@ metric_value(const struct metric *metric)
     return value;
 }
 
-/* The fewest digits that read back as the same number. */
+/* Writes the fewest digits that read back as the same number. */
 static void
 add_number(struct strbuf *out, double value)
 {
@@ -448,7 +451,7 @@ add_number(struct strbuf *out, double value)
     strbuf_add_text(out, text);
 }
 
-/* name_suffix{labels,le="bound"} value; a bound of NaN stands for none. */
+/* name_suffix{labels,le="bound"} value; a NaN bound means no "le" label. */
 static void
 add_line(struct strbuf *out,
          const struct metric *metric,
@@ -473,8 +476,8 @@ add_line(struct strbuf *out,
     strbuf_add_char(out, '\n');
 }
 
-/* Count is what the buckets add up to, so that they agree while others are
- * counting.
+/* The count is the sum of the buckets, so that both agree while other threads
+ * count.
  */
 static void
 add_histogram(struct strbuf *out, const struct metric *metric)

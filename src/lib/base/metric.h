@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metric.h - counters, gauges and histograms, told as Prometheus reads them
+/* metric.h - counters, gauges and histograms in the text format of Prometheus
  *
- * A registry holds families (a name, its help, the names of its labels), a
- * family holds one series per set of label values. Resolve a series once and
- * keep it: it lives as long as its registry, and updating it is a few atomic
- * operations. Mistakes of the program (a bad name, one name of two types)
+ * A registry holds families (a name, its help, the names of its labels), and a
+ * family holds one series per set of label values. Look up a series once and
+ * keep the pointer: it lives as long as its registry, and an update is a few
+ * atomic operations. Programming errors (a bad name, one name with two types)
  * abort.
  *
  * Thread: any. The registry has a lock, which updates do not take.
@@ -31,9 +31,9 @@ struct metric_registry *metric_registry_new(void)
     OWNED_BY(metric_registry_free);
 DEFINE_CLEANUP(struct metric_registry, metric_registry_free)
 
-/* Families. `labels` are names with commas between ("result,profile"), or
- * NULL. A family that is there already is returned, so that two rooms may
- * share it. The upper bounds of a histogram rise; +Inf is added.
+/* Families. `labels` is a list of names separated by commas ("result,profile"),
+ * or NULL. A family that exists is returned, so that two rooms may share it.
+ * The upper bounds of a histogram ascend; +Inf is added.
  */
 struct metric_family *metric_counter(struct metric_registry *registry,
                                      const char *name,
@@ -56,8 +56,8 @@ void metric_exponential_bounds(double start,
                                double *ret_bounds,
                                size_t n_bounds);
 
-/* The series of these label values, one for each label of the family, made
- * at 0 when it is new: metric_series(f, "success", "default").
+/* Finds the series of these label values, one for each label of the family; a
+ * new series starts at 0: metric_series(f, "success", "default").
  */
 #define metric_series(family, ...) \
     metric_series_of((family),     \
@@ -73,15 +73,19 @@ void metric_set(struct metric *metric, double value);
 void metric_add(struct metric *metric, double by);
 void metric_observe(struct metric *metric, double value);
 
-/* A counter or gauge whose value is asked for when somebody looks. Called on
- * the thread that formats, with the registry locked; `context` must outlive
- * the registry or metric_read(metric, NULL, NULL).
+/* A counter or gauge whose value is read when the metrics are formatted. `read`
+ * is called on the thread that formats, with the registry locked. `context`
+ * must stay valid until the registry is freed or metric_read(metric, NULL,
+ * NULL).
  */
 typedef double (*metric_read_fn)(void *context);
 void metric_read(struct metric *metric, metric_read_fn read, void *context);
 
-/* Look: the value of a counter or gauge; how much a histogram has seen. */
+/* Look: the value of a counter or gauge; the number of a histogram's
+ * observations.
+ */
 double metric_value(const struct metric *metric);
 
-/* Text: everything, families and series in the order of their names. */
+/* Text of all series, sorted by the names of the families and by their labels.
+ */
 void metric_format(struct metric_registry *registry, struct strbuf *out);

@@ -20,7 +20,7 @@ struct file_content {
     uint64_t sum;
 };
 
-/* FNV-1a, of 64 bits. Against a crash, not against who may write there. */
+/* 64-bit FNV-1a. It detects torn writes, not tampering. */
 static uint64_t
 sum_of(const struct file_content *c)
 {

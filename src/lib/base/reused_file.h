@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reused_file.h - a short text in a file that is written over and never grows
+/* reused_file.h - a short text in a file of fixed size that is overwritten
  *
- * To make a file, to sync it with its directory and to remove it costs several
- * times as much as to write over one that is there. All of it is written each
- * time: the text, NUL bytes up to its size, and a sum of both. So what a crash
- * of the machine leaves of two texts is known to be none.
+ * Creating a file, syncing it with its directory and removing it costs several
+ * times as much as overwriting one. Each write covers the whole file: the text,
+ * NUL bytes up to its size, and a checksum of both. A file that a crash left
+ * half written fails its checksum and counts as empty.
  *
  * Thread: any; one at a time for each file.
  */
@@ -14,10 +14,10 @@
 
 struct strbuf;
 
-/* Write makes it where it is missing, and returns when it is on the disk;
- * -EFBIG for a text that has no room. Read appends the text; -ENOENT when there
- * is no file, or no whole text in it. Blank: there is none any more, on the disk
- * at some later time. A negative errno otherwise.
+/* Write makes the file if it is missing, and returns when the text is on the
+ * disk; -EFBIG when the text does not fit. Read appends the text; -ENOENT when
+ * there is no file, or no complete text in it. Blank invalidates the text; the
+ * disk has the change at some later time. Other errors are a negative errno.
  */
 int reused_file_write(const char *directory,
                       const char *name,

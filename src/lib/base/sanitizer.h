@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitizer.h - whether this is built with one
+/* sanitizer.h - whether this build uses a sanitizer (address or thread)
  *
- * Address or thread: what would hide from it what happens to memory is then
- * left out, and times are the sanitizer's.
+ * Such a build disables code that would hide memory errors from the sanitizer,
+ * and its timings are not comparable.
  *
  * Thread:  any.
  */
 #pragma once
 
-#ifndef __has_feature /* clang has it, and not gcc's names */
+#ifndef __has_feature /* clang has this, but not gcc's macros */
 #define __has_feature(name) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) \

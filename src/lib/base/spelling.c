@@ -23,7 +23,7 @@ least(unsigned a, unsigned b, unsigned c)
     return m < c ? m : c;
 }
 
-/* Three rows of the table of distances between beginnings of the words. */
+/* Keeps three rows of the table of distances between prefixes of the words. */
 unsigned
 spelling_distance(const char *a, const char *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spelling.h - what a mistyped word was meant to be
+/* spelling.h - suggests the word that a mistyped one was meant to be
  *
  * For "unknown key 'listn' (did you mean 'listen'?)".
  *
@@ -9,14 +9,15 @@
 
 #include <stddef.h>
 
-/* How many characters to insert, remove, replace or swap with their neighbour
- * (optimal string alignment); words longer than 64 bytes are far from all.
+/* The number of characters to insert, remove, replace or swap with their
+ * neighbour (optimal string alignment). A word longer than 64 bytes has
+ * distance SPELLING_FAR to all others.
  */
 #define SPELLING_FAR 1000u
 unsigned spelling_distance(const char *a, const char *b);
 
-/* The nearest of the words, borrowed; NULL when none is near enough to be what
- * was meant: a third of its length, and at least one, may differ.
+/* The nearest of the words, borrowed; NULL when none is near enough. A
+ * candidate may differ in a third of its characters, and in at least one.
  */
 const char *
 spelling_nearest(const char *word, const char *const *words, size_t count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strbuf.h - a string that grows
  *
- * Open struct: read `text` and `length`, never write them. `text` is always
- * NUL-terminated and never NULL, and may hold NUL bytes inside.
+ * The struct is open: read `text` and `length`, never write them. `text` is
+ * always NUL-terminated and never NULL, and may contain NUL bytes.
  *
  * Thread:  one at a time.
  */
@@ -19,7 +19,7 @@ struct strbuf {
     char *text;
     size_t length;
     size_t capacity;
-    bool is_lent; /* the text, by strbuf_init_in; private */
+    bool is_lent; /* `text` is the room of strbuf_init_in; private */
 };
 
 extern char strbuf_empty[];
@@ -28,8 +28,9 @@ extern char strbuf_empty[];
         .text = strbuf_empty \
     }
 
-/* Life. Take hands the text over (free() it) and leaves the buffer empty. Init
- * in: what fits stands in `room`, which is the caller's and outlives it.
+/* Life. Take transfers the text to the caller (free() it) and leaves the buffer
+ * empty. Init_in keeps the text in `room` while it fits; the caller owns
+ * `room`, which must outlive the buffer.
  */
 void strbuf_init(struct strbuf *s);
 void strbuf_init_in(struct strbuf *s, char *room, size_t size);
@@ -37,8 +38,8 @@ void strbuf_fini(struct strbuf *s);
 char *strbuf_take(struct strbuf *s) MUST_USE;
 #define CLEANUP_STRBUF CLEANUP(strbuf_fini)
 
-/* Change. Truncate keeps the first `length` bytes and the memory. Extend is
- * longer by `more` bytes, which the caller writes: they begin where it says.
+/* Change. Truncate keeps the first `length` bytes and the memory. Extend makes
+ * the text `more` bytes longer and returns where the caller writes them.
  */
 void strbuf_add(struct strbuf *s, const void *bytes, size_t length);
 void strbuf_add_char(struct strbuf *s, char c);

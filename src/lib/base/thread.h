@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h - how a thread begins
+/* thread.h - starts a thread
  *
- * Every thread but the first blocks all signals: they go to the thread that
- * watches for them.
+ * Every thread but the first blocks all signals, so that they are delivered to
+ * the thread that watches for them.
  *
  * Thread:  any.
  */
@@ -10,7 +10,9 @@
 
 #include <pthread.h>
 
-/* The name is seen in top(1), 15 bytes. A positive errno, as pthread_create. */
+/* The name is shown by top(1) and has at most 15 bytes. Returns 0 or a positive
+ * errno, as pthread_create does.
+ */
 int thread_start(pthread_t *ret_thread,
                  const char *name,
                  void *work(void *arg),

@@ -3,7 +3,7 @@
 
 #include "lib/base/clock.h"
 
-/* Debts go window by window. */
+/* Each window that passes pays off `most_us` of the time overspent. */
 static void
 begin_window(struct time_share *share, int64_t now_us)
 {

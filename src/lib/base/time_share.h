@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_share.h - work that may take so much of a thread's time, and no more
+/* time_share.h - limits the share of a thread's time that some work may take
  *
- * Work may take at most `most_us` in each `window_us`. Work that began in time
- * may end late, and the windows that follow are charged for it.
+ * Work may take at most `most_us` in each `window_us`. Work that began within
+ * the limit may end beyond it, and the windows that follow are charged for it.
  *
  * Thread:  one at a time.
  */
@@ -16,16 +16,16 @@ struct clock;
 struct time_share {
     struct clock *clock;
     int64_t most_us, window_us;
-    int64_t spent_us; /* of this window, and what is owed */
-    int64_t began_us; /* the window */
+    int64_t spent_us; /* in this window, with the debt of earlier ones */
+    int64_t began_us; /* start of the window */
 };
 
-/* Look: whether anything is left of it now; how long until then, 0 for now. */
+/* Look: whether work may begin now; the time until it may, 0 for now. */
 bool time_share_is_open(struct time_share *share);
 int64_t time_share_wait_us(struct time_share *share);
 
-/* Between both, the time counts. Begin returns what end is given. Add: time
- * that was measured elsewhere.
+/* Time between begin and end is charged. Pass the result of begin to end. Add
+ * charges time that was measured elsewhere.
  */
 int64_t time_share_begin(const struct time_share *share);
 void time_share_end(struct time_share *share, int64_t began_us);

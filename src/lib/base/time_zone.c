@@ -25,22 +25,22 @@
 struct change_rule {
     char form; /* 'M': month, week, weekday; 'J': day without leap days; 'D' */
     int month, week, day;
-    int64_t time_s; /* of that day */
+    int64_t time_s; /* local time on that day */
 };
 
-/* It holds behind the last change of the file. */
+/* The rule after the last change of the file. */
 struct zone_rule {
     bool is_there;
     bool has_summer;
-    int64_t standard_s, summer_s; /* east */
+    int64_t standard_s, summer_s; /* seconds east of UTC */
     struct change_rule begins, ends;
 };
 
 struct time_zone {
     unsigned count;
     int64_t *times;   /* of changes, ascending */
-    int64_t *offsets; /* from then on, east */
-    int64_t first_s;  /* before all of them */
+    int64_t *offsets; /* after each change, seconds east of UTC */
+    int64_t first_s;  /* offset before the first change */
     struct zone_rule rule;
 };
 
@@ -58,7 +58,7 @@ is_leap(int64_t year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* Years begin in March here, so that a leap day is a year's last. */
+/* A year starts in March here, so that a leap day is its last day. */
 int64_t
 calendar_day_number(struct calendar_day day)
 {
@@ -325,7 +325,7 @@ read_times(struct time_zone *z,
     return z->first_s >= -DAY_S * 2 && z->first_s <= DAY_S * 2;
 }
 
-/* A newline, the rule, a newline; the rule may be empty. */
+/* The footer is a newline, the rule and a newline; the rule may be empty. */
 static bool
 read_footer(struct time_zone *z, const unsigned char *p, size_t length)
 {
@@ -428,8 +428,8 @@ is_utc(const char *name)
     return strcmp(name, "UTC") == 0 || strcmp(name, "Etc/UTC") == 0;
 }
 
-/* The file that TZ names, as the C library reads it, but for rules in it: ":Area/Place"
- * and paths.
+/* The path of the zone file that TZ names, as the C library resolves it:
+ * ":Area/Place" and paths. A rule in TZ is not supported: it means UTC.
  */
 static char *
 own_path(void)
@@ -487,7 +487,7 @@ time_zone_offset_s(const struct time_zone *z, int64_t at_s)
     high = z->count;
     if (z->rule.is_there && (high == 0 || at_s >= z->times[high - 1]))
         return rule_offset(&z->rule, at_s);
-    while (low < high) { /* the first change behind that time */
+    while (low < high) { /* the first change after that time */
         unsigned middle = low + (high - low) / 2;
 
         if (z->times[middle] > at_s)
@@ -510,7 +510,7 @@ time_zone_day_start_s(const struct time_zone *z, int64_t day)
     int64_t at_s = day * DAY_S - time_zone_offset_s(z, day * DAY_S);
 
     at_s = day * DAY_S - time_zone_offset_s(z, at_s);
-    /* Where midnight is left out, or comes twice: no change is larger than a
+    /* Midnight may be skipped, or may occur twice. No change is larger than a
      * day.
      */
     for (int i = 0; i < 4 * 26 && !has_begun(z, day, at_s); i++)

@@ -9,7 +9,7 @@
 
 #include "lib/base/macro.h"
 
-/* Rising, so that "ms" is tried before "m". */
+/* Ordered so that "ms" is tried before "m". */
 static const struct {
     const char *name;
     int64_t us;
@@ -23,7 +23,7 @@ static const struct {
     {"d", 86400 * INT64_C(1000000)},
 };
 
-/* Digits with an optional fraction of up to six that count. */
+/* Reads digits with an optional fraction; only its first six digits count. */
 static const char *
 read_number(const char *p, int64_t *ret_whole, int64_t *ret_millionths)
 {

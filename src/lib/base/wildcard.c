@@ -3,7 +3,9 @@
 
 #include <stddef.h>
 
-/* A character has as many bytes as follow it that continue one. */
+/* Skips one UTF-8 character: its first byte and the continuation bytes after
+ * it.
+ */
 static const char *
 skip_character(const char *text)
 {
@@ -17,7 +19,7 @@ bool
 wildcard_matches(const char *pattern, const char *text)
 {
     const char *star = NULL;
-    const char *retry = NULL; /* where the last star's text may end later */
+    const char *retry = NULL; /* where the text of the last star may end next */
 
     while (*text != '\0') {
         if (*pattern == '*') {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wildcard.h - patterns of names: '*' is any text, '?' one character
+/* wildcard.h - patterns of names: '*' matches any text, '?' one character
  *
- * The time is bounded by the product of both lengths, whatever the pattern, so
- * that a server may compare a user's pattern with the names of others. All is
- * as it is written: there are no sets and no escapes.
+ * The time is bounded by the product of both lengths for every pattern, so that
+ * a server may match a user's pattern against the names of others. All other
+ * characters match themselves: there are no sets and no escapes.
  *
  * Thread:  any.
  */
