@@ -23,7 +23,9 @@ answer_reader_fini(struct answer_reader *reading)
     memset(reading, 0, sizeof(*reading));
 }
 
-/* Items of a list say neither kind nor version upstream; our texts do. */
+/* Upstream omits kind and apiVersion from the items of a list; Kiln's server
+ * writes them.
+ */
 static int
 read_object(struct arena *arena,
             const struct kind *kind,
@@ -123,7 +125,7 @@ answer_reader_read(const struct kind *kind,
     return 0;
 }
 
-/* A bookmark is an object of the kind with nothing in it but a version. */
+/* A bookmark is an object of the kind in which only resourceVersion is set. */
 static int
 read_frame(struct answer_reader *reading,
            const struct kind *kind,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_reader.h - the text of an answer to the objects in it
+/* answer_reader.h - parses the text of an answer into objects
  *
- * Everything a reading holds lives until answer_reader_fini.
+ * All results of a reading are valid until answer_reader_fini.
  *
  * Thread:  any.
  */
@@ -34,7 +34,7 @@ struct answer_reader {
 void answer_reader_fini(struct answer_reader *reading);
 #define CLEANUP_ANSWER_READER CLEANUP(answer_reader_fini)
 
-/* Read: an object of that kind, a list of them, or a Status; anything else
+/* Reads an object of that kind, a list of them, or a Status; any other object
  * leaves the reading empty. -EINVAL with what is wrong with the text.
  */
 int answer_reader_read(const struct kind *kind,
@@ -43,7 +43,7 @@ int answer_reader_read(const struct kind *kind,
                        struct answer_reader *ret_reading,
                        struct error *err);
 
-/* One line of a watch: `ret_type` is "ADDED", ... as it came. */
+/* Reads one line of a watch: `ret_type` is its type, such as "ADDED". */
 int answer_reader_read_frame(const struct kind *kind,
                              const char *text,
                              size_t length,

@@ -32,7 +32,7 @@ add_namespace(const struct kind *kind,
     }
 }
 
-/* The collection: "/api/v1/nodes". Namespace may be NULL. */
+/* The path of the collection: "/api/v1/nodes". Namespace may be NULL. */
 static void
 add_collection(const struct kind *kind,
                const char *namespace,
@@ -42,7 +42,7 @@ add_collection(const struct kind *kind,
     add_segment(out, kind->plural);
 }
 
-/* The binding of no pod in particular is that of a group. */
+/* A binding without a pod's name is the binding of a group. */
 static bool
 is_group_binding(const struct client_request *request)
 {
@@ -66,7 +66,8 @@ add_resource(const struct client_request *request, struct strbuf *out)
         add_segment(out, request->subresource);
 }
 
-/* Appends "?name=value" or "&name=value"; nothing for NULL and "". */
+/* Appends "?name=value" or "&name=value"; nothing if the value is NULL or "".
+ */
 static void
 add_query(struct strbuf *out,
           char *separator,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_path.h - where a request goes: the path and query of the API
+/* api_path.h - the path and query of an API request
  *
  * Pure text. Every value from outside is escaped.
  *

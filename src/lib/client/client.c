@@ -66,7 +66,7 @@ client_respond(struct client *client, client_respond_fn *respond, void *context)
         client->ops->respond(client, respond, context);
 }
 
-/* The opposite direction of the table in controller/apiserver. */
+/* The reverse of the table in controller/apiserver. */
 static int
 errno_of(int code, const char *reason)
 {
@@ -102,8 +102,8 @@ errno_of(int code, const char *reason)
     }
 }
 
-/* Without an answer, "not there" is said of the server's socket, which must
- * not pass for an object that is not there.
+/* Without an answer, -ENOENT and -ENOTDIR are about the server's socket. They
+ * must not be taken for an object that does not exist.
  */
 static int
 errno_without_answer(int code)

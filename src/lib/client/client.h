@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client.h - the API as verbs, whoever serves it
+/* client.h - the verbs of the API, for every implementation of a client
  *
- * One interface, several makers: the HTTP client (agents, command line), the
- * in-process client (scheduler, lifecycle; made by the apiserver) and the
- * fake of the tests. Asynchronous only: a call returns at once and its `done`
- * runs later on the caller's loop, exactly once, unless it is cancelled.
+ * One interface with three implementations: the HTTP client (agents, command
+ * line), the in-process client (scheduler, lifecycle; made by the apiserver)
+ * and the fake of the tests. All calls are asynchronous: a call returns at once
+ * and its `done` runs later on the caller's loop, exactly once unless the call
+ * is cancelled.
  *
  * Thread: the one whose loop the client was made with, and no other.
  */
@@ -41,7 +42,7 @@ enum client_verb {
 typedef void client_data_fn(const void *bytes, size_t length, void *context);
 
 /* A request. Everything is borrowed until the call returns, except the body,
- * which lives in the arena that goes with it.
+ * which is in the arena passed with the request.
  */
 struct client_request {
     enum client_verb verb;
@@ -55,22 +56,28 @@ struct client_request {
     const char *continue_token;
     const char *resource_version; /* of a list */
     int64_t limit;
-    const char *query;          /* further, encoded: "gracePeriodSeconds=5" */
-    const char *submission_key; /* makes a create idempotent; or NULL */
-    const struct object *on_behalf_of; /* in process: asks as its owner */
-    bool raw; /* the answer's text is all that is wanted */
+    const char *query;                 /* more query parameters, encoded:
+                                 * "gracePeriodSeconds=5" */
+    const char *submission_key;        /* makes a create idempotent; or NULL */
+    const struct object *on_behalf_of; /* in process: the call acts as the owner
+                                        * of this object */
+    bool raw; /* the reply has only the text, no objects */
     bool
-        is_report; /* a strategic patch of a pod's status: it may wait for those
-                     * before it and go with others in one request, and no more
-                     * than its code and words is answered */
+        /* A strategic patch of a pod's status, which may wait for earlier
+         * reports and share a request with others. Its reply has only the code
+         * and the message.
+         */
+        is_report;
     const char *accept;   /* another representation (Table); implies raw */
-    client_data_fn *data; /* a stream's text as it comes (a log); or NULL */
+    client_data_fn *data; /* gets a stream's text as it arrives (a log); or
+                           * NULL */
     void *data_context;
 };
 
-/* A reply, borrowed while `done` runs. code is the HTTP status; 0 when no
- * answer came at all, and then `error` says why. On failure `status` holds the
- * API's own words. On success either the object, or the list.
+/* A reply, borrowed while `done` runs. `code` is the HTTP status; 0 when no
+ * answer arrived, and then `error` gives the reason. On failure `status` is the
+ * Status that the API returned. On success the reply has the object or the
+ * list.
  */
 struct client_reply {
     int code;
@@ -81,7 +88,7 @@ struct client_reply {
     size_t n_objects;
     const char *resource_version; /* of the list */
     const char *continue_token;
-    const char *text; /* the body as it came (HTTP client, or raw) */
+    const char *text; /* the body as received (HTTP client, or raw) */
     size_t length;
     const char *const *warnings; /* NULL-terminated, or NULL */
 };
@@ -98,11 +105,13 @@ enum client_event_type {
 
 struct client_event {
     enum client_event_type type;
-    const struct object *object;  /* its last state when deleted */
+    const struct object *object;  /* when deleted: its last state */
     const char *resource_version; /* also of a bookmark */
-    const struct status *status;  /* of an error, NULL: connection lost */
+    const struct status *status;  /* of an error; NULL: the connection was
+                                   * lost */
     const struct error *error;
-    const char *text; /* of a watch with `accept`, which has no object */
+    const char *text; /* of a watch with `accept`, whose events have no
+                       * object */
     size_t length;
 };
 
@@ -113,28 +122,30 @@ struct client_watch_request {
     const char *namespace;
     const char *label_selector;
     const char *field_selector;
-    const char *resource_version; /* start behind this one */
+    const char *resource_version; /* the watch starts after this version */
     const char *accept; /* another representation (Table), as text; or NULL */
-    const char *query;  /* more of it, as it stands in the URL; or NULL */
+    const char *query;  /* more query parameters, encoded; or NULL */
 };
 
-/* A question about a pod, or all pods of a Job, that the API cannot answer itself
- * and passes to the client that can. The object is borrowed, and lives until the
- * answer is made.
+/* A question about a pod or all pods of a Job, which the API server does not
+ * answer itself but passes to the client that can. The object is borrowed until
+ * the answer is made.
  */
 struct client_question {
     const struct object *object;
-    bool is_hypothetical; /* there is no such pod: it might be created */
+    bool is_hypothetical; /* the pod does not exist; it might be created */
 };
 
-/* The answer, in the arena; or a negative errno when nobody can answer now. */
+/* Makes the answer in the arena; a negative errno when no answer is possible
+ * now.
+ */
 typedef int client_respond_fn(const struct client_question *question,
                               struct arena *arena,
                               struct json **ret_answer,
                               void *context);
 
-/* The calls that an implementation of clients provides. `call` takes the arena.
- * `respond` is NULL where the API cannot ask its clients.
+/* The calls that an implementation provides. `call` takes the arena. `respond`
+ * is NULL where the API server cannot ask its clients.
  */
 struct client_ops {
     struct client_call *(*call)(struct client *client,
@@ -143,7 +154,7 @@ struct client_ops {
                                 client_done_fn *done,
                                 void *context);
     void (*cancel)(struct client_call *call);
-    bool (*waits)(struct client_call *call); /* NULL: none does */
+    bool (*waits)(struct client_call *call); /* NULL: no call waits */
     void (*abandon)(struct client *client);
     struct client_watch *(*watch)(struct client *client,
                                   const struct client_watch_request *request,
@@ -161,7 +172,9 @@ struct client {
     struct loop *loop;
 };
 
-/* The start of the calls and watches of every implementation, which sets it. */
+/* The first member of the calls and watches of every implementation, which sets
+ * it.
+ */
 struct client_call {
     struct client *client;
 };
@@ -169,14 +182,14 @@ struct client_watch {
     struct client *client;
 };
 
-/* Life. Calls under way are cancelled, watches stopped. */
+/* Life. Free cancels calls under way and stops watches. */
 void client_free(struct client *client);
 DEFINE_CLEANUP(struct client, client_free)
 
-/* Call: `done` will run once, or never after client_cancel. `arena` may be
- * NULL when there is no body. Abandon: who ends calls it before the client is
- * freed, so that every call under way comes back now, without an answer
- * (-ECANCELED); what may have come of it is not known.
+/* Call: `done` runs once, or never after client_cancel. `arena` may be NULL
+ * when there is no body. Abandon is for shutdown, before the client is freed:
+ * every call under way is completed now without an answer (-ECANCELED); the
+ * server may or may not have executed it.
  */
 struct client_call *client_call(struct client *client,
                                 struct arena *arena TAKES,
@@ -185,12 +198,15 @@ struct client_call *client_call(struct client *client,
                                 void *context);
 void client_cancel(struct client_call *call);
 
-/* Whether it was not sent yet: nobody will know of it when it is cancelled. */
+/* Whether the call was not sent yet: if it is cancelled now, the server never
+ * sees it.
+ */
 bool client_call_waits(struct client_call *call);
 void client_abandon(struct client *client);
 
-/* Watch: events until client_stop or an error event (the last one; the watch
- * must still be stopped). Stop may be called from inside the event.
+/* Watch: events arrive until client_stop or an error event, which is the last
+ * one; the watch must be stopped after it too. Stop may be called inside the
+ * event function.
  */
 struct client_watch *client_watch(struct client *client,
                                   const struct client_watch_request *request,
@@ -198,24 +214,25 @@ struct client_watch *client_watch(struct client *client,
                                   void *context);
 void client_stop(struct client_watch *watch);
 
-/* From now on the client's owner answers what is asked at pods/NAME/why and
+/* From now on the client's owner answers the requests to pods/NAME/why and
  * jobs/NAME/why: `respond` runs on the client's thread, until the client is
- * freed or another takes over. Nothing happens where the API cannot ask.
+ * freed or another client takes over. This does nothing where the API server
+ * cannot ask its clients.
  */
 void client_respond(struct client *client,
                     client_respond_fn *respond,
                     void *context);
 
-/* The words of a failed reply, for a person: "pods \"x\" not found". Returns
- * the errno that goes with its code: -ENOENT for 404, -EEXIST or -ESTALE for
- * 409, -EACCES for 401 and 403, -EINVAL for 400 and 422, -EAGAIN for 429 and
- * 503; 0 when the reply is no failure.
+/* Formats a failed reply for a person: "pods \"x\" not found". Returns the
+ * errno for its code: -ENOENT for 404, -EEXIST or -ESTALE for 409, -EACCES for
+ * 401 and 403, -EINVAL for 400 and 422, -EAGAIN for 429 and 503; 0 when the
+ * reply is no failure.
  */
 int client_reply_error(const struct client_reply *reply, struct error *err);
 
-/* Whether the API has answered what was asked, well or ill. It has not when no
- * answer came, or one that speaks of the moment alone: the session is unknown
- * (401), too many ask (429), or the server cannot serve now (5xx). Whoever
- * needs the answer asks again.
+/* Whether the API has answered the request itself, with success or failure. It
+ * has not when no answer arrived, or one about a passing condition: the session
+ * is unknown (401), there are too many requests (429), or the server cannot
+ * serve now (5xx). In those cases a caller that needs an answer retries.
  */
 bool client_reply_is_final(const struct client_reply *reply);

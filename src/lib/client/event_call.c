@@ -12,7 +12,7 @@
 #include "lib/base/random.h"
 #include "lib/json/json.h"
 
-/* kube-scheduler, truncateMessage: the longest note of an event. */
+/* The longest note of an event; from kube-scheduler's truncateMessage. */
 #define MESSAGE_LENGTH 1024
 
 char *

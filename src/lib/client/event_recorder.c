@@ -18,12 +18,13 @@
 
 #define PER_SECOND   200
 #define BURST        400
-#define STEP_RESERVE (BURST / 2) /* kept for what is no mere step */
+#define STEP_RESERVE (BURST / 2) /* RECORD_STEP may not use this part */
 #define MAX_CALLS    64u
 #define MAX_SAID     4096u
 #define SAME_FOR_US  (600 * INT64_C(1000000))
 
-/* An Event that was recorded, until a repetition would be a new Event. */
+/* An Event that was recorded. A repetition within SAME_FOR_US raises its count.
+ */
 struct said {
     char *event_name;
     int64_t count;
@@ -40,10 +41,10 @@ struct event_recorder {
     struct client *client;
     struct clock *clock;
     const char *component, *host;
-    struct map *said; /* by uid, reason and message */
+    struct map *said; /* by the object's uid, reason and message */
     struct list calls;
     unsigned n_calls;
-    int64_t budget_us; /* a second of time buys PER_SECOND */
+    int64_t budget_us; /* refilled at PER_SECOND a second */
     int64_t filled_us;
     struct random_source random;
 };
@@ -199,7 +200,8 @@ event_recorder_record(struct event_recorder *a,
     event.count = ++said->count;
     if (said->count == 1)
         send(a, &event, event_call_create);
-    else if ((said->count & (said->count - 1)) == 0) /* 2, 4, 8, ... */
+    /* at counts 2, 4, 8, ... */
+    else if ((said->count & (said->count - 1)) == 0)
         send(a, &event, event_call_update);
     said->last_us = now;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_recorder.h - Events of what a loop or an agent does with objects, for
- * users
+/* event_recorder.h - records Events about objects for users
  *
- * Best effort: so many a second, and so many under way. It drops those beyond
- * that, beginning with Events that only tell of a step. A message that is
- * recorded of an object again is the same Event with a count. `host` is where
- * it happened, or NULL.
+ * Best effort: the rate and the number of calls under way are limited, and
+ * Events beyond the limits are dropped, RECORD_STEP first. The same message
+ * about the same object is one Event with a count. `host` is where it happened,
+ * or NULL.
  *
- * Owns:    the calls under way, and what was said last.
+ * Owns:    the calls under way, and the Events recorded recently.
  * Thread:  that of the client.
  * Source:  client-go tools/record of 1.32 (aggregation).
  */
@@ -35,7 +34,8 @@ struct event_recorder *event_recorder_new(struct client *client,
     OWNED_BY(event_recorder_free);
 DEFINE_CLEANUP(struct event_recorder, event_recorder_free)
 
-/* Say: of that object, one word for programs and a sentence for people. */
+/* Record: `reason` is one word for programs, `message` a sentence for people.
+ */
 void event_recorder_record(struct event_recorder *a,
                            const struct object *object,
                            enum recorded_event_kind kind,

@@ -21,8 +21,8 @@
 #define RETRY_FIRST_MS 100
 #define RETRY_MOST_MS  30000
 
-/* A watch that lived this long was a good one: its end is no reason to wait
- * longer than the first time.
+/* When a watch that lived this long ends, the retry delay starts again from its
+ * first value.
  */
 #define WATCH_GOOD_MS 10000
 
@@ -31,20 +31,20 @@ struct informer {
     struct object_map *objects; /* one reference each */
     bool has_synced;
 
-    /* A list under way: what its pages brought so far. */
+    /* A list under way: the objects of the pages received so far. */
     struct client_call *call;
     struct object_map *listed;
     char *list_version;
 
     struct client_watch *watch;
-    char *version;  /* where the watch is; NULL: list before watching */
-    int64_t newest; /* revision that the list, or the watch, has come to */
+    char *version;  /* resourceVersion of the watch; NULL: list first */
+    int64_t newest; /* latest revision of the list or the watch */
     int64_t watch_started_ms;
 
     struct timer *retry;
-    int64_t retry_ms;    /* how long to wait next time */
-    int64_t retry_at_ms; /* while the timer runs */
-    bool was_answered;   /* the last time that it failed */
+    int64_t retry_ms;    /* the next delay */
+    int64_t retry_at_ms; /* set while the timer runs */
+    bool was_answered;   /* at the last failure: the server answered */
     struct random_source random;
 };
 
@@ -87,7 +87,8 @@ notify(const struct informer *in,
     in->settings.changed(old_object, new_object, in->settings.context);
 }
 
-/* Same name, another life: handlers must see one end before the other begins.
+/* An object with the same name but another uid is a new object: handlers must
+ * see the deletion of the old one before the new one is added.
  */
 static bool
 is_same_life(const struct object *a, const struct object *b)
@@ -123,7 +124,7 @@ drop_object(struct informer *in, const struct object *last)
         notify(in, is_same_life(old_object, last) ? last : old_object, NULL);
 }
 
-/* Trying again */
+/* Retries */
 
 static void
 retry_run(void *arg)
@@ -143,11 +144,10 @@ retry_in(struct informer *in, int64_t ms)
     timer_start(in->retry, ms);
 }
 
-/* The wait doubles; a third of it is chance, so that ten thousand agents do not
- * come back in one moment. The length that it has grown to while nobody
- * answered is no measure once somebody does: after a restart, a watch is
- * refused for being too old, and the list that it takes is not to wait for half
- * a minute.
+/* The delay doubles; a third of it is random, so that ten thousand agents do
+ * not retry at the same moment. Once the server answers again, the delay that
+ * grew while it did not answer is reset: after a restart a watch is refused as
+ * too old, and the list that must follow should not wait for half a minute.
  */
 static void
 retry_later(struct informer *in, bool is_answered)
@@ -166,8 +166,8 @@ retry_later(struct informer *in, bool is_answered)
         in->retry_ms = RETRY_MOST_MS;
 }
 
-/* A server that says that it has too much to do, or is not there behind its
- * proxy, is one that does not answer.
+/* A server that is overloaded, or that its proxy cannot reach, does not count
+ * as answering.
  */
 static bool
 is_answer(int64_t code)
@@ -284,8 +284,9 @@ watch_lost(struct informer *in, const struct client_event *event)
     in->watch = NULL;
     if (loop_now_ms() - in->watch_started_ms >= WATCH_GOOD_MS)
         in->retry_ms = RETRY_FIRST_MS;
-    /* Any other refusal may stand for a resourceVersion the server does not
-     * know, as after its state was restored: a list is right in every case.
+    /* Any other refusal may mean that the server does not know the
+     * resourceVersion, as after its state was restored from a backup: a new
+     * list is always right.
      */
     if (event->status != NULL)
         set_text(&in->version, NULL);
@@ -295,9 +296,9 @@ watch_lost(struct informer *in, const struct client_event *event)
     retry_later(in, event->status != NULL && is_answer(event->status->code));
 }
 
-/* A watch brings changes in their order. One that does not may show a pod that
- * is gone as it was, and what was left out by then is nowhere else: a list is
- * right in every case.
+/* A watch must deliver changes in order. A watch that goes back may show the
+ * old state of a pod that is gone, and may have skipped changes that are
+ * delivered nowhere else. A new list is always right.
  */
 static bool
 has_gone_back(struct informer *in, const struct client_event *event)

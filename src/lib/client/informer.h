@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* informer.h - a faithful copy of the objects of one kind: list, then watch
+/* informer.h - a local cache of the objects of one kind: list, then watch
  *
- * Keeps the newest state of every object, tells handlers what changed, and
- * stays right through lost connections, 410 and a watch that brings older
- * changes behind newer ones (lists again and reports the difference). Retries with backoff for as long as it takes.
+ * Keeps the newest state of every object and tells handlers what changed. The
+ * cache survives lost connections, 410 and a watch that delivers older changes
+ * after newer ones: the informer lists again and reports the difference. It
+ * retries with backoff, without a limit.
  *
  * Owns:    one reference to every object of its kind (and selection).
  * Thread:  that of its client.
@@ -42,16 +43,17 @@ struct informer *informer_new(const struct informer_settings *settings)
     OWNED_BY(informer_free);
 DEFINE_CLEANUP(struct informer, informer_free)
 
-/* The server answers again, which somebody else has heard: what waits for the
- * time of its next try is tried at some moment within so long.
+/* Call this when the server is known to answer again: a pending retry is moved
+ * to a random time within `within_ms`.
  */
 void informer_retry_now(struct informer *informer, int64_t within_ms);
 
 /* Look. Find: borrowed until the next change. */
 bool
-informer_is_disconnected(const struct informer *informer); /* to try again */
+/* is waiting to retry */
+informer_is_disconnected(const struct informer *informer);
 bool informer_has_synced(const struct informer *informer);
-/* Whether what is told now was found by a list, not by a watch. */
+/* Whether the change being reported was found by a list, not by a watch. */
 bool informer_is_listing(const struct informer *informer);
 const struct object *informer_find(const struct informer *informer,
                                    const char *namespace,

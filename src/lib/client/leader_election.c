@@ -18,14 +18,14 @@
 struct leader_election {
     struct leader_election_settings settings;
     struct client_call *call;
-    const struct object *seen; /* the lease as we know it, or NULL */
-    int64_t seen_us;           /* when it last changed, by our clock */
+    const struct object *seen; /* the lease as last read, or NULL */
+    int64_t seen_us;           /* when it last changed, by the local clock */
     int64_t asked_us;
     int64_t renewed_us;
     int64_t next_us;
     bool is_mine;
-    struct error failure; /* the last, while it cannot be renewed */
-    struct error told;    /* the last that was told of */
+    struct error failure; /* the last one, while the lease cannot be renewed */
+    struct error told;    /* the last one that was reported */
 };
 
 static int64_t
@@ -103,7 +103,7 @@ forget(struct leader_election *l)
     l->seen = NULL;
 }
 
-/* Turns */
+/* Gaining and losing the lease */
 
 static void
 tell_failing(const struct leader_election *l, bool is_failing)
@@ -116,7 +116,7 @@ static void
 gain(struct leader_election *l)
 {
     if (now_us(l) - l->asked_us >= l->settings.renew_us)
-        return; /* an answer that took too long is worth nothing */
+        return; /* ignore an answer that arrives after the renew deadline */
     l->renewed_us = l->asked_us;
     tell_failing(l, false);
     l->failure = l->told = (struct error){0};
@@ -148,11 +148,11 @@ failed(struct leader_election *l, const struct client_reply *reply)
         l->settings.failed(l->failure.text, l->settings.context);
 }
 
-/* Asking */
+/* Requests */
 
 static void get_lease(struct leader_election *l);
 
-/* Somebody else has written it, or took it away: what it says now decides. */
+/* The lease was changed or deleted by another client: read it again. */
 static bool
 is_not_as_seen(int code)
 {

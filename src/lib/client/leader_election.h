@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leader_election.h - one of several does the work: who holds a Lease
+/* leader_election.h - elects one of several processes by a Lease
  *
- * The lease is taken when nobody holds it or its holder has not renewed it for
- * its duration, by our own clock; it is renewed every retry period. A holder
- * that could not renew for the renew deadline has lost it, and stops before
- * anybody else may begin. Whoever has our own identity is ourselves before a
- * restart: nothing is waited for then, so identities must be unique among
- * those that may run at the same time.
+ * The lease is taken when it has no holder, or when its holder has not renewed
+ * it for its duration, measured by the local clock; it is renewed every retry
+ * period. A holder that could not renew within the renew deadline has lost the
+ * lease, and stops before another process may begin. A lease held under our own
+ * identity is ours from before a restart and is taken without waiting, so the
+ * identities of processes that may run at the same time must differ.
  *
  * Thread:  its client's.
  * Source:  client-go, tools/leaderelection.
@@ -34,25 +34,26 @@ struct leader_election_settings {
     int64_t retry_us;
     void (*gained)(void *context);
     void (*lost)(const char *why, void *context);
-    /* It can be neither taken nor renewed, once for each reason; may be NULL.
+    /* Called once for each reason when the lease can be neither taken nor
+     * renewed; may be NULL.
      */
     void (*failed)(const char *why, void *context);
     void *context;
 
-    /* True while it leads, or did, and cannot renew: for other threads to
-     * read. May be NULL.
+    /* True while this process holds or has lost the lease and cannot renew it;
+     * read by other threads. May be NULL.
      */
     atomic_bool *is_failing;
 };
 
-/* Life. Texts are copied. Free says nothing to anybody; the lease runs out. */
+/* Life. Texts are copied. Free does not release the lease, which expires. */
 void leader_election_free(struct leader_election *l);
 struct leader_election *
 leader_election_new(const struct leader_election_settings *settings)
     OWNED_BY(leader_election_free);
 DEFINE_CLEANUP(struct leader_election, leader_election_free)
 
-/* Does what time brings; call it a few times a second. */
+/* Takes or renews the lease when that is due; call it a few times a second. */
 void leader_election_tick(struct leader_election *l);
 
 /* Look */

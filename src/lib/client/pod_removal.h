@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_removal.h - a pod is told why it must go, then deleted
+/* pod_removal.h - removes a pod: records the reason, then deletes the pod
  *
  * Two calls, one after the other: the condition DisruptionTarget, then the
- * deletion with the pod's own grace. Both are of the very pod that is meant:
- * another that has taken its name meanwhile is left alone.
+ * deletion with the pod's own grace period. With a uid, both apply only to that
+ * pod: another pod that has taken its name is left alone.
  *
  * Thread: the client's.
  */
@@ -22,23 +22,26 @@ struct pod_removal;
 struct pod_removal_order {
     const char *namespace;
     const char *name;
-    const char *uid;     /* NULL: whoever has the name */
+    const char *uid;     /* NULL: any pod with this name */
     const char *reason;  /* of the condition: "PreemptionByScheduler" */
     const char *message; /* of the condition, for people */
-    const struct pod_cause *cause; /* Kiln's own words for its owner; or NULL */
+    const struct pod_cause *cause; /* Kiln's own reason for the owner; or
+                                    * NULL */
     int64_t grace_s;               /* 0: the pod's own */
 };
 
-/* `done` runs once, later, with the answer that ended it; the removal is gone
- * by itself behind that. Ask pod_removal_error what the answer means.
+/* `done` runs once, later, with the reply that ended the removal; after `done`
+ * the removal frees itself. Pod_removal_error tells what the reply means.
  */
 struct pod_removal *pod_removal_begin(struct client *client,
                                       struct clock *clock,
                                       const struct pod_removal_order *order,
                                       client_done_fn *done,
                                       void *context) MUST_USE;
-/* Before `done`, which does not run then. NULL is none. */
+/* Cancels a removal before `done`, which then does not run. NULL is ignored. */
 void pod_removal_cancel(struct pod_removal *removal);
 
-/* 0 when the pod goes, or was gone (404), or another has its name (409). */
+/* 0 when the pod is being deleted, was gone (404), or another pod has its name
+ * (409).
+ */
 int pod_removal_error(const struct client_reply *reply, struct error *err);

@@ -27,7 +27,7 @@ struct remote_call {
     const struct kind *kind;
     bool is_raw;
     struct http_call *http;
-    struct remote_report *report; /* instead */
+    struct remote_report *report; /* used instead of `http` for a report */
     client_data_fn *data;
     void *data_context;
     client_done_fn *done;
@@ -74,9 +74,9 @@ content_type_of(enum client_verb verb)
     }
 }
 
-/* The answer */
+/* Replies */
 
-/* Warning: 299 - "text". Returns the text, in the arena. */
+/* Warning: 299 - "text". Returns a copy of the text in the arena. */
 static const char *
 warning_text(struct arena *arena, const char *header)
 {
@@ -133,7 +133,9 @@ is_json(const struct http_response *answer)
     return strncasecmp(answer->content_type, json, sizeof(json) - 1) == 0;
 }
 
-/* A failure whose text is no Status (a proxy's page) is still its code. */
+/* A failure that is no Status (a proxy's page) still has its HTTP status as
+ * code.
+ */
 static void
 call_answered(struct remote_call *call, const struct http_response *answer)
 {
@@ -203,7 +205,7 @@ report_answered(const struct client_reply *reply, void *arg)
     call_free(call);
 }
 
-/* The call */
+/* Calls */
 
 static struct remote_call *
 call_new(struct remote *remote,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.h - the client of an API server at the other end of HTTP
+/* remote.h - the client of an API server over HTTP
  *
- * Texts to objects and back over an http_client, which knows the server's
- * address and how to prove who calls. An answer that is no object of the
- * asked kind (a Status, the reply to an enrolment) is there as text.
+ * Converts between texts and objects, over an http_client that has the server's
+ * address and authenticates the caller. An answer that is no object of the
+ * requested kind (a Status, the reply to an enrolment) is available as text.
  *
  * Thread: the loop's.
  * See:    client.h, lib/http/http_client.h.

@@ -21,25 +21,27 @@
 #include "lib/json/json.h"
 
 #define TARGET     "/kiln/v1/podreports"
-#define MOST       64u /* the server's */
+#define MOST       64u /* the server's limit */
 #define MOST_BYTES (1u << 20)
 
 struct remote_reports {
     struct http_client *http;
     struct list waiting;
-    struct list alone;                /* that are under way by themselves */
-    struct remote_report *sent[MOST]; /* together; NULL: cancelled, or done */
+    struct list alone;                /* reports sent one per request */
+    struct remote_report *sent[MOST]; /* in one request; NULL: cancelled or
+                                       * done */
     unsigned n_sent;
-    struct http_call *call; /* of those */
-    bool is_busy;           /* they are under way, or are told */
-    bool goes_alone;        /* the server takes no several */
+    struct http_call *call; /* the request with those in `sent` */
+    bool is_busy;           /* that request is under way, or its answers are
+                             * being delivered */
+    bool goes_alone;        /* the server accepts one report per request */
 };
 
 struct remote_report {
-    struct list place; /* among those that wait, or go alone */
+    struct list place; /* in all->waiting or all->alone */
     struct remote_reports *all;
     struct remote_report **slot; /* in all->sent, or NULL */
-    struct http_call *call;      /* of one that goes alone */
+    struct http_call *call;      /* of a report that is sent alone */
     struct strbuf target;
     struct strbuf text; /* {"namespace": ..., "name": ..., "patch": PATCH} */
     size_t patch, patch_length;
@@ -67,7 +69,9 @@ finish(struct remote_report *report, const struct client_reply *reply)
     report_free(report);
 }
 
-/* Whatever came is the answer; a failure has words where it is a Status. */
+/* The answer is final whatever it is; a failure has a message if it is a
+ * Status.
+ */
 static void
 finish_with(struct remote_report *report,
             const struct http_response *answer,
@@ -146,7 +150,7 @@ take_sent(struct remote_reports *r, unsigned i)
     return report;
 }
 
-/* False: it is no list of as many answers. */
+/* False: the answer is not a list with one answer for each report. */
 static bool
 tell_each(struct remote_reports *r, const struct http_response *answer)
 {
@@ -178,8 +182,8 @@ tell_each(struct remote_reports *r, const struct http_response *answer)
     return true;
 }
 
-/* The request as a whole was not understood, for one of its reports perhaps:
- * that one shall keep no other back.
+/* The request as a whole was rejected, possibly because of one of its reports.
+ * Sending each alone keeps a bad report from blocking the others.
  */
 static bool
 is_to_repeat_alone(const struct http_response *answer)

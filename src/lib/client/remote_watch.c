@@ -13,7 +13,7 @@
 #include "lib/http/http_client.h"
 #include "lib/loop/loop.h"
 
-/* More than any object may be; a line that is longer is not from our server. */
+/* Above the size of any object; Kiln's server sends no longer line. */
 #define MAX_LINE (64u << 20)
 
 struct remote_watch {
@@ -21,9 +21,9 @@ struct remote_watch {
     struct list place;
     const struct kind *kind;
     bool is_text;           /* another representation was asked for */
-    bool is_over;           /* the error event was given */
+    bool is_over;           /* the error event was delivered */
     struct http_call *http; /* NULL once it is done */
-    struct strbuf line;     /* the part that has come */
+    struct strbuf line;     /* the received part of a line */
     bool *was_stopped;      /* set by a stop from inside an event */
     client_event_fn *event;
     void *context;
@@ -43,7 +43,9 @@ deliver(struct remote_watch *watch, const struct client_event *event)
     return true;
 }
 
-/* The last event. The stream is left at once, so nothing can follow. */
+/* Delivers the last event. The HTTP call is cancelled first, so that no event
+ * can follow.
+ */
 static bool
 tell_end(struct remote_watch *watch,
          const struct status *status,
@@ -94,7 +96,7 @@ take_event(struct remote_watch *watch,
     };
 
     if (!event_type_of(type_name, &event.type))
-        return true; /* from a newer server: not for us */
+        return true; /* unknown type, from a newer server: ignore it */
     if (event.type == CLIENT_ERROR)
         return tell_end(watch,
                         reading->has_status ? &reading->status : NULL,
@@ -149,7 +151,9 @@ watch_data(const void *bytes, size_t length, void *arg)
         }
         strbuf_add(&watch->line, p, (size_t)(newline - p));
         p = newline + 1;
-        /* Out of the watch while its event runs, which may stop it. */
+        /* Take the line out of the watch: the event function may stop and free
+         * the watch.
+         */
         line = watch->line;
         strbuf_init(&watch->line);
         goes_on = take_line(watch, line.text, line.length);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote_watch.h - the watches of a remote client: lines of a stream to events
+/* remote_watch.h - the watches of a remote client: turns lines of a stream into
+ * events
  *
- * Called by:  remote.c, whose struct is here, and nobody else.
+ * Called by:  only remote.c, whose struct is declared here.
  * Thread:     the loop's.
  */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_call.h - one call, waited for: for command lines
+/* sync_call.h - one call that blocks until it is answered, for command lines
  *
- * Runs the client's loop until the answer is there, and keeps what came. Not
- * for daemons, and not from inside a callback of that loop.
+ * Runs the client's loop until the answer arrives, and keeps the results. Not
+ * for daemons, and not to be called inside a callback of that loop.
  *
  * Thread:  that of the client's loop, which it runs.
  */
@@ -17,7 +17,8 @@
 struct sync_call {
     int code;              /* HTTP status, 0 without an answer */
     char *reason;          /* of a failure: "NotFound"; or NULL */
-    int64_t retry_after_s; /* of a failure, as the server asks; or 0 */
+    int64_t retry_after_s; /* of a failure: the Retry-After of the server; or
+                            * 0 */
     char *text;            /* the body; never NULL after a run */
     size_t length;
     const struct object *object; /* or NULL */
@@ -29,7 +30,8 @@ struct sync_call {
 void sync_call_fini(struct sync_call *sync_call);
 #define CLEANUP_SYNC_CALL CLEANUP(sync_call_fini)
 
-/* Run: 0, or what client_reply_error says. The sync_call is set in both cases.
+/* Runs the call: 0, or the result of client_reply_error. `ret_call` is set in
+ * both cases.
  */
 int sync_call_run(struct client *client,
                   struct arena *arena TAKES,
