@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connection_login.h - a login on one connection of the client
+/* connection_login.h - the login of one connection of the client
  *
  * Called by: http_client_connection.c.
- * Thread:    the loop's; what blocks is done by the login's workers, if any.
+ * Thread:    the loop's; the login's workers, if any, do the work that blocks.
  */
 #pragma once
 
@@ -29,21 +29,21 @@ struct connection_login *
 connection_login_new(struct http_login *login, login_ready_fn ready, void *arg)
     OWNED_BY(connection_login_free);
 
-/* Open a session: hello, then POST its authorization to
- * PROTOCOL_SESSION_TARGET, then welcome with the answer's credential.
+/* Opens a session: hello, then POST its Authorization to
+ * PROTOCOL_SESSION_TARGET, then welcome with the credential of the answer.
  */
 void connection_login_hello(struct connection_login *l);
 const char *connection_login_authorization(const struct connection_login *l);
 void connection_login_welcome(struct connection_login *l,
                               const char *credential);
 
-/* Look. A session is stale when most of its lifetime is over. */
+/* Look. A session is stale when most of its lifetime has passed. */
 bool connection_login_needs_session(const struct connection_login *l,
                                     bool is_stream);
 bool connection_login_has_session(const struct connection_login *l);
 bool connection_login_is_stale(const struct connection_login *l);
 
-/* One request. The ticket says which answer belongs to it. */
+/* Signs one request and checks its answer. The ticket links the two. */
 struct login_ticket {
     bool is_once;
     uint64_t seq;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.h - words of HTTP/1.1 that both sides use
+/* http.h - constants and types of HTTP/1.1 that both sides use
  *
  * Thread:  any.
  */
@@ -22,9 +22,10 @@ struct http_header {
     const char *value;
 };
 
-/* A piece of a body, sent without a copy: `release` is called once, on the
- * loop's thread, when the bytes are needed no more, which may be before the
- * call that took the piece returns. With `release` NULL the bytes are copied.
+/* A piece of a body that is sent without a copy: `release` is called once, on
+ * the loop's thread, when the bytes are no longer needed, which may be before
+ * the call that took the piece returns. With `release` NULL the bytes are
+ * copied.
  */
 struct http_piece {
     const void *bytes;
@@ -33,6 +34,6 @@ struct http_piece {
     void *arg;
 };
 
-/* "GET"; "Not Found", or "Unknown" for a status nobody knows. */
+/* "GET"; "Not Found", or "Unknown" for a status that has no phrase. */
 const char *http_method_name(enum http_method method);
 const char *http_status_phrase(int status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_address.h - where a client connects to: a parsed URL, and its sockets
+/* http_address.h - the server of a client: a parsed URL, and sockets to it
  *
- * The scheme decides here alone.
+ * Only this module looks at the scheme.
  *
  * Called by: http_client.c and http_client_connection.c.
  * Thread:    any.
@@ -18,7 +18,7 @@ struct http_endpoint;
 struct http_endpoints;
 
 struct http_address {
-    char *url;  /* as given */
+    char *url;  /* as the caller gave it */
     char *path; /* of a Unix socket, or NULL */
     char *host;
     char *port;
@@ -26,17 +26,17 @@ struct http_address {
     bool is_secure; /* "https://" */
 };
 
-/* Life. Parse: 0, or -EINVAL with words. */
+/* Life. Parse: 0, or -EINVAL with a text. */
 void http_address_fini(struct http_address *a);
 int http_address_parse(const char *url,
                        bool knows_tls,
                        struct http_address *ret_address,
                        struct error *err);
 
-/* Resolve: the places to try in turn, added; may block, on any thread; 0 or a
- * negative errno with words. Not for a Unix socket. Without `resolve`, an
- * address in figures is all that is understood.
- * Connect: starts connecting and gives the socket; a negative errno.
+/* Resolve appends the endpoints to try in turn. It may block and may run on any
+ * thread; 0 or a negative errno with a text. Not for a Unix socket. Without
+ * `resolve` only numeric addresses are accepted. Connect starts connecting and
+ * returns the socket, or a negative errno.
  */
 int http_address_resolve(const struct http_address *a,
                          http_resolve_fn *resolve,

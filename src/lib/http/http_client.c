@@ -40,8 +40,8 @@ call_at(struct list *at)
     return container_of(at, struct http_call, place);
 }
 
-/* A link that could take a call, and how many of those that are not kept by a
- * stream there are.
+/* Finds a link that can take a call, and counts the links that no stream
+ * occupies.
  */
 static struct http_client_connection *
 find_ready(struct http_client *client,
@@ -89,7 +89,7 @@ count_waiting(const struct http_client *client, size_t enough)
     return count;
 }
 
-/* Opens a link for each waiting call, up to the pool's size. */
+/* Opens a link for each waiting call, up to the size of the pool. */
 static void
 serve_waiting(evutil_socket_t fd, short events, void *arg)
 {
@@ -269,7 +269,7 @@ http_call_retry(struct http_call *call)
     http_client_schedule(call->client);
 }
 
-/* Those that wait now: `done` may ask again. */
+/* Fails only the calls that wait now: `done` may add new ones. */
 void
 http_client_fail_waiting(struct http_client *client, const struct error *err)
 {

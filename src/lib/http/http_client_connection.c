@@ -17,7 +17,7 @@
 
 static void begin_call(struct http_client_connection *l);
 
-/* Times */
+/* Timeouts */
 
 static void
 allow(struct http_client_connection *l, int64_t ms)
@@ -42,7 +42,7 @@ answer_of(const struct http_client_connection *l, const struct strbuf *body)
     };
 }
 
-/* The link's end, and what becomes of its call */
+/* The end of a link, and of the call on it */
 
 static void
 dispose(struct http_client_connection *l)
@@ -59,21 +59,22 @@ fail_call(struct http_client_connection *l, const struct error *err)
     struct http_call *call = l->call;
 
     l->call = NULL;
-    l->closes_later = true; /* no use any more, whatever `done` does */
+    l->closes_later = true; /* the link must not be used again, even by
+                             * `done` */
     if (call != NULL)
         http_call_done(call, NULL, err);
     http_client_schedule(l->client);
     dispose(l);
 }
 
-/* Before it was connected: nobody gets anywhere. */
+/* Connecting failed, so all waiting calls fail. */
 static void
 fail_connect(struct http_client_connection *l, int r, const char *why)
 {
     struct http_client *client = l->client;
     struct error err = {0};
 
-    /* `why` may be the dial's, which goes with the link. */
+    /* `why` may belong to the dial, which is freed with the link. */
     (void)http_client_unreachable(client, r, why, &err);
     http_client_connection_free(l);
     http_client_fail_waiting(client, &err);
@@ -157,8 +158,8 @@ start_stream(struct http_client_connection *l, struct error *err)
     return 0;
 }
 
-/* A 2xx in chunks is a stream; one with a length is an answer like any other,
- * proven as a whole before it is handed on.
+/* A chunked 2xx is a stream; an answer with a length is checked as a whole
+ * before it is passed on.
  */
 static int
 on_head(void *arg)
@@ -216,8 +217,8 @@ on_body(const void *bytes, size_t length, void *arg)
     return 0;
 }
 
-/* Hands the whole answer over. The link stays BUSY until `done` has returned,
- * for the headers are in its reader.
+/* Delivers the whole answer. The link stays BUSY until `done` has returned,
+ * because the headers are in the link's reader.
  */
 static void
 conclude(struct http_client_connection *l, struct http_call *call)
@@ -240,7 +241,7 @@ conclude(struct http_client_connection *l, struct http_call *call)
         answer.length = 0;
         answer.body = "";
     }
-    if (l->call != call) /* cancelled by one of these */
+    if (l->call != call) /* one of these callbacks cancelled it */
         return;
     l->call = NULL;
     http_call_done(call, r < 0 ? NULL : &answer, r < 0 ? &err : NULL);
@@ -259,11 +260,11 @@ finish_answer(struct http_client_connection *l)
     }
     event_del(&l->timer);
     l->state = HTTP_CLIENT_CONNECTION_READY;
-    bufferevent_enable(l->bev, EV_READ); /* notices a close */
+    bufferevent_enable(l->bev, EV_READ); /* to notice a close */
 }
 
-/* The controller's answer to the hello. A refusal is the answer to the call
- * that wanted the session; it has the reason in it.
+/* Handles the controller's answer to the hello. A refusal becomes the answer to
+ * the call that needed the session, because it contains the reason.
  */
 static void
 conclude_hello(struct http_client_connection *l)
@@ -310,7 +311,7 @@ on_readable(struct bufferevent *bev, void *arg)
     struct error err = {0};
     int r;
 
-    if (!l->is_awaiting) { /* nobody asked for anything */
+    if (!l->is_awaiting) { /* no request is under way */
         lose(l, -EPROTO);
         return;
     }
@@ -399,8 +400,8 @@ write_request(struct http_client_connection *l,
     allow(l, l->client->settings.answer_ms);
 }
 
-/* The head of a request is lines; a newline in one of its words would let a
- * caller write lines of its own.
+/* The head of a request consists of lines; a newline in one of its fields would
+ * let a caller inject headers.
  */
 static bool
 is_clean(const char *text)
@@ -500,7 +501,9 @@ http_client_connection_take(struct http_client_connection *l,
     begin_call(l);
 }
 
-/* Whatever is still to come for it cannot be told from the next answer. */
+/* The bytes still to come for the cancelled call cannot be told from the next
+ * answer, so the link is closed.
+ */
 void
 http_client_connection_drop(struct http_client_connection *l)
 {

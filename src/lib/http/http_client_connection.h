@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_client_connection.h - one connection of a client, and the calls that go
- * over it
+/* http_client_connection.h - one connection of a client and its calls
  *
  * Called by:  http_client.c, which holds the pool; nobody outside lib/http.
  * Thread:     the loop's.
@@ -34,20 +33,20 @@ struct http_client {
     struct http_client_settings settings;
     char *server_program;
     struct http_address address;
-    struct event deferred; /* give waiting calls to links */
+    struct event deferred; /* assigns waiting calls to links */
     struct list links;
     struct list waiting;
 };
 
 struct http_call {
     struct http_client *client;
-    struct http_client_connection *link; /* or NULL: waiting */
-    struct arena *arena; /* of everything in `question`, and of this */
+    struct http_client_connection *link; /* NULL while the call waits */
+    struct arena *arena; /* memory of `question` and of this struct */
     struct list place;
     struct http_client_request question;
     struct login_ticket ticket;
     struct strbuf body;
-    struct auth_frames *frames; /* a stream's, with a login */
+    struct auth_frames *frames; /* of a stream with a login */
     bool is_streaming;
     bool was_repeated;
 };
@@ -63,7 +62,7 @@ struct http_client_connection {
     struct http_client *client;
     struct list place;
     enum http_client_connection_state state;
-    struct http_dial *dial; /* while CONNECTING */
+    struct http_dial *dial; /* while CONNECTING; NULL otherwise */
     struct bufferevent *bev;
     struct event timer;
     struct http_reader reader;
@@ -71,27 +70,27 @@ struct http_client_connection {
     struct http_call *call;
     struct strbuf login_body;
     uint64_t n_answers;
-    bool is_awaiting; /* an answer */
-    bool is_reading;  /* do not free: it is on the stack */
+    bool is_awaiting; /* for an answer */
+    bool is_reading;  /* the reader is running: do not free the link */
     struct auth_frames
         *unfreed_frames; /* of a call cancelled by its own callback */
     bool closes_later;
 };
 
-/* Life. Open adds one to the pool and starts connecting; failing, it fails all
- * waiting calls.
+/* Life. Open adds a link to the pool and starts connecting; on failure it fails
+ * all waiting calls.
  */
 void http_client_connection_free(struct http_client_connection *l);
 void http_client_connection_open(struct http_client *client);
 
-/* Give a READY link a call. Drop: the call goes away without `done`. */
+/* Assigns a call to a READY link. Drop removes the call without `done`. */
 void http_client_connection_take(struct http_client_connection *l,
                                  struct http_call *call);
 void http_client_connection_drop(struct http_client_connection *l);
 bool http_client_connection_is_usable(const struct http_client_connection *l);
 
-/* http_client.c. Call_done: `done` and free. Again: back to the front. Soon:
- * look at the waiting calls from the loop.
+/* In http_client.c. Done runs `done` and frees the call. Retry puts the call at
+ * the front of the queue. Schedule assigns waiting calls later, from the loop.
  */
 void http_call_done(struct http_call *call,
                     const struct http_response *answer,

@@ -20,9 +20,9 @@
 #include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
-/* Handed to the kernel in one call; libevent's own 16 KiB is a quarter of what
- * a round of watches or a page of a list may have, and each call wakes the
- * reader.
+/* Passed to the kernel in one call. The default of libevent, 16 KiB, is a
+ * quarter of what a round of watches or a page of a list may need, and each
+ * call wakes the reader.
  */
 #define WRITTEN_AT_ONCE (256u << 10)
 
@@ -44,8 +44,8 @@ peer_count_of(struct http_server *server, const char *key)
     return count;
 }
 
-/* Before anybody is known to answer for it, a connection counts for its
- * address, or for its uid if it is local.
+/* Until an account is charged, a connection counts for its address, or for its
+ * uid if it is local.
  */
 static void
 count_peer(struct http_connection *c)
@@ -88,7 +88,7 @@ http_connection_charge(struct http_connection *c,
 
     if (c->is_charged || c->server == NULL)
         return true;
-    /* No address begins so. */
+    /* No address starts with this word. */
     snprintf(key, sizeof(key), "account %s", account);
     count = map_find(c->server->peers, key);
     if (count != NULL && most > 0 && count->connections >= most)
@@ -106,7 +106,7 @@ set_socket_options(int fd)
     static const int on = 1, idle_s = 60, every_s = 20, tries = 3;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    /* A stream to a machine that lost its power ends in two minutes. */
+    /* A stream to a host that lost power ends within two minutes. */
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
@@ -164,10 +164,10 @@ identify(struct http_connection *c)
     }
 }
 
-/* evhttp accepts by itself and tells nobody, but it asks us for the bufferevent
- * first. The rest (the descriptor, and evhttp's own object, which is the
- * argument of the callbacks it has set) is there by the time the deferred work
- * runs, in the same turn of the loop.
+/* evhttp accepts connections without a callback, but it calls this function for
+ * the bufferevent first. The rest (the descriptor, and evhttp's own object,
+ * which is the argument of the callbacks that it sets) exists when the deferred
+ * work runs, in the same turn of the loop.
  */
 static struct bufferevent *
 await(struct http_server *server, struct bufferevent *bev, bool is_secure)
@@ -225,9 +225,9 @@ remember_fd(struct http_connection *c)
     server->by_fd[c->fd] = c;
 }
 
-/* The oldest of those that nobody answers for and that ask for nothing just
- * now; they make way for new ones, so that nobody shuts out an address, or
- * everybody, by connecting and keeping silent.
+/* The oldest connection that no account is charged for and that has no request
+ * under way. Such connections are closed in favour of new ones, so that nobody
+ * can lock out an address, or all clients, with idle connections.
  */
 static struct http_connection *
 find_idle(const struct list *unproven, bool is_of_peer)
@@ -245,7 +245,7 @@ find_idle(const struct list *unproven, bool is_of_peer)
     return NULL;
 }
 
-/* Once a minute. */
+/* Logs at most once a minute. */
 static void
 say_too_many(int64_t *said_at_ms, const char *who, unsigned most)
 {
@@ -261,7 +261,7 @@ say_too_many(int64_t *said_at_ms, const char *who, unsigned most)
                 most);
 }
 
-/* Makes room for the connection that has just come, or cuts it. */
+/* Makes room for the connection that was just accepted, or closes it. */
 static void
 keep_limits(struct http_connection *c)
 {
@@ -333,8 +333,9 @@ reason_of(const struct http_connection *c)
                                 : HTTP_STREAM_PEER_GONE;
 }
 
-/* evhttp's last word about a connection, whoever ended it. The request or
- * stream is told when all else is done, for it may do anything.
+/* evhttp's last callback for a connection, whoever closed it. The request or
+ * stream is notified after everything else, because its callback may do
+ * anything.
  */
 static void
 close_done(struct evhttp_connection *ev, void *arg)
@@ -412,7 +413,7 @@ http_connection_close_later(struct http_connection *c,
 }
 
 /* evhttp frees the requests of a connection that it is told to free, but ours
- * may live on until they are answered; so we take them over before.
+ * may have to live until they are answered, so take ownership of them first.
  */
 void
 http_connection_close(struct http_connection *c)
@@ -431,8 +432,8 @@ http_connection_close(struct http_connection *c)
     http_connection_unref(c);
 }
 
-/* Past evhttp, which is in the middle of reading: written as far as the socket
- * takes it.
+/* Writes to the socket directly, because evhttp is in the middle of reading;
+ * only as much as the socket takes.
  */
 static void
 send_refusal(const struct http_connection *c)
@@ -440,7 +441,7 @@ send_refusal(const struct http_connection *c)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     ssize_t ignored;
 
-    if (c->peer.is_secure) /* there is no way past the layer */
+    if (c->peer.is_secure) /* cannot bypass the layer */
         return;
     http_refusal_write(c->server,
                        c->close_cause == HTTP_TOO_LARGE ? 413 : 503,
@@ -449,7 +450,9 @@ send_refusal(const struct http_connection *c)
     (void)ignored;
 }
 
-/* Past the bufferevent, which lets nobody else write what it holds. */
+/* Writes to the socket directly, because the bufferevent does not let other
+ * code write its buffer.
+ */
 static void
 send_rest(const struct http_connection *c)
 {
@@ -506,8 +509,8 @@ cut_older(struct http_server *server, enum http_phase phase, int64_t before_ms)
     }
 }
 
-/* Those that a request came on some time are among them, so they are not in the
- * order of this phase.
+/* `unproven` is not in the order of this phase: some of its connections had
+ * requests since they were accepted.
  */
 static void
 cut_idle_unproven(struct http_server *server, int64_t before_ms)
@@ -522,7 +525,7 @@ cut_idle_unproven(struct http_server *server, int64_t before_ms)
     }
 }
 
-/* All are looked at, since a stream's last progress does not order them: 20 ns
+/* Checks all streams, because they are not sorted by their last progress: 20 ns
  * each, once a second.
  */
 static void
@@ -549,7 +552,8 @@ http_connection_sweep(struct http_server *server)
     cut_idle_unproven(server, now - limits->unproven_ms);
     cut_older(server, HTTP_RECEIVING, now - limits->receive_ms);
     cut_older(server, HTTP_SENDING, now - limits->send_ms);
-    /* A long request behind another one: nothing more comes by itself. */
+    /* A long request behind another one: its reading was stopped, so resume it.
+     */
     list_foreach(at, &server->phases[HTTP_RECEIVING]) http_connection_read_on(
         container_of(at, struct http_connection, place));
     drop_stalled_streams(server, now - limits->send_ms);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_connection.h - a client at the server, between accept and close
+/* http_connection.h - a client connection at the server, from accept to close
  *
- * What the server's own files share; nobody outside lib/http includes this.
+ * Declarations that the server's own files share; nobody outside lib/http
+ * includes this header.
  *
  * Owns:      the peer's place in the server's counts, and the user's data.
  * Thread:    the loop's.
@@ -47,14 +48,14 @@ enum http_close_cause {
     HTTP_TOO_LARGE,
     HTTP_TOO_MUCH_IN_FLIGHT,
     HTTP_TOO_SLOW,
-    HTTP_CUT_SHORT, /* by its producer */
+    HTTP_CUT_SHORT, /* by the producer of the stream */
 };
 
 /* The connections that count for one address, or one account. */
 struct http_peer_count {
     unsigned connections;
     struct list unproven; /* of an address: its connections, oldest first */
-    int64_t said_at_ms;   /* that there are too many */
+    int64_t said_at_ms;   /* when the log last said that there are too many */
     char key[];
 };
 
@@ -69,27 +70,27 @@ struct http_connection {
     struct list place; /* in a phase, or in server->fresh */
     struct list closing_place;
     struct list refused_place;
-    bool is_refused; /* http_refusal.c has answered */
+    bool is_refused; /* http_refusal.c has answered the request */
     enum http_phase phase;
     enum http_close_cause close_cause;
-    int64_t since_ms; /* in this phase, or last seen to read its answer */
+    int64_t since_ms; /* entered this phase, or last read some of its answer */
     struct http_syntax syntax;
-    size_t received; /* of the request under way, counted in inflight */
+    size_t received; /* bytes of the current request, counted in inflight */
     struct http_peer peer;
     struct http_peer_count *peer_count;
-    bool is_charged;              /* to an account */
-    struct list unproven_place;   /* until then: in the server's */
-    struct list of_peer_place;    /* and in the address's */
-    struct http_request *request; /* unanswered, or NULL */
+    bool is_charged;              /* counts for an account */
+    struct list unproven_place;   /* until it is charged: in server->unproven */
+    struct list of_peer_place;    /* and in peer_count->unproven */
+    struct http_request *request; /* the unanswered one, or NULL */
     struct http_stream *stream;   /* or NULL */
     void *data;
     void (*free_data)(void *data);
-    bool is_being_cut; /* evhttp is freeing it for us */
+    bool is_being_cut; /* evhttp_connection_free is running */
     struct evhttp_request *orphan;
 };
 
 struct http_request {
-    struct http_connection *connection; /* a reference */
+    struct http_connection *connection; /* holds a reference */
     struct evhttp_request *ev;
     enum http_method method;
     struct target target;
@@ -105,9 +106,9 @@ struct http_stream {
     struct http_connection *connection; /* NULL once it has closed */
     struct evhttp_request *ev;
     struct loop *loop;
-    bool is_framed;  /* its chunks are ours to make */
-    bool is_telling; /* `closed` is on its way, by the loop */
-    bool is_ended;   /* and is not wanted any more */
+    bool is_framed;  /* the server makes its chunks, not evhttp */
+    bool is_telling; /* `closed` is scheduled on the loop */
+    bool is_ended;   /* it has ended, so `closed` must not be called */
     struct http_stream_callbacks callbacks;
 };
 
@@ -116,25 +117,26 @@ struct http_listener;
 struct http_server {
     struct loop *loop;
     struct evhttp *evhttp;
-    struct evhttp *layered; /* of listeners under the layer; or NULL */
+    struct evhttp *layered; /* for listeners under the layer; or NULL */
     struct http_layer layer;
     struct http_limits limits;
     http_server_fn handler;
     void *arg;
     http_refusal_fn refusal;
-    struct evbuffer *scratch; /* the answer being put together; else empty */
-    struct event deferred;    /* activated: adopt the fresh, and so on */
+    struct evbuffer *scratch; /* the answer being composed; otherwise empty */
+    struct event deferred;    /* activated to adopt fresh connections, and so
+                               * on */
     struct event sweep;
-    struct list fresh; /* accepted, not yet looked at */
+    struct list fresh; /* accepted, not yet adopted */
     struct list closing;
-    struct list refused; /* evhttp's error page is to be replaced */
+    struct list refused; /* evhttp's error page must be replaced */
     struct list phases[HTTP_PHASES];
     struct list listeners;
     struct list layered_listeners;
     struct map *peers;
-    struct list
-        unproven;       /* connections that nobody answers for, oldest first */
-    int64_t said_at_ms; /* that there are too many of all */
+    struct list unproven; /* connections without an account, oldest first */
+    int64_t said_at_ms;   /* when the log last said that there are too many in
+                         * all */
     struct http_connection **by_fd;
     size_t n_by_fd;
     bool is_ending;
@@ -144,8 +146,9 @@ struct http_server {
     struct http_server_counts counts;
 };
 
-/* http_connection.c. Adopt: the fresh ones; refuses those over a limit. Cut:
- * closes now; not from inside evhttp's callbacks, which close_cause instead.
+/* In http_connection.c. Adopt takes over fresh connections and refuses those
+ * above a limit. Close closes at once; inside evhttp's callbacks call
+ * close_later instead.
  */
 struct bufferevent *http_connection_make(struct event_base *base, void *server);
 struct bufferevent *http_connection_make_layered(struct event_base *base,
@@ -167,8 +170,9 @@ void http_connection_unref(struct http_connection *c);
 struct http_connection *http_connection_of(struct http_server *server,
                                            struct evhttp_request *ev);
 
-/* http_connection_input.c. On: evbuffer's callbacks, with the connection. Read
- * on: past what is read ahead, for a request that is longer.
+/* In http_connection_input.c. On_input and on_output: callbacks of evbuffers,
+ * with the connection as argument. Read_on: reads beyond READ_AHEAD_BYTES, for
+ * a request that is longer.
  */
 void http_connection_on_input(struct evbuffer *buffer,
                               const struct evbuffer_cb_info *info,
@@ -181,19 +185,19 @@ void http_connection_limit_input(struct http_connection *c);
 void http_connection_release_input(struct http_connection *c);
 void http_connection_watch_for_close(struct http_connection *c);
 
-/* http_request.c and http_stream.c. Handle: evhttp's callback. Closed: the
- * client went before the answer, or before the end.
+/* In http_request.c and http_stream.c. Handle: evhttp's callback. Closed: the
+ * client disconnected before the answer, or before its end.
  */
 void http_request_handle(struct evhttp_request *ev, void *server);
 void http_request_closed(struct http_request *r);
 void http_stream_closed(struct http_stream *s,
                         enum http_stream_end_reason reason);
 
-/* Puts pieces into the server's scratch buffer. */
+/* Appends pieces to `out`, the server's scratch buffer. */
 void http_request_add_pieces(struct evbuffer *out,
                              const struct http_piece *pieces,
                              size_t n_pieces);
 
-/* Frees a request that evhttp has left to us. */
+/* Frees a request that evhttp left to the server. */
 void http_request_free_orphan(struct http_connection *c,
                               struct evhttp_request *ev);

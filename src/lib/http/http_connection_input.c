@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_connection_input.c - what comes from a client, counted and checked before evhttp reads it */
+/* http_connection_input.c - counts and checks the bytes from a client before
+ * evhttp reads them
+ */
 #include "lib/http/http_connection.h"
 
 #include <arpa/inet.h>
@@ -16,14 +18,14 @@
 #include "lib/http/http_refusal.h"
 #include "lib/loop/loop.h"
 
-/* The server reads this many bytes of what a client sends while its last
- * request is still being answered: enough to see it close, too little to fill
- * our memory. Only a request that turns out to be longer gets more.
+/* While the last request of a client is still being answered, the server reads
+ * at most this many more bytes: enough to see the client close, too few to fill
+ * memory. Only a request that turns out to be longer gets more.
  */
 #define READ_AHEAD_BYTES (64u << 10)
 
-/* Accounts: what has come of a request counts from its first byte to its
- * answer, over all connections.
+/* A request's bytes count in the total of all connections from its first byte
+ * until its answer.
  */
 static void
 count_input(struct http_connection *c, size_t bytes)
@@ -31,12 +33,12 @@ count_input(struct http_connection *c, size_t bytes)
     struct http_server *server = c->server;
     size_t most = server->limits.header_bytes + server->limits.body_bytes;
 
-    /* Beyond that evhttp throws it away, on the way to a 413. */
+    /* evhttp discards bytes above that, and answers 413. */
     if (c->received + bytes > most)
         bytes = most > c->received ? most - c->received : 0;
     c->received += bytes;
     server->counts.inflight_bytes += bytes;
-    /* Small requests pass even then. */
+    /* Small requests are accepted even then. */
     if (server->counts.inflight_bytes > server->limits.inflight_bytes
         && c->received > READ_AHEAD_BYTES)
         http_connection_close_later(c, HTTP_TOO_MUCH_IN_FLIGHT);
@@ -52,9 +54,9 @@ http_connection_read_on(struct http_connection *c)
         bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
 }
 
-/* With lingering on, evhttp lets a client that announces too long a body, and
- * waits for leave to send it, wait for ever. Looked for in the first bytes of
- * a request, where the head of any such client is.
+/* With lingering close on, evhttp never answers a client that announces too
+ * long a body and waits for 100 Continue. This looks at the first bytes of a
+ * request, which contain the head of any such client.
  */
 static bool
 announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
@@ -80,8 +82,8 @@ announces_too_much(const struct http_connection *c, struct evbuffer *buffer)
                   > c->server->limits.body_bytes;
 }
 
-/* Checks the bytes that came last, before evhttp reads them. A request with a
- * fault is refused when it is handled, and its connection ends with that.
+/* Checks the newest bytes before evhttp reads them. A request with a fault is
+ * refused when it is handled, and its connection ends with the refusal.
  */
 static void
 check_syntax(struct http_connection *c, struct evbuffer *buffer, size_t added)
@@ -169,9 +171,9 @@ http_connection_limit_input(struct http_connection *c)
 }
 
 /* evhttp stops reading while a request is handled, and would not notice that
- * the client goes. Reading on without its read callback, its event callback
- * sees the end and nothing is parsed ahead; evhttp does the same for itself
- * while it writes, and puts its callbacks back with every answer.
+ * the client disconnects. With reading on but no read callback, its event
+ * callback sees the end and nothing is parsed early. evhttp does the same while
+ * it writes, and restores its callbacks with every answer.
  */
 void
 http_connection_watch_for_close(struct http_connection *c)

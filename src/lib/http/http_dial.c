@@ -17,8 +17,8 @@
 #include "lib/loop/loop.h"
 #include "lib/loop/workers.h"
 
-/* Work that is under way elsewhere and may outlive the dial: a name at a
- * worker, or, for a Unix socket, the beginning itself.
+/* Work that runs elsewhere and may outlive the dial: a name lookup on a worker
+ * or, for a Unix socket, the first step itself.
  */
 struct host_lookup {
     struct http_dial *dial; /* NULL once it is freed */
@@ -35,9 +35,10 @@ struct http_dial {
     void *arg;
     struct host_lookup *lookup; /* or NULL */
     struct http_endpoints found;
-    size_t next; /* of them, to try if the present one fails */
+    size_t next; /* index in `found`, to try if the current one fails */
     const struct http_client_layer *layer; /* or NULL */
-    char *host;                            /* whom it is to be, for that */
+    char *host;                            /* the name to verify, for the
+                                            * layer */
     struct bufferevent *bev;
 };
 
@@ -118,7 +119,7 @@ watch(struct http_dial *d, int fd)
         abort();
     bufferevent_setcb(d->bev, NULL, NULL, on_event, d);
     bufferevent_enable(d->bev, EV_WRITE);
-    /* The socket is connecting already; this waits for the end of that. */
+    /* The socket is already connecting; this waits until it is connected. */
     bufferevent_socket_connect(d->bev, NULL, 0);
 }
 

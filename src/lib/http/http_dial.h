@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_dial.h - from an address to a connected socket
+/* http_dial.h - connects a socket to an address
  *
- * Looks the name up, then tries what it found in turn; what is connected is put
- * under the layer where the address is secure. Nothing happens before
- * new has returned.
+ * Resolves the name, then tries the endpoints found in turn; a connected socket
+ * is put under the layer if the address is secure. Nothing happens before
+ * http_dial_new has returned.
  *
- * Called by: http_client_connection.c, which bounds the time.
- * Thread:    the loop's; names are looked up by a worker, if there are any.
+ * Called by: http_client_connection.c, which limits the time.
+ * Thread:    the loop's; workers, if there are any, resolve names.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ struct http_address;
 struct http_dial;
 struct loop;
 
-/* Called once: with a bufferevent that is the callee's now, or NULL, a
- * negative errno and words. The dial is still to be freed; that may be done in
- * here, and stops one that has not finished.
+/* Called once: with a bufferevent that the callee now owns, or with NULL, a
+ * negative errno and a text. The dial must still be freed; this callback may do
+ * so. Freeing an unfinished dial stops it.
  */
 typedef void (*http_dial_fn)(struct bufferevent *bev TAKES,
                              int r,

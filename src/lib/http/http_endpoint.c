@@ -22,7 +22,8 @@ read_v4(const char *text, struct http_endpoint *place)
     return inet_pton(AF_INET, text, &place->at.v4.sin_addr) == 1;
 }
 
-/* With the interface, for addresses that are only good on one. */
+/* Accepts an interface (scope) for addresses that are valid on one link only.
+ */
 static bool
 read_v6(const char *text, struct http_endpoint *place)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_endpoint.h - where a host is on the network: addresses to try in turn
+/* http_endpoint.h - network addresses of a host, to be tried in turn
  *
- * Who finds them for a name is a client's setting (http_client.h), because a
- * program that is linked statically must not use the C library's way: that
- * loads shared libraries at run time.
+ * The resolver of names is a setting of the client (http_client.h), because a
+ * statically linked program must not use the C library's resolver, which loads
+ * shared libraries at run time.
  *
  * Thread:  any.
  */
@@ -29,10 +29,10 @@ struct http_endpoints {
     size_t capacity;
 };
 
-/* Life. Zeroed is empty. */
+/* Life. A zeroed struct is empty. */
 void http_endpoints_fini(struct http_endpoints *places);
 
-/* Change. An address in figures ("10.1.2.3", "fe80::1%eth0"): whether it is
- * one.
+/* Change. Appends a numeric address ("10.1.2.3", "fe80::1%eth0"); false if it
+ * is none.
  */
 bool http_endpoints_add(struct http_endpoints *places, const char *address);

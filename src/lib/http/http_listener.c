@@ -70,7 +70,7 @@ start(struct loop *loop,
     return 0;
 }
 
-/* getaddrinfo would take 99999 for 34463. */
+/* getaddrinfo would accept 99999 as 34463. */
 static bool
 is_port(const char *text)
 {
@@ -80,7 +80,7 @@ is_port(const char *text)
            && atoi(text) <= UINT16_MAX;
 }
 
-/* "HOST:PORT", "[V6]:PORT" or "*:PORT", cut in two; the host NULL for "*". */
+/* Splits "HOST:PORT", "[V6]:PORT" or "*:PORT"; the host is NULL for "*". */
 static int
 split(const char *address, char **ret_host, char **ret_port, struct error *err)
 {
@@ -154,8 +154,8 @@ resolve(const char *host,
                      gai_strerror(r));
 }
 
-/* Both families by one IPv6 socket; by an IPv4 one where the kernel has none
- * of the other.
+/* One IPv6 socket serves both families; an IPv4 socket if the kernel has no
+ * IPv6.
  */
 static int
 bind_any(const char *port, int *ret_fd, struct error *err)
@@ -260,8 +260,8 @@ http_listener_open(struct loop *loop,
                      r == -EADDRINUSE ? " (is another one running?)" : "");
 }
 
-/* A socket file that nobody listens on is left from a crash. Connecting to any
- * other file is refused, too, and that one is not ours to remove.
+/* Nobody listens on a socket file that a crash left. Connecting to a file that
+ * is no socket fails in the same way, and such a file must not be removed.
  */
 static int
 clear_stale(const struct sockaddr_un *at)
@@ -285,7 +285,9 @@ clear_stale(const struct sockaddr_un *at)
     return r;
 }
 
-/* Made private and then opened to `mode`, so that nobody slips in between. */
+/* The socket is created private and then set to `mode`, so that nobody can
+ * connect in between.
+ */
 static int
 bind_unix(const struct sockaddr_un *at, mode_t mode, int *ret_fd)
 {

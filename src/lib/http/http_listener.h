@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_listener.h - the sockets a server accepts from
+/* http_listener.h - the sockets that a server accepts from
  *
- * evhttp_bind_socket listens with a backlog of 128, which makes thousands of
- * nodes that reconnect at once wait for seconds; these have 4,096, or what
- * net.core.somaxconn allows. When descriptors run out, accepting rests until
- * the server resumes it, instead of spinning.
+ * evhttp_bind_socket listens with a backlog of 128, so that thousands of nodes
+ * that reconnect at once wait for seconds; these sockets have a backlog of
+ * 4,096, or of net.core.somaxconn if that is less. When file descriptors run
+ * out, accepting stops until the server resumes it, instead of spinning.
  *
  * Called by: http_server.c.
  * Thread:    the loop's.
@@ -20,7 +20,7 @@ struct error;
 struct evhttp;
 struct loop;
 
-/* Life. Both add to `listeners`, which owns them; 0 or a negative errno. */
+/* Life. Both append to `listeners`, which owns them; 0 or a negative errno. */
 int http_listener_open(struct loop *loop,
                        struct evhttp *evhttp,
                        struct list *listeners,
@@ -36,10 +36,10 @@ int http_listener_check(const char *address, struct error *err);
 void http_listener_resume_all(struct list *listeners);
 void http_listener_close_all(struct list *listeners);
 
-/* Look: 0 if there is none. */
+/* Look: the port; 0 if there is none. */
 int http_listener_port(const struct list *listeners);
 
-/* Whether this machine alone can reach it: a number of that kind, or
+/* Whether only this host can reach the address: a numeric loopback address, or
  * "localhost".
  */
 bool http_listener_is_loopback(const char *address);

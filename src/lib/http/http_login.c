@@ -19,15 +19,15 @@ struct http_login {
     enum http_login_mode mode;
 };
 
-/* One job of a worker for a login: it has its own copy of the line, because
- * that may be freed meanwhile.
+/* One job of a worker for a login. It has its own copy of the auth_line,
+ * because the connection may be freed meanwhile.
  */
 struct login_call {
     struct auth_client *client;
-    struct connection_login *line; /* NULL once it is freed */
+    struct connection_login *line; /* NULL once the connection is freed */
     struct auth_line session;
     struct strbuf authorization;
-    char *credential; /* NULL: say hello */
+    char *credential; /* NULL: make a hello */
     bool is_welcome;
     struct error error;
     int r;
@@ -40,7 +40,7 @@ struct connection_login {
     struct auth_line session;
     int64_t opened_ms;
     struct strbuf authorization;
-    struct login_call *sync_call; /* under way, or NULL */
+    struct login_call *sync_call; /* the worker's job, or NULL */
 };
 
 void
@@ -230,8 +230,8 @@ connection_login_sign(struct connection_login *l,
     return 0;
 }
 
-/* A refusal that comes before the controller knows who asks, or from what
- * stands between, cannot be proven. These say nothing about any object.
+/* An answer cannot be authenticated when it comes before the controller knows
+ * the client, or from a proxy. These statuses reveal nothing about any object.
  */
 static bool
 may_be_unproven(int status)

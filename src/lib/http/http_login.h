@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_login.h - how a client proves itself on its connections, and checks
- * that it is the controller that answers
+/* http_login.h - authenticates a client on its connections, and the controller
+ * to the client
  *
- * Given to http_client_new in the settings. By session: each connection opens
+ * Passed to http_client_new in the settings. By session: each connection opens
  * one, its requests and answers carry MACs, and the frames of streams are
- * proven before they are handed on. By request: each carries a credential,
- * one exchange instead of two; for programs that ask once, and not for
- * streams, which open a session all the same. On a Unix socket of the
- * controller's own machine the kernel vouches, and no login is needed.
+ * checked before they are passed on. By request: each request carries a
+ * credential, one exchange instead of two; for programs that send a single
+ * request. Streams open a session in both modes. On a Unix socket of the
+ * controller's own host the kernel authenticates, and no login is needed.
  *
- * Thread: the loop's. Without workers the credential service is asked on the
- *         spot, which blocks; daemons give workers.
+ * Thread: the loop's. Without workers the credential service is called on the
+ *         loop's thread, which blocks; daemons pass workers.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ enum http_login_mode {
     HTTP_LOGIN_REQUEST,
 };
 
-/* Life. Freed after the clients that use it, and after its workers. */
+/* Life. Free it after the clients that use it, and after its workers. */
 void http_login_free(struct http_login *login);
 struct http_login *http_login_new(struct loop *loop,
                                   struct workers *workers,

@@ -54,7 +54,7 @@ http_reader_header(const struct http_reader *r, const char *name)
     return NULL;
 }
 
-/* Cuts a line off *text in place; NULL at the end. */
+/* Splits the first line off *text in place; NULL at the end. */
 static char *
 next_line(char **text)
 {
@@ -128,7 +128,7 @@ count_headers(const struct http_reader *r, const char *name)
     return count;
 }
 
-/* Decides how the body ends, by the head that was read. */
+/* Determines from the head how the body ends. */
 static int
 choose_body(struct http_reader *r, struct error *err)
 {
@@ -176,7 +176,7 @@ parse_head(struct http_reader *r, struct error *err)
     return res;
 }
 
-/* 1 if there was a whole head. */
+/* Returns 1 if the head was complete. */
 static int
 take_head(struct http_reader *r, struct evbuffer *input, struct error *err)
 {
@@ -199,7 +199,7 @@ take_head(struct http_reader *r, struct evbuffer *input, struct error *err)
     res = parse_head(r, err);
     if (res < 0)
         return res;
-    if (r->status / 100 == 1) { /* 100 Continue and the like */
+    if (r->status / 100 == 1) { /* 100 Continue and other interim answers */
         http_reader_begin(r, r->is_to_head);
         return 1;
     }
@@ -240,7 +240,9 @@ take_body(struct http_reader *r, struct evbuffer *input)
     return 1;
 }
 
-/* A line into `out`, without its end: 1, or 0 if it is not there yet. */
+/* Copies one line to `out`, without its end; returns 1, or 0 if the line is
+ * incomplete.
+ */
 static int
 take_line(struct evbuffer *input, char out[LONGEST_LINE], struct error *err)
 {
@@ -291,7 +293,7 @@ take_chunk_line(struct http_reader *r,
             return malformed(err, "a chunk longer than it says");
         r->state = HTTP_READER_CHUNK;
         return 1;
-    default: /* trailers are of no interest */
+    default: /* ignore trailers */
         if (line[0] == '\0')
             r->state = HTTP_READER_DONE;
         return 1;

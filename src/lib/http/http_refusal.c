@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/http/http_connection.h"
 
-/* Explains the codes of evhttp and the codes of this server. */
+/* Explains the statuses of evhttp and of this server. */
 static void
 explain(const struct http_server *server, int status, struct strbuf *out)
 {
@@ -86,7 +86,7 @@ http_refusal_note(struct http_connection *c)
     event_active(&c->server->deferred, EV_TIMEOUT, 0);
 }
 
-/* 0: no error page, but leave to send on. */
+/* 0: the output is no error page but 100 Continue. */
 static int
 status_of(struct evbuffer *output)
 {
@@ -99,8 +99,8 @@ status_of(struct evbuffer *output)
     return status;
 }
 
-/* The page has not been sent: the loop writes to sockets in a later turn than
- * the one that an activated event is run in.
+/* The page has not been sent yet: the loop writes to sockets in a later turn
+ * than the one that runs an activated event.
  */
 static void
 replace(struct http_connection *c)

@@ -18,15 +18,15 @@
 #include "lib/http/http_connection.h"
 #include "lib/http/http_refusal.h"
 
-/* Shorter pieces are copied: that costs less than to keep track of them. */
+/* Shorter pieces are copied: that costs less than tracking them. */
 #define COPIED_BYTES 512
 
-/* The framing headers as RFC 9112 reads them; evhttp looks at less. */
+/* The framing headers by the rules of RFC 9112; evhttp checks less. */
 struct framing {
     unsigned lengths;
-    bool has_length; /* and it is not 0 */
+    bool has_length; /* a length above 0 */
     bool is_chunked;
-    bool is_encoded; /* chunked, or anything else */
+    bool is_encoded; /* chunked, or any other coding */
 };
 
 static enum http_method
@@ -45,7 +45,7 @@ method_of(struct evhttp_request *ev)
         return HTTP_DELETE;
     case EVHTTP_REQ_OPTIONS:
         return HTTP_OPTIONS;
-    default: /* the rest is not allowed by http_server_new */
+    default: /* http_server_new allows no other methods */
         return HTTP_GET;
     }
 }
@@ -70,8 +70,8 @@ framing_of(struct evhttp_request *ev)
     return f;
 }
 
-/* Where the request ends must not be in doubt; evhttp takes the first word it
- * finds (RFC 9112, 6.3).
+/* The end of a request must be unambiguous (RFC 9112, 6.3); evhttp takes the
+ * first framing header that it finds.
  */
 static bool
 is_well_framed(const struct framing *f)
@@ -125,7 +125,7 @@ refuse_syntax(struct http_request *r)
     refuse(r, why.text);
 }
 
-/* In one piece, with a NUL behind it. */
+/* Makes the body contiguous, with a NUL behind it. */
 static void
 take_body(struct http_request *r)
 {
@@ -153,7 +153,7 @@ dispatch(struct http_request *r, struct http_server *server)
         refuse(r, "contradicting Content-Length and Transfer-Encoding");
         return;
     }
-    /* evhttp may take the body of a GET for the next request. */
+    /* evhttp may read the body of a GET as the next request. */
     if (r->method == HTTP_GET || r->method == HTTP_HEAD
         || r->method == HTTP_OPTIONS)
         r->closes_after = framing.has_length || framing.is_encoded;
@@ -185,7 +185,7 @@ http_request_handle(struct evhttp_request *ev, void *arg)
     struct http_request *r;
 
     if (c == NULL || c->close_cause != HTTP_NOT_CLOSING)
-        return; /* it ends when the deferred work runs */
+        return; /* the deferred work closes the connection */
     server->counts.requests++;
     http_connection_enter(c, HTTP_HANDLING);
     http_connection_limit_input(c);
@@ -204,8 +204,8 @@ http_request_closed(struct http_request *r)
         r->on_close(r, r->on_close_arg);
 }
 
-/* While evhttp frees a connection it still looks at the connection's request
- * after it has told us, so that one has to wait.
+/* While evhttp frees a connection it reads the connection's request even after
+ * its close callback, so the request must be freed later.
  */
 void
 http_request_free_orphan(struct http_connection *c, struct evhttp_request *ev)
@@ -351,7 +351,7 @@ http_request_add_header(struct http_request *r,
                         const char *name,
                         const char *value)
 {
-    /* evhttp would let a folded line through. */
+    /* evhttp would accept a folded line. */
     if (strpbrk(value, "\r\n") != NULL)
         return;
     evhttp_add_header(evhttp_request_get_output_headers(r->ev), name, value);
@@ -383,7 +383,9 @@ http_request_add_pieces(struct evbuffer *out,
             is_behind_lent = true;
             continue;
         }
-        /* It would make room as large as the piece that is lent. */
+        /* Otherwise evbuffer_add would allocate as much as the lent piece
+         * before it.
+         */
         if (is_behind_lent)
             evbuffer_expand(out, p->length);
         is_behind_lent = false;
@@ -402,7 +404,9 @@ discard_pieces(const struct http_piece *pieces, size_t n_pieces)
             pieces[i].release(pieces[i].bytes, pieces[i].length, pieces[i].arg);
 }
 
-/* Ours, made once a second; evhttp would make one for every answer. */
+/* The server formats the date once a second; evhttp would do so for each
+ * answer.
+ */
 static const char *
 date_of(struct http_server *server)
 {
@@ -420,7 +424,7 @@ date_of(struct http_server *server)
     return server->date;
 }
 
-/* Everything of the head but the length; and the body that came is let go. */
+/* Writes all of the head except the length, and frees the request's body. */
 static void
 begin_answer(struct http_request *r, const char *content_type)
 {
@@ -464,9 +468,9 @@ has_no_body(const struct http_request *r, int status)
     return r->method == HTTP_HEAD || status == 204 || status == 304;
 }
 
-/* A socket that takes the whole answer at once is not waited for: evhttp hears of
- * it in this turn of the loop, and drops the event for writing before it has come
- * to the kernel. The bufferevent finds out what is wrong with the socket.
+/* Writes to the socket at once if it takes the whole answer: evhttp notices
+ * that in this turn of the loop, and removes its write event before that
+ * reaches the kernel. An error of the socket is left to the bufferevent.
  */
 static void
 write_through(struct http_connection *c)
@@ -490,7 +494,7 @@ http_request_reply_pieces(struct http_request *r,
                           size_t n_pieces)
 {
     struct http_connection *c = r->connection;
-    bool is_first; /* nothing waits to be written, such as 100 Continue */
+    bool is_first; /* nothing, such as 100 Continue, is queued before it */
 
     if (r->is_closed) {
         discard_pieces(pieces, n_pieces);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_request.h - one request at the server, until it is answered
  *
- * The handler answers exactly once, at once or later, by http_request_reply* or
- * http_request_stream; that ends the request. Results of the accessors are
- * borrowed until then. If the client goes first the request stays valid, and
- * the answer goes nowhere.
+ * The handler answers exactly once, at once or later, with http_request_reply*
+ * or http_request_stream; that ends the request. Results of the accessors are
+ * borrowed until then. If the client disconnects first, the request stays valid
+ * and its answer is discarded.
  *
  * Thread: the server's loop.
  */
@@ -21,20 +21,20 @@
 struct http_request;
 struct http_stream;
 
-/* The peer of a connection. On a Unix socket the kernel vouches for the ids
- * (SO_PEERCRED, of the moment it connected).
+/* The peer of a connection. On a Unix socket the ids are from SO_PEERCRED, of
+ * the time when it connected.
  */
 struct http_peer {
     bool is_local;  /* a Unix socket; the three ids are set */
-    bool is_secure; /* under a layer such as TLS: nobody else reads it */
+    bool is_secure; /* encrypted by a layer such as TLS */
     uid_t uid;
     gid_t gid;
     pid_t pid;
     char address[64]; /* "192.0.2.7:40112", "[2001:db8::1]:40112", "unix" */
 };
 
-/* Look. Target is as the client wrote it; path and query are decoded. Header
- * names compare without regard to case. The body ends with a NUL that is not
+/* Look. The target is as the client wrote it; path and query are decoded.
+ * Header names are compared without case. The body ends with a NUL that is not
  * counted.
  */
 enum http_method http_request_method(const struct http_request *r);
@@ -47,16 +47,16 @@ bool http_request_query_next(const struct http_request *r,
                              const char **ret_value);
 const char *http_request_header(const struct http_request *r, const char *name);
 bool http_request_header_next(const struct http_request *r,
-                              const void **at, /* NULL at first */
+                              const void **at, /* *at is NULL at first */
                               const char **ret_name,
                               const char **ret_value);
 const char *http_request_body(const struct http_request *r, size_t *ret_length);
 const struct http_peer *http_request_peer(const struct http_request *r);
 
-/* The connection: a number that no other has had, and a slot for what belongs
- * to it (a session). Setting frees what stood there; closing frees the last;
- * a `free_data` of NULL frees nothing. Set is ignored, and the data freed, when
- * the client has gone.
+/* The connection: its unique number, and a slot for data that belongs to it (a
+ * session). Setting the slot frees the previous data; closing the connection
+ * frees the last; with a `free_data` of NULL nothing is freed. When the client
+ * has disconnected, Set only frees the new data.
  */
 uint64_t http_request_connection(const struct http_request *r);
 void *http_request_connection_data(const struct http_request *r);
@@ -64,26 +64,27 @@ void http_request_set_connection_data(struct http_request *r,
                                       void *data,
                                       void (*free_data)(void *data));
 
-/* Names the account that answers for the connection: from now on it counts for
- * that account, not for its address. The first account stays. False when the
- * account has `most` already (0: there is no limit); then nothing changes, and
- * the connection is one of those that the server closes first when it has too
+/* Sets the account of the connection, which from now on counts for the account
+ * instead of for its address. The first account is kept. False when the account
+ * already has `most` connections (0: no limit): nothing changes then, and the
+ * connection stays among those that the server closes first when it has too
  * many.
  */
 bool
 http_request_charge(struct http_request *r, const char *account, unsigned most);
 
-/* The client going before the answer: `fn` is called then, once; never after
- * the answer. One at a time; NULL to forget it.
+/* `fn` is called once if the client disconnects before the answer, never after
+ * the answer. One function at a time; NULL removes it.
  */
 void http_request_on_close(struct http_request *r,
                            void (*fn)(struct http_request *r, void *arg),
                            void *arg);
 bool http_request_is_closed(const struct http_request *r);
 
-/* Reply. Headers first, in any number (both copied; Content-Length, Date and
- * Connection are ours). `content_type` may be NULL when there is no body. A
- * HEAD gets the headers alone. Close: the connection ends with this answer.
+/* Reply. Add the headers first, any number of them (name and value are copied;
+ * the server sets Content-Length, Date and Connection). `content_type` may be
+ * NULL when there is no body. A HEAD gets only the headers. Close_after: the
+ * connection ends with this answer.
  */
 void http_request_add_header(struct http_request *r,
                              const char *name,
@@ -100,7 +101,9 @@ void http_request_reply_pieces(struct http_request *r TAKES,
                                const struct http_piece *pieces,
                                size_t n_pieces);
 
-/* Or a stream: sends the headers at once. See http_stream.h. */
+/* Starts a stream instead of a reply: sends the headers at once. See
+ * http_stream.h.
+ */
 struct http_stream *http_request_stream(struct http_request *r TAKES,
                                         int status,
                                         const char *content_type);

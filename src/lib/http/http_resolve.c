@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_resolve.c - a host's name by the C library; apart, so that only who
- * asks for it is linked with it
+/* http_resolve.c - resolves a host name with the C library; in a file of its
+ * own, so that only programs that use it are linked with the resolver
  */
 #include <errno.h>
 #include <netdb.h>

@@ -82,7 +82,9 @@ least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Often enough to be right to a quarter, at most once a second. */
+/* A sweep is late by at most a quarter of the shortest limit; at most one a
+ * second.
+ */
 static void
 start_sweep(struct http_server *server)
 {
@@ -114,8 +116,8 @@ new_evhttp(struct http_server *server,
     evhttp_set_max_headers_size(evhttp,
                                 (ev_ssize_t)server->limits.header_bytes);
     evhttp_set_max_body_size(evhttp, (ev_ssize_t)server->limits.body_bytes);
-    /* Reads on, without keeping it, after refusing a body that is too long: a
-     * client that is still sending would see a reset instead of the 413.
+    /* After refusing a body that is too long, go on reading it and discard it:
+     * a client that is still sending would see a reset instead of the 413.
      */
     evhttp_set_flags(evhttp, EVHTTP_SERVER_LINGERING_CLOSE);
     evhttp_set_default_content_type(evhttp, NULL);

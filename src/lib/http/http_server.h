@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server.h - HTTP/1.1 for many clients on one loop
  *
- * The server reads requests within its limits and hands each to one handler,
- * which answers then or later (see http_request.h). Clients that are too slow,
- * too many or too big are cut off without hurting the others.
+ * The server reads requests within its limits and passes each to one handler,
+ * which answers at once or later (see http_request.h). Clients that are too
+ * slow, too many or too big are disconnected without harm to the others.
  *
  * Thread:     the loop's.
- * Invariant:  one request of a connection is under way at a time.
- * See:        README.md for what evhttp does below, and what it cannot.
+ * Invariant:  a connection has at most one request under way.
+ * See:        README.md for what evhttp does underneath, and what it cannot.
  */
 #pragma once
 
@@ -26,29 +26,29 @@ struct http_server;
 struct loop;
 struct strbuf;
 
-/* Limits beyond which a request is refused. 0 means the default, which stands
- * behind each.
+/* Limits beyond which a request is refused. 0 means the default, which is given
+ * with each member.
  */
 struct http_limits {
     size_t header_bytes;   /* 64 KiB; more is 400 */
     size_t body_bytes;     /* 16 MiB; more is 413 */
-    size_t inflight_bytes; /* 256 MiB: bodies of all connections; then 503 */
-    size_t queued_bytes;   /* 8 MiB: unread part of a stream; then dropped */
+    size_t inflight_bytes; /* 256 MiB: bodies of all connections; above: 503 */
+    size_t queued_bytes;   /* 8 MiB: unread part of a stream; above: dropped */
     unsigned connections;  /* 20,000 */
-    unsigned peer_connections; /* 4,096 that nobody answers for (see
-                                  http_request_charge), of one address, or of
-                                  one uid if local */
+    unsigned peer_connections; /* 4,096 without an account (see
+                                * http_request_charge), of one address, or of
+                                * one uid if local */
     int64_t receive_ms;        /* 30,000: first byte to the end of a request */
     int64_t idle_ms;           /* 120,000: between requests; not for streams */
-    int64_t unproven_ms; /* 10,000: the same where nobody answers for it */
-    int64_t send_ms;     /* 30,000: a peer reads nothing of an answer */
+    int64_t unproven_ms;       /* 10,000: the same, without an account */
+    int64_t send_ms; /* 30,000: without the peer reading any of an answer */
 };
 
 typedef void (*http_server_fn)(struct http_request *request, void *arg);
 
-/* Life. `limits` may be NULL. Free cuts all connections; requests that were
- * not answered yet stay valid and must still be answered (to nobody), and
- * streams are told that they are closed.
+/* Life. `limits` may be NULL. Free closes all connections; unanswered requests
+ * stay valid and must still be answered (the answers are discarded), and
+ * `closed` is called for streams.
  */
 void http_server_free(struct http_server *server);
 struct http_server *http_server_new(struct loop *loop,
@@ -57,9 +57,10 @@ struct http_server *http_server_new(struct loop *loop,
                                     void *arg) OWNED_BY(http_server_free);
 DEFINE_CLEANUP(struct http_server, http_server_free)
 
-/* The body of the answer to a request that never comes to the handler, because
- * it cannot be read or is too much; returns the body's content type. Without
- * one it is `why` as plain text. `arg` is the handler's.
+/* Writes the body of the answer to a request that never reaches the handler,
+ * because it cannot be read or exceeds a limit; returns the body's content
+ * type. Without such a function the body is `why` as plain text. `arg` is the
+ * handler's.
  */
 typedef const char *(*http_refusal_fn)(int status,
                                        const char *why,
@@ -70,19 +71,19 @@ void http_server_set_refusal_text(struct http_server *server,
 
 /* Change. Listen on "127.0.0.1:6820", "[::]:6820", "*:6820" (both families),
  * port 0 for any free one; or on a Unix socket with the given mode, which
- * replaces a socket that nobody listens on. Several may be open. 0 or a
- * negative errno. Pause stops accepting; those connected are still served.
- * Check: -EINVAL for what listen would refuse by its form alone. Loopback:
- * this machine alone can reach it.
+ * replaces a socket file that nobody listens on. Several may be open. 0 or a
+ * negative errno. Pause stops accepting; existing connections are still served.
+ * Check_address: -EINVAL for an address that listen would refuse by its syntax.
+ * Is_loopback: only this host can reach the address.
  */
 int http_server_check_address(const char *address, struct error *err);
 bool http_server_is_loopback(const char *address);
 int http_server_listen(struct http_server *server,
                        const char *address,
                        struct error *err);
-/* Or under another layer, as TLS is: `make` makes the bufferevent of each
- * connection, which closes its descriptor when it is freed. One such layer for
- * a server. Its peers are secure.
+/* Listens under another layer, such as TLS: `make` makes the bufferevent of
+ * each connection, which closes its descriptor when it is freed. A server has
+ * at most one such layer. Its peers are secure.
  */
 struct http_layer {
     struct bufferevent *(*make)(struct event_base *base, void *arg);
@@ -98,8 +99,8 @@ int http_server_listen_unix(struct http_server *server,
                             struct error *err);
 void http_server_pause(struct http_server *server);
 
-/* Look. Port: of the first plain TCP listener, 0 if none; of the first under
- * the layer.
+/* Look. Port: of the first plain TCP listener, 0 if none. Layered_port: of the
+ * first listener under the layer.
  */
 int http_server_port(const struct http_server *server);
 int http_server_layered_port(const struct http_server *server);
@@ -107,7 +108,7 @@ struct http_server_counts {
     size_t connections;
     size_t streams;
     size_t inflight_bytes;
-    uint64_t requests; /* handed to the handler, ever */
+    uint64_t requests; /* passed to the handler, in total */
     uint64_t refused_connections;
     uint64_t cut_connections; /* too slow, or too much in flight */
     uint64_t dropped_streams;

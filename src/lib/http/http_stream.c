@@ -17,7 +17,7 @@
 #include "lib/http/http_connection.h"
 #include "lib/loop/loop.h"
 
-#define VECTORS   32 /* of one chunk that is written at once */
+#define VECTORS   32 /* of one chunk that is written directly */
 #define CHUNK_END "\r\n"
 
 static struct evbuffer *
@@ -54,7 +54,7 @@ tell_closed(void *arg)
     free(s);
 }
 
-/* The client may have gone before its stream began. */
+/* The client may have disconnected before its stream began. */
 void
 http_stream_set_callbacks(struct http_stream *s,
                           const struct http_stream_callbacks *callbacks)
@@ -74,8 +74,9 @@ release(const struct http_piece *pieces, size_t n_pieces)
             pieces[i].release(pieces[i].bytes, pieces[i].length, pieces[i].arg);
 }
 
-/* The first chunk is evhttp's, which then knows whom to tell that all has
- * left. The others too where there are no chunks (HTTP/1.0, HEAD).
+/* evhttp sends the first chunk, so that it knows the callback to run when all
+ * is sent. It sends the others too if the answer is not chunked (HTTP/1.0,
+ * HEAD).
  */
 static void
 send_by_evhttp(struct http_stream *s,
@@ -86,16 +87,16 @@ send_by_evhttp(struct http_stream *s,
 
     http_request_add_pieces(scratch, pieces, n_pieces);
     evhttp_send_reply_chunk_with_cb(s->ev, scratch, on_drained, s->connection);
-    /* The body that a HEAD does not get is dropped here. */
+    /* Drops a body, which an answer to HEAD must not have. */
     evbuffer_drain(scratch, evbuffer_get_length(scratch));
     s->is_framed = evhttp_find_header(evhttp_request_get_output_headers(s->ev),
                                       "Transfer-Encoding")
                    != NULL;
 }
 
-/* Past the bufferevent, while it holds nothing: a peer that keeps up costs one
- * system call and no turn of the loop. How much was taken; what is wrong with
- * the socket the bufferevent finds out.
+/* Writes to the socket directly while the bufferevent is empty: for a peer that
+ * keeps up this costs one system call and no turn of the loop. Returns the
+ * bytes written; an error of the socket is left to the bufferevent.
  */
 static size_t
 write_through(const struct http_stream *s, struct iovec *vectors, size_t n)
@@ -110,8 +111,8 @@ write_through(const struct http_stream *s, struct iovec *vectors, size_t n)
     return sent > 0 ? (size_t)sent : 0;
 }
 
-/* The bytes behind a piece that is lent go by reference as well: evbuffer_add
- * would make room for them that is as large as the piece.
+/* The bytes after a lent piece are added by reference too: evbuffer_add would
+ * allocate as much as the piece.
  */
 static void
 queue(struct http_stream *s,
@@ -202,7 +203,7 @@ http_stream_end(struct http_stream *s)
         free(s);
 }
 
-/* Not at once: whoever cuts it may stand in one of evhttp's callbacks. */
+/* Closes later: the caller may be inside one of evhttp's callbacks. */
 void
 http_stream_cut(struct http_stream *s)
 {
@@ -225,7 +226,7 @@ http_stream_closed(struct http_stream *s, enum http_stream_end_reason reason)
     http_request_free_orphan(c, s->ev);
     s->ev = NULL;
     if (s->callbacks.closed == NULL && !s->is_ended)
-        return; /* its producer ends it some time */
+        return; /* its producer will end it */
     if (s->callbacks.closed != NULL)
         s->callbacks.closed(s, reason, s->callbacks.arg);
     free(s);

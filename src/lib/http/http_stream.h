@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_stream.h - an answer that goes on: watches and logs
+/* http_stream.h - an answer that continues: watches and logs
  *
- * Sent in chunks as they come, never idle-timed. A peer that does not read is
- * dropped when more than the server's `queued_bytes` wait for it.
+ * Sent in chunks as they come, without an idle timeout. A peer that does not
+ * read is dropped when more than the server's `queued_bytes` are queued for it.
  *
  * Thread:     the server's loop.
  * Invariant:  a stream ends once: by http_stream_end, http_stream_cut or
@@ -24,26 +24,26 @@ enum http_stream_end_reason {
 };
 
 struct http_stream_callbacks {
-    /* Called from the loop, never from inside a send; the stream is gone when
-     * it returns. May be NULL, and then sends to nobody are swallowed until
-     * http_stream_end.
+    /* Called from the loop, never inside a send; the stream is freed when it
+     * returns. If NULL, sends after the peer has disconnected are discarded
+     * until http_stream_end.
      */
     void (*closed)(struct http_stream *s,
                    enum http_stream_end_reason reason,
                    void *arg);
-    /* Called when the bytes that a send left queued have gone to the peer, for
-     * producers that should not outrun it (logs). May be NULL.
+    /* Called when the peer has received the bytes that a send left queued, for
+     * producers that should not be faster than the peer (logs). May be NULL.
      */
     void (*drained)(struct http_stream *s, void *arg);
     void *arg;
 };
 
-/* Change. Send: 0, or -EPIPE once the peer has gone or was dropped by this
- * very call (`closed` follows); the pieces are released in any case. End: the
- * rest is still delivered; the stream is gone and `closed` never comes. Cut:
- * as end, but the connection closes before the stream's proper end, so that the
- * peer knows that something is missing; what the socket has no room for is not
- * delivered.
+/* Change. Send: 0, or -EPIPE once the peer has disconnected or was dropped by
+ * this very call (`closed` follows); the pieces are released in any case. End:
+ * queued bytes are still delivered; the stream is freed and `closed` is not
+ * called. Cut: like end, but the connection closes before the final chunk, so
+ * that the peer knows that something is missing; bytes that the socket cannot
+ * take are not delivered.
  */
 void http_stream_set_callbacks(struct http_stream *s,
                                const struct http_stream_callbacks *callbacks);
@@ -55,5 +55,5 @@ http_stream_send_text(struct http_stream *s, const void *text, size_t length);
 void http_stream_end(struct http_stream *s TAKES);
 void http_stream_cut(struct http_stream *s TAKES);
 
-/* Look: bytes not yet taken by the kernel. */
+/* Look: bytes that the kernel has not taken yet. */
 size_t http_stream_queued(const struct http_stream *s);

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Of a length: more digits would not fit. */
+/* Digits of a length; a longer number might overflow. */
 #define DIGITS_MAX 15
 
 static bool
@@ -23,7 +23,7 @@ is_control(char c)
 
 /* --- the end of a head ---------------------------------------------------- */
 
-/* One that is longer than it is looked at is no length and no coding. */
+/* A text of full size was truncated, so it is neither a length nor a coding. */
 static void
 keep(char *text, unsigned size, unsigned *length, char c)
 {

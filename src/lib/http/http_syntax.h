@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_syntax.h - the bytes of requests as RFC 9112 has them, where evhttp is
- * more lenient than is safe
+/* http_syntax.h - checks requests by RFC 9112 where evhttp is more lenient than
+ * is safe
  *
- * A proxy in front may read such a request otherwise than we do, and so have
- * somebody else's begin where we do not expect it. Refused: bare LF and CR, NUL
- * and other control characters in a head, folded lines, names of headers that
- * are none (a blank before the colon), and lengths of bodies and chunks that
- * are not plain numbers. Every byte that a connection receives passes by, after
- * TLS; bodies are only counted.
+ * A proxy in front of the server may parse such a request differently, so that
+ * another client's request starts where the server does not expect it (request
+ * smuggling). Refused are: bare LF and CR, NUL and other control characters in
+ * a head, folded lines, invalid header names (a blank before the colon), and
+ * lengths of bodies and chunks that are not plain numbers. All bytes that a
+ * connection receives are checked, after TLS; bytes of bodies are only counted.
  *
  * Thread: any.
  * Source: RFC 9112, 2.2, 5 and 7.1.
@@ -31,20 +31,20 @@ struct http_syntax {
         HTTP_SYNTAX_CHUNK,
         HTTP_SYNTAX_CHUNK_END,
     } state;
-    bool has_cr; /* the byte before was one */
+    bool has_cr; /* the previous byte was CR */
     bool is_chunked;
     bool is_trailer;
     bool has_digits;
     uint64_t left; /* of the body or chunk */
-    char name[24]; /* of a header, as far as it is looked at, in lower case */
+    char name[24]; /* of a header: its first bytes, in lower case */
     char value[24];
     unsigned name_length, value_length;
-    const char *fault; /* NULL: none; then nothing more is looked at */
+    const char *fault; /* NULL: none; otherwise checking has stopped */
 };
 
-/* Begins zeroed. */
+/* Initialize the struct with zeros. */
 void http_syntax_feed(struct http_syntax *s, const char *bytes, size_t length);
 
-/* So many bytes may be passed over, since they are of a body. */
+/* The number of next bytes that belong to a body and may be skipped. */
 uint64_t http_syntax_passes(const struct http_syntax *s);
 void http_syntax_pass(struct http_syntax *s, uint64_t length);

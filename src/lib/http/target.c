@@ -17,8 +17,8 @@ hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes `length` bytes to *out, ends them with a NUL and moves *out behind
- * it. The decoded text is never longer.
+/* Decodes `length` bytes to *out, adds a NUL and moves *out behind it. The
+ * decoded text is never longer.
  */
 static int
 decode(const char *text, size_t length, bool plus_is_space, char **out)
@@ -103,7 +103,7 @@ decode_query(const char *query,
     return 0;
 }
 
-/* An absolute URL (as to a proxy) without its scheme and authority. */
+/* An absolute URL (as sent to a proxy) without its scheme and authority. */
 static const char *
 skip_authority(const char *text)
 {
@@ -137,8 +137,8 @@ target_parse(const char *text, struct target *ret_target)
 
     if (path[0] != '/')
         return -EINVAL;
-    /* The table first, for its alignment; then at most every byte of the text
-     * and two NULs for each parameter and one for the path.
+    /* The table comes first, for its alignment; then at most every byte of the
+     * text, two NULs for each parameter and one for the path.
      */
     t.memory = xmalloc(table + strlen(path) + 2 * most + 1);
     out = t.memory + table;

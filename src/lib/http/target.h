@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* target.h - what a request asks for: /path?name=value&...
+/* target.h - the target of a request: /path?name=value&...
  *
- * It is decoded once, into one allocation. Percent escapes are undone, and '+'
- * in the query is a space. An escaped NUL, a broken escape, a space, a control
- * character and a path that does not start with '/' are refused. Dots and
- * doubled slashes are left alone.
+ * The target is decoded once, into one allocation. Percent escapes are decoded,
+ * and '+' in the query is a space. An escaped NUL, a broken escape, a space, a
+ * control character and a path that does not start with '/' are refused. Dots
+ * and doubled slashes are left alone.
  *
  * Thread:  any.
  */
@@ -32,10 +32,10 @@ struct strbuf;
 void target_fini(struct target *t);
 int target_parse(const char *text, struct target *ret_target);
 
-/* Look: the first of that name, or NULL. */
+/* Look: the value of the first parameter with that name, or NULL. */
 const char *target_find(const struct target *t, const char *name);
 
-/* Text: adds `text` with everything escaped that is not unreserved (RFC 3986),
- * fit for one path segment or a query value.
+/* Text: appends `text` with all characters escaped that are not unreserved (RFC
+ * 3986), for use as one path segment or query value.
  */
 void target_escape(struct strbuf *out, const char *text);
