@@ -11,10 +11,12 @@
 #include "lib/json/json.h"
 #include "lib/json/octet.h"
 
-/* Each member is compared with those before it: larger objects are yajl's. */
+/* Each name is compared with the names before it, so yajl parses larger
+ * objects.
+ */
 #define MOST_MEMBERS 64u
 
-/* Values of open containers that fit without asking for memory. */
+/* The values of open containers that fit without an allocation. */
 #define USUAL_VALUES 128u
 
 struct quick {
@@ -22,8 +24,9 @@ struct quick {
     const char *at;
     const char *end;
     unsigned depth;
-    size_t left;               /* values that may still come */
-    struct json_member *stack; /* values of open containers, as they come */
+    size_t left;               /* the number of values still allowed */
+    struct json_member *stack; /* values of open containers, in the order
+                                * read */
     size_t n_stack;
     size_t capacity;
     struct json_member usual[USUAL_VALUES];
@@ -40,7 +43,7 @@ skip_blanks(struct quick *q)
         q->at++;
 }
 
-/* Behind blanks; and the blanks behind it. */
+/* Consumes that character and the blanks after it. */
 static bool
 take(struct quick *q, char wanted)
 {
@@ -53,7 +56,7 @@ take(struct quick *q, char wanted)
 
 /* ---- Strings ---- */
 
-/* Eight bytes that stand for themselves: printable ASCII but `"` and `\`. */
+/* Eight bytes that need no decoding: printable ASCII except `"` and `\`. */
 static bool
 are_plain(const char *p)
 {
@@ -71,7 +74,7 @@ is_plain(char c)
     return (unsigned char)(c - 0x20) < 0x60 && c != '"' && c != '\\';
 }
 
-/* The first byte from p that is not plain. */
+/* The first byte from p on that is not plain. */
 static const char *
 behind_plain(const struct quick *q, const char *p)
 {
@@ -82,7 +85,7 @@ behind_plain(const struct quick *q, const char *p)
     return p;
 }
 
-/* The four digits of an escape, where they mean ASCII; else -1. */
+/* The four digits of an escape, if they mean ASCII; otherwise -1. */
 static int
 ascii_of(const char *digits)
 {
@@ -97,8 +100,8 @@ ascii_of(const char *digits)
     return code < 0x80 ? (int)code : -1;
 }
 
-/* Reads the character behind a backslash and moves *p behind it; -1: not for
- * this parser.
+/* Decodes the character after a backslash and moves *p behind it; -1: this
+ * parser does not support the escape.
  */
 static int
 read_escape(const struct quick *q, const char **p)
@@ -122,8 +125,8 @@ read_escape(const struct quick *q, const char **p)
     return c;
 }
 
-/* The length of the string at q->at, behind its quote, raw; false if it does
- * not end or is not for us.
+/* Measures the undecoded string at q->at, which is behind its quote; false if
+ * the string does not end or this parser does not support it.
  */
 static bool
 measure_string(const struct quick *q, size_t *ret_raw, bool *ret_escapes)
@@ -139,7 +142,7 @@ measure_string(const struct quick *q, size_t *ret_raw, bool *ret_escapes)
     return p < q->end && *p == '"';
 }
 
-/* In place; what it gives is never longer. */
+/* May work in place: the result is never longer than the input. */
 static bool
 unescape(const struct quick *q, char *out, size_t raw, size_t *ret_length)
 {
@@ -168,8 +171,8 @@ unescape(const struct quick *q, char *out, size_t raw, size_t *ret_length)
     return true;
 }
 
-/* The text of the string at q->at, which is behind its first quote, and then
- * behind the last and the blanks that follow; NULL: not for us.
+/* Reads the string at q->at, which is behind its first quote, and the blanks
+ * after the string; NULL: this parser does not support it.
  */
 static const char *
 read_text(struct quick *q, size_t *ret_length)
@@ -294,7 +297,7 @@ is_new(const struct quick *q, size_t first, const char *name)
     return q->n_stack - first < MOST_MEMBERS;
 }
 
-/* A name may hold no NUL. */
+/* A name must not contain a NUL. */
 static const char *
 read_name(struct quick *q, size_t first)
 {
@@ -330,7 +333,7 @@ close_container(struct quick *q, enum json_type type, size_t first)
     return v;
 }
 
-/* Reads the values between the brackets and pushes them. */
+/* Reads the values between the brackets and pushes them on the stack. */
 static bool
 read_inside(struct quick *q, enum json_type type, size_t first, char last)
 {
@@ -401,7 +404,8 @@ json_parse_ascii(struct arena *arena,
 
     q.arena = arena;
     q.at = text;
-    q.end = length > 0 ? text + length : text; /* which may be NULL then */
+    /* `text` may be NULL when it is empty */
+    q.end = length > 0 ? text + length : text;
     q.depth = 0;
     q.left = most;
     q.stack = q.usual;

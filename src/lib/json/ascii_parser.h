@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ascii_parser.h - a fast parser for valid ASCII, which nearly all JSON is
+/* ascii_parser.h - a fast JSON parser for the common case, valid ASCII
  *
- * Reads valid ASCII text without members given twice, three to four times as
- * fast as yajl and to the same tree. Whatever else it meets (a mistake, other
- * characters, a name that stands twice, very large objects), it gives up
- * without a word, and yajl judges the text from its beginning. So it accepts
- * nothing that yajl would not, and says nothing about what is wrong.
+ * Parses valid ASCII text without duplicate members, three to four times as
+ * fast as yajl, to the same tree. On anything else (an error, other characters,
+ * a duplicate name, very large objects) it gives up without a message, and yajl
+ * parses the text from its beginning. So it accepts no text that yajl would
+ * refuse, and reports no errors.
  *
  * Called by: parse.c, and tests that compare the two
  * Thread:    any.
@@ -19,7 +19,7 @@ struct error;
 struct json;
 struct json_notes;
 
-/* NULL: not for this parser. */
+/* NULL: this parser does not support the text. */
 struct json *json_parse_ascii(struct arena *arena,
                               const char *text,
                               size_t length,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.c - a decoded struct, with all that it points to, in a block of its own
+/* copy.c - copies a decoded struct, with all that it points to, into a block of
+ * its own
  *
- * One walk for both steps, so that what is measured is what is taken: the first
- * moves nothing and reads the original.
+ * One walk serves both steps, so that the measured and the copied size agree:
+ * the first step moves nothing and only reads the original.
  */
 #include <string.h>
 
@@ -11,14 +12,14 @@
 #include "lib/json/seen_texts.h"
 
 struct copying {
-    struct record_space space; /* taken so far */
-    char *aligned;             /* NULL: nothing is moved */
+    struct record_space space; /* bytes used so far */
+    char *aligned;             /* NULL: only measure */
     char *packed;
     struct record_kept kept;
     struct seen_texts words;
 };
 
-/* Whether it stays where it is. */
+/* Whether the copy may point to it, so that it is not copied. */
 static bool
 is_kept(const struct copying *c, const void *p)
 {
@@ -35,14 +36,14 @@ move(struct copying *c, const void *from, size_t size)
 
     c->space.aligned += record_padded(size);
     if (to == NULL)
-        return (void *)(uintptr_t)from; /* only looked at */
+        return (void *)(uintptr_t)from; /* only measured */
     c->aligned += record_padded(size);
     if (size > 0)
         memcpy(to, from, size);
     return to;
 }
 
-/* As the text is held that decode.c would hold. */
+/* Copies a text under the same rules as decode.c, so each text is held once. */
 static const char *
 move_text(struct copying *c,
           const struct field *f,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.c - a normalized tree to the struct that its field table binds
+/* decode.c - decodes a normalized tree into the struct that its field table
+ * binds
  *
- * Two walks of the same form: measure.c counts the bytes, this one fills them,
- * so that an object held for long occupies exactly what it needs. Texts that
- * are the same stand there once (a uid in three places), and those that the
- * table knows (its `values` and `common`), or that the other struct has at the
- * same place, not at all.
+ * Two walks of the same form: measure.c counts the bytes and this one fills
+ * them, so that an object held for long occupies exactly the memory it needs.
+ * Equal texts are stored once (a uid in three places). Texts that the table
+ * contains (its `values` and `common`), or that the other struct has in the
+ * same place, are not stored at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,12 @@
 #include "lib/json/json.h"
 #include "lib/json/seen_texts.h"
 
-/* Where the next struct or array, and the next text, go. */
+/* Where the next struct or array, and the next text, will be written. */
 struct filler {
     char *aligned;
     char *packed;
     const struct record_space *space;
-    unsigned n_notes; /* of the space, read so far */
+    unsigned n_notes; /* notes of the space read so far */
     struct seen_texts words;
 };
 
@@ -33,7 +34,7 @@ take(struct filler *to, size_t size)
     return p;
 }
 
-/* Whether the list, map or struct that comes next is the other's. */
+/* Whether the next list, map or struct is shared with the other struct. */
 static bool
 next_is_shared(struct filler *from)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field.h - one row of a field table, as lib/json's own files see it
+/* field.h - one row of a field table, for the files of lib/json
  *
- * Called by:  record.c, measure.c, decode.c, copy.c, normalize.c and text_patch.c, and
- *             nobody outside.
+ * Called by:  only record.c, measure.c, decode.c, copy.c, normalize.c and
+ *             text_patch.c.
  * Thread:     any.
  */
 #pragma once
@@ -12,13 +12,15 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* Any LIST_OF or MAP_OF. */
+/* The layout of every LIST_OF and MAP_OF. */
 struct any_list {
     void *items;
     unsigned count;
 };
 
-/* Looks first where a walk in the table's order would find it; or NULL. */
+/* The field of that name, or NULL. The search starts at `guess`, where a walk
+ * in the table's order expects the field.
+ */
 const struct field *
 field_find(const struct record *record, const char *name, unsigned guess);
 
@@ -26,23 +28,24 @@ field_find(const struct record *record, const char *name, unsigned guess);
 size_t field_element_size(const struct field *f);
 size_t field_entry_size(const struct field *f);
 
-/* Whether the C member is a pointer to the value, and the value's bytes. */
+/* Whether the C member is a pointer to the value, and the size of the value. */
 bool field_is_pointed(const struct field *f);
 size_t field_pointed_size(const struct field *f);
 
-/* The field of a member that says something, if the struct has it. */
+/* The field of a member that has a value, if the struct binds it. */
 const struct field *field_bound(const struct record *record,
                                 const struct json_member *m,
                                 unsigned *guess);
 enum field_type field_bound_type(const struct field *f);
 
-/* Whether that C member says nothing. */
+/* Whether that C member has its empty value. */
 bool field_is_zero(const struct field *f, const void *member);
 
-/* --- the two walks of measure.c and decode.c ------------------------------- */
+/* --- the two walks of measure.c and decode.c -------------------------------
+ */
 
-/* `like`, a struct that was decoded before, and what stands in it at the place
- * that the walk has come to; NULL where it has nothing there.
+/* The value that `like`, a struct decoded earlier, has at the place that the
+ * walk has reached; NULL if it has none there.
  */
 static inline const void *
 field_in(const struct field *f, const void *like)

@@ -20,7 +20,7 @@ field_set_new(struct arena *arena)
     return set;
 }
 
-/* Where the element stands, or belongs. */
+/* The index of the element, or where it should be inserted. */
 static unsigned
 place_of(const struct field_set *set, const char *element, bool *ret_found)
 {
@@ -149,7 +149,7 @@ is_in(enum set_operation operation, bool in_a, bool in_b)
     }
 }
 
-/* Both lists are in order, and so is the result. */
+/* Both lists are sorted, and so is the result. */
 static void
 combine_children(struct arena *arena,
                  enum set_operation operation,

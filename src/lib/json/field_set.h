@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* field_set.h - a set of places in an object: what somebody owns of it
+/* field_set.h - a set of fields of an object, such as those that a manager owns
  *
- * A tree of path elements, each in the words of FieldsV1: "f:NAME" a member,
- * "k:{...}" an element of a list by its keys, "v:..." one by its value,
- * "i:N" one by its place. An element is in the set itself, or only leads to
- * others that are. Everything is in the arena given, and sets share parts:
+ * A tree of path elements in the syntax of FieldsV1: "f:NAME" a member,
+ * "k:{...}" an element of a list by its keys, "v:..." one by its value, "i:N"
+ * one by its index. An element is a member of the set, or is only on the path
+ * to members. All memory is from the arena passed in, and sets share parts:
  * change a set only while it is being built.
  *
  * Thread: one at a time; sets live in one arena.
@@ -21,11 +21,13 @@ struct json;
 struct field_set {
     const char *element; /* NULL: the root */
     bool is_member;
-    struct field_set **children; /* in order of their elements */
+    struct field_set **children; /* sorted by element */
     unsigned count, capacity;
 };
 
-/* Build. Make: the child, new if need be. Insert: a path of elements. */
+/* Build. Make returns the child and creates it if it is missing. Insert adds a
+ * path of elements.
+ */
 struct field_set *field_set_new(struct arena *arena);
 struct field_set *
 field_set_make(struct arena *arena, struct field_set *set, const char *element);
@@ -34,13 +36,13 @@ void field_set_insert(struct arena *arena,
                       const char *const *path,
                       unsigned n);
 
-/* Look. Both take NULL. */
+/* Look. Both accept NULL. */
 const struct field_set *field_set_find(const struct field_set *set,
                                        const char *element);
 bool field_set_is_empty(const struct field_set *set);
 
-/* Combine. Difference takes away the places of `b`; without also takes what
- * lies below them.
+/* Combine. Difference removes the fields of `b`; without also removes the
+ * fields below them.
  */
 struct field_set *field_set_union(struct arena *arena,
                                   const struct field_set *a,
@@ -55,14 +57,15 @@ struct field_set *field_set_without(struct arena *arena,
                                     const struct field_set *a,
                                     const struct field_set *b);
 
-/* FieldsV1. Decode: -EINVAL for what is none. */
+/* FieldsV1. Decode: -EINVAL for a value that is not FieldsV1. */
 int field_set_decode(struct arena *arena,
                      const struct json *fields,
                      struct field_set **ret_set,
                      struct error *err);
 struct json *field_set_encode(struct arena *arena, const struct field_set *set);
 
-/* Each place of the set as people read it: `.spec.containers[name="a"].image`.
+/* Visits each field of the set with a readable path:
+ * `.spec.containers[name="a"].image`.
  */
 typedef void field_set_visit_fn(const char *path, void *context);
 void field_set_visit(const struct field_set *set,

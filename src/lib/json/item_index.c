@@ -10,7 +10,8 @@ value_of(const struct item_index *x, const struct json *item)
     return x->key != NULL ? json_get(item, x->key) : item;
 }
 
-/* Where those alike begin, or would. */
+/* The slot of the items equal to `value`, or the free slot where it would be.
+ */
 static uint32_t *
 find_slot(const struct item_index *x, const struct json *value, uint64_t hash)
 {
@@ -26,7 +27,7 @@ find_slot(const struct item_index *x, const struct json *value, uint64_t hash)
     return &x->slots[at];
 }
 
-/* In front of those alike. */
+/* Adds an item in front of the items equal to it. */
 static void
 put(struct item_index *x, uint32_t i)
 {

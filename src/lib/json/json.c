@@ -8,10 +8,11 @@
 #include "lib/base/decimal.h"
 #include "lib/base/map.h"
 
-/* With more members than this, an object has an index: behind the room for its
- * members a table of places, 0 for none and else the place plus one, at least
- * twice as many as there is room for members. Whoever chose the names cannot
- * foresee where they collide, because the hash has a secret key.
+/* An object with more members than this has an index: after the space for its
+ * members, a hash table of positions plus one, with 0 for a free slot. The
+ * table has at least twice as many slots as the object has space for members. A
+ * peer that chooses the names cannot predict collisions, because the hash has a
+ * secret key.
  */
 #define MOST_UNINDEXED 64u
 
@@ -120,7 +121,7 @@ slots_of(const struct json *object)
     return (uint32_t *)(void *)(object->members + object->capacity);
 }
 
-/* Where the name is, or would be. */
+/* The slot of the name, or the free slot where it would be. */
 static uint32_t *
 find_slot(const struct json *object, const char *name)
 {
@@ -139,7 +140,7 @@ index_member(struct json *object, uint32_t i)
 {
     uint32_t *slot = find_slot(object, object->members[i].name);
 
-    if (*slot == 0) /* of two with one name the first is found */
+    if (*slot == 0) /* of duplicate names the first is found */
         *slot = i + 1;
 }
 
@@ -161,8 +162,8 @@ home_of(const struct json *object, uint32_t place, uint32_t mask)
     return (uint32_t)map_hash(name, strlen(name)) & mask;
 }
 
-/* Before member `i` goes: those that its slot kept from theirs move up, and the
- * places behind it come down by one.
+/* Before member `i` is removed: slots that can only be reached past its slot
+ * move up, and the positions of members after it decrease by one.
  */
 static void
 unindex_member(struct json *object, uint32_t i)
@@ -186,7 +187,9 @@ unindex_member(struct json *object, uint32_t i)
         slots[at] -= slots[at] > i + 1;
 }
 
-/* Room of its own for that many members, with those that it has. */
+/* Gives the object its own memory for that many members and copies its members
+ * there.
+ */
 static void
 set_capacity(struct arena *arena, struct json *object, uint32_t capacity)
 {
@@ -213,7 +216,8 @@ json_object_of(struct arena *arena,
 
     if (count == 0)
         return v;
-    /* Only read, and then replaced by a copy. */
+    /* The cast is safe: set_capacity only reads `members` and then replaces it.
+     */
     v->members = (struct json_member *)(uintptr_t)members;
     v->count = count;
     set_capacity(arena, v, count);
@@ -270,15 +274,15 @@ json_copy(struct arena *arena, const struct json *value)
     return v;
 }
 
-/* Room for one more, and for those to come. */
+/* The next capacity when the current one is used up. */
 static uint32_t
 larger_capacity(const struct json *v)
 {
     return v->capacity ? v->capacity * 2 : 4;
 }
 
-/* The linker keeps one copy of a text, so that a name of a field table mostly
- * is the very one that is asked for. Most others differ in the first two
+/* The linker merges equal texts, so the name in a field table usually is the
+ * very pointer that is asked for. Most other names differ in their first two
  * letters.
  */
 static bool

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_equality.c - whether values say the same, and a hash of what they say */
+/* json_equality.c - equality of values, and a hash that agrees with it */
 #include "lib/json/json.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ members_equal(const struct json *a, const struct json *b)
 {
     for (uint32_t i = 0; i < a->count; i++) {
         const struct json_member *m = &a->members[i];
-        /* Mostly the same order: look in the same place first. */
+        /* The order is usually the same, so try the same position first. */
         const struct json *other =
             b->members[i].name == m->name
                     || strcmp(b->members[i].name, m->name) == 0
@@ -68,7 +68,7 @@ json_equals(const struct json *a, const struct json *b)
 static uint64_t
 hash_number(const struct json *value)
 {
-    double number = strtod(value->text, NULL) + 0.0; /* -0 is 0 */
+    double number = strtod(value->text, NULL) + 0.0; /* + 0.0 turns -0 into 0 */
 
     return map_hash(&number, sizeof(number));
 }
@@ -94,7 +94,7 @@ json_hash(const struct json *value)
             parts[1] = map_hash(parts, sizeof(parts));
         }
         break;
-    case JSON_OBJECT: /* in any order */
+    case JSON_OBJECT: /* independent of the order */
         for (uint32_t i = 0; i < value->count; i++) {
             const struct json_member *m = &value->members[i];
             uint64_t pair[2] = {map_hash(m->name, strlen(m->name)),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_integer.c - the integer that a number is, if it is one */
+/* json_integer.c - the value of a number that is an integer */
 #include "lib/json/json.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "lib/base/decimal.h"
 
-/* Nearly all have a few digits and nothing else. */
+/* The common case: a few digits and nothing else. */
 static bool
 is_short_int(const struct json *value, int64_t *ret_value)
 {

@@ -11,23 +11,23 @@
 
 #define MAX_OPERATIONS 10000
 
-/* Upstream's bound on what `copy` adds in one patch. */
+/* Upstream's limit on the bytes that `copy` adds in one patch. */
 #define MAX_COPIED (3u << 20)
 
-/* How many items insertions and removals may shift in all: some hundredths of a
- * second at worst.
+/* The items that insertions and removals may shift in total: a few hundredths
+ * of a second at worst.
  */
 #define MAX_SHIFTED 20000000u
 
 struct patch_state {
     struct arena *arena;
-    size_t copied;  /* bytes, about */
+    size_t copied;  /* approximate bytes */
     size_t shifted; /* items */
     struct json **root;
     struct error *err;
 };
 
-/* Where a pointer leads: the container, and the name or index in it. */
+/* The target of a pointer: the container, and the name or index in it. */
 struct patch_location {
     struct json *container; /* NULL: the root itself */
     char *name;
@@ -40,7 +40,7 @@ no_place(struct patch_state *c, const char *path)
     return error_set(c->err, -ENOENT, "'%s' leads nowhere", path);
 }
 
-/* One reference token, unescaped in place. */
+/* Cuts off one reference token and unescapes it in place. */
 static char *
 next_token(char **rest)
 {
@@ -125,7 +125,7 @@ find_place(struct patch_state *c,
     return json_is(at, JSON_OBJECT) ? 0 : no_place(c, path);
 }
 
-/* Before something is put in or taken out in front of others. */
+/* Counts the items that an insertion or removal at `at` shifts. */
 static int
 count_shift(struct patch_state *c, const struct json *container, uint32_t at)
 {
@@ -231,7 +231,9 @@ find_value(struct patch_state *c, const char *from, struct json **ret_value)
     return *ret_value != NULL ? 0 : no_place(c, from);
 }
 
-/* A value that is copied into itself doubles with each operation. */
+/* Copying a value into itself doubles its size with each operation, so the
+ * copied bytes are limited.
+ */
 static int
 op_copy(struct patch_state *c, const char *from, const char *path)
 {
@@ -257,8 +259,7 @@ op_move(struct patch_state *c, const char *from, const char *path)
     struct json *value = NULL;
     int r = find_value(c, from, &value);
 
-    /* A move to the same place changes nothing; the root cannot be moved away.
-     */
+    /* Moving to the same place changes nothing; the root cannot be moved. */
     if (r == 0 && strcmp(from, path) == 0)
         return 0;
     if (r == 0)

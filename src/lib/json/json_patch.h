@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_patch.h - a list of operations on a tree: add, remove, replace, move,
- * copy, test
+/* json_patch.h - applies a list of operations to a tree: add, remove, replace,
+ * move, copy, test
  *
  * Thread: any.
- * Source: RFC 6902 and 6901; where upstream's library is more generous (an
- * absent member can be replaced, indices may be negative), so is this.
+ * Source: RFC 6902 and 6901; lenient where upstream's library is (an absent
+ *         member can be replaced, indices may be negative).
  */
 #pragma once
 
@@ -12,9 +12,9 @@ struct arena;
 struct error;
 struct json;
 
-/* Changes *tree in place, or puts another in its place. -EINVAL: an operation
- * that is none; -ENOENT: it found nothing there; -EBADMSG: a failed test. The
- * tree is then half changed: give it a copy.
+/* Changes *tree in place, or replaces it. -EINVAL: an operation is invalid;
+ * -ENOENT: its target does not exist; -EBADMSG: a test failed. On failure the
+ * tree may be partly changed, so pass a copy.
  */
 int json_patch_apply(struct arena *arena,
                      struct json **tree,

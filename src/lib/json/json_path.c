@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_path.c - a member of a member, by a path with dots */
+/* json_path.c - finds a nested member by a path with dots */
 #include "lib/json/json.h"
 
 #include "lib/base/decimal.h"
 
-/* Whether it is the path's first name; how long that is. */
+/* Whether `name` is the first name of the path; returns its length. */
 static bool
 begins_path(const char *name, const char *path, size_t *ret_length)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* measure.c - the bytes that a struct will need behind it, beside another
+/* measure.c - counts the bytes that a decoded struct needs beside another one
  *
- * The walk that decode.c makes after it, without a block to fill. Where the
- * other struct holds the same list, map or struct, all of it down to the last
- * text, none of it is counted and the walk notes that it is shared; decode.c
- * reads these notes in the order they were made.
+ * The same walk as decode.c, without a block to fill. A list, map or struct
+ * that is equal in the other struct, down to the last text, is not counted, and
+ * the walk notes that it is shared; decode.c reads these notes in the same
+ * order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@ struct counter {
     struct seen_texts words;
 };
 
-/* Where a list, map or struct began. */
+/* The state of the counter where a list, map or struct began. */
 struct measure_mark {
     size_t aligned;
     unsigned note;
 };
 
-/* Every walk below answers whether `like` (which may be NULL) says the same. */
+/* Each function below returns whether `like` (which may be NULL) is equal. */
 static bool measure_object(const struct record *record,
                            const struct json *object,
                            const void *like,
@@ -36,15 +36,17 @@ begin(struct counter *c, size_t size)
 {
     struct measure_mark m = {c->space.aligned, c->n_notes++};
 
-    /* One that was made inside of what is shared as a whole may stand here. */
+    /* Clear the bit: a nested value of a value shared as a whole may have set
+     * it.
+     */
     if (m.note < RECORD_NOTES)
         c->space.shared[m.note / 64] &= ~(UINT64_C(1) << m.note % 64);
     c->space.aligned += record_padded(size);
     return m;
 }
 
-/* A value that is the same throughout has counted nothing but structs and
- * arrays. A value beyond the notes is not shared.
+/* Restores the counter if the value is equal. An equal value has counted only
+ * structs and arrays, no texts. A value whose note has no room is not shared.
  */
 static bool
 share_if_same(struct counter *c, struct measure_mark m, bool is_same)
@@ -123,7 +125,7 @@ measure_any(const struct field *f,
     return false;
 }
 
-/* Scalars stand in the struct itself. */
+/* Scalars are stored in the struct itself. */
 static bool
 is_same_scalar(enum field_type type, const struct json *v, const void *like)
 {
@@ -257,7 +259,7 @@ measure_member(const struct field *f,
         measure_value(f, field_bound_type(f), v, field_pointed(like), c));
 }
 
-/* Whether the other says nothing but what was seen. */
+/* Whether the fields of `like` that were not seen are all empty. */
 static bool
 says_no_more(const struct record *record, const char *like, uint64_t seen)
 {

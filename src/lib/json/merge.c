@@ -4,7 +4,7 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* Removes what the patch says is null, in one walk however many these are. */
+/* Removes the members that are null in the patch, in one pass. */
 static void
 remove_nulls(struct arena *arena, struct json *target, const struct json *patch)
 {

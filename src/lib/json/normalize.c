@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* normalize.c - a tree made as its field table wants it */
+/* normalize.c - normalizes a tree by its field table */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "lib/json/field.h"
 #include "lib/json/json.h"
 
-/* One step of the way from the root, to be spelled out when it is needed. */
+/* One step of the path from the root; the path is formatted only when needed.
+ */
 struct path_step {
     const struct path_step *up;
     const char *name; /* NULL: an index */
@@ -101,7 +102,7 @@ check_int(struct normalize_walk *w,
     return r < 0 ? wrong_type(w, at, v, "an integer") : 0;
 }
 
-/* Upstream takes no other form of a time with a fraction. */
+/* Upstream accepts only six digits of a fraction. */
 static bool
 has_micros(const char *text)
 {
@@ -110,7 +111,7 @@ has_micros(const char *text)
     return dot != NULL && strspn(dot + 1, "0123456789") == 6;
 }
 
-/* A time that has been parsed must stand as time_format() would write it. */
+/* Whether a parsed time already is in the form that time_format() writes. */
 static bool
 is_canonical(const struct json *v, bool micro)
 {
@@ -199,7 +200,7 @@ check_map(struct normalize_walk *w,
     return 0;
 }
 
-/* A reader that stops at a NUL would act on another text than was checked. */
+/* A reader that stops at a NUL would use another text than was checked. */
 static int
 refuse_nul(struct normalize_walk *w, const struct path_step *at)
 {
@@ -257,7 +258,7 @@ check_type(struct normalize_walk *w,
     return 0;
 }
 
-/* The value that upstream writes where nobody gave one. */
+/* The value that upstream writes when none was given. */
 static struct json *
 empty_value(struct normalize_walk *w, enum field_type type)
 {
@@ -316,7 +317,8 @@ check_value(struct normalize_walk *w,
     return r < 0 ? wrong_value(w, at, r) : 0;
 }
 
-/* The member of that name in the normal object: mostly it is at the same place. */
+/* The member of that name in `normal`, which usually has it at the same index.
+ */
 static const struct json *
 find_normal(const struct json *normal, const char *name, uint32_t place)
 {
@@ -358,7 +360,7 @@ zero_value(struct normalize_walk *w, const struct field *f)
 {
     struct json *v = empty_value(w, f->type);
 
-    /* A text that may be empty, or not be there: there upstream has a null. */
+    /* Upstream writes null for a text that may be empty or absent. */
     if (f->type == FIELD_STRING && (f->flags & FIELD_KEPT) != 0)
         return json_null(w->arena);
     if (f->type == FIELD_OBJECT)
@@ -366,19 +368,21 @@ zero_value(struct normalize_walk *w, const struct field *f)
     return v;
 }
 
-/* The members of an object, as they are looked at: while they stand in the
- * table's order and none is missing, they stay where they are.
+/* The members of an object during the walk: as long as they are in the table's
+ * order and none is missing, they are left where they are.
  */
 struct sorting {
     const struct record *record;
     struct json *object;
     bool is_sorted;
-    unsigned next;                          /* the field behind the last one */
+    unsigned next;                          /* the field after the last one
+                                             * seen */
     uint8_t places[RECORD_MAX_FIELDS];      /* fields of the first members */
-    struct json *values[RECORD_MAX_FIELDS]; /* by field, once not sorted */
+    struct json *values[RECORD_MAX_FIELDS]; /* by field, once it is not
+                                             * sorted */
 };
 
-/* Goes over to values by field; the first `n` members are as they should be. */
+/* Switches to values by field; the first `n` members are in order. */
 static void
 start_sorting(struct sorting *s, uint32_t n)
 {
@@ -388,7 +392,7 @@ start_sorting(struct sorting *s, uint32_t n)
         s->values[s->places[i]] = s->object->members[i].value;
 }
 
-/* Whether one that is always written is missing before that field. */
+/* Whether a field with FIELD_ALWAYS is missing before that field. */
 static bool
 is_missing_before(const struct sorting *s, unsigned field)
 {
@@ -424,7 +428,7 @@ drop_member(struct sorting *s, uint32_t i)
         start_sorting(s, i);
 }
 
-/* Puts the values, which stand by the number of their field, in the object. */
+/* Writes the values, which are indexed by field, into the object. */
 static void
 set_members(struct normalize_walk *w, struct sorting *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* octet.h - eight bytes of a text compared at once
+/* octet.h - compares eight bytes of a text at once
  *
- * Each call sets the top bit of the bytes that it is about, of eight loaded
- * into a word; it may also do so for a byte above one that is.
+ * Eight bytes are loaded into a word. Each call sets the top bit of each byte
+ * that matches; it may also set the top bit of a byte above a matching one.
  *
  * Thread: any.
  * Source: H. S. Warren, "Hacker's Delight", 6-1.
@@ -13,7 +13,7 @@
 
 #define OCTET_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* `below` is at most 0x80; bytes beyond ASCII are not below it. */
+/* `below` is at most 0x80; bytes beyond ASCII do not match. */
 static inline uint64_t
 octet_below(uint64_t bytes, unsigned below)
 {

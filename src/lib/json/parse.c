@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse.c - JSON text to a tree, over yajl's event parser
+/* parse.c - parses JSON text to a tree with yajl's event parser
  *
- * Only what the quick parser (ascii_parser.h) leaves to it comes here.
- * yajl checks the grammar and the UTF-8; the tree, the depth and members
- * given twice are ours. Open containers keep their values on one stack and
- * are copied to the arena at their exact size when they close.
+ * Only texts that the fast parser (ascii_parser.h) does not support are parsed
+ * here. yajl checks the grammar and the UTF-8; this file builds the tree, and
+ * handles depth and duplicate members. Open containers keep their values on one
+ * stack, which are copied to the arena at their exact size when they close.
  */
 #include "lib/json/json.h"
 
@@ -20,13 +20,14 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/ascii_parser.h"
 
-/* From here on a map finds duplicates instead of a look at each member. */
+/* From this many members on, a map finds duplicates instead of a linear search.
+ */
 #define MANY_MEMBERS 16u
 
 struct open_container {
     struct json *value;
-    const char *name; /* the member being read, NULL inside an array */
-    size_t first;     /* of its values on the stack */
+    const char *name; /* of the member being read; NULL inside an array */
+    size_t first;     /* index of its first value on the stack */
     struct map *names;
 };
 
@@ -84,7 +85,7 @@ note_duplicate(struct parser *p, const char *name)
     notes->duplicates[notes->n_duplicates++] = path_of(p, name);
 }
 
-/* The member of that name that the innermost object has already, or NULL. */
+/* The earlier member of the innermost object with that name, or NULL. */
 static struct json_member *
 find_earlier(struct parser *p, struct open_container *c)
 {
@@ -123,7 +124,7 @@ combine(struct parser *p, struct json *earlier, struct json *later)
     return earlier;
 }
 
-/* 0: stop, as yajl has it. */
+/* A callback of yajl: 0 stops the parser. */
 static int
 add_value(struct parser *p, struct json *value)
 {

@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* A word of the first text: inside of the quotes, where it has some. */
+/* A value of the first text that may differ in others; without its quotes. */
 struct hole {
     size_t at;
     size_t length;
@@ -19,16 +19,16 @@ struct hole {
 };
 
 struct parse_template {
-    struct arena *arena; /* of the tree and the text */
+    struct arena *arena; /* holds the tree and the text */
     struct json *tree;
     const char *text;
     size_t length;
-    struct hole *holes; /* in order */
+    struct hole *holes; /* sorted by position */
     size_t n_holes;
     size_t capacity;
-    size_t *filled; /* the holes that hold another word now */
+    size_t *filled; /* the holes whose value is of another text now */
     size_t n_filled;
-    char *words; /* these words, each with a NUL behind it */
+    char *words; /* their values, each followed by a NUL */
     size_t seen_texts_capacity;
 };
 
@@ -58,7 +58,7 @@ add_hole(struct parse_template *m, size_t at, struct json *value)
     };
 }
 
-/* Behind the string that begins there. */
+/* The position after the string that begins at `at`. */
 static size_t
 skip_string(const struct parse_template *m, size_t at)
 {
@@ -68,7 +68,7 @@ skip_string(const struct parse_template *m, size_t at)
     return at + 1;
 }
 
-/* One with escapes is no hole: it stands for itself. */
+/* A string with escapes becomes no hole: it must be the same in every text. */
 static size_t
 find_string(struct parse_template *m, struct json *value, size_t at)
 {
@@ -79,7 +79,7 @@ find_string(struct parse_template *m, struct json *value, size_t at)
     return end;
 }
 
-/* Both are walked side by side. Returns where the value ends. */
+/* Walks the text and its tree in parallel. Returns the end of the value. */
 static size_t
 find_holes(struct parse_template *m, struct json *value, size_t at)
 {
@@ -156,7 +156,7 @@ is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whole numbers alone; what they look like otherwise is the parser's. */
+/* Only integers; other numbers are left to the parser. */
 static size_t
 measure_number(const char *p, size_t length)
 {
@@ -168,7 +168,7 @@ measure_number(const char *p, size_t length)
     return n == sign || (p[sign] == '0' && n > sign + 1) ? 0 : n;
 }
 
-/* Up to the quote: ASCII alone, and nothing that is escaped. */
+/* Up to the quote; only ASCII without escapes. */
 static bool
 measure_string(const char *p, size_t length, size_t *ret_n)
 {
@@ -235,7 +235,7 @@ make_room(struct parse_template *m, size_t size)
     return m->words;
 }
 
-/* The hole that the place in the first text is in, or just behind. */
+/* Finds the hole that contains the position in the first text or ends at it. */
 static bool
 find_hole(const struct parse_template *m, size_t at, size_t *hole)
 {

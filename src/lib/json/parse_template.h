@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse_template.h - one tree for texts of one form that differ in values
+/* parse_template.h - reads texts that differ only in values without parsing
+ * them
  *
- * Objects of one sort, printed by json_print, have the same members in the
- * same order and differ in strings and numbers alone. A template is made of the
- * first such text; the next is compared with that one, and where it differs
- * the tree gets its words: in a fifth of the time that parsing takes.
+ * Objects of one sort, printed by json_print, have the same members in the same
+ * order and differ only in strings and numbers. A template is made from the
+ * first such text. The next text is compared with the first, and where they
+ * differ its value is put into the tree: this takes a fifth of the time of
+ * parsing.
  *
- * Owns:    the tree, a copy of the first text, the words of the last.
+ * Owns:    the tree, a copy of the first text, the values of the last.
  * Thread:  one at a time.
  */
 #pragma once
@@ -18,14 +20,14 @@
 struct json;
 struct parse_template;
 
-/* Life. New: NULL when the text is not one that json_print printed. */
+/* Life. New: NULL when json_print would not have printed the text. */
 void parse_template_free(struct parse_template *m);
 struct parse_template *parse_template_new(const char *text, size_t length);
 DEFINE_CLEANUP(struct parse_template, parse_template_free)
 
-/* The text's tree, until the next call; not to be edited, but copied
- * (json_dup). NULL: it has another form, or words that only a parser should
- * judge, so it wants to be parsed.
+/* The tree of the text, valid until the next call; do not edit it, but copy it
+ * (json_dup). NULL: parse the text instead, because it has another form or
+ * values that only the parser can check.
  */
 const struct json *
 parse_template_apply(struct parse_template *m, const char *text, size_t length);

@@ -16,8 +16,7 @@ needs_escape(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\';
 }
 
-/* Looks at eight bytes at once. Bytes beyond ASCII stand for themselves here.
- */
+/* Checks eight bytes at once. Bytes beyond ASCII need no escape. */
 static bool
 any_needs_escape(uint64_t bytes)
 {
@@ -35,7 +34,7 @@ need_escape(const char *p)
     return any_needs_escape(bytes);
 }
 
-/* Looks at one to seven bytes, and at some of them twice. */
+/* Checks one to seven bytes; the reads overlap. */
 static bool
 is_short_and_plain(const char *text, size_t length)
 {
@@ -54,7 +53,7 @@ is_short_and_plain(const char *text, size_t length)
     return !any_needs_escape((uint64_t)last << 32 | first);
 }
 
-/* How many bytes need no escape; looks at the last eight twice. */
+/* The number of leading bytes that need no escape; the last reads overlap. */
 static size_t
 count_plain(const char *text, size_t length)
 {
@@ -127,7 +126,7 @@ json_print_string(const char *text, size_t length, struct strbuf *out)
     to[length + 1] = '"';
 }
 
-/* `,"name":`, the comma behind other members. */
+/* Writes `,"name":`, with the comma unless it is the first member. */
 static void
 add_name(const char *name, bool is_first, struct strbuf *out)
 {

@@ -20,8 +20,8 @@ string_map_find(const struct string_map *map, const char *key)
     return NULL;
 }
 
-/* Names of normalized trees are the table's own; of others, most differ in the
- * first letter.
+/* Names in normalized trees are the table's own pointers; most other names
+ * differ in the first letter.
  */
 static bool
 is_named(const struct field *f, const char *name)
@@ -76,7 +76,7 @@ field_element_size(const struct field *f)
     return sizeof(void *);
 }
 
-/* Where the value stands in an entry of a map: behind its key. */
+/* The size of a map's entry: the key, then the value. */
 size_t
 field_entry_size(const struct field *f)
 {
@@ -85,7 +85,7 @@ field_entry_size(const struct field *f)
     return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
 }
 
-/* The scalars and structs that are optional stand behind a pointer. */
+/* Optional scalars and structs are stored behind a pointer. */
 size_t
 field_pointed_size(const struct field *f)
 {
@@ -283,7 +283,7 @@ encode_value(const struct field *f,
     return NULL;
 }
 
-/* False, zero, "", [] and {} say nothing, except behind a pointer. */
+/* False, zero, "", [] and {} are omitted, except behind a pointer. */
 static bool
 is_zero(const struct json *v)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.h - a field table: what a JSON object may hold, and where it stands
- * in a C struct
+/* record.h - a field table: the members of a JSON object, and where each is
+ * stored in a C struct
  *
  * One table per API type drives reading, checking, writing, `kctl explain`,
  * OpenAPI and the manual. A table names every field of the type, also those
- * Kiln stores without acting on them; a field that code looks at is *bound* to
- * a member of the struct. Bound members, by type of field:
+ * that Kiln stores without acting on them; a field that code reads is *bound*
+ * to a member of the struct. Bound members, by type of field:
  *
  *   STRING, TIME as text     const char *          NULL when absent
  *   QUANTITY, INT_OR_STRING  const char *          its text, NULL when absent
@@ -17,7 +17,7 @@
  *   OBJECT                   the struct itself; with OPTIONAL a pointer to it
  *   LIST of T                LIST_OF(T)
  *   MAP of T                 MAP_OF(T)
- *   ANY, or with FIELD_TREE  const struct json *   as it came
+ *   ANY, or with FIELD_TREE  const struct json *   unchanged
  *
  * where T is one of the types above without OPTIONAL. Strings and lists are
  * borrowed from the arena the struct was read into, and members of one struct
@@ -55,13 +55,13 @@ enum field_type {
 };
 
 /* How a patch or an apply merges a list or map (upstream's listType, and the
- * patch strategy where it differs).
+ * patch strategy if it differs).
  */
 enum field_merge {
     MERGE_ATOMIC,  /* replaced as a whole */
     MERGE_SET,     /* of scalars */
     MERGE_BY_KEY,  /* of objects, by merge_keys; a map by its own keys */
-    MERGE_REPLACE, /* patches alone: an object is replaced as a whole */
+    MERGE_REPLACE, /* patches only: an object is replaced as a whole */
 };
 
 enum field_flag {
@@ -69,7 +69,7 @@ enum field_flag {
     FIELD_REQUIRED = 1 << 1, /* must be present and not empty */
     FIELD_CREATE_ONLY = 1 << 2,
     FIELD_RETAIN_KEYS = 1 << 3, /* strategic merge: unions */
-    FIELD_KILN = 1 << 4,        /* an addition of Kiln's, absent upstream */
+    FIELD_KILN = 1 << 4,        /* added by Kiln, absent upstream */
     FIELD_ALWAYS = 1 << 5,      /* written even when absent, as upstream does */
     FIELD_KEPT = 1 << 6,        /* an empty value that was given is kept */
     FIELD_TREE = 1 << 7,        /* checked by type, bound as a tree */
@@ -89,15 +89,15 @@ struct field {
     enum field_merge merge;    /* server-side apply: listType */
     enum field_merge patch;    /* strategic merge: patchStrategy */
     const char *merge_keys;    /* "containerPort,protocol" */
-    const char *patch_key;     /* strategic merge's own key, if it differs */
-    const char *absent_key;    /* of a merge key: what its absence means */
+    const char *patch_key;     /* strategic merge's key, if it differs */
+    const char *absent_key;    /* of a merge key: its value when absent */
     const char *const *values; /* allowed strings, NULL-terminated; or NULL */
-    const char *const *common; /* texts so frequent that a struct need not
-                                  hold a copy of them; NULL-terminated */
+    const char *const *common; /* texts so frequent that a struct need not hold
+                                * a copy; NULL-terminated; or NULL */
     const char *help;          /* one or two sentences */
 
     /* Checks a value, or each value of a list or map, beyond its JSON type and
-     * brings it to its canonical form in place; -EINVAL. May be NULL.
+     * changes it to its canonical form in place; -EINVAL. May be NULL.
      */
     int (*canonicalize)(struct arena *arena,
                         struct json *value,
@@ -110,8 +110,9 @@ struct record {
     const struct field *fields;
     unsigned n_fields;   /* at most RECORD_MAX_FIELDS */
     bool is_atomic;      /* applied as a whole (upstream's mapType) */
-    const char *message; /* which number each field has in protobuf
-                            (lib/protobuf/messages.h); NULL: it has no such form */
+    const char *message; /* names the message with the protobuf numbers of the
+                          * fields (lib/protobuf/messages.h); NULL: no protobuf
+                          * form */
     const char *help;
 };
 
@@ -144,20 +145,20 @@ struct string_map {
 };
 const char *string_map_find(const struct string_map *map, const char *key);
 
-/* Findings of reading. Unknown fields were dropped; duplicates come from the
- * parser. Paths are like `spec.containers[0].nme`; no more than the parser's
- * notes, and no longer.
+/* Findings of reading: unknown fields, which were dropped; the parser finds
+ * duplicates. Paths are like `spec.containers[0].nme`; their number and length
+ * are limited as for the parser's notes.
  */
 struct record_notes {
     char **unknown;
     unsigned n_unknown;
 };
 
-/* Makes a tree as the table wants it, in place: unknown members are dropped
- * and noted, nulls and empty values removed as upstream's encoder would,
- * absent members with FIELD_ALWAYS added with their zero value (lists, maps,
- * times, and texts with FIELD_KEPT: null), members put in the table's order.
- * -EINVAL when a value has the wrong type, with its path in `err`.
+/* Normalizes a tree by the table, in place: unknown members are dropped and
+ * noted, nulls and empty values are removed as upstream's encoder would, absent
+ * members with FIELD_ALWAYS are added with their zero value (lists, maps,
+ * times, and texts with FIELD_KEPT: null), and members are put in the table's
+ * order. -EINVAL when a value has the wrong type, with its path in `err`.
  */
 int record_normalize(const struct record *record,
                      struct arena *arena,
@@ -165,8 +166,8 @@ int record_normalize(const struct record *record,
                      struct record_notes *notes,
                      struct error *err);
 
-/* The same, where the object shares what did not change with `normal`, which
- * is as the table wants it: those parts are not looked at again. NULL: all is.
+/* The same for an object that shares its unchanged parts with `normal`, a
+ * normalized tree: those parts are not checked again. NULL: nothing is shared.
  */
 int record_normalize_change(const struct record *record,
                             struct arena *arena,
@@ -175,9 +176,9 @@ int record_normalize_change(const struct record *record,
                             struct record_notes *notes,
                             struct error *err);
 
-/* A normalized tree to a zeroed struct of record->size, and back. Decode
- * copies every string, so the struct outlives the tree. Encode skips what is
- * absent or zero, unless FIELD_ALWAYS.
+/* Converts a normalized tree to a zeroed struct of record->size, and back.
+ * Decode copies every string, so the struct outlives the tree. Encode skips
+ * values that are absent or zero, unless they have FIELD_ALWAYS.
  */
 void record_decode(const struct record *record,
                    struct arena *arena,
@@ -188,16 +189,18 @@ struct json *record_encode(const struct record *record,
                            const void *source);
 
 /* Decode in two steps, for memory of an exact size: everything that the struct
- * points to goes into one block, aligned for any type. A value that a struct
- * `like` it (NULL: none) has at the same place is not held again but pointed to
- * there, so that one must live as long; both steps get the same `like`.
+ * points to goes into one block, aligned for any type. A value that another
+ * struct `like` (NULL: none) has at the same place is not stored again; the
+ * result points to it, so `like` must live as long. Pass the same `like` to
+ * both steps.
  */
 #define RECORD_NOTES 512u
 struct record_space {
     size_t aligned;                     /* bytes of structs and arrays */
-    size_t packed;                      /* bytes of text, behind them */
-    uint64_t shared[RECORD_NOTES / 64]; /* the lists, maps and structs that
-                                           are the other's: bits, in order */
+    size_t packed;                      /* bytes of text, behind the structs */
+    uint64_t shared[RECORD_NOTES / 64]; /* bits: the lists, maps and structs
+                                         * shared with `like`, in order of the
+                                         * walk */
 };
 struct record_space record_measure(const struct record *record,
                                    const struct json *object,
@@ -209,11 +212,11 @@ void record_decode_into(const struct record *record,
                         void *block,
                         void *ret_struct);
 
-/* A copy of a decoded struct and of all that it points to, but for what stands in
- * the memory that is kept, which must live as long (size 0: there is none). First
- * the space behind the struct is measured (`shared` stays empty), then `copy`, with
- * the struct's bytes in it, is made to point into two blocks of that space, one of
- * what is aligned and one of the texts.
+/* Copies a decoded struct and all that it points to, except what is in the
+ * `kept` memory, which must live as long as the copy (size 0: none). Measure
+ * the space behind the struct first (`shared` stays empty). Then pass `copy`,
+ * which has the bytes of the struct, and two blocks of that space: one for the
+ * aligned part and one for the texts. `copy` then points into them.
  */
 struct record_kept {
     const void *bytes;
@@ -231,8 +234,8 @@ void record_copy_into(const struct record *record,
 /* The field of that name, or NULL. */
 const struct field *record_find(const struct record *record, const char *name);
 
-/* RFC 3339 times, in microseconds since 1970. Format: whole seconds ("Z"), or
- * six decimals for FIELD_MICRO_TIME. Parse: -EINVAL.
+/* RFC 3339 times, in microseconds since 1970. Format writes whole seconds
+ * ("Z"), or six decimals for FIELD_MICRO_TIME. Parse: -EINVAL.
  */
 #define TIME_TEXT_SIZE 32
 void time_format(int64_t us, bool micro, char out[TIME_TEXT_SIZE]);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seen_texts.h - the texts that one struct's decoding has met so far
+/* seen_texts.h - the texts found so far while one struct is decoded
  *
- * So that a text that comes twice (a uid in three places) is held once. Of a
- * fixed size: what no longer fits is not remembered.
+ * With this set a text that occurs twice (a uid in three places) is stored
+ * once. The set has a fixed size: when it is full, further texts are not
+ * remembered.
  *
- * Called by:  measure.c, decode.c and copy.c, which must ask and remember alike.
+ * Called by:  measure.c, decode.c and copy.c, which must use it in the same
+ *             way.
  * Thread:     one at a time.
  */
 #pragma once
@@ -17,7 +19,7 @@ struct field;
 
 #define SEEN_TEXTS     256u
 #define SEEN_TEXTS_MAX 192u
-#define SEEN_TEXT_MAX  64u /* longer ones hardly come twice */
+#define SEEN_TEXT_MAX  64u /* longer texts rarely occur twice */
 
 struct seen_texts {
     const char *texts[SEEN_TEXTS];
@@ -25,10 +27,10 @@ struct seen_texts {
     unsigned count;
 };
 
-/* Whether one of that length may be asked for and remembered. */
+/* Whether a text of that length may be looked up and remembered. */
 bool seen_texts_may_hold(const struct seen_texts *w, size_t length);
 
-/* The place of that text, or the free one where it would stand. */
+/* The slot of that text, or the free slot where it would be. */
 unsigned
 seen_texts_find(const struct seen_texts *w, const char *text, size_t length);
 void seen_texts_remember(struct seen_texts *w,
@@ -36,8 +38,8 @@ void seen_texts_remember(struct seen_texts *w,
                          const char *text,
                          size_t length);
 
-/* A text that the program holds for good (the field's `values` and `common`),
- * or NULL.
+/* The same text as a constant of the program (the field's `values` and
+ * `common`), or NULL.
  */
 const char *
 seen_texts_known(const struct field *f, const char *text, size_t length);

@@ -40,9 +40,9 @@ says(const struct json *patch, const char *directive)
     return text != NULL && strcmp(text, directive) == 0;
 }
 
-/* A copy without directives and without nulls, all the way down. An element
- * with the directive to delete it is left out of a list that merges; in an
- * atomic list it is an element like any other.
+/* A deep copy without directives and nulls. An element with the directive to
+ * delete it is left out of a list that merges; in an atomic list it is an
+ * ordinary element.
  */
 static struct json *
 copy_without(struct strategic *s, const struct json *value, bool is_atomic)
@@ -96,13 +96,14 @@ is_same(const struct json *a, const struct json *b, const char *key)
     return a != NULL && b != NULL && json_equals(a, b);
 }
 
-/* Where elements stood before the merge, as upstream sees it when an order is
- * asked for: its merge edits in place, so what it removed leaves its place to
- * those behind, and what it added takes the places at the end that are free.
+/* The positions of elements before the merge, as upstream sees them when the
+ * patch gives an order: upstream's merge edits in place, so elements behind a
+ * removed one move up, and added elements take the positions that became free
+ * at the end.
  */
 struct places {
-    struct json *seen; /* as many as there were */
-    uint32_t count;    /* in use */
+    struct json *seen; /* as many as the list had */
+    uint32_t count;    /* number in use */
     bool is_edited;
 };
 
@@ -125,9 +126,9 @@ places_add(struct places *p, struct json *item)
         p->seen->items[p->count++] = item;
 }
 
-/* Puts the list in order: the elements that `order` names as it names them,
- * the others where they stood among them. Two may have the same key: ports of
- * one number.
+/* Sorts the list: the elements named in `order` in that order, and the others
+ * at their earlier positions among them. Two elements may have the same key:
+ * ports with one number.
  */
 static void
 sort_list(struct strategic *s,
@@ -191,7 +192,9 @@ check_key(struct strategic *s,
                : no_key(s, field->name, key);
 }
 
-/* The list without its directive, when one says that it replaces all. */
+/* The list without its directive, if a directive says that it replaces the
+ * whole list.
+ */
 static const struct json *
 find_replacement(struct strategic *s, const struct json *patch)
 {
@@ -209,7 +212,7 @@ find_replacement(struct strategic *s, const struct json *patch)
     return rest;
 }
 
-/* The items that the patch lists must stand in the order that it asks for. */
+/* The items that the patch lists must be in the order that it specifies. */
 static int
 check_order(struct strategic *s,
             const struct json *patch,
@@ -268,7 +271,7 @@ delete_elements(struct strategic *s,
     return 0;
 }
 
-/* Deletions come first, whatever their place. */
+/* Deletions are applied first, wherever they are in the patch. */
 static int
 merge_elements(struct strategic *s,
                const struct field *field,
@@ -301,7 +304,7 @@ merge_elements(struct strategic *s,
     return r;
 }
 
-/* Values of the patch that the list does not have yet. */
+/* Appends the values of the patch that the list does not have. */
 static void
 add_values(struct strategic *s, struct json *list, const struct json *patch)
 {
@@ -407,7 +410,7 @@ retain_keys(struct strategic *s,
     json_remove_marked(target, marks);
 }
 
-/* The patch may only set what it retains. */
+/* The patch may only set members that it retains. */
 static int
 check_retained(struct strategic *s,
                const struct json *patch,
@@ -449,7 +452,7 @@ merge_member(struct strategic *s,
     return 0;
 }
 
-/* The member of the patch whose name is the prefix and the field's. */
+/* The member of the patch named prefix + name. */
 static const struct json *
 find_directive(struct strategic *s,
                const struct json *patch,
@@ -459,7 +462,8 @@ find_directive(struct strategic *s,
     return json_get(patch, arena_concat(s->arena, prefix, name));
 }
 
-/* Orders and deletions of lists that the patch does not list themselves. */
+/* Applies orders and deletions of lists that the patch itself does not contain.
+ */
 static int
 apply_directive(struct strategic *s,
                 const struct record *record,

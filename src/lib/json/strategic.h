@@ -15,8 +15,8 @@ struct error;
 struct json;
 struct record;
 
-/* Changes the target in place; may share parts of the patch. -EINVAL with
- * words for the client; the target is then half changed.
+/* Changes the target in place; it may then share parts of the patch. -EINVAL
+ * with a text for the client; the target may be partly changed.
  */
 int strategic_merge(struct arena *arena,
                     const struct record *record,

@@ -12,11 +12,11 @@
 
 /* ---- The text ---- */
 
-/* At a quote; what is behind the next one. */
+/* `at` is at a quote; returns the position after the closing one. */
 static const char *
 skip_string(const char *at)
 {
-    for (at++;; at += 2) { /* behind an escape */
+    for (at++;; at += 2) { /* skip the escape */
         at += strcspn(at, "\"\\");
         if (*at == '"')
             return at + 1;
@@ -41,7 +41,7 @@ skip_value(const char *at)
             break;
         case '}':
         case ']':
-            if (depth == 0) /* behind a number or a word */
+            if (depth == 0) /* after a number or a word */
                 return at;
             if (--depth == 0)
                 return at + 1;
@@ -57,19 +57,19 @@ skip_value(const char *at)
     }
 }
 
-/* ---- Both side by side ---- */
+/* ---- The text and the patch in parallel ---- */
 
 struct text_patching {
     const struct record *record;
     const struct json *patch;
-    const char *whole; /* the member that is not merged, or NULL */
-    uint32_t next;     /* of the patch's members */
+    const char *whole; /* the member that is replaced as a whole; or NULL */
+    uint32_t next;     /* index of the patch's next member */
     unsigned guess;
     struct strbuf *out;
     bool is_first;
 };
 
-/* The place in the table of a name of that length; or -1. */
+/* The index in the table of a name of that length; or -1. */
 static int
 place_of(struct text_patching *p, const char *name, size_t length)
 {
@@ -109,7 +109,9 @@ next_member(const struct text_patching *p, int *ret_place)
     return m;
 }
 
-/* Those of the patch that stand before that place. False: one cannot be added. */
+/* Writes the patch's members whose fields come before that index. False: a
+ * member cannot be written.
+ */
 static bool
 add_before(struct text_patching *p, int before)
 {
@@ -134,7 +136,9 @@ static const char *patch_object(const struct record *record,
                                 const char *whole,
                                 struct strbuf *out);
 
-/* The member that both have; what is behind its value, or NULL. */
+/* Writes a member that both have; returns the position after its value, or
+ * NULL.
+ */
 static const char *
 patch_member(struct text_patching *p,
              int place,
@@ -155,7 +159,7 @@ patch_member(struct text_patching *p,
     return patch_object(f->of, value, m->value, NULL, p->out);
 }
 
-/* At the brace; what is behind the last one, or NULL. */
+/* `at` is at the brace; returns the position after the closing one, or NULL. */
 static const char *
 patch_object(const struct record *record,
              const char *at,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time.c - RFC 3339 times of the wire */
+/* time.c - RFC 3339 times of the API */
 #include <ctype.h>
 #include <errno.h>
 
 #include "lib/json/record.h"
 
-/* The years that four digits can say, as Go's encoder has it. */
+/* The years of four digits, which Go's encoder accepts too. */
 #define FIRST_US (INT64_C(-62167219200) * 1000000)
 #define LAST_US  (INT64_C(253402300800) * 1000000 - 1)
 
-/* Days since 1970 of a date of the Gregorian calendar, and back: years begin in
- * March, so that the day that comes and goes is the last.
+/* Days since 1970 of a date of the Gregorian calendar, and back. Years begin in
+ * March, so that a leap day is the last day of its year.
  * Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
  */
 static int64_t
@@ -42,7 +42,7 @@ date_from_days(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day)
     *ret_year = year + era * 400 + (*ret_month <= 2);
 }
 
-/* So many digits, and what stands behind them. */
+/* Writes that many digits and the character `behind`. */
 static char *
 put(char *out, int64_t number, int digits, char behind)
 {
@@ -78,7 +78,7 @@ time_format(int64_t us, bool micro, char out[TIME_TEXT_SIZE])
     *out = '\0';
 }
 
-/* Exactly `digits` digits at *p. */
+/* Reads exactly `digits` digits at *p. */
 static int
 take_number(const char **p, int digits, int *ret)
 {
@@ -102,7 +102,7 @@ take_char(const char **p, char wanted)
     return 0;
 }
 
-/* ".123456789", as microseconds; further digits are dropped. */
+/* Reads ".123456789" as microseconds; further digits are ignored. */
 static int
 take_fraction(const char **p, int64_t *ret_us)
 {
@@ -120,7 +120,7 @@ take_fraction(const char **p, int64_t *ret_us)
     return 0;
 }
 
-/* "Z" or "+02:00", as seconds east of UTC. */
+/* Reads "Z" or "+02:00" as seconds east of UTC. */
 static int
 take_zone(const char **p, int64_t *ret_east)
 {

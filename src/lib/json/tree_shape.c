@@ -65,7 +65,6 @@ tree_shape_is_list(const struct tree_shape *shape)
     return shape->form == SHAPE_SET || shape->form == SHAPE_LIST;
 }
 
-/* The value as far as it is what the shape wants; else as good as empty. */
 const struct json *
 tree_shape_fit(const struct tree_shape *shape, const struct json *value)
 {
@@ -83,7 +82,7 @@ tree_element_of_member(struct arena *arena, const char *name)
     return arena_printf(arena, "f:%s", name);
 }
 
-/* Its value, or what stands for it where it is absent. */
+/* The value of the key, or the value that its absence means. */
 static void
 print_key(struct strbuf *text,
           const struct record *of,
@@ -157,7 +156,6 @@ tree_elements_of(struct arena *arena,
     return e;
 }
 
-/* The first that stands for the element, or -1. */
 int64_t
 tree_elements_find(const struct tree_elements *e, const char *element)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree_shape.h - how a value of a typed tree is owned by field managers: as one
- * field, or by its members or elements one by one, and what these are called
+/* tree_shape.h - how field managers own a value of a typed tree: as one field,
+ * or by its members or elements separately; and the path elements of these
  *
  * Thread: any.
  * Source: sigs.k8s.io/structured-merge-diff.
@@ -21,9 +21,10 @@ struct tree_shape {
         SHAPE_STRUCT,
         SHAPE_MAP,
         SHAPE_SET,
-        SHAPE_LIST, /* of structs that keys tell apart */
+        SHAPE_LIST, /* of structs identified by keys */
     } form;
-    const struct record *of; /* STRUCT; the elements of LIST, perhaps of MAP */
+    const struct record *of; /* of a STRUCT; of the elements of a LIST, or of a
+                              * MAP */
     const char *keys;        /* LIST: "containerPort,protocol" */
 };
 
@@ -35,17 +36,19 @@ struct tree_shape tree_shape_of_member(const struct tree_shape *shape,
 struct tree_shape tree_shape_of_element(const struct tree_shape *shape);
 bool tree_shape_is_list(const struct tree_shape *shape);
 
-/* The value as far as it is what the shape wants; else NULL, as good as empty. */
+/* The value if it has the JSON type of the shape; otherwise NULL, which counts
+ * as empty.
+ */
 const struct json *tree_shape_fit(const struct tree_shape *shape,
                                   const struct json *value);
 
-/* Elements of paths, in the arena: "f:name"; "v:1", "k:{...}". */
+/* Path elements, in the arena: "f:name"; "v:1", "k:{...}". */
 const char *tree_element_of_member(struct arena *arena, const char *name);
 const char *tree_element_of_item(struct arena *arena,
                                  const struct tree_shape *shape,
                                  const struct json *item);
 
-/* Those of a list, and where each stands. */
+/* The path elements of a list, and the index of each item. */
 struct tree_elements {
     const char **names; /* in the list's order */
     struct stand {
@@ -59,5 +62,5 @@ struct tree_elements tree_elements_of(struct arena *arena,
                                       const struct tree_shape *shape,
                                       const struct json *list);
 
-/* The first that stands for the element, or -1. */
+/* The index of the first item with that element, or -1. */
 int64_t tree_elements_find(const struct tree_elements *e, const char *element);

@@ -8,7 +8,7 @@
 
 #define DEPTH_MAX 256
 
-/* --- the places that a tree fills ----------------------------------------- */
+/* --- the fields of a tree ------------------------------------------------- */
 
 static void
 add_places(struct arena *arena,
@@ -50,7 +50,7 @@ add_places(struct arena *arena,
     }
 }
 
-/* Elements that lead nowhere: of empty lists. */
+/* Removes elements without members below them: those of empty lists. */
 static struct field_set *
 pruned(struct arena *arena, const struct field_set *set)
 {
@@ -69,7 +69,7 @@ typed_tree_places(struct arena *arena,
     return pruned(arena, set);
 }
 
-/* --- how two differ ------------------------------------------------------- */
+/* --- differences ---------------------------------------------------------- */
 
 struct tree_comparison {
     struct arena *arena;
@@ -209,7 +209,7 @@ typed_tree_compare(struct arena *arena,
     compare(&c, &shape, was, is);
 }
 
-/* --- one over the other --------------------------------------------------- */
+/* --- merging -------------------------------------------------------------- */
 
 static struct json *lay(struct arena *arena,
                         const struct tree_shape *shape,
@@ -243,7 +243,7 @@ lay_members(struct arena *arena,
     return result;
 }
 
-/* Two lists on their way to one, with the elements of their items. */
+/* Two lists being merged, with the path elements of their items. */
 struct weave {
     struct arena *arena;
     const struct tree_shape *shape;
@@ -251,11 +251,12 @@ struct weave {
     const struct json *above;
     struct tree_elements low;
     struct tree_elements high;
-    bool *is_done; /* of `above` */
+    bool *is_done; /* by item of `above` */
     struct json *result;
 };
 
-/* Item `k` of `above`, over the one that it means. */
+/* Appends item `k` of `above`, merged over the item of `below` that it matches.
+ */
 static void
 take_above(struct weave *w, uint32_t k)
 {
@@ -271,7 +272,8 @@ take_above(struct weave *w, uint32_t k)
                     w->above->items[k]));
 }
 
-/* The next that both have, from `k` on; as many as there are when none is. */
+/* The next item from `k` on that both lists have; the count when there is none.
+ */
 static uint32_t
 next_shared(const struct weave *w, uint32_t k)
 {
@@ -281,8 +283,8 @@ next_shared(const struct weave *w, uint32_t k)
     return k;
 }
 
-/* Items that only `below` has keep their place between those that both have,
- * which come in the order of `above`.
+/* Items that only `below` has keep their position between the items that both
+ * lists have, which are in the order of `above`.
  */
 static struct json *
 lay_items(struct arena *arena,
@@ -313,7 +315,7 @@ lay_items(struct arena *arena,
             continue;
         }
         if (element != NULL && (w.is_done[at] || at != shared)) {
-            i++; /* comes where `above` has it */
+            i++; /* it is taken at its position in `above` */
             continue;
         }
         if (k == n_above)
@@ -357,7 +359,7 @@ typed_tree_merge(struct arena *arena,
     return lay(arena, &shape, below, above);
 }
 
-/* --- without some places -------------------------------------------------- */
+/* --- removing fields ------------------------------------------------------ */
 
 static struct json *
 cut(struct arena *arena,
@@ -412,7 +414,7 @@ typed_tree_remove(struct arena *arena,
     return json_is(result, JSON_OBJECT) ? result : json_object(arena);
 }
 
-/* --- the way to the places ------------------------------------------------ */
+/* --- adding the structs on the path --------------------------------------- */
 
 static struct field_set *
 complete(struct arena *arena,
