@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base.h - the libevent base under a loop
  *
- * Called by:  lib/loop and lib/http, which hang libevent's own things on it.
- *             Nobody else.
+ * Called by:  only lib/loop and lib/http, which add libevent's own events to
+ *             it.
  * Thread:     the loop's.
  */
 #pragma once

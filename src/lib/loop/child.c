@@ -22,7 +22,7 @@ struct child {
     void *arg;
 };
 
-/* Not in glibc before 2.36. */
+/* glibc has pidfd_open only from 2.36 on. */
 static int
 pidfd_of(pid_t pid)
 {
@@ -38,7 +38,7 @@ on_end(int fd, unsigned ready, void *arg)
 
     (void)fd;
     (void)ready;
-    if (r == 0) /* its last thread has not been collected yet */
+    if (r == 0) /* its last thread has not been reaped yet */
         return;
     end.is_known = r > 0;
     fdwatch_want(c->watch, 0);

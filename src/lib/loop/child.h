@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.h - a process, and the news of its end (a pidfd)
+/* child.h - a process, with a callback when it ends (a pidfd)
  *
- * A process that is not our child can be watched too (a shepherd after the
- * agent's restart): its end is told, its status is not known.
+ * A process that is no child of this process can be watched too (a shepherd
+ * after the agent's restart): its end is reported, but its status is unknown.
  *
  * Thread: the loop's.
  * Invariant: the callback runs once, or never if the watch is freed first.
- *            A child of ours is reaped before it runs.
+ *            A child of this process is reaped before the callback runs.
  */
 #pragma once
 
@@ -22,29 +22,30 @@ struct loop;
 
 struct child_exit {
     pid_t pid;
-    bool is_known; /* the two below are set */
+    bool is_known; /* status and usage are set */
     int status;    /* as from waitpid: WIFEXITED(status), ... */
     struct rusage usage;
 };
 typedef void (*child_fn)(const struct child_exit *exit, void *arg);
 
-/* The program to run. Signals start at their defaults, none blocked;
+/* The program to run. Signals start with their default actions, none blocked;
  * descriptors other than 0 to 2 are closed if they are close-on-exec, as all of
  * ours are.
  */
 struct child_plan {
     const char *path;        /* absolute */
     char *const *argv;       /* NULL-terminated */
-    char *const *envp;       /* NULL: our own */
-    const char *directory;   /* NULL: ours */
+    char *const *envp;       /* NULL: this process's environment */
+    const char *directory;   /* NULL: this process's directory */
     int fds[3];              /* for 0, 1 and 2; -1 is /dev/null */
-    bool starts_new_session; /* setsid: signals to our group miss it */
+    bool starts_new_session; /* setsid: signals to our process group do not
+                              * reach it */
 };
 
-/* Life. Spawn starts a process (posix_spawn, which costs the same from a large
- * process as from a small one); watch takes one that runs: -ESRCH when it is
- * gone. Both 0 or a negative errno. Free forgets it without killing it; a
- * child of ours that ends later stays a zombie then. The callback may free.
+/* Life. Spawn starts a process (posix_spawn, whose cost does not depend on the
+ * size of this process); watch takes a running one: -ESRCH when it has ended.
+ * Both return 0 or a negative errno. Free does not kill the process; a child of
+ * this process that ends later stays a zombie then. The callback may free.
  */
 void child_free(struct child *c);
 int child_spawn(struct loop *loop,
@@ -61,8 +62,8 @@ int child_watch(struct loop *loop,
                 struct error *err);
 DEFINE_CLEANUP(struct child, child_free)
 
-/* Change. Never hits another process that got the same number: 0, or -ESRCH
- * when it has ended.
+/* Change. Kill never signals another process that got the same pid: 0, or
+ * -ESRCH when the process has ended.
  */
 int child_kill(struct child *c, int signal_number);
 

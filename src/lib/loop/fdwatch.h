@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fdwatch.h - tell me when a descriptor can be read or written
+/* fdwatch.h - a callback when a descriptor can be read or written
  *
- * Level-triggered. The descriptor stays the caller's, who frees the watch
- * before closing it. The callback may free its watch.
+ * Level-triggered. The caller owns the descriptor and frees the watch before
+ * closing it. The callback may free its watch.
  *
  * Thread: the loop's.
  */
@@ -17,7 +17,7 @@ struct fdwatch;
 struct loop;
 typedef void (*fdwatch_fn)(int fd, unsigned ready, void *arg);
 
-/* Life. `wanted` is any of the two, or 0 for a watch that pauses. */
+/* Life. `wanted` is any of the two flags, or 0 for a paused watch. */
 void fdwatch_free(struct fdwatch *w);
 struct fdwatch *fdwatch_new(struct loop *loop,
                             int fd,

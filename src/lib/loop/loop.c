@@ -22,14 +22,14 @@ struct letter {
     void *arg;
 };
 
-/* The most posted calls that one turn runs, so that descriptors and timers get
- * their turn when another thread posts many.
+/* The time that one turn spends on posted calls, so that descriptors and timers
+ * get their turn when another thread posts many.
  */
 #define ANSWER_READER_US 250
 
-/* The mailbox is a stack that any thread pushes onto and the loop takes whole
- * and turns round, so that neither side ever waits for the other. `unread` is
- * what is left of those, `deferred` the loop's own queue.
+/* The mailbox is a stack: any thread pushes onto it, and the loop takes all of
+ * it and reverses it, so that neither side ever waits for the other. `unread`
+ * has the calls taken but not run yet, `deferred` is the loop's own queue.
  */
 struct loop {
     struct event_base *base;
@@ -98,8 +98,8 @@ open_mailbox(struct loop *loop)
         loop->unread_end = &(*loop->unread_end)->next;
 }
 
-/* Until there are none, somebody stops the loop, or it is time; what is left
- * is for the next turn, or run.
+/* Runs posted calls until there are none, the loop is stopped, or the time is
+ * over; the rest waits for the next turn or run.
  */
 static bool
 run_mailbox(struct loop *loop, int64_t until_us)
@@ -126,7 +126,8 @@ run_mailbox(struct loop *loop, int64_t until_us)
     return any;
 }
 
-/* Calls that follow a stop go back to the front of the queue, for the next run.
+/* When a call stops the loop, the calls after it are put back at the front of
+ * the queue, for the next run.
  */
 static bool
 run_deferred(struct loop *loop)
@@ -164,7 +165,9 @@ on_wake(evutil_socket_t fd, short events, void *arg)
     uint64_t count;
 
     (void)events;
-    /* Emptied first: a post that comes after the exchange writes again. */
+    /* Empty the eventfd first: a post that comes after the exchange writes it
+     * again.
+     */
     if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
         log_debug("reading a loop's eventfd failed: %m");
     (void)run_mailbox(arg,
@@ -179,11 +182,12 @@ on_deferred(evutil_socket_t fd, short events, void *arg)
     (void)run_deferred(arg);
 }
 
-/* No locks: a base is touched by one thread, loop_post has its own way in. The
- * change list spares the kernel what is taken back within a turn. It takes a
- * descriptor out of epoll after it was closed, when the number may already be
- * another thread's; the kernel then says that it is not there, which libevent
- * expects. ThreadSanitizer, which goes by numbers, would call that a race.
+/* No locks: a base is used by one thread, and loop_post does not touch it. The
+ * change list spares system calls for changes that are undone within a turn.
+ * With it, a descriptor may be removed from epoll after it was closed, when
+ * another thread may already have the same number; the kernel then reports that
+ * it is not registered, which libevent expects. ThreadSanitizer goes by the
+ * numbers and would report a race.
  */
 #ifdef __SANITIZE_THREAD__
 #define CHANGE_LIST 0
@@ -293,8 +297,8 @@ loop_post(struct loop *loop, loop_fn fn, void *arg)
         letter->next = top;
     while (!atomic_compare_exchange_weak(&loop->mailbox, &top, letter));
 
-    /* The thread that finds the mailbox empty wakes the loop; later calls are
-     * read with the first.
+    /* The thread that finds the mailbox empty wakes the loop; calls posted
+     * after that are run in the same turn.
      */
     if (top == NULL)
         ring(loop);

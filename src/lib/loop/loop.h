@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop.h - one thread's event loop, and the mailbox that reaches it
+/* loop.h - the event loop of one thread, with a mailbox for other threads
  *
- * A program may have several, each run by the thread that made it. Timers,
- * descriptors, signals and children hang on a loop and call back on its
- * thread; none of them blocks it.
+ * A program may have several loops, each run by the thread that made it.
+ * Timers, descriptors, signals and children belong to a loop and call back on
+ * its thread; no callback may block it.
  *
  * Called by:  everything that waits.
- * Thread:     its own, but for loop_post and loop_stop, which any may call.
- * Invariant:  what is posted runs once, in the order of posting.
+ * Thread:     its own, except loop_post and loop_stop, which any may call.
+ * Invariant:  each posted call runs once, in the order of posting.
  * See:        timer.h, fdwatch.h, sigwatch.h, child.h, workers.h.
  */
 #pragma once
@@ -19,24 +19,25 @@
 struct loop;
 typedef void (*loop_fn)(void *arg);
 
-/* Life. Everything hung on the loop is freed before it. Posts that have not
- * run by then never will: loop_drain runs them. Loop_new ignores SIGPIPE for
- * the process (child_spawn gives children the default back).
+/* Life. Free everything that belongs to the loop before the loop. Posted calls
+ * that have not run by then never run: loop_drain runs them. Loop_new ignores
+ * SIGPIPE for the process (child_spawn restores the default for children).
  */
 void loop_free(struct loop *loop);
 struct loop *loop_new(void) OWNED_BY(loop_free);
 DEFINE_CLEANUP(struct loop, loop_free)
 
-/* Run until loop_stop. Stop is itself posted: what was posted before it still
- * runs, and a stop that comes before loop_run makes that return. Drain runs
- * what is posted or deferred now, and what that posts in turn, and returns.
+/* Run runs until loop_stop. A stop is posted too: calls posted before it still
+ * run, and a stop that comes before loop_run makes loop_run return. Drain runs
+ * the calls that are posted or deferred now, and those that they post, and
+ * returns.
  */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 void loop_drain(struct loop *loop);
 
-/* Post: from any thread, to this one; wakes it. Defer: on the loop's own
- * thread, after the callback under way has returned; cheaper.
+/* Post: from any thread to the loop's; wakes the loop. Defer: on the loop's own
+ * thread, after the current callback has returned; cheaper.
  */
 void loop_post(struct loop *loop, loop_fn fn, void *arg);
 void loop_defer(struct loop *loop, loop_fn fn, void *arg);

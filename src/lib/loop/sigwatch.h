@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sigwatch.h - a signal as a callback on the loop (a signalfd)
  *
- * Blocks the signal in the calling thread, so make these in main() before any
- * other thread starts: those inherit the mask, and the signal then reaches
- * the loop alone. Freeing one leaves the signal blocked, so that a late one
- * does not kill the program on its way out.
+ * Blocks the signal in the calling thread, so make a watch in main() before any
+ * other thread starts: other threads inherit the mask, and the signal then
+ * reaches only the loop. Freeing a watch leaves the signal blocked, so that a
+ * late signal does not kill the program while it exits.
  *
  * Thread: the loop's.
  */

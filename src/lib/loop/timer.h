@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timer.h - call me later, once or again and again
+/* timer.h - a callback after a time, once or repeatedly
  *
- * Monotonic; a timer is never early by more than the kernel's coarse tick (4
- * ms) and may be late when the loop is busy. Starting a running timer starts
- * it anew. The callback may free its timer.
+ * Monotonic; a timer is early by at most the kernel's coarse tick (4 ms) and
+ * may be late when the loop is busy. Starting a running timer restarts it. The
+ * callback may free its timer.
  *
  * Thread: the loop's.
  */
@@ -17,7 +17,7 @@
 
 struct timer;
 
-/* Life. Not running at first; freeing one stops it. */
+/* Life. A new timer is not running; freeing a timer stops it. */
 void timer_free(struct timer *t);
 struct timer *timer_new(struct loop *loop, loop_fn fn, void *arg)
     OWNED_BY(timer_free);

@@ -17,7 +17,7 @@ struct task {
     void *arg;
 };
 
-/* `lock` guards all that follows it. */
+/* `lock` guards all members after it. */
 struct workers {
     unsigned count;
     pthread_mutex_t lock;
@@ -67,7 +67,7 @@ worker_main(void *arg)
     return NULL;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void
 start_one(struct workers *w)
 {
@@ -77,7 +77,7 @@ start_one(struct workers *w)
         w->started++;
         return;
     }
-    if (w->started > 0) /* the others will do it */
+    if (w->started > 0) /* the other threads do the work */
         return;
     log_error("Cannot start a worker thread: %s", strerror(r));
     abort();
@@ -136,7 +136,8 @@ workers_submit(struct workers *w,
         start_one(w);
     has_idle = w->idle > 0;
     pthread_mutex_unlock(&w->lock);
-    /* Not with the lock held, which the thread that wakes would wait for. */
+    /* Signal without the lock, for which the woken thread would have to wait.
+     */
     if (has_idle)
         pthread_cond_signal(&w->more);
 }
