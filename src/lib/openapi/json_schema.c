@@ -13,7 +13,7 @@
 #define LIST_META META "ListMeta"
 #define FIELDS_V1 META "FieldsV1"
 
-/* Schemas of the types that are more than one of JSON's. */
+/* Schemas of the types that no single JSON type describes. */
 static const struct simple_schema {
     enum field_type type;
     const char *name;   /* of a schema to refer to, or NULL */
@@ -109,7 +109,9 @@ fields_schema(struct arena *arena, struct json *schemas)
     return all_of(arena, FIELDS_V1);
 }
 
-/* Of one value: of the field itself, or of what its list or map holds. */
+/* The schema of one value: of the field itself, or of an element of its list or
+ * map.
+ */
 static struct json *
 value_schema(struct arena *arena,
              struct json *schemas,
@@ -235,7 +237,7 @@ json_schema_add_record(struct arena *arena,
     schema = json_object(arena);
     properties = json_object(arena);
     required = json_array(arena);
-    /* Before what is inside, which may refer to it again. */
+    /* Register it before the fields are added, because they may refer to it. */
     json_set(arena, schemas, record->name, schema);
     json_set_string(arena, schema, "type", "object");
     if (record->help != NULL)
