@@ -15,13 +15,14 @@
 #include "lib/program/option.h"
 #include "lib/program/program.h"
 
-/* A setting given on the command line, kept until the file has been read. */
+/* A setting from the command line, kept until the file has been read. */
 struct override {
     const struct setting *setting;
     const char *text;
 };
 
-/* The values that getopt fills in before the daemon's own settings are read. */
+/* The values that the command line sets before the daemon's settings are read.
+ */
 struct given {
     const char *file;
     bool checks;
@@ -55,7 +56,7 @@ keep_override(const struct option_spec *option,
     return 0;
 }
 
-/* A row of the daemon's own table: its target is not the table's. */
+/* Handles an option of the daemon's own table, which has another target. */
 static int
 pass_on(const struct option_spec *option,
         const char *value,
@@ -124,7 +125,8 @@ make_table(struct given *g, const struct configuration *c)
     g->table.n_options = n;
 }
 
-/* A list on the command line replaces the file's; given again, it goes on. */
+/* The first use of a list option replaces the file's list; later uses append.
+ */
 static bool
 is_given_before(const struct given *g, size_t i)
 {

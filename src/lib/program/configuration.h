@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* configuration.h - how a daemon comes to its settings
+/* configuration.h - how a daemon reads its settings
  *
  * Defaults, then the configuration file, then the command line. Every daemon
- * has --config FILE, --check-config (says every mistake with file, line and
- * key, and exits), --print-config (what all of this comes to, explained) and
- * one option for each setting that names one.
+ * has --config FILE, --check-config (reports every mistake with file, line and
+ * key, and exits), --print-config (prints the resulting configuration,
+ * explained) and one option for each setting that names one.
  *
  * Thread:  the main thread.
  */
@@ -19,20 +19,20 @@ struct option_table;
 struct strbuf;
 
 struct configuration {
-    const struct option_table *options; /* of the command line alone */
+    const struct option_table *options; /* of the command line only */
     const struct setting_table *settings;
-    const char *file; /* read when it is there and --config is not given */
+    const char *file; /* read if it exists and --config is not given */
 
-    /* Looks at the whole, further files it names included: -EINVAL with a
-     * line per mistake. May be NULL; a reload does not call it.
+    /* Checks the whole configuration and further files that it names: -EINVAL
+     * with one line per mistake. May be NULL; a reload does not call it.
      */
     int (*check)(void *target, struct strbuf *mistakes);
 };
 
-/* Reads everything into the target, whose first bytes are the options' and
- * settings' both: their offsets are into the same struct. Returns where the
- * operands begin; ends the program after --help and the like, with status
- * USAGE or CONFIG after mistakes.
+/* Reads everything into the target, which both the options and the settings
+ * fill: their offsets are into the same struct. Returns the index of the first
+ * operand; exits after --help and the like, and with status USAGE or CONFIG
+ * after mistakes.
  */
 int configuration_begin(const struct configuration *configuration,
                         int argc,
@@ -40,8 +40,8 @@ int configuration_begin(const struct configuration *configuration,
                         struct arena *arena,
                         void *target);
 
-/* Reads everything again, for a reload: the same command line, the file as it
- * is now, into another target. Returns -EINVAL with a line per mistake.
+/* Reads everything again, for a reload: the same command line and the current
+ * file, into another target. Returns -EINVAL with one line per mistake.
  */
 int configuration_read(const struct configuration *configuration,
                        int argc,

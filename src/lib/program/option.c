@@ -11,7 +11,9 @@
 #include "lib/base/spelling.h"
 #include "lib/base/strbuf.h"
 
-/* The values that getopt_long returns: a row of the table, or one of these. */
+/* The values that getopt_long returns: FIRST_ROW plus the index of a row, or
+ * one of these.
+ */
 enum {
     ASKED_HELP = 0x10000,
     ASKED_VERSION,
@@ -29,7 +31,7 @@ static const struct option_spec version_option = {
     .help = "show the version, and exit",
 };
 
-/* The table in getopt's words. */
+/* The table in getopt's format. */
 struct grammar {
     struct option *longs;
     char *shorts;
@@ -143,7 +145,7 @@ option_set(const struct option_spec *o,
     return -EINVAL;
 }
 
-/* The options that a mistyped or shortened one could mean. */
+/* Reports an unknown long option, with the options that were possibly meant. */
 static int
 refuse_long(const struct option_table *table,
             const char *given,
@@ -176,8 +178,8 @@ refuse_long(const struct option_table *table,
     return error_set(err, -EINVAL, "unknown option '--%s'", word);
 }
 
-/* Getopt has named what it refuses in optopt: a letter, the value of a long
- * option that has one too many, or 0 for a long option it does not know.
+/* getopt puts the option that it refuses into optopt: a letter, the value of a
+ * long option that has a value but takes none, or 0 for an unknown long option.
  */
 static int
 refuse(const struct option_table *table, const char *given, struct error *err)
@@ -217,7 +219,7 @@ option_parse(const struct option_table *table,
     int found;
     int r;
 
-    optind = 0; /* begins anew, also after another command line */
+    optind = 0; /* restart getopt, also after another command line */
     opterr = 0;
     *ret_operands = argc;
     while ((found = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
@@ -241,10 +243,10 @@ option_parse(const struct option_table *table,
 }
 
 #define HELP_WIDTH  79u
-#define MAX_OPTIONS 30u /* columns that names may take */
+#define MAX_OPTIONS 30u /* columns for the names */
 
-/* Wraps text at HELP_WIDTH, from the column where `out` stands; later lines
- * begin at `indent`.
+/* Wraps text at HELP_WIDTH, starting at the current column of `out`; further
+ * lines start at `indent`.
  */
 static void
 add_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)

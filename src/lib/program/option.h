@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option.h - the command line, from one table: reading it and --help
+/* option.h - the command line and --help, from one table
  *
- * Every table has --help (-h), and --version where it says so. Options and
- * operands may be mixed, unless the operands are somebody else's command line
- * (`stops_at_operand`); `--` ends the options. A long option may be
+ * Every table has --help (-h), and --version if it asks for it. Options and
+ * operands may be mixed, unless the operands are the command line of another
+ * program (`stops_at_operand`); `--` ends the options. A long option may be
  * abbreviated while that is unambiguous.
  *
  * Thread:  the main thread.
@@ -22,19 +22,19 @@ struct strbuf;
 enum option_type {
     OPTION_FLAG,  /* bool: true when given */
     OPTION_TEXT,  /* const char *: borrowed from argv */
-    OPTION_TEXTS, /* struct option_texts: may be given again */
+    OPTION_TEXTS, /* struct option_texts: may be repeated */
     OPTION_INT,   /* int64_t: from min to max */
-    OPTION_CALL,  /* whatever `set` makes of it */
+    OPTION_CALL,  /* `set` handles the value */
 };
 
 struct option_texts {
-    const char **items; /* free() it; its strings are argv's */
+    const char **items; /* free() it; the strings are argv's */
     size_t count;
     size_t capacity;
 };
 
 /* Takes one value, NULL for an option without an argument. Returns 0 or a
- * negative errno with words that need not name the option.
+ * negative errno with a text that need not name the option.
  */
 struct option_spec;
 typedef int (*option_set_fn)(const struct option_spec *option,
@@ -45,8 +45,8 @@ typedef int (*option_set_fn)(const struct option_spec *option,
 struct option_spec {
     const char *name;     /* without the dashes */
     char letter;          /* 0 for none */
-    const char *argument; /* as --help shows it: "FILE"; NULL for none; one
-                           * like "[=WHO]" may be left out, for OPTION_CALL */
+    const char *argument; /* as --help shows it: "FILE"; NULL for none; one like
+                           * "[=WHO]" is optional, for OPTION_CALL */
     const char *help;     /* NULL: not shown */
     enum option_type type;
     size_t offset; /* of the value in the target */
@@ -76,9 +76,9 @@ enum option_answer {
 };
 
 /* Reads the command line into the target, and moves operands to the end of
- * argv, where they begin at *ret_operands. Returns an option_answer, or
- * -EINVAL with words like "--topology needs a value"; the rest of the words
- * then begins at *ret_operands.
+ * argv, where they start at *ret_operands. Returns an option_answer, or -EINVAL
+ * with a text such as "--topology needs a value"; the unread rest of argv then
+ * starts at *ret_operands.
  */
 int option_parse(const struct option_table *table,
                  int argc,
@@ -87,11 +87,13 @@ int option_parse(const struct option_table *table,
                  int *ret_operands,
                  struct error *err);
 
-/* One value into the target; the words of a failure do not name the option. */
+/* Puts one value into the target; the text of an error does not name the
+ * option.
+ */
 int option_set(const struct option_spec *option,
                const char *value,
                void *target,
                struct error *err);
 
-/* --help, ready to print. */
+/* Formats the text of --help. */
 void option_format_help(const struct option_table *table, struct strbuf *out);

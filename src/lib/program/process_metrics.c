@@ -28,7 +28,7 @@ read_cpu(UNUSED void *context)
     return seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
 }
 
-/* /proc/self/statm: all, and what is resident, in pages. */
+/* /proc/self/statm: total and resident size, in pages. */
 static double
 read_pages(int which)
 {
@@ -59,7 +59,7 @@ static double
 read_open_fds(UNUSED void *context)
 {
     DIR *dir = opendir("/proc/self/fd");
-    double n = -3; /* itself, and the two dots */
+    double n = -3; /* the descriptor of the directory, and the two dots */
 
     if (dir == NULL)
         return 0;

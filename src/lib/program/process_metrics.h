@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_metrics.h - what this process takes, which build it is, and how much
- * room there is for its state: process_*, kiln_build_info, kiln_state_*
+/* process_metrics.h - metrics of this process, its build, and the space left
+ * for its state: process_*, kiln_build_info, kiln_state_*
  *
- * Read when somebody looks.
+ * The values are read when the metrics are formatted.
  *
  * Thread: any, once.
  * Source: Prometheus, "Writing client libraries", process metrics.
@@ -11,6 +11,6 @@
 
 struct metric_registry;
 
-/* Adds them. `state_dir` is borrowed and outlives the registry. */
+/* Adds them. `state_dir` is borrowed and must outlive the registry. */
 void process_metrics_add(struct metric_registry *registry,
                          const char *state_dir);

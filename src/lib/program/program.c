@@ -25,7 +25,7 @@ open_standard_descriptors(void)
         close(fd);
 }
 
-/* "kctl drain" is the command drain of the program kctl. */
+/* Prints "kctl: drain: TEXT" for the name "kctl drain". */
 static void
 print_complaint(const char *name, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h - the first and the last line of a main()
+/* program.h - the first and the last call of a main()
  *
  *   int main(int argc, char **argv)
  *   {
@@ -20,22 +20,23 @@
 struct error;
 struct option_table;
 
-/* Reads the command line into the target and returns where its operands begin
- * in argv. Does not return after --help, --version or a mistake, which is told
- * on standard error as "kiln-agent: --topology needs a value; see 'kiln-agent
- * --help'". Also opens /dev/null on standard descriptors that are closed, so
- * that no file takes their place.
+/* Reads the command line into the target and returns the index of the first
+ * operand in argv. It exits after --help, --version or a mistake, which it
+ * reports on standard error as "kiln-agent: --topology needs a value; see
+ * 'kiln-agent --help'". It also opens /dev/null on closed standard descriptors,
+ * so that no other file gets their numbers.
  */
 int program_begin(const struct option_table *table,
                   int argc,
                   char **argv,
                   void *target);
 
-/* Ends a command with a mistake of use: "NAME: WORDS; see 'NAME --help'". */
+/* Exits with a usage error: "NAME: WORDS; see 'NAME --help'". */
 void program_refuse(const struct option_table *table, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
-/* The exit status for a result; below 0, says "NAME: ERROR" first. Also flushes
- * standard output, whose failure is a failure (a full disk, a closed pipe).
+/* The exit status for a result; if `r` is negative, prints "NAME: ERROR" first.
+ * It also flushes standard output, and fails if that fails (a full disk, a
+ * closed pipe).
  */
 enum exit_status program_end(const char *name, int r, const struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* readiness.h - tells systemd how a daemon is doing (Type=notify)
+/* readiness.h - notifies systemd of a daemon's state (Type=notify)
  *
- * Nothing happens where $NOTIFY_SOCKET is not set or libsystemd was not there
- * at configure time.
+ * The calls do nothing if $NOTIFY_SOCKET is not set or configure did not find
+ * libsystemd.
  * Thread: any.
  * See: sd_notify(3).
  */
@@ -14,5 +14,5 @@ void readiness_ready(void);
 void readiness_reloading(void);
 void readiness_stopping(void);
 
-/* One line for people, seen in `systemctl status`. */
+/* Sets the one-line status text shown by `systemctl status`. */
 void readiness_status(const char *format, ...) PRINTF(1, 2);

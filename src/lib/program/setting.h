@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setting.h - what can be configured: one table per daemon
+/* setting.h - the settings of a daemon, in one table
  *
- * The table gives defaults, reads the configuration file (YAML) and the
- * command line into the daemon's struct, prints the whole configuration with
- * its explanations, and finds what was meant by a mistyped key. Keys are paths
- * with dots ("store.batchDelay"). Strings and lists live in the arena given.
+ * The table gives defaults, reads the configuration file (YAML) and the command
+ * line into the daemon's struct, prints the whole configuration with
+ * explanations, and suggests the key that a mistyped one was meant to be. Keys
+ * are paths with dots ("store.batchDelay"). Strings and lists are in the arena
+ * passed in.
  *
  * Thread:  one at a time.
  */
@@ -25,14 +26,15 @@ struct strbuf;
 enum setting_type {
     SETTING_BOOL,     /* bool */
     SETTING_INT,      /* int64_t, from min to max */
-    SETTING_TEXT,     /* const char *; NULL where it is empty, which one that
-                         has an initial text may not be */
+    SETTING_TEXT,     /* const char *; NULL if empty; must not be empty if
+                       * `initial` is set */
     SETTING_TEXTS,    /* struct setting_texts */
-    SETTING_PAIRS,    /* the same, each "key=value"; in the file a mapping */
-    SETTING_CHOICE,   /* int: the place among the choices */
+    SETTING_PAIRS,    /* struct setting_texts of "key=value"; a mapping in the
+                       * file */
+    SETTING_CHOICE,   /* int: the index in `choices` */
     SETTING_TIMESPAN, /* int64_t, microseconds, from min to max */
     SETTING_BYTES,    /* int64_t, from min to max: 4096, "64Mi", "2G" */
-    SETTING_TREE,     /* const struct json *, as it came; NULL when absent */
+    SETTING_TREE,     /* const struct json *, unchanged; NULL when absent */
 };
 
 struct setting_texts {
@@ -40,8 +42,8 @@ struct setting_texts {
     size_t count;
 };
 
-/* Whether a text that was given, not the initial one, will do: 0, or -EINVAL
- * with words that do not name the setting.
+/* Checks a text that was given, not the initial one: 0, or -EINVAL with a text
+ * that does not name the setting.
  */
 typedef int setting_check_fn(const char *text, struct error *err);
 
@@ -53,12 +55,13 @@ struct setting {
     int64_t min;
     int64_t max;
     const char *const *choices; /* ends with NULL */
-    const char *help;           /* a sentence or two */
-    const char *option;         /* the long option that overrides, or NULL */
+    const char *help;           /* one or two sentences */
+    const char *option;         /* long option that overrides the file; or
+                                 * NULL */
     char letter;                /* of the option, or 0 */
     const char *argument;       /* of the option: "DIR"; NULL: a flag */
-    setting_check_fn *check;    /* of texts, of each in a list; or NULL */
-    bool reloads;               /* a running daemon takes a new value */
+    setting_check_fn *check;    /* of a text, or each text of a list; or NULL */
+    bool reloads;               /* a reload applies a new value */
 };
 
 /* The choices of a setting that is an enum log_level. */
@@ -75,16 +78,16 @@ setting_place(const struct setting *setting, void *target)
     return (char *)target + setting->offset;
 }
 
-/* Whether it binds a struct setting_texts. */
+/* Whether the member is a struct setting_texts. */
 bool setting_is_list(const struct setting *setting);
 
-/* Checks one text of `setting`, or of its list. */
+/* Checks one text of `setting`, or one element of its list. */
 int setting_check(const struct setting *setting,
                   const char *text,
                   struct error *err);
 
-/* Fills the members of the table, or the one, with what is initial; the rest
- * of the target is left alone.
+/* Sets all members of the table, or one, to their initial values; the rest of
+ * the target is unchanged.
  */
 void setting_reset_one(const struct setting *setting,
                        struct arena *arena,
@@ -93,9 +96,9 @@ void setting_reset(const struct setting_table *table,
                    struct arena *arena,
                    void *target);
 
-/* One setting from a command line: a list has commas, a flag's text is NULL.
- * Add puts the items of a list behind those that are there. -EINVAL with words
- * that do not name the setting.
+/* Reads one setting from a command line: a list is separated by commas, the
+ * text of a flag is NULL. Add appends to a list instead of replacing it.
+ * -EINVAL with a text that does not name the setting.
  */
 int setting_add(const struct setting *setting,
                 struct arena *arena,
@@ -108,9 +111,9 @@ int setting_set(const struct setting *setting,
                 void *target,
                 struct error *err);
 
-/* The settings in a text, over what the target holds. Every mistake is a line
- * in `mistakes`, "NAME:LINE: KEY: WORDS"; -EINVAL when there was one, and then
- * the target is half changed.
+/* Reads the settings of a text over the values in the target. Every mistake is
+ * a line in `mistakes`, "NAME:LINE: KEY: WORDS"; -EINVAL when there was one,
+ * and then the target may be partly changed.
  */
 int setting_read(const struct setting_table *table,
                  struct arena *arena,
@@ -120,19 +123,21 @@ int setting_read(const struct setting_table *table,
                  void *target,
                  struct strbuf *mistakes);
 
-/* The same from a file. -errno, and a line, when it cannot be read. */
+/* The same from a file. -errno and a line in `mistakes` if it cannot be read.
+ */
 int setting_read_file(const struct setting_table *table,
                       struct arena *arena,
                       const char *path,
                       void *target,
                       struct strbuf *mistakes);
 
-/* Whether both targets have the same value of it. */
+/* Whether the setting has the same value in both targets. */
 bool setting_is_same(const struct setting *setting,
                      const void *one,
                      const void *other);
 
-/* Appends the configuration as a file, each key explained. */
+/* Appends the configuration in the form of the file, with each key explained.
+ */
 void setting_print(const struct setting_table *table,
                    const void *target,
                    struct strbuf *out);

@@ -104,7 +104,7 @@ print_help(struct strbuf *out, const char *text, unsigned indent)
     strbuf_add_char(out, '\n');
 }
 
-/* The value on the line of its key; a list in brackets. */
+/* Prints the value on the line of its key; a list in brackets. */
 static void
 print_value(struct strbuf *out, const struct json *value)
 {
@@ -119,8 +119,8 @@ print_value(struct strbuf *out, const struct json *value)
     strbuf_printf(out, "%s\n", text.text);
 }
 
-/* Opens the groups that this key is in and the one before it was not. Returns
- * how far the key's own line is indented.
+/* Prints the headings of groups that contain this key but not the previous one.
+ * Returns the indentation of the key's own line.
  */
 static unsigned
 print_groups(struct strbuf *out, const char *before, const char *key)

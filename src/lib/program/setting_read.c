@@ -75,7 +75,7 @@ read_list(struct setting_reader *r,
         (struct setting_texts){items, value->count};
 }
 
-/* A mapping of texts, kept as "key=value". */
+/* Stores a mapping of texts as a list of "key=value". */
 static void
 read_pairs(struct setting_reader *r,
            const struct setting *s,
@@ -167,7 +167,9 @@ is_group(const struct setting_table *table, const char *key)
     return false;
 }
 
-/* Compares with the keys of the same group first, then with all. */
+/* Searches the keys of the same group first for one that was meant, then all
+ * keys.
+ */
 static void
 refuse_unknown(struct setting_reader *r,
                const struct json *value,
