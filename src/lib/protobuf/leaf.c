@@ -18,7 +18,7 @@ refuse(const struct leaf *l, const char *why)
     return error_set(l->err, -EINVAL, "field '%s' %s", l->name, why);
 }
 
-/* How many bytes the character at `s` takes; 0: it is no UTF-8 (RFC 3629). */
+/* The length of the character at `s`; 0: it is no UTF-8 (RFC 3629). */
 static size_t
 character_length(const unsigned char *s, size_t left)
 {
@@ -56,7 +56,8 @@ character_length(const unsigned char *s, size_t left)
     return 0;
 }
 
-/* Text as JSON strings hold it; no field takes a NUL. */
+/* Whether the bytes are valid text for a JSON string; no field accepts a NUL.
+ */
 static bool
 is_text(struct wire_reader bytes)
 {
@@ -134,7 +135,7 @@ decode_int_or_string(const struct leaf *l,
     return 0;
 }
 
-/* Time: {1: seconds since 1970; 2: nanoseconds}; an empty one is none. */
+/* Time: {1: seconds since 1970; 2: nanoseconds}; a zero time becomes null. */
 static int
 decode_time(const struct leaf *l,
             bool is_micro,
@@ -164,7 +165,7 @@ decode_time(const struct leaf *l,
     return 0;
 }
 
-/* FieldsV1 and the like: {1: JSON} */
+/* FieldsV1 and similar types: {1: JSON} */
 static int
 decode_raw(const struct leaf *l, struct wire_reader bytes, struct json **ret)
 {
@@ -227,7 +228,7 @@ leaf_of_number(const struct leaf *l,
     case FIELD_BOOL:
         *ret = json_bool(l->arena, varint != 0);
         return 0;
-    case FIELD_INT: /* of 32 bits, whatever comes */
+    case FIELD_INT: /* 32 bits; higher bits are ignored */
         *ret = json_int(l->arena, (int32_t)(uint32_t)varint);
         return 0;
     case FIELD_INT64:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leaf.h - one value on the wire, that is no message of the API's, as JSON
+/* leaf.h - converts one value that is no message of the API to JSON
  *
- * Text, bytes, numbers, and the small messages of the machinery that JSON
- * writes as one value: quantities, times, a number or text.
+ * Text, bytes, numbers, and the small messages that JSON writes as one value:
+ * quantities, times, a number or text.
  *
  * Thread:  any.
  */
@@ -17,15 +17,17 @@ struct arena;
 struct error;
 struct json;
 
-/* For whom: what it is made in, and what a refusal names. */
+/* The arena for the value, the name for errors, and a limit. */
 struct leaf {
     struct arena *arena;
     const char *name;
     struct error *err;
-    size_t most_values; /* of JSON inside */
+    size_t most_values; /* limit for values of embedded JSON */
 };
 
-/* -EINVAL: of another type on the wire, no UTF-8, out of range. */
+/* -EINVAL: the value has another type on the wire, is no UTF-8, or is out of
+ * range.
+ */
 int leaf_of_bytes(const struct leaf *l,
                   enum field_type type,
                   struct wire_reader bytes,
@@ -35,5 +37,5 @@ int leaf_of_number(const struct leaf *l,
                    uint64_t varint,
                    struct json **ret);
 
-/* The value of a map's entry that was left out. */
+/* The value of a map's entry that omits its value. */
 struct json *leaf_zero(const struct leaf *l, enum field_type type);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind the ")" that belongs to the "(" there. */
+/* The position after the ")" that closes the "(" at `at`. */
 static const char *
 skip_inlined(const char *at)
 {
@@ -18,7 +18,9 @@ skip_inlined(const char *at)
     return at;
 }
 
-/* The word at *at, which moves behind it; false at the end of the message. */
+/* Reads the word at *at and moves *at behind it; false at the end of the
+ * message.
+ */
 static bool
 next_word(const char **at, const char **ret_word, size_t *ret_length)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* messages.h - which number in a message is which field
+/* messages.h - maps the field numbers of a message to field names
  *
- * A record that upstream has names its fields in the order of their numbers,
- * from 1 (`message` of struct record). A number among them is that of the next
- * one; fields in parentheses are one message, whose fields stand in JSON as if
- * they were the record's own: "name (hostPath emptyDir) 8 medium". Numbers
- * never change their meaning once a release has used them, so they are
- * upstream's for good.
+ * A record that upstream has lists its fields in the order of their numbers,
+ * from 1 (`message` of struct record). A number in the list is that of the next
+ * field. Fields in parentheses belong to one message, whose fields are the
+ * record's own in JSON: "name (hostPath emptyDir) 8 medium". Numbers never
+ * change their meaning once a release has used them, so upstream's numbers are
+ * stable.
  *
  * Thread: any.
  * See: generated.proto of each group of k8s.io/api, v1.32.
@@ -20,7 +20,8 @@
 struct message_field {
     const char *name; /* not NUL-terminated */
     size_t length;
-    const char *inlined; /* NULL, or the message: its fields are ours */
+    const char *inlined; /* NULL, or an inlined message: in JSON its fields are
+                          * the record's */
 };
 
 bool message_find_field(const char *message,

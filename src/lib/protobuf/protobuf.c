@@ -76,8 +76,8 @@ decode_object(struct decoder *d,
     return decode_message(d, f->of, f->of->message, bytes, *ret);
 }
 
-/* `earlier` is the value of the same field before it, into which another
- * message is read, as protobuf has it.
+/* `earlier` is an earlier value of the same field; as protobuf requires, a
+ * message is merged into it.
  */
 static int
 decode_value(struct decoder *d,
@@ -91,7 +91,7 @@ decode_value(struct decoder *d,
 
     if (++d->n_values > d->most_values)
         return refuse_more(d);
-    /* JSON inside: about as many as it has bytes for. */
+    /* Embedded JSON: estimate the number of values from its size. */
     if (w->type == WIRE_BYTES && type == FIELD_ANY)
         d->n_values += wire_reader_left(&w->bytes) / 8;
     leaf.most_values = d->most_values;
@@ -104,7 +104,7 @@ decode_value(struct decoder *d,
     return refuse(d, f, "is of another type on the wire");
 }
 
-/* A list: one element, or several numbers packed. */
+/* A list: one element, or several packed numbers. */
 static int
 decode_element(struct decoder *d,
                const struct field *f,
@@ -139,7 +139,7 @@ decode_element(struct decoder *d,
     return r;
 }
 
-/* A map: {1: key; 2: value}. The last of a key counts. */
+/* A map: {1: key; 2: value}. The last value of a key counts. */
 static int
 decode_entry(struct decoder *d,
              const struct field *f,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* protobuf.h - a body in Kubernetes' protobuf as a JSON tree
+/* protobuf.h - decodes a body in Kubernetes' protobuf to a JSON tree
  *
- * The envelope is the bytes "k8s" and NUL and then a runtime.Unknown: the
- * object's apiVersion and kind, and its message. The message is read by the
- * record of its kind, so that what comes out is what the same object in JSON
- * would be before record_normalize. Fields that nobody knows are passed over,
- * as protobuf has it.
+ * The envelope is the bytes "k8s" and NUL, then a runtime.Unknown: the object's
+ * apiVersion and kind, and its message. The message is decoded by the record of
+ * its kind, and the result is the same as that of the object in JSON before
+ * record_normalize. Unknown fields are skipped, as protobuf requires.
  *
  * Thread: any.
  * See: k8s.io/apimachinery/pkg/runtime/serializer/protobuf.
@@ -20,22 +19,22 @@ struct json;
 struct record;
 
 struct protobuf_envelope {
-    const char *api_version; /* "" when it is not said */
+    const char *api_version; /* "" when the body omits it */
     const char *kind;
     const void *message; /* borrowed from the body */
     size_t length;
 };
 
-/* -EINVAL: not an envelope, or what is in it is no protobuf. */
+/* -EINVAL: the body is no envelope, or contains no valid protobuf. */
 int protobuf_open(struct arena *arena,
                   const void *body,
                   size_t length,
                   struct protobuf_envelope *ret_envelope,
                   struct error *err);
 
-/* The object, without apiVersion and kind. NULL: -EINVAL in `err`: broken
- * off, text that is no UTF-8 or holds a NUL, numbers and times out of range;
- * -E2BIG: more values.
+/* The object, without apiVersion and kind. NULL: `err` has -EINVAL (truncated,
+ * text that is no UTF-8 or contains a NUL, numbers and times out of range), or
+ * -E2BIG (more values than `most_values`).
  */
 struct json *protobuf_decode(struct arena *arena,
                              const struct record *record,

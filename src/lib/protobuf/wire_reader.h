@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire_reader.h - the fields of one protobuf message, one after the other
+/* wire_reader.h - reads the fields of one protobuf message in turn
  *
  * Thread: any; a reader belongs to one.
  * See: "Encoding" of the protobuf documentation.
@@ -33,8 +33,9 @@ struct wire_field {
 
 void wire_reader_init(struct wire_reader *r, const void *bytes, size_t length);
 
-/* 1, 0 at the end, or -EINVAL: it breaks off, a varint is longer than 64 bits,
- * a number is 0, or a type is none of the above (groups are not used).
+/* 1, 0 at the end, or -EINVAL: the message is truncated, a varint is longer
+ * than 64 bits, a number is 0, or a type is none of the above (groups are not
+ * supported).
  */
 int wire_reader_next(struct wire_reader *r,
                      struct wire_field *ret_field,
@@ -43,8 +44,8 @@ int wire_reader_varint(struct wire_reader *r,
                        uint64_t *ret_value,
                        struct error *err);
 
-/* All of a message that has at most three fields, numbered from 1; the last of
- * each counts.
+/* Reads a whole message of at most three fields, numbered from 1; the last
+ * value of each field counts.
  */
 #define WIRE_SMALL 3
 int wire_reader_small(struct wire_reader bytes,
