@@ -18,7 +18,7 @@
 
 #define DAYS         3650
 #define DAY_S        86400
-#define EARLIER_S    3600 /* clocks differ */
+#define EARLIER_S    3600 /* because clocks differ */
 #define SERIAL_BYTES 16
 #define SUBJECT_MOST 64 /* of a common name, by X.520 */
 
@@ -143,7 +143,7 @@ write_both(const char *certificate_path,
         || PEM_write_bio_PrivateKey(key_pem, key, NULL, NULL, 0, NULL, NULL)
                != 1)
         r = error_set(err, -EIO, "a certificate could not be written");
-    /* The key first: a certificate that is there has its key. */
+    /* Write the key first, so that a certificate that exists has its key. */
     if (r == 0)
         r = write_out(key_path, 0600, key_pem, err);
     if (r == 0)

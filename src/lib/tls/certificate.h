@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* certificate.h - a certificate of one's own making
+/* certificate.h - makes a self-signed certificate
  *
- * Signed by its own key (EC P-256), for ten years, and so its own authority:
- * who is given the certificate by a way he trusts knows the server by it.
+ * Signed by its own key (EC P-256), valid for ten years. It is its own
+ * authority: a client that got the certificate by a trusted way can verify the
+ * server.
  *
  * Thread:  any.
  */
@@ -12,9 +13,9 @@
 
 struct error;
 
-/* Writes both files, in PEM: the key mode 0600, the certificate 0644. Names
- * are those the server is reached by, DNS names and addresses ("::1"); the
- * first is its subject.
+/* Writes both files, in PEM: the key with mode 0600, the certificate with 0644.
+ * Names are those by which clients reach the server, DNS names and addresses
+ * ("::1"); the first is the subject.
  */
 int certificate_make(const char *certificate_path,
                      const char *key_path,

@@ -16,7 +16,7 @@ struct tls {
     SSL_CTX *context;
 };
 
-/* OpenSSL's first error is the cause; later ones follow from it. */
+/* OpenSSL's first error is the cause; later ones are consequences. */
 static int
 refuse(struct error *err, const char *what, const char *path)
 {
@@ -50,7 +50,8 @@ set_up(struct tls *tls,
 
     SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
     SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    /* Idle connections give their buffers back: watches are many. */
+    /* Idle connections release their buffers, because there are many watches.
+     */
     SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS);
     if (SSL_CTX_use_certificate_chain_file(c, certificate_path) != 1)
         return refuse(err, "certificate", certificate_path);
@@ -98,7 +99,9 @@ tls_make_connection(struct event_base *base, void *arg)
         SSL_free(ssl);
         return NULL;
     }
-    /* Many clients close without a goodbye; lengths are HTTP's. */
+    /* Many clients close without close_notify; HTTP has lengths, so nothing is
+     * lost unnoticed.
+     */
     bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
     return bev;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls.h - the server's side of TLS: a certificate, and connections under it
+/* tls.h - the server's side of TLS: a certificate, and connections that use it
  *
- * TLS 1.2 and 1.3. Clients show no certificate; they prove who they are in
- * what they send.
+ * TLS 1.2 and 1.3. Clients have no certificate; they authenticate in their
+ * requests.
  *
  * Thread: the loop's.
  */
@@ -15,8 +15,8 @@ struct error;
 struct event_base;
 struct tls;
 
-/* Life. Open reads both files, in PEM, and refuses a key that is not the
- * certificate's. Free after the connections.
+/* Life. Open reads both files, in PEM, and refuses a key that does not belong
+ * to the certificate. Free it after the connections.
  */
 void tls_free(struct tls *tls);
 int tls_open(const char *certificate_path,
@@ -25,7 +25,7 @@ int tls_open(const char *certificate_path,
              struct error *err);
 DEFINE_CLEANUP(struct tls, tls_free)
 
-/* One connection that is to be accepted; `tls` is the argument. It closes its
- * descriptor when it is freed.
+/* Makes a bufferevent for one connection to be accepted; `tls` is a struct tls.
+ * It closes its descriptor when it is freed.
  */
 struct bufferevent *tls_make_connection(struct event_base *base, void *tls);

@@ -25,7 +25,7 @@ struct tls_client {
     char *server_name; /* or NULL */
 };
 
-/* One of the things that are a file or data. */
+/* A setting that is given as a file or as data. */
 struct source {
     const char *what;
     const char *file;
@@ -53,7 +53,7 @@ refuse(const struct source *s, const char *why, struct error *err)
     return error_set(err, -EINVAL, "%sFile '%s': %s", s->what, s->file, why);
 }
 
-/* OpenSSL's first error is the cause; later ones follow from it. */
+/* OpenSSL's first error is the cause; later ones are consequences. */
 static int
 refuse_by_openssl(const struct source *s, const char * or, struct error *err)
 {
@@ -80,7 +80,7 @@ decode(const struct source *s, struct strbuf *out, struct error *err)
     return out->length > 0 ? 0 : refuse(s, "not base64", err);
 }
 
-/* The PEM of it, to be read by OpenSSL; the caller's. */
+/* Opens the PEM text for OpenSSL; the caller frees the BIO. */
 static int
 open_source(const struct source *s, BIO **ret_pem, struct error *err)
 {
@@ -94,11 +94,13 @@ open_source(const struct source *s, BIO **ret_pem, struct error *err)
     if (*ret_pem == NULL
         || BIO_write(*ret_pem, pem.text, (int)pem.length) < (int)pem.length)
         abort();
-    explicit_bzero(pem.text, pem.length); /* it may be a key */
+    explicit_bzero(pem.text, pem.length); /* it may contain a key */
     return 0;
 }
 
-/* Each certificate of it to `add`, which keeps a reference of its own. */
+/* Passes each certificate of the source to `add`, which takes its own
+ * reference.
+ */
 static int
 read_certificates(const struct source *s,
                   int (*add)(SSL_CTX *context, X509 *certificate, unsigned nth),
@@ -120,7 +122,7 @@ read_certificates(const struct source *s,
         X509_free(certificate);
     }
     BIO_free(pem);
-    ERR_clear_error(); /* the end of the text is an error to it */
+    ERR_clear_error(); /* OpenSSL reports the end of the text as an error */
     if (r == 0 && count == 0)
         return refuse(s, "no certificate in PEM is there", err);
     return r;
@@ -133,7 +135,7 @@ add_authority(SSL_CTX *context, X509 *certificate, unsigned nth)
     return X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate);
 }
 
-/* Its own comes first, then those that lead to an authority. */
+/* The client's own certificate comes first, then the chain to an authority. */
 static int
 add_own(SSL_CTX *context, X509 *certificate, unsigned nth)
 {
@@ -240,7 +242,7 @@ tls_client_open(const struct tls_client_settings *settings,
 }
 
 /* Sets the identity that the server must prove: an address, or a name, which is
- * also sent to it (SNI).
+ * also sent to the server (SNI).
  */
 static bool
 expect(SSL *ssl, const char *name)
@@ -271,7 +273,9 @@ tls_client_make(struct event_base *base, int fd, const char *host, void *arg)
         SSL_free(ssl);
         return NULL;
     }
-    /* Many servers close without a goodbye; lengths are HTTP's. */
+    /* Many servers close without close_notify; HTTP has lengths, so nothing is
+     * lost unnoticed.
+     */
     bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
     return bev;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls_client.h - the client's side of TLS: whom it trusts, and what it shows
+/* tls_client.h - the client's side of TLS: trusted authorities, and the
+ * client's certificate
  *
  * TLS 1.2 and 1.3.
  *
@@ -17,22 +18,22 @@ struct error;
 struct event_base;
 struct tls_client;
 
-/* All PEM, as a file or as base64 of it, which counts more; NULL or "" where
- * there is none.
+/* All are PEM, as a file or as base64 data; data takes precedence. NULL or ""
+ * where there is none.
  */
 struct tls_client_settings {
-    const char *authority_file; /* none: those the system trusts */
+    const char *authority_file; /* none: the system's authorities */
     const char *authority_data;
-    const char *certificate_file; /* with its key: who we are */
+    const char *certificate_file; /* with its key: authenticates the client */
     const char *certificate_data;
     const char *key_file;
     const char *key_data;
-    const char *server_name; /* none: the host that was dialled */
-    bool is_insecure;        /* the server may be anybody */
+    const char *server_name; /* none: the host of the URL */
+    bool is_insecure;        /* the server is not verified */
 };
 
-/* Life. Open refuses what cannot be read or does not go together, -EINVAL with
- * words. Free after the connections.
+/* Life. Open refuses files that cannot be read or do not match, -EINVAL with a
+ * text. Free it after the connections.
  */
 void tls_client_free(struct tls_client *t);
 int tls_client_open(const struct tls_client_settings *settings,
@@ -40,8 +41,8 @@ int tls_client_open(const struct tls_client_settings *settings,
                     struct error *err);
 DEFINE_CLEANUP(struct tls_client, tls_client_free)
 
-/* For http_client_layer: one connection, whose handshake begins when it is
- * enabled, and why that has failed.
+/* For http_client_layer: makes one connection, whose handshake starts when it
+ * is enabled, and gives the reason of a failed handshake.
  */
 struct bufferevent *tls_client_make(struct event_base *base,
                                     int fd,
