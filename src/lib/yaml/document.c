@@ -15,12 +15,12 @@
 #include "lib/yaml/mapping.h"
 #include "lib/yaml/scalar.h"
 
-/* The bytes that aliases may copy in one document, so that nine lines cannot
- * become gigabytes.
+/* The bytes that aliases may copy in one document, so that a few lines cannot
+ * expand to gigabytes.
  */
 #define ALIAS_BYTES ((size_t)4 << 20)
 
-/* Stands for an anchored value that is not read to its end. */
+/* The value of an anchor whose value has not been read completely. */
 static struct json unfinished;
 
 static void
@@ -40,7 +40,7 @@ refuse(struct yaml_document *d, yaml_mark_t mark, const char *what)
                      what);
 }
 
-/* YAML forbids tabs in front, and its parsers say so in riddles. */
+/* YAML forbids tabs in indentation, but libyaml's error does not say so. */
 static bool
 is_indented_with_tab(const struct yaml_document *d, size_t line)
 {
@@ -84,7 +84,7 @@ next_event(struct yaml_document *d, yaml_event_t *ret_event)
     return 0;
 }
 
-/* How many bytes a copy takes, about, and how deep it is. Counts its values. */
+/* The approximate bytes that a copy takes, and its depth. Counts its values. */
 static size_t
 size_of(struct yaml_document *d, const struct json *v, unsigned *ret_depth)
 {
@@ -168,7 +168,9 @@ fits_tag(const char *tag, enum scalar_type type)
     }
 }
 
-/* The type of a scalar; -EINVAL for a tag that is not ours or does not fit. */
+/* The type of a scalar; -EINVAL for an unsupported tag or one that does not
+ * match.
+ */
 static int
 type_of(struct yaml_document *d,
         const yaml_event_t *event,
@@ -220,7 +222,7 @@ read_scalar(struct yaml_document *d,
     return 0;
 }
 
-/* A key of another type becomes its text. */
+/* A key of another scalar type becomes its text. */
 static int
 read_key(struct yaml_document *d,
          const yaml_event_t *event,
@@ -357,7 +359,7 @@ is_merge_key(const yaml_event_t *event)
            && strcmp((const char *)event->data.scalar.value, "<<") == 0;
 }
 
-/* The value of a << is a mapping or a list of mappings. */
+/* The value of a merge key (<<) must be a mapping or a list of mappings. */
 static int
 keep_for_merge(struct yaml_document *d,
                struct mapping *m,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* document.h - one YAML document, from libyaml's events to a tree
+/* document.h - reads one YAML document from libyaml's events to a tree
  *
- * Called by: yaml.c, which sets it up.
+ * Called by: yaml.c, which initializes the struct.
  * Thread:    one at a time.
  */
 #pragma once
@@ -21,10 +21,10 @@ struct map;
 
 struct yaml_document {
     yaml_parser_t *parser;
-    const char *text; /* what the parser reads, for its mistakes */
+    const char *text; /* the parser's input, for error messages */
     size_t length;
     struct arena *arena;
-    struct json_notes *notes; /* or NULL: no key twice */
+    struct json_notes *notes; /* or NULL: duplicate keys are errors */
     struct line_table *lines;
     struct error *err;
     struct map *anchors; /* name to value */
@@ -34,10 +34,10 @@ struct yaml_document {
     size_t n_values, most_values;
 };
 
-/* Reads on to the start of a document: 1, 0 at the end of the stream, or
+/* Reads to the start of the next document: 1, 0 at the end of the stream, or
  * -EINVAL.
  */
 int document_find(struct yaml_document *d);
 
-/* Reads it: 0 or -EINVAL. */
+/* Reads that document: 0 or -EINVAL. */
 int document_read(struct yaml_document *d, struct json **ret_value);

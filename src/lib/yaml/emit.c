@@ -23,7 +23,7 @@ append(void *out, unsigned char *bytes, size_t length)
     return 1;
 }
 
-/* Only memory can fail here; libyaml frees the event. */
+/* Only an allocation can fail here; libyaml frees the event. */
 static void
 emit(yaml_emitter_t *emitter, yaml_event_t *event, int is_made)
 {
@@ -67,7 +67,7 @@ emit_string(yaml_emitter_t *emitter, const char *text, size_t length)
     emit_scalar(emitter, text, length, style);
 }
 
-/* A digit or a letter; bytes of other alphabets count as letters. */
+/* A letter; bytes of other alphabets count as letters. */
 static bool
 is_letter(char c)
 {
@@ -86,7 +86,7 @@ number_at(const char *text, size_t from, size_t *ret_end, int64_t start)
     return start;
 }
 
-/* Zeros behind another digit are part of its number. */
+/* Whether a zero at `i` follows another digit and so is part of its number. */
 static bool
 is_inside_number(const char *text, size_t i)
 {
@@ -96,7 +96,9 @@ is_inside_number(const char *text, size_t i)
     return false;
 }
 
-/* The order of go-yaml's keys: "a2" before "a10", letters after the rest. */
+/* The order of go-yaml's keys: "a2" before "a10", letters after other
+ * characters.
+ */
 static int
 compare_keys(const char *a, const char *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_table.h - on which line of a text a value stands
+/* line_table.h - the line of a text where a value is
  *
- * Starts as {0}. Lines are counted from 1; values are borrowed and only
- * compared.
+ * Initialize it with {0}. Lines are counted from 1; values are borrowed, and
+ * only their pointers are compared.
  *
  * Thread:  one at a time.
  */
@@ -27,5 +27,7 @@ void
 line_table_add(struct line_table *t, const struct json *value, unsigned line);
 void line_table_clear(struct line_table *t);
 
-/* 0 when the value is not known. Sorts, once after each addition. */
+/* 0 when the value is unknown. The first call after an addition sorts the
+ * table.
+ */
 unsigned line_table_find(struct line_table *t, const struct json *value);

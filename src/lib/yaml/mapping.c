@@ -10,7 +10,7 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-/* With more members than this, names are found through a map. */
+/* With more members than this, names are looked up in a map. */
 #define MANY_MEMBERS 16
 
 void

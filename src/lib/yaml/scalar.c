@@ -73,7 +73,7 @@ is_float(const char *p)
     return *p == '\0';
 }
 
-/* The base that a prefix announces; moves past it. */
+/* The base given by a prefix; moves *p behind the prefix. */
 static unsigned
 base_of(const char **p)
 {
@@ -189,7 +189,7 @@ scalar_resolve(const char *text, size_t length, struct strbuf *number)
     return SCALAR_STRING;
 }
 
-/* One or two digits up to a limit, and what must follow them. */
+/* One or two digits within limits, followed by `after`. */
 static const char *
 read_part(const char *p, unsigned least, unsigned most, const char *after)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scalar.h - what a plain YAML scalar means: yes, 010, 1_000, ~
+/* scalar.h - the meaning of a plain YAML scalar: yes, 010, 1_000, ~
  *
- * The rules are those of go-yaml version 2, which kubectl and the API server
- * read YAML with, so that a manifest means the same to both.
+ * The rules are those of go-yaml version 2, with which kubectl and the API
+ * server read YAML, so that a manifest means the same in all.
  *
  * Thread:  any.
  */
@@ -23,11 +23,11 @@ enum scalar_type {
     SCALAR_NOT_JSON, /* .inf, .nan */
 };
 
-/* Replaces what is in `number` by the JSON text of an int or float. */
+/* Replaces the contents of `number` with the JSON text of an int or float. */
 enum scalar_type
 scalar_resolve(const char *text, size_t length, struct strbuf *number);
 
-/* Whether the text, printed without quotes, is read back as a string by every
- * YAML parser: also times and base 60 numbers are not.
+/* Whether every YAML parser reads the text, printed without quotes, as a
+ * string. Times and base 60 numbers are not read as strings.
  */
 bool scalar_is_plain_string(const char *text, size_t length);

@@ -63,7 +63,7 @@ yaml_reader_line(struct yaml_reader *reader, const struct json *value)
     return line_table_find(&reader->lines, value);
 }
 
-/* Beyond any double, which YAML takes for a string. */
+/* A number beyond the range of double, which YAML reads as a string. */
 static bool
 has_vast_number(const struct json *v)
 {
@@ -78,7 +78,7 @@ has_vast_number(const struct json *v)
     return false;
 }
 
-/* JSON is nearly YAML: its surrogate pairs and tabs are not. */
+/* JSON is almost a subset of YAML, except for its surrogate pairs and tabs. */
 static bool
 read_as_json(struct yaml_reader *reader,
              struct arena *arena,

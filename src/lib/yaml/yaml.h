@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yaml.h - YAML text to JSON trees and back, as Kubernetes has it
+/* yaml.h - YAML text to JSON trees and back, by the rules of Kubernetes
  *
- * Plain scalars mean what sigs.k8s.io/yaml makes of them: YAML 1.1 booleans
- * (yes, on, n), octal 010, keys that are numbers or booleans become their
- * text. Anchors, aliases and merge keys work, within bounds: nesting to
- * JSON_MAX_DEPTH, copies by alias to a fixed number of bytes a document.
- * Refused: tags of one's own, keys that are no scalars or null, .nan and .inf,
- * and the same key twice unless notes are taken.
+ * Plain scalars mean the same as in sigs.k8s.io/yaml: YAML 1.1 booleans (yes,
+ * on, n), octal 010; keys that are numbers or booleans become their text.
+ * Anchors, aliases and merge keys are supported within limits: nesting to
+ * JSON_MAX_DEPTH, copies by alias to a fixed number of bytes per document.
+ * Refused are: custom tags, keys that are null or no scalar, .nan and .inf, and
+ * duplicate keys unless notes are taken.
  *
  * Thread: any; a reader belongs to one.
  * See: scalar.h. libyaml does the lexing.
@@ -24,22 +24,22 @@ struct json_notes;
 struct strbuf;
 struct yaml_reader;
 
-/* Life. The text is borrowed. A text that begins with { or [ and is whole JSON
- * is read as such.
+/* Life. The text is borrowed. A text that begins with { or [ and is complete
+ * JSON is read as JSON.
  */
 void yaml_reader_free(struct yaml_reader *reader);
 struct yaml_reader *yaml_reader_new(const char *text, size_t length)
     OWNED_BY(yaml_reader_free);
 DEFINE_CLEANUP(struct yaml_reader, yaml_reader_free)
 
-/* For a text of somebody who is not trusted: a document of more values, with
- * those that aliases copy, is refused with "more than N values".
+/* For a text of an untrusted client: a document with more values, including
+ * copies by aliases, is refused with "more than N values".
  */
 void yaml_reader_bound(struct yaml_reader *reader, size_t most_values);
 
 /* The next document, borrowed from the arena: returns 1, 0 after the last, or
  * -EINVAL with line and column in `err`. An empty document is a null. With
- * `notes` (which may be NULL) a key given twice is noted, and its last value
+ * `notes` (which may be NULL) a duplicate key is noted, and its last value
  * counts; without, it is an error.
  */
 int yaml_reader_next(struct yaml_reader *reader,
@@ -48,8 +48,8 @@ int yaml_reader_next(struct yaml_reader *reader,
                      struct json_notes *notes,
                      struct error *err);
 
-/* The line on which a value of the last document, or its key, stands: from 1;
- * 0 when that is not known (JSON, and what an alias copied).
+/* The line of a value of the last document, or of its key, from 1; 0 when it is
+ * unknown (JSON, and values copied by an alias).
  */
 unsigned yaml_reader_line(struct yaml_reader *reader, const struct json *value);
 
@@ -62,7 +62,7 @@ int yaml_parse(struct arena *arena,
                struct json **ret_document,
                struct error *err);
 
-/* Appends one document as kubectl prints it: block style, keys sorted, no
- * "---" before it.
+/* Appends one document as kubectl prints it: block style, keys sorted, no "---"
+ * before it.
  */
 void yaml_print(const struct json *value, struct strbuf *out);
