@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_request.h - how many GPUs of which model, as users write it
+/* gpu_request.h - the count and model of GPUs, as users write them
  *
  * "2", "2:a100", and Slurm's "a100:2".
  *
@@ -16,7 +16,7 @@ struct gpu_request {
     char model[64]; /* "": any */
 };
 
-/* -EINVAL with the forms that are right; -ERANGE: none, or too many. */
+/* -EINVAL with the valid forms in the text; -ERANGE: zero, or too many. */
 int gpu_request_parse(const char *text,
                       struct gpu_request *ret_request,
                       struct error *err);

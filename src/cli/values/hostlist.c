@@ -9,11 +9,11 @@
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 
-#define LONGEST 4096 /* bytes: brackets are walked by recursion */
+#define LONGEST 4096 /* bytes; limits the recursion for brackets */
 
 struct host_expansion {
     struct arena *arena;
-    const char *text; /* the whole, for errors */
+    const char *text; /* the whole text, for errors */
     const char **names;
     size_t count;
 };
@@ -62,7 +62,7 @@ static int expand_name(struct host_expansion *e,
                        size_t length,
                        struct error *err);
 
-/* "4-7": the part before and the part after stay the same. */
+/* Expands "4-7"; the text before and after the range stays the same. */
 static int
 expand_range(struct host_expansion *e,
              const char *prefix,
@@ -97,8 +97,8 @@ expand_range(struct host_expansion *e,
     return 0;
 }
 
-/* Expands the first bracket of the rest behind a finished prefix, and then
- * the brackets after it.
+/* Expands the first bracket of `rest`, after the finished prefix, and then the
+ * brackets behind it.
  */
 static int
 expand_name(struct host_expansion *e,
@@ -142,7 +142,7 @@ expand_name(struct host_expansion *e,
     }
 }
 
-/* Finds the comma that ends a name; commas in brackets do not. */
+/* Finds the comma that ends a name; commas in brackets do not end it. */
 static size_t
 name_length(const char *text)
 {

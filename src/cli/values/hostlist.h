@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlist.h - names of nodes in short: "n[1-3,08-10],login"
+/* hostlist.h - lists of node names in Slurm's short form: "n[1-3,08-10],login"
  *
  * Thread: any.
  */
@@ -13,7 +13,7 @@ struct error;
 #define HOSTLIST_MAX 4096u
 
 /* The names, in the arena, in the order written; leading zeros are kept.
- * -EINVAL for what is no such list, -E2BIG beyond HOSTLIST_MAX names.
+ * -EINVAL for a text that is no such list, -E2BIG above HOSTLIST_MAX names.
  */
 int hostlist_expand(struct arena *arena,
                     const char *text,

@@ -13,7 +13,7 @@
 
 static const char units[] = "KMGTP";
 
-/* "", "M", "MB" or "MiB". False: another word. */
+/* Reads "", "M", "MB" or "MiB". False: it is another text. */
 static bool
 read_unit(const char *text, unsigned *ret_shift)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_size.h - amounts of memory as Slurm's users write them
+/* memory_size.h - amounts of memory as users of Slurm write them
  *
  * "512" (MiB), "4G", "4GB", "4GiB": K, M, G, T and P, all powers of 1024.
  *
@@ -12,7 +12,7 @@
 struct error;
 struct strbuf;
 
-/* -EINVAL: no amount, or none above 0; -ERANGE: beyond 1 EiB. */
+/* -EINVAL: the text is no amount, or is not above 0; -ERANGE: above 1 EiB. */
 int memory_size_parse(const char *text, int64_t *ret_bytes, struct error *err);
 
 /* The shortest exact quantity: "4Gi", "1536Mi", "1000". */

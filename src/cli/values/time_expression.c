@@ -20,10 +20,10 @@
 #define DAY    INT64_C(86400)
 #define MOST   (INT64_C(36525) * DAY)
 
-/* Of several days, which is meant. */
+/* Which of the days that match the text is meant. */
 enum repeat {
-    REPEAT_NEVER,  /* there is one */
-    REPEAT_DAILY,  /* a time of day alone */
+    REPEAT_NEVER,  /* only one day matches */
+    REPEAT_DAILY,  /* only a time of day */
     REPEAT_WEEKLY, /* "monday" */
     REPEAT_NEXT,   /* "next monday" */
     REPEAT_LAST,   /* "last monday" */
@@ -33,7 +33,7 @@ enum repeat {
 struct time_words {
     enum time_direction direction;
     struct tm today; /* local */
-    struct tm tm;    /* begins as today, 00:00 */
+    struct tm tm;    /* starts as today, 00:00 */
     bool has_date;
     bool has_time;
     enum repeat repeat;
@@ -147,7 +147,7 @@ set_date(struct time_words *w, int year, int month, int day)
     return true;
 }
 
-/* mktime carries it into another month. */
+/* mktime carries a day that is out of range into another month. */
 static bool
 set_day_from_today(struct time_words *w, int days)
 {
@@ -173,7 +173,9 @@ is_digits(const char *text, size_t length)
     return strlen(text) == length && strspn(text, "0123456789") == length;
 }
 
-/* "monday", "mon": this week's or the one's before; it is settled later. */
+/* "monday", "mon": sets that day of this week; which week is meant is decided
+ * later.
+ */
 static bool
 read_weekday(struct time_words *w, const char *word)
 {
@@ -233,7 +235,7 @@ set_time(struct time_words *w, int hour, int minute, int second)
     return true;
 }
 
-/* "am", "pm" or nothing; with either, hours go from 1 to 12. */
+/* "am", "pm" or nothing; with "am" or "pm", hours are 1 to 12. */
 static bool
 set_half_day(struct time_words *w,
              int hour,
@@ -284,7 +286,7 @@ read_time(struct time_words *w, const char *word)
     return false;
 }
 
-/* "4:30 pm": the half of the day behind the time. */
+/* "4:30 pm": the half of the day in a separate word. */
 static bool
 read_half(struct time_words *w, const char *word)
 {
@@ -297,9 +299,9 @@ read_half(struct time_words *w, const char *word)
     return set_half_day(w, hour, w->tm.tm_min, w->tm.tm_sec, word);
 }
 
-/* ---- The words together ---- */
+/* ---- The whole text ---- */
 
-/* Cuts the next word off, at a space or at the T between date and time. */
+/* Splits off the next word, at a space or at the T between date and time. */
 static char *
 next_word(char **rest)
 {
@@ -353,7 +355,9 @@ read_words(struct time_words *w, char *text)
     return any;
 }
 
-/* A time that the clocks go through twice is the one that the direction says. */
+/* If a local time occurs twice, as when summer time ends, the direction decides
+ * which one is meant.
+ */
 static bool
 make_twice(const struct time_words *w,
            struct tm tm,
@@ -383,8 +387,8 @@ make_twice(const struct time_words *w,
     return true;
 }
 
-/* A time that the clocks leave out when summer time begins would become another
- * one.
+/* A local time that is skipped when summer time begins is refused, because
+ * mktime would change it to another time.
  */
 static int
 make_time(const char *text,
@@ -415,7 +419,7 @@ make_time(const char *text,
                      made.tm_min);
 }
 
-/* Moves to the day before or after that fits as well. */
+/* Moves to the previous or next day that matches too. */
 static void
 move(struct time_words *w, int sign)
 {
@@ -434,7 +438,7 @@ move(struct time_words *w, int sign)
     }
 }
 
-/* Only some years have a 29 February. */
+/* 29 February exists only in leap years. */
 static bool
 move_year(struct time_words *w, int sign)
 {
@@ -445,7 +449,7 @@ move_year(struct time_words *w, int sign)
                     w->tm.tm_mday);
 }
 
-/* Whether a date without a year, which has no time, is another year's. */
+/* Whether a date without year and time is in another year. */
 static bool
 is_other_year(const struct time_words *w)
 {

@@ -58,7 +58,7 @@ read_span(const char *p, int64_t *ret_us)
     return timespan_parse(whole, ret_us) == 0 && *ret_us <= MOST * SECOND;
 }
 
-/* "now", "now+1hour", "+2h", "-7d"; back also "2h". */
+/* "now", "now+1hour", "+2h", "-7d"; unless the direction is ahead also "2h". */
 bool
 time_offset_read(const char *text,
                  enum time_direction direction,
