@@ -68,7 +68,7 @@ refuse_key(const char *key, struct error *err)
     return error_set(err, -EINVAL, "unknown key");
 }
 
-/* A user may be a number, which YAML does not read as a string. */
+/* The service user may be a uid, which YAML reads as a number. */
 static int
 take_member(struct client_settings *s,
             const struct json_member *member,

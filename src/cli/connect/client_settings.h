@@ -12,18 +12,18 @@
 
 struct error;
 
-struct client_settings { /* NULL: not said */
+struct client_settings { /* NULL: not set */
     char *server;
     char *cluster;
     char *service_user;
     char *munge_socket;
 };
 
-/* $KILN_CONFIG, else the system's. */
+/* $KILN_CONFIG; otherwise the path of the system's file. */
 const char *client_settings_path(void);
 
-/* Life. Read: a file that is not there says nothing, unless $KILN_CONFIG
- * names it. Errors name file and key.
+/* Life. Read: a missing file leaves all unset, unless $KILN_CONFIG names it.
+ * Errors name the file and the key.
  */
 void client_settings_fini(struct client_settings *settings);
 int client_settings_read(struct client_settings *ret_settings,

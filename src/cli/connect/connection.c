@@ -29,7 +29,7 @@ struct connection {
     char *server;
     struct client_settings settings;
     struct loop *loop;
-    struct credential_backend *credential_backend; /* NULL of a local one */
+    struct credential_backend *credential_backend; /* NULL for a Unix socket */
     uid_t service_uid;
     struct http_login *login;
     struct http_client *http;
@@ -38,7 +38,7 @@ struct connection {
 
 /* ---- The server's address ---- */
 
-/* Users write an address as a URL, as HOST:PORT, or as a socket's path. */
+/* Users write an address as a URL, as HOST:PORT, or as the path of a socket. */
 static char *
 url_of(const char *server)
 {
@@ -57,7 +57,7 @@ is_local(const char *url)
     return strncmp(url, UNIX_SCHEME, sizeof(UNIX_SCHEME) - 1) == 0;
 }
 
-/* Reads the configuration where it must name the server or its user. */
+/* Reads the configuration if the server or its user is to come from it. */
 static int
 find_server(struct connection *c, const char *server, struct error *err)
 {
@@ -88,7 +88,7 @@ find_server(struct connection *c, const char *server, struct error *err)
     return 0;
 }
 
-/* ---- Identity of the controller and of the caller ---- */
+/* ---- Authentication of the controller and of the user ---- */
 
 static int
 service_uid(const struct client_settings *settings,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connection.h - finds the controller and proves the caller to it
+/* connection.h - finds the controller and authenticates the user to it
  *
  * The server is, in this order: the argument of --server, $KILN_SERVER,
- * `server` of the configuration file ($KILN_CONFIG, else
- * /etc/kiln/client.yaml), and the controller's socket on this machine. Over a
- * Unix socket the kernel vouches for the caller; otherwise MUNGE does.
+ * `server` of the configuration file ($KILN_CONFIG, otherwise
+ * /etc/kiln/client.yaml), and the controller's socket on this host. Over a Unix
+ * socket the kernel authenticates the user; otherwise MUNGE does.
  *
  * Owns: the loop that its client runs on.
  * Thread: the main one.
@@ -19,17 +19,17 @@ struct connection;
 struct error;
 struct http_client;
 
-/* Once: each request carries its own credential, which saves an exchange for
- * a program that asks one thing.
+/* Once: each request carries its own credential, which saves an exchange for a
+ * program that sends one request.
  */
 enum connection_use {
     CONNECTION_ONCE,
     CONNECTION_OFTEN,
 };
 
-/* Life. Open reads the configuration, as far as it is needed, and connects to
- * nothing yet. `server` may be NULL, and so may `as_user`, for good: the user
- * as whom an administrator asks.
+/* Life. Open reads the configuration, as far as it is needed, and does not
+ * connect. `server` may be NULL, and so may `as_user`, which is not copied: the
+ * user whom an administrator impersonates.
  */
 void connection_close(struct connection *connection);
 int connection_open(const char *server,
@@ -44,8 +44,8 @@ struct client *connection_client(struct connection *connection);
 struct http_client *connection_http(struct connection *connection);
 const char *connection_server(const struct connection *connection);
 
-/* Opens a credential that the controller made for the caller, as text in the
- * arena. -EKEYREJECTED when somebody else made it.
+/* Decodes a credential that the controller made for the user, as text in the
+ * arena. -EKEYREJECTED when it was not the controller that made it.
  */
 int connection_unseal(struct connection *connection,
                       const char *credential,
@@ -53,7 +53,7 @@ int connection_unseal(struct connection *connection,
                       const char **ret_text,
                       struct error *err);
 
-/* Says where a server that cannot be reached is configured, behind the words
- * of an error that means just that. Returns r.
+/* If `r` means that the server cannot be reached, appends to the error where
+ * the server is configured. Returns r.
  */
 int connection_advise(int r, struct error *err);

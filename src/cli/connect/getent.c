@@ -18,7 +18,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-#define MOST_BYTES 65536 /* of an answer of getent */
+#define MOST_BYTES 65536 /* of getent's output */
 #define BLANKS     " \t\r\n"
 
 const struct getent_files getent_system_files = {
@@ -46,7 +46,7 @@ start_getent(char **arguments, int out, pid_t *ret_pid)
     return -r;
 }
 
-/* 0 when it knew the name, -ENOENT when it did not. */
+/* 0 when getent found the name, -ENOENT when it did not. */
 static int
 end_getent(pid_t pid)
 {
@@ -107,7 +107,7 @@ is_in_file(const char *path, const char *name, uid_t *ret_uid)
     return is_found;
 }
 
-/* "name:password:uid:..." */
+/* Reads the uid of "name:password:uid:...". */
 static int
 read_uid(const char *line, uid_t *ret_uid)
 {
@@ -142,7 +142,7 @@ getent_find_user(const struct getent_files *files,
 
 /* ---- Hosts ---- */
 
-/* Whether a line of hosts(5), its address cut off, has the name. */
+/* Whether a line of hosts(5), without its address, contains the name. */
 static bool
 has_name(char *names, const char *host)
 {
@@ -176,7 +176,7 @@ add_from_file(const char *path, const char *host, struct http_endpoints *places)
     fclose(file);
 }
 
-/* "10.1.2.3        STREAM head", and the same of other types of socket. */
+/* Reads lines like "10.1.2.3        STREAM head", one for each socket type. */
 static void
 add_from_answer(char *answer, struct http_endpoints *places)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* getent.h - users and hosts by their names, without the C library's look-ups
+/* getent.h - finds users and hosts by name without the C library's look-ups
  *
- * ksub is linked statically where it can be, as that halves the time of its
- * start. The C library's own look-ups (nsswitch.conf) would then load shared
- * libraries that were made for another C library. So ksub reads the file, which
- * nearly always has the name, and asks getent(1) for any other name, a program
- * that looks where nsswitch.conf says.
+ * ksub is linked statically where possible, which halves its start time. The C
+ * library's own look-ups (nsswitch.conf) would then load shared libraries that
+ * were made for another C library. So ksub reads the file, which nearly always
+ * has the name, and for any other name runs getent(1), which follows
+ * nsswitch.conf.
  *
  * Thread: any. Blocking: it reads files and may run a program.
  */
@@ -17,15 +17,16 @@
 
 struct error;
 
-/* Where names are looked for first. */
+/* The files that are searched first. */
 struct getent_files {
-    const char *users; /* as passwd(5) */
-    const char *hosts; /* as hosts(5) */
+    const char *users; /* in the form of passwd(5) */
+    const char *hosts; /* in the form of hosts(5) */
 };
 extern const struct getent_files getent_system_files;
 
-/* Look. -ENOENT, or -EHOSTUNREACH, when nobody knows the name; another
- * negative errno when getent cannot be asked. Host: adds its places.
+/* Look. -ENOENT for a user or -EHOSTUNREACH for a host that is not found;
+ * another negative errno when getent cannot be run. Host appends the addresses
+ * to `places`.
  */
 int getent_find_user(const struct getent_files *files,
                      const char *name,
@@ -35,7 +36,7 @@ int getent_find_host(const struct getent_files *files,
                      struct http_endpoints *places,
                      struct error *err);
 
-/* The same of the system's files, for http_client.h. */
+/* getent_find_host with the system's files, for http_client.h. */
 int getent_resolve(const char *host,
                    struct http_endpoints *places,
                    struct error *err);

@@ -20,7 +20,7 @@ struct inquiry {
     int result;
     bool is_answered;
 
-    inquiry_work_fn *work; /* NULL: nothing is left of it */
+    inquiry_work_fn *work; /* NULL: all work is done */
     void *context;
     struct timer *turn;
 };

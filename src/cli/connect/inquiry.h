@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inquiry.h - one request that is of no kind of the API (/kiln/v1/...), waited
- * for
+/* inquiry.h - one request to a path outside the API's kinds (/kiln/v1/...),
+ * which blocks
  *
  * Thread: the main one.
  */
@@ -15,8 +15,8 @@ struct connection;
 struct error;
 struct json;
 
-/* The answer's tree is in the arena. The body may be NULL. Errors are in the
- * server's words: -EACCES for a 403, -EINVAL for a 400, -EAGAIN for a 429,
+/* The answer's tree is in the arena. The body may be NULL. Errors have the
+ * server's text: -EACCES for a 403, -EINVAL for a 400, -EAGAIN for a 429,
  * -ENOENT for a 404, -EREMOTEIO for others.
  */
 int inquiry_run(struct connection *connection,
@@ -27,9 +27,9 @@ int inquiry_run(struct connection *connection,
                 struct json **ret_answer,
                 struct error *err);
 
-/* The same as a GET, and meanwhile work is called again and again, for a moment
- * each time, until it returns false: nothing is left. Returns when both are
- * done.
+/* The same as a GET. While the answer is pending, `work` is called repeatedly,
+ * for a short time each, until it returns false because all work is done.
+ * Returns when both the request and the work are done.
  */
 typedef bool inquiry_work_fn(void *context);
 int inquiry_run_beside(struct connection *connection,

@@ -2,7 +2,8 @@
 /* outage_notice.h - tells a waiting user that the controller does not answer
  *
  * An informer survives a restart of the controller by itself. After a second
- * without the controller the user gets one line, and another when it is back.
+ * without the controller the user gets one line, and another when it answers
+ * again.
  *
  * Thread: the loop's.
  */
@@ -14,7 +15,8 @@ struct informer;
 struct loop;
 struct outage_notice;
 
-/* Life. The line begins with `program`, as "kctl: wait". All are borrowed. */
+/* Life. The line starts with `program`, such as "kctl: wait". All are borrowed.
+ */
 void outage_notice_free(struct outage_notice *outage);
 struct outage_notice *outage_notice_new(struct loop *loop,
                                         const struct informer *informer,

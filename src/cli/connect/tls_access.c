@@ -14,7 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The host in the server's URL; this machine when it is a socket. */
+/* The host in the server's URL; this host when the server is a socket. */
 static const char *
 host_of(const struct connection *c, struct arena *arena)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls_access.h - URL, certificate and token for another tool to connect by TLS
+/* tls_access.h - the URL, certificate and token with which another tool
+ * connects by TLS
  *
- * Both come from the controller by the ordinary connection, which proves the
- * caller to the controller and the controller to the caller.
+ * All come from the controller over the ordinary connection, which
+ * authenticates the user and the controller to each other.
  *
  * Thread: the main one.
  */
@@ -14,13 +15,13 @@ struct arena;
 struct connection;
 struct error;
 
-/* Finds the endpoint; its texts are in the arena. The URL names the controller
- * by `host`, or as this program did when `host` is NULL.
+/* Finds the endpoint; its texts are in the arena. `host` is the host in the
+ * URL; NULL: the host by which this program reached the controller.
  */
 struct tls_endpoint {
     const char *url;              /* "https://head:6821" */
     const char *cluster;          /* its name */
-    const char *authority_base64; /* certificates in PEM, in base64 */
+    const char *authority_base64; /* PEM certificates in base64 */
 };
 int tls_access_find_endpoint(struct connection *connection,
                              const char *host,
@@ -28,7 +29,7 @@ int tls_access_find_endpoint(struct connection *connection,
                              struct tls_endpoint *ret_endpoint,
                              struct error *err);
 
-/* A token of the caller, and the time when it expires (RFC 3339). */
+/* A token of the user, and the time when it expires (RFC 3339). */
 struct tls_access_token {
     const char *text;
     const char *ends_at;
@@ -38,8 +39,8 @@ int tls_access_get_token(struct connection *connection,
                          struct tls_access_token *ret_token,
                          struct error *err);
 
-/* A token that reads the controller's metrics and nothing else, until it is
- * ended. The name must need no escape in a query.
+/* A token that may only read the controller's metrics, valid until it is
+ * revoked. The name must not need an escape in a query.
  */
 int tls_access_make_metrics_token(struct connection *c,
                                   const char *name,
