@@ -16,16 +16,16 @@
 #define SMALL_GAP 2
 
 struct column {
-    char *name;   /* in capitals */
+    char *name;   /* upper case */
     size_t width; /* of the widest cell */
     size_t least;
-    size_t shown; /* when it is printed */
+    size_t shown; /* the width that is printed */
     unsigned weight;
     bool is_state;
     bool is_right;
     bool is_spare;
     bool is_hidden;
-    bool is_empty; /* as far as the headings were printed for */
+    bool is_empty; /* when the headings were printed */
 };
 
 struct grid {
@@ -178,7 +178,7 @@ grid_rows(const struct grid *grid)
 
 /* ---- The widths ---- */
 
-/* The width that the columns need at least, or, cut by nothing, at most. */
+/* The sum of the columns' least widths, or of their full widths. */
 static size_t
 sum_widths(const struct grid *grid, size_t gap, bool at_least)
 {
@@ -197,7 +197,9 @@ sum_widths(const struct grid *grid, size_t gap, bool at_least)
     return n > 0 ? sum + (n - 1) * gap : 0;
 }
 
-/* The lightest, and of those the last; NULL: all that are left are needed. */
+/* The column with the least weight, the last of equal ones; NULL: no column may
+ * be left out.
+ */
 static struct column *
 find_lightest(struct grid *grid)
 {
@@ -213,7 +215,9 @@ find_lightest(struct grid *grid)
     return lightest;
 }
 
-/* The widest gives first, so that a long reason costs no short name. */
+/* Cuts the widest column first, so that a long reason does not shorten a short
+ * name.
+ */
 static void
 cut_columns(struct grid *grid, size_t excess)
 {
@@ -242,7 +246,7 @@ has_text(const struct grid *grid, size_t column)
     return false;
 }
 
-/* Rows that come later stand under the headings that there are. */
+/* Marks empty columns; rows added later are printed under the same headings. */
 static void
 find_empty(struct grid *grid)
 {
@@ -250,7 +254,7 @@ find_empty(struct grid *grid)
         grid->columns[i].is_empty = grid->n_cells > 0 && !has_text(grid, i);
 }
 
-/* Returns the spaces between columns. */
+/* Sets the printed widths; returns the number of spaces between columns. */
 static size_t
 fit(struct grid *grid)
 {
@@ -293,15 +297,15 @@ add_spaces(struct strbuf *out, size_t count)
     strbuf_printf(out, "%*s", (int)count, "");
 }
 
-/* A line on its way, and how many columns of it are taken. */
+/* A line being printed, and how many columns of it are used. */
 struct grid_line {
     struct strbuf *out;
     size_t at;
-    size_t owed; /* spaces, if something follows */
+    size_t owed; /* spaces to print before the next text */
     size_t limit;
 };
 
-/* The part of the text that fits, with a mark for the rest. */
+/* Prints as much of the text as fits, with a mark if it was cut. */
 static void
 print_cell(const struct grid *grid,
            struct grid_line *line,

@@ -10,7 +10,7 @@
 #define DAY    (24 * HOUR)
 #define YEAR   (365 * DAY)
 
-/* Two units while the larger one is small, then one. */
+/* Prints two units while the larger one is small, otherwise one. */
 static void
 format(int64_t seconds,
        int64_t large,

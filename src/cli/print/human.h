@@ -10,7 +10,7 @@
 
 #define HUMAN_TEXT_SIZE 32
 
-/* "45s", "3m5s", "3h10m", "12d", "2y30d"; "<invalid>" for what is ahead by
+/* "45s", "3m5s", "3h10m", "12d", "2y30d"; "<invalid>" for a negative time of
  * more than a second.
  */
 void human_duration(int64_t us, char out[HUMAN_TEXT_SIZE]);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local_time.h - points in time as a user's clock shows them
+/* local_time.h - points in time in the user's time zone
  *
- * Times are the user's own (TZ, /etc/localtime), which `kctl --utc` sets to
- * UTC.
+ * The zone is the user's own (TZ, /etc/localtime); `kctl --utc` sets it to UTC.
  *
  * Thread: any.
  */
@@ -15,11 +14,12 @@
 /* "2026-11-23 09:15:34" */
 void local_time_format(int64_t us, char out[LOCAL_TIME_SIZE]);
 
-/* The parts that are left out are as now: "09:15:34", "Nov 21 09:15", "2025-11-21".
+/* Omits the parts that are the same now: "09:15:34", "Nov 21 09:15",
+ * "2025-11-21".
  */
 void
 local_time_format_brief(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);
 
-/* Of what is to come, to the minute: "09:15", "Nov 24 09:15", "2028-01-31". */
+/* A future time, to the minute: "09:15", "Nov 24 09:15", "2028-01-31". */
 void
 local_time_format_minute(int64_t us, int64_t now_us, char out[LOCAL_TIME_SIZE]);

@@ -45,7 +45,7 @@ is_lane_free(const struct node_chart_row *row, size_t at, unsigned lane)
     return true;
 }
 
-/* The bar that is in the way of the CPUs from there on; NULL: none is. */
+/* An earlier bar that overlaps the bar at that offset of CPUs; NULL: none. */
 static const struct node_chart_bar *
 find_in_way(const struct node_chart_row *row, size_t at, int64_t above)
 {
@@ -60,7 +60,9 @@ find_in_way(const struct node_chart_row *row, size_t at, int64_t above)
     return NULL;
 }
 
-/* CPUs that are not beside each other are drawn over others at worst. */
+/* Finds an offset for the bar's CPUs at which it overlaps no other bar. If free
+ * CPUs are not adjacent, the bar may be drawn over others.
+ */
 static void
 stack(struct node_chart_row *row, size_t at)
 {
@@ -131,7 +133,7 @@ node_chart_lay_out(struct node_chart *chart, struct arena *arena)
     collect_users(chart, arena);
 }
 
-/* FNV-1a: a name has one colour on every machine. */
+/* FNV-1a, so that a name has the same colour on every host. */
 static unsigned
 wanted_colour(const char *user, unsigned n_colours)
 {

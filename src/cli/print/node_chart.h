@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_chart.h - nodes down, time across: what is drawn of who has nodes, from
- * when until when
+/* node_chart.h - the data of a chart of nodes over time: who has which node,
+ * from when until when
  *
- * Plain data, which its maker fills in and owns; node_chart_text.h and
- * node_chart_svg.h draw it. Times are points of the real clock, in microseconds.
+ * The caller fills in and owns this plain data; node_chart_text.h and
+ * node_chart_svg.h draw it. Times are of the real clock, in microseconds.
  *
  * Thread: any.
  */
@@ -15,34 +15,34 @@
 
 enum node_chart_kind {
     CHART_RUNS,
-    CHART_STANDS,   /* it is there, and suspended */
-    CHART_PLANNED,  /* it waits, and this is reserved for it */
+    CHART_STANDS,   /* suspended on the node */
+    CHART_PLANNED,  /* pending, with a reservation of these CPUs */
     CHART_RESERVED, /* kept free of jobs, or for some of them */
 };
 
 struct node_chart_bar {
     enum node_chart_kind kind;
-    const char *label;  /* "12 alice": cut where there is less room */
-    const char *detail; /* all of it, for who points at it */
-    const char *user;   /* "" for nobody's */
+    const char *label;  /* "12 alice"; truncated to the space */
+    const char *detail; /* the full text, shown as a tooltip */
+    const char *user;   /* "": no user */
     int64_t from_us;
     int64_t until_us; /* INT64_MAX: it has no end */
     int64_t cpu_milli;
-    bool has_lent; /* it stands still, and its CPUs are others' now */
+    bool has_lent; /* suspended, and other jobs use its CPUs now */
 
-    /* By node_chart_lay_out: bars of a lane do not overlap. */
+    /* Set by node_chart_lay_out: bars in one lane do not overlap. */
     unsigned lane;
-    int64_t above_milli; /* CPUs of the node that are drawn above it */
+    int64_t above_milli; /* CPUs of the node that are drawn above the bar */
 };
 
 struct node_chart_row {
     const char *name;
-    const char *state;  /* why it takes no jobs; or NULL */
-    int64_t cpu_milli;  /* all that it has */
-    int64_t kept_milli; /* for bars that have lent theirs: what nobody took */
+    const char *state;  /* why it accepts no jobs; or NULL */
+    int64_t cpu_milli;  /* all CPUs of the node */
+    int64_t kept_milli; /* CPUs of suspended jobs that no other job uses */
     struct node_chart_bar *bars;
     size_t n_bars;
-    size_t n_more; /* bars that are left out */
+    size_t n_more; /* number of bars left out */
     unsigned n_lanes;
 };
 
@@ -50,17 +50,17 @@ struct node_chart {
     struct node_chart_row *rows;
     size_t n_rows;
     int64_t from_us, until_us, now_us;
-    const char **users; /* each once, sorted; by node_chart_lay_out */
+    const char **users; /* unique and sorted; set by node_chart_lay_out */
     size_t n_users;
 };
 
 struct arena;
 
-/* Sorts the bars, gives them their lanes, and collects the users. */
+/* Sorts the bars, assigns their lanes, and collects the users. */
 void node_chart_lay_out(struct node_chart *chart, struct arena *arena);
 
-/* The distance between marks of time, so that there are at most so many; and the
- * first mark, which is a round time where the reader is.
+/* The distance between time marks, so that there are at most `most`; and the
+ * first mark, a round time in the reader's zone.
  */
 int64_t node_chart_step_us(const struct node_chart *chart, unsigned most);
 int64_t node_chart_first_us(const struct node_chart *chart, int64_t step_us);
@@ -69,8 +69,8 @@ int64_t node_chart_first_us(const struct node_chart *chart, int64_t step_us);
 #define NODE_CHART_TIME_SIZE 32
 void node_chart_format_time(int64_t us, char out[NODE_CHART_TIME_SIZE]);
 
-/* The user's colour, of so many: the same next time, unless another user of the
- * chart has it already.
+/* The user's colour, from 0 to n_colours - 1: always the same, unless another
+ * user of the chart already has it.
  */
 unsigned node_chart_colour(const struct node_chart *chart,
                            const char *user,

@@ -15,12 +15,12 @@
 #define PAD         16.0
 #define TITLE       34.0
 #define AXIS        24.0
-#define PICTURE     1000.0 /* the width of the time */
+#define PICTURE     1000.0 /* the width of the time axis */
 #define ROW_GAP     6.0
 #define LEGEND      22.0
-#define LETTER      6.1 /* about the width of one, of a bar's label */
+#define LETTER      6.1 /* approximate width of a letter in a bar's label */
 #define NAME_LETTER 7.4
-#define LABEL_LEAST 11.0 /* a bar of that height has a label */
+#define LABEL_LEAST 11.0 /* the least height of a bar with a label */
 #define BAR_LEAST   2.0
 #define MARKS_MOST  10u
 #define COLOURS     24u
@@ -28,7 +28,7 @@
 struct chart_drawing {
     const struct node_chart *chart;
     struct strbuf *out;
-    double left, top, row; /* of the picture; the height of a node */
+    double left, top, row; /* of the chart; `row`: height of a node */
     double width, height;  /* of the page */
 };
 
@@ -88,7 +88,7 @@ hue_of(const struct chart_drawing *d, const char *user)
     return node_chart_colour(d->chart, user, COLOURS) * 360 / COLOURS;
 }
 
-/* Neighbours on the wheel differ in how light they are, too. */
+/* Adjacent hues differ in lightness too. */
 static unsigned
 light_of(const struct chart_drawing *d, const char *user)
 {
@@ -240,12 +240,13 @@ add_now(const struct chart_drawing *d)
     add_text(d, x, bottom_of(d) + 18, "nowtext", "now");
 }
 
-/* A place of a bar on the page. */
+/* The rectangle of a bar on the page. */
 struct box {
     double x, y, width, height;
 };
 
-/* Half a name of a job says nothing; its number does. "": nothing is said. */
+/* A truncated job name is useless, but the job's number is not. "": no label.
+ */
 static char *
 cut_label(const struct node_chart_bar *bar, double width)
 {
@@ -265,7 +266,9 @@ cut_label(const struct node_chart_bar *bar, double width)
     return xstrndup(bar->label, (size_t)(space - bar->label));
 }
 
-/* That of a reservation is at the foot, where jobs may be behind it. */
+/* The label of a reservation is at its bottom, because jobs may be drawn over
+ * it.
+ */
 static void
 add_label(const struct chart_drawing *d,
           const struct node_chart_bar *bar,
@@ -284,7 +287,7 @@ add_label(const struct chart_drawing *d,
              text);
 }
 
-/* False: it is not in the picture. */
+/* False: the bar is outside the picture. */
 static bool
 find_box(const struct chart_drawing *d,
          const struct node_chart_row *row,
@@ -350,7 +353,7 @@ add_bar(const struct chart_drawing *d,
     strbuf_add_text(d->out, "</g>\n");
 }
 
-/* Jobs may hide all of a reservation but this. */
+/* Jobs may cover all of a reservation except its outline. */
 static void
 add_outline(const struct chart_drawing *d,
             const struct node_chart_row *row,
@@ -388,7 +391,7 @@ add_row(const struct chart_drawing *d, size_t at)
                  top + d->row / 2 + 4,
                  "state",
                  row->state);
-    /* Reservations are behind the jobs that are there meanwhile. */
+    /* Draw reservations behind the jobs that run in them. */
     for (unsigned turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < row->n_bars; i++)
             if ((row->bars[i].kind == CHART_RESERVED) == (turn == 0))

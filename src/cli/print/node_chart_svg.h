@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_chart_svg.h - a chart of nodes as an SVG picture
+/* node_chart_svg.h - draws a chart of nodes as SVG
  *
- * A bar is as high as its share of the node's CPUs.
+ * The height of a bar is its share of the node's CPUs.
  *
  * Thread: any.
  */
@@ -10,7 +10,7 @@
 struct node_chart;
 struct strbuf;
 
-/* The title is above all. */
+/* The title is at the top. */
 void node_chart_svg_print(const struct node_chart *chart,
                           const char *title,
                           struct strbuf *out);

@@ -12,11 +12,11 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-#define LANES_MOST 6u /* lines of one node */
+#define LANES_MOST 6u /* lines per node */
 #define NAME_MOST  24u
 #define GAP        2u
 
-/* Colours of a terminal of 256 that dark letters are read on. */
+/* Colours of the 256-colour palette on which dark text is readable. */
 static const unsigned char palette[] =
     {75, 114, 180, 176, 80, 216, 147, 150, 222, 109, 211, 187};
 
@@ -31,20 +31,23 @@ static const struct glyphs glyphs[][2] = {
     [CHART_RESERVED] = {{"▒", "▒", "▒", "▒"}, {"/", "/", "/", "/"}},
 };
 
-/* One character of the picture. Its text is NULL where a wider one stands. */
+/* One character of the picture. `text` is NULL for the second column of a wide
+ * character.
+ */
 struct cell {
     const char *text;
     unsigned length;
-    const struct node_chart_bar *bar; /* NULL: none is here */
+    const struct node_chart_bar *bar; /* or NULL */
 };
 
 struct canvas {
     const struct node_chart *chart;
     const struct node_chart_style *style;
     struct strbuf *out;
-    unsigned name_width, cpus_width, width; /* columns; of the picture itself */
-    struct cell *cells;                     /* one line */
-    bool *is_mark;                          /* columns that have a time */
+    unsigned name_width, cpus_width, width; /* in columns; `width`: of the
+                                             * picture */
+    struct cell *cells;                     /* of one line */
+    bool *is_mark;                          /* columns with a time mark */
 };
 
 bool
@@ -149,7 +152,7 @@ add_heading(struct canvas *c)
         if (column < 0 || column + (int64_t)strlen(text) > (int64_t)c->width)
             continue;
         c->is_mark[column] = true;
-        /* "now" has its place. */
+        /* Leave the space of "now" free. */
         if (column < now + 4 && column + (int64_t)strlen(text) >= now)
             continue;
         memcpy(line + column, text, strlen(text));
@@ -177,7 +180,7 @@ put(struct canvas *c,
         c->cells[column] = (struct cell){text, (unsigned)length, bar};
 }
 
-/* As much of the label as there is room for between both ends. */
+/* Puts as much of the label as fits between both ends of the bar. */
 static void
 put_label(struct canvas *c,
           const struct node_chart_bar *bar,
@@ -271,7 +274,7 @@ begin_colour(const struct canvas *c, const struct cell *cell)
                   colour);
 }
 
-/* Nothing behind the last that is not a space. */
+/* Writes the line without trailing spaces. */
 static void
 add_cells(struct canvas *c)
 {
@@ -312,7 +315,9 @@ put_text(struct canvas *c, const char *text)
             c->cells[i].bar = NULL;
 }
 
-/* The lines of its bars, and one behind them with what else is to be said. */
+/* Writes the lines of the node's bars, and after them a line with the number of
+ * hidden bars and the node's state, if any.
+ */
 static void
 add_row(struct canvas *c, const struct node_chart_row *row)
 {
@@ -363,7 +368,7 @@ add_sample(struct canvas *c,
     strbuf_printf(c->out, " %s", words);
 }
 
-/* Of what there is. */
+/* Explains only the kinds of bars in the chart. */
 static void
 add_legend(struct canvas *c)
 {

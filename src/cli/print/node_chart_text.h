@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_chart_text.h - a chart of nodes in the cells of a terminal
+/* node_chart_text.h - draws a chart of nodes as text
  *
  *   NODE  CPUS  |17:05      17:30       18:00
  *   n1     4/4  [12 alice=======](14 bob...)
@@ -19,7 +19,7 @@ struct node_chart_style {
     bool is_ascii;
 };
 
-/* Whether the user's locale has nothing but ASCII. */
+/* Whether the user's locale supports only ASCII. */
 bool node_chart_is_ascii(void);
 
 void node_chart_text_print(const struct node_chart *chart,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitize_text.h - other people's text, made safe for this terminal
+/* sanitize_text.h - makes text of other users safe to print on a terminal
  *
- * Names of jobs, messages and their like can contain anything. Characters that
- * move the cursor, change colours or make a terminal answer become question
- * marks; so do those that change the direction of a line or are invisible,
- * because they make one name look like another. Ends of lines and tabs become
- * blanks. Text is UTF-8, in which control characters have one byte (C0, DEL),
- * two (C1) or three.
+ * Names of jobs, messages and similar texts can contain any bytes. Characters
+ * that move the cursor, change colours or make a terminal send input become
+ * question marks; so do those that change the direction of a line or are
+ * invisible, because they make one name look like another. Newlines and tabs
+ * become blanks. Text is UTF-8, in which control characters have one byte (C0,
+ * DEL), two (C1) or three.
  *
  * Thread: any.
  */

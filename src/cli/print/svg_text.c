@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-/* U+FFFE and U+FFFF are no characters of XML. */
+/* XML does not allow U+FFFE and U+FFFF. */
 static bool
 is_no_character(const char *text)
 {

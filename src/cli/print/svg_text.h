@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* svg_text.h - other people's text in an SVG picture
+/* svg_text.h - text of other users in an SVG picture
  *
  * Thread: any.
  */
@@ -7,7 +7,7 @@
 
 struct strbuf;
 
-/* The text is UTF-8. Markup is escaped, and what XML cannot have or what nobody
- * sees is a question mark.
+/* The text is UTF-8. Markup is escaped; characters that XML does not allow and
+ * invisible ones become question marks.
  */
 void svg_text_add(struct strbuf *out, const char *text);

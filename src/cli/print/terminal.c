@@ -8,7 +8,7 @@
 
 #define MOST 65535
 
-/* 0: it is not set, or no number. */
+/* 0: the variable is unset, or is no number. */
 static unsigned
 read_environment(const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h - the size of the terminal that standard output is
+/* terminal.h - the size of the terminal of standard output
  *
- * COLUMNS and LINES say more than the terminal does; one that says nothing has
- * 80 columns and 24 lines.
+ * COLUMNS and LINES take precedence over the terminal's own size; the default
+ * is 80 columns and 24 lines.
  *
  * Thread: any.
  */
@@ -12,6 +12,6 @@
 
 bool terminal_is_output(void);
 
-/* 0: standard output is no terminal, and as wide as need be. */
+/* 0: standard output is no terminal, so the width is unlimited. */
 unsigned terminal_width(void);
 unsigned terminal_height(void);

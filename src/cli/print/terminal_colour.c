@@ -63,7 +63,7 @@ terminal_colour_start(enum terminal_colour colour)
     return sequences[colour];
 }
 
-/* The colour of a job's state, or plain for what is none. */
+/* The colour of a job's state; plain if the word is no state. */
 static enum terminal_colour
 colour_of_job_state(const char *word)
 {
@@ -80,7 +80,7 @@ colour_of_job_state(const char *word)
                                    : COLOUR_PLAIN;
 }
 
-/* A state may go on behind a comma: "Ready,SchedulingDisabled". */
+/* A comma may follow the state: "Ready,SchedulingDisabled". */
 enum terminal_colour
 terminal_colour_of_state(const char *word)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal_colour.h - colours, where a terminal wants them
+/* terminal_colour.h - colours for terminals
  *
  * They are off unless standard output is a terminal, TERM is not "dumb" and
- * NO_COLOR is not set (no-color.org); CLICOLOR_FORCE has them in any case, and
- * so has `kctl --color always`, which sets it.
+ * NO_COLOR is not set (no-color.org). CLICOLOR_FORCE, which `kctl --color
+ * always` sets, turns them on in any case.
  *
  * Thread: any.
  */
@@ -25,17 +25,19 @@ enum terminal_colour {
 
 bool terminal_colour_is_wanted(void);
 
-/* Makes "always", "never" and "auto" so for this process, before threads
- * begin. -EINVAL: it is none of these.
+/* Applies "always", "never" or "auto" to this process, before it starts
+ * threads. -EINVAL: another word.
  */
 int terminal_colour_set(const char *when);
 
-/* The escape sequence, "" for plain; and the one that ends any of them. */
+/* The escape sequence of a colour, "" for plain; and the one that resets them
+ * all.
+ */
 const char *terminal_colour_start(enum terminal_colour colour);
 extern const char terminal_colour_end[];
 
-/* The colour of a state's word: green for what runs or has succeeded, red for
- * failures, magenta for what somebody stopped, yellow for what waits, plain for
- * a word that is no state.
+/* The colour of a state: green for running or succeeded, red for failures,
+ * magenta for jobs that a user stopped, yellow for waiting, plain for a word
+ * that is no state.
  */
 enum terminal_colour terminal_colour_of_state(const char *word);

@@ -16,8 +16,8 @@ make_utf8(void)
     utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Returns the bytes of the character, 1 for what is none (then *ret_code is
- * U+FFFD). The text is not empty.
+/* Returns the length of the character in bytes; 1 for invalid UTF-8 (then
+ * *ret_code is U+FFFD). The text must not be empty.
  */
 static size_t
 decode(const char *text, uint32_t *ret_code)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_width.h - how many columns of a terminal a UTF-8 text takes
+/* text_width.h - the number of terminal columns of a UTF-8 text
  *
- * A letter takes one column, one of Chinese, Japanese or Korean and most emoji
- * two, a combining accent none. The widths are those of the C library, for
- * UTF-8 whatever the user's locale is: LANG=C changes how little of the text is
- * understood, not what a name of somebody else consists of. A byte that is no
- * UTF-8 takes one column, as terminals show a mark in its place.
+ * A letter takes one column, a Chinese, Japanese or Korean character and most
+ * emoji two, a combining accent none. The widths are those of the C library for
+ * UTF-8, independent of the user's locale: LANG=C does not change which
+ * characters the name of another user contains. A byte that is no UTF-8 takes
+ * one column, because terminals show a mark in its place.
  *
  * Thread: any.
  */
@@ -15,7 +15,7 @@
 
 size_t text_width(const char *text);
 
-/* The longest beginning, in bytes, of at most that many columns, with all the
- * accents of its last letter.
+/* The length in bytes of the longest prefix that fits into that many columns,
+ * with all accents of its last letter.
  */
 size_t text_width_cut(const char *text, size_t columns);

@@ -18,20 +18,20 @@
 #define PAD         10u
 #define LABEL       18u
 #define DEVICE      20u
-#define LETTER      7u /* about the width of one, in small */
-#define WIDE_LETTER 8u /* ...and in a label */
+#define LETTER      7u /* approximate width of a small letter */
+#define WIDE_LETTER 8u /* ...and of one in a label */
 #define CORES_WIDE  8u
 #define NUMA_WIDTH  460u
 #define PAGE_WIDTH  1000u
 #define BAR         64u /* of memory */
 #define BAR_HEIGHT  8u
-#define GOLDEN_TURN 137u /* degrees: neighbours in the list look different */
+#define GOLDEN_TURN 137u /* degrees between the hues of adjacent tenants */
 
 struct plan {
     const struct topology *t;
     const struct topology_tenant *tenants;
     size_t n_tenants;
-    struct svg_size numa; /* of the largest NUMA node: all are drawn so */
+    struct svg_size numa; /* of the largest NUMA node; used for all */
     struct strbuf *out;   /* NULL: only measure */
 };
 
@@ -314,7 +314,7 @@ place_devices(const struct plan *p, struct svg_layout *f, unsigned numa)
 
 /* NUMA nodes, packages */
 
-/* Draws the share of the memory that each tenant has. */
+/* Draws each tenant's share of the memory. */
 static void
 draw_memory(const struct plan *p, unsigned place, unsigned x, unsigned y)
 {
@@ -418,7 +418,7 @@ measure_numas(const struct plan *p)
     return most;
 }
 
-/* Those of one package, or of none in particular. */
+/* Places the NUMA nodes of one package, or those without a package. */
 static void
 place_numas(const struct plan *p, struct svg_layout *f, unsigned package)
 {
@@ -498,7 +498,7 @@ draw_legend(const struct plan *p, unsigned x, unsigned y)
     }
 }
 
-/* Packages below each other, what belongs to none, then the legend. */
+/* Packages below each other, then parts without a package, then the legend. */
 static struct svg_size
 lay_page(const struct plan *p)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_svg.h - an SVG picture of a node and of who has which part
+/* topology_svg.h - draws the topology of a node and its tenants as SVG
  *
  * Each core is a rectangle inside its L3 cache, NUMA node and package, with one
- * field for each hardware thread: filled with its tenant's colour, striped when
- * it is kept idle for a tenant, white when it is free. Devices hang below their
+ * field for each hardware thread: in its tenant's colour, striped when it is
+ * kept idle for a tenant, white when it is free. Devices are drawn below their
  * NUMA node, in the colour of their tenant.
  *
  * Thread: any.

@@ -115,7 +115,9 @@ shares_l2(const struct text_drawing *d, const struct bitset *core)
     return l2 != TOPOLOGY_NONE && !bitset_contains(core, &d->t->l2[l2].pus);
 }
 
-/* Whether an L2 cache of several cores begins here. */
+/* Whether this core starts another L2 cache than the core before it, if one of
+ * the two caches has several cores.
+ */
 static bool
 begins_l2(const struct text_drawing *d,
           const struct bitset *core,
@@ -128,7 +130,7 @@ begins_l2(const struct text_drawing *d,
 }
 
 /* Draws the cores that have a PU in the set, a few on each line. Cores that
- * share an L2 cache stand together, behind a wider gap.
+ * share an L2 cache are drawn together, after a wider gap.
  */
 static void
 draw_cores(const struct text_drawing *d,
@@ -169,7 +171,7 @@ draw_cores(const struct text_drawing *d,
         strbuf_add_char(d->out, '\n');
 }
 
-/* Caches that share the NUMA node's cores with others are drawn with each. */
+/* A cache whose cores are in several NUMA nodes is drawn in each of them. */
 static void
 draw_caches(const struct text_drawing *d,
             const struct bitset *set,
@@ -217,7 +219,7 @@ draw_devices(const struct text_drawing *d, unsigned numa, unsigned indent)
     }
 }
 
-/* The free part is drawn only where tenants have some of the memory. */
+/* The free part is printed only if tenants have some of the memory. */
 static void
 draw_memory(const struct text_drawing *d, unsigned place)
 {
@@ -264,7 +266,7 @@ draw_numa(const struct text_drawing *d, unsigned place, unsigned indent)
     draw_devices(d, place, indent + 2);
 }
 
-/* The die that has all of them, or TOPOLOGY_NONE. */
+/* The die that contains all these PUs, or TOPOLOGY_NONE. */
 static unsigned
 die_of(const struct text_drawing *d, const struct bitset *pus)
 {
@@ -274,7 +276,9 @@ die_of(const struct text_drawing *d, const struct bitset *pus)
     return TOPOLOGY_NONE;
 }
 
-/* Those of one package, or of none in particular, below the die of each. */
+/* Draws the NUMA nodes of one package, or those without a package, below their
+ * dies.
+ */
 static void
 draw_numas(const struct text_drawing *d, unsigned package, unsigned indent)
 {

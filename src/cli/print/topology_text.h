@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology_text.h - draws a node in text: its packages, NUMA nodes, caches and
- * cores, and who has which
+/* topology_text.h - draws a node as text: its packages, NUMA nodes, caches and
+ * cores, and the tenant of each
  *
  *   package 0
  *     NUMA node 0   64Gi   4 of 8 cores free
  *       L3  AA AA BB B- .. .. .. ..
  *
- * A group of characters is a core, a character one of its hardware threads: a
- * letter for the tenant that has it, '-' kept idle for the tenant of its
- * sibling, '.' free. CPUs that jobs cannot have are in no core. A device has
- * the letter of its tenant before its name, or '.'.
+ * A group of characters is a core, a character one of its hardware threads: the
+ * letter of its tenant, '-' if it is kept idle for the tenant of its sibling,
+ * '.' if free. CPUs that jobs cannot have are in no core. A device has the
+ * letter of its tenant before its name, or '.'.
  *
  * Thread: any.
  */
@@ -28,7 +28,7 @@ struct topology_tenant {
     struct bitset cpus;
     struct bitset withheld;
     const char *label;     /* for topology_svg.h; or NULL */
-    const int64_t *memory; /* bytes, by place of NUMA node; or NULL */
+    const int64_t *memory; /* bytes, by index of NUMA node; or NULL */
     const char *const *devices;
     size_t n_devices;
 };
@@ -38,7 +38,7 @@ size_t topology_tenant_of_device(const struct topology_tenant *tenants,
                                  size_t n_tenants,
                                  const char *device);
 
-/* The bytes that tenants have of the NUMA node at that place. */
+/* The bytes that tenants have of the NUMA node with that index. */
 int64_t topology_tenants_memory(const struct topology_tenant *tenants,
                                 size_t n_tenants,
                                 unsigned numa);
