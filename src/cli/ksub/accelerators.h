@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accelerators.h - GPUs and huge pages, the way users write them
+/* accelerators.h - parses GPUs and huge pages, as users write them
  *
  * Thread: any.
  */
@@ -13,12 +13,12 @@ int accelerators_parse_gpus(const char *text,
                             struct submission *submission,
                             struct error *err);
 
-/* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2"; other kinds are refused. */
+/* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2"; other resources are refused. */
 int accelerators_parse_gres(const char *text,
                             struct submission *submission,
                             struct error *err);
 
-/* "1G" (in pages of 2 MiB), "1G:2M,4G:1G". Replaces what was said before. */
+/* "1G" (in pages of 2 MiB), "1G:2M,4G:1G". Replaces earlier values. */
 int accelerators_parse_hugepages(const char *text,
                                  struct submission *submission,
                                  struct error *err);

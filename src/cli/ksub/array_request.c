@@ -16,7 +16,7 @@
 
 #define MOST_AT_ONCE INT64_C(1000000000)
 
-/* The text behind the percent sign. */
+/* Parses the text after the percent sign. */
 static int
 parse_throttle(const char *text, int64_t *ret_throttle, struct error *err)
 {
@@ -65,7 +65,7 @@ array_request_parse(const char *text,
     return r;
 }
 
-/* The pattern for a task's id, which only an array has. */
+/* Whether the path has the pattern for a task's id, which only an array has. */
 static bool
 has_task_pattern(const char *path)
 {
@@ -112,7 +112,7 @@ array_request_add(struct arena *arena,
         json_set_int(arena, array, "throttle", s->array.throttle);
     if (s->array_fail_fast)
         json_set_bool(arena, array, "failFast", true);
-    /* The failure of an element is its own. */
+    /* A task's failure must not fail the other tasks. */
     json_remove(spec, "backoffLimit");
     json_set_int(arena, spec, "backoffLimitPerIndex", 0);
     return 0;

@@ -27,8 +27,8 @@
 #define N_RANDOM  6
 #define SECOND_US INT64_C(1000000)
 
-/* "backup-bxkqtz": the job's name as a DNS label has it. Letters alone, since
- * "job-7" is the job of that number.
+/* "backup-bxkqtz": the job's name as a DNS label and a random suffix. The
+ * suffix has only letters, because "job-7" means the job with that number.
  */
 static const char *
 make_name(const struct submission *s, struct arena *arena)
@@ -62,8 +62,8 @@ make_name(const struct submission *s, struct arena *arena)
                         suffix);
 }
 
-/* The name of this machine's zone, or NULL where it has none: by TZ, or by the
- * file that /etc/localtime leads to.
+/* The name of this host's time zone, or NULL if it has none: from TZ, or from
+ * the file that /etc/localtime links to.
  */
 static const char *
 find_zone(struct arena *arena)

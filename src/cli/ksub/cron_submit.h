@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cron_submit.h - a submission that is made again and again (ksub --cron)
+/* cron_submit.h - a submission that repeats by a schedule (ksub --cron)
  *
  * Thread: any.
  */
@@ -11,14 +11,14 @@ struct error;
 struct json;
 struct submission;
 
-/* The CronJob whose Jobs are that one. Its name is the job's with letters drawn
- * at random; its times are those of this machine's clock.
+/* The CronJob that creates Jobs like `job`. Its name is the job's with random
+ * letters; its schedule is in this host's time zone.
  */
 struct json *cron_submit_manifest(const struct submission *submission,
                                   const struct json *job,
                                   struct arena *arena);
 
-/* Sends it, and prints its name and next time. */
+/* Sends the CronJob, and prints its name and next time. */
 int cron_submit_run(const struct submission *submission,
                     struct client *client,
                     const struct json *manifest,

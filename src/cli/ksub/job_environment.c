@@ -12,7 +12,9 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* An agent, or Slurm, set these for another job, when ksub runs inside one. */
+/* An agent or Slurm set these variables for the outer job, when ksub runs
+ * inside one.
+ */
 static bool
 is_of_another_job(const char *entry)
 {
@@ -44,7 +46,9 @@ find_entry(char *const *environment, const char *name, size_t length)
     return NULL;
 }
 
-/* The next item of the list, without quotes, into `item`; false at the end. */
+/* Copies the next item of the list, without quotes, to `item`; false at the
+ * end.
+ */
 static bool
 next_item(const char **list, struct strbuf *item)
 {
@@ -85,7 +89,7 @@ is_none(const char *list)
     return strcasecmp(list, "NONE") == 0 || strcasecmp(list, "NIL") == 0;
 }
 
-/* Whether the list has a value of its own for the name of that entry. */
+/* Whether the list sets a value for the variable of that entry. */
 static bool
 replaces(const char *list, const char *entry)
 {
@@ -137,7 +141,7 @@ static void PRINTF(2, 3)
     strbuf_add_char(out, '\0');
 }
 
-/* Only ksub knows these; doc/decisions.md says who sets the rest. */
+/* Only ksub knows these values; doc/decisions.md says who sets the rest. */
 static void
 add_ours(struct strbuf *out, const struct submission *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_environment.h - the environment variables that go to a job
+/* job_environment.h - the environment variables that are sent with a job
  *
  * --export is ALL (the default), NONE, or a list of names and NAME=value, which
  * may include ALL; values with commas are quoted. The variables that an outer
- * job got from its agent are left out.
+ * job got from its agent are omitted.
  *
  * Thread: any.
  */
@@ -12,7 +12,7 @@
 struct strbuf;
 struct submission;
 
-/* NAME=value entries, each ended by a NUL; `directory` is where it will run. */
+/* NAME=value entries, each followed by a NUL. */
 void job_environment(const struct submission *submission,
                      char *const *environment,
                      struct strbuf *out);

@@ -61,7 +61,9 @@ job_script_check(const char *text, size_t length, struct error *err)
     return 0;
 }
 
-/* Length of the sequence that `lead` begins, 0 if it cannot begin one. */
+/* The length of the UTF-8 sequence that starts with `lead`; 0: it cannot start
+ * one.
+ */
 static unsigned
 sequence_length(unsigned char lead)
 {
@@ -131,7 +133,7 @@ job_script_read(struct job_script_reader *reader,
     reader->line = 0;
 }
 
-/* The next line, without its end; NULL at the end of the text. */
+/* The next line, without its newline; NULL at the end of the text. */
 static const char *
 next_line(struct job_script_reader *reader, size_t *ret_length)
 {
@@ -147,7 +149,7 @@ next_line(struct job_script_reader *reader, size_t *ret_length)
     return line;
 }
 
-/* One word, with its quotes taken away, to where `out` points. */
+/* Reads one word, without its quotes, to *to. */
 static int
 take_word(const char **at, const char *end, char **to, struct error *err)
 {
@@ -184,7 +186,8 @@ split(struct arena *arena,
 {
     const size_t length = (size_t)(end - p);
     char **words;
-    char *out; /* a word and its NUL are no longer than it and its space */
+    char *out; /* a word with its NUL is not longer than the word with its
+                * space */
     size_t count = 0;
 
     if (length > LONGEST_DIRECTIVE)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_script.h - the text of a job script, and the directives in it
+/* job_script.h - the text of a job script, and its directives
  *
- * Directives are comment lines that begin with "#KSUB" and a space, before
- * the first line that is neither a comment nor blank. They hold options, with
- * words quoted as in a shell; an unquoted '#' begins a comment.
+ * Directives are comment lines that start with "#KSUB" and a space, before the
+ * first line that is neither a comment nor blank. They contain options; words
+ * are quoted as in a shell, and an unquoted '#' starts a comment.
  *
  * Thread: any.
  */
@@ -17,18 +17,18 @@ struct error;
 
 #define JOB_SCRIPT_MAX (4u << 20)
 
-/* Check: -EINVAL, in words that say what to do, for a text that is empty, does
- * not begin with "#!", holds NUL bytes or ends its lines as DOS does; -EFBIG
- * beyond JOB_SCRIPT_MAX.
+/* Check: -EINVAL, with a text that says what to do, for a script that is empty,
+ * does not start with "#!", contains NUL bytes or has DOS line ends; -EFBIG
+ * above JOB_SCRIPT_MAX.
  */
 int job_script_check(const char *text, size_t length, struct error *err);
 
-/* The directives, one after the other. `prefix` is "#KSUB" or "#SBATCH". */
+/* Reads the directives in turn. `prefix` is "#KSUB" or "#SBATCH". */
 struct job_script_reader {
     const char *prefix;
     const char *at;
     const char *end;
-    unsigned line; /* of the directive read last, from 1 */
+    unsigned line; /* of the last directive, from 1 */
 };
 void job_script_read(struct job_script_reader *reader,
                      const char *prefix,
@@ -36,7 +36,7 @@ void job_script_read(struct job_script_reader *reader,
                      size_t length);
 
 /* 1: the words of the next directive, in the arena, NULL-terminated; 0: there
- * is none; -EINVAL: a quote is not closed.
+ * are no more; -EINVAL: a quote is not closed.
  */
 int job_script_next(struct job_script_reader *reader,
                     struct arena *arena,
@@ -44,12 +44,14 @@ int job_script_next(struct job_script_reader *reader,
                     size_t *ret_count,
                     struct error *err);
 
-/* The words of a text that is written as a directive is; -EINVAL as there. */
+/* Splits a text into words by the rules of directives; -EINVAL as
+ * job_script_next.
+ */
 int job_script_split(const char *text,
                      struct arena *arena,
                      char ***ret_words,
                      size_t *ret_count,
                      struct error *err);
 
-/* Whether the text can be in a JSON string unchanged. */
+/* Whether the text is valid in a JSON string without changes. */
 bool job_script_is_utf8(const char *text, size_t length);

@@ -19,7 +19,9 @@
 #define MOST_PAUSE_MS  2000
 #define SAY_US         INT64_C(1000000)
 
-/* The controller may have taken the request although no answer came. */
+/* Whether the controller may have processed the request although no answer
+ * came.
+ */
 static bool
 leaves_in_doubt(const struct sync_call *sync_call, int r)
 {
@@ -29,9 +31,9 @@ leaves_in_doubt(const struct sync_call *sync_call, int r)
            || r == -ECONNABORTED;
 }
 
-/* A machine that refuses the connection is up, and its controller may be
- * restarting. ksub waits for a machine that cannot be reached only when the
- * controller may have the job already.
+/* A host that refuses the connection is up, and its controller may be
+ * restarting. If the host cannot be reached at all, retry only if the
+ * controller may already have the job.
  */
 static bool
 is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
@@ -41,7 +43,7 @@ is_worth_repeating(const struct sync_call *sync_call, int r, bool in_doubt)
            || (sync_call->code == 0 && (in_doubt || r == -ECONNREFUSED));
 }
 
-/* Warns once, after a second. */
+/* Called at most once, after a second without an answer. */
 static void
 say_waiting(const struct error *err, int64_t left_ms)
 {
@@ -58,7 +60,7 @@ print_warnings(const struct sync_call *sync_call)
         fprintf(stderr, "ksub: warning: %s\n", *w);
 }
 
-/* Makes one attempt. An answer without the job counts as none. */
+/* Makes one attempt. An answer without the job counts as no answer. */
 static int
 send_once(const struct job_submit *d,
           const char *key,

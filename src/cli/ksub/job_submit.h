@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_submit.h - creates a Job on the controller exactly once
  *
- * Each submission has its own key. When the reply is lost, or the controller
- * says that it is not ready, ksub sends the same request with that key again
- * until its time is up; the controller makes one job of them.
+ * Each submission has a unique key. When the reply is lost, or the controller
+ * is not ready, ksub sends the same request with the same key again until its
+ * time is up; the controller creates one job from all of them.
  *
  * Thread: the main one.
  */
@@ -22,10 +22,10 @@ struct job_submit {
     const char *namespace;
     const struct json *job;
     bool dry_run;
-    int64_t patience_ms; /* how long to try again */
+    int64_t patience_ms; /* how long to retry */
 };
 
-/* The Job as the controller has it, yours to unref. */
+/* The Job as the controller stored it; the caller unrefs it. */
 int job_submit_run(const struct job_submit *request,
                    const struct object **ret_job,
                    struct error *err);

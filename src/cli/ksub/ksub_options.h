@@ -2,8 +2,8 @@
 /* ksub_options.h - the options of ksub: one table for the command line, the
  * directives of a script and the environment
  *
- * Each option sets a member of struct submission. Its error is the text that
- * follows the option's name.
+ * Each option sets a member of struct submission. The text of its error follows
+ * the option's name.
  *
  * Thread: any.
  */

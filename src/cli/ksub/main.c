@@ -27,7 +27,7 @@
 #include "lib/program/program.h"
 #include "lib/yaml/yaml.h"
 
-/* A controller that restarts is back well before. */
+/* A controller that restarts answers again well before this. */
 #define PATIENCE_MS 30000
 
 static int
@@ -53,10 +53,10 @@ print_id(const struct submission *s, const struct object *job)
         printf("%" PRId64 "\n", job_of(job)->status.id);
     else
         printf("Submitted job %" PRId64 "\n", job_of(job)->status.id);
-    fflush(stdout); /* before a long wait */
+    fflush(stdout); /* before waiting for long */
 }
 
-/* Tells what the partition gave that was not asked for. */
+/* Prints the values that the partition added because they were not given. */
 static void
 print_given(const struct object *job)
 {
@@ -125,7 +125,7 @@ submit(const struct submission *s,
     return s->wait ? wait_for_job(request.client, job, ret_status, err) : 0;
 }
 
-/* All of them, so that a script is mended once. */
+/* Prints all problems, so that the user can correct the script in one pass. */
 static int
 end_with_problems(const struct submission_input *input)
 {
@@ -145,7 +145,7 @@ end_with_problems(const struct submission_input *input)
     return EXIT_STATUS_USAGE;
 }
 
-/* Ends with the status of wrong usage. */
+/* Exits with the status of wrong usage. */
 static int
 end_misused(int r, const struct error *err)
 {

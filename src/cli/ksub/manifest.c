@@ -171,7 +171,7 @@ amounts(struct arena *arena, const struct submission *s)
     return list;
 }
 
-/* A job has its cores alone, unless it asks for shared ones. */
+/* A job has its cores exclusively, unless it asks for shared ones. */
 static struct json *
 placement(struct arena *arena, const struct submission *s)
 {
@@ -212,8 +212,9 @@ warning(struct arena *arena, const struct submission_signal *signal)
     return w;
 }
 
-/* The text for a pattern that agents do not know: Slurm's for what is one here
- * (the first task of the first node), and an array's of what is none. NULL: it
+/* The replacement of a pattern that agents do not know: for sbatch's patterns
+ * the value that they have here (the first task of the first node), for the
+ * array's pattern in a job without an array the job's id. NULL: the pattern
  * stays.
  */
 static const char *
@@ -279,8 +280,8 @@ execution(struct arena *arena, const struct submission *s)
     return e;
 }
 
-/* The directory as the shell knows it, symbolic links and all: an automounted
- * home has that name on every node.
+/* The directory by its name in the shell, with symbolic links: an automounted
+ * home has this name on every node.
  */
 static const char *
 directory_of_shell(void)
@@ -348,8 +349,8 @@ container(struct arena *arena,
     return c;
 }
 
-/* Scratch of the node, as a claim that comes and goes with the pod. The agent
- * makes the volume of this name the job's TMPDIR.
+/* Scratch space on the node, as an ephemeral volume of the pod. The agent makes
+ * the volume with this name the job's TMPDIR.
  */
 static struct json *
 volumes(struct arena *arena, const struct submission *s)
@@ -434,7 +435,7 @@ fill_job(struct arena *arena,
     if (r < 0)
         return r;
     json_set_int(arena, spec, "backoffLimit", 0);
-    /* Two attempts never write the same files at once. */
+    /* Two attempts must not write the same files at the same time. */
     json_set_string(arena, spec, "podReplacementPolicy", "Failed");
     if (s->requeue)
         json_set_bool(arena, spec, "requeue", true);
@@ -554,7 +555,7 @@ check_recurrence(const struct submission *s, struct error *err)
                          "%s is for one job, and --cron says when each of many "
                          "begins: leave one of both out",
                          other);
-    /* Jobs that are named have ended before most of those begin. */
+    /* A named job has ended before most of the scheduled jobs start. */
     if (s->dependency != NULL && strcmp(s->dependency, "singleton") != 0)
         return error_set(err,
                          -EINVAL,

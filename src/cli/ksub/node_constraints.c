@@ -15,8 +15,8 @@
 
 #define LABEL_FEATURE "feature.kiln.hpc/"
 
-/* Each alternative becomes a term of the affinity, together with all the
- * requirements that always hold.
+/* Each alternative becomes a term of the affinity, with the requirements that
+ * always hold added to it.
  */
 struct wish {
     struct arena *arena;
@@ -75,7 +75,8 @@ wish_nodes(struct wish *w, const char *list, struct error *err)
     return 0;
 }
 
-/* -x: a field takes one value at a time. */
+/* -x: one requirement for each name, because a field selector takes one value.
+ */
 static int
 wish_without(struct wish *w, const char *list, struct error *err)
 {
@@ -163,7 +164,7 @@ wish_features(struct wish *w, const char *list, struct error *err)
     return 0;
 }
 
-/* -p: as it stands, but that it must be names. */
+/* -p: only checked for valid names; the list itself is passed on unchanged. */
 static int
 check_partitions(const char *list, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_constraints.h - which nodes a job may run on: -p, -w, -x and -C
+/* node_constraints.h - the nodes that a job may run on: -p, -w, -x and -C
  *
  * doc/decisions.md says which labels stand for features.
  *
@@ -12,7 +12,7 @@ struct error;
 struct json;
 struct submission;
 
-/* Adds affinity to a pod's spec, as far as it is needed; checks -p, whose names
+/* Adds affinity to a pod's spec if the options need it; checks -p, whose names
  * are in the placement.
  */
 int node_constraints_add(const struct submission *submission,

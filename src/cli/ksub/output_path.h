@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output_path.h - checks a path with patterns that a job reads or writes
  *
- * The agent replaces "%j" and its like. A pattern it does not know would stay
- * in the name and surprise the user, so it is refused here.
+ * The agent replaces patterns such as "%j". A pattern that the agent does not
+ * know would stay in the file's name, so it is refused here.
  *
  * Thread: any.
  */
@@ -10,5 +10,5 @@
 
 struct error;
 
-/* -EINVAL, in words that name the patterns there are. */
+/* -EINVAL, with a text that lists the valid patterns. */
 int output_path_check(const char *path, struct error *err);

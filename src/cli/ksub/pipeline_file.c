@@ -21,9 +21,9 @@
 #define BYTES_MOST  (1u << 20)
 #define VALUES_MOST 50000u
 #define NAME_MOST   63
-#define CIRCLE_MOST 8 /* stages of one that are told */
+#define CIRCLE_MOST 8 /* stages of a cycle in an error */
 
-/* A file that is being read. */
+/* A file being read. */
 struct pipeline_reader {
     const char *path;
     struct arena *arena;
@@ -90,7 +90,7 @@ check_members(struct pipeline_reader *r,
 
 /* ---- Words ---- */
 
-/* NULL: it is neither text nor number. */
+/* NULL: it is neither a text nor a number. */
 static const char *
 text_of(const struct json *value)
 {
@@ -122,7 +122,7 @@ read_list(struct pipeline_reader *r,
     return 0;
 }
 
-/* A list, or a text with words as in a shell. */
+/* Reads a list, or a text with words as in a shell. */
 static int
 read_words(struct pipeline_reader *r,
            const struct json *object,
@@ -168,7 +168,7 @@ read_text(struct pipeline_reader *r,
     return 0;
 }
 
-/* ---- What a stage waits for ---- */
+/* ---- Dependencies of a stage ---- */
 
 static int
 parse_after(struct pipeline_reader *r,
@@ -368,7 +368,8 @@ check_stages(const struct pipeline_file *file, struct error *err)
     return 0;
 }
 
-/* A stage that this one waits for and that is not done; NULL: none. */
+/* A stage that this one waits for and that is not in the order yet; NULL: none.
+ */
 static const struct pipeline_stage *
 find_open(const struct pipeline_file *file,
           const struct pipeline_stage *s,
@@ -387,8 +388,8 @@ find_open(const struct pipeline_file *file,
     return NULL;
 }
 
-/* Whoever goes on from one that waits to what it waits for comes into the
- * circle, and goes round.
+/* Starting at a stage that waits, following dependencies for `count` steps
+ * always ends inside the cycle; then the cycle is printed from there.
  */
 static int
 refuse_circle(const struct pipeline_file *file,
@@ -420,7 +421,7 @@ refuse_circle(const struct pipeline_file *file,
                         n > CIRCLE_MOST ? " and so on" : "");
 }
 
-/* In the order of the file, as far as that is possible. */
+/* Keeps the order of the file as far as dependencies allow. */
 static int
 sort(struct pipeline_file *file, struct arena *arena, struct error *err)
 {
@@ -538,7 +539,7 @@ pipeline_file_read(const char *path,
 
 /* ---- A chain ---- */
 
-/* "prepare" of "../prepare.sh", and a number behind it where that was there. */
+/* "prepare" for "../prepare.sh", with a number if that name is taken. */
 static const char *
 name_of_script(const struct pipeline_file *file,
                const char *path,

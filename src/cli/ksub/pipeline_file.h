@@ -24,7 +24,7 @@ struct arena;
 struct error;
 struct json;
 
-#define PIPELINE_FILE_STAGES_MOST 128u /* as the API takes */
+#define PIPELINE_FILE_STAGES_MOST 128u /* the limit of the API */
 
 struct pipeline_words {
     char **items;
@@ -33,12 +33,13 @@ struct pipeline_words {
 
 struct pipeline_stage {
     const char *name;
-    const char *script;  /* its path; or */
-    const char *wrapped; /* a command */
+    const char *script;  /* its path; or NULL */
+    const char *wrapped; /* a command; or NULL */
     struct pipeline_words options;
     struct pipeline_words arguments;
-    struct json *after; /* as spec.dependencies, with names; NULL: nothing */
-    unsigned line;      /* of the file; 0: there is none */
+    struct json *after; /* in the form of spec.dependencies, with names; NULL:
+                         * none */
+    unsigned line;      /* in the file; 0: there is no file */
 };
 
 struct pipeline_file {
@@ -46,22 +47,26 @@ struct pipeline_file {
     struct pipeline_words options;
     struct pipeline_stage *stages;
     size_t count;
-    size_t *order; /* of the stages: each behind those that it waits for */
+    size_t *order; /* indexes of stages: each after those that it waits for */
 };
 
-/* All of it is in the arena; "-" is the standard input. -EINVAL, -E2BIG, with the file and the line. */
+/* Everything is in the arena; "-" is the standard input. -EINVAL or -E2BIG,
+ * with the file and the line in the text.
+ */
 int pipeline_file_read(const char *path,
                        struct arena *arena,
                        struct pipeline_file *ret_file,
                        struct error *err);
 
-/* Scripts that start one after the other; their paths are borrowed. */
+/* Makes a chain of scripts that start one after the other; their paths are
+ * borrowed.
+ */
 int pipeline_file_chain(char *const *scripts,
                         size_t count,
                         struct arena *arena,
                         struct pipeline_file *ret_file,
                         struct error *err);
 
-/* The stage of that name, or NULL. */
+/* The stage with that name, or NULL. */
 const struct pipeline_stage *
 pipeline_file_find(const struct pipeline_file *file, const char *name);

@@ -96,7 +96,9 @@ add_words(char **argv, int *argc, const struct pipeline_words *words)
         argv[(*argc)++] = words->items[i];
 }
 
-/* Its command line: the name of the stage is that of the job if none is said. */
+/* The command line of the stage: the name of the stage is the job's name,
+ * unless an option sets another.
+ */
 static char **
 make_line(const struct pipeline_submit *p,
           const struct pipeline_stage *s,
@@ -126,7 +128,9 @@ make_line(const struct pipeline_submit *p,
     return argv;
 }
 
-/* A stage waits by the file, and by -d of its own or of all. */
+/* Adds the dependencies of the file to those of -d, from the stage or from the
+ * command line.
+ */
 static int
 add_dependencies(const struct pipeline_submit *p,
                  const struct pipeline_stage *s,
@@ -165,7 +169,7 @@ print_problem(struct pipeline_submit *p,
     fprintf(stderr, "ksub: %s: %s\n", place_of(p, s), err->text);
 }
 
-/* Those of a script have their own lines. */
+/* Prints problems of a script, which contain their line numbers. */
 static void
 tell_problems(struct pipeline_submit *p,
               const struct pipeline_stage *s,
@@ -255,7 +259,7 @@ say_doubt(const struct pipeline_submit *p, int r, struct error *err)
                       "back)");
 }
 
-/* Until there is an answer, as for one job. */
+/* Retries until there is an answer, as for a single job. */
 static int
 send(const struct pipeline_submit *p,
      const struct json *body,
@@ -307,7 +311,7 @@ send(const struct pipeline_submit *p,
     return r;
 }
 
-/* The server names the stage; the file has its line. */
+/* The server's error names the stage; adds the line of the file. */
 static int
 place_refusal(const struct pipeline_submit *p, int r, struct error *err)
 {
@@ -332,7 +336,7 @@ place_refusal(const struct pipeline_submit *p, int r, struct error *err)
                      arena_strdup(p->arena, end + strlen("': ")));
 }
 
-/* ---- What is told ---- */
+/* ---- The answer ---- */
 
 static void
 print_stage(const struct pipeline_submit *p,
@@ -361,7 +365,7 @@ print_stage(const struct pipeline_submit *p,
     }
 }
 
-/* In the order of the file. */
+/* Prints the stages in the order of the file. */
 static void
 print_answer(const struct pipeline_submit *p, const struct json *answer)
 {
@@ -394,7 +398,7 @@ print_manifests(const struct pipeline_submit *p)
     fwrite(text.text, 1, text.length, stdout);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole submission ---- */
 
 static int
 check_common(const struct submission *s,
@@ -431,7 +435,7 @@ check_common(const struct submission *s,
     return 0;
 }
 
-/* Those before the operands, without the "--" between. */
+/* The words before the operands, without the "--" between them. */
 static struct pipeline_words
 common_words(int operands, char **argv)
 {

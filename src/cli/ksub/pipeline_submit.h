@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline_submit.h - submits several jobs by one request: --pipeline, --chain
+/* pipeline_submit.h - submits several jobs in one request: --pipeline, --chain
  *
- * Each stage is read as the command line of its own ksub would be, with the
- * options of this one before its own; all of their problems are told at once,
- * and nothing is submitted when there is one. The request has a key, so that it
- * is sent again until there is an answer, and done once.
+ * Each stage is read like the command line of a separate ksub, with the options
+ * of this command line before the stage's own. All problems of all stages are
+ * reported at once, and if there is one, nothing is submitted. The request has
+ * a key, so that it can be retried until there is an answer and is executed
+ * once.
  *
  * Thread: the main one.
  */
@@ -13,9 +14,9 @@
 struct error;
 struct submission_input;
 
-/* `common` has the options of the command line, whose operands begin at
- * common->operands. Mistakes in the stages are printed on standard error, and
- * *ret_status is the exit status then. Errors are told by the caller.
+/* `common` has the options of the command line, whose operands start at
+ * common->operands. Mistakes in the stages are printed to standard error, and
+ * set *ret_status to the exit status. The caller prints the error in `err`.
  */
 int pipeline_submit_run(struct submission_input *common,
                         int argc,

@@ -20,7 +20,7 @@ limit_text(struct arena *arena, rlim_t value)
 struct json *
 process_limits(struct arena *arena)
 {
-    /* Slurm passes the same limits on. */
+    /* Slurm passes the same limits. */
     static const struct {
         const char *name;
         int resource;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_limits.h - the limits of this process, which the job gets too
+/* process_limits.h - the resource limits of this process, which the job gets
+ * too
  *
- * Thread: the main one, because umask() changes what it reads.
+ * Thread: the main one, because umask() changes the value that it reads.
  */
 #pragma once
 

@@ -43,9 +43,9 @@ refuse(const struct option_spec *option,
     return error_set(err, -EOPNOTSUPP, "%s", (const char *)option->data);
 }
 
-/* ---- Options that mean something on one node ---- */
+/* ---- Options that have a meaning on one node ---- */
 
-/* The second of "block:cyclic" is about the packages of a node. */
+/* The second word of "block:cyclic" is about the packages of a node. */
 static int
 set_distribution(UNUSED const struct option_spec *option,
                  const char *value,
@@ -97,7 +97,7 @@ set_exclusive(UNUSED const struct option_spec *option,
     return 0;
 }
 
-/* Those of another make than GPUs, and none at all. */
+/* Accepts "none" besides GPUs and refuses other resources. */
 static int
 set_gres(UNUSED const struct option_spec *option,
          const char *value,
@@ -202,7 +202,7 @@ set_memory_policy(UNUSED const struct option_spec *option,
                      value);
 }
 
-/* The manifest turns what is sbatch's alone into what agents know. */
+/* Accepts sbatch's patterns, which the manifest replaces by those of agents. */
 static int
 set_path(const struct option_spec *option,
          const char *value,
@@ -245,7 +245,7 @@ set_path(const struct option_spec *option,
     "how many CPUs they have together, -m how they lie"
 #define ONE_CLUSTER "a ksub knows one cluster; --server URL names another"
 
-/* Those that ksub has, too, say what differs from its row. */
+/* A row for an option that ksub has too contains only what differs. */
 static const struct option_spec rows[] = {
     {.name = "acctg-freq", NOTED("FREQ")},
     {.name = "batch",
@@ -408,7 +408,7 @@ static const struct option_spec rows[] = {
              "the job runs")},
 };
 
-/* Ours, and what the row of sbatch says of it that differs. */
+/* ksub's row with the differences from sbatch's row. */
 static struct option_spec
 with_differences(const struct option_spec *ours,
                  const struct option_spec *differences)
@@ -429,7 +429,7 @@ with_differences(const struct option_spec *ours,
     return row;
 }
 
-/* Both tables, in the order of names. */
+/* Both tables, sorted by name. */
 const struct option_table *
 sbatch_options(void)
 {
@@ -460,7 +460,7 @@ sbatch_options(void)
     return &table;
 }
 
-/* ---- Together ---- */
+/* ---- Options in combination ---- */
 
 static int
 settle_tasks(struct submission *s, struct error *err)

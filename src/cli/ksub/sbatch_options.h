@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sbatch_options.h - the options of Slurm's sbatch, as far as they mean
- * something here
+/* sbatch_options.h - the options of Slurm's sbatch that have a meaning here
  *
- * The table is ksub's own with the rest of sbatch's beside it: what differs in
- * options that both have, those that mean the same on one node under another
- * name, those that do no harm (their names are kept, to be told), and those that
- * are refused with what to do instead.
- * `ksub --sbatch --help` prints what becomes of each, and doc/slurm.md says it
- * side by side.
+ * The table has ksub's options and the rest of sbatch's: differences in options
+ * that both have, options that mean the same on one node under another name,
+ * options without an effect (their names are kept, to be reported), and options
+ * that are refused with advice. `ksub --sbatch --help` prints how each is
+ * handled, and doc/slurm.md compares them side by side.
  *
  * Thread: the main one.
  */
@@ -18,13 +16,13 @@
 
 const struct option_table *sbatch_options(void);
 
-/* In names of files, beside ksub's: the job's id (%J), and the first task (%t)
- * of the first node (%n) of the script (%s).
+/* Patterns in file names, in addition to ksub's: the job's id (%J), and the
+ * first task (%t) of the first node (%n) of the script (%s).
  */
 #define SBATCH_PATTERNS "Jtns"
 
-/* Once all options are read: those that speak of each other (per node, per
- * GPU) become tasks, CPUs, GPUs and memory. -EINVAL where they contradict each
- * other.
+/* Call this after all options are read: options that depend on each other (per
+ * node, per GPU) become tasks, CPUs, GPUs and memory. -EINVAL if they
+ * contradict each other.
  */
 int sbatch_options_settle(struct submission *s, struct error *err);

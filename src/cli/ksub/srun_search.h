@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* srun_search.h - finds the line of a script that calls srun, which is not here
+/* srun_search.h - finds the line of a script that calls srun, which Kiln lacks
  *
  * Thread: any.
  */
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* The number of the line, from 1; 0: none does, or a program of that name is
- * to be found along PATH.
+/* The line number, from 1; 0: no line calls srun, or PATH has a program of that
+ * name.
  */
 unsigned srun_search_find(const char *script, size_t length);

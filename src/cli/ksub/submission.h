@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* submission.h - the job a user asks for, after all options are read
+/* submission.h - the job that a user requests, after all options are read
  *
- * It is plain data. Texts are borrowed from the command line, the environment
- * or the arena the directives were read into, all of which outlive it.
+ * Plain data. Texts are borrowed from the command line, the environment or the
+ * arena into which the directives were read, all of which outlive the struct.
  *
  * Thread: any.
  */
@@ -14,7 +14,7 @@
 
 struct submission_signal {
     char name[16];          /* "USR1" */
-    int64_t seconds_before; /* the end of the time limit */
+    int64_t seconds_before; /* before the end of the time limit */
     bool batch_only;
 };
 
@@ -23,7 +23,7 @@ struct submission_pages {
     int64_t bytes;
 };
 
-/* Options of Slurm's alone, before they become the rest (sbatch_options.h).
+/* Options that only sbatch has, before they are converted (sbatch_options.h).
  */
 struct submission_sbatch {
     int64_t tasks_per_node;
@@ -35,9 +35,9 @@ struct submission_sbatch {
     unsigned n_notes;
 };
 
-/* The tasks of a job array, checked: text up to a percent sign. */
+/* The tasks of a job array, checked: the text before a percent sign. */
 struct submission_array {
-    const char *text; /* NULL: it is none */
+    const char *text; /* NULL: no array */
     size_t length;
     int64_t throttle; /* 0: none */
 };
@@ -55,21 +55,21 @@ struct submission {
     const int64_t *priority;
     int64_t priority_value; /* where `priority` points */
 
-    /* Its tasks, if it is a job array */
+    /* Tasks, if it is a job array */
     struct submission_array array;
     bool array_fail_fast;
 
-    /* Resources; 0 where nothing was said */
+    /* Resources; 0: not given */
     int64_t tasks;
     int64_t cpus_per_task;
     int64_t shared_mcpu; /* thousandths of a CPU of the shared pool; 0: none */
     int64_t memory_bytes;
     int64_t memory_per_cpu_bytes;
     int64_t tmp_bytes;    /* of scratch on the node */
-    int64_t time_limit_s; /* 0: none is given, or none is wanted: */
+    int64_t time_limit_s; /* 0: none, or unlimited if set below */
     bool is_unlimited;
 
-    /* Nodes, and places on them */
+    /* Nodes, and placement on them */
     const char *partition;
     const char *reservation;
     const char *nodes;
@@ -89,9 +89,9 @@ struct submission {
     struct submission_pages hugepages[4];
     unsigned n_hugepages;
 
-    /* When, and what happens then */
+    /* Start, end, and signals */
     bool hold;
-    const char *cron; /* a schedule: again and again; or NULL */
+    const char *cron; /* a schedule on which the job repeats; or NULL */
     int64_t begin_at_us;
     int64_t deadline_us; /* 0: none */
     bool requeue;
@@ -101,7 +101,7 @@ struct submission {
     const char *checkpoint_command; /* or NULL */
 
     /* The process */
-    const char *directory; /* NULL: here */
+    const char *directory; /* NULL: the current one */
     const char *input;
     const char *output;
     const char *error;
@@ -110,25 +110,26 @@ struct submission {
 
     /* Several jobs at once */
     const char *pipeline; /* the file; or NULL */
-    bool chain;           /* all operands are scripts, one after the other */
+    bool chain;           /* the operands are scripts, to run one after the
+                           * other */
 
-    /* This program */
+    /* Options of ksub itself */
     const char *server;
     bool wait;
     bool parsable;
     bool test_only;
     bool dry_run;
-    bool json;      /* the dry run's format; YAML otherwise */
-    bool sbatch;    /* read #SBATCH lines, whatever else is there */
-    bool no_sbatch; /* read none */
+    bool json;      /* format of the dry run; otherwise YAML */
+    bool sbatch;    /* read #SBATCH lines in any case */
+    bool no_sbatch; /* never read #SBATCH lines */
 
-    bool is_slurms; /* the script is one of Slurm's: so is its surroundings */
+    bool is_slurms; /* a script for Slurm, which gets Slurm's environment */
     struct submission_sbatch slurm;
 };
 
-/* -n times -c, each 1 if nothing was said */
+/* -n times -c, each 1 if not given */
 int64_t submission_cpus(const struct submission *submission);
 int64_t submission_memory(const struct submission *submission);
 
-/* The name of the job: as said, or the script's, or "wrap". */
+/* The name of the job: as given, or the script's, or "wrap". */
 const char *submission_name(const struct submission *submission);

@@ -73,7 +73,7 @@ read_standard_input(struct submission_input *input, struct error *err)
     r = fd_read_all(STDIN_FILENO, JOB_SCRIPT_MAX + 1, &input->script);
     if (r < 0 && r != -EFBIG)
         return error_wrap(err, r, "reading the standard input");
-    return 0; /* one that is too large is refused by the check */
+    return 0; /* the check refuses one that is too large */
 }
 
 static int
@@ -95,7 +95,7 @@ read_script(struct submission_input *input, struct error *err)
 }
 
 /* Applies options from a script or the environment, as an argv. After an error
- * *ret_used words have been looked at.
+ * *ret_used is the number of words that were read.
  */
 static int
 apply_words(struct submission_input *input,
@@ -162,7 +162,8 @@ static void PRINTF(4, 5) add_problem(struct submission_input *input,
                   text.text);
 }
 
-/* One problem does not hide the next: what follows on the line is read, too. */
+/* After a problem the rest of the line is read too, so that all are reported.
+ */
 static void
 apply_line(struct submission_input *input,
            const struct option_table *table,
@@ -210,7 +211,7 @@ apply_directives(struct submission_input *input,
     }
 }
 
-/* The script of a job of Slurm's, its options and what it cannot have here. */
+/* Reads a script for Slurm: its options, and calls that Kiln does not have. */
 static void
 apply_foreign(struct submission_input *input, struct error *first)
 {
@@ -240,7 +241,7 @@ count_directives(struct submission_input *input, const char *prefix)
     return n;
 }
 
-/* KSUB_MEM_PER_CPU is --mem-per-cpu. */
+/* The option of a variable: KSUB_MEM_PER_CPU is --mem-per-cpu. */
 static const struct option_spec *
 option_of_variable(const char *name, size_t length)
 {
@@ -268,7 +269,7 @@ is_negative(const char *value)
     return false;
 }
 
-/* Those say what is submitted, and not how. */
+/* Options that say what is submitted, not how, have no variable. */
 static bool
 is_of_command_line(const char *name)
 {
@@ -318,7 +319,8 @@ apply_environment(struct submission_input *input, struct error *err)
     return 0;
 }
 
-/* A script with #KSUB lines is read for #SBATCH lines only by --sbatch. */
+/* #SBATCH lines of a script that has #KSUB lines are read only with --sbatch.
+ */
 static bool
 reads_foreign(const struct submission_input *input, unsigned n_ours)
 {
@@ -327,8 +329,8 @@ reads_foreign(const struct submission_input *input, unsigned n_ours)
     return s->sbatch || (!s->no_sbatch && n_ours == 0 && input->n_foreign > 0);
 }
 
-/* The command line is read twice: first to find the script, and again after
- * the script's directives, which it overrides.
+/* The command line is read twice: first to find the script, and again after the
+ * script's directives, which it overrides.
  */
 static int
 read_options(struct submission_input *input,
@@ -360,7 +362,7 @@ read_options(struct submission_input *input,
     return r < 0 ? r : sbatch_options_settle(s, err);
 }
 
-/* In a dry run -o names the format to print, as for kctl. */
+/* In a dry run -o is the format to print, as in kctl. */
 static void
 take_format(struct submission *s)
 {
@@ -371,7 +373,7 @@ take_format(struct submission *s)
         s->output = NULL;
 }
 
-/* Its own options are to be told from sbatch's before any of them is read. */
+/* The table must be chosen before any option is read. */
 static const struct option_table *
 choose_table(int argc, char **argv)
 {
@@ -390,8 +392,8 @@ init(struct submission_input *input)
     input->arena = arena_new(0);
 }
 
-/* Several jobs: the options are common to all, and each reads them again with
- * its own.
+/* For several jobs the options are common to all; each job reads them again
+ * with its own.
  */
 static int
 read_common(struct submission_input *input,
@@ -477,7 +479,7 @@ submission_input_read_stage(struct submission_input *input,
     return read_one(input, table, &given, operands, argc, argv, err);
 }
 
-/* Each thing that a user should know of a script of Slurm's is a line. */
+/* Prints one line for each hint about a script for Slurm. */
 void
 submission_input_print_hints(const struct submission_input *input)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* submission_input.h - reads a submission and its script from a command line
  *
- * The script's text is read once, here. Options come from the environment,
- * then from the directives of the script, then from the command line; a later
- * one replaces an earlier one. #SBATCH lines are read where --sbatch says so,
- * and where a script has no #KSUB lines: such a script is one of Slurm's.
+ * The script's text is read once, here. Options come from the environment, then
+ * from the directives of the script, then from the command line; a later one
+ * replaces an earlier one. #SBATCH lines are read with --sbatch, and if a
+ * script has no #KSUB lines: such a script is one for Slurm.
  *
  * Thread: the main one.
  */
@@ -18,35 +18,35 @@ struct error;
 
 struct submission_input {
     struct submission submission;
-    struct arena *arena; /* what the submission borrows from */
+    struct arena *arena; /* memory of the submission's texts */
     struct strbuf script;
     unsigned n_foreign;     /* #SBATCH lines */
     bool reads_foreign;     /* they were read */
-    struct strbuf problems; /* of the script, a line each */
+    struct strbuf problems; /* of the script, one per line */
     unsigned n_problems;
-    int operands; /* in argv, of --chain and --pipeline */
+    int operands; /* index in argv, for --chain and --pipeline */
 };
 
 void submission_input_fini(struct submission_input *input);
 #define CLEANUP_SUBMISSION_INPUT CLEANUP(submission_input_fini)
 
-/* Does not return after --help, --version or a wrong option on the command
- * line. Errors name the script and the line: the first of its problems, all of
- * which are in `problems`. With --chain and --pipeline only the options are
- * read, and no script.
+/* Exits after --help, --version or a wrong option on the command line. The
+ * error names the script and the line of the first problem; `problems` has all
+ * of them. With --chain and --pipeline only the options are read, and no
+ * script.
  */
 int submission_input_read(struct submission_input *input,
                           int argc,
                           char **argv,
                           struct error *err);
 
-/* The same of one job of several, by the words of the command line and its own.
- * It returns after wrong options, too.
+/* The same for one of several jobs, from the words of the command line and its
+ * own. It returns after wrong options, too.
  */
 int submission_input_read_stage(struct submission_input *input,
                                 int argc,
                                 char **argv,
                                 struct error *err);
 
-/* On standard error, what a user should know of a script of Slurm's. */
+/* Prints to standard error what a user should know about a script for Slurm. */
 void submission_input_print_hints(const struct submission_input *input);

@@ -129,7 +129,7 @@ submission_set_job_name(UNUSED const struct option_spec *option,
     return 0;
 }
 
-/* Refused here, so that a script's line can be named. */
+/* Checked here, so that the error can name the line of the script. */
 int
 submission_set_constraint(const struct option_spec *option,
                           const char *value,
@@ -147,7 +147,7 @@ submission_set_constraint(const struct option_spec *option,
     return r;
 }
 
-/* One node: "1", "1-1", or at the least one: "1-4". */
+/* Accepts one node, "1" or "1-1", or a range that starts with one, "1-4". */
 int
 submission_set_node_count(UNUSED const struct option_spec *option,
                           const char *value,
@@ -180,7 +180,7 @@ submission_set_moment(const struct option_spec *option,
                                  err);
 }
 
-/* Refused here, so that a script's line can be named. */
+/* Checked here, so that the error can name the line of the script. */
 int
 submission_set_dependency(UNUSED const struct option_spec *option,
                           const char *value,
@@ -249,7 +249,7 @@ submission_set_hugepages(UNUSED const struct option_spec *option,
     return accelerators_parse_hugepages(value, target, err);
 }
 
-/* "2", "0.5", or Kubernetes' "500m". */
+/* "2", "0.5", or "500m" as in Kubernetes. */
 int
 submission_set_shared(UNUSED const struct option_spec *option,
                       const char *value,

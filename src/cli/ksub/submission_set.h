@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* submission_set.h - sets members of a submission from the values of options
  *
- * They fill the `set` of an option's row (lib/program/option.h); the target is
- * a struct submission, and where the row has an offset that is the member that
- * is set. Refusals are -EINVAL, -ERANGE or -EOPNOTSUPP in words that follow the
- * option's name; the member stays as it was. Texts are borrowed from the value.
+ * These functions are the `set` of an option's row (lib/program/option.h). The
+ * target is a struct submission; a row with an offset sets the member at that
+ * offset. Errors are -EINVAL, -ERANGE or -EOPNOTSUPP with a text that follows
+ * the option's name; the member is then unchanged. Texts are borrowed from the
+ * value.
  *
  * Thread: any.
  */
@@ -16,12 +17,12 @@
 
 #define SUBMISSION_MOST_CPUS INT64_C(1000000)
 
-/* The words that submission_set_choice takes, from the row's data; the last has
- * no word.
+/* The words that submission_set_choice accepts, from the row's data; the last
+ * entry has no word.
  */
 struct submission_choice {
     const char *word;
-    const char *meaning; /* NULL: itself */
+    const char *meaning; /* NULL: the word itself */
 };
 
 typedef int submission_set_fn(const struct option_spec *option,

@@ -48,7 +48,7 @@ print_shape(const struct submission *s)
     printf("%s.\n", text.text);
 }
 
-/* Asks what the scheduler would make of the job. */
+/* Asks the scheduler how it would place the job. */
 static int
 ask(const struct submission *s,
     struct client *client,
@@ -80,7 +80,7 @@ print_smaller(const struct json *all)
     }
 }
 
-/* The scheduler was asked about now, and the job is to wait until its begin time. */
+/* The scheduler's answer is for now, but the job waits until its begin time. */
 static void
 tell_begin(int64_t begin_at_us,
            const struct json *why,
@@ -150,7 +150,7 @@ test_only_print(const struct submission *s,
     if (s->hold)
         strbuf_add_text(&text, "; held, it waits for 'kctl release'");
     printf("%c%s.\n", toupper((unsigned char)text.text[0]), text.text + 1);
-    if (!begins_later) /* they say what would start now */
+    if (!begins_later) /* these are requests that could start now */
         print_smaller(json_get(why, "smaller"));
     return 0;
 }

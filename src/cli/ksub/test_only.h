@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_only.h - ksub --test-only: the job as it would be, and when and
- * where it could start at best
+/* test_only.h - ksub --test-only: prints the job, and when and where it could
+ * start at the earliest
  *
  * Thread: the main one.
  */
@@ -11,8 +11,8 @@ struct error;
 struct json;
 struct submission;
 
-/* After the controller has checked the manifest. That no node can ever run
- * the job is an error: -ENODEV, with the nearest node.
+/* Call this after the controller has checked the manifest. If no node can ever
+ * run the job, that is an error: -ENODEV, with the nearest node.
  */
 int test_only_print(const struct submission *submission,
                     struct client *client,

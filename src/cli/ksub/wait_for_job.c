@@ -32,8 +32,8 @@ struct job_end_wait {
     int exit_code;
 };
 
-/* The words are those of kctl jobs. A run is the job's last; the pod itself may
- * be gone by now.
+/* Uses the texts of kctl jobs. The run is the job's last; its pod may be gone
+ * by now.
  */
 static void
 say_end(const struct job *job)

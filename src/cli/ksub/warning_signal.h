@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* warning_signal.h - parses --signal: "[B:]SIGNAL[@SECONDS]", the signal by
- * its name or number, and the seconds before the time limit (60 s)
+/* warning_signal.h - parses --signal: "[B:]SIGNAL[@SECONDS]", the name or
+ * number of the signal, and the seconds before the time limit (60 s)
  *
  * Thread: any.
  */
