@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* command.h - a verb of kctl: its options and its function
  *
- * There is one file for each verb (or pair, as cordon and uncordon) and one
- * const struct command in it; main.c has the list of them. A verb prints its
- * results on standard output and returns its errors, which main prints.
+ * There is one file for each verb (or pair, such as cordon and uncordon) with
+ * one const struct command; main.c lists all of them. A verb prints its results
+ * on standard output and returns its errors, which main prints.
  *
  * Thread: the main one.
  */
@@ -54,15 +54,16 @@ struct common_options {
         .type = OPTION_FLAG, .offset = offsetof(struct common_options, utc), \
     }
 
-/* For verbs that print a table; a bool `no_headings` of their options. */
+/* For verbs that print a table; sets the bool `no_headings` of their options.
+ */
 #define NO_HEADERS_OPTION(options)                                     \
     {                                                                  \
         .name = "no-headers", .help = "leave the headings out",        \
         .type = OPTION_FLAG, .offset = offsetof(options, no_headings), \
     }
 
-/* Run: 0, or a negative errno with words. `options` is what the table filled,
- * the operands are what remained, NULL-terminated.
+/* Run: 0, or a negative errno with a text. `options` has the values of the
+ * options; the operands are NULL-terminated.
  */
 struct command {
     const char *name;

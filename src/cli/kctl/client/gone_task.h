@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gone_task.h - a task of a job array whose pod is gone: where its output is
+/* gone_task.h - a task of a job array whose pod is gone: tells where its output
+ * is
  *
  * Thread: the main one.
  */
@@ -10,8 +11,9 @@ struct error;
 struct kctl;
 struct target_object;
 
-/* Fails always: with the file and the node, and why it cannot be shown, or that
- * the task has not been started. The target is the Job, with its task.
+/* Always fails: the error has the file and the node, and why the output cannot
+ * be shown, or says that the task has not been started. The target is the Job,
+ * with its task.
  */
 int gone_task_explain(struct kctl *kctl,
                       const struct target_object *target,

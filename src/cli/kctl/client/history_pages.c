@@ -17,7 +17,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define PATIENCE       20 /* times that a server that is asked too much is asked */
+#define PATIENCE       20 /* attempts while the server is overloaded */
 #define ROWS_AT_A_TIME 250
 
 void
@@ -75,17 +75,17 @@ history_query_add_job(struct strbuf *query, const char *job, struct error *err)
     return 0;
 }
 
-/* A page whose rows are handed over while the next is on its way. */
+/* A page whose rows are visited while the next page is requested. */
 struct page_visit {
     struct arena *arena;
     struct json *tree;
-    uint32_t next; /* row */
+    uint32_t next; /* index of the next row */
     history_row_fn *visit;
     void *context;
-    bool is_stopped; /* by who visits */
+    bool is_stopped; /* the visitor asked to stop */
 };
 
-/* True: rows are left. */
+/* Returns true if rows are left. */
 static bool
 visit_some(void *context)
 {
@@ -101,7 +101,9 @@ visit_some(void *context)
     return page->next < count;
 }
 
-/* Others of the same user may be asking, too. */
+/* Retries when the server is busy, for example with other requests of this
+ * user.
+ */
 static int
 ask(struct kctl *kctl,
     const char *target,
@@ -140,8 +142,9 @@ begin(struct page_visit *page, struct page_visit *after)
                                 .context = after->context};
 }
 
-/* The rows of a page are visited while the server makes the next. The first are
- * visited before it is asked for: who wants only a few of them stops there.
+/* Visits the rows of a page while the server makes the next page. The first
+ * rows are visited before the next page is requested, so that a caller who
+ * wants only a few can stop there.
  */
 int
 history_pages_visit(struct kctl *kctl,

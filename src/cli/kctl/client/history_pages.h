@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_pages.h - the history of jobs, asked for page by page
+/* history_pages.h - reads the history of jobs page by page
  *
  * Thread: the main one.
  */
@@ -13,17 +13,19 @@ struct json;
 struct kctl;
 struct strbuf;
 
-/* Adds "&NAME=VALUE" to a query, in percent form; nothing for NULL. */
+/* Adds "&NAME=VALUE" to a query, percent-encoded; nothing for NULL. */
 void
 history_query_add(struct strbuf *query, const char *name, const char *value);
 void history_query_add_time(struct strbuf *query, const char *name, int64_t us);
 
-/* "1041", or tasks of an array: "1041_7", "1041_[3-9]"; -EINVAL. */
+/* "1041", or tasks of an array: "1041_7", "1041_[3-9]"; -EINVAL for other
+ * texts.
+ */
 int
 history_query_add_job(struct strbuf *query, const char *job, struct error *err);
 
-/* Hands over each row, oldest end first; a page with no row is no end. Row
- * returns false to stop. The row is borrowed for the call.
+/* Visits each row, oldest end first; a page without rows is not the end.
+ * `visit` returns false to stop. The row is borrowed for the call.
  */
 typedef bool history_row_fn(const struct json *row, void *context);
 int history_pages_visit(struct kctl *kctl,

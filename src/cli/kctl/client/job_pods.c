@@ -23,8 +23,8 @@ made_at(const struct json *pod)
     return us;
 }
 
-/* Pods of one second are sorted by the lengths and letters of their names:
- * "-0" comes before "-0-r1", and "-0-r1" before "-0-r10".
+/* Pods created in the same second are sorted by the length of their names, then
+ * by the names: "-0" comes before "-0-r1", and "-0-r1" before "-0-r10".
  */
 static int
 compare(const void *a, const void *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_pods.h - the pods of a job, in the order they were made
+/* job_pods.h - the pods of a job, in the order of their creation
  *
  * Thread: the main one.
  */
@@ -13,8 +13,8 @@ struct json;
 struct kctl;
 struct target_object;
 
-/* An array in the arena; the newest attempt is the last. Of index: of one index
- * of an Indexed Job.
+/* An array in the arena; the newest attempt is last. Of_index: only the pods of
+ * one index of an Indexed Job.
  */
 int job_pods(struct kctl *kctl,
              const struct target_object *job,

@@ -13,7 +13,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define MOST 10000 /* tasks that are shown or waited for at once */
+#define MOST 10000 /* tasks shown or waited for at once */
 
 static bool
 is_jobs(const char *type, size_t length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_tasks.h - tasks of an array as they stand: state, node, times, exit code,
- * whether they have a pod or not
+/* job_tasks.h - the current state of tasks of an array: state, node, times,
+ * exit code, with or without a pod
  *
  * Thread: the main one.
  */
@@ -15,12 +15,12 @@ struct kctl;
 struct target_object;
 
 /* Whether the operands of a verb are tasks: "1042_7", "job 1042_[3-9]",
- * "job/1042_7"; the job is left out of them. All are, or none.
+ * "job/1042_7". Either all operands are, or the result is false.
  */
 bool job_tasks_are_meant(int n_operands, char *const *operands);
 
-/* The tasks of one operand, an array in the arena, as jobs/NAME/elements has
- * them. -ENOENT: the array, or one of the tasks, is not there.
+/* The tasks of one operand, an array in the arena, as returned by
+ * jobs/NAME/elements. -ENOENT: the array or one of the tasks does not exist.
  */
 int job_tasks_fetch(struct kctl *kctl,
                     const char *operand,
@@ -28,5 +28,5 @@ int job_tasks_fetch(struct kctl *kctl,
                     struct json **ret_items,
                     struct error *err);
 
-/* An operand that is the type alone ("job"). */
+/* Whether the operand is only the type ("job"). */
 bool job_tasks_is_type(const char *operand);

@@ -16,9 +16,9 @@
 #include "lib/client/sync_call.h"
 #include "lib/json/json.h"
 
-/* The server says with a 429 when it takes requests of this user again. kctl
- * repeats so many times before it reports the refusal, as client-go does, and
- * never waits longer than this at a time.
+/* With a 429 the server says when it accepts requests of this user again. kctl
+ * retries this many times before it reports the refusal, as client-go does, and
+ * never waits longer than this before a retry.
  */
 #define MAX_REPEATS  10
 #define MAX_REPEAT_S 10
@@ -72,8 +72,8 @@ print_warnings(const struct sync_call *sync_call)
         fprintf(stderr, "kctl: warning: %s\n", *w);
 }
 
-/* Whether the server refused the request only because this user asks too often.
- * The caller repeats an eviction that is refused for now.
+/* Whether the server refused the request only because of this user's rate
+ * limit. An eviction that is refused for now is retried by the caller instead.
  */
 static bool
 is_throttled(const struct client_request *request,
@@ -85,7 +85,7 @@ is_throttled(const struct client_request *request,
                || strcmp(request->subresource, "eviction") != 0);
 }
 
-/* The client keeps no part of the body, so it can be sent again. */
+/* The client keeps no part of the body, so the body can be sent again. */
 static int
 call_patiently(struct kctl *kctl,
                const struct client_request *request,
@@ -149,8 +149,8 @@ is_missing_name(const struct client_request *request,
            && strcmp(sync_call->reason, "NotFound") == 0;
 }
 
-/* The names of a collection's first objects. A failure is not reported, because
- * the names only improve a message.
+/* The names of the first objects of a collection. A failure is not reported,
+ * because the names only improve a message.
  */
 static size_t
 list_names(struct kctl *kctl,
@@ -181,8 +181,8 @@ list_names(struct kctl *kctl,
     return n;
 }
 
-/* The server chose these names. They differ in a number, so no suggestion of a
- * near one makes sense.
+/* The server chose these names. They differ only in a number, so suggesting a
+ * similar one makes no sense.
  */
 static bool
 is_numbered_job(const struct client_request *request)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl.h - the API as blocking calls on trees, for verbs
  *
- * The first call makes the connection. Objects come as JSON trees in the arena
- * given, because a verb shows or changes objects of any kind. The errors of
- * calls are ready for people: for a name that does not exist they name the
- * nearest one that does.
+ * The first call connects. Objects are JSON trees in the arena passed in,
+ * because a verb shows or changes objects of any kind. Errors are written for
+ * users: for a name that does not exist they suggest the nearest existing one.
  *
  * Thread: the main one.
  */
@@ -21,46 +20,49 @@ struct error;
 struct json;
 struct kind;
 
-#define KCTL_PAGE 500 /* objects asked for at a time */
+#define KCTL_PAGE 500 /* objects per page */
 
 struct kctl {
     const char *server;    /* of --server, or NULL */
     const char *namespace; /* of -n, or NULL */
     const char *as_user;   /* of --as, or NULL */
     struct connection *connection;
-    bool takes_tasks; /* of arrays, where a job or a pod is expected */
+    bool takes_tasks; /* tasks are valid where a job or a pod is expected */
     const char
-        *for_tasks; /* of a verb that takes none: what does it for them */
-    bool has_said_waiting; /* for a server that slows this user down */
+        *for_tasks; /* for a verb that accepts no tasks: the command to use
+                     * instead */
+    bool has_said_waiting; /* the message about throttling was printed */
 };
 
-/* Names an object. A NULL name stands for a whole collection, a NULL namespace
- * for all namespaces, or for a kind that has none.
+/* Identifies an object. A NULL name means the whole collection; a NULL
+ * namespace means all namespaces, or a kind without namespaces.
  */
 struct target_object {
     const struct kind *kind;
     const char *namespace;
     const char *name;
-    const char
-        *task; /* "1042_7", which this pod, or Job, stands for; or NULL */
+    /* "1042_7", the task that this pod or Job represents; or NULL. */
+    const char *task;
 };
 
 void kctl_fini(struct kctl *kctl);
 
-/* The namespace of a resource that is given without one. */
+/* The namespace of a resource given without one. */
 const char *kctl_namespace(const struct kctl *kctl);
 
-/* Connects, unless it is connected already. */
+/* Connects if there is no connection yet. */
 int kctl_open(struct kctl *kctl, struct error *err);
 struct client *kctl_client(struct kctl *kctl); /* after kctl_open */
 
-/* How far east of UTC this process is now, in seconds: "kiln.hpc/utcOffset" in the
- * queries of tables, whose words have times that the server makes.
+/* The UTC offset of this process now, in seconds east. Sent as
+ * "kiln.hpc/utcOffset" with queries of tables, in which the server formats
+ * times.
  */
 long kctl_utc_offset(void);
 
-/* One request; the answer's tree in the arena (NULL where it is no JSON), or
- * not wanted. Warnings of the server go to standard error.
+/* One request; the answer's tree is in the arena (NULL if it is no JSON). Pass
+ * NULL if the answer is not needed. Warnings of the server are printed to
+ * standard error.
  */
 int kctl_call(struct kctl *kctl,
               const struct client_request *request,
@@ -68,8 +70,8 @@ int kctl_call(struct kctl *kctl,
               struct json **ret_answer,
               struct error *err);
 
-/* GET of a path that is of no kind ("/kiln/v1/nodes"); errors as inquiry_run's
- * (cli/connect/inquiry.h). Connects first.
+/* GET of a path outside the API's kinds ("/kiln/v1/nodes"); errors as for
+ * inquiry_run (cli/connect/inquiry.h). Connects first.
  */
 int kctl_ask(struct kctl *kctl,
              const char *path,
@@ -77,9 +79,9 @@ int kctl_ask(struct kctl *kctl,
              struct json **ret_answer,
              struct error *err);
 
-/* The calls that verbs make. Patch sends a merge patch. List collects all
- * pages into one array. Find: like get, but an object that is not there is
- * NULL and no error.
+/* The calls that verbs make. Patch sends a merge patch. List joins all pages
+ * into one array. Find: like get, but for an object that does not exist it
+ * returns NULL and no error.
  */
 int kctl_find(struct kctl *kctl,
               const struct target_object *object,

@@ -15,7 +15,9 @@
 
 #define INDEX ANNOTATION_INDEX /* it is a label, too */
 
-/* Its attempts are numbered from 1, and pods by what was before them. */
+/* Attempts are numbered from 1; the pod's annotation counts the attempts before
+ * it.
+ */
 static int64_t
 attempt_of(const struct json *pod)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_pods.h - which of a job's pods has the output that is asked for
+/* log_pods.h - finds the pod of a job that has the requested output
  *
  * Thread: the main one.
  */
@@ -16,8 +16,8 @@ struct target_object;
 const struct json *log_pods_find_attempt(const struct json *pods,
                                          int64_t attempt);
 
-/* Fails always (-ENOENT), saying whether the attempt is gone or never was. The
- * newest pod may be NULL.
+/* Always fails (-ENOENT); the error says whether the attempt is gone or never
+ * existed. The newest pod may be NULL.
  */
 int log_pods_refuse_attempt(const struct target_object *job,
                             int64_t attempt,
@@ -25,8 +25,8 @@ int log_pods_refuse_attempt(const struct target_object *job,
                             struct arena *arena,
                             struct error *err);
 
-/* Names on standard error how many other indexes have written, because the log
- * that is shown is one index's.
+/* Prints to standard error how many other indexes have output, because the log
+ * shown is that of one index.
  */
 void log_pods_tell_of_others(const struct target_object *job,
                              const struct json *pods,

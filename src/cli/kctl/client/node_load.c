@@ -62,7 +62,7 @@ load_of(struct map *loads, struct arena *arena, const char *node)
     return load;
 }
 
-/* Pods deleted by force count while they hold something. */
+/* Pods deleted by force count while they hold resources. */
 static void
 add_remnants(struct map *loads, struct arena *arena, const struct json *node)
 {

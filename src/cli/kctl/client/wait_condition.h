@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wait_condition.h - waits until an object meets a condition
  *
- * It follows the object by a watch and continues over restarts of the
- * controller.
+ * Watches the object and continues across restarts of the controller.
  *
  * Thread: the main one.
  */
@@ -19,7 +18,8 @@ struct target_object;
 /* Called with each state of the object; NULL when it does not exist. */
 typedef bool wait_condition_fn(const struct json *object, void *context);
 
-/* 0 when `is_met` is true; -ETIMEDOUT after timeout_us, unless that is 0. */
+/* 0 when `is_met` returns true; -ETIMEDOUT after timeout_us, unless that is 0.
+ */
 int wait_for_condition(struct kctl *kctl,
                        const struct target_object *object,
                        int64_t timeout_us,
