@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* documents.h - the objects in the files of -f
+/* documents.h - reads the objects in the files of -f
  *
  * A file is YAML or JSON with one object or several; "-" is the standard input;
- * a directory stands for its *.yaml, *.yml and *.json, sorted by name. Items of
- * a List come one by one.
+ * a directory means its *.yaml, *.yml and *.json files, sorted by name. Items
+ * of a List become separate documents.
  *
  * Thread: the main one.
  */
@@ -14,7 +14,7 @@
 struct option_texts;
 
 struct document {
-    struct target_object target; /* name NULL: generateName */
+    struct target_object target; /* a NULL name means generateName */
     struct json *object;
     const char *source; /* "job.yaml, document 2" */
 };
@@ -25,8 +25,8 @@ struct documents {
     size_t capacity;
 };
 
-/* Reads them all, before anything is done with the first. Errors name the file
- * and the document.
+/* Reads all files before the caller acts on the first. Errors name the file and
+ * the document.
  */
 int documents_read(struct kctl *kctl,
                    const struct option_texts *files,

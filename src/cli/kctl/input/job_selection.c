@@ -65,7 +65,7 @@ read_state(const char *word, uint32_t *states, struct error *err)
     return 0;
 }
 
-/* A field selector has no way to write these. */
+/* A field selector has no escape for these characters. */
 static int
 check_text(const char *option, const char *text, struct error *err)
 {
@@ -78,7 +78,9 @@ check_text(const char *option, const char *text, struct error *err)
     return 0;
 }
 
-/* Part of a query, where other characters would have to be escaped. */
+/* The name becomes part of a query, where other characters would need an
+ * escape.
+ */
 static int
 check_node(const char *name, struct error *err)
 {
@@ -141,7 +143,7 @@ add(struct strbuf *out, const char *field, const char *value)
         strbuf_printf(out, "%s%s=%s", out->length > 0 ? "," : "", field, value);
 }
 
-/* A selector knows no "or": several states are those that are none of the
+/* A field selector has no "or": several states are expressed by excluding all
  * others.
  */
 static void

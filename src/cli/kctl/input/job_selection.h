@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_selection.h - which jobs are meant: the options --user, --state, --name,
+/* job_selection.h - selects jobs: the options --user, --state, --name,
  * --partition and --account, which all commands for jobs have
  *
- * The server selects by user, state and partition, from an index; what a
- * selector cannot say (several accounts, patterns of names) is checked of each.
+ * The server selects by user, state and partition, with an index. Conditions
+ * that a selector cannot express (several accounts, patterns of names) are
+ * checked for each job.
  *
  * Thread: the main one.
  */
@@ -20,13 +21,13 @@ struct error;
 struct kctl;
 
 struct job_selection {
-    const char *account; /* names of namespaces, with commas between */
+    const char *account; /* names of namespaces, separated by commas */
     const char *name;    /* a pattern */
-    const char *node;    /* kctl jobs and get alone; the request's query */
+    const char *node;    /* only for kctl jobs and get; in the query */
     const char *partition;
-    const char *state; /* words, with commas between */
+    const char *state; /* states, separated by commas */
     const char *user;
-    uint32_t states; /* what these are; 0: all */
+    uint32_t states; /* parsed from `state`; 0: all */
 };
 
 #define JOB_SELECTION_OPTIONS(holder, at)                          \
@@ -59,35 +60,35 @@ struct job_selection {
         .offset = offsetof(holder, at.user),                       \
     }
 
-/* Reads the words; -EINVAL, with the nearest that there is. */
+/* Parses the states; -EINVAL, with the nearest valid one. */
 int job_selection_check(struct job_selection *selection, struct error *err);
 
 bool job_selection_is_empty(const struct job_selection *selection);
 
-/* The name of who asks, or of --as. -EINVAL: there is none. */
+/* The name of the user, or of --as. -EINVAL: the user has no name. */
 int job_selection_find_own_user(const struct kctl *kctl,
                                 struct arena *arena,
                                 const char **ret_name,
                                 struct error *err);
 
-/* The field selector; `more` ("status.finished=false", or NULL) is a part of
- * it. NULL: everything.
+/* The field selector; `more` ("status.finished=false", or NULL) is added to it.
+ * NULL: select everything.
  */
 const char *job_selection_fields(const struct job_selection *selection,
                                  const char *more,
                                  struct arena *arena);
 
-/* The query of a list of jobs: `more` ("includeObject=Object", or NULL) and the
- * node. NULL: there is none.
+/* The query for a list of jobs: `more` ("includeObject=Object", or NULL) and
+ * the node. NULL: no query.
  */
 const char *job_selection_query(const struct job_selection *selection,
                                 const char *more,
                                 struct arena *arena);
 
-/* The one namespace that is meant; NULL: several, or all. */
+/* The namespace if the selection has exactly one; NULL: several, or all. */
 const char *job_selection_namespace(const struct job_selection *selection);
 
-/* The rest of the selection, of one job. */
+/* Whether a job meets the conditions that the server did not check. */
 bool job_selection_has(const struct job_selection *selection,
                        const char *namespace,
                        const char *name,

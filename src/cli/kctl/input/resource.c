@@ -15,7 +15,7 @@
 #include "lib/base/spelling.h"
 #include "lib/json/json.h"
 
-#define MOST_TASKS 64 /* that one command shows one by one */
+#define MOST_TASKS 64 /* that one command shows separately */
 
 struct resource_parser {
     struct kctl *kctl;
@@ -60,7 +60,7 @@ is_number(const char *text)
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
 
-/* Finds the job of that id. The name made from the id is tried first. */
+/* Finds the job with that id. The name made from the id is tried first. */
 static int
 find_job(struct resource_parser *p,
          struct target_object *object,
@@ -93,7 +93,7 @@ find_job(struct resource_parser *p,
         return r;
     job = json_at(jobs, 0);
     if (job == NULL) {
-        *object = usual; /* the verb finds that it is not there */
+        *object = usual; /* the verb reports that it does not exist */
         return 0;
     }
     object->name = json_path_text(job, "metadata.name");
@@ -118,7 +118,8 @@ append(struct resource_parser *p, const struct target_object *object)
     all->items[all->count++] = *object;
 }
 
-/* The pod of a task that is there, the newest; else its job stands for it. */
+/* Adds the newest pod of a task; if the task has no pod, its job represents it.
+ */
 static int
 add_task(struct resource_parser *p,
          const struct target_object *job,
@@ -142,7 +143,7 @@ add_task(struct resource_parser *p,
     return 0;
 }
 
-/* "1042_7", "1042_[3-9]" */
+/* Adds "1042_7" or "1042_[3-9]". */
 static int
 add_tasks(struct resource_parser *p,
           const struct kind *kind,
@@ -245,7 +246,7 @@ add(struct resource_parser *p,
     return r;
 }
 
-/* "pod/a" */
+/* Adds "pod/a". */
 static int
 add_pair(struct resource_parser *p, const char *text, struct error *err)
 {
@@ -261,7 +262,7 @@ add_pair(struct resource_parser *p, const char *text, struct error *err)
     return add(p, kind, slash + 1, err);
 }
 
-/* "all" stands for several types. */
+/* Adds a category: "all" means several types. */
 static bool
 add_category(struct resource_parser *p, const char *name)
 {
@@ -276,7 +277,7 @@ add_category(struct resource_parser *p, const char *name)
     return any;
 }
 
-/* "pods" or "nodes,pods", with the names behind it or without. */
+/* Adds "pods" or "nodes,pods", with or without names after it. */
 static int
 add_type(struct resource_parser *p,
          const char *types,

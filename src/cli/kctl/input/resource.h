@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resource.h - turns the operands of a verb into objects: "pods",
- * "pod a b", "job/7", "nodes,pods", "1042"
+/* resource.h - turns the operands of a verb into objects: "pods", "pod a b",
+ * "job/7", "nodes,pods", "1042"
  *
- * A number where a job is expected is the job's id, whatever the job's name and
- * namespace are. Where kctl takes tasks, "1042_7" is the newest pod of that task
- * of an array, or the job where it has none.
+ * A number where a job is expected is the job's id, independent of the job's
+ * name and namespace. Where kctl accepts tasks, "1042_7" is the newest pod of
+ * that task of an array, or the job if the task has no pod.
  *
  * Thread: the main one.
  */
@@ -19,12 +19,13 @@ struct named_resources {
     size_t count;
 };
 
-/* A kind by any of its names; NULL, with the nearest in `err`. */
+/* The kind with this name or short name; NULL, with the nearest name in `err`.
+ */
 const struct kind *resource_kind(const char *name, struct error *err);
 
 /* Parses operands. Without a default kind the first one is "TYPE" or each is
- * "TYPE/NAME"; with one, plain names are of that kind. -EINVAL when there is
- * no operand at all.
+ * "TYPE/NAME"; with one, plain names are of that kind. -EINVAL when there is no
+ * operand at all.
  */
 int resource_parse(struct kctl *kctl,
                    const struct kind *default_kind,
@@ -34,7 +35,7 @@ int resource_parse(struct kctl *kctl,
                    struct named_resources *ret_resources,
                    struct error *err);
 
-/* One object, that the verb needs exactly one of. */
+/* Parses operands for a verb that needs exactly one object. */
 int resource_parse_one(struct kctl *kctl,
                        const struct kind *default_kind,
                        int n_operands,
@@ -43,8 +44,8 @@ int resource_parse_one(struct kctl *kctl,
                        struct target_object *ret_object,
                        struct error *err);
 
-/* Like resource_parse, but collections (no name) become what is in them, as
- * far as the selector fits.
+/* Like resource_parse, but a collection (no name) is replaced by the objects in
+ * it that match the selector.
  */
 int resource_select(struct kctl *kctl,
                     const struct kind *default_kind,

@@ -6,7 +6,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The file without the annotation, which it has when kctl get wrote it. */
+/* The file without the annotation, which it contains if kctl get wrote it. */
 static struct json *
 bare(struct arena *arena, const struct json *file)
 {
@@ -32,7 +32,7 @@ three_way_annotated(struct arena *arena, const struct json *file)
     return copy;
 }
 
-/* The patch that gives `current` everything that `wanted` has. */
+/* The patch that adds to `current` everything in `wanted`. */
 static struct json *
 additions(struct arena *arena,
           const struct json *current,
@@ -58,8 +58,8 @@ additions(struct arena *arena,
     return patch;
 }
 
-/* Sets null for members that `current` has and the last file named, but the
- * new one does not.
+/* Sets null for members that `current` and the previous file have, but the new
+ * file does not.
  */
 static void
 add_removals(struct arena *arena,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* three_way.h - the patch of kctl apply: from the object on the server,
- * the file, and the file that was applied before it
+/* three_way.h - computes the patch of kctl apply from the object on the server,
+ * the file, and the file that was applied before
  *
- * These are pure functions on trees.
+ * Pure functions on trees.
  *
  * Thread: any.
  */
@@ -13,10 +13,10 @@ struct json;
 
 #define THREE_WAY_ANNOTATION "kubectl.kubernetes.io/last-applied-configuration"
 
-/* A copy of the file's object that carries the file itself. */
+/* A copy of the file's object with the file itself in an annotation. */
 struct json *three_way_annotated(struct arena *arena, const struct json *file);
 
-/* The merge patch; NULL when nothing is to change. */
+/* The merge patch; NULL when there is nothing to change. */
 struct json *three_way_patch(struct arena *arena,
                              const struct json *current,
                              const struct json *file);
