@@ -47,7 +47,7 @@ find_command(const char *name)
     return NULL;
 }
 
-/* "Commands:", for the end of --help. */
+/* The list "Commands:" at the end of --help. */
 static char *
 list_commands(void)
 {
@@ -84,7 +84,9 @@ refuse_command(const struct option_table *table, const char *name)
     program_refuse(table, "unknown command '%s'", name);
 }
 
-/* --color and --utc are for all that is printed, wherever that is done. */
+/* Applies --color and --utc to the whole process, because all output follows
+ * them.
+ */
 static int
 set_output(const struct common_options *options, struct error *err)
 {
@@ -100,7 +102,9 @@ set_output(const struct common_options *options, struct error *err)
                      options->colour);
 }
 
-/* Options before the verb count, unless an option of the verb replaces them. */
+/* Options before the verb apply too, unless an option of the verb replaces
+ * them.
+ */
 static int
 run_command(const struct command *command,
             const struct common_options *before,
@@ -129,14 +133,14 @@ run_command(const struct command *command,
                          argv + operands,
                          &err);
     status = program_end(command->options->name, r, &err);
-    /* An error before the first request is one of usage. */
+    /* -EINVAL before the first request is a usage error. */
     if (r == -EINVAL && kctl.connection == NULL)
         status = EXIT_STATUS_USAGE;
     kctl_fini(&kctl);
     return (int)status;
 }
 
-/* "kctl help", "kctl help drain" */
+/* Handles "kctl help" and "kctl help drain". */
 static int
 help(const struct option_table *table, int n_operands, char **operands)
 {
