@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* allowed_users.h - the words for the users that may have something
+/* allowed_users.h - formats the users that may use something
  *
  * Thread: the main one.
  */

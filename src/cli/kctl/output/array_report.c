@@ -16,10 +16,10 @@
 #include "lib/json/json.h"
 
 #define MOST_GROUPS 6
-#define MOST_ROWS   10000 /* of history that are looked at */
+#define MOST_ROWS   10000 /* of history */
 #define MOST_TEXT   60    /* bytes of a list of tasks */
 
-/* Tasks that ended alike. */
+/* Tasks with the same result. */
 struct task_group {
     const char *words; /* "Failed, exit code 7" */
     struct task_range *ids;
@@ -173,7 +173,7 @@ compare(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* "4: 3,12,21-30"; a task that failed several times counts once. */
+/* Adds "4: 3,12,21-30"; a task that failed several times counts once. */
 static void
 add_group(struct failures *f, struct task_group *g, struct strbuf *out)
 {

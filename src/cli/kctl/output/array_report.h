@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array_report.h - how the tasks of an array get on: how many wait, run and have
- * ended, and which have failed, by how
+/* array_report.h - the progress of an array: how many tasks wait, run and have
+ * ended, and which have failed and how
  *
  * Thread: the main one.
  */
@@ -10,8 +10,8 @@ struct json;
 struct kctl;
 struct strbuf;
 
-/* Lines for a Job's tree with spec.array. Failures are asked of history, which
- * may be silent.
+/* Adds lines for a Job's tree that has spec.array. Failures come from history,
+ * which may have no rows.
  */
 void
 array_report_add(struct kctl *kctl, const struct json *job, struct strbuf *out);

@@ -20,7 +20,7 @@
 #define VALUE_COLUMN 20u
 #define STEP         2u
 
-/* Whether it is a moment as the API writes it, which is then in local time. */
+/* Whether the text is a time of the API; formats it in local time. */
 static bool
 format_moment(const char *text, char out[LOCAL_TIME_SIZE])
 {
@@ -89,7 +89,7 @@ describe_output_add(struct strbuf *out,
 
 /* ---- Trees ---- */
 
-/* "activeDeadlineSeconds" is "Active Deadline Seconds", and names that are
+/* "activeDeadlineSeconds" becomes "Active Deadline Seconds"; names that are
  * data (labels, resources) stay as they are.
  */
 static void
@@ -126,7 +126,7 @@ add_scalar(struct strbuf *out, const struct json *value)
     add_harmless(out, text.text);
 }
 
-/* "a, b, c", when none of them has parts. */
+/* Adds "a, b, c" if no element has parts. */
 static bool
 add_flat_list(struct strbuf *out, const struct json *list)
 {
@@ -142,7 +142,7 @@ add_flat_list(struct strbuf *out, const struct json *list)
     return true;
 }
 
-/* "name: nofile, soft: 1024", when nothing in it has parts. */
+/* Adds "name: nofile, soft: 1024" if no member has parts. */
 static bool
 add_flat_object(struct strbuf *out, const struct json *object)
 {
@@ -202,7 +202,7 @@ add_member(struct strbuf *out,
         const size_t heading = out->length;
 
         describe_output_add_tree(out, indent + STEP, value);
-        if (out->length == heading) /* nothing but empty parts */
+        if (out->length == heading) /* all parts were empty */
             strbuf_truncate(out, before);
         return;
     }

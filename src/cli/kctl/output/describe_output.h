@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe_output.h - an object as lines of "Name: value", for kctl describe
- * and why
+/* describe_output.h - prints an object as lines of "Name: value", for kctl
+ * describe and why
  *
  * Thread: any.
  */
@@ -13,8 +13,8 @@ struct grid;
 struct json;
 struct strbuf;
 
-/* One line; the value's text is made fit for a terminal, and a moment is in
- * local time. Without a name it goes on with what the line above names.
+/* Adds one line. The value is sanitized for a terminal, and a time is printed
+ * in local time. Without a name the line continues the one above.
  */
 void describe_output_add(struct strbuf *out,
                          unsigned indent,
@@ -22,20 +22,22 @@ void describe_output_add(struct strbuf *out,
                          const char *format,
                          ...) PRINTF(4, 5);
 
-/* A whole tree, one line per member, names in words: "Node Name: n7". */
+/* Adds a whole tree, one line per member, with names as words: "Node Name: n7".
+ */
 void describe_output_add_tree(struct strbuf *out,
                               unsigned indent,
                               const struct json *object);
 
-/* The conditions as a table; nothing when there are none. */
+/* Adds the conditions as a table; nothing if there are none. */
 void describe_output_add_conditions(struct strbuf *out,
                                     const struct json *conditions);
 
-/* A table, behind two spaces. */
+/* Adds a table, indented by two spaces. */
 void describe_output_add_grid(struct strbuf *out, struct grid *grid);
 
-/* An RFC 3339 time in local time; other texts as they are. In the arena. */
+/* An RFC 3339 time in local time; other texts unchanged. In the arena. */
 const char *describe_output_local(struct arena *arena, const char *time);
 
-/* How long ago an RFC 3339 time was: "3m5s"; "" for none. In the arena. */
+/* The time since an RFC 3339 time: "3m5s"; "" if there is none. In the arena.
+ */
 const char *describe_output_age(struct arena *arena, const char *time);

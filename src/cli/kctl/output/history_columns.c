@@ -23,7 +23,7 @@
 
 #define SECOND_US INT64_C(1000000)
 
-#define MOST_TASKS 24 /* bytes of their list, in a table */
+#define MOST_TASKS 24 /* bytes of the list of tasks, in a table */
 
 enum column_form {
     FORM_TEXT,
@@ -33,9 +33,9 @@ enum column_form {
     FORM_MILLI,   /* thousandths */
     FORM_SECONDS, /* a length of time */
     FORM_MICROS,
-    FORM_JOB,     /* number, and of a part its task or index */
+    FORM_JOB,     /* number; for a task also its task or index */
     FORM_ELAPSED, /* from start to end */
-    FORM_WAITED,  /* from when it could start to its start */
+    FORM_WAITED,  /* from when it could start until its start */
     FORM_EXIT,
 };
 
@@ -183,7 +183,7 @@ history_columns_elapsed_us(const struct json *row)
         return -1;
     elapsed = time_of(row, "endTime") - start
               - json_get_int(row, "frozenMicroseconds", 0);
-    return elapsed > 0 ? elapsed : 0; /* times are whole seconds there */
+    return elapsed > 0 ? elapsed : 0; /* times have whole seconds there */
 }
 
 static int64_t
@@ -197,7 +197,7 @@ waited_us(const struct json *row)
     return wait > 0 ? wait : 0;
 }
 
-/* "1-02:03:04", as sacct and people of batch write it. */
+/* "1-02:03:04", as in sacct. */
 static void
 add_length(int64_t us, struct strbuf *out)
 {
@@ -378,7 +378,7 @@ history_columns_text(const char *name,
             add_for_people(&all[i], row, out);
 }
 
-/* Of what is made of several. */
+/* The members of a row that the column is made from. */
 static const char *
 members_of(const struct column *c)
 {
@@ -473,9 +473,9 @@ history_columns_add_csv(const struct history_columns *c,
 /* ---- SWF ---- */
 
 struct history_swf {
-    struct map *numbers; /* "user alice" to its number */
+    struct map *numbers; /* "user alice" to a number */
     intptr_t next[3];
-    int64_t first_us; /* the submission that times are counted from */
+    int64_t first_us; /* submission time that others are relative to */
 };
 
 struct history_swf *
@@ -517,7 +517,7 @@ number_of(struct history_swf *swf,
     return (intptr_t)known;
 }
 
-/* 0 failed, 1 completed, 5 cancelled. */
+/* Codes of SWF: 0 failed, 1 completed, 5 cancelled. */
 static int
 status_of(const char *state)
 {

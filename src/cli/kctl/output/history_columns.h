@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_columns.h - the columns of kctl history, as people, CSV and SWF read
- * them
+/* history_columns.h - the columns of kctl history, for people, CSV and SWF
  *
- * Thread: any; rows are trees as /kiln/v1/history answers them.
+ * Thread: any; rows are trees as returned by /kiln/v1/history.
  */
 #pragma once
 
@@ -18,18 +17,18 @@ struct strbuf;
 #define HISTORY_COLUMNS_MOST 40
 
 struct history_columns {
-    unsigned items[HISTORY_COLUMNS_MOST]; /* places in the list of all */
+    unsigned items[HISTORY_COLUMNS_MOST]; /* indexes in the list of all */
     size_t count;
 };
 
-/* Parses "id,name,state"; NULL: those that everybody wants; "all". -EINVAL with
- * the nearest name that there is.
+/* Parses "id,name,state"; NULL: the default columns; "all". -EINVAL with the
+ * nearest existing name.
  */
 int history_columns_parse(const char *text,
                           struct history_columns *columns,
                           struct error *err);
 
-/* Adds the members of a row that those columns are made of: "job,state". */
+/* Adds the members of a row that these columns need: "job,state". */
 void history_columns_add_members(const struct history_columns *columns,
                                  struct strbuf *out);
 
@@ -39,23 +38,23 @@ void history_columns_add_row(const struct history_columns *columns,
                              const struct json *row,
                              struct grid *grid);
 
-/* The text of that column, for people; nothing when it is not known. */
+/* The text of that column, for people; nothing if the value is unknown. */
 void history_columns_text(const char *name,
                           const struct json *row,
                           struct strbuf *out);
 
-/* From start to end; -1: it never started. */
+/* From start to end; -1: the job never started. */
 int64_t history_columns_elapsed_us(const struct json *row);
 
-/* A line of CSV (RFC 4180), numbers and times for programs: bytes, seconds, RFC
- * 3339 in UTC. The heading, when there is no row.
+/* A line of CSV (RFC 4180), with numbers and times for programs: bytes,
+ * seconds, RFC 3339 in UTC. A NULL row prints the heading.
  */
 void history_columns_add_csv(const struct history_columns *columns,
                              const struct json *row,
                              struct strbuf *out);
 
 /* A line of the Standard Workload Format 2.2 (Feitelson): 18 numbers. Users,
- * accounts and partitions are numbered as they come.
+ * accounts and partitions are numbered in the order in which they occur.
  */
 struct history_swf;
 void history_swf_free(struct history_swf *swf);

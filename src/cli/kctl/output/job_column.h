@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_column.h - the columns that a list of jobs may have, and which -o chooses
+/* job_column.h - the columns of a list of jobs, and the choice of -o
  *
  * Called by: job_list.c.
- * Thread:    kctl's only one.
+ * Thread:    the main one.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* How a column's text is made of a row. */
+/* How a column's text is made from a row. */
 enum job_column_making {
     JOB_COLUMN_CELL,
     JOB_COLUMN_NAME,
@@ -18,22 +18,22 @@ enum job_column_making {
     JOB_COLUMN_CODE,
     JOB_COLUMN_POINT, /* in time; its cell is RFC 3339 */
     JOB_COLUMN_SUBMITTED,
-    JOB_COLUMN_START, /* "~": it goes by what is assumed */
+    JOB_COLUMN_START, /* "~": it depends on an assumption */
 };
 
 struct job_column {
-    const char *name; /* as -o has it */
+    const char *name; /* its name for -o */
     const char *heading;
-    const char *cell; /* of the server's table, or NULL */
+    const char *cell; /* of the server's table; or NULL */
     enum job_column_making making;
     bool is_right;
-    bool is_wide;  /* of -o wide alone */
-    bool is_plain; /* of -o wide and of the table without it */
+    bool is_wide;  /* only in -o wide */
+    bool is_plain; /* in -o wide and in the default table */
     unsigned least, weight;
 };
 
-/* By its place in the list of all; NULL behind the last. */
+/* By its index in the list of all columns; NULL after the last. */
 const struct job_column *job_column_at(unsigned place);
 
-/* The place of one that there is. */
+/* The index of an existing column. */
 unsigned job_column_named(const char *name);

@@ -26,7 +26,7 @@
 struct job_list {
     struct arena *arena;
     int cells
-        [MAX_CELLS]; /* by column: its place in the server's table, or -1 */
+        [MAX_CELLS]; /* by column: the index in the server's table, or -1 */
     struct job_row *rows;
     size_t count, capacity;
 };
@@ -105,7 +105,8 @@ read_row(const struct job_list *list,
     const char *name = json_get_text(annotations, ANNOTATION_JOB_NAME);
     const char *namespace = json_path_text(object, "metadata.namespace");
 
-    /* Others' annotations are not shown, but the table has the name. */
+    /* Annotations of other users' jobs are hidden, but the table has the name.
+     */
     if (name == NULL)
         name = text_of(list, cells, "name");
     return (struct job_row){
@@ -158,7 +159,7 @@ job_list_add(struct job_list *list,
     const struct json *definitions = json_get(table, "columnDefinitions");
     const struct json *rows = json_get(table, "rows");
 
-    /* Pages behind the first have none. */
+    /* Only the first page has definitions. */
     for (unsigned i = 0;
          job_column_at(i) != NULL && json_count(definitions) > 0;
          i++)
@@ -179,7 +180,7 @@ job_list_add(struct job_list *list,
     }
 }
 
-/* Jobs of one second go by their ids. */
+/* Jobs submitted in the same second are sorted by id. */
 static int
 compare(const void *a, const void *b)
 {
@@ -254,8 +255,8 @@ format_time_and_limit(const struct job_list *list,
                                                                        : "-");
 }
 
-/* "15:17", "~Nov 24 08:00"; "-" of a job that waits, and nobody knows until
- * when. Elsewhere than in a table it is the whole time, or "".
+/* "15:17", "~Nov 24 08:00"; "-" for a waiting job without a known time. Outside
+ * a table it is the complete time, or "".
  */
 static const char *
 format_start(const struct job_list *list,
@@ -282,7 +283,7 @@ format_start(const struct job_list *list,
     return arena_printf(arena, "%s%s", is_assumed ? "~" : "", out);
 }
 
-/* A job that runs shows its node, one that waits why, a failed one both. */
+/* A running job shows its node, a waiting one its reason, a failed one both. */
 static const char *
 format_where(const struct job_list *list,
              const struct job_row *row,
@@ -348,7 +349,7 @@ job_list_signature(const struct job_list *list, size_t at, struct arena *arena)
                         text_of(list, row->cells, "reason"));
 }
 
-/* START is beside it. */
+/* Cuts the expected time, because the column START shows it. */
 static const char *
 without_from(const char *words, struct arena *arena)
 {
@@ -418,8 +419,8 @@ make_grid(const struct job_list_style *style)
     return grid;
 }
 
-/* RFC 4180, where it is needed; a spreadsheet takes a cell that begins with one
- * of "=+-@" for a formula, so those have a quote before them.
+/* Quotes a cell if RFC 4180 requires it. A spreadsheet takes a cell that starts
+ * with one of "=+-@" for a formula, so such a cell gets a leading single quote.
  */
 static void
 add_csv_cell(const char *text, bool is_text, struct strbuf *out)

@@ -30,46 +30,47 @@ enum job_list_form {
 
 struct job_list_style {
     enum job_list_form form;
-    unsigned columns[JOB_LIST_MAX_COLUMNS]; /* places in the list of all */
+    unsigned columns[JOB_LIST_MAX_COLUMNS]; /* indexes in the list of all */
     size_t n_columns;
     bool no_headings;
     bool has_colours;
-    bool is_of_one; /* user, so that whose a job is says little */
-    bool is_cut;    /* the columns are ours, and may be left out or cut */
-    unsigned width; /* of the terminal; 0: as wide as need be */
+    bool is_of_one; /* user, so that the user column is of little use */
+    bool is_cut;    /* default columns, which may be left out or cut */
+    unsigned width; /* of the terminal; 0: unlimited */
 };
 
 /* Parses -o: NULL, wide, json, yaml, name, csv, csv=LIST or a list of columns
- * as "id,name,state". -EINVAL with the nearest name that there is.
+ * such as "id,name,state". -EINVAL with the nearest existing name.
  */
 int job_list_style_parse(const char *text,
                          struct job_list_style *style,
                          struct error *err);
 
-/* A row, for who chooses among them. */
+/* A row, for callers that select rows. */
 struct job_row {
     int64_t id;
     const char *tasks;  /* of an array, "1042_7", "1042_[57-99]"; or NULL */
-    int64_t first_task; /* of them; -1: no array's, or all that wait */
+    int64_t first_task; /* -1: no array, or all waiting tasks */
     int64_t submitted_at_us;
     int64_t ended_at_us; /* 0: not ended */
     const char *namespace;
-    const char *name; /* that its user gave it, whole */
+    const char *name; /* as its user gave it, not truncated */
     const char *state;
     const char *node;
     const struct json *cells;
     const struct json *object;
 };
 
-/* Life. The arena has to outlive it. */
+/* Life. The arena must outlive the list. */
 void job_list_free(struct job_list *list);
 struct job_list *job_list_new(struct arena *arena) OWNED_BY(job_list_free);
 DEFINE_CLEANUP(struct job_list, job_list_free)
 
-/* Change. Add takes a Table and keeps the rows for which `is_wanted`; an array
- * has one for all tasks that wait, if any do, and one for each that runs, or one
- * for all `by_objects`. Sort: by the time of submission, oldest first. Keep: the last `count`; it comes after
- * the sort.
+/* Change. Add takes a Table and keeps the rows for which `is_wanted` returns
+ * true. An array has one row for all waiting tasks, if any, and one for each
+ * running task; with `by_objects` it has one row. Sort: by the time of
+ * submission, oldest first. Keep_last keeps the last `count` rows; call it
+ * after sort.
  */
 typedef bool job_row_fn(const struct job_row *row, void *context);
 void job_list_add(struct job_list *list,
@@ -80,7 +81,8 @@ void job_list_add(struct job_list *list,
 void job_list_sort(struct job_list *list);
 void job_list_keep_last(struct job_list *list, size_t count);
 
-/* Look. Text of a row: what changes when its job does, for a watch. */
+/* Look. Signature: a text of a row that changes when its job does, for a watch.
+ */
 size_t job_list_count(const struct job_list *list);
 const struct job_row *job_list_row(const struct job_list *list, size_t at);
 const char *

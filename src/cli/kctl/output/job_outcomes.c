@@ -15,7 +15,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define FEW       20 /* that have a line each */
+#define FEW       20 /* jobs printed on separate lines */
 #define MAX_NAMES 60 /* bytes of the names of many */
 
 enum reported_outcome {
@@ -29,7 +29,7 @@ struct reported_job {
     enum reported_outcome outcome;
     int64_t id;
     const char *name;
-    const char *tasks; /* of an array, that are meant; NULL: all */
+    const char *tasks; /* of an array; NULL: all */
     const char *message;
 };
 
@@ -105,7 +105,7 @@ words_of(const struct job_outcomes *o, const struct reported_job *job)
                                       job->name != NULL ? job->name : "");
 }
 
-/* Orders by outcome and message, so that jobs that ended alike stand together,
+/* Sorts by outcome and message, so that jobs with the same result are adjacent,
  * then by id.
  */
 static int
@@ -123,7 +123,7 @@ compare(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* "jobs 5,7-9" as far as that is short. */
+/* "jobs 5,7-9" while that is short. */
 static const char *
 names_of(const struct job_outcomes *o,
          const struct reported_job *jobs,

@@ -61,7 +61,7 @@ add_all(struct jsonpath_cursor *w,
                                         : value->items[i]);
 }
 
-/* ..name: wherever it is below, and `*` for everything. */
+/* ..name: at any depth; `*` matches everything. */
 static void
 add_below(struct jsonpath_cursor *w,
           struct jsonpath_values *to,
@@ -88,7 +88,7 @@ ends_name(char c)
     return c == '\0' || strchr(".[]{}()=!<>, \t\n'\"", c) != NULL;
 }
 
-/* A name as it stands behind a dot; \ takes the next character as it is. */
+/* A name after a dot; \ escapes the next character. */
 static const char *
 take_name(struct jsonpath_cursor *w)
 {
@@ -156,7 +156,7 @@ compare(const struct json *a, const struct json *b)
         return (int)a->boolean - (int)b->boolean;
     if (json_is(a, JSON_STRING) && json_is(b, JSON_STRING))
         return strcmp(a->text, b->text);
-    return json_equals(a, b) ? 0 : 2; /* neither more nor less */
+    return json_equals(a, b) ? 0 : 2; /* neither less nor greater */
 }
 
 struct jsonpath_comparison {
@@ -200,7 +200,7 @@ static int take_path(struct jsonpath_cursor *w,
                      const struct json *here,
                      struct jsonpath_values *values);
 
-/* "@.a", "x", 'x', 3, true: the first value of it, NULL for none. */
+/* "@.a", "x", 'x', 3, true: its first value, NULL if there is none. */
 static int
 take_operand(struct jsonpath_cursor *w,
              const struct json *here,
@@ -241,7 +241,7 @@ take_operand(struct jsonpath_cursor *w,
     return 0;
 }
 
-/* "?(...)" of one item, from the place behind it. */
+/* Evaluates "?(...)" for one item, starting after "?(". */
 static int
 take_filter(struct jsonpath_cursor *w, const struct json *item, bool *ret_holds)
 {
@@ -272,7 +272,7 @@ filter(struct jsonpath_cursor *w,
 {
     const char *start = w->at;
     bool is_true = false;
-    int r = take_filter(w, NULL, &is_true); /* its form, if there is no item */
+    int r = take_filter(w, NULL, &is_true); /* parses it even without items */
     const char *end = w->at;
 
     for (size_t i = 0; r == 0 && i < of->count; i++)
@@ -355,7 +355,7 @@ add_slice(struct jsonpath_cursor *w,
         add(w, to, json_at(list, (uint32_t)i));
 }
 
-/* "[...]", from behind the bracket. */
+/* "[...]", starting after the bracket. */
 static int
 take_brackets(struct jsonpath_cursor *w,
               const struct jsonpath_values *of,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jsonpath.h - kubectl's JSONPath: finds the values of a tree that a path means
+/* jsonpath.h - kubectl's JSONPath: finds the values in a tree that match a path
  *
- * Names (.a, ['a'], \. for a dot in one), .*, ..a, [0], [-1], [*], [0,2],
+ * Names (.a, ['a'], \. for a dot in a name), .*, ..a, [0], [-1], [*], [0,2],
  * [1:3], [1:9:2], and filters [?(@.a)], [?(@.a == "x")] with == != < <= > >=.
- * `$` is the root, `@` or nothing in front is where the path stands. Braces
- * around the whole and a leading dot may be left out.
+ * `$` is the root; `@` or no prefix is the current value. Braces around the
+ * whole and a leading dot may be omitted.
  *
  * Source: k8s.io/client-go/util/jsonpath of 1.32.
  * Thread: any.
@@ -17,15 +17,16 @@ struct arena;
 struct error;
 struct json;
 
-/* The values, in the order of the tree; both are the arena's. */
+/* The values, in the order of the tree; array and values belong to the arena.
+ */
 struct jsonpath_values {
     const struct json **items;
     size_t count;
     size_t room;
 };
 
-/* From `text`, as far as the path goes; *ret_end is where it ends. Values are
- * added. -EINVAL: no path, with words.
+/* Evaluates the path that starts at `text`; *ret_end is its end. Values are
+ * appended. -EINVAL with a text: it is no path.
  */
 int jsonpath_select(const char *text,
                     const struct json *root,
@@ -35,7 +36,7 @@ int jsonpath_select(const char *text,
                     const char **ret_end,
                     struct error *err);
 
-/* A whole text that is one path, with or without braces. */
+/* Evaluates a text that is a single path, with or without braces. */
 int jsonpath_find(const char *text,
                   const struct json *root,
                   struct arena *arena,

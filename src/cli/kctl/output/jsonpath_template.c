@@ -68,7 +68,7 @@ unescape(char c)
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
 }
 
-/* "\n", from the quote. */
+/* Prints "\n"; p->at is at the quote. */
 static int
 print_literal(struct template_printing *p, struct strbuf *out)
 {
@@ -114,7 +114,7 @@ static int print_until_end(struct template_printing *p,
                            const struct json *here,
                            struct strbuf *out);
 
-/* Starts behind the word. */
+/* Starts after the word "range". */
 static int
 print_range(struct template_printing *p,
             const struct json *here,
@@ -159,7 +159,7 @@ print_action(struct template_printing *p,
     skip_blanks(p);
     if (take_word(p, "range")) {
         r = print_range(p, here, out);
-        return r < 0 ? r : 0; /* its own end has been taken */
+        return r < 0 ? r : 0; /* it has consumed its own {end} */
     }
     if (take_word(p, "end")) {
         r = 1;

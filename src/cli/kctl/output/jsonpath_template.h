@@ -12,11 +12,13 @@ struct error;
 struct json;
 struct strbuf;
 
-/* Several values have a space between them. -EINVAL with words. */
+/* Prints the text; several values of a path are separated by spaces. -EINVAL
+ * with a text.
+ */
 int jsonpath_template_print(const char *text,
                             const struct json *root,
                             struct strbuf *out,
                             struct error *err);
 
-/* One value: strings and numbers as they are, the rest as JSON. */
+/* Prints one value: strings and numbers unchanged, others as JSON. */
 void jsonpath_print_value(const struct json *value, struct strbuf *out);

@@ -30,13 +30,13 @@ struct listing {
     struct listing_style style;
     const struct kind *kind;
     struct grid *grid;
-    uint32_t shown[MAX_COLUMNS]; /* places in the server's table */
+    uint32_t shown[MAX_COLUMNS]; /* indexes in the server's table */
     size_t n_shown;
     bool has_printed;   /* the headings */
-    struct strbuf text; /* of what is no table */
+    struct strbuf text; /* of forms other than tables */
 };
 
-/* One of "NODE:.spec.nodeName,..."; false: there are no more. */
+/* Reads one column of "NODE:.spec.nodeName,..."; false: there are no more. */
 static bool
 next_column(const char **at,
             struct arena *arena,
@@ -189,7 +189,7 @@ shows_namespace(const struct listing *l)
     return l->style.shows_namespace && (l->kind->flags & KIND_NAMESPACED) != 0;
 }
 
-/* One of "rack,kiln.hpc/partition"; `at` is NULL behind the last. */
+/* Reads one of "rack,kiln.hpc/partition"; `at` is NULL after the last. */
 static const char *
 next_label(const char **at, struct arena *arena)
 {
@@ -208,8 +208,8 @@ label_heading(const char *label)
     return slash != NULL ? slash + 1 : label;
 }
 
-/* Cells that may be cut on a narrow terminal: words for people, and no name that
- * somebody copies.
+/* Whether the column may be cut on a narrow terminal: text for people, not a
+ * name that a user might copy.
  */
 static bool
 is_prose(const struct json *column)
@@ -403,7 +403,7 @@ add_object(struct listing *l, const struct json *object)
     }
 }
 
-/* A list is printed as it came where the form can hold one. */
+/* A list is printed unchanged if the form can contain one. */
 static size_t
 add_list(struct listing *l, const struct json *list)
 {
@@ -434,7 +434,7 @@ void
 listing_print(struct listing *l)
 {
     if (grid_rows(l->grid) > 0) {
-        if (l->kind != &event_kind /* which come by time */
+        if (l->kind != &event_kind /* events are sorted by time */
             && !l->style.keeps_order && l->style.form != LISTING_COLUMNS)
             grid_sort(l->grid, shows_namespace(l) ? 2 : 1);
         grid_print(l->grid, !l->has_printed && !l->style.no_headings, &l->text);

@@ -20,7 +20,7 @@
 #define MAX_COLUMNS 16
 #define MAX_LIST    120 /* bytes of names of a group */
 
-/* In the order in which groups stand. */
+/* The order in which groups are printed. */
 const char *const node_rows_states[] = {
     "Idle",
     "Mixed",
@@ -95,9 +95,7 @@ rank_of(const char *state)
     return i;
 }
 
-/* Orders by partition, state and reason, then by name, with numbers in it by
- * value.
- */
+/* Orders by partition, state, reason, and the user who gave the reason. */
 static int
 compare_kinds(const struct json *a, const struct json *b)
 {
@@ -135,8 +133,8 @@ compare_names(const void *a, const void *b)
                       : strverscmp(text_of(x, "name"), text_of(y, "name"));
 }
 
-/* "n" and 17 of "n17"; false: it ends in no number, or in one with a zero in
- * front.
+/* Splits "n17" into "n" and 17; false: the name ends in no number, or in one
+ * with a leading zero.
  */
 static bool
 split_name(const char *name, size_t *ret_stem, long *ret_number)
@@ -153,7 +151,8 @@ split_name(const char *name, size_t *ret_stem, long *ret_number)
     return true;
 }
 
-/* How many from there on are of one stem and a number; 1 for others. */
+/* The number of adjacent nodes with this stem and a number; 1 for other names.
+ */
 static size_t
 count_siblings(const struct json *const *nodes, size_t count)
 {
@@ -174,7 +173,7 @@ count_siblings(const struct json *const *nodes, size_t count)
     return n;
 }
 
-/* "n[1-3,7]" */
+/* Adds "n[1-3,7]". */
 static void
 format_siblings(const struct json *const *nodes,
                 size_t count,
@@ -207,7 +206,9 @@ format_siblings(const struct json *const *nodes,
     strbuf_add_char(out, ']');
 }
 
-/* "n[1-3,7],head": sorted names, shortened where they differ in a number. */
+/* Adds "n[1-3,7],head": sorted names, shortened if they differ only in a
+ * number.
+ */
 static void
 format_names(const struct json *const *nodes, size_t count, struct strbuf *out)
 {
@@ -345,7 +346,7 @@ make_grid(const struct node_rows_style *style, bool has_devices)
     return grid;
 }
 
-/* One line: of a node, or of `count` that are alike. */
+/* Adds the row of one node, or of `count` similar ones. */
 static void
 add_row(struct grid *grid,
         const struct json *const *nodes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_rows.h - the nodes of /kiln/v1/nodes as a table: each, or those that are
- * alike in one line
+/* node_rows.h - the nodes of /kiln/v1/nodes as a table: a row for each, or for
+ * each group of similar ones
  *
  * Thread: any.
  */
@@ -22,10 +22,12 @@ struct node_rows_style {
     bool no_headings;
     bool has_colours;
     bool is_wide;
-    unsigned width; /* 0: as wide as need be */
+    unsigned width; /* 0: unlimited */
 };
 
-/* A sum of nodes; what is free is so on nodes that take jobs. */
+/* The sum of several nodes; the free amounts are only of nodes that accept
+ * jobs.
+ */
 struct node_sum {
     int64_t nodes, open;
     int64_t cpus, cpus_used, cpus_free;
@@ -35,7 +37,7 @@ struct node_sum {
 
 void node_sum_add(struct node_sum *sum, const struct json *node);
 
-/* "n[1-3],head" of a list of names. */
+/* Formats a list of names as "n[1-3],head". */
 void node_rows_format_names(const struct json *names,
                             struct arena *arena,
                             struct strbuf *out);

@@ -20,7 +20,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define MAX_PODS 16 /* of a job: of the newest ones events are asked for */
+#define MAX_PODS 16 /* the newest pods of a job whose events are read */
 
 static const char *
 time_of(const struct json *event)
@@ -38,7 +38,9 @@ time_of(const struct json *event)
     return json_path_text(event, "metadata.creationTimestamp");
 }
 
-/* Events of one second are sorted as the server stored them. */
+/* Events of the same second are sorted in the order in which the server stored
+ * them.
+ */
 static int64_t
 revision_of(const struct json *event)
 {
@@ -68,8 +70,8 @@ compare(const void *a, const void *b)
 
 /* ---- Collecting ---- */
 
-/* The events of a name, of which an object that had it before keeps its own:
- * those of this uid, or, where it is NULL, not older than `from_us`.
+/* Selects the events of an object, not those of an earlier object with the same
+ * name: by uid, or if that is NULL, by time, from `from_us` on.
  */
 struct about {
     const struct kind *kind;
@@ -140,7 +142,7 @@ is_among(const struct json *pods, const char *name)
     return false;
 }
 
-/* Events of the newest pods that exist, and of the last one that is deleted. */
+/* Adds events of the newest existing pods, and of the last deleted one. */
 static int
 add_of_pods(struct kctl *kctl,
             const struct target_object *job,
@@ -182,7 +184,7 @@ add_of_pods(struct kctl *kctl,
     return r;
 }
 
-/* ---- Of a task ---- */
+/* ---- Events of a task ---- */
 
 struct task_words {
     const char *task; /* "1042_7" */
@@ -205,7 +207,7 @@ is_word(const char *text, size_t length, const char *word)
     return strlen(word) == length && strncmp(text, word, length) == 0;
 }
 
-/* "job-1042-6-r2" */
+/* Whether the text is the name of an attempt: "job-1042-6-r2". */
 static bool
 is_attempt(const char *text, size_t length, const char *pod)
 {
@@ -217,7 +219,7 @@ is_attempt(const char *text, size_t length, const char *pod)
     return strspn(text + first + 2, "0123456789") == length - first - 2;
 }
 
-/* Whether an event of the array says something of that task. */
+/* Whether an event of the array mentions that task. */
 static bool
 names_task(const struct json *event, const struct task_words *words)
 {
@@ -242,7 +244,7 @@ names_task(const struct json *event, const struct task_words *words)
     return false;
 }
 
-/* The array of a task, which its pod or the Job stands for. */
+/* Finds the array of a task; `object` is the task's pod or the Job. */
 static int
 find_array(struct kctl *kctl,
            const struct target_object *object,
@@ -266,8 +268,8 @@ find_array(struct kctl *kctl,
     return 0;
 }
 
-/* The events of its pods, whose names are known, there or gone, and what was
- * said of it by the array.
+/* Collects the events of the task's pods, whose names are known even if they
+ * are gone, and the array's events about the task.
  */
 static int
 collect_of_task(struct kctl *kctl,
@@ -304,7 +306,7 @@ collect_of_task(struct kctl *kctl,
     about.uid = NULL;
     about.from_us =
         read_time(json_path_text(job, "metadata.creationTimestamp"));
-    /* The next one may be there before the end of the last is noted. */
+    /* The next pod may exist before the end of the last one is recorded. */
     last = json_get_int(json_at(items, 0), "attempt", 0) + 1;
     for (attempt = last > MAX_PODS ? last - MAX_PODS + 1 : 1;
          r == 0 && attempt <= last;
@@ -331,7 +333,7 @@ collect_of(struct kctl *kctl,
 
     if (object->task != NULL)
         return collect_of_task(kctl, object, arena, all, err);
-    /* Others, nodes say, have events whose uid is their name. */
+    /* Events of other objects, such as nodes, have their name as uid. */
     if (is_job || object->kind == &pod_kind)
         r = kctl_find(kctl, object, arena, &tree, err);
     if (r == 0)
@@ -445,9 +447,9 @@ object_events_add_row(struct grid *grid,
     grid_add_row(grid, cells);
 }
 
-/* ---- Those that say one thing ---- */
+/* ---- Merging similar events ---- */
 
-/* The message without its words that name the object or one of its pods. */
+/* The message without the words that name the object or one of its pods. */
 static const char *
 message_but_names(struct arena *arena,
                   const struct json *event,
@@ -480,8 +482,8 @@ says_the_same(struct arena *arena,
                   == 0;
 }
 
-/* One line for those of the pods of a job that differ in the pod alone: how
- * many there were, and the last of them. Newest first.
+/* Merges events of a job's pods that differ only in the pod into one line with
+ * the count and the last event. Newest first.
  */
 static struct json *
 collapse(struct arena *arena, const struct json *events, const char *name)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_events.h - the Events of an object, oldest first
  *
- * Those of a job include the Events of its pods, of very many of the newest.
- * Events of a job or a pod that had the name before are not among them. Those of
- * a task of an array are its pods', of the newest attempts, also of pods that
- * are gone, and what the array's say of it.
+ * The Events of a job include those of its pods; of many pods only the newest.
+ * Events of an earlier job or pod with the same name are left out. The Events
+ * of a task of an array are those of its pods, of the newest attempts and also
+ * of pods that are gone, and the array's Events about the task.
  *
  * Thread: the main one.
  */
@@ -20,8 +20,8 @@ struct kctl;
 struct strbuf;
 struct target_object;
 
-/* The events of an object, or, where it is NULL, all of the namespace (NULL:
- * of all). They are in the arena.
+/* Collects the events of an object, or if it is NULL, of the namespace (NULL:
+ * all namespaces). They are in the arena.
  */
 int object_events_collect(struct kctl *kctl,
                           const struct target_object *object,
@@ -30,12 +30,12 @@ int object_events_collect(struct kctl *kctl,
                           struct json **ret_events,
                           struct error *err);
 
-/* As a table. */
+/* Prints events as a table. */
 struct object_events_style {
     bool names_namespaces;
     bool names_objects;
     bool names_sources;
-    bool is_brief; /* without their types */
+    bool is_brief; /* without types */
 };
 void object_events_add_columns(struct grid *grid,
                                const struct object_events_style *style);
@@ -43,9 +43,9 @@ void object_events_add_row(struct grid *grid,
                            const struct object_events_style *style,
                            const struct json *event);
 
-/* "Events:" and all of them, or "<none>", as a part of what is told of the
- * object. Brief: the last `limit` lines, where events that say the same but for
- * words with the object's name are one line; nothing where there are none.
+/* Describe adds "Events:" and all of them, or "<none>". Brief adds the last
+ * `limit` lines, where events that differ only in the object's name are one
+ * line; nothing if there are no events.
  */
 int object_events_describe(struct kctl *kctl,
                            const struct target_object *object,

@@ -12,7 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* The lines of the metadata show these columns already. */
+/* The lines of the metadata already show these columns. */
 static bool
 is_told(const char *column)
 {
@@ -41,7 +41,7 @@ add_cell(struct strbuf *out,
     if (text.length == 0 || strcmp(text.text, "<none>") == 0
         || strcmp(text.text, object) == 0)
         return;
-    if (strcasecmp(column, "name") == 0) /* what ksub -J called it */
+    if (strcasecmp(column, "name") == 0) /* the name given with ksub -J */
         column = "Job name";
     describe_output_add(out, 0, column, "%s", text.text);
 }

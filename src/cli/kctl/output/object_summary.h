@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_summary.h - the first facts about an object, one a line
+/* object_summary.h - the main properties of an object, one per line
  *
- * They are the cells of the object's row in the server's table, the wide
- * columns included, so "kctl describe" and "kctl get" agree.
+ * These are the cells of the object's row in the server's table, including the
+ * wide columns, so that "kctl describe" and "kctl get" agree.
  *
  * Thread: the main one.
  */
@@ -13,7 +13,7 @@ struct kctl;
 struct strbuf;
 struct target_object;
 
-/* Empty cells give no line, nor do columns that the metadata shows. */
+/* Empty cells and columns that the metadata shows are omitted. */
 int object_summary_add(struct kctl *kctl,
                        const struct target_object *object,
                        struct strbuf *out,

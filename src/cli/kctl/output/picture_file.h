@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture_file.h - a picture as the file that its user named
+/* picture_file.h - writes a picture to the file that the user named
  *
  * Thread: any.
  */
@@ -8,7 +8,7 @@
 struct error;
 struct strbuf;
 
-/* "-" is the standard output. Negative errno: it is not whole. */
+/* "-" is the standard output. Negative errno: the file is incomplete. */
 int picture_file_write(const char *path,
                        const struct strbuf *text,
                        struct error *err);

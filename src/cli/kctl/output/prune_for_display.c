@@ -6,13 +6,14 @@
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
 
-/* Members with these values at any depth; NULL matches any value. */
+/* Members removed at any depth if they have this value; NULL matches any value.
+ */
 static const struct {
     const char *name;
     const char *value;
 } quiet[] = {
     {"completionMode", "NonIndexed"},
-    {"containerStatuses", NULL}, /* the summary says it in words */
+    {"containerStatuses", NULL}, /* the summary contains it */
     {"dnsPolicy", "ClusterFirst"},
     {"imageID", ""},
     {"imagePullPolicy", NULL},
@@ -30,7 +31,7 @@ static const struct {
     {"qosClass", NULL},
 };
 
-/* Labels and annotations by which the parts of Kiln work together. */
+/* Labels and annotations by which components of Kiln link objects. */
 static const char *const ties[] = {
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
@@ -74,7 +75,7 @@ remove_ties(struct json *metadata)
             json_remove(json_get(metadata, maps[m]), ties[i]);
 }
 
-/* The user chooses the keys of these maps. */
+/* Whether users choose the keys of this map. */
 static bool
 is_data(const char *name)
 {
@@ -118,7 +119,8 @@ prune_for_display(struct json *object)
 
     remove_ties(json_get(object, "metadata"));
     remove_ties(json_get_path(object, "spec.template.metadata"));
-    for (size_t i = 0; i < ARRAY_SIZE(pods); i++) /* the shell's, as a rule */
+    /* usually those of the shell */
+    for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
         json_remove(json_get(json_get_path(object, pods[i]), "execution"),
                     "limits");
     remove_quiet(object);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prune_for_display.h - removes from an object what only programs read
+/* prune_for_display.h - removes the parts of an object that only programs need
  *
  * "kctl get -o yaml" shows everything. A description leaves out defaults that
- * mean nothing on bare metal, the keys that tie a pod to its job, and what kctl
- * draws elsewhere.
+ * mean nothing on bare metal, the keys that link a pod to its job, and parts
+ * that other verbs of kctl draw.
  *
  * Thread: any.
  */
@@ -11,5 +11,5 @@
 
 struct json;
 
-/* Changes the tree in place; the tree stays valid. */
+/* Changes the tree in place; the result is a valid tree. */
 void prune_for_display(struct json *object);

@@ -13,8 +13,8 @@
 
 struct ordered {
     struct json *item;
-    const struct json *value; /* NULL: it has none */
-    uint32_t place;           /* equal ones stay as they came */
+    const struct json *value; /* NULL: it has no value */
+    uint32_t place;           /* keeps the order of equal items */
 };
 
 static const char *

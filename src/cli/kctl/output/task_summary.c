@@ -11,7 +11,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-/* A task's members have the names that rows of history have. */
+/* A task's members have the same names as those of a row of history. */
 static const struct {
     const char *name, *member, *column;
 } lines[] = {

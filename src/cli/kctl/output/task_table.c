@@ -28,7 +28,7 @@ format_number(struct arena *arena, const struct json *item, const char *name)
                : NULL;
 }
 
-/* As the clock of who looks shows it; JSON has it as it is. */
+/* Local time for tables; JSON keeps the API's form. */
 static const char *
 format_time(struct arena *arena, const struct json *item, const char *name)
 {

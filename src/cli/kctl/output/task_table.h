@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task_table.h - tasks of an array, a line each
+/* task_table.h - a table of tasks of an array
  *
  * Thread: the main one.
  */
@@ -10,8 +10,8 @@
 struct error;
 struct kctl;
 
-/* Of operands that are tasks (job_tasks.h). Form: of -o, NULL, json or yaml;
- * -EINVAL with words for another.
+/* Shows the tasks of operands (job_tasks.h). Form: the value of -o: NULL, json
+ * or yaml; -EINVAL with a text for another.
  */
 int task_table_show(struct kctl *kctl,
                     int n_operands,

@@ -29,7 +29,7 @@ struct watch_state {
     char *version;
     struct error *err;
     int result;
-    unsigned n_lost; /* in a row */
+    unsigned n_lost; /* consecutive losses */
 };
 
 static void
@@ -44,7 +44,7 @@ set_version(struct watch_state *k, const char *version)
     k->version = copy;
 }
 
-/* A row's version is that of its object. */
+/* The version of a row is that of its object. */
 static const char *
 version_in(const struct json *object)
 {
@@ -89,7 +89,7 @@ connection_lost(struct watch_state *k, const struct client_event *event)
     client_stop(k->watch);
     k->watch = NULL;
     if (event->status == NULL) {
-        /* The first loss may be a watch that ended in good order. */
+        /* The first loss may be the normal end of a watch. */
         if (k->n_lost++ == 1)
             fprintf(stderr,
                     "kctl: the controller does not answer; waiting until it "
@@ -126,7 +126,7 @@ watch_state_event(const struct client_event *event, void *context)
     set_version(k, event->resource_version);
     listing_print(k->v->listing);
     if (fflush(stdout) != 0)
-        loop_stop(k->client->loop); /* nobody reads any more */
+        loop_stop(k->client->loop); /* the reader has closed the pipe */
 }
 
 static void

@@ -2,8 +2,8 @@
 /* watch_output.h - kctl get --watch: prints each change until the user
  * interrupts it
  *
- * After a lost connection it continues from the version it has reached. When
- * the server no longer has that version, it prints so and ends.
+ * After a lost connection it continues from the version that it reached. When
+ * the server no longer has that version, it reports this and ends.
  *
  * Thread: the main one.
  */

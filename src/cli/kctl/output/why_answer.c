@@ -49,8 +49,8 @@ words_of(const struct json *condition)
     return reason != NULL ? reason : "no reason is given";
 }
 
-/* The nodes by their reason, as the scheduler finds them now. False: it was not
- * asked, or says something else.
+/* Adds the nodes by reason, as the scheduler finds them now. False: there is no
+ * answer, or it has no reasons.
  */
 static bool
 add_reasons(struct strbuf *out, const struct json *why)
@@ -72,7 +72,7 @@ add_reasons(struct strbuf *out, const struct json *why)
     return json_count(reasons) > 0;
 }
 
-/* The nodes by their reason, what time may change first. */
+/* Adds the nodes by reason; reasons that may pass with time come first. */
 static void
 add_refusals(struct strbuf *out, const struct json *scheduled)
 {
@@ -114,7 +114,9 @@ add_refusals(struct strbuf *out, const struct json *scheduled)
     }
 }
 
-/* No scheduler has reported on the pod; it may be another scheduler's. */
+/* No scheduler has reported on the pod; another scheduler may be responsible
+ * for it.
+ */
 static void
 add_no_scheduler(struct strbuf *out, const struct json *pod)
 {
@@ -128,7 +130,7 @@ add_no_scheduler(struct strbuf *out, const struct json *pod)
         scheduler != NULL ? scheduler : "default-scheduler");
 }
 
-/* The scheduler is preempting other pods for it. */
+/* The scheduler is preempting other pods for this pod. */
 static void
 add_nomination(struct strbuf *out, const struct json *pod)
 {
@@ -222,7 +224,7 @@ why_answer_add_dependencies(const struct why_answer *a, struct strbuf *out)
     }
 }
 
-/* Moments as people have them: the answer has those of the API. */
+/* Replaces the API's times in the text with local times. */
 static void
 add_local_times(const char *text, const struct json *start, struct strbuf *out)
 {
@@ -245,7 +247,7 @@ add_local_times(const char *text, const struct json *start, struct strbuf *out)
     }
 }
 
-/* Smaller requests that would start now. */
+/* Smaller requests that could start now. */
 static void
 add_smaller(const struct why_answer *a, struct strbuf *out)
 {
@@ -259,7 +261,7 @@ add_smaller(const struct why_answer *a, struct strbuf *out)
                             json_get_text(json_at(all, i), "message"));
 }
 
-/* The grounds of a time. */
+/* Adds what the expected start time is based on. */
 static void
 add_basis(const struct why_answer *a, struct strbuf *out)
 {
@@ -296,7 +298,7 @@ why_answer_add_outlook(const struct why_answer *a, struct strbuf *out)
     const char *outlook = json_get_text(start, "outlook");
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    if (outlook == NULL) /* of a controller of the release before */
+    if (outlook == NULL) /* a controller of the previous release */
         outlook = json_get_text(start, "message");
     if (outlook != NULL)
         add_local_times(outlook, start, &text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* why_answer.h - what the scheduler answers of a pod that waits, or of a job
- * (pods/NAME/why, jobs/NAME/why), below the one cause
+/* why_answer.h - the scheduler's answer about a waiting pod or a job
+ * (pods/NAME/why, jobs/NAME/why), printed below the main cause
  *
  *   Not placed:  1 of 3 nodes: Insufficient cpu (InsufficientCPU)
  *   Needs:       2 CPUs on whole cores
@@ -21,28 +21,28 @@ struct kctl;
 struct strbuf;
 struct target_object;
 
-/* The scheduler's answer: for the pod, or for the first pod of the job that
- * waits, as the pods of a job are alike.
+/* The scheduler's answer for the pod, or for the first waiting pod of the job,
+ * because the pods of a job are alike.
  */
 struct why_answer {
     const char *pod;        /* its name, or NULL */
-    const struct json *why; /* or NULL... */
-    struct error error;     /* ...and why not */
+    const struct json *why; /* NULL: no answer... */
+    struct error error;     /* ...and the reason */
 };
 
-/* It is no failure when the scheduler cannot be asked: while none leads, or
- * about another user's job.
+/* It is no failure when the scheduler cannot be asked: while none is the
+ * leader, or about another user's job.
  */
 void why_answer_get(struct kctl *kctl,
                     const struct target_object *target,
                     struct arena *arena,
                     struct why_answer *ret_answer);
 
-/* The pod has no node yet. */
+/* Whether the pod has no node yet. */
 bool why_answer_is_waiting(const struct json *pod);
 
-/* The reasons of the nodes, or, where the scheduler was not asked, those that
- * the pod has as its condition. Outlook: when and where it could run.
+/* Adds the reasons of the nodes; if the scheduler was not asked, those of the
+ * pod's condition. Outlook: when and where the pod could run.
  */
 void why_answer_add_wait(const struct why_answer *answer,
                          const struct json *pod,
