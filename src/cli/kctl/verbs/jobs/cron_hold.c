@@ -10,7 +10,7 @@
 #include "lib/base/error.h"
 #include "lib/json/json.h"
 
-/* The name behind "cronjob/", or NULL. */
+/* The name after "cronjob/", or NULL. */
 static const char *
 name_of(const char *operand, struct arena *arena)
 {

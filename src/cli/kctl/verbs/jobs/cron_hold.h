@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cron_hold.h - kctl hold and release of CronJobs: their spec.suspend
+/* cron_hold.h - kctl hold and release of CronJobs, which set spec.suspend
  *
  * Thread: the main one.
  */
@@ -12,17 +12,17 @@ struct arena;
 struct error;
 struct kctl;
 
-/* Takes the CronJobs out of the operands: "cronjob/NAME", and all behind a first
- * one that is the type. Returns how many there are, by name in *ret_names, which
- * is in the arena.
+/* Removes the CronJobs from the operands: "cronjob/NAME", or all operands after
+ * a first one that is the type. Returns their number; *ret_names has their
+ * names, in the arena.
  */
 size_t cron_hold_take(int *n_operands,
                       char **operands,
                       struct arena *arena,
                       const char ***ret_names);
 
-/* Changes each of them, and prints what became of it. An error is that of the
- * first that failed; the others are changed all the same.
+/* Changes each CronJob and prints the result. All are attempted; the error is
+ * that of the first failure.
  */
 int cron_hold_run(struct kctl *kctl,
                   const char *const *names,

@@ -21,11 +21,12 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define FEW 5 /* jobs that are ended without a question */
+#define FEW 5 /* jobs that are ended without confirmation */
 
-/* ---- Which jobs ---- */
+/* ---- Selection ---- */
 
-/* "7", "5,6", "10-20", "1042_[3-9]", "job/7", "job-7"; another text is a name.
+/* Reads "7", "5,6", "10-20", "1042_[3-9]", "job/7" or "job-7"; another text is
+ * a name.
  */
 static int
 read_operand(const char *text,
@@ -149,7 +150,9 @@ ask(struct kctl *kctl,
                        err);
 }
 
-/* Asks before more than a few are ended. 1: go on; 0: better not. */
+/* Asks for confirmation before more than a few jobs are ended. 1: continue; 0:
+ * stop.
+ */
 static int
 confirm(const struct job_request *request,
         const struct json *answer,
@@ -240,8 +243,8 @@ job_request_set_priority(struct json *update,
     return 0;
 }
 
-/* Some jobs of a range may be gone, but none of those that were named one by
- * one.
+/* Jobs of a range may be gone, but jobs that were named individually must
+ * exist.
  */
 static bool
 has_range(const struct job_choice *c)

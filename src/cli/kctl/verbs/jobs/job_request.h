@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_request.h - which jobs a verb means, and the requests that change them:
- * one for all, whatever their number (10000 at a time)
+/* job_request.h - selects the jobs of a verb, and changes all of them in one
+ * request (10000 jobs at a time)
  *
- * The server says of each job what became of it (job_outcomes.h).
+ * The server reports the result for each job (job_outcomes.h).
  *
  * Thread: the main one.
  */
@@ -18,7 +18,7 @@ struct error;
 struct json;
 struct kctl;
 
-/* Jobs are selected by options, or named by operands. */
+/* Options select jobs, or operands name them. */
 struct job_choice {
     int n_operands;
     char **operands;
@@ -42,8 +42,9 @@ struct job_choice {
     .offset = offsetof(holder, at.label_selector)}
 /* clang-format on */
 
-/* The body of a request about them: "7", "5,6", "10-20", "1042_[3-9]", "job/7"; a
- * first operand that is the type is none. -EINVAL: none, or both ways.
+/* Fills in the body of a request for the selected jobs: "7", "5,6", "10-20",
+ * "1042_[3-9]", "job/7"; a first operand that is the type is skipped. -EINVAL:
+ * no job is selected, or both by options and by operands.
  */
 int job_request_choose(struct kctl *kctl,
                        const struct job_choice *choice,
@@ -51,7 +52,7 @@ int job_request_choose(struct kctl *kctl,
                        struct arena *arena,
                        struct error *err);
 
-/* Part of an update: a number, or the name of a class. */
+/* Sets the priority in an update: a number, or the name of a class. */
 int job_request_set_priority(struct json *update,
                              const char *value,
                              struct arena *arena,
@@ -59,12 +60,11 @@ int job_request_set_priority(struct json *update,
 
 struct job_request {
     const char *action; /* of /kiln/v1/jobs/ACTION */
-    const char *does;   /* "Cancel"; what a question begins with */
-    bool asks;          /* before more than a few are changed */
+    const char *does;   /* "Cancel"; the first word of the confirmation */
+    bool asks;          /* asks before it changes more than a few jobs */
 };
 
-/* Sends the body, as often as there are more, and prints what became of the
- * jobs.
+/* Sends the body, repeatedly while there are more jobs, and prints the results.
  */
 int job_request_send(struct kctl *kctl,
                      const struct job_request *request,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl efficiency - how much a job used of the CPUs and the memory that it held
+/* kctl efficiency - how much of its CPUs and memory a job used
  *
- * From history, so a job has to have ended. An attempt is a line, and behind them
- * is their sum; of a job with one there is a paragraph, as seff prints it.
+ * The data come from history, so the job must have ended. Each attempt is a
+ * line, followed by their sum; a job with one attempt is printed as a
+ * paragraph, as seff does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -57,7 +58,7 @@ struct efficiency_usage {
     struct json *attempts; /* with their efficiencies */
 };
 
-/* In hundredths of a percent; -1: not known. */
+/* In hundredths of a percent; -1: unknown. */
 static int64_t
 part_of(int64_t used, double held)
 {
@@ -236,13 +237,13 @@ print_table(const struct json *attempts,
 /* Of the attempts that started. */
 struct efficiency_sum {
     int64_t attempts;
-    int64_t *tasks; /* their indexes, again and again */
+    int64_t *tasks; /* their indexes, with repetitions */
     size_t n_tasks;
-    int64_t cpu_us; /* used, where it is known */
-    double held_us; /* CPUs times time, of those */
+    int64_t cpu_us; /* used, if known */
+    double held_us; /* CPUs times time, of attempts with known use */
     int64_t peak_bytes, most_bytes;
-    double asked_bytes; /* of those that have a peak */
-    double peaks_bytes; /* of those that asked for memory */
+    double asked_bytes; /* of attempts that have a peak */
+    double peaks_bytes; /* of attempts that requested memory */
 };
 
 static void
@@ -306,7 +307,7 @@ add_counts(struct efficiency_sum *sum, struct strbuf *out)
                   sum->attempts > 1 ? "s" : "");
 }
 
-/* As the column above it. */
+/* Formatted like the column above it. */
 static const char *
 cpu_time(int64_t us, struct arena *arena)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl history - what jobs were and cost, long after they are gone
+/* kctl history - lists jobs and their usage, also long after the jobs are gone
  *
- * One row for each attempt, in the order of their end, asked for page by page;
- * what is for programs is printed as it comes.
+ * One row for each attempt, in the order of their end, read page by page;
+ * output for programs is printed as it arrives.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@
 #define DAY_US     INT64_C(86400000000)
 #define WRITE_SIZE 65536
 #define PAGE       INT64_C(5000) /* rows */
-#define MOST_JOBS  1000          /* that are named: a question each */
+#define MOST_JOBS  1000          /* named jobs: one request each */
 
 struct history_options {
     struct common_options common;
@@ -194,7 +194,9 @@ add_times(const struct history_options *o,
     return 0;
 }
 
-/* Their own rows are found by the number, whatever the name was then. */
+/* The default is the user's own rows. The server finds them by uid, so rows
+ * from before a change of name are included.
+ */
 static int
 add_user(struct kctl *kctl,
          const struct history_options *o,
@@ -327,7 +329,7 @@ finish(struct printing *p, const struct history_options *o)
     (void)write_out(p);
 }
 
-/* Nothing was found: the usual bounds are said, with how to widen them. */
+/* Nothing was found: prints the default limits, and how to widen them. */
 static void
 tell_none(const struct history_options *o)
 {
@@ -350,7 +352,7 @@ clean_up(struct printing *p)
     strbuf_fini(&p->out);
 }
 
-/* ---- The jobs that are named ---- */
+/* ---- Named jobs ---- */
 
 static int
 add_jobs(struct id_ranges *named,
@@ -400,7 +402,7 @@ visit_job(struct kctl *kctl,
     return history_pages_visit(kctl, of_job.text, add_row, p, err);
 }
 
-/* One question, or one for each job that is named. */
+/* Sends one request, or one for each named job. */
 static int
 visit(struct kctl *kctl,
       const struct id_ranges *named,

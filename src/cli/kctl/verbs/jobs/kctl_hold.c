@@ -16,7 +16,7 @@ struct hold_options {
     struct common_options common;
     struct job_choice choice;
     bool yes;
-    bool hold; /* of requeue alone */
+    bool hold; /* only for requeue */
 };
 
 #define PLACE(member) .offset = offsetof(struct hold_options, member)
@@ -80,7 +80,7 @@ change_all(struct kctl *kctl,
     return job_request_send(kctl, &request, &choice, body, arena, err);
 }
 
-/* The verbs have the same form. */
+/* These verbs have the same form. */
 #define JOB_VERB(verb, does_, asks_, words, examples)                       \
     static const struct option_table verb##_table = {                       \
         .name = "kctl " #verb,                                              \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl jobs - what a user asks fifty times a day: what do my jobs do?
+/* kctl jobs - lists jobs and their states, the query that users make most often
  *
- * One request: the server selects by user and time from an index, and makes the
- * rows with the reasons of the pods. A watch asks again, the less often the
- * longer an answer takes.
+ * One request: the server selects by user and time with an index, and makes the
+ * rows including the reasons of the pods. With --watch the request is repeated,
+ * less often the longer an answer takes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@
 #define RECENT_US (3600 * SECOND_US)
 #define PAGE      5000
 #define REDRAW_US (2 * SECOND_US)
-#define PATIENCE  10 /* a watch waits so many times as long as it asks */
+#define PATIENCE  10 /* pause of a watch, in durations of its last request */
 
 struct jobs_options {
     struct common_options common;
@@ -113,11 +113,11 @@ static const struct option_table table = {
             "  kctl jobs -o id,state,ended --name 'sweep*'",
 };
 
-/* The question, with defaults for all that was left unsaid. */
+/* The query, with defaults for options that were not given. */
 struct asking {
     const struct jobs_options *o;
     struct job_selection selection;
-    int64_t ended_since_us; /* 0: all that is known */
+    int64_t ended_since_us; /* 0: all known jobs */
     bool is_mine;
 };
 
@@ -161,7 +161,7 @@ prepare(struct kctl *kctl,
     return r;
 }
 
-/* Only of states that are no endings. */
+/* Whether only states of jobs that have not ended are selected. */
 static bool
 is_of_active(const struct asking *a)
 {
@@ -180,7 +180,9 @@ is_wanted(const struct job_row *row, void *context)
                              row->state);
 }
 
-/* An array runs as soon as one of its tasks does, and others may wait. */
+/* An array counts as running as soon as one task runs, while other tasks may
+ * wait.
+ */
 static struct job_selection
 widen(const struct job_selection *selection)
 {
@@ -330,8 +332,8 @@ count_lines(const char *text)
     return n;
 }
 
-/* Draws over what was drawn the last time; lines that fit no more are left out
- * from the top, because the newest jobs are at the bottom.
+/* Draws over the previous output. Lines that do not fit are left out at the
+ * top, because the newest jobs are at the bottom.
  */
 static void
 redraw(const char *text, const char *notice, size_t *drawn)
@@ -372,7 +374,7 @@ redraw(const char *text, const char *notice, size_t *drawn)
     *drawn = n;
 }
 
-/* Rows whose job does something else than before; the heading once. */
+/* Prints rows of jobs that changed; the heading only once. */
 static void
 print_changes(const struct job_list *list,
               struct job_list_style *style,
@@ -411,15 +413,15 @@ pause_for(int64_t us)
 }
 
 struct watching {
-    struct map *known;   /* where there is no terminal */
-    struct arena *texts; /* of it */
+    struct map *known;   /* when output is no terminal */
+    struct arena *texts; /* memory of `known` */
     struct strbuf shown; /* the table that was drawn last */
     size_t drawn;        /* lines */
-    bool is_away;        /* the controller */
+    bool is_away;        /* the controller does not answer */
     bool has_begun;
 };
 
-/* Fetches the list once and shows what changed on the screen. */
+/* Fetches the list once and shows the changes on the screen. */
 static int
 refresh(struct kctl *kctl,
         struct asking *a,
@@ -443,7 +445,7 @@ refresh(struct kctl *kctl,
         if (r == 0 && !w->has_begun) {
             CLEANUP_STRBUF struct strbuf out = STRBUF_INIT;
 
-            /* Widths are those of the first rows. */
+            /* The first rows determine the widths. */
             job_list_print(list, &style, &out);
             for (size_t i = 0; i < job_list_count(list); i++) {
                 const struct job_row *row = job_list_row(list, i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl logs - shows the output of a job
  *
- * A job stands for its newest pod. With --follow, kctl waits for a pod that
- * has not started, and ends when the pod ends.
+ * A job means its newest pod. With --follow, kctl waits for a pod that has not
+ * started, and ends when the pod ends.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +38,7 @@
 #define RESUME_MS     250
 #define RESUME_FOR_US INT64_C(60000000)
 #define SAY_AFTER_US  INT64_C(1000000)
-#define INDEX         ANNOTATION_INDEX /* it is a label, too */
+#define INDEX         ANNOTATION_INDEX /* the annotation is also a label */
 
 struct logs_options {
     struct common_options common;
@@ -259,10 +259,11 @@ query_of(const struct logs_options *o,
 struct sink {
     int result;
     bool has_begun;
-    uint64_t bytes;        /* that were shown */
-    uint64_t bytes_before; /* when it broke off last */
-    uint64_t to_skip;      /* of what comes: it was shown before */
-    int64_t lost_us;       /* since when nothing came; monotonic, 0: it does */
+    uint64_t bytes;        /* bytes shown */
+    uint64_t bytes_before; /* at the last interruption */
+    uint64_t to_skip;      /* bytes to discard, which were shown before */
+    int64_t lost_us;       /* since when nothing arrives, monotonic; 0: data
+                            * arrive */
     bool is_said;
 };
 
@@ -284,8 +285,8 @@ take_piece(const void *bytes, size_t length, void *context)
     sink->bytes += length;
 }
 
-/* A log shown from its first byte can continue where it broke off. One that
- * shows the last lines begins at another byte each time.
+/* A log shown from its first byte can be resumed where it was interrupted. A
+ * log that shows the last lines starts at another byte each time.
  */
 static bool
 can_resume(const struct logs_options *o)
@@ -300,8 +301,8 @@ now_us(void)
     return clock_monotonic_us(&clock_system);
 }
 
-/* Whether to ask again after the controller or the agent was away. It does not
- * wait for a pod that is deleted.
+/* Whether to retry after the controller or the agent did not answer. It does
+ * not wait for a pod that is deleted.
  */
 static bool
 wait_to_resume(struct sink *sink, int r, const struct sync_call *sync_call)
@@ -355,7 +356,7 @@ static int
 stream(struct kctl *kctl,
        const struct logs_options *o,
        const struct target_object *pod,
-       int *ret_code, /* of an answer without output; else 0 */
+       int *ret_code, /* of an answer without output; otherwise 0 */
        struct error *err)
 {
     CLEANUP_SYNC_CALL struct sync_call sync_call = {0};
@@ -388,7 +389,9 @@ stream(struct kctl *kctl,
     return 0;
 }
 
-/* The pod of a task, or the one before it; or the Job where that is gone. */
+/* Finds the pod of a task, or the pod of an earlier attempt; the Job if that is
+ * gone.
+ */
 static int
 find_task(struct kctl *kctl,
           const struct logs_options *o,
@@ -442,7 +445,7 @@ find_task(struct kctl *kctl,
     return 0;
 }
 
-/* Of a task whose pod is gone, from the file that it wrote. */
+/* Shows the output of a task whose pod is gone, from the task's file. */
 static int
 stream_task(struct kctl *kctl,
             const struct logs_options *o,
@@ -462,7 +465,7 @@ stream_task(struct kctl *kctl,
     return r;
 }
 
-/* A plain name may be a pod's, as for kubectl, or a job's. */
+/* A plain name may be that of a pod, as in kubectl, or of a job. */
 static int
 find_target(struct kctl *kctl,
             const struct logs_options *o,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl priority - changes the priority of jobs that wait */
+/* kctl priority - changes the priority of waiting jobs */
 #include <errno.h>
 #include <stdlib.h>
 

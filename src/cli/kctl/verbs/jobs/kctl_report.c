@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl report - what was used by whom, from the daily sums of history
+/* kctl report - usage by user, account or partition, from the daily sums of
+ * history
  *
- * Days are of UTC. How full the cluster was is told of the CPUs that it has
- * now: history does not know how many it had.
+ * Days are in UTC. The utilization of the cluster is relative to its current
+ * CPUs: history does not know how many it had.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -143,7 +144,7 @@ find_period(const struct report_options *o, struct period *p, struct error *err)
                < 0)
         return error_wrap(err, r, "--until");
     if (p->until_us > now_us)
-        p->until_us = 0; /* of what is ahead nothing could have been held */
+        p->until_us = 0; /* no resources were used in the future */
     if (p->until_us > 0 && p->since_us >= p->until_us)
         return error_set(err, -EINVAL, "--until is before --since");
     return 0;
@@ -199,7 +200,7 @@ count_cpus(struct kctl *kctl,
     return r;
 }
 
-/* ---- What the rows say ---- */
+/* ---- Values of rows ---- */
 
 static double
 number_of(const struct json *row, const char *name)
@@ -225,8 +226,8 @@ compare_waste(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The part of the period that a row stands for, in seconds; 0: it is none of
- * time.
+/* The part of the period that a row covers, in seconds; 0: the row is not for a
+ * span of time.
  */
 static int64_t
 find_span(const struct json *row, const struct period *period)

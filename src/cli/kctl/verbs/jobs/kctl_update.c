@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl update - changes what jobs ask for, where they stand */
+/* kctl update - changes the requests of jobs in place */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static const struct option_table update_table = {
 
 /* ---- The fields ---- */
 
-/* A value that is read into the update of the request. */
+/* A value that is parsed into the update. */
 struct reading {
     const char *text;
     struct json *update;
@@ -158,7 +158,7 @@ read_gpus(const struct reading *r)
     return 0;
 }
 
-/* Nothing is sent for none. */
+/* "none" sends an empty time. */
 static int
 read_moment(const struct reading *r, const char *member)
 {
@@ -233,7 +233,7 @@ read_priority(const struct reading *r)
     return job_request_set_priority(r->update, r->text, r->arena, r->err);
 }
 
-/* Slurm's 0 is no limit; here that starts none. */
+/* Slurm's 0 means no limit; here 0 would start no task. */
 static int
 read_throttle(const struct reading *r)
 {
@@ -273,7 +273,7 @@ read_dependency(const struct reading *r)
 
 static const struct update_field {
     const char *name;
-    const char *slurms; /* or NULL */
+    const char *slurms; /* Slurm's name; or NULL */
     int (*read)(const struct reading *reading);
 } fields[] = {
     {"begin", "StartTime", read_begin},
@@ -359,7 +359,7 @@ read_field(const char *operand,
     return 0;
 }
 
-/* Jobs stay in their order; "JobId=7" is one, as for Slurm's scontrol. */
+/* Jobs stay in their order; "JobId=7" is one, as in Slurm's scontrol. */
 static int
 read_operands(struct job_choice *choice,
               int n_operands,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl why - says why a job or a pod does not run, or how it ended */
+/* kctl why - explains why a job or a pod does not run, or how it ended */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,15 +43,15 @@ static const struct option_table table = {
             "  kctl why 1042_7",
 };
 
-/* ---- The one cause ---- */
+/* ---- The main cause ---- */
 
-/* The object's row in the server's table: the words are those of kctl jobs and
- * of kctl get pods, whatever they are.
+/* The object's row in the server's table, so that the texts are those of kctl
+ * jobs and kctl get pods.
  */
 struct subject {
     const struct target_object *target;
     const struct json *object;
-    const char *state, *node, *cause, *code; /* "" for none */
+    const char *state, *node, *cause, *code; /* "" if there is none */
 };
 
 static const char *
@@ -116,8 +116,8 @@ is_of_pods_alone(const struct subject *s)
     return s->target->kind == &pod_kind;
 }
 
-/* An array of which some tasks run while others wait: its row in a table, and
- * so the state, is of the latter.
+/* Whether it is an array of which some tasks run and others wait: the state in
+ * its row is that of the waiting tasks.
  */
 static bool
 runs_in_part(const struct subject *s)
@@ -128,7 +128,7 @@ runs_in_part(const struct subject *s)
 }
 
 /* "Job 25 (wait1): Pending, waits for 2 CPUs on real, from about 22:06
- * (Resources)". A job that waits may have had a node before.
+ * (Resources)". A waiting job may have had a node before.
  */
 static void
 add_cause(const struct subject *s, struct strbuf *out)
@@ -168,7 +168,9 @@ add_cause(const struct subject *s, struct strbuf *out)
     strbuf_add_char(out, '\n');
 }
 
-/* All of what the cause is the beginning of: the remedy is behind it. */
+/* Adds the rest of a message that the cause was cut from: it contains the
+ * remedy.
+ */
 static void
 add_detail(const struct subject *s, const char *message, struct strbuf *out)
 {
@@ -194,7 +196,7 @@ waiting_message(const struct json *pod)
 
 /* ---- Jobs and pods ---- */
 
-/* Of a job of several pods. */
+/* Adds the counts of a job with several pods. */
 static void
 add_counts(const struct subject *s,
            const struct why_answer *a,
@@ -235,7 +237,7 @@ add_counts(const struct subject *s,
         describe_output_add(out, 2, "Pods", "%s", text.text);
 }
 
-/* Of a job that runs, too: why the others do not. */
+/* Adds, also for a running job, why its other pods do not run. */
 static void
 add_first_waiting(const struct subject *s,
                   const struct json *pod,
@@ -258,8 +260,8 @@ add_first_waiting(const struct subject *s,
         json_get_text(cause, "code"));
 }
 
-/* The pod that the rest is about: the first that waits, or the newest, which
- * matters only of a job that does not run as it should.
+/* Finds the pod for the details: the first one that waits, or the newest. The
+ * newest is needed only if the job does not run as it should.
  */
 static int
 find_pod(struct kctl *kctl,
@@ -287,7 +289,7 @@ find_pod(struct kctl *kctl,
     return r;
 }
 
-/* The event is one of every job, or tells what stands above it. */
+/* Whether the event occurs for every job, or repeats the lines above it. */
 static bool
 is_told(const struct subject *s, const struct json *event)
 {
@@ -396,7 +398,7 @@ has_task(struct arena *arena, const char *list, int64_t task)
            && task_list_index(&tasks, task) >= 0;
 }
 
-/* Why the system holds it; "" where somebody asked for that. */
+/* The reason if the system holds the task; "" if a user does. */
 static char *
 find_hold(struct kctl *kctl,
           const struct target_object *target,
@@ -423,7 +425,7 @@ find_hold(struct kctl *kctl,
     return sanitize_text_dup(found);
 }
 
-/* It waits with its array. */
+/* The task waits with its array. */
 static int
 explain_waiting_task(struct kctl *kctl,
                      const struct target_object *target,
@@ -444,7 +446,7 @@ explain_waiting_task(struct kctl *kctl,
     if (has_task(arena, json_path_text(job, "spec.array.held"), task)) {
         CLEANUP_FREE char *words = find_hold(kctl, target, task, arena);
 
-        /* The words of a hold by the system have the release in them. */
+        /* The text of a hold by the system says how to release the task. */
         if (words[0] != '\0')
             printf("Task %s: Held\n%s\n", target->task, words);
         else
@@ -458,7 +460,9 @@ explain_waiting_task(struct kctl *kctl,
     return explain(kctl, &whole, err);
 }
 
-/* Whatever history has of it: a task that was interrupted, or requeued. */
+/* Whether the task will run again, even if history has attempts of it: it was
+ * interrupted or requeued.
+ */
 static bool
 is_to_run(struct kctl *kctl, const char *task, struct arena *arena)
 {
@@ -472,7 +476,8 @@ is_to_run(struct kctl *kctl, const char *task, struct arena *arena)
     return state != JOB_STATE_NONE && !job_state_is_ended(state);
 }
 
-/* One that has ended is in history; a pod that is there may be of the run after.
+/* A task that has ended is in history. An existing pod may belong to a later
+ * run.
  */
 static int
 explain_task(struct kctl *kctl,
@@ -520,7 +525,7 @@ job_of(const struct json *pod)
                : NULL;
 }
 
-/* A pod stands for its job. */
+/* A pod's job is explained instead of the pod. */
 static int
 explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
 {
@@ -547,7 +552,7 @@ explain_any(struct kctl *kctl, struct target_object *target, struct error *err)
     return explain(kctl, target, err);
 }
 
-/* "why pod NAME", as other verbs have it. */
+/* Skips the type in "why pod NAME", as other verbs do. */
 static bool
 is_kind_word(const char *word)
 {
