@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl apply - makes objects agree with files
+/* kctl apply - changes objects to match files
  *
- * Three ways: what the file says, what it said last time (kept in an
- * annotation, which kubectl shares), and what is there. Members that the file
- * no longer names are removed; what others have set stays. Lists are replaced
- * as a whole.
+ * A three-way merge of the file, the file as last applied (kept in an
+ * annotation that kubectl uses too), and the object on the server. Members that
+ * the file no longer has are removed; members that others set are kept. Lists
+ * are replaced as a whole.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -139,7 +139,8 @@ write_one(struct kctl *kctl,
     return print_answer(o, d, answer, what, err);
 }
 
-/* Sends them in the order of the files, and stops at the first failure. */
+/* Sends the objects in the order of the files, and stops at the first failure.
+ */
 static int
 write_all(struct kctl *kctl,
           const struct write_options *o,

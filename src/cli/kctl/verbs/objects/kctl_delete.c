@@ -23,7 +23,7 @@ struct kctl_delete_options {
     const char *timeout;
     struct option_texts files;
     const char *label_selector;
-    const char *grace; /* a number, kept as it came to tell 0 from none */
+    const char *grace; /* kept as text, to tell 0 from none */
     bool all;
     bool force;
     bool now;
@@ -100,7 +100,7 @@ static const struct option_table table = {
             "  kctl delete pod job-7-0 --grace-period=0 --force",
 };
 
-/* The meaning of the options. */
+/* The parsed values of the options. */
 struct manner {
     int64_t grace_s;    /* NO_GRACE_GIVEN: the object's own */
     int64_t timeout_us; /* 0: never */

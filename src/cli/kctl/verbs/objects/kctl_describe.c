@@ -52,7 +52,7 @@ add_text(struct strbuf *out, const char *name, const char *value)
         describe_output_add(out, 0, name, "%s", value);
 }
 
-/* Prints one "key=value" a line, the first one behind the name. */
+/* Prints one "key=value" per line, the first one after the name. */
 static void
 add_map(struct strbuf *out, const char *name, const struct json *map)
 {
@@ -130,7 +130,7 @@ add_machine_line(const char *sentence, void *context)
     describe_output_add(context, 0, "", "%s", sentence);
 }
 
-/* A few words are enough, because kctl topology draws it. */
+/* A short description is enough, because kctl topology draws the node. */
 static void
 add_machine(struct strbuf *out, const struct json *wire)
 {
@@ -145,7 +145,7 @@ add_machine(struct strbuf *out, const struct json *wire)
     node_summary_reserved_cpus(t, add_machine_line, out);
 }
 
-/* Prints all other members of the object, as spec, status and data. */
+/* Prints all other members of the object, such as spec, status and data. */
 static void
 add_rest(struct strbuf *out, struct json *object)
 {
@@ -168,7 +168,7 @@ add_rest(struct strbuf *out, struct json *object)
     }
 }
 
-/* The pods of a job, or on a node. */
+/* Adds the pods of a job, or on a node. */
 static int
 add_pods(struct kctl *kctl,
          const struct target_object *object,
@@ -216,7 +216,7 @@ add_pods(struct kctl *kctl,
     return 0;
 }
 
-/* Pods deleted by force can still hold parts of a node. */
+/* Pods deleted by force may still hold resources of a node. */
 static void
 add_remnants(struct strbuf *out, const struct json *remnants)
 {
@@ -240,7 +240,9 @@ add_remnants(struct strbuf *out, const struct json *remnants)
     }
 }
 
-/* A task without a pod: what is common to all tasks is left to the array's. */
+/* Describes a task without a pod. What all tasks have in common is described
+ * with the array.
+ */
 static int
 describe_task(struct kctl *kctl,
               const struct target_object *target,

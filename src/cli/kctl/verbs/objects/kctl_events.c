@@ -91,7 +91,7 @@ check(const struct events_options *o,
     return 0;
 }
 
-/* Finds the object of --for, which may be deleted and have events left. */
+/* Finds the object of --for, which may be deleted and still have events. */
 static int
 find_object(struct kctl *kctl,
             const struct events_options *o,

@@ -31,7 +31,7 @@ struct get_options {
     bool no_headings;
     bool shows_labels;
     bool ignores_missing;
-    struct job_selection jobs; /* of types, jobs alone */
+    struct job_selection jobs; /* only if all types are jobs */
     bool mine;
 };
 
@@ -178,8 +178,8 @@ join_page(struct arena *arena, struct json **whole, struct json *page)
         json_append(arena, items, json_at(more, i));
 }
 
-/* The items of a list come without kind and apiVersion. Printing adds both to
- * each, so that an item can be copied from the list.
+/* The items of a list have no kind and apiVersion. Both are added to each, so
+ * that an item can be copied from the output.
  */
 static void
 name_kinds(struct arena *arena, struct json *list, const struct kind *kind)
@@ -295,7 +295,7 @@ say_nothing_found(const struct target_object *object)
                 object->namespace);
 }
 
-/* An empty list needs no message in JSON or YAML. */
+/* Whether the form needs no message for an empty list, such as JSON or YAML. */
 static bool
 says_so_itself(const struct listing_style *style)
 {
@@ -343,7 +343,7 @@ show(struct kctl *kctl,
                             err);
 }
 
-/* "a resource cannot be retrieved by name across all namespaces" */
+/* Refuses names together with all namespaces, as kubectl does. */
 static int
 check(const struct get_options *o,
       const struct named_resources *resources,
@@ -366,7 +366,7 @@ check(const struct get_options *o,
     return 0;
 }
 
-/* --mine and its like are a part of the field selector. */
+/* Adds --mine and the options that select jobs to the field selector. */
 static int
 add_job_selection(struct kctl *kctl,
                   struct get_options *o,
@@ -412,7 +412,7 @@ are_of_several_kinds(const struct named_resources *resources)
     return false;
 }
 
-/* Several resources in a form for programs become one List. The others are
+/* In a form for programs several resources become one List. The others are
  * printed even when one does not exist.
  */
 static int
@@ -471,7 +471,7 @@ show_together(struct kctl *kctl,
     }
     listing_add(listing, list);
     listing_print(listing);
-    fflush(stdout); /* before what is said of the others */
+    fflush(stdout); /* before messages about the others */
     return result;
 }
 
@@ -506,7 +506,7 @@ show_names(struct kctl *kctl,
         result = error_set(err, r, "%s", each.text);
     }
     listing_print(listing);
-    fflush(stdout); /* before what is said of the others */
+    fflush(stdout); /* before messages about the others */
     return result;
 }
 

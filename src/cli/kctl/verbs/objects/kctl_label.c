@@ -69,7 +69,7 @@ is_change(const char *operand)
            || (length > 1 && operand[length - 1] == '-');
 }
 
-/* The operands from the first that is a change on. */
+/* The index of the first operand that is a change. */
 static int
 split(int n_operands, char **operands, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl wait - waits until an object has a condition or a value, or is gone */
+/* kctl wait - waits until an object has a condition or a value, or is deleted
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,7 +95,7 @@ want_fini(struct waited_field *w)
     free(w->value);
 }
 
-/* "{.status.phase}=Running", or ".status.phase=Running" */
+/* Parses "{.status.phase}=Running" or ".status.phase=Running". */
 static int
 parse_path(const char *text, struct waited_field *w, struct error *err)
 {
@@ -192,7 +193,7 @@ has_value(const struct json *object, const struct waited_field *w)
 
 struct attempt {
     const struct waited_field *want;
-    bool is_gone; /* and will never be what is wanted */
+    bool is_gone; /* deleted, so it can never meet the condition */
 };
 
 static bool
@@ -245,7 +246,7 @@ wait_for(struct kctl *kctl,
 
 /* ---- Tasks of an array ---- */
 
-/* -EAGAIN: some have not ended. Those that have are printed. */
+/* Prints the tasks that have ended. -EAGAIN: some have not. */
 static int
 look_at_tasks(const struct json *items, bool is_good, struct error *err)
 {
@@ -276,7 +277,7 @@ look_at_tasks(const struct json *items, bool is_good, struct error *err)
     return r;
 }
 
-/* They have no conditions: what can be waited for is their end. */
+/* Tasks have no conditions: one can only wait for their end. */
 static int
 wait_for_tasks(struct kctl *kctl,
                const struct wait_options *o,
