@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl kubeconfig, credential - the API for other tools, by TLS
+/* kctl kubeconfig, credential - access to the API by TLS for other tools
  *
  * Kubeconfig writes the file that kubectl and client libraries read. The file
  * tells them to run credential for a new token when the last one has expired.
@@ -51,7 +51,7 @@ static const struct option_table credential_table = {
     OPTION_ROWS(credential_rows),
 };
 
-/* The path of this program, so that it is found without the PATH. */
+/* The path of this program, so that it is found without PATH. */
 static const char *
 own_path(struct arena *arena)
 {

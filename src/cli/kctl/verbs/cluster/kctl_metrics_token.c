@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl metrics-token - makes a token by which a program reads the metrics */
+/* kctl metrics-token - makes a token with which a program can read the metrics
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

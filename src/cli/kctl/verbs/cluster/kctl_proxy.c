@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kctl proxy - the API for any Kubernetes client, as the user who runs it
  *
- * On a Unix socket that is the user's alone (0600), or on a port of the
- * loopback, where each connection is looked up in the kernel's table and
- * refused unless its process is the same user's. A page in a browser cannot
- * use it either: requests with an Origin, or for another host, are refused.
+ * The proxy listens on a Unix socket that only the user can open (0600), or on
+ * a loopback port. On the port each connection is looked up in the kernel's
+ * table, and is refused unless its process has the same user. A web page in a
+ * browser cannot use it either: requests with an Origin, or for another host,
+ * are refused.
  */
 #include <errno.h>
 #include <limits.h>
@@ -91,10 +92,10 @@ struct proxy {
     unsigned port; /* 0: only the Unix socket */
 };
 
-/* One request on its way, from the client's side to the server's. */
+/* One request that is being relayed from the client to the server. */
 struct relay {
     struct http_request *request; /* NULL once it is answered */
-    struct http_stream *stream;   /* of an answer that goes on */
+    struct http_stream *stream;   /* of an answer that is a stream */
     struct http_call *call;
 };
 
@@ -270,7 +271,7 @@ relay_done(const struct http_response *answer,
     relay_free(relay);
 }
 
-/* An answer without an end is passed on as it arrives. */
+/* Whether the answer is a stream, which is passed on as it arrives. */
 static bool
 is_stream(const struct http_request *request)
 {
@@ -283,14 +284,15 @@ is_stream(const struct http_request *request)
 }
 
 /* A client that impersonates another user must not get its own answers, so the
- * headers for that go to the controller, which may refuse them.
+ * headers for impersonation are passed to the controller, which may refuse
+ * them.
  */
 static bool
 is_passed(const char *name)
 {
     static const char *const passed[] = {"Accept",
                                          "Idempotency-Key",
-                                         "Upgrade", /* refused in words */
+                                         "Upgrade", /* refused with a text */
                                          "User-Agent"};
 
     for (size_t i = 0; i < ARRAY_SIZE(passed); i++)

@@ -148,7 +148,7 @@ describe_jobs(const struct json *status, bool has_colours, struct strbuf *out)
                   age);
 }
 
-/* A holder is the machine's name, and behind "_" what makes it unique. */
+/* A holder is the host's name, "_" and a unique suffix. */
 static const char *
 host_of(const struct json *leader, struct arena *arena)
 {

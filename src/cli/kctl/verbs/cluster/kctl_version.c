@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl version - of this program, and of the controller */
+/* kctl version - the version of this program and of the controller */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static const struct option_table table = {
 struct version_request {
     struct loop *loop;
     struct arena *arena;
-    struct json *version; /* what came */
+    struct json *version; /* the answer */
     struct error *err;
     int result;
 };
@@ -95,7 +95,7 @@ ask(struct kctl *kctl,
     return connection_advise(q.result, err);
 }
 
-/* Prints it in kubectl's format. */
+/* Prints the versions in kubectl's format. */
 static void
 print_tree(struct arena *arena, enum listing_form form, struct json *server)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl whoami - who the controller takes the user for, and what the user may
- * have
+/* kctl whoami - the user as the controller knows it, and the user's rights and
+ * limits
  */
 #include <errno.h>
 #include <grp.h>
@@ -19,7 +19,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define MAX_ACCOUNTS 20 /* in words; JSON has all */
+#define MAX_ACCOUNTS 20 /* printed as text; JSON has all */
 
 struct whoami_options {
     struct common_options common;
@@ -93,7 +93,7 @@ describe_rank(const char *rank, struct strbuf *out)
     add_line(out, "Rank:", text.text);
 }
 
-/* "cpu 3 of 4" of each quota, below the account. */
+/* Prints "cpu 3 of 4" for each quota, below the account. */
 static void
 describe_quotas(const struct json *quotas, struct strbuf *out)
 {

@@ -12,12 +12,12 @@
 #define TABLE    "/proc/net/tcp"
 #define MAX_SIZE (64u << 20)
 
-/* Of linux/tcp.h: a connection that is up on the other side may still be in
- * the hands of a process that has only just connected.
+/* From linux/tcp.h. On a local connection the peer's socket is established
+ * before the server accepts it.
  */
 #define STATE_ESTABLISHED 1u
 
-/* "127.0.0.1:40112" */
+/* Parses "127.0.0.1:40112". */
 static int
 split(const char *address, unsigned *ret_ip, unsigned *ret_port)
 {
@@ -38,8 +38,8 @@ split(const char *address, unsigned *ret_ip, unsigned *ret_port)
     return 0;
 }
 
-/* A row: number, local and remote address in hexadecimal (the address as it
- * stands in memory), state, queues, timer, retransmissions, uid.
+/* A row has the number, local and remote address in hexadecimal (an address is
+ * printed as stored in memory), state, queues, timer, retransmissions, and uid.
  */
 int
 peer_user_find_in(const char *table,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer_user.h - the user at the other end of a local TCP connection
  *
- * The kernel names the user of each socket in /proc/net/tcp. This works only
+ * The kernel lists the user of each socket in /proc/net/tcp. This works only
  * for peers on 127.0.0.1.
  *
  * Thread: any.
@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 /* The uid of the process whose socket is at `address` ("127.0.0.1:40112") and
- * connected to our `port`. -ENOENT when there is none, -EINVAL when the
- * address is not of this kind.
+ * is connected to our `port`. -ENOENT when there is none, -EINVAL when the
+ * address has another form.
  */
 int peer_user_find(const char *address, unsigned port, uid_t *ret_uid);
 
