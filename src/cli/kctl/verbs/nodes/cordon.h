@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cordon.h - marks a node so that it takes no new jobs
+/* cordon.h - makes a node accept no new jobs
  *
  * kctl_cordon.c defines it; kctl drain calls it first.
  *
@@ -14,9 +14,10 @@ struct kctl;
 struct target_object;
 
 #define CORDON_REASON      "kiln.hpc/drain-reason"
-#define CORDON_MAINTENANCE "kiln.hpc/maintenance" /* the Reservation of it */
+/* The annotation that names the Reservation of a planned maintenance. */
+#define CORDON_MAINTENANCE "kiln.hpc/maintenance"
 
-/* Sets it and says so; `reason` may be NULL. */
+/* Cordons or uncordons the node and prints the result; `reason` may be NULL. */
 int cordon_set(struct kctl *kctl,
                const struct target_object *node,
                bool cordoned,

@@ -165,7 +165,8 @@ tell_planned(const struct json *reservation,
            nodes.text);
 }
 
-/* A planned drain stays so: the caller may not know of it. */
+/* Uncordon does not cancel a planned drain, of which the caller may not know.
+ */
 static int
 tell_all_planned(struct kctl *kctl,
                  const struct named_resources *nodes,
@@ -176,7 +177,7 @@ tell_all_planned(struct kctl *kctl,
     struct json *items = NULL;
     int r = kctl_list(kctl, &all, NULL, NULL, arena, &items, err);
 
-    if (r == -ENOENT) /* a server that has no such kind */
+    if (r == -ENOENT) /* the server does not have this kind */
         return 0;
     for (size_t n = 0; r == 0 && n < nodes->count; n++)
         for (uint32_t i = 0; i < json_count(items); i++) {

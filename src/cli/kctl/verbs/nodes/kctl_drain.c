@@ -22,7 +22,7 @@
 #include "lib/base/timespan.h"
 #include "lib/json/json.h"
 
-/* A time that was a minute ago is now. */
+/* A time up to a minute ago counts as now. */
 #define LATE_US INT64_C(60000000)
 
 struct drain_options {
@@ -145,7 +145,7 @@ evict(struct kctl *kctl, const struct target_object *pod, struct error *err)
     json_set_string(arena, meta, "namespace", pod->namespace);
     r = kctl_call(kctl, &request, arena, NULL, err);
     if (r == -ENOENT)
-        return 0; /* gone by itself */
+        return 0; /* the pod was deleted already */
     if (r == 0)
         printf("%s evicted\n", kctl_label(pod, arena));
     return r;
@@ -172,7 +172,7 @@ running_pods(struct kctl *kctl,
                      err);
 }
 
-/* 0 means no limit to wait_for_condition, so return at least 1. */
+/* wait_for_condition takes 0 as no limit, so return at least 1. */
 static int64_t
 time_left(int64_t until_us)
 {
@@ -236,9 +236,9 @@ empty(struct kctl *kctl,
     return r;
 }
 
-/* ---- A planned one: a maintenance ---- */
+/* ---- Planned drain: a maintenance Reservation ---- */
 
-/* Nodes may be named in short: "n[1-3]". */
+/* Nodes may be in short form: "n[1-3]". */
 static const char *
 join(struct arena *arena, int count, char **names)
 {
@@ -266,7 +266,7 @@ make_name(struct arena *arena, const char *node, int64_t at_us)
                         time);
 }
 
-/* Whether an option that is for drains of now stands beside one for later. */
+/* Refuses options that only apply to an immediate drain. */
 static int
 check_planned(const struct drain_options *o, int n_operands, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl nodes - which nodes are there, what is free on them, and what keeps jobs
- * off some
+/* kctl nodes - lists the nodes, their free resources, and why some accept no
+ * jobs
  *
- * The server tells each node in some numbers; nodes that are alike (partition,
- * state, reason) are one line where there are many.
+ * The server returns a few numbers for each node. If there are many nodes,
+ * those that are alike (partition, state, reason) are one line.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
 
-#define FEW 24 /* nodes: each has a line of its own */
+#define FEW 24 /* up to this many nodes have a line each */
 
 struct nodes_options {
     struct common_options common;
@@ -81,7 +81,7 @@ static const struct option_table table = {
             "  kctl nodes --state Down,Silent",
 };
 
-/* ---- What is chosen ---- */
+/* ---- Selection ---- */
 
 static int
 check_states(const char *text, struct error *err)
@@ -130,7 +130,7 @@ is_among(const char *list, const char *word)
     }
 }
 
-/* One of "all,gpu" is among those. */
+/* Whether one partition of a list such as "all,gpu" is wanted. */
 static bool
 has_partition(const char *wanted, const char *has)
 {
@@ -144,7 +144,7 @@ has_partition(const char *wanted, const char *has)
     return false;
 }
 
-/* Marks the operands that name the node. */
+/* Whether operands name the node; marks those that do. */
 static bool
 is_named(const char *name, int n_names, char **names, bool *found)
 {

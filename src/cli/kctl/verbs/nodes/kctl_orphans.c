@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl orphans - lists the processes on nodes whose pods the API has deleted,
+/* kctl orphans - lists processes on nodes whose pods were deleted from the API,
  * and ends them
  */
 #include <errno.h>
@@ -105,7 +105,7 @@ end_on(struct kctl *kctl,
     return kctl_patch(kctl, &target, patch, arena, NULL, err);
 }
 
-/* Those of one node. */
+/* Ends the selected processes of one node. */
 static int
 end_those(struct kctl *kctl,
           struct arena *arena,
@@ -139,7 +139,7 @@ end_those(struct kctl *kctl,
     return r;
 }
 
-/* None is ended when one name is mistyped. */
+/* Checks all names first, so that nothing is ended when one is mistyped. */
 static int
 check_uids(const struct json *items,
            int n_operands,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl partitions - which partitions there are, what they allow, and what is
- * free on their nodes
+/* kctl partitions - lists the partitions, their limits, and the free resources
+ * of their nodes
  */
 #include <inttypes.h>
 #include <stdio.h>

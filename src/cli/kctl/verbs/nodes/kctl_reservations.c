@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl reservations - which nodes are kept for whom, and when */
+/* kctl reservations - lists which nodes are reserved, for whom and when */
 #include <stdio.h>
 
 #include "cli/kctl/client/command.h"
@@ -75,7 +75,7 @@ format_time(const char *text, char out[LOCAL_TIME_SIZE])
         local_time_format_brief(us, clock_real_us(&clock_system), out);
 }
 
-/* "maintenance, daily: new kernel" */
+/* Adds "maintenance, daily: new kernel". */
 static void
 add_words(const struct json *spec,
           const struct json *status,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl reserve - keeps nodes for some users, or for nobody, for a time */
+/* kctl reserve - reserves nodes for some users, or for nobody, for a time */
 #include <errno.h>
 #include <stddef.h>
 

@@ -102,7 +102,7 @@ is_change(const char *text)
            || (length > 1 && text[length - 1] == '-');
 }
 
-/* "KEY=VALUE:EFFECT", "KEY:EFFECT", "KEY-", "KEY:EFFECT-" */
+/* Parses "KEY=VALUE:EFFECT", "KEY:EFFECT", "KEY-", "KEY:EFFECT-". */
 static int
 parse_change(struct arena *arena,
              const char *text,
@@ -193,7 +193,7 @@ change_list(struct arena *arena,
     return 0;
 }
 
-/* A patch replaces the whole list, so it carries the version that was read. */
+/* A patch replaces the whole list, so it contains the version that was read. */
 static int
 try_change(struct kctl *kctl,
            const struct target_object *node,

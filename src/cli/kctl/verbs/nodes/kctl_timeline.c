@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl timeline - draws nodes over time: what runs, until when, and what is
- * planned
+/* kctl timeline - draws nodes over time: running jobs with their ends, and
+ * planned ones
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,12 +26,12 @@
 
 #define HOUR_US     (INT64_C(3600) * 1000000)
 #define HOURS_MOST  (24 * 60)
-#define HOURS_USUAL 24 /* at most, where nobody says */
-#define HOURS_EMPTY 6  /* where nothing has an end */
+#define HOURS_USUAL 24 /* at most, by default */
+#define HOURS_EMPTY 6  /* if nothing has an end */
 #define NODES_MOST  256
-#define PLAIN_WIDTH 100 /* where there is no terminal */
+#define PLAIN_WIDTH 100 /* if the output is no terminal */
 #define LEAST_WIDTH 48
-#define SAME_US     INT64_C(5000000) /* pods of a job that began together */
+#define SAME_US     INT64_C(5000000) /* between starts of pods in one bar */
 
 struct timeline_options {
     struct common_options common;
@@ -77,7 +77,7 @@ static const struct option_table table = {
             "  kctl timeline --svg cluster.svg",
 };
 
-/* ---- The question ---- */
+/* ---- The request ---- */
 
 static int
 add_names(struct strbuf *path, int count, char **names, struct error *err)
@@ -166,7 +166,7 @@ read_bar(const struct json *job, int64_t now_us, struct arena *arena)
 
     if (bar.kind == CHART_PLANNED && bar.from_us < now_us)
         bar.from_us = now_us;
-    /* It is past its limit, and still there. */
+    /* The job is past its limit and still running. */
     if (bar.kind <= CHART_STANDS && bar.until_us <= now_us)
         bar.until_us = now_us + 1;
     bar.label = id > 0 ? arena_printf(arena, "%lld %s", (long long)id, bar.user)
@@ -203,7 +203,7 @@ describe(struct node_chart_bar *bar, struct arena *arena)
                                                  : ", without a time limit");
 }
 
-/* Pods of one job that are there together are one bar. */
+/* Concurrent pods of one job are drawn as one bar. */
 static bool
 is_same(const struct node_chart_bar *a, const struct node_chart_bar *b)
 {
@@ -237,7 +237,7 @@ read_jobs(struct node_chart_row *row,
         describe(&row->bars[i], arena);
 }
 
-/* A reservation has the whole node. */
+/* A reservation covers the whole node. */
 static void
 read_reservations(struct node_chart_row *row,
                   const struct json *list,
@@ -264,7 +264,7 @@ read_reservations(struct node_chart_row *row,
     }
 }
 
-/* NULL: it takes jobs. */
+/* NULL: the node accepts jobs. */
 static const char *
 state_of(const struct json *node, struct arena *arena)
 {
@@ -311,7 +311,7 @@ read_rows(struct node_chart *chart,
     }
 }
 
-/* As far as something ends, in whole hours. */
+/* Until the last known end, in whole hours. */
 static int64_t
 choose_hours(const struct node_chart *chart, int64_t asked)
 {

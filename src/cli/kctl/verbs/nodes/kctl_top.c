@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl top - shows what nodes, pods and jobs use now of their allocations */
+/* kctl top - shows how much nodes, pods and jobs use of their allocations now
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

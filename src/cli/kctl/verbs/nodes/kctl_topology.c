@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kctl topology - draws nodes, and who has their cores */
+/* kctl topology - draws nodes with the tenants of their cores */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,12 +55,12 @@ static const struct option_table table = {
 struct topology_view {
     struct arena *arena;
     const struct topology *topology;
-    struct json *pods; /* those that hold something there */
+    struct json *pods; /* the pods that hold resources of the node */
     struct topology_tenant *tenants;
     size_t n_tenants;
 };
 
-/* A set that cannot be read is drawn as empty. */
+/* A set that cannot be parsed is drawn as empty. */
 static struct bitset
 cpus_of(const struct json *pod, const char *path)
 {
@@ -72,8 +72,8 @@ cpus_of(const struct json *pod, const char *path)
     return set;
 }
 
-/* Bytes by the NUMA node's place. Huge pages are left out, because the memory
- * that is counted does not contain them.
+/* Bytes by index of NUMA node. Huge pages are left out, because the total does
+ * not contain them.
  */
 static const int64_t *
 memory_of(struct topology_view *v, const struct json *pod)
@@ -114,7 +114,7 @@ add_tenant(struct topology_view *v, struct json *pod)
     };
 }
 
-/* Pods deleted by force count as pods while they hold something. */
+/* Pods deleted by force count as pods while they hold resources. */
 static void
 add_remnants(struct topology_view *v, const struct json *remnants)
 {

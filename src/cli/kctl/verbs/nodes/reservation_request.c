@@ -19,7 +19,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-/* Adds the names of "a,b" as a list. */
+/* Sets a field to the list of the names in "a,b". */
 static void
 set_list(struct arena *arena,
          struct json *spec,
@@ -113,7 +113,7 @@ set_time(struct arena *arena,
     return 0;
 }
 
-/* The time zone of this user; "UTC" where nobody knows. */
+/* The user's time zone; "UTC" if it is unknown. */
 static const char *
 own_zone(struct arena *arena)
 {
@@ -187,7 +187,7 @@ make_spec(struct arena *arena,
     return 0;
 }
 
-/* "reservation/night made, from Nov 24 18:00" */
+/* Prints "reservation/night made, from Nov 24 18:00". */
 static void
 print_made(const struct reservation_request *r, const struct json *spec)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reservation_request.h - a Reservation, as kctl's words ask for it
+/* reservation_request.h - makes a Reservation from options of kctl
  *
  * Thread: the main one.
  */
@@ -15,26 +15,28 @@ struct kctl;
 
 struct reservation_request {
     const char *name;
-    const char *nodes; /* "n[1-3],n7"; or NULL, and then: */
+    const char *nodes; /* "n[1-3],n7"; NULL: by count and labels */
     int64_t count;
     const char *labels;   /* "a=b,c=d"; or NULL */
     const char *start;    /* NULL: now */
     const char *end;      /* or NULL */
     const char *duration; /* or NULL */
-    const char *deadline; /* of a flexible one; or NULL */
+    const char *deadline; /* of a flexible reservation; or NULL */
     const char *users;    /* "a,b"; or NULL */
     const char *groups;
     const char *accounts;
     const char *recurrence; /* "Daily"; or NULL */
-    const char *time_zone;  /* NULL: where this user is */
+    const char *time_zone;  /* NULL: that of this user */
     const char *reason;
     bool is_maintenance;
     bool is_flexible;
     bool may_overlap;
-    bool is_dry_run; /* nothing is made */
+    bool is_dry_run; /* creates nothing */
 };
 
-/* Makes it, and says so. Warnings of the server go to standard error. */
+/* Creates the Reservation and prints the result. Warnings of the server are
+ * printed to standard error.
+ */
 int reservation_request_send(struct kctl *kctl,
                              const struct reservation_request *request,
                              struct arena *arena,

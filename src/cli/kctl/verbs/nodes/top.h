@@ -15,7 +15,9 @@ struct json;
 struct kctl;
 struct named_resources;
 
-/* Each view adds its columns and rows. All of `wanted` are of its kind. */
+/* Each view adds its columns and rows. All objects in `wanted` are of the
+ * view's kind.
+ */
 struct top_query {
     const struct named_resources *wanted;
     const char *label_selector; /* or NULL */
@@ -28,7 +30,7 @@ typedef int top_fn(struct kctl *kctl,
                    struct error *err);
 top_fn top_nodes, top_pods, top_jobs;
 
-/* Cells, in the arena: "38%", "-" of nothing; "4", "1.5" of thousandths;
+/* Cells, in the arena: "38%", "-" if `whole` is 0; "4", "1.5" from thousandths;
  * "1.5Gi".
  */
 const char *top_percent(struct arena *arena, double part, double whole);

@@ -14,7 +14,8 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 
-/* The cores and memory free in the NUMA node that has most: "14 cores, 48Gi" */
+/* The free cores and memory of the NUMA node that has most: "14 cores, 48Gi".
+ */
 static const char *
 largest_hole(struct arena *arena,
              const struct json *node,
@@ -91,7 +92,7 @@ is_wanted(const struct named_resources *wanted, const char *name)
     return false;
 }
 
-/* Each node named must exist. */
+/* All named nodes must exist. */
 static int
 check(struct kctl *kctl,
       const struct named_resources *wanted,

@@ -27,11 +27,12 @@ struct top_pods_line {
     unsigned pods;
     int64_t mcpu; /* allocated */
     int64_t used_mcpu;
-    int64_t cpu_us;     /* taken so far */
-    double possible_us; /* of the allocated CPUs so far */
-    int64_t run_us;     /* the longest */
+    int64_t cpu_us;     /* used so far */
+    double possible_us; /* the most that the allocated CPUs could have given so
+                         * far */
+    int64_t run_us;     /* of the pod that has run longest */
     int64_t memory_bytes, peak_bytes, wanted_bytes;
-    bool is_known; /* its node has told */
+    bool is_known; /* its node has reported */
 };
 
 struct lines {
@@ -61,7 +62,7 @@ requested(const struct json *pod, const char *name, bool milli)
     return sum;
 }
 
-/* The CPUs that the pod has alone, or its share of the shared ones. */
+/* The CPUs that the pod has exclusively, or its share of the shared pool. */
 static int64_t
 allocated_mcpu(const struct json *pod)
 {
@@ -160,7 +161,7 @@ struct top_pods_query {
     struct lines lines;
 };
 
-/* The pods of a job are neighbours in the list, except for later attempts. */
+/* The pods of a job are adjacent in the list, except for later attempts. */
 static struct top_pods_line *
 find_line(struct top_pods_query *s, const struct json *pod)
 {
@@ -171,7 +172,7 @@ find_line(struct top_pods_query *s, const struct json *pod)
     if (job == NULL)
         return NULL;
     if (strncmp(job, "job-", 4) == 0)
-        job += 4; /* as people call it */
+        job += 4; /* the id that users know */
     for (size_t i = s->lines.count; i-- > 0;)
         if (strcmp(s->lines.items[i].name, job) == 0)
             return &s->lines.items[i];
