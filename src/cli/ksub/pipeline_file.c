@@ -368,8 +368,7 @@ check_stages(const struct pipeline_file *file, struct error *err)
     return 0;
 }
 
-/* A stage that this one waits for and that is not in the order yet; NULL: none.
- */
+/* A dependency of this stage that is not in the order yet; or NULL. */
 static const struct pipeline_stage *
 find_open(const struct pipeline_file *file,
           const struct pipeline_stage *s,

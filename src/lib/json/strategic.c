@@ -237,7 +237,7 @@ check_order(struct strategic *s,
     return 0;
 }
 
-/* All elements that the patch says are to go, in one walk. */
+/* Removes all elements with a directive to delete them, in one pass. */
 static int
 delete_elements(struct strategic *s,
                 const struct field *field,

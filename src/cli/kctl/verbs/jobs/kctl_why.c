@@ -168,8 +168,7 @@ add_cause(const struct subject *s, struct strbuf *out)
     strbuf_add_char(out, '\n');
 }
 
-/* Adds the rest of a message that the cause was cut from: it contains the
- * remedy.
+/* Adds the rest of the message that begins with the cause: the remedy is there.
  */
 static void
 add_detail(const struct subject *s, const char *message, struct strbuf *out)
@@ -460,9 +459,7 @@ explain_waiting_task(struct kctl *kctl,
     return explain(kctl, &whole, err);
 }
 
-/* Whether the task will run again, even if history has attempts of it: it was
- * interrupted or requeued.
- */
+/* Whether the task will run again, after an interruption or a requeue. */
 static bool
 is_to_run(struct kctl *kctl, const char *task, struct arena *arena)
 {

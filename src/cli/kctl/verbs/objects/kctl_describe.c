@@ -240,8 +240,8 @@ add_remnants(struct strbuf *out, const struct json *remnants)
     }
 }
 
-/* Describes a task without a pod. What all tasks have in common is described
- * with the array.
+/* Describes a task without a pod. The properties common to all tasks are
+ * described with the array.
  */
 static int
 describe_task(struct kctl *kctl,
