@@ -473,9 +473,7 @@ is_to_run(struct kctl *kctl, const char *task, struct arena *arena)
     return state != JOB_STATE_NONE && !job_state_is_ended(state);
 }
 
-/* A task that has ended is in history. An existing pod may belong to a later
- * run.
- */
+/* An ended task is in history; an existing pod may belong to a later run. */
 static int
 explain_task(struct kctl *kctl,
              const struct target_object *target,
