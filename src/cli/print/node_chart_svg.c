@@ -32,7 +32,7 @@ struct chart_drawing {
     double width, height;  /* of the page */
 };
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
 static double
 x_of(const struct chart_drawing *d, int64_t us)

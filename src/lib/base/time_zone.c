@@ -475,7 +475,7 @@ time_zone_open(const char *name, struct time_zone **ret_zone, struct error *err)
     return 0;
 }
 
-/* ---- What the clocks show ---- */
+/* ---- Local time ---- */
 
 int64_t
 time_zone_offset_s(const struct time_zone *z, int64_t at_s)

@@ -100,7 +100,7 @@ finish_with(struct remote_report *report,
     finish(report, &reply);
 }
 
-/* ---- Alone ---- */
+/* ---- One report per request ---- */
 
 static void
 alone_answered(const struct http_response *answer,
@@ -135,7 +135,7 @@ send_alone(struct remote_report *report)
         });
 }
 
-/* ---- Together ---- */
+/* ---- Several reports per request ---- */
 
 static void send_waiting(struct remote_reports *r);
 

@@ -225,9 +225,9 @@ remember_fd(struct http_connection *c)
     server->by_fd[c->fd] = c;
 }
 
-/* The oldest connection that no account is charged for and that has no request
- * under way. Such connections are closed in favour of new ones, so that nobody
- * can lock out an address, or all clients, with idle connections.
+/* The oldest connection that no account is charged for and that has not sent a
+ * complete request. Such connections are closed in favour of new ones, so that
+ * nobody can lock out an address, or all clients, with idle connections.
  */
 static struct http_connection *
 find_idle(const struct list *unproven, bool is_of_peer)

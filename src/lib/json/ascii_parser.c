@@ -217,7 +217,7 @@ read_string(struct quick *q)
     return text != NULL ? text_value(q, JSON_STRING, text, length) : NULL;
 }
 
-/* ---- Numbers and words ---- */
+/* ---- Numbers and literals ---- */
 
 static size_t
 take_digits(struct quick *q)

@@ -250,7 +250,7 @@ parse_template_apply(struct parse_template *m, const char *text, size_t length)
 {
     char *to = make_room(m, length + m->n_holes + 1);
     size_t at = 0;   /* in the first text */
-    size_t from = 0; /* in this one */
+    size_t from = 0; /* in the new text */
     size_t n, hole = 0;
 
     empty(m);

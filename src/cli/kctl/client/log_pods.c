@@ -13,7 +13,7 @@
 #include "lib/json/json.h"
 #include "lib/json/record.h"
 
-#define INDEX ANNOTATION_INDEX /* it is a label, too */
+#define INDEX ANNOTATION_INDEX /* the annotation is also a label */
 
 /* Attempts are numbered from 1; the pod's annotation counts the attempts before
  * it.
