@@ -44,7 +44,7 @@ struct informer *informer_new(const struct informer_settings *settings)
 DEFINE_CLEANUP(struct informer, informer_free)
 
 /* Call this when the server is known to answer again: a pending retry is moved
- * to a random time within `within_ms`.
+ * forward to a random time within `within_ms`.
  */
 void informer_retry_now(struct informer *informer, int64_t within_ms);
 

@@ -165,7 +165,8 @@ tell_planned(const struct json *reservation,
            nodes.text);
 }
 
-/* Uncordon does not cancel a planned drain, of which the caller may not know.
+/* Prints planned drains of the nodes: uncordon does not cancel them, and the
+ * caller may not know of them.
  */
 static int
 tell_all_planned(struct kctl *kctl,
