@@ -52,9 +52,11 @@
 #define HARDWARE_WATCH_MS 5000
 #define REFUSALS          3
 #define CLUSTER_CHECK_BEATS \
-    3 /* heartbeats from one look at the cluster's mark on */
+    3 /* heartbeats from one check of the cluster mark to the next */
 
-/* Ten thousand agents hear within two seconds that the controller is back. */
+/* After the controller is back, each agent retries at a random moment within
+ * this time, so that ten thousand agents do not retry at once.
+ */
 #define RETRY_WITHIN_MS 3000
 
 #define PIDS_PER_POD 32768u
@@ -95,7 +97,9 @@ on_checked(void *context)
     a->has_begun = true;
 }
 
-/* A connection proves its node when it is opened, so all are opened anew. */
+/* A connection proves the node when it is opened, so the agent restarts to open
+ * all connections anew.
+ */
 static void
 on_reconnect(enum registration_mode mode, void *context)
 {
@@ -113,7 +117,10 @@ is_lost(int64_t revision, void *context)
     return cluster_identity_has_lost(a->cluster, revision);
 }
 
-/* Nothing is done of what the API says before it is known to be ours. */
+/* The agent obeys the API only after the controller has answered that it is of
+ * this node's cluster. A refused proof also starts the registration, which then
+ * goes on without proof.
+ */
 static void
 on_cluster_answer(enum cluster_answer answer, void *context)
 {
@@ -123,7 +130,7 @@ on_cluster_answer(enum cluster_answer answer, void *context)
     if ((answer == CLUSTER_FOREIGN && a->has_joined) || answer == CLUSTER_OLDER
         || (answer == CLUSTER_OURS && a->was_foreign))
         on_reconnect(REGISTRATION_PROVEN,
-                     a); /* and everything is listed anew */
+                     a); /* the restart lists all objects again */
     else if (a->has_joined && a->proves && a->refusals == REFUSALS)
         on_reconnect(REGISTRATION_UNPROVEN, a);
     a->was_foreign = answer == CLUSTER_FOREIGN;
@@ -180,7 +187,9 @@ open_self_check(struct agent *a)
     });
 }
 
-/* All pods together leave the machine some, however few it has. */
+/* All pods together may use only a part of the machine's PIDs, however small
+ * pid_max is.
+ */
 static uint64_t
 count_pids(const struct agent_settings *s)
 {
@@ -195,7 +204,9 @@ count_pids(const struct agent_settings *s)
     return all / 4 < PIDS_PER_POD ? all / 4 : PIDS_PER_POD;
 }
 
-/* The API has forgotten a pod: is it still our cluster, and all of it? */
+/* The API no longer has a pod. Ask whether the controller is still of this
+ * cluster and whether its store has lost revisions.
+ */
 static void
 on_forgotten_pod(void *context)
 {
@@ -442,10 +453,12 @@ agent_run(struct agent *a)
     leftovers_collect(&a->context, a->resources.cgroup_prefix);
     pods_resume(a->pods);
     pod_host_collect_tmp_dirs(&a->context);
-    /* Ready, with or without a controller: jobs are looked after. */
+    /* The agent is ready with or without a controller, because it looks after
+     * the running jobs in both cases.
+     */
     readiness_ready();
     readiness_status("node %s looks for its controller", a->description.name);
-    self_check_start(a->self_check); /* and then registers */
+    self_check_start(a->self_check); /* the registration follows */
     loop_run(a->loop);
     return a->next;
 }
@@ -457,8 +470,8 @@ agent_free(struct agent *a)
 
     if (a == NULL)
         return;
-    /* Nobody asks for anything more; then what is under way comes back, to
-     * those who only let go of it.
+    /* The components above the workers start no new work. Then the work that is
+     * still under way is completed; its callbacks only free memory.
      */
     hardware_watch_free(a->hardware_watch);
     log_requests_free(a->requests);

@@ -14,15 +14,16 @@ struct agent;
 struct agent_settings;
 struct error;
 
-/* Whether another agent follows a run: none, or one with or without proof of
- * its node (registration.h).
+/* What follows the end of a run: nothing, or a new agent, with or without proof
+ * of its node (registration.h).
  */
 enum agent_next { AGENT_ENDS, AGENT_PROVEN, AGENT_UNPROVEN };
 
-/* Life. New does all that can fail: discovers the hardware, opens the state
- * directory (-EBUSY when another agent has it) and the cgroups. Run ends with
- * AGENT_ENDS after SIGTERM or SIGINT (jobs go on without the agent), and else
- * with what is to be made anew.
+/* Life. agent_new does everything that can fail: it discovers the hardware,
+ * opens the state directory (-EBUSY when another agent holds its lock) and the
+ * cgroups. agent_run returns AGENT_ENDS after SIGTERM or SIGINT (the jobs go on
+ * without the agent); otherwise it returns which kind of agent is to be created
+ * next.
  */
 void agent_free(struct agent *agent);
 int agent_new(const struct agent_settings *settings,

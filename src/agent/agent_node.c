@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_node.c - the agent and its Node: what the machine is, and what the API
- * says of it
+/* agent_node.c - connects the agent to its Node object: reports changes of the
+ * machine, and reacts to what the API says about the node
  */
 #include "agent/agent_state.h"
 
@@ -55,7 +55,7 @@ agent_on_doubt(void *context)
     registration_update(a->registration);
 }
 
-/* The machine is another one now, or has less of itself. */
+/* The hardware has changed, or a part of it is gone. */
 void
 agent_on_changed(struct topology *is TAKES,
                  const char *words,
@@ -110,7 +110,9 @@ visit_retained(void (*visit)(const struct object *pod, void *arg),
     pods_visit_retained(a->pods, visit, arg);
 }
 
-/* The API knows which hardware is expected of this node. */
+/* The Node records which hardware is expected; the agent compares it with the
+ * hardware that was found.
+ */
 static void
 on_seen(const struct object *node, void *context)
 {
@@ -139,8 +141,8 @@ on_seen(const struct object *node, void *context)
     registration_update(a->registration);
 }
 
-/* The lease is what the controller hears: without it, it would take back at once
- * what the status says.
+/* The controller judges the node by its Lease. Without a renewed lease it would
+ * soon undo what the status says.
  */
 static void
 on_outdated(void *context)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_state.h - the insides of the agent, for its own files
+/* agent_state.h - the private struct of the agent
  *
- * Called by: agent.c and agent_node.c. Nobody else.
+ * Called by: agent.c and agent_node.c only.
  * Thread:    the loop's.
  */
 #pragma once
@@ -43,7 +43,7 @@ struct agent {
     struct inventory inventory;
     struct node_resources resources;
     struct node_description description;
-    char *output_program; /* stands beside the shepherd */
+    char *output_program; /* path of kiln-output, beside the shepherd */
     struct volumes *volumes;
 
     struct api_connection connection;
@@ -52,26 +52,28 @@ struct agent {
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct node_watch *node_watch;
-    struct usage_reporter *usage_reporter; /* NULL: nothing is reported */
-    struct metrics_file *metrics;          /* NULL: none is written */
+    /* heartbeats from one check of the cluster mark to the next */
+    struct usage_reporter *usage_reporter;
+    struct metrics_file *metrics; /* NULL: no file is written */
     struct pods *pods;
     struct log_requests *requests;
     struct hardware_watch *hardware_watch;
     struct tmp_dirs *tmp_dirs;
     struct self_check *self_check;
-    bool has_begun; /* to register */
+    bool has_begun; /* the first self-check has ended */
     struct sigwatch *on_term, *on_int, *on_hup;
     struct cluster_identity *cluster;
-    bool has_joined; /* the controller is of our cluster */
+    bool has_joined; /* the controller has proved to be of our cluster */
     bool was_foreign;
-    unsigned refusals; /* of the proof, in a row */
-    bool proves;       /* which node it is, where it has the secret */
+    unsigned refusals; /* of this node's proof, in a row */
+    bool proves;       /* the node proves itself by its secret, if it has one */
     enum agent_next next;
 };
 
-/* Callbacks, with the agent (agent_node.c). Doubt: the API may not have the Node
- * as it is. Changed: the machine is another one now, or has less of itself.
- * Find: the value of the Node's label, or NULL.
+/* Callbacks whose context is the agent (agent_node.c). on_doubt: the API may
+ * not have the Node as this agent describes it. on_changed: the hardware has
+ * changed, or a part of it is gone. find_label: the value of the Node's label,
+ * or NULL.
  */
 void agent_on_doubt(void *agent);
 void agent_on_changed(struct topology *is TAKES,
@@ -80,5 +82,5 @@ void agent_on_changed(struct topology *is TAKES,
                       void *agent);
 const char *agent_find_label(const char *label, void *agent);
 
-/* From now on the Node is watched. */
+/* Starts the watch of this agent's Node. */
 void agent_watch_node(struct agent *a);

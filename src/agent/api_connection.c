@@ -19,7 +19,7 @@
 #include "lib/http/http_client.h"
 #include "lib/http/http_login.h"
 
-/* A number, or a name that the system knows. */
+/* The user is a name that the system knows, or a number. */
 static int
 service_uid(const char *user, uid_t *ret_uid, struct error *err)
 {

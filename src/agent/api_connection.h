@@ -2,8 +2,8 @@
 /* api_connection.h - the agent's connection to the controller: its login and
  * the clients that use it
  *
- * Owns: the login, the HTTP client and what stands on it. Open struct: others
- *       borrow the clients.
+ * Owns: the login, the HTTP client and the clients above it. Open struct:
+ *       others borrow the clients.
  * Thread: the loop's.
  */
 #pragma once
@@ -20,7 +20,7 @@ struct workers;
 
 struct api_connection {
     struct credential_backend *credential_backend;
-    struct http_login *login; /* NULL on the controller's own socket */
+    struct http_login *login; /* NULL on the controller's local socket */
     struct http_client *http;
     struct client *client;
     struct event_recorder *event_recorder;
@@ -31,11 +31,12 @@ struct api_connection_settings {
     struct workers *workers;
     const struct agent_settings *agent;
     const char *node;
-    const char *secret_path; /* of the node's secret, to prove it; or NULL */
+    const char *secret_path; /* NULL: the node is not proved */
 };
 
-/* Open connects when something is asked. Hang up before the workers end: what
- * is under way comes back to nobody; fini after them.
+/* api_connection_open only prepares; the first request connects. Close before
+ * the workers end, so that no callback of a pending request runs later; fini
+ * after the workers.
  */
 int api_connection_open(struct api_connection *connection,
                         const struct api_connection_settings *settings,

@@ -40,8 +40,9 @@ read_reserved(struct hardware_request *request,
     return 0;
 }
 
-/* hwloc and libnuma read different files. Where they disagree about memory, one
- * of them would place it wrongly; hwloc's word stands.
+/* hwloc and libnuma read different files. If the two disagree about memory,
+ * placement by one of them would be wrong; the agent uses hwloc's values and
+ * logs a warning.
  */
 static void
 tell_disagreements(const struct inventory *i)

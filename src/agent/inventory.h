@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inventory.h - what this node is and has: the machine and its topology
  *
- * Taken at the start, changed when the hardware does. Open struct: others look
- * and never write.
+ * Read at the start, replaced when the hardware changes. Open struct: other
+ * files read it and never write.
  *
- * Thread: the agent's loop; workers may look at a topology of it, which is why
- *         those of earlier are kept until the end.
+ * Thread: the agent's loop; workers may read a topology of it, so former
+ *         topologies are kept until the end.
  */
 #pragma once
 
@@ -21,13 +21,13 @@ struct topology;
 
 struct inventory {
     struct machine *machine;
-    struct hardware_request request; /* for looking again */
+    struct hardware_request request; /* for later discoveries */
     struct topology *topology;
     struct topology **former;
     size_t n_former, former_capacity;
 };
 
-/* Borrows texts of the settings. */
+/* The inventory borrows texts of the settings. */
 int inventory_take(struct inventory *i,
                    const struct agent_settings *settings,
                    struct error *err);

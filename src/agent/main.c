@@ -6,8 +6,8 @@
 #include "lib/base/log.h"
 #include "lib/program/program.h"
 
-/* An agent that was enrolled begins anew, as its node; one whose node is gone,
- * as nobody.
+/* Starts a new agent as often as a run asks for one: with proof of its node
+ * after it has enrolled, without proof when its Node is gone.
  */
 static int
 run(const struct agent_settings *settings, struct error *err)

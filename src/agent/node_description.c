@@ -13,7 +13,7 @@
 #include "agent/volumes/scratch.h"
 #include "lib/base/alloc.h"
 
-/* Names in the API have no capitals; host names may. */
+/* Names in the API are lower-case; host names may have capitals. */
 static char *
 name_after_host(const char *hostname)
 {
@@ -53,7 +53,9 @@ node_description_init(struct node_description *d,
     d->facts.can_guard_devices = can != NULL && can->devices;
     d->facts.devices_lacking = can != NULL ? can->devices_lacking : NULL;
     d->facts.can_bind_cpus = can != NULL && can->cpuset;
-    /* CPU partitions of the kernel do not overlap. */
+    /* A core can be lent only without a CPU partition: partitions of cpuset
+     * cgroups do not overlap.
+     */
     d->facts.lends_cores = s->cpu_partition == CPU_PARTITION_NONE;
     if (resources->scratch == NULL)
         return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_description.h - the facts about this node that its status shows
  *
- * Open struct: registration reads the facts; what changes while the agent runs
- * is set here, or by the owner of the struct.
+ * Open struct: registration reads the facts. The functions here, or the owner
+ * of the struct, set those that change while the agent runs.
  *
- * Owns:    the texts that the facts point to; borrows the settings' and the
- *          inventory's.
+ * Owns:    the texts that the facts point to; borrows the texts of the settings
+ *          and of the inventory.
  * Thread:  the loop's.
  */
 #pragma once
@@ -22,7 +22,7 @@ struct node_description {
     struct node_facts facts;
     char *name;
     char *hook_failure;
-    char *missing; /* of the hardware; NULL: nothing */
+    char *missing; /* the missing hardware in words; NULL: none */
 };
 
 /* Life */
@@ -32,9 +32,10 @@ void node_description_init(struct node_description *d,
                            const struct node_resources *resources);
 void node_description_fini(struct node_description *d);
 
-/* Change: whether the facts are different now. The first failure of a hook
- * stays until the agent ends, because the administrator has to look at that
- * one. Missing: in words; NULL: nothing is missing.
+/* Change. Returns whether the facts are different now. The first failure of a
+ * hook is kept until the agent ends, because the administrator has to look at
+ * that failure. set_missing takes the missing hardware in words; NULL: nothing
+ * is missing.
  */
 bool node_description_set_hook_failure(struct node_description *d,
                                        const char *what);

@@ -53,7 +53,9 @@ node_resources_lock(struct node_resources *r,
     return 0;
 }
 
-/* A node without cgroups still runs jobs, but limits less: the log says so. */
+/* A node without cgroups still runs jobs, but with fewer limits. The log says
+ * so.
+ */
 static void
 open_cgroups(struct node_resources *r,
              const struct agent_settings *settings,
@@ -90,7 +92,9 @@ open_cgroups(struct node_resources *r,
     r->pool = cgpool_new(r->cgroups, r->cgroup_prefix);
 }
 
-/* Without the fork server, launch.c starts the program for each pod. */
+/* Without the fork server, launch.c executes the shepherd's program for each
+ * pod.
+ */
 static void
 open_fork_server(struct node_resources *r,
                  const struct agent_settings *settings)
@@ -101,7 +105,7 @@ open_fork_server(struct node_resources *r,
         log_warning("%s; jobs cannot run before that is mended", err.text);
 }
 
-/* The agent goes on without its disk, because jobs may be running. */
+/* The agent continues without its scratch disk, because jobs may be running. */
 static void
 open_scratch(struct node_resources *r, const struct agent_settings *s)
 {

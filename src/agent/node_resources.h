@@ -19,18 +19,19 @@ struct spare_dirs;
 struct topology;
 
 struct node_resources {
-    int lock_fd; /* of the state directory */
+    int lock_fd; /* locks the state directory */
     char *secret_path;
     struct spare_dirs *spare_dirs;
-    struct cgroot *cgroups; /* NULL: none are used; as the pool */
+    struct cgroot *cgroups; /* NULL: no cgroups are used; the pool likewise */
     struct cgpool *pool;
-    char cgroup_prefix[UUID_SIZE]; /* of its cgroups' names */
+    char cgroup_prefix[UUID_SIZE]; /* prefix of this agent's cgroup names */
     struct fork_server *fork_server;
-    struct scratch *scratch; /* NULL: none is offered */
+    struct scratch *scratch; /* NULL: no scratch space is offered */
 };
 
-/* Life. Lock makes the directories; -EBUSY where another agent has them. Open
- * cannot fail: the log says what is missing, and the node offers less.
+/* Life. node_resources_lock makes the directories; it returns -EBUSY when
+ * another agent holds the lock. node_resources_open cannot fail: the log says
+ * what is missing, and the node offers less.
  */
 int node_resources_lock(struct node_resources *r,
                         const struct agent_settings *settings,

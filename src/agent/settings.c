@@ -37,7 +37,7 @@ static const char *const isolated_cpus[] = {
     NULL,
 };
 
-/* An error in a value names its place in the file. */
+/* Errors in a value name its line in the file. */
 
 static int
 check_url(const char *url, struct error *err)
@@ -410,7 +410,7 @@ static const struct option_table options = {
 
 static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
 
-/* Directories that an ordinary user's agent may write to. */
+/* Default directories of an agent without root: below the user's home. */
 static const char *
 home_path(struct arena *arena, const char *below)
 {

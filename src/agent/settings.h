@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - how an agent was told to be: the command line and agent.yaml
+/* settings.h - the agent's settings from the command line and agent.yaml
  *
  * Open struct, const once read. The command line wins over the file.
  *
- * Thread: any once it was read; reading is the main thread's.
+ * Thread: any thread once it was read; the main thread reads it.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum cpu_partition {
     CPU_PARTITION_ISOLATED,
 };
 
-/* How to use CPUs that the kernel was told to leave alone (isolcpus). */
+/* What to do with CPUs that the kernel isolates (isolcpus). */
 enum isolated_cpus {
     ISOLATED_CPUS_LEAVE,
     ISOLATED_CPUS_OFFER,
@@ -30,16 +30,16 @@ struct agent_settings {
     struct arena *arena;    /* owns the texts */
     const char *controller; /* URL */
     const char *cluster;
-    const char *service_user; /* the controller's */
+    const char *service_user; /* the user that runs the controller */
     const char *munge_socket;
-    const char *node_name; /* NULL: the host's */
-    const char *address;   /* NULL: none is published */
+    const char *node_name; /* NULL: the host name */
+    const char *address;   /* NULL: no address is published */
     const char *state_dir;
     const char *run_dir;
     const char *tmp_dir;
-    const char *scratch_dir;      /* of volumes; NULL: none is offered */
-    const char *scratch_capacity; /* a quantity; NULL: its file system */
-    const char *topology;         /* given: a synthetic string or a file */
+    const char *scratch_dir; /* of volumes; NULL: no scratch space is offered */
+    const char *scratch_capacity; /* a quantity; NULL: file system size */
+    const char *topology;         /* if set: a synthetic string or a file */
     const char *reserved_cpus;
     const char *reserved_memory; /* a quantity */
     int isolated_cpus;           /* enum isolated_cpus */
@@ -47,16 +47,17 @@ struct agent_settings {
     const char *cgroup_base;
     int cpu_partition; /* enum cpu_partition */
     const char *shepherd;
-    const char *prolog; /* NULL: none; as the epilog */
+    const char *prolog; /* NULL: none; the epilog likewise */
     const char *epilog;
     int64_t hook_timeout_us;
     int64_t max_pods;
-    int64_t pids_per_pod;       /* 0: by the machine */
-    const char *default_memory; /* a quantity; NULL: none */
+    int64_t pids_per_pod; /* 0: derived from pid_max */
+    /* heartbeats from one check of the cluster mark to the next */
+    const char *default_memory;
     int64_t heartbeat_us;
-    int64_t observe_us;                /* 0: never */
+    int64_t observe_us;                /* 0: pods are not observed */
     int64_t usage_interval_us;         /* 0: usage is not reported */
-    const char *metrics_file;          /* NULL: none is written */
+    const char *metrics_file;          /* NULL: no file is written */
     bool devices;                      /* look for GPUs, NICs and NVMe */
     struct setting_texts device_files; /* "type=glob" */
     bool allow_root_jobs;
@@ -64,7 +65,9 @@ struct agent_settings {
     int log_level; /* enum log_level */
 };
 
-/* Life. Read does not return after --help, --check-config or a mistake. */
+/* Life. agent_settings_read does not return after --help, --check-config or a
+ * mistake.
+ */
 void
 agent_settings_read(struct agent_settings *settings, int argc, char **argv);
 void agent_settings_fini(struct agent_settings *settings);
