@@ -24,16 +24,17 @@ struct lost_range {
 struct cluster_identity {
     struct cluster_identity_settings s;
     char *path;
-    char *mark; /* as it is in the file: the uid is its first word; or NULL */
+    /* the file's text, which begins with the cluster's uid; NULL: no file */
+    char *mark;
     struct lost_range *lost;
     size_t n_lost;
     struct timer *timer;
     bool is_asking;
-    bool ask_again; /* once more */
+    bool ask_again; /* after the answer to the request under way */
     bool was_foreign;
     bool has_joined;
     struct error
-        last_failure; /* the one logged last, so that it is said once */
+        last_failure; /* the failure logged last, so that each is logged once */
 };
 
 static size_t
@@ -69,7 +70,7 @@ write_mark(struct cluster_identity *b, const char *mark)
                     err.text);
 }
 
-/* True when there are more than the last answer had. */
+/* True when the list has more ranges than in the last answer. */
 static bool
 read_lost_ranges(struct cluster_identity *b, const struct json *list)
 {
@@ -110,7 +111,9 @@ log_foreign(struct cluster_identity *b, const char *uid)
     b->was_foreign = true;
 }
 
-/* As a registration says it, which waits for the answer. */
+/* Logs the failure in the words of registration.c, because the registration
+ * waits for this answer.
+ */
 static void
 log_failure(struct cluster_identity *b, const struct client_reply *reply)
 {
@@ -132,7 +135,7 @@ read_answer(struct cluster_identity *b, const struct client_reply *reply)
     const char *uid, *mark;
 
     if (reply->code == 404 || reply->code == 405)
-        return CLUSTER_OURS; /* a controller of before */
+        return CLUSTER_OURS; /* an older release without marks */
     if (reply->code == 401 || reply->code == 403)
         return CLUSTER_REFUSED;
     if (reply->code != 200 && reply->code != 201)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_identity.h - which cluster this node belongs to, and how far it had
- * come
+/* cluster_identity.h - which cluster this node belongs to, and the cluster's
+ * latest mark
  *
  * The file `cluster` in the state directory holds the cluster's uid and the
- * latest mark (see controller/apiserver/verbs/cluster_mark.c). An agent without the
- * file learns both from the first controller that it asks. The agent obeys a
- * controller only after it knows that the controller serves this cluster, so
+ * latest mark (see controller/apiserver/verbs/cluster_mark.c). An agent without
+ * the file learns both from the first controller that it asks. The agent obeys
+ * a controller only after it knows that the controller serves this cluster, so
  * that a foreign or an empty store ends no job here.
  *
  * Owns:    the file; borrows the client.
@@ -23,11 +23,12 @@ struct cluster_identity;
 struct loop;
 
 enum cluster_answer {
-    CLUSTER_OURS,  /* or of a release that does not say */
-    CLUSTER_OLDER, /* ours, whose store has lost something since the last one */
-    CLUSTER_FOREIGN, /* of another cluster */
-    CLUSTER_REFUSED, /* it does not believe who we are */
-    CLUSTER_UNKNOWN, /* there was no answer; asked again by itself */
+    CLUSTER_OURS, /* our cluster, or a release without marks */
+    /* our cluster, but its store has lost revisions since the last answer */
+    CLUSTER_OLDER,
+    CLUSTER_FOREIGN, /* another cluster */
+    CLUSTER_REFUSED, /* the controller rejects this node's proof */
+    CLUSTER_UNKNOWN, /* no answer; the request is repeated automatically */
 };
 
 struct cluster_identity_settings {
@@ -35,7 +36,7 @@ struct cluster_identity_settings {
     struct client *client;
     const char *node;
     const char *state_dir;
-    int64_t every_ms; /* from the first answer on */
+    int64_t every_ms; /* interval of the checks after the first answer */
     void (*answered)(enum cluster_answer answer, void *context);
     void *context;
 };
@@ -46,11 +47,12 @@ struct cluster_identity *
 cluster_identity_new(const struct cluster_identity_settings *settings)
     OWNED_BY(cluster_identity_free);
 
-/* Change. Asks now; one that is under way is asked once more. */
+/* Change. Asks now, or once more after the answer to a request that is under
+ * way.
+ */
 void cluster_identity_ask(struct cluster_identity *cluster);
 
-/* Look: whether that revision is one of those which the cluster's store has
- * lost, by the last answer.
+/* Look: whether the cluster's store has lost that revision, by the last answer.
  */
 bool cluster_identity_has_lost(const struct cluster_identity *cluster,
                                int64_t revision);

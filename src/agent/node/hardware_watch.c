@@ -19,7 +19,7 @@
 #include "lib/loop/timer.h"
 #include "lib/loop/workers.h"
 
-#define SETTLE_MS    300 /* announcements come in swarms */
+#define SETTLE_MS    300 /* uevents come in bursts */
 #define KERNEL_GROUP 1   /* of NETLINK_KOBJECT_UEVENT: the kernel's own */
 
 struct hardware_watch {
@@ -27,14 +27,14 @@ struct hardware_watch {
     struct timer *timer;
     struct fdwatch *watch;
     int fd;
-    char *fingerprint; /* of the last look; NULL: none */
-    bool is_asked;     /* to look whatever the fingerprint says */
+    char *fingerprint; /* of the last check; NULL: none */
+    bool is_asked;     /* to discover even if the fingerprint is unchanged */
     bool is_busy;
     bool is_freed;
-    bool is_quiet; /* the failure that goes on has been logged */
+    bool is_quiet; /* the current failure has been logged */
 };
 
-/* On a worker. */
+/* One check. It runs on a worker. */
 struct hardware_check {
     struct hardware_watch *hardware_watch;
     struct hardware_request request;
@@ -111,7 +111,7 @@ take_result(struct hardware_watch *s, struct hardware_check *l)
                      is_less,
                      s->s.context);
         l->is = NULL;
-        free(s->fingerprint); /* taken with the devices that it had */
+        free(s->fingerprint); /* it was taken with the former devices */
         s->fingerprint = NULL;
     }
 }
@@ -166,10 +166,10 @@ hardware_watch_check(struct hardware_watch *s)
         timer_start(s->timer, 0);
 }
 
-/* ---- What the kernel announces ---- */
+/* ---- Events of the kernel ---- */
 
-/* "add@/devices/...\0ACTION=add\0SUBSYSTEM=cpu\0...", as far as it is about
- * what a topology has.
+/* Whether a uevent concerns what a topology contains. A message is a list of
+ * strings: "add@/devices/...\0ACTION=add\0SUBSYSTEM=cpu\0...".
  */
 static bool
 is_about_hardware(const char *message, size_t length)
@@ -198,7 +198,7 @@ on_announced(int fd, UNUSED unsigned ready, void *context)
     for (;;) {
         ssize_t n = recv(fd, message, sizeof(message) - 1, MSG_DONTWAIT);
 
-        if (n < 0 && errno == ENOBUFS) { /* some were lost */
+        if (n < 0 && errno == ENOBUFS) { /* messages were lost */
             matters = true;
             continue;
         }
@@ -214,7 +214,9 @@ on_announced(int fd, UNUSED unsigned ready, void *context)
         timer_start(s->timer, SETTLE_MS);
 }
 
-/* Without it (no netlink in this container) the looks have to do. */
+/* Without the socket (a container may have no netlink) only the timer and
+ * SIGHUP start checks.
+ */
 static void
 listen_to_kernel(struct hardware_watch *s)
 {

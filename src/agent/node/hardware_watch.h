@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hardware_watch.h - notices that the hardware is not what it was
+/* hardware_watch.h - notices changes of the hardware
  *
  * CPUs go offline, memory is removed, a device is lost while the agent runs.
- * The kernel's announcements (uevents), a cheap look every few seconds
+ * The kernel's uevents, a cheap check every few seconds
  * (hardware/fingerprint.h) and a request (SIGHUP) lead to a new discovery, on a
- * worker; when that finds another topology its owner is told.
+ * worker. When that finds another topology, `changed` is called.
  *
- * Owns:    the timer, the socket of the announcements.
+ * Owns:    the timer, the netlink socket of the uevents.
  * Thread:  the loop's.
  */
 #pragma once
@@ -28,20 +28,20 @@ struct hardware_watch_settings {
     const struct hardware_request *request; /* borrowed */
     const struct topology *topology;        /* as discovered; borrowed */
     int64_t every_ms;
-    /* The former topology must live as long as anybody uses it. */
+    /* The former topology must live as long as other code uses it. */
     void (*changed)(struct topology *is TAKES,
-                    const char *words, /* of what has changed */
-                    bool is_less,      /* something is gone */
+                    const char *words, /* a description of the change */
+                    bool is_less,      /* hardware is gone */
                     void *context);
     void *context;
 };
 
-/* Life. Looks from the start on. */
+/* Life. Checks begin with hardware_watch_new. */
 void hardware_watch_free(struct hardware_watch *hardware_watch);
 struct hardware_watch *
 hardware_watch_new(const struct hardware_watch_settings *settings)
     OWNED_BY(hardware_watch_free);
 DEFINE_CLEANUP(struct hardware_watch, hardware_watch_free)
 
-/* Look now, also where nothing seems to have changed. */
+/* Discovers the hardware now, even if the fingerprint is unchanged. */
 void hardware_watch_check(struct hardware_watch *hardware_watch);

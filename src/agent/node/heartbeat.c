@@ -16,7 +16,7 @@
 
 #define DEFAULT_EVERY_MS 10000
 #define AGAIN_MS         2000
-#define DURATION         4 /* intervals that a lease lasts, as a kubelet's */
+#define DURATION         4 /* lease duration in intervals, like a kubelet's */
 
 struct heartbeat {
     struct heartbeat_settings s;
@@ -25,8 +25,8 @@ struct heartbeat {
     int64_t sent_us;
     bool was_renewed;
     bool creating;
-    bool is_sent; /* and not answered */
-    bool quiet;   /* the failure that goes on has been logged */
+    bool is_sent; /* a request is not answered yet */
+    bool quiet;   /* the current failure has been logged */
 };
 
 static struct json *

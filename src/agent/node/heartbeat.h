@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heartbeat.h - says that this node lives: its Lease, renewed
+/* heartbeat.h - reports that this node lives: renews its Lease
  *
- * The Lease of the node's name in kube-node-lease, as upstream's kubelets
- * hold. Made when it is missing; it goes with its Node, so one that is gone
- * says that the Node may be. A renewal that fails is tried again soon.
+ * The Lease has the node's name in kube-node-lease, like those of upstream's
+ * kubelets. It is created when it is missing. A Lease is deleted with its Node,
+ * so a missing Lease means that the Node may be missing. A failed renewal is
+ * tried again soon.
  *
  * Thread: the loop's.
  */
@@ -18,13 +19,13 @@ struct clock;
 struct heartbeat;
 struct loop;
 
-/* The Lease that was renewed before is not there any more. */
+/* A Lease that was renewed before no longer exists. */
 typedef void heartbeat_lost_fn(void *context);
 
-/* The renewal sent at that CLOCK_BOOTTIME was acknowledged. */
+/* A renewal was acknowledged that was sent at that CLOCK_BOOTTIME. */
 typedef void heartbeat_renewed_fn(int64_t sent_us, void *context);
 
-/* So was this one, after others that failed. */
+/* A renewal was acknowledged after others had failed. */
 typedef void heartbeat_back_fn(void *context);
 
 struct heartbeat_settings {
@@ -39,14 +40,14 @@ struct heartbeat_settings {
     void *context;
 };
 
-/* Life. Beats from heartbeat_start on. */
+/* Life. Renewals begin with heartbeat_start. */
 void heartbeat_free(struct heartbeat *heartbeat);
 struct heartbeat *heartbeat_new(const struct heartbeat_settings *settings)
     OWNED_BY(heartbeat_free);
 DEFINE_CLEANUP(struct heartbeat, heartbeat_free)
 void heartbeat_start(struct heartbeat *heartbeat);
 
-/* The next renewal is now, where none is under way: the controller has not heard
- * of the node for too long.
+/* Sends the next renewal now if none is under way, because the controller has
+ * not received one for too long.
  */
 void heartbeat_hasten(struct heartbeat *heartbeat);

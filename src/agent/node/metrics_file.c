@@ -30,7 +30,7 @@ struct metrics_file {
     struct metric *heard;
     struct timer *timer;
     bool is_stopped;
-    int result; /* of the worker */
+    int result; /* of the last write, set by the worker */
     struct error error;
     bool is_said;
 };

@@ -13,7 +13,7 @@
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
 
-/* "k=v" as a label of its own. */
+/* Adds "k=v" as the label k with the value v. */
 static void
 add_label(struct arena *arena, struct json *labels, const char *text)
 {
@@ -62,7 +62,7 @@ memory_of(const struct topology *t)
     return bytes;
 }
 
-/* "hugepages-2Mi" as upstream names them. */
+/* Adds "hugepages-2Mi" and so on, named as upstream names them. */
 static void
 add_hugepages(struct arena *arena, struct json *list, const struct topology *t)
 {
@@ -158,7 +158,7 @@ has_device_files(const struct topology *t)
     return false;
 }
 
-/* Of a node that has any. */
+/* Adds the condition only for a node that has device files. */
 static void
 add_devices_enforced(struct arena *arena,
                      struct json *list,
@@ -187,7 +187,7 @@ add_devices_enforced(struct arena *arena,
         now_us);
 }
 
-/* Likewise. */
+/* Adds the condition only for a node that has huge pages. */
 static void
 add_hugepages_enforced(struct arena *arena,
                        struct json *list,
@@ -313,7 +313,7 @@ node_info(struct arena *arena, const struct machine *m)
     return i;
 }
 
-/* Null takes away what an agent before this one offered. */
+/* A null in the merge patch removes the scratch that a former agent offered. */
 static struct json *
 scratch(struct arena *arena, const struct node_facts *f)
 {

@@ -73,7 +73,7 @@ send_patch(struct node_watch *s, struct arena *arena TAKES, struct json *body)
     client_call(s->s.client, arena, &request, on_patched, s);
 }
 
-/* The patch of the status that one check makes. */
+/* One check's patch of the status. */
 struct remnant_patch {
     struct arena *arena;
     const struct node *node;
@@ -151,7 +151,7 @@ check_again(void *context)
     node_watch_check(context);
 }
 
-/* ---- What others wrote ---- */
+/* ---- Changes by others ---- */
 
 static void
 on_node(const struct object *old_object,

@@ -17,8 +17,8 @@
 struct sampled_process {
     pid_t pid;
     pid_t parent;
-    uint64_t user, system;               /* its own, in ticks */
-    uint64_t waited_user, waited_system; /* of children it waited for */
+    uint64_t user, system;               /* of the process, in ticks */
+    uint64_t waited_user, waited_system; /* of children that it waited for */
     int64_t pages;
 };
 
@@ -44,7 +44,7 @@ read_process(const char *root, pid_t pid, struct sampled_process *ret_process)
         return -errno;
     text[n] = '\0';
     ret_process->pid = pid;
-    at = strrchr(text, ')'); /* a name may hold anything */
+    at = strrchr(text, ')'); /* the process name may contain ')' */
     if (at == NULL
         || sscanf(at + 1,
                   " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
@@ -112,7 +112,9 @@ find_usage(struct process_usage *list, size_t count, pid_t ancestor)
     return bsearch(&key, list, count, sizeof(key), compare_usages);
 }
 
-/* Upwards; the table is no snapshot, so a loop in it is possible. */
+/* Walks from parent to parent. The process table is no atomic snapshot, so a
+ * cycle is possible.
+ */
 static struct process_usage *
 find_ancestor(const struct sampled_processes *c,
               const struct sampled_process *p,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_usage.h - what the descendants of some processes have taken, where no
- * cgroup counts it
+/* process_usage.h - what the descendants of some processes use, where no cgroup
+ * counts it
  *
- * It reads /proc once for all of them. A rootless agent asks for its shepherds,
- * which are child subreapers: processes that their jobs fork and abandon stay
- * below them. Memory that processes share counts for each.
+ * One call reads /proc once for all ancestors. A rootless agent passes its
+ * shepherds, which are child subreapers: processes that their jobs fork and
+ * abandon stay below them. Memory that processes share counts for each.
  *
  * Thread: any; takes milliseconds, so on a worker.
  */
@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 struct process_usage {
-    pid_t ancestor; /* in; not counted itself, but what it waited for is */
-    bool is_there;  /* out, as the rest */
+    pid_t ancestor; /* in; only its waited-for children count, not it */
+    bool is_there;  /* out, like the members below */
     uint64_t cpu_user_us;
     uint64_t cpu_system_us;
     uint64_t memory_bytes; /* resident */

@@ -23,24 +23,27 @@
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS        2000
-#define CONTROLLER_FULL 507 /* it reads and deletes alone */
+#define CONTROLLER_FULL 507 /* the controller only reads and deletes */
 #define UPDATE_MS       300000
-#define REFUSALS        3     /* of the proof, before it is left out */
-#define PROVEN_AGAIN_MS 30000 /* when that does not help either */
+/* failures with the proof, before the agent drops it */
+#define REFUSALS        3
+/* delay when the attempt without proof has failed, too */
+#define PROVEN_AGAIN_MS 30000
 
 struct registration {
     struct registration_settings s;
     char *secret_path;
     struct timer *timer;
-    bool has_secret; /* on the disk */
-    bool is_proven;  /* by it */
-    bool has_rival;  /* the controller knows another secret than ours */
+    bool has_secret; /* in the file */
+    bool is_proven;  /* connections prove the node by the secret */
+    bool has_rival;  /* the controller has another secret for this node */
     unsigned refusals;
     bool is_ready;
-    bool is_written; /* by this agent */
+    bool is_written; /* this agent has written the status once */
     bool calling;
-    bool changed;         /* while a call was under way */
-    struct error trouble; /* the one logged last, so that it is said once */
+    bool changed; /* while a call was under way */
+    /* the failure logged last, so that each is logged once */
+    struct error trouble;
 };
 
 static void step(void *context);
@@ -168,8 +171,8 @@ create(struct registration *r)
     client_call(r->s.client, arena, &request, on_created, r);
 }
 
-/* Also while the disk of the controller is full: the node is known and proven,
- * and pods that are deleted meanwhile have to end.
+/* Called also while the controller's disk is full: the node is known and
+ * proven, and pods that are deleted meanwhile have to end.
  */
 static void
 be_ready(struct registration *r)
@@ -205,7 +208,7 @@ on_written(const struct client_reply *reply, void *context)
     be_ready(r);
 }
 
-/* Conditions that still say the same keep the time since which they do. */
+/* Conditions whose status is unchanged keep their lastTransitionTime. */
 static void
 keep_transitions(struct arena *arena,
                  struct json *conditions,
@@ -225,8 +228,8 @@ keep_transitions(struct arena *arena,
     }
 }
 
-/* A merge leaves what it does not name: what the node does not have any more
- * has to be named.
+/* A merge patch keeps members that it does not name, so members that the node
+ * no longer has are set to null.
  */
 static void
 take_away(struct arena *arena, struct json *is, const struct json *was)
@@ -281,7 +284,7 @@ on_found(const struct client_reply *reply, void *context)
         write_status(r, reply->object);
 }
 
-/* Look what is there, and do the next thing that is missing. */
+/* Reads the Node, and does the next step that is missing. */
 static void
 step(void *context)
 {

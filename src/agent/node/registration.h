@@ -3,14 +3,14 @@
  *
  * Creates the Node when it is missing, enrols for the secret that proves the
  * node from then on (kept in a file of mode 0600), and writes the status when
- * it has changed, and every five minutes. Tries for as long as it takes, and
- * says once what is in the way.
+ * it has changed, and every five minutes. The registration repeats its attempts
+ * without limit, and logs each failure once.
  *
- * A secret dies with its Node (deleted, or reset), and whoever proves a node
- * that is gone may not enrol. So when the Node is not there, or the proof is
- * refused, the agent begins anew without proof, as on its first day. The
- * secret is thrown away only when another has been given: a refusal may be
- * somebody's mistake.
+ * A secret is valid as long as its Node (until that is deleted or reset), and a
+ * client that proves a deleted node may not enrol. So when the Node does not
+ * exist, or the proof is refused, the agent starts again without proof, like a
+ * new node. It replaces the secret only when it has received another one: a
+ * refusal may be an error of the controller.
  *
  * Owns:    the secret file; borrows the rest.
  * Thread:  the loop's.
@@ -27,7 +27,7 @@ struct node_facts;
 struct node_secret;
 struct registration;
 
-/* Whether the node is proven by its secret, where there is one. */
+/* Whether connections prove the node by its secret, if it has one. */
 enum registration_mode { REGISTRATION_PROVEN, REGISTRATION_UNPROVEN };
 
 typedef void registration_done_fn(void *context);
@@ -42,9 +42,11 @@ struct registration_settings {
     const char *secret_path;
     enum registration_mode mode;
     registration_reconnect_fn
-        *reconnect;              /* every connection is to be opened anew */
-    registration_done_fn *ready; /* known, and written where there is space,
-                                    the first time */
+        *reconnect; /* all connections have to be opened again */
+    /* the first time that the Node is known, and its status is written unless
+     * the disk is full
+     */
+    registration_done_fn *ready;
     void *context;
 };
 
@@ -56,11 +58,13 @@ registration_new(const struct registration_settings *settings)
 DEFINE_CLEANUP(struct registration, registration_free)
 void registration_start(struct registration *registration);
 
-/* The facts have changed, or the Node may be gone: look and write now. */
+/* The facts have changed, or the Node may be gone: reads the Node and writes
+ * its status now.
+ */
 void registration_update(struct registration *registration);
 
-/* The secret kept at that path: 0, -ENOENT when there is none yet, or another
- * errno with words.
+/* Reads the secret kept at that path: 0, -ENOENT when there is none yet, or
+ * another errno with words.
  */
 struct error;
 int registration_read_secret(const char *path,

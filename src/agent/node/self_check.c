@@ -23,7 +23,7 @@
 #define EVERY_MS        15000
 #define EVERY_FAILED_MS 5000
 #define ANSWER_MS       20000 /* a check that takes longer has failed */
-#define STARTS          3u    /* that fail in a row */
+#define STARTS          3u    /* failed starts in a row */
 #define STARTS_MS       300000
 #define DESCRIPTORS     32
 #define SPOOL_BYTES     (8u << 20) /* scripts, environments, exit records */
@@ -32,24 +32,24 @@
 /* The result of one round of checks. */
 struct finding {
     const char *reason; /* NULL: nothing is wrong */
-    bool is_repaired;   /* what was */
+    bool is_repaired;   /* the check repaired the fault */
     struct error err;
 };
 
 struct self_check {
     struct self_check_settings s;
     struct timer *timer;
-    struct timer *answer_timer; /* with the look under way */
+    struct timer *answer_timer; /* runs with the check */
     struct timer *retry_timer;  /* until starts are tried again */
-    struct finding found;       /* on a worker */
+    struct finding found;       /* set by a worker */
     bool is_checking, check_again, is_freed, has_told;
-    unsigned n_failed; /* starts, in a row */
+    unsigned n_failed; /* starts in a row */
     char *start_failure;
-    const char *reason; /* NULL: well */
+    const char *reason; /* NULL: no fault */
     char *words;
 };
 
-/* ---- The look, on a worker ---- */
+/* ---- The check, on a worker ---- */
 
 static int
 check_descriptors(UNUSED struct self_check *c, struct error *err)
@@ -79,7 +79,7 @@ check_descriptors(UNUSED struct self_check *c, struct error *err)
                  : 0;
 }
 
-/* A file can be made and written. */
+/* Checks that a file can be made and written. */
 static int
 check_directory(const char *dir, const char *setting, struct error *err)
 {
@@ -150,7 +150,7 @@ check_shepherd(struct self_check *c, struct error *err)
                      strerror(errno));
 }
 
-/* Its unit may have been restarted under us. */
+/* systemd may have restarted the unit of the cgroup while the agent runs. */
 static int
 check_cgroups(struct self_check *c, struct error *err)
 {
@@ -192,9 +192,9 @@ run_checks(void *arg)
             c->found.reason = checks[i].reason;
 }
 
-/* ---- What follows ---- */
+/* ---- The verdict ---- */
 
-/* NULL: nothing is wrong. */
+/* `reason` is NULL when nothing is wrong. */
 static void
 set_verdict(struct self_check *c, const char *reason, const char *words)
 {
@@ -202,7 +202,7 @@ set_verdict(struct self_check *c, const char *reason, const char *words)
                    || (words != NULL && strcmp(words, c->words) != 0);
     char *former = c->words;
 
-    if (!is_news) /* others have the words that are there */
+    if (!is_news) /* keep the former words: others borrow them */
         return;
     if (reason != NULL)
         log_warning("this node cannot start jobs: %s", words);
@@ -221,7 +221,7 @@ decide(struct self_check *c)
     CLEANUP_FREE char *words = NULL;
 
     if (c->found.is_repaired || c->found.reason != NULL)
-        c->n_failed = 0; /* there is a reason for them */
+        c->n_failed = 0; /* the finding explains the failed starts */
     if (c->found.reason != NULL) {
         set_verdict(c, c->found.reason, c->found.err.text);
     } else if (c->n_failed >= STARTS) {

@@ -26,7 +26,7 @@
 #include "lib/loop/workers.h"
 
 #define FIRST_MS        1000
-#define LEAST_MS        50 /* a shorter window says nothing of a rate */
+#define LEAST_MS        50 /* a shorter window is too short for a rate */
 #define INTERVAL_MIN_MS 100
 
 struct usage_reporter {
@@ -34,24 +34,23 @@ struct usage_reporter {
     const struct pods *pods;
     int64_t interval_ms;
     struct timer *timer;
-    int64_t started_us; /* real */
-    struct map
-        *last_readings; /* by uid: what was read last, struct answer_reader */
+    int64_t started_us;        /* wall clock */
+    struct map *last_readings; /* by uid: the latest struct cpu_reading */
     bool has_node;
     uint64_t node_cpu_us;
     int64_t node_at_us;
 };
 
-/* CPU time that was taken by a moment. */
+/* The CPU time that was used until a moment. */
 struct cpu_reading {
     uint64_t cpu_us;
     int64_t at_us; /* monotonic */
 };
 
-/* A pod on its way through a worker. */
+/* One pod's part of a measurement. */
 struct pod_measurement {
     const struct object *pod;
-    struct cgroup *cgroup; /* a copy; NULL: by its processes */
+    struct cgroup *cgroup; /* a copy; NULL: its processes are summed */
     pid_t shepherd;
     int64_t started_at_us;
     int64_t at_us;
@@ -136,7 +135,9 @@ rate(uint64_t cpu_us, uint64_t before_us, int64_t window_us)
     return (int64_t)((double)(cpu_us - before_us) * 1e9 / (double)window_us);
 }
 
-/* Since it was read last; at first since it began, if that was seen. */
+/* The rate is that since the last reading. A pod without one is measured since
+ * its start, if it started after this reporter.
+ */
 static void
 set_pod_rate(const struct usage_reporter *m,
              const struct pod_measurement *p,
@@ -323,7 +324,7 @@ usage_reporter_free(struct usage_reporter *m)
     free(m);
 }
 
-/* Agents that start together report apart. */
+/* Agents that start together send their reports at different times. */
 void
 usage_reporter_start(struct usage_reporter *m)
 {

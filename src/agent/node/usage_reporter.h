@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage_reporter.h - tells the controller what this node and its pods take just
- * now
+/* usage_reporter.h - reports to the controller what this node and its pods use
+ * at the moment
  *
- * Every interval: the machine's figures, and those of each pod that runs, by
- * its cgroup, or by its processes where there is none. One small request to
- * nodes/NAME/usage, which the controller keeps in memory alone. A report that
- * fails is not sent again: the next one tells more.
+ * Every interval: the node's figures, and those of each running pod, by its
+ *                 cgroup, or by its processes where it has none. One small
+ *                 request to nodes/NAME/usage, which the controller keeps in
+ *                 memory only. A failed report is not sent again: the next one
+ *                 replaces it.
  *
- * Thread: the loop's; what reads files is done on a worker.
+ * Thread: the loop's; the files are read on a worker.
  */
 #pragma once
 
@@ -19,8 +20,8 @@ struct agent_context;
 struct pods;
 struct usage_reporter;
 
-/* Life. Reports from usage_reporter_start on; the agent's workers are drained
- * before it is freed.
+/* Life. Reports begin with usage_reporter_start; drain the agent's workers
+ * before usage_reporter_free.
  */
 void usage_reporter_free(struct usage_reporter *usage_reporter);
 struct usage_reporter *usage_reporter_new(const struct agent_context *agent,
