@@ -25,8 +25,9 @@ cgbase_make_directory(const char *directory, struct error *err)
     return 0;
 }
 
-/* A v1 cpuset takes no process before it has CPUs and memory nodes, and none
- * that its parent lacks. clone_children has new ones start with ours.
+/* A v1 cpuset accepts no process before it has CPUs and memory nodes, and only
+ * those that its parent has. With clone_children, new children inherit the
+ * values of this directory.
  */
 static int
 fill_cpuset_v1(const char *parent, const char *directory, struct error *err)
@@ -69,9 +70,10 @@ is_enabled(const char *directory, const char *name)
     return false;
 }
 
-/* v2 has no processes where there are controllers: what keeps a delegated unit
- * alive moves into a leaf of its own. Before any controller is enabled: the
- * first ones would be, with the processes there, and make the leaf invalid.
+/* In v2, a cgroup with enabled controllers must not hold processes, so the
+ * processes that keep a delegated unit alive move into a leaf. They must move
+ * before any controller is enabled: enabling the first ones with processes in
+ * the cgroup makes the leaf invalid.
  */
 static int
 move_keepers(const char *directory, struct error *err)
@@ -93,7 +95,9 @@ move_keepers(const char *directory, struct error *err)
     return r;
 }
 
-/* Each directory from the mount down to the base has to hand them on. */
+/* Each directory from the mount down to the base has to enable the controllers
+ * for its children.
+ */
 static void
 enable_controllers(struct cgbase *b, const char *directory)
 {
@@ -170,8 +174,8 @@ cgbase_make(struct cgbase *b, struct error *err)
     }
 }
 
-/* A partition stands in another: each directory from the mount on has to be
- * one.
+/* The parent of a partition has to be a partition, so each directory from the
+ * mount down becomes one.
  */
 int
 cgbase_partition(struct cgbase *b, const char *cpus, struct error *err)
@@ -194,7 +198,9 @@ cgbase_partition(struct cgbase *b, const char *cpus, struct error *err)
     return r;
 }
 
-/* The base's parent got back what came online, and the base did not. */
+/* CPUs that come online again return to the cpuset of the base's parent, but
+ * not to the base's.
+ */
 void
 cgbase_refill(const struct cgbase *b)
 {

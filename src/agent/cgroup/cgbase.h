@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cgbase.h - the cgroup of all jobs in one hierarchy
  *
- * Made from the mount down: each directory on the way hands controllers on
- * (v2), or its CPUs and memory nodes (v1's cpuset).
+ * Made from the mount down: each directory on the way enables controllers for
+ * its children (v2), or passes on its CPUs and memory nodes (v1's cpuset).
  *
  * Called by:  cgroot.c, which has one for each hierarchy that is used.
  * Thread:     one at a time for each base.
@@ -14,24 +14,26 @@
 struct error;
 
 #define CGBASE_KEEPER \
-    "keeper" /* the leaf of what keeps a delegated unit alive */
+    "keeper" /* the leaf for the processes that keep a delegated unit alive */
 
 struct cgbase {
     unsigned version;
-    unsigned controllers; /* those used here */
-    bool is_lazy;         /* cgroups below are made when first needed */
+    unsigned controllers; /* the used ones of this hierarchy */
+    bool is_lazy;         /* job cgroups are made here when first needed */
     char *mount;
     char *directory;
 };
 
-/* Make drops the controllers that cannot be had. Partition makes every
- * directory on the way one of these CPUs, as a partition stands in another.
- * Refill gives v1's cpuset the CPUs that have come back.
+/* cgbase_make drops the controllers that cannot be enabled. cgbase_partition
+ * makes every directory on the way a partition of these CPUs, because a
+ * partition's parent has to be one. cgbase_refill gives v1's cpuset the CPUs
+ * that have come online again.
  */
 int cgbase_make(struct cgbase *b, struct error *err);
 int cgbase_partition(struct cgbase *b, const char *cpus, struct error *err);
-bool cgbase_has_controllers(const struct cgbase *b); /* and hands them on */
+/* and enables them for children */
+bool cgbase_has_controllers(const struct cgbase *b);
 void cgbase_refill(const struct cgbase *b);
 
-/* One directory; it may be there already. */
+/* Makes one directory; an existing one is no error. */
 int cgbase_make_directory(const char *directory, struct error *err);

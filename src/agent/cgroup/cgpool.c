@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/error.h"
 
-/* Used ones that are kept. */
+/* the most used cgroups that are kept for reuse */
 #define KEPT_MOST 64u
 
 struct stack {
@@ -24,7 +24,7 @@ struct stack {
 struct cgpool {
     struct cgroot *root;
     char *prefix;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all members below */
     struct stack ready;
     struct stack retired;
     bool has_new_retired; /* since the last sweep began */
@@ -167,7 +167,7 @@ cgpool_make(struct cgpool *p, struct cgroup **ret_c, struct error *err)
     return r;
 }
 
-/* Renewed meanwhile, it is for the next sweep. */
+/* A cgroup that was made before a renewal goes to the next sweep instead. */
 static void
 add_ready(struct cgpool *p, struct cgroup *c)
 {
@@ -203,7 +203,7 @@ take_retired(struct cgpool *p)
     return all;
 }
 
-/* For the next sweep, which somebody else's retirement brings about. */
+/* Keeps the cgroup for the next sweep, which the next retirement starts. */
 static void
 keep_retired(struct cgpool *p, struct cgroup *c)
 {
@@ -224,7 +224,7 @@ is_kept(struct cgpool *p, const struct cgroup *c)
     return is_kept;
 }
 
-/* -EBUSY: it is to be kept. */
+/* -EBUSY: the cgroup still holds something and is kept. */
 static int
 sweep_one(struct cgpool *p, struct cgroup *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgpool.h - cgroups made ahead of need, used again, and removed behind it
+/* cgpool.h - cgroups that are made ahead of need, reused, and removed later
  *
  * Making and removing v1 cgroups costs milliseconds, so a worker does both:
- * take, retire and give back only move pointers.
+ * take, retire and give_back only move pointers.
  *
  * Owns:   the ready and the retired cgroups.
  * Thread: any; the lists are under its lock, the file work outside it.
@@ -18,18 +18,19 @@ struct cgroot;
 struct cgroup;
 struct error;
 
-/* Life. The root is borrowed. Free removes what stands ready. Names begin with
- * the prefix, which differs from start to start ("b1f3-").
+/* Life. The root is borrowed. cgpool_free removes the ready cgroups. Names
+ * begin with the prefix, which differs from one start of the agent to the next
+ * ("b1f3-").
  */
 void cgpool_free(struct cgpool *p);
 struct cgpool *cgpool_new(struct cgroot *root, const char *prefix)
     OWNED_BY(cgpool_free);
 DEFINE_CLEANUP(struct cgpool, cgpool_free)
 
-/* For the loop. Take gives NULL when none is ready: make one on a worker, with
- * cgpool_make. Retire has it removed; give_back may have it used again, so
- * nobody must write to it any more. Both say whether it is the first since a
- * sweep began: then one has to be asked for.
+/* For the loop. cgpool_take returns NULL when none is ready: then make one on a
+ * worker, with cgpool_make. A retired cgroup is removed; one that is given back
+ * may be used again, so nobody may write to it any more. Both return whether it
+ * is the first since a sweep began: then the caller has to start another sweep.
  */
 struct cgroup *cgpool_take(struct cgpool *p);
 bool cgpool_retire(struct cgpool *p, struct cgroup *c TAKES);
@@ -37,16 +38,16 @@ bool cgpool_give_back(struct cgpool *p, struct cgroup *c TAKES);
 unsigned cgpool_ready(struct cgpool *p);
 unsigned cgpool_retired(struct cgpool *p);
 
-/* Those that stand ready are gone with their base: others are to be made.
- * Renew: the base has other CPUs now, which those made before do not have: none
- * of them is used for a pod that it is not used for already.
+/* cgpool_forget: the base was removed with the ready cgroups, so drop those.
+ * cgpool_renew: the base has other CPUs now, which the existing cgroups lack,
+ * so none of them is used for another pod.
  */
 void cgpool_forget(struct cgpool *p);
 void cgpool_renew(struct cgpool *p);
 
-/* For a worker. Fill makes until `wanted` are ready. Sweep removes the retired
- * ones, or makes them ready again; those that still hold a process stay for the
- * next sweep, and it returns how many do.
+/* For a worker. cgpool_fill makes cgroups until `wanted` are ready.
+ * cgpool_sweep removes the retired ones or makes them ready again. Those that
+ * still hold a process stay for the next sweep; it returns their number.
  */
 int cgpool_make(struct cgpool *p, struct cgroup **ret_c, struct error *err);
 int cgpool_fill(struct cgpool *p, unsigned wanted, struct error *err);

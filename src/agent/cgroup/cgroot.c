@@ -21,7 +21,8 @@
 #define SHEPHERDS             "shepherds"
 
 struct cgroot {
-    struct cgbase bases[CGROUP_MAX_DIRS]; /* tracking first */
+    /* the tracking hierarchy is the first */
+    struct cgbase bases[CGROUP_MAX_DIRS];
     unsigned n_bases;
     struct cgroup *shepherds;
     struct cgroot_ability ability;
@@ -77,8 +78,9 @@ choose_v1(struct cgroot *r,
     }
 }
 
-/* Pure v1: the freezer tracks, and systemd's own hierarchy has to be left too,
- * or stopping the agent's unit would reach the jobs.
+/* On pure v1 the freezer tracks the processes. They also have to leave
+ * systemd's named hierarchy: otherwise stopping the agent's unit would kill the
+ * jobs.
  */
 static void
 choose_hierarchy(struct cgroot *r,
@@ -213,8 +215,8 @@ name_cgroup(const struct cgroot *r, const char *name)
     return c;
 }
 
-/* The shepherds leave the agent's cgroup where tracking is done, and nowhere
- * else: every further move would cost a launch its milliseconds.
+/* The shepherds leave the agent's cgroup only in the tracking hierarchy: every
+ * further move would add milliseconds to a launch.
  */
 static int
 make_shepherds(struct cgroot *r, struct error *err)
@@ -248,7 +250,7 @@ make_partitions(struct cgroot *r, const char *cpus)
 
         if (b->version != 2 || !(b->controllers & CONTROLLER_CPUSET))
             continue;
-        if (cpus == NULL) /* what an earlier agent made */
+        if (cpus == NULL) /* undo a former agent's setting */
             control_write(b->directory,
                           "cpuset.cpus.partition",
                           "member",
@@ -290,8 +292,8 @@ is_whole(const struct cgbase *b)
     return access(leaf, F_OK) == 0 && cgbase_has_controllers(b);
 }
 
-/* A base is copied: what it can do was said when it was opened, and others read
- * it while this runs.
+/* Works on a copy of each base, because the controllers were fixed when the
+ * base was opened, and other threads read it meanwhile.
  */
 int
 cgroot_repair(struct cgroot *r, struct error *err)

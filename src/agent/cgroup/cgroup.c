@@ -72,8 +72,8 @@ cgroup_dup(const struct cgroup *c)
     return copy;
 }
 
-/* "name\n", then a line "VERSION CONTROLLERS DIRECTORY" for each place that
- * is made.
+/* The format is "name\n", then a line "VERSION CONTROLLERS DIRECTORY" for each
+ * existing directory.
  */
 void
 cgroup_format(const struct cgroup *c, struct strbuf *out)
@@ -166,8 +166,8 @@ cgroup_make(struct cgroup *c, struct error *err)
 int
 cgroup_remove(struct cgroup *c, struct error *err)
 {
-    /* Backwards: the tracking place, which says whether the cgroup exists,
-     * goes last.
+    /* In reverse order: the tracking directory, which decides whether the
+     * cgroup exists, is removed last.
      */
     for (unsigned i = c->n_directories; i-- > 0;) {
         int r;
@@ -205,9 +205,9 @@ cgroup_add(struct cgroup *c, pid_t pid, struct error *err)
     return 0;
 }
 
-/* In v1 by "tasks": whoever moves himself so, one thread, waits for nobody,
- * where "cgroup.procs" takes the lock of all forks and exits, which is 15 ms
- * on an idle machine (Linux, cgroup_procs_write_start).
+/* On v1 a process joins through "tasks". A thread that moves only itself there
+ * does not wait, while "cgroup.procs" takes the lock of all forks and exits,
+ * which costs 15 ms on an idle machine (Linux, cgroup_procs_write_start).
  */
 static int
 open_join_file(const struct cgroup_directory *p, struct error *err)
@@ -287,7 +287,7 @@ call_listed(const char *directory, void *context)
 
         if (end == at)
             break;
-        if (pid > 0) /* 0 is one of another pid namespace */
+        if (pid > 0) /* 0: the process is in another pid namespace */
             r = call->visit((pid_t)pid, call->context);
         at = end;
     }
@@ -318,7 +318,9 @@ cgroup_signal(const struct cgroup *c, int signal_number)
     return cgroup_visit_processes(c, signal_one, &signal_number);
 }
 
-/* Held still while it is read, a cgroup cannot fork away from the list. */
+/* Freezes the cgroup while its processes are listed, so that none can fork a
+ * process that is not on the list.
+ */
 int
 cgroup_kill(const struct cgroup *c, struct error *err)
 {
@@ -458,8 +460,8 @@ cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage)
     *ret_usage = u;
 }
 
-/* v1: "hierarchical_anon=5 N0=3 N1=2", in pages; v2: "anon N0=12288", in
- * bytes.
+/* Reads a line of v1 such as "hierarchical_anon=5 N0=3 N1=2", in pages, or of
+ * v2 such as "anon N0=12288", in bytes.
  */
 static bool
 read_numa_line(const char *text,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cgroup.h - the cgroup that one pod's processes are in
  *
- * One directory per hierarchy that is used: one on v2, several on v1. Made by
- * cgroot.h, and used for one pod at a time: for another only after a reset,
- * which says whether that can be. Freeing the struct leaves the directories
- * alone.
+ * One directory per hierarchy that is used: one on v2, several on v1. cgroot.h
+ * makes it. It serves one pod at a time, and another one only after a
+ * successful cgroup_reset. Freeing the struct does not remove the directories.
  *
  * Called by: the agent (all of it), the shepherd (join, kill, usage) after
  *            cgroup_parse of what the agent formatted.
@@ -22,21 +21,23 @@ struct cgroup;
 struct error;
 struct strbuf;
 
-/* Joins a process to v1 hierarchies and to v2: at most this many files. */
+/* The most directories, and so join files, of one cgroup on v1 and v2 together.
+ */
 #define CGROUP_MAX_DIRS 8u
 
 struct cgroup_usage {
-    uint64_t peak_memory_bytes; /* 0 where the kernel does not say */
+    uint64_t peak_memory_bytes; /* 0 if the kernel does not provide it */
     uint64_t cpu_user_us;
     uint64_t cpu_system_us;
     uint64_t oom_kills;
     bool has_memory; /* peak and OOM kills were counted */
-    bool has_cpu;    /* CPU times were */
+    bool has_cpu;    /* CPU times were counted */
 };
 
-/* Life. New makes the struct alone; place says where it stands in one
- * hierarchy, the one used for tracking first. A lazy directory is made when it
- * is first written to. Parse takes what format wrote.
+/* Life. cgroup_new makes only the struct; cgroup_add_directory adds its
+ * directory in one hierarchy, the tracking hierarchy first. A lazy directory is
+ * made when it is first written to. cgroup_parse reads the text of
+ * cgroup_format.
  */
 void cgroup_free(struct cgroup *c);
 struct cgroup *cgroup_new(const char *name) OWNED_BY(cgroup_free);
@@ -50,42 +51,43 @@ int cgroup_parse(const char *text, struct cgroup **ret_c, struct error *err);
 void cgroup_format(const struct cgroup *c, struct strbuf *out);
 DEFINE_CLEANUP(struct cgroup, cgroup_free)
 
-/* The directories. Make fails with -EEXIST when one is there already, and then
- * leaves nothing of its own behind; remove takes along what was made inside
- * and fails with -EBUSY while a process is left.
+/* The directories. cgroup_make fails with -EEXIST when one exists already, and
+ * then removes those that it has made; cgroup_remove also removes cgroups
+ * inside, and fails with -EBUSY while a process is left.
  */
 int cgroup_make(struct cgroup *c, struct error *err);
 int cgroup_remove(struct cgroup *c, struct error *err);
 
 /* Limits. -EOPNOTSUPP where no hierarchy has the controller: see
- * cgroot_ability. Memory is a hard limit and leaves no swap, where swap is
- * counted; on v2 an OOM kill takes the whole cgroup. Weight is v2's: 100 is
- * usual, 1 to 10,000.
+ * cgroot_ability. Memory is a hard limit that also forbids swap, where swap is
+ * counted; on v2 an OOM kill takes the whole cgroup. Weight is in v2's unit: 1
+ * to 10,000, default 100.
  */
 int cgroup_set_cpus(struct cgroup *c,
                     const char *cpus,
                     const char *memory_nodes,
                     struct error *err);
-/* Of v2: a scheduling domain of its own ("root"), or one without balancing
- * ("isolated"). -EINVAL with the kernel's reason where it does not let it, and
- * then it stays a member of what is around it.
+/* v2 only: makes a scheduling domain of its own ("root"), or one without load
+ * balancing ("isolated"). -EINVAL with the kernel's reason where the kernel
+ * refuses; then the cgroup stays a member of its parent's partition.
  */
 int cgroup_set_partition(struct cgroup *c, const char *kind, struct error *err);
 int cgroup_set_memory(struct cgroup *c, uint64_t bytes, struct error *err);
 int cgroup_set_weight(struct cgroup *c, unsigned weight, struct error *err);
 int cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err);
-/* Of one size of page. Where the kernel can, what is mapped counts, so that
- * too much is refused by mmap and not when it is touched.
+/* The limit is for one page size. Where the kernel supports reservation limits,
+ * mapped pages count, so that mmap refuses too much and no later page fault
+ * does.
  */
 int cgroup_set_hugepages(struct cgroup *c,
                          uint64_t page_bytes,
                          uint64_t bytes,
                          struct error *err);
 
-/* These devices can be opened by none of its processes any more, others as
- * before (v1: devices controller; v2: a BPF program, which needs root and a
- * kernel with CONFIG_CGROUP_BPF). Once for a cgroup. Try says whether the
- * kernel takes such programs.
+/* Denies all processes of the cgroup to open these devices; other devices are
+ * not affected (v1: devices controller; v2: a BPF program, which needs root and
+ * a kernel with CONFIG_CGROUP_BPF). At most once for a cgroup.
+ * cgroup_try_device_program tells whether the kernel accepts such programs.
  */
 struct device_number {
     bool is_block;
@@ -97,21 +99,23 @@ int cgroup_deny_devices(struct cgroup *c,
                         struct error *err);
 int cgroup_try_device_program(void);
 
-/* Another pod's. Reset makes an empty cgroup as good as new: 0, -EBUSY while
- * something is left in it, or -EOPNOTSUPP where the last pod would show to the
- * next one and it is to be removed instead (cgroup_kill, an OOM kill, much memory
- * that stays charged, a peak that cannot be reset, devices denied). Limits stay as they
- * are; once those of the next pod are set, set_back undoes the others. Was_used
- * says that it had a pod before.
+/* Reuse for another pod. cgroup_reset clears the traces of the last pod: 0,
+ * -EBUSY while something is left in the cgroup, or -EOPNOTSUPP where traces
+ * would be visible to the next pod and the cgroup is to be removed instead
+ * (cgroup_kill, an OOM kill, much memory that stays charged, a peak that cannot
+ * be reset, devices denied). Limits remain; after the next pod's limits are
+ * set, cgroup_set_back undoes the others. cgroup_was_used tells whether the
+ * cgroup had a pod before.
  */
 int cgroup_reset(struct cgroup *c);
 int cgroup_set_back(struct cgroup *c, struct error *err);
 bool cgroup_was_used(const struct cgroup *c);
 
-/* Processes. Open_join_files opens one file per hierarchy that has to be joined
- * by writing "0" to it, which a child may do between fork and exec; returns how
- * many. Open_clone opens the v2 directory for CLONE_INTO_CGROUP, -EOPNOTSUPP
- * without v2; with it, they are needed for v1 only (`with_v2` false).
+/* Processes. cgroup_open_join_files opens one file per hierarchy that is joined
+ * by writing "0" to it, which a child may do between fork and exec; it returns
+ * their number. cgroup_open_clone opens the v2 directory for CLONE_INTO_CGROUP,
+ * -EOPNOTSUPP without v2; with that descriptor, join files are needed for v1
+ * only (`with_v2` false).
  */
 int cgroup_add(struct cgroup *c, pid_t pid, struct error *err);
 int cgroup_open_join_files(const struct cgroup *c,
@@ -120,13 +124,15 @@ int cgroup_open_join_files(const struct cgroup *c,
                            struct error *err);
 int cgroup_open_clone(const struct cgroup *c);
 
-/* Visit calls for each process, those in cgroups inside too, and stops at the
- * first result that is not 0. Signal sends one to each process once. Kill ends
- * them all: at once on v2, and elsewhere those found now, frozen meanwhile
- * where possible: repeat it, with a pause, until the cgroup is empty. Neither
- * waits. Is_empty answers 1, 0 or a negative errno. The events path is that of
- * a file whose change (inotify IN_MODIFY, or poll's POLLPRI) says that is_empty
- * may have changed; NULL where one has to ask again. Owned by the caller.
+/* cgroup_visit_processes calls `visit` for each process, also of cgroups
+ * inside, and stops at the first result that is not 0. cgroup_signal sends one
+ * signal to each process once. cgroup_kill kills all: at once on v2; elsewhere
+ * it kills the processes found now, frozen meanwhile where possible, so repeat
+ * it, with a pause, until the cgroup is empty. Neither waits. cgroup_is_empty
+ * returns 1, 0 or a negative errno. cgroup_dup_events_path returns the path,
+ * owned by the caller, of a file whose change (inotify IN_MODIFY, or poll's
+ * POLLPRI) means that cgroup_is_empty may have changed; NULL where the caller
+ * has to poll.
  */
 typedef int cgroup_process_fn(pid_t pid, void *context);
 int cgroup_visit_processes(const struct cgroup *c,
@@ -137,9 +143,9 @@ int cgroup_kill(const struct cgroup *c, struct error *err);
 int cgroup_is_empty(const struct cgroup *c);
 char *cgroup_dup_events_path(const struct cgroup *c);
 
-/* Makes all of its processes stand still, those that are forked and moved into
- * it too, or go on. That takes a moment: is_frozen answers 1 once it is so, or 0.
- * -EOPNOTSUPP where neither v2 nor v1 can.
+/* Freezes all processes of the cgroup, also those that are forked or moved into
+ * it later, or thaws them. That takes a moment: cgroup_is_frozen returns 1 when
+ * all are frozen, else 0. -EOPNOTSUPP where neither v2 nor v1 can freeze.
  */
 int cgroup_freeze(const struct cgroup *c, bool still);
 int cgroup_is_frozen(const struct cgroup *c);
@@ -149,13 +155,13 @@ const char *cgroup_name(const struct cgroup *c);
 bool cgroup_has(const struct cgroup *c, unsigned controller);
 void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret_usage);
 
-/* How much memory of its own (anonymous) it has on each NUMA node, by the
- * kernel's number. -EOPNOTSUPP where nothing counts that.
+/* Anonymous memory on each NUMA node, by the kernel's number of the node.
+ * -EOPNOTSUPP where no hierarchy counts it.
  */
 int cgroup_read_memory_nodes(const struct cgroup *c,
                              unsigned n_nodes,
                              uint64_t ret_bytes[]);
-/* Memory that cannot be dropped when it gets short: all but files that were
- * not used of late. False where no hierarchy counts it.
+/* Memory that the kernel cannot drop under memory pressure: all except file
+ * pages that were not used recently. False where no hierarchy counts it.
  */
 bool cgroup_read_working_set(const struct cgroup *c, uint64_t *ret_bytes);

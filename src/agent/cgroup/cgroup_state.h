@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup_state.h - what the files of a cgroup share: its directories
+/* cgroup_state.h - the private struct of a cgroup: its directories
  *
  * cgroup.c has the directories, the processes and their usage. limits.c sets
- * what the processes may have, device_denial.c which devices they may open.
- * reuse.c makes a used cgroup as good as new for another pod.
+ * the limits of the processes, device_denial.c the devices that they may not
+ * open. reuse.c clears a used cgroup for another pod.
  *
  * Thread: one at a time for each cgroup.
  */
@@ -16,11 +16,11 @@
 struct cgroup_directory {
     unsigned version;
     unsigned controllers;
-    bool is_lazy; /* not made yet; made when it is first needed */
+    bool is_lazy; /* does not exist yet; made when first needed */
     char *directory;
 };
 
-/* Limits that can be set back. */
+/* Limits that can be reset to their defaults. */
 enum cgroup_limit {
     LIMIT_CPUS = 1 << 0,
     LIMIT_MEMORY_NODES = 1 << 1,
@@ -31,23 +31,25 @@ enum cgroup_limit {
 
 struct cgroup {
     char *name;
-    struct cgroup_directory directories[CGROUP_MAX_DIRS]; /* tracking first */
+    /* the tracking hierarchy is the first */
+    struct cgroup_directory directories[CGROUP_MAX_DIRS];
     unsigned n_directories;
 
-    /* For reuse. Only the struct that made the directories is told of all that
-     * was set: copies and those that were found or parsed are not.
+    /* For reuse. Only the struct that made the directories knows every limit
+     * that was set; copies and structs that were found or parsed do not.
      */
     bool is_maker;
-    bool is_lasting;     /* something was set that nothing sets back */
+    bool is_lasting;     /* a setting was made that cannot be undone */
     unsigned limits;     /* set for the present pod */
-    unsigned former;     /* for one before it, and not again since */
-    bool was_used;       /* by a pod before */
-    bool may_reuse;      /* the pool's, while it is retired */
-    unsigned generation; /* the pool's */
+    unsigned former;     /* set for a former pod, and not again since */
+    bool was_used;       /* for a former pod */
+    bool may_reuse;      /* of the pool, while the cgroup is retired */
+    unsigned generation; /* of the pool when it was made */
 };
 
-/* Makes a lazy directory. Need finds the directory with a controller, and makes
- * it; -EOPNOTSUPP where there is none.
+/* cgroup_make_directory makes a lazy directory. cgroup_need_directory finds the
+ * directory with a controller, and makes it if necessary; -EOPNOTSUPP where
+ * there is none.
  */
 int cgroup_make_directory(struct cgroup_directory *p, struct error *err);
 int cgroup_need_directory(struct cgroup *c,
@@ -55,11 +57,11 @@ int cgroup_need_directory(struct cgroup *c,
                           struct cgroup_directory **ret_directory,
                           struct error *err);
 
-/* It is about to be killed by the kernel: it is not used again. */
+/* Marks a cgroup that the kernel is about to kill, so that it is not reused. */
 void cgroup_note_killed(const struct cgroup_directory *p);
 
-/* The CPU time that the kernel has counted; and less what pods before this one
- * used.
+/* cgroup_read_cpu reads the CPU time that the kernel has counted;
+ * cgroup_take_off_former subtracts the part of former pods.
  */
 void cgroup_read_cpu(const struct cgroup_directory *p, struct cgroup_usage *u);
 void cgroup_take_off_former(const struct cgroup_directory *p,

@@ -30,7 +30,9 @@ open_control(const char *directory, const char *file, int mode)
     return fd < 0 ? -errno : fd;
 }
 
-/* The kernel takes a control file's value as one write, or not at all. */
+/* The value is written by one write, because the kernel accepts or rejects the
+ * value of a control file as a whole.
+ */
 int
 control_write(const char *directory,
               const char *file,
@@ -137,7 +139,9 @@ control_find_key(const char *text, const char *key, uint64_t *ret_value)
     return -ENODATA;
 }
 
-/* The kernel gives a small file at once: no second read finds its end. */
+/* The kernel returns all of a small file by one read, so no second read is
+ * needed to find its end.
+ */
 int
 control_read_small(const char *directory,
                    const char *file,
@@ -190,7 +194,9 @@ control_exists(const char *directory, const char *file)
            && access(path, F_OK) == 0;
 }
 
-/* Users cannot nest cgroups in theirs; what root nests is not this deep. */
+/* Users cannot nest cgroups in the cgroups of their jobs, and root is not
+ * expected to nest them this deep.
+ */
 #define DEPTH_LIMIT 32
 
 static int visit_below(const char *directory,
@@ -253,7 +259,7 @@ remove_one(const char *directory, void *context)
     return rmdir(directory) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Most have nothing inside, which one rmdir finds out. */
+/* Most cgroups have no cgroups inside: then one rmdir is enough. */
 int
 control_remove_tree(const char *directory)
 {

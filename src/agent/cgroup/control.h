@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control.h - one control file of a cgroup directory
  *
- * All return 0 or a negative errno; errors name the file and the value.
+ * All functions return 0 or a negative errno; errors name the file and the
+ * value.
  *
  * Thread: any; a few system calls on files of the kernel.
  */
@@ -22,16 +23,18 @@ int control_write_number(const char *directory,
                          uint64_t value,
                          struct error *err);
 
-/* cpuset.cpus.partition, which says only when it is read whether it is one. */
+/* Writes cpuset.cpus.partition, and reads it again, because the kernel reports
+ * an invalid partition only there.
+ */
 int
 control_partition(const char *directory, const char *kind, struct error *err);
 
-/* Without the newline at the end. */
+/* Reads the file without its last newline. */
 int control_read(const char *directory,
                  const char *file,
                  struct strbuf *out,
                  struct error *err);
-/* The beginning of a file, by one read: all of it where it is small. */
+/* Reads the beginning of a file by one read, which is all of a small file. */
 #define CONTROL_SMALL_BYTES 4096
 int control_read_small(const char *directory,
                        const char *file,
@@ -40,8 +43,8 @@ int control_read_number(const char *directory,
                         const char *file,
                         uint64_t *ret_value);
 
-/* The number behind a key in a file of "key number" lines, of at most 4 KiB;
- * or in the text of one.
+/* control_read_key returns the number after a key in a file of "key number"
+ * lines, of at most 4 KiB; control_find_key does so in the text of one.
  */
 int control_read_key(const char *directory,
                      const char *file,
@@ -50,9 +53,9 @@ int control_read_key(const char *directory,
 int control_find_key(const char *text, const char *key, uint64_t *ret_value);
 bool control_exists(const char *directory, const char *file);
 
-/* A directory and those inside it, deepest first; visiting stops at the first
- * result that is not 0. Removing one that is gone is no error; -EBUSY while a
- * process is left in any.
+/* control_visit_tree visits a directory and those inside it, deepest first, and
+ * stops at the first result that is not 0. For control_remove_tree a missing
+ * directory is no error; -EBUSY while a process is left in any of them.
  */
 typedef int (*control_visit_fn)(const char *directory, void *context);
 int control_visit_tree(const char *directory,

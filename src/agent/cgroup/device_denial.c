@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device_denial.c - which devices the processes of a cgroup may not open
  *
- * v1 has a controller for that. v2 asks a BPF program, which is assembled here:
- * loads of the device's type and numbers, and a comparison for each device.
+ * v1 has the devices controller. v2 runs a BPF program, which is assembled
+ * here: it loads the device's type and numbers, and compares them with each
+ * denied device.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,8 @@
 #include "lib/base/error.h"
 #include "lib/base/fd.h"
 
-#define MAX_DENIED 700u /* programs of unprivileged length: 4,096 steps */
+/* keeps a program within 4,096 instructions, the limit for unprivileged ones */
+#define MAX_DENIED 700u
 
 /* ---- The program ---- */
 
@@ -30,7 +32,7 @@
 #define STEPS_EACH   5u
 #define STEPS_AFTER  2u
 
-/* rN = the 32 bits at that place of the context, which is in r1. */
+/* rN = the 32 bits of that member of the context, whose address is in r1. */
 #define LOAD(r, member)                    \
     ((struct bpf_insn){                    \
         .code = BPF_LDX | BPF_MEM | BPF_W, \
@@ -60,7 +62,7 @@ assemble(const struct device_number *denied,
     struct bpf_insn *p = program;
 
     *p++ = LOAD(BPF_REG_2, access_type);
-    *p++ = AND(BPF_REG_2, 0xffff); /* the access asked for is above */
+    *p++ = AND(BPF_REG_2, 0xffff); /* the upper half is the requested access */
     *p++ = LOAD(BPF_REG_3, major);
     *p++ = LOAD(BPF_REG_4, minor);
     for (unsigned i = 0; i < n; i++) {
@@ -86,7 +88,7 @@ bpf(enum bpf_cmd command, union bpf_attr *attr)
     return r < 0 ? -errno : (int)r;
 }
 
-/* Answers a descriptor. */
+/* Returns a file descriptor. */
 static int
 load(const struct device_number *denied, unsigned n)
 {
@@ -106,7 +108,9 @@ load(const struct device_number *denied, unsigned n)
     return r;
 }
 
-/* Beside the programs of others (systemd's), which have a say too. */
+/* Attaches the program beside those of others (systemd's), all of which have to
+ * permit the access.
+ */
 static int
 attach(const char *directory, int program)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* freezer.c - a cgroup whose processes stand still: cgroup.freeze of v2, or v1's
- * controller of that name
+/* freezer.c - freezes the processes of a cgroup: cgroup.freeze of v2, or v1's
+ * freezer controller
  */
 #include <errno.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ find_v1(const struct cgroup *c)
     return NULL;
 }
 
-/* Kernels before 5.2 have v2 without it. */
+/* In kernels before 5.2, v2 cannot freeze. */
 static bool
 can_v2(const struct cgroup *c)
 {

@@ -82,8 +82,8 @@ struct mount_line {
     char *options;
 };
 
-/* "36 35 98:0 /root /point opts [optional...] - type source options"; the
- * line is cut into words.
+/* Splits a line "36 35 98:0 /root /point opts [optional...] - type source
+ * options" into words in place.
  */
 static bool
 split_line(char *line, struct mount_line *m)

@@ -13,20 +13,20 @@
 
 enum cgroup_controller {
     CONTROLLER_CPU = 1u << 0,
-    CONTROLLER_CPUACCT = 1u << 1, /* v1 alone; v2 always counts */
+    CONTROLLER_CPUACCT = 1u << 1, /* v1 only; v2 always counts */
     CONTROLLER_CPUSET = 1u << 2,
-    CONTROLLER_FREEZER = 1u << 3, /* v1 alone; v2 always has one */
+    CONTROLLER_FREEZER = 1u << 3, /* v1 only; v2 always has it */
     CONTROLLER_MEMORY = 1u << 4,
     CONTROLLER_PIDS = 1u << 5,
-    CONTROLLER_DEVICES = 1u << 6, /* v1 alone; v2 has programs */
+    CONTROLLER_DEVICES = 1u << 6, /* v1 only; v2 uses BPF programs */
     CONTROLLER_HUGETLB = 1u << 7,
 };
 
 struct hierarchy {
     unsigned version; /* 1 or 2 */
-    unsigned
-        controllers; /* of enum cgroup_controller, 0 for those not used here */
-    bool is_systemd; /* v1's name=systemd, which carries no controller */
+    /* bits of enum cgroup_controller; 0 if none of them is here */
+    unsigned controllers;
+    bool is_systemd; /* v1's name=systemd, which has no controller */
     char *mount;
 };
 
@@ -37,12 +37,14 @@ struct hierarchies {
 
 void hierarchies_fini(struct hierarchies *h);
 
-/* Reads the text of /proc/self/mountinfo. Later mounts of the same hierarchy
- * are left out, and so are mounts that show only a part of it. The
- * controllers of v2 are read from its cgroup.controllers.
+/* Parses the text of /proc/self/mountinfo. Later mounts of the same hierarchy
+ * are skipped, and so are mounts that show only a part of one. The controllers
+ * of v2 are read from its cgroup.controllers.
  */
 void hierarchies_parse(const char *mountinfo, struct hierarchies *ret_all);
 
-/* One of the controllers above by the kernel's name, or 0; and its name. */
+/* controller_find returns the controller with the kernel's name, or 0;
+ * controller_name the reverse.
+ */
 unsigned controller_find(const char *name, unsigned length);
 const char *controller_name(enum cgroup_controller controller);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits.c - what the processes of a cgroup may have */
+/* limits.c - the resource limits of a cgroup's processes */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,7 +162,7 @@ cgroup_set_max_processes(struct cgroup *c, uint64_t n, struct error *err)
     return control_write_number(p->directory, "pids.max", n, err);
 }
 
-/* "hugetlb.2MB.max" */
+/* The file is for example "hugetlb.2MB.max". */
 static int
 write_hugepages(const struct cgroup_directory *p,
                 uint64_t page_bytes,
@@ -204,5 +204,5 @@ cgroup_set_hugepages(struct cgroup *c,
     if (r < 0)
         return r;
     r = write_hugepages(p, page_bytes, mapped[p->version - 1], bytes, NULL);
-    return r == -ENOENT ? 0 : r; /* before Linux 5.7 */
+    return r == -ENOENT ? 0 : r; /* the kernel is older than Linux 5.7 */
 }

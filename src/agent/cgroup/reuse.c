@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reuse.c - a cgroup that has had a pod, made as good as new
+/* reuse.c - clears a cgroup that has had a pod, for use by another pod
  *
- * The kernel's counters go on: CPU time that was used before is noted with the
- * cgroup itself, where shepherds and later agents find it; the peak of memory
- * can be reset in v1 alone, so that v2's memory controller rules reuse out.
+ * The kernel's counters are not reset. The CPU time of former pods is stored in
+ * an attribute of the cgroup's directory, where shepherds and later agents find
+ * it. Only v1 can reset the peak of memory, so a cgroup with v2's memory
+ * controller is not reused.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,21 +23,22 @@
 
 static const char former_name[] = "trusted.kiln.former_cpu_us";
 
-/* Memory that may stay charged: the next pod's peak is not below it. Pages that
- * each CPU keeps in advance are returned a moment after the last process.
+/* Memory that may stay charged: it is the least peak of the next pod. The
+ * kernel returns the pages that each CPU has charged in advance a moment after
+ * the last process.
  */
 #define LEFT_MOST (512u << 10)
 
-/* Kernels (6.18 is one) kill what is born into a cgroup that was killed at any
- * time before. Shepherds kill, and the agent is to know, so the cgroup itself
- * says it.
+/* Some kernels (6.18 is one) kill processes that are created in a cgroup that
+ * was killed at any time before. Shepherds kill, too, so the mark is an
+ * attribute of the cgroup's directory, where the agent finds it.
  */
 static const char killed_name[] = "trusted.kiln.killed";
 
 void
 cgroup_note_killed(const struct cgroup_directory *p)
 {
-    /* Without extended attributes nothing is used again. */
+    /* without extended attributes no cgroup is reused */
     if (setxattr(p->directory, killed_name, "1", 1, 0) < 0)
         return;
 }
@@ -86,9 +88,9 @@ cgroup_take_off_former(const struct cgroup_directory *p, struct cgroup_usage *u)
     u->cpu_system_us -= system < u->cpu_system_us ? system : u->cpu_system_us;
 }
 
-/* Whether it can be another pod's */
+/* Whether another pod can use it */
 
-/* A directory has one link for each cgroup inside. */
+/* The link count shows whether there are cgroups inside: each adds one link. */
 static int
 check_directory(const struct cgroup_directory *p)
 {
@@ -166,9 +168,11 @@ cgroup_was_used(const struct cgroup *c)
     return c->was_used;
 }
 
-/* Limits of the last pod */
+/* Removal of the last pod's limits */
 
-/* In v2 that is what a cgroup has which says nothing of its own. */
+/* Without a value of its own, a v2 cgroup uses its parent's; in v1 the parent's
+ * value is copied.
+ */
 static int
 copy_parent(const struct cgroup_directory *p,
             const char *file,
@@ -186,7 +190,7 @@ copy_parent(const struct cgroup_directory *p,
     return r < 0 ? r : control_write(p->directory, file, value.text, err);
 }
 
-/* Of v1: can_be_reset. */
+/* Only for v1: with v2's memory controller there is no reuse (can_be_reset). */
 static int
 unlimit_memory(const struct cgroup_directory *p, struct error *err)
 {

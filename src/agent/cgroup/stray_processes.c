@@ -15,8 +15,8 @@
 
 #define ENVIRONMENT_LIMIT (16u << 20)
 
-/* Entries are ended by a NUL each. That of another user's process cannot be
- * read, that of a dead one is empty.
+/* Each entry ends with a NUL. The environment of another user's process cannot
+ * be read; that of a dead process is empty.
  */
 static bool
 has_entry(const char *pid, const char *entry)

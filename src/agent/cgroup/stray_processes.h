@@ -10,5 +10,5 @@
  */
 #pragma once
 
-/* Kills them; how many there were. Reads all of /proc: on a worker. */
+/* Kills these processes and returns their number. On a worker. */
 unsigned stray_processes_kill(const char *pod_uid);

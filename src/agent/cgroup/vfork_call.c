@@ -32,8 +32,8 @@ run_child(vfork_call_fn *run, const void *argument)
     _exit(127);
 }
 
-/* The system call stands here and in no function of its own, since one that had
- * returned in the child could not return in the parent.
+/* The system call is inlined here, because a function that had returned in the
+ * child could not return again in the parent: both share the stack.
  */
 __attribute__((noinline)) int
 vfork_call(uint64_t flags,
