@@ -65,7 +65,9 @@ is_known(const struct topology *t, const char *path, const char *name)
     return false;
 }
 
-/* TOPOLOGY_NONE where the device does not say, or the node has no place. */
+/* TOPOLOGY_NONE if sysfs has no NUMA node of the device, or the topology lacks
+ * that node.
+ */
 static uint16_t
 numa_of(const struct topology *t, const struct stat *st)
 {

@@ -15,7 +15,9 @@
 #define PCI_CLASS_DISPLAY 0x03
 #define PCI_VENDOR_NVIDIA 0x10de
 
-/* The NUMA node whose CPUs are nearest: the one that covers least beyond. */
+/* The only NUMA node with CPUs that is local to the device; TOPOLOGY_NONE if
+ * there are several or none.
+ */
 static uint16_t
 numa_of(hwloc_topology_t machine, const struct topology *t, hwloc_obj_t device)
 {
@@ -68,7 +70,7 @@ model_of(hwloc_obj_t object)
     return model;
 }
 
-/* A fact that a driver gives about one device: "Model: \t\t NVIDIA X", say. */
+/* The value of a key in a driver's text, for example "Model: \t\t NVIDIA X". */
 static char *
 fact(const char *text, const char *key)
 {
@@ -104,7 +106,9 @@ read_about(const struct hwloc_pcidev_attr_s *pci,
     return file_read(path, 65536, out, NULL);
 }
 
-/* NVIDIA's driver numbers its device files in an order of its own. */
+/* NVIDIA's driver has its own order for the numbers of its device files, so the
+ * number is read from the driver.
+ */
 static void
 read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
@@ -124,7 +128,9 @@ read_nvidia(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
         g->model = fact(text.text, "Model:");
 }
 
-/* A described machine has no driver: guess the name that it would give. */
+/* A given topology has no driver, so the name is guessed that the driver would
+ * use.
+ */
 static void
 guess_nvidia(const struct topology *t,
              const struct hwloc_pcidev_attr_s *pci,
@@ -142,7 +148,7 @@ guess_nvidia(const struct topology *t,
     g->path = xasprintf("/dev/nvidia%u", before);
 }
 
-/* AMD's says what the board is called, in sysfs. */
+/* AMD's driver shows the board's name in sysfs. */
 static void
 read_sysfs(const struct hwloc_pcidev_attr_s *pci, struct gpu *g)
 {
@@ -184,7 +190,7 @@ read_hwloc(hwloc_obj_t pci, struct gpu *g)
         g->model = xstrdup(model);
 }
 
-/* Of a device that was lost the PCI address may stay, but not its file. */
+/* After a device was lost, its PCI address may remain, but not its file. */
 static bool
 is_there(const struct topology *t, const char *path)
 {

@@ -10,9 +10,9 @@
 struct strbuf;
 struct topology;
 
-/* Says whether anything differs and appends a sentence for the log and the
- * node's condition: "CPUs 4-7 are gone; NUMA node 1 has 64 GiB instead of
- * 128 GiB". `words` may be NULL.
+/* Returns whether anything differs, and appends a sentence for the log and the
+ * node's condition: "CPUs 4-7 are gone; NUMA node 1 has 64 GiB instead of 128
+ * GiB". `words` may be NULL.
  */
 bool difference_find(const struct topology *was,
                      const struct topology *is,

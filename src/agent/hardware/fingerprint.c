@@ -28,7 +28,7 @@ add_file(const char *root, const char *path, struct strbuf *out)
         strbuf_add_text(out, "-\n");
 }
 
-/* How much there is, not how much of it is in use. */
+/* Adds the total memory, not the memory in use. */
 static void
 add_meminfo(const char *root, unsigned node, struct strbuf *out)
 {
@@ -44,7 +44,9 @@ add_meminfo(const char *root, unsigned node, struct strbuf *out)
         strbuf_printf(out, "node%u %.*s\n", node, (int)strcspn(at, "\n"), at);
 }
 
-/* Of each size, by the same order of the same folder. */
+/* Adds the number of pages of each size. readdir returns an unchanged folder in
+ * the same order.
+ */
 static void
 add_hugepages(const char *root, unsigned node, struct strbuf *out)
 {
@@ -88,7 +90,7 @@ add_devices(const struct topology *known, struct strbuf *out)
     }
 }
 
-/* A new card is a new entry of these. */
+/* Adds a hash of the directory's names: a new card is a new entry. */
 static void
 add_names(const char *root, const char *path, struct strbuf *out)
 {
@@ -103,7 +105,7 @@ add_names(const char *root, const char *path, struct strbuf *out)
 
         for (const char *c = e->d_name; *c != '\0'; c++)
             hash = hash * 33 + (unsigned char)*c;
-        sum += hash * hash; /* in any order */
+        sum += hash * hash; /* so that the order does not matter */
     }
     closedir(dir);
     strbuf_printf(out, "%s %" PRIx64 "\n", path, sum);

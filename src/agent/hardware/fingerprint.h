@@ -2,10 +2,11 @@
 /* fingerprint.h - a text that changes when the hardware does, cheap enough to
  * read often
  *
- * A text to be compared with an earlier one: of this machine the online CPUs
- * and NUMA nodes, their memory and huge pages, and which of the known device
- * files are there (a few small reads under /sys, a tenth of a discovery); of a
- * given topology's file its date and size.
+ * The text is compared with an earlier one. For this machine it has the online
+ * CPUs and NUMA nodes, the agent's affinity, the nodes' memory and huge pages,
+ * the names of devices, and which of the known device files exist (a few small
+ * reads under /sys, which cost a tenth of a discovery); for a given topology's
+ * file its inode, size and time.
  *
  * Thread: any; for workers, because it reads /sys.
  */
@@ -15,8 +16,7 @@ struct hardware_request;
 struct strbuf;
 struct topology;
 
-/* `root` is put in front of every path: "" for this machine. `known` may be
- * NULL.
+/* `root` is the prefix of every path: "" for this machine. `known` may be NULL.
  */
 void fingerprint_read(const char *root,
                       const struct hardware_request *request,

@@ -21,8 +21,9 @@
 
 #define LIST_LIMIT_BYTES 65536u
 
-/* hwloc leaves out what the cpuset cgroup forbids, but not what the agent's
- * own affinity does; a machine of more CPUs than cpu_set_t is refused later.
+/* hwloc leaves out CPUs that the cpuset cgroup forbids, but not those that the
+ * agent's own affinity forbids. A machine with more CPUs than cpu_set_t has is
+ * refused later.
  */
 static bool
 read_affinity(struct bitset *ret_allowed)
@@ -38,8 +39,8 @@ read_affinity(struct bitset *ret_allowed)
     return true;
 }
 
-/* A kernel that takes memory into use bit by bit may count too little of it in
- * its only NUMA node; the machine's total is right from the start.
+/* A kernel that initializes memory gradually may count too little of it in its
+ * only NUMA node; the machine's total is right from the start.
  */
 static void
 count_all_memory(struct topology_numa *only)
@@ -56,7 +57,9 @@ count_all_memory(struct topology_numa *only)
         only->memory_bytes = total - set_aside;
 }
 
-/* Evenly by size, so that no node of equal ones is the poor one. */
+/* Each NUMA node gives memory in proportion to its size, so that equal nodes
+ * remain equal.
+ */
 static int
 reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
 {
@@ -79,8 +82,8 @@ reserve_memory(struct topology *t, uint64_t bytes, struct error *err)
     return 0;
 }
 
-/* The list of CPUs in a file of /sys/devices/system/cpu; empty where there is
- * none.
+/* The list of CPUs in a file of /sys/devices/system/cpu; empty without that
+ * file.
  */
 static struct bitset
 read_cpus(const struct hardware_request *request, const char *file)
@@ -101,8 +104,8 @@ read_cpus(const struct hardware_request *request, const char *file)
     return cpus;
 }
 
-/* Those that are there. Of a given machine, those that its description counts
- * and does not show.
+/* The CPUs that are present but not online. For a given topology, the CPUs that
+ * its description counts but does not show.
  */
 static struct bitset
 find_offline(hwloc_topology_t machine, const struct hardware_request *request)

@@ -39,8 +39,9 @@ refuse_large(hwloc_topology_t machine, struct error *err)
     return 0;
 }
 
-/* With the other threads of their cores: a job that is given a core has all of
- * it, and who keeps a CPU for the system wants no job beside it.
+/* Adds the other threads of the same cores: a job that is given a core has all
+ * of its threads, and a core with a CPU reserved for the system should run no
+ * job.
  */
 static struct bitset
 whole_cores(hwloc_topology_t machine,
@@ -158,7 +159,7 @@ fill_groups(hwloc_topology_t machine,
     return n;
 }
 
-/* A description may have no packages: then the machine is one. */
+/* A description may have no packages: then the whole machine is one package. */
 static void
 fill_packages(hwloc_topology_t machine, struct topology *t)
 {
@@ -169,7 +170,8 @@ fill_packages(hwloc_topology_t machine, struct topology *t)
         bitset_foreach(pu, &t->packages[i].pus) t->pu[pu].package = (uint16_t)i;
 }
 
-/* A die that is all of a package says nothing. */
+/* Dies are dropped if each package is one die, because they add no information.
+ */
 static void
 fill_dies(hwloc_topology_t machine, struct topology *t)
 {
@@ -205,8 +207,9 @@ is_among(const struct bitset *pus,
     return false;
 }
 
-/* hwloc's groups of cores, but for those that are what another level is: the
- * one that a NUMA node hangs on, say. After all of these.
+/* Takes hwloc's groups of cores as clusters, except groups that equal another
+ * level, for example one that hwloc made for a NUMA node. Call it after all
+ * other levels are filled.
  */
 static void
 fill_clusters(hwloc_topology_t machine, struct topology *t)
@@ -231,7 +234,9 @@ fill_clusters(hwloc_topology_t machine, struct topology *t)
     }
 }
 
-/* A PU that belongs to no core (a description may have none) is one. */
+/* A PU that belongs to no core (a description may have none) becomes a core of
+ * its own.
+ */
 static void
 fill_cores(hwloc_topology_t machine, struct topology *t)
 {
@@ -284,8 +289,9 @@ has_subtype(hwloc_obj_t object, const char *subtype)
     return object->subtype != NULL && strcmp(object->subtype, subtype) == 0;
 }
 
-/* Memory that no job should get as host memory: a GPU's own (POWER9,
- * Grace Hopper) and the empty nodes that stand for its partitions.
+/* Excludes memory that no job should get as host memory: a GPU's own memory
+ * (POWER9, Grace Hopper), and the empty nodes that represent a GPU's
+ * partitions.
  */
 static bool
 is_for_jobs(hwloc_obj_t node)
@@ -296,9 +302,9 @@ is_for_jobs(hwloc_obj_t node)
            || !hwloc_bitmap_iszero(node->cpuset);
 }
 
-/* Where several nodes hold a PU (DRAM beside HBM, a CPU-less node that is
- * local to a whole package) the narrowest is the PU's own; of equals, plain
- * memory, then the first.
+/* Where several nodes contain a PU (DRAM beside HBM, a CPU-less node that is
+ * local to a whole package) the PU belongs to the one with the fewest PUs;
+ * among equals to plain memory, then to the first.
  */
 static bool
 is_nearer(hwloc_obj_t a, hwloc_obj_t b)
@@ -358,8 +364,8 @@ package_of(const struct topology *t, hwloc_const_cpuset_t cpus)
     return TOPOLOGY_NONE;
 }
 
-/* Pages set aside are not for ordinary memory. hwloc lists the ordinary page,
- * the smallest, first.
+/* Huge pages are subtracted, because they are not available as ordinary memory.
+ * hwloc lists the ordinary page, the smallest, first.
  */
 static void
 fill_memory(hwloc_obj_t node, struct topology_numa *numa)
@@ -409,8 +415,8 @@ fill_distances(hwloc_topology_t machine,
     hwloc_distances_release(machine, d);
 }
 
-/* In the system's order, which has nodes without CPUs behind the others; hwloc
- * has each beside the one that it is near to.
+/* The nodes are sorted by the kernel's numbers, which has nodes without CPUs
+ * after the others; hwloc lists such a node beside its nearest one.
  */
 static unsigned
 list_nodes(hwloc_topology_t machine, hwloc_obj_t nodes[TOPOLOGY_MAX_NUMA])

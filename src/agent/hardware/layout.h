@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.h - packages, dies, NUMA nodes, caches, cores and PUs out of hwloc
+/* layout.h - packages, dies, NUMA nodes, caches, cores and PUs from hwloc
  *
- * Fills a new topology's groups with its `pus`: only those that may be used
- * and are not kept back are in any group, and groups left without one are not
- * listed.
+ * Fills a new topology's groups and its `pus`. Groups contain only PUs that
+ * jobs may use and that are not reserved; groups without a PU are not listed.
  *
  * Thread: one at a time for each topology; for workers.
  */
@@ -18,11 +17,14 @@ struct error;
 struct topology;
 
 struct layout_limits {
-    const struct bitset *allowed; /* beyond what hwloc allows; NULL: all */
+    /* a limit in addition to hwloc's; NULL: none */
+    const struct bitset *allowed;
     const struct bitset *reserved;
-    const struct bitset *isolated; /* which nobody is allowed by default, so
-                                    * that `allowed` says nothing of them */
-    bool offers_isolated;          /* else they are kept back, too */
+    /* the default affinity excludes these PUs, so `allowed` does not apply to
+     * them
+     */
+    const struct bitset *isolated;
+    bool offers_isolated; /* otherwise they are reserved, too */
 };
 
 int layout_fill(hwloc_topology_t machine,

@@ -40,7 +40,7 @@ read_file(const char *root,
     return file_read(whole, FACT_LIMIT_BYTES, out, err);
 }
 
-/* The first line, or "" where there is none. */
+/* The first line of the file, or "" without the file. */
 static char *
 read_line(const char *root, const char *path)
 {
@@ -51,7 +51,9 @@ read_line(const char *root, const char *path)
     return xstrndup(text.text, strcspn(text.text, "\r\n"));
 }
 
-/* NAME=value or NAME="value with \" escapes" (os-release(5)). */
+/* The value of a line NAME=value or NAME="value with \" escapes"
+ * (os-release(5)).
+ */
 static char *
 unquote(const char *value)
 {

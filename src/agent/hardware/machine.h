@@ -17,16 +17,16 @@ struct error;
 struct machine {
     char *hostname;
     char *boot_id;     /* changes with every start of the kernel */
-    char *machine_id;  /* "" where the installation has none */
-    char *system_uuid; /* of the firmware; "" unless root may read one */
+    char *machine_id;  /* "" if the installation has none */
+    char *system_uuid; /* from the firmware; "" unless root can read one */
     char *kernel_version;
     char *os_image; /* PRETTY_NAME of os-release, "Linux" without one */
     char *architecture;
     uint64_t memory_bytes;
 };
 
-/* Life. `root` is put in front of every path: "" for this machine. Fails
- * where there is no boot id: fencing stands on it.
+/* Life. `root` is the prefix of every path: "" for this machine. Fails without
+ * a boot id, because fencing depends on it.
  */
 void machine_free(struct machine *machine);
 int

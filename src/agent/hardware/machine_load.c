@@ -25,8 +25,9 @@ read_proc(const char *root,
     return file_read(whole, FILE_LIMIT_BYTES, out, err);
 }
 
-/* user, nice, system, idle, iowait, irq, softirq: guests' are in the first two,
- * and what was stolen is others'.
+/* The fields are user, nice, system, idle, iowait, irq, softirq. The first two
+ * include guests; steal time is not read, because other virtual machines used
+ * it.
  */
 static int
 read_cpu(const char *root, uint64_t *ret_us, struct error *err)

@@ -24,9 +24,9 @@ is_path(const char *given)
            || (length > 4 && strcmp(given + length - 4, ".xml") == 0);
 }
 
-/* hwloc would try to build whatever a synthetic string multiplies up to, so
- * "pu:1000000000" is refused before it gets there. Attributes in brackets and
- * parentheses do not multiply.
+/* hwloc would try to build a synthetic topology of any size, so "pu:1000000000"
+ * is refused before hwloc reads it. Attributes in brackets and parentheses are
+ * no factors.
  */
 static bool
 multiplies_too_far(const char *synthetic)
@@ -104,9 +104,9 @@ load_given(hwloc_topology_t machine, const char *given, struct error *err)
     return load_synthetic(machine, given, err);
 }
 
-/* Discovery by other libraries is left out: one looks for X displays, one
- * starts the drivers of accelerators, and one reads PCI space where sysfs says
- * the same.
+/* Disables hwloc's discovery by other libraries: one searches for X displays,
+ * one starts the drivers of accelerators, and one reads PCI space although
+ * sysfs has the same data.
  */
 static void
 leave_out_plugins(hwloc_topology_t machine)
@@ -119,9 +119,9 @@ leave_out_plugins(hwloc_topology_t machine)
                                       plugins[i]);
 }
 
-/* Groups are kept where they say something: a NUMA node whose CPUs are not
- * those of a package or cache (sub-NUMA clusters) hangs on one, and without it
- * hwloc gives the node all CPUs of what is above.
+/* Groups are kept where they add information: a NUMA node whose CPUs are not
+ * those of a package or cache (sub-NUMA clusters) is attached to a group, and
+ * without the group hwloc gives the node all CPUs of the parent object.
  */
 static void
 filter(hwloc_topology_t machine, bool with_devices)
@@ -150,8 +150,9 @@ filter(hwloc_topology_t machine, bool with_devices)
                                            HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
 }
 
-/* hwloc obeys HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT: left in the
- * environment of an agent they would have it offer another machine's cores.
+/* hwloc uses HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT from the
+ * environment. The agent refuses the result, because it would offer the cores
+ * of another machine.
  */
 static int
 load(hwloc_topology_t machine, const char *given, struct error *err)

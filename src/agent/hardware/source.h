@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.h - loads hwloc's picture of this machine or of a given one
+/* source.h - loads hwloc's topology of this machine or of a given one
  *
  * Thread: any; for workers.
  */
@@ -10,7 +10,7 @@
 struct error;
 struct hardware_request;
 
-/* Destroy what is returned with hwloc_topology_destroy. */
+/* The caller destroys the result with hwloc_topology_destroy. */
 int source_load(const struct hardware_request *request,
                 hwloc_topology_t *ret_machine,
                 struct error *err);
