@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define TOLERATED 16 /* a difference of one part in so many */
+#define TOLERATED 16 /* a difference up to 1/16 is no disagreement */
 
 int
 memory_facts_read(struct memory_facts *ret_facts)
@@ -39,7 +39,7 @@ memory_facts_read(struct memory_facts *ret_facts)
     return 0;
 }
 
-/* Its place in the facts, or their number when they do not have it. */
+/* The node's index in the facts, or f->n if the facts lack it. */
 static unsigned
 find_node(const struct memory_facts *f, unsigned id)
 {
@@ -67,7 +67,9 @@ sum_bytes(const struct topology *t)
     return sum;
 }
 
-/* All its memory: with its part of what is reserved, and its huge pages. */
+/* All memory of the node: with its share of the reserved memory, and its huge
+ * pages.
+ */
 static uint64_t
 whole_bytes(const struct topology_numa *n, uint64_t reserved, uint64_t sum)
 {

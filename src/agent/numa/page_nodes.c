@@ -18,7 +18,7 @@
 #define MAPS_LIMIT (16u << 20)
 #define BATCH      1024u /* pages in one system call */
 
-/* The pages that one system call asks for. */
+/* The pages of one system call. */
 struct page_batch {
     pid_t pid;
     const struct bitset *right;
@@ -59,8 +59,8 @@ struct memory_mapping {
     unsigned long begin, end;
 };
 
-/* Memory of the process's own: anonymous, heap, stack, and shared memory that
- * no file system on a disk backs. The name ends with the line.
+/* Whether a mapping is the process's own memory: anonymous, heap, stack, and
+ * shared memory without a file on a disk. `name` ends at the line's end.
  */
 static bool
 is_memory(const char *name)
@@ -78,7 +78,7 @@ is_memory(const char *name)
     return false;
 }
 
-/* False at the end. Reads the next mapping of memory after *at. */
+/* Reads the next mapping of memory after *at. False at the end. */
 static bool
 next_mapping(const char **at, struct memory_mapping *ret)
 {
