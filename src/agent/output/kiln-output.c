@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-output - read a job's output file as the user it belongs to
  *
- * Started by the agent for one reader. Becomes the user for good before it
- * looks at the path, so that what the user may not read is not read. Of a pod
- * that is gone, user and path are those that the agent has noted. Ends at
- * the end of the file, or, following, after the end once its standard input is
- * closed: the job is over. One line on standard error says what is wrong.
+ * The agent starts it for one reader. It becomes the user for good before it
+ * opens the path, so that it reads nothing that the user may not read. For a
+ * pod that is gone, it uses the user and the path that the agent has noted. It
+ * ends at the end of the file; when it follows, it ends at the end of the file
+ * after its standard input is closed, because then the job is over. One line on
+ * standard error describes an error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@
 
 #define PIECE       65536
 #define LOOK_MS     200
-#define GIVE_UP_S   30 /* a directory of users that does not answer */
+#define GIVE_UP_S   30 /* user database that does not answer */
 #define TAIL_BLOCKS 65536
 
 struct output_request {
@@ -54,8 +55,8 @@ fail(int status, const char *format, ...)
     exit(status);
 }
 
-/* The agent and this program agree on this: exit statuses are HTTP's, less
- * 400 to fit; and 99 for 400 itself.
+/* An exit status tells the agent the HTTP status, less 400 to fit; 99 is 400
+ * itself.
  */
 #define BAD       99
 #define NOT_FOUND (404 - 400)
@@ -96,13 +97,13 @@ open_output(const char *path)
     return fd;
 }
 
-/* Where the last `lines` lines begin, found from the end in blocks. */
+/* The offset of the last `lines` lines, found from the end in blocks. */
 static off_t
 find_tail(int fd, int64_t lines)
 {
     static char block[TAIL_BLOCKS];
     off_t at = lseek(fd, 0, SEEK_END);
-    bool last = true; /* a newline at the very end ends the last line */
+    bool last = true; /* a final newline ends the last line, and begins none */
 
     if (lines == 0)
         return at;
@@ -140,13 +141,13 @@ copy_rest(int fd, int64_t *limit)
         if (got == 0)
             return true;
         if (fd_write_all(STDOUT_FILENO, piece, (size_t)got) < 0)
-            exit(0); /* nobody reads any more */
+            exit(0); /* the reader has gone */
         if (*limit >= 0)
             *limit -= got;
     }
 }
 
-/* Waits a little for more; false when standard input was closed. */
+/* Waits a little for more output; false when standard input was closed. */
 static bool
 wait_for_more(void)
 {
@@ -158,7 +159,8 @@ wait_for_more(void)
     return read(STDIN_FILENO, &byte, 1) > 0;
 }
 
-/* Where the line begins that the offset is in, or just before. */
+/* The offset where the line begins that contains `at`, or ends just before it.
+ */
 static off_t
 find_line(int fd, off_t at)
 {
@@ -187,21 +189,24 @@ go_to_begin(struct output_request *w, int fd)
     if (w->since_us > 0) {
         off_t since = line_times_offset(&w->times, w->since_us, size);
 
-        /* A line that has begun before it and ends behind it is of then. */
+        /* A line that began before this offset but ends after it belongs to the
+         * period, too.
+         */
         since = since > size ? 0 : find_line(fd, since);
         at = since > at ? since : at;
     }
     (void)lseek(fd, at, SEEK_SET);
 }
 
-/* A line on its way out. */
+/* A line that is read but not written yet. */
 struct output_line {
     char text[PIECE];
     size_t length;
     off_t end; /* in the file */
 };
 
-/* False when the limit is reached, or nobody reads. */
+/* False when the limit is reached. Ends the program when the reader has gone.
+ */
 static bool
 put(const char *text, size_t length, int64_t *limit)
 {
@@ -234,7 +239,9 @@ put_line(struct output_request *w,
            && put(line->text, length, limit);
 }
 
-/* All lines that are whole; what is longer than a piece is cut. */
+/* Writes all complete lines; a line longer than a piece is cut. False when the
+ * limit is reached.
+ */
 static bool
 copy_lines(struct output_request *w,
            int fd,
@@ -281,7 +288,7 @@ show_bytes(const struct output_request *w, int fd)
     while (copy_rest(fd, &limit) && goes_on)
         goes_on = wait_for_more();
     if (w->follow && limit != 0)
-        copy_rest(fd, &limit); /* what came before the end */
+        copy_rest(fd, &limit); /* output written just before the end */
 }
 
 static void
@@ -302,7 +309,9 @@ show(struct output_request *w)
         show_bytes(w, fd);
 }
 
-/* Of a pod that is gone: from the record, which root reads. */
+/* Finds user and path of a pod that is gone in the agent's record, which only
+ * root may read.
+ */
 static void
 find_gone(struct output_request *w, const char *state_dir, const char *pod_uid)
 {

@@ -10,10 +10,10 @@
 
 #include "lib/base/clock.h"
 
-#define WHOLE_US    INT64_C(2000000) /* jobs this short need no output index */
+#define WHOLE_US    INT64_C(2000000) /* shorter jobs need no output index */
 #define STEP_MS     20
-#define BEGINS_MS   500 /* until an output index is begun */
-#define COVERS_MS   300 /* until a line is noted */
+#define BEGINS_MS   500 /* wait for a new index */
+#define COVERS_MS   300 /* wait for a line's entry */
 #define THINNING_MS 200
 
 void
@@ -43,7 +43,9 @@ modified_us(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
 }
 
-/* The index, if it is of this output: a job may have gone on elsewhere. */
+/* Loads the index, if it belongs to this output: a job may have continued in
+ * another file.
+ */
 static int
 load(struct line_times *t)
 {

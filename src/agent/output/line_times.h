@@ -2,9 +2,10 @@
 /* line_times.h - when the lines of an output were written, by the output index
  * that the shepherd has kept beside the pod's state
  *
- * For kiln-output: begun before it becomes the user, who may not look there.
+ * For kiln-output, which opens the directory before it becomes the user,
+ * because the user may not read it.
  *
- * Thread: kiln-output's only one.
+ * Thread: the only one of kiln-output.
  */
 #pragma once
 
@@ -18,29 +19,31 @@ struct line_times {
     int directory_fd;
     int fd;
     int output_fd;      /* borrowed */
-    int64_t started_us; /* of the job; 0: not known */
-    int64_t all_us;     /* of every line, where no output index was needed; 0 */
+    int64_t started_us; /* of the job; 0: unknown */
+    /* the time of every line of a job without an output index; 0: use the index
+     */
+    int64_t all_us;
     struct output_index_copy copy;
 };
 
-/* Begin: in the directory of the pod's state. Find: for the open output;
- * waits a moment for a job that has just begun. -ENODATA when no times were
- * kept.
+/* line_times_begin opens the directory of the pod's state. line_times_find
+ * loads the times of the open output; it waits a moment for a job that has just
+ * begun. -ENODATA when no times were kept.
  */
 void line_times_begin(struct line_times *t,
                       const char *directory,
                       int64_t started_us);
 int line_times_find(struct line_times *t, int output_fd);
 
-/* Of a line that ends before that offset; `waits`: for its note to be taken.
- * A line that no note covers is of now.
+/* The time of the line that ends at that offset; `waits`: wait until the index
+ * covers the line. A line that the index does not cover gets the present time.
  */
 int64_t line_times_get(struct line_times *t, off_t end, bool waits);
 
-/* Lines that end at or before that offset were written before that time. */
+/* An offset before which all lines were written before that time. */
 off_t
 line_times_offset(const struct line_times *t, int64_t since_us, off_t size);
 
-/* "2026-11-22T09:35:17.123456000Z ": fixed, as kubelets do. */
+/* Formats "2026-11-22T09:35:17.123456000Z ": fixed width, as kubelets do. */
 #define LINE_TIMES_TEXT_SIZE 40
 int line_times_format(int64_t at_us, char out[LINE_TIMES_TEXT_SIZE]);

@@ -23,7 +23,7 @@
 #include "lib/loop/timer.h"
 
 #define AGAIN_MS     2000
-#define LOOK_MS      500 /* whether followed pods are over */
+#define LOOK_MS      500 /* interval of checks whether followed pods are over */
 #define LINE_MAX_LEN (64u << 10)
 
 /* A log stream and its pod. */
@@ -45,7 +45,7 @@ struct log_requests {
     struct http_call *call;
     struct timer *again;
     struct timer *check_streams;
-    struct strbuf line;   /* what has come of the next one */
+    struct strbuf line;   /* the part of the next line that has come */
     struct map *servings; /* by id */
 };
 
@@ -77,9 +77,9 @@ on_over(UNUSED struct log_stream *stream, void *context)
     free_served_stream(s);
 }
 
-/* ---- What is asked ---- */
+/* ---- Requests ---- */
 
-/* When its process began, as the API was told; 0 before. */
+/* When the container began by the pod's status; 0: not yet. */
 static int64_t
 find_start(const struct object *pod, struct arena *arena)
 {
@@ -99,7 +99,7 @@ find_start(const struct object *pod, struct arena *arena)
     return at_us;
 }
 
-/* 0: from the beginning. */
+/* The time from which lines are wanted; 0: all. */
 static int64_t
 find_since(const struct log_requests *r, const struct json *request_json)
 {
@@ -115,8 +115,8 @@ find_since(const struct log_requests *r, const struct json *request_json)
     return now_us - seconds * 1000000;
 }
 
-/* Of a pod that is gone its uid is told, and a name that none can have: agents
- * of the release before find no such pod, and say so.
+/* For a pod that is gone, the request has its uid, and a name that no pod can
+ * have, so that agents of the previous release find no pod and report that.
  */
 static bool
 is_gone(const struct json *request_json)
@@ -271,7 +271,9 @@ open_stream(void *context)
     r->call = http_client_call(r->http, &question);
 }
 
-/* Followers of a pod that is over get the rest, and then their end. */
+/* Followers of a pod that is over get the rest of the output, and then the
+ * stream ends.
+ */
 static void
 check_streams(void *context)
 {

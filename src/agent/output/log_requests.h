@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_requests.h - what the controller asks of this node: the output of its
+/* log_requests.h - the controller's requests to this node for the output of
  * pods
  *
- * It keeps a stream to nodes/NAME/requests open, on which the controller
- * announces readers and takes them back. When the stream ends it opens another,
- * and tries again until one is open.
+ * The agent keeps a stream from nodes/NAME/requests open, on which the
+ * controller announces readers, and cancels those that have gone. When the
+ * stream ends, the agent opens another, and tries again until one is open.
  *
  * Owns:    the streams under way.
  * Thread:  the loop's.
@@ -18,7 +18,7 @@ struct http_client;
 struct log_requests;
 struct pods;
 
-/* Life. Starts at once; `program` is kiln-output. */
+/* Life. The stream is opened at once; `program` is the path of kiln-output. */
 void log_requests_free(struct log_requests *requests);
 struct log_requests *log_requests_new(const struct agent_context *agent,
                                       struct http_client *http,

@@ -24,21 +24,23 @@
 #define PIECE     65536u
 #define WORDS_MAX 1024u
 
-/* kiln-output ends with HTTP statuses less 400; 400 itself would be success. */
+/* An exit status of kiln-output is an HTTP status less 400, or this one for 400
+ * itself, because 0 means success.
+ */
 #define BAD_REQUEST 99
 
 struct log_stream {
     struct log_stream_settings s;
     char *id;
     struct child *child;
-    int in_fd;  /* the child's standard input: closed when the job is over */
-    int out_fd; /* its output */
+    int in_fd;  /* child's stdin: closed when the job is over */
+    int out_fd; /* child's stdout */
     int err_fd;
     struct fdwatch *out;
     struct http_call *call;
     struct timer *over; /* stopped when the stream is freed before */
     bool has_exited;
-    bool at_end; /* of the pipe */
+    bool at_end; /* end of the pipe was read */
     bool last_sent;
     bool has_sent; /* some output */
     int exit_status;
@@ -91,7 +93,9 @@ on_posted(const struct http_response *answer,
 
     (void)err;
     p->call = NULL;
-    /* Whoever read has gone, or the controller has: the reader asks again. */
+    /* The reader or the controller has gone; a reader whose controller has gone
+     * asks again.
+     */
     if (answer == NULL || answer->status != 200 || p->last_sent)
         timer_start(p->over, 0);
     else
@@ -130,7 +134,7 @@ send_failure(struct log_stream *p, int status, const char *words)
     send_piece(p, query.text, NULL, 0);
 }
 
-/* When the pipe has ended and so has the child. */
+/* Ends the stream when the pipe has ended and the child has exited. */
 static void
 send_end(struct log_stream *p)
 {
@@ -183,7 +187,7 @@ on_child_exit(const struct child_exit *end, void *arg)
     send_end(p);
 }
 
-/* `here` is the end that stays; it does not block where it is read. */
+/* `here` is the end that this process keeps; reading from it does not block. */
 static int
 make_pipe(int *here, int *there, bool is_read_here)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_stream.h - one reader of one pod's output, served
+/* log_stream.h - serves one reader of one pod's output
  *
- * A child with the user's rights (kiln-output) reads the file into a pipe;
- * each piece is posted to the controller, and the next one is read when it was
- * taken, so that a slow reader costs nothing but its own time.
+ * A child with the user's rights (kiln-output) reads the file into a pipe. Each
+ * piece is posted to the controller, and the next one is read only after the
+ * controller has accepted it, so that a slow reader delays only itself.
  *
  * Thread: the loop's.
  */
@@ -20,10 +20,10 @@ struct log_stream;
 struct loop;
 
 struct log_stream_wish {
-    const char *id;   /* the controller's, for this reader */
-    const char *path; /* NULL: `refusal` says why there is none */
-    const char *gone; /* or its uid, of a pod that is gone: it is looked up */
-    int status;       /* of the refusal, in HTTP's numbers */
+    const char *id;   /* the controller's id of this reader */
+    const char *path; /* NULL: there is none; see `refusal` and `gone` */
+    const char *gone; /* NULL, or the uid of a pod that is gone */
+    int status;       /* HTTP status of the refusal */
     const char *refusal;
     uid_t uid;
     gid_t gid;
@@ -31,10 +31,12 @@ struct log_stream_wish {
     int64_t tail;  /* lines; -1: all */
     int64_t limit; /* bytes; -1: all */
     bool timestamps;
-    int64_t since_us;      /* real time; 0: all */
-    int64_t started_us;    /* of the job; 0: not known */
-    const char *state_dir; /* of the pod, where its output index is; of one
-                            * that is gone, the agent's */
+    int64_t since_us;   /* wall clock; 0: all */
+    int64_t started_us; /* of the job; 0: unknown */
+    /* the pod's directory, which has its output index; for a pod that is gone,
+     * the agent's
+     */
+    const char *state_dir;
 };
 
 typedef void log_stream_over_fn(struct log_stream *stream, void *context);
@@ -44,15 +46,15 @@ struct log_stream_settings {
     struct http_client *http;
     const char *node;
     const char *program;      /* kiln-output */
-    log_stream_over_fn *over; /* served or given up: to be freed */
+    log_stream_over_fn *over; /* ended: the owner frees it */
     void *context;
 };
 
-/* Life. Free ends the child. */
+/* Life. log_stream_free ends the child. */
 void log_stream_free(struct log_stream *stream);
 struct log_stream *log_stream_new(const struct log_stream_settings *settings,
                                   const struct log_stream_wish *request)
     OWNED_BY(log_stream_free);
 
-/* The job is over: what a follower has not read yet is the last. */
+/* The job is over: a follower gets the rest of the output, and then the end. */
 void log_stream_finish(struct log_stream *stream);
