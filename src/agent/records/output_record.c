@@ -21,7 +21,7 @@
 #define LINE_MAX_LEN (PATH_MAX + 256)
 #define TRIES        8
 
-/* A uid of the API's, as a word of the line. */
+/* A uid of the API is one word of the line. */
 static bool
 is_word(const char *text)
 {
@@ -31,8 +31,8 @@ is_word(const char *text)
     return *text != '\0';
 }
 
-/* Users choose paths: one with the end of a line in it would say what other
- * pods wrote.
+/* Users choose the path: one with a newline in it could forge the entry of
+ * another pod.
  */
 static bool
 is_sound(const struct output_record *o)
@@ -41,8 +41,8 @@ is_sound(const struct output_record *o)
            && strchr(o->path, '\n') == NULL && strlen(o->path) < PATH_MAX;
 }
 
-/* Locked, and the one that has the name; another worker may have put away what
- * was opened.
+/* Opens and locks the file. Tries again if the path now names another file,
+ * because another worker may have renamed the one that was opened.
  */
 static int
 open_locked(const char *path, struct stat *st)
@@ -73,7 +73,9 @@ output_record_note(const char *state_dir, const struct output_record *o)
 
     if (!is_sound(o))
         return -EINVAL;
-    /* A line that a full disk has cut ends where this one begins. */
+    /* The newline in front separates this line from one that a full disk has
+     * cut.
+     */
     line = xasprintf("\n%s %" PRIu32 " %" PRIu32 " %s\n",
                      o->pod_uid,
                      (uint32_t)o->uid,
@@ -89,7 +91,7 @@ output_record_note(const char *state_dir, const struct output_record *o)
     return fd < 0 ? fd : fd_write_all(fd, line, strlen(line));
 }
 
-/* The last line that begins so, whole. */
+/* The last complete line that begins with the uid. */
 static const char *
 find_line(const char *text, const char *pod_uid)
 {
@@ -140,7 +142,7 @@ output_record_find(const char *state_dir,
         if (file_read(path, OUTPUT_RECORD_FILE_MAX + LINE_MAX_LEN, &text, NULL)
             < 0)
             continue;
-        /* A machine that lost its power may leave zeros. */
+        /* After a power failure the file may contain zeros. */
         for (size_t at = 0; at < text.length; at++)
             if (text.text[at] == '\0')
                 text.text[at] = '\n';

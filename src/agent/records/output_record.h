@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_record.h - where pods of job arrays wrote, for when they are gone
+/* output_record.h - where pods of job arrays wrote, for the time after they are
+ * gone
  *
- * A line for each in STATE/outputs, which is begun anew when it is full; the
- * one before it stays as STATE/outputs.1, so that some tens of thousands are
- * remembered, in a place that does not grow:
+ * Each pod has a line in STATE/outputs. When that file is full, it becomes
+ * STATE/outputs.1 and replaces the previous one, so that some tens of thousands
+ * of pods are remembered in bounded space:
  *
  *     UID USER GROUP PATH
  *
- * The agent alone writes it, and what it says was the agent's own order: who
- * asks for an output names the pod's uid, and never a path.
+ * Only the agent writes the file, from the orders of its own pods: a request
+ * for an output names the pod's uid, and never a path.
  *
- * Thread: any; they block.
+ * Thread: any; the functions block.
  */
 #pragma once
 
@@ -24,13 +25,13 @@ struct output_record {
     const char *path;
 };
 
-/* The bytes of one of the two files, about. */
+/* The approximate size at which a file is full. */
 #define OUTPUT_RECORD_FILE_MAX (4u << 20)
 
-/* -EINVAL: the path cannot stand in a line, and is not noted. */
+/* -EINVAL: the path cannot be part of a line, and is not noted. */
 int output_record_note(const char *state_dir, const struct output_record *o);
 
-/* -ENOENT: it is not known, any more. The path is the caller's. */
+/* -ENOENT: the pod is unknown, or no longer known. The caller owns the path. */
 int output_record_find(const char *state_dir,
                        const char *pod_uid,
                        uid_t *ret_uid,
