@@ -30,9 +30,9 @@ struct mount_lookup {
     struct list link;
     struct pod_mounts *all;
     struct client_call *call;
-    struct timer *again; /* when the API did not answer */
+    struct timer *again; /* runs when the API did not answer */
     const struct object *pod;
-    unsigned at; /* of the pod's volumes */
+    unsigned at; /* index in the pod's volumes */
     struct mount_list *list;
     pod_mounts_got_fn *got;
     void *context;
@@ -132,7 +132,9 @@ add_place(struct mount_lookup *l,
     };
 }
 
-/* As often as the container mounts it; once where it does not. */
+/* Adds one entry for each mount of the volume in the container; one if the
+ * container does not mount it.
+ */
 static void
 add_places(struct mount_lookup *l, const char *source)
 {
@@ -175,7 +177,9 @@ lookup_again(void *context)
     lookup_next(context);
 }
 
-/* An API that is away for a while fails no job. False: it had an answer. */
+/* Repeats the request when the API did not answer, because an API outage must
+ * not fail a job. False: there was an answer.
+ */
 static bool
 had_no_answer(struct mount_lookup *l, const struct client_reply *reply)
 {
@@ -214,7 +218,9 @@ on_volume(const struct client_reply *reply, void *context)
     lookup_next(l);
 }
 
-/* By the controller, for this pod's user: its name alone says nothing. */
+/* Whether the controller made the claim for this pod and its user; the claim's
+ * name does not prove that.
+ */
 static bool
 is_made_for(const struct object *claim, const struct object *pod)
 {

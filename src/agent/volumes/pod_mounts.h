@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_mounts.h - where on this node the volumes of a pod are
+/* pod_mounts.h - the directories of a pod's volumes on this node
  *
- * Looked up in the API when the pod is to start: claim by claim, and what each
- * is bound to. Only what is a directory of the node can be given to a process:
- * local and hostPath volumes.
+ * They are looked up in the API when the pod is about to start: each claim, and
+ * the volume that it is bound to. Only a directory of the node can be given to
+ * a process: local and hostPath volumes.
  *
  * Thread: the loop's.
  */
@@ -19,7 +19,7 @@ struct error;
 struct object;
 struct pod_mounts;
 
-/* One volume of the pod. Target: where the pod wants to see it, or NULL. */
+/* One volume of the pod. `target` is the container's mount path, or NULL. */
 struct mount_place {
     char *volume;
     char *source;
@@ -32,7 +32,7 @@ struct mount_list {
     size_t count;
 };
 
-/* Life. Free calls back all that are looked up, with -ECANCELED. */
+/* Life. pod_mounts_free calls back all pending lookups with -ECANCELED. */
 void pod_mounts_free(struct pod_mounts *m);
 struct pod_mounts *pod_mounts_new(struct client *client)
     OWNED_BY(pod_mounts_free);
@@ -40,8 +40,8 @@ DEFINE_CLEANUP(struct pod_mounts, pod_mounts_free)
 void mount_list_free(struct mount_list *list);
 DEFINE_CLEANUP(struct mount_list, mount_list_free)
 
-/* Calls back once, also at once: with the list, which becomes the callee's
- * (NULL: the pod has no volumes), or with what is wrong.
+/* Calls back once, possibly before it returns: with the list, which the callee
+ * owns (NULL: the pod has no volumes), or with the error.
  */
 typedef void pod_mounts_got_fn(struct mount_list *list TAKES,
                                const struct error *err,

@@ -12,9 +12,9 @@
 
 #include "lib/base/error.h"
 
-#define BLOCK_BYTES 1024 /* of limits */
+#define BLOCK_BYTES 1024 /* the unit of limits */
 
-#ifndef SYS_quotactl_fd /* Linux 5.14; the number is the same everywhere */
+#ifndef SYS_quotactl_fd /* Linux 5.14; all architectures use this number */
 #define SYS_quotactl_fd 443
 #endif
 

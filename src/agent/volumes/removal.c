@@ -14,13 +14,13 @@
 #include "lib/base/clock.h"
 #include "lib/base/fd.h"
 
-#define LOOK_EVERY 64 /* entries, before the clock is asked again */
+#define LOOK_EVERY 64 /* entries between readings of the clock */
 
-/* One tree on its way out. */
+/* One tree that is being removed. */
 struct tree_removal {
-    int top;          /* the directory that all is moved up into */
-    unsigned moved;   /* for names that are not there yet */
-    int64_t until_us; /* of the monotonic clock */
+    int top;          /* directory that all others are moved into */
+    unsigned moved;   /* number of the next name for a moved directory */
+    int64_t until_us; /* monotonic clock */
     unsigned looked;
 };
 
@@ -45,7 +45,9 @@ open_directory(int parent, const char *name)
                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Its owner may have kept himself out, and a rootless agent is its owner. */
+/* The owner may have removed the permissions of the directory; a rootless agent
+ * is that owner.
+ */
 static void
 allow_entry(int parent, const char *name)
 {
@@ -56,12 +58,12 @@ allow_entry(int parent, const char *name)
         return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (chmod(path, 0700) < 0) {
-        /* The next call fails, and its errno says why. */
+        /* the next call fails and reports the error */
     }
     close(fd);
 }
 
-/* A file system of a process that is gone, say. */
+/* Detaches for example a FUSE file system whose process has ended. */
 static void
 detach(int parent, const char *name)
 {
@@ -92,9 +94,9 @@ move_up(struct tree_removal *r, int from, const char *name)
     return -errno;
 }
 
-/* A process that stands in there, or holds it open, adds nothing any more: the
- * kernel looks at who owns the directory when an entry is made. A rootless
- * agent is the owner itself.
+/* After this, a process that has the directory open, or as working directory,
+ * cannot add entries, because the kernel checks the directory's owner whenever
+ * an entry is made. A rootless agent is the owner itself.
  */
 static int
 own_directory(int fd)
@@ -104,7 +106,7 @@ own_directory(int fd)
     return fchown(fd, 0, 0) < 0 || fchmod(fd, 0700) < 0 ? -errno : 0;
 }
 
-/* Files away, directories up. */
+/* Removes files, and moves directories up to the top. */
 static int
 empty(struct tree_removal *r, int fd)
 {
@@ -162,7 +164,9 @@ remove_directory(struct tree_removal *r, const char *name)
                : -errno;
 }
 
-/* One directory of the top, or none is left. */
+/* Returns 1 and the name of one directory in the top, or 0 when none is left.
+ * Removes files on the way.
+ */
 static int
 next_name(struct tree_removal *removal, char out[256])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* removal.h - a directory and all that is below it, gone
+/* removal.h - removes a directory and everything below it
  *
- * Never follows a link, needs two descriptors however deep the tree is, and
- * detaches what was mounted inside.
+ * Never follows a link, needs two descriptors for a tree of any depth, and
+ * detaches file systems that were mounted inside.
  *
  * Thread: any; blocks for as long as it takes.
  */
@@ -10,11 +10,11 @@
 
 #include <stdint.h>
 
-/* Name: a directory in `parent`, nobody's but ours to write to; what is in it
- * may be anybody's. Its subdirectories are moved up into it and emptied one
- * after the other, each taken over first (as root), so that nobody who is still
- * inside adds to it. -ENOENT is no failure. Within: -EAGAIN when the time is up
- * before all is gone; what is left is gone on with by another call.
+/* `name` is a directory in `parent` that only we can write to; its contents may
+ * belong to anybody. Its subdirectories are moved up into it and emptied one
+ * after the other. As root, each is first given to root, so that no process
+ * inside can add to it. -ENOENT is no failure. removal_run_within returns
+ * -EAGAIN when the time is up first; another call continues.
  */
 int removal_run(int parent, const char *name);
 int removal_run_within(int parent, const char *name, int64_t ms);

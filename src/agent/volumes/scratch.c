@@ -21,9 +21,9 @@
 #define VOLUME_PREFIX "pvc-"
 #define NEW_PREFIX    ".new-"
 #define GONE_PREFIX   ".gone-"
-#define INSIDE        "volume" /* of a directory that is being emptied */
+#define INSIDE        "volume" /* name in a directory that is being emptied */
 
-/* Projects from here on are ours ("KIL"). */
+/* Project ids from this one on are ours ("KIL"). */
 #define FIRST_PROJECT UINT32_C(0x4b494c00)
 
 struct scratch {
@@ -64,7 +64,7 @@ check_directory(const struct scratch *s, struct error *err)
     return 0;
 }
 
-/* All of a file system, where it is one of its own. */
+/* Uses the capacity of the file system, if the directory has one of its own. */
 static int
 use_file_system(struct scratch *s, struct error *err)
 {
@@ -109,7 +109,7 @@ open_volume(const struct scratch *s, const char *name)
     return openat(s->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The first number that no volume has. */
+/* Finds the first project id that no volume has. */
 static void
 count_projects(struct scratch *s)
 {
@@ -184,7 +184,7 @@ scratch_has_quota(const struct scratch *s)
 
 /* --- making --------------------------------------------------------------- */
 
-/* Names come from the API: nothing but a directory of ours is meant. */
+/* Names come from the API, so they must not point outside the directory. */
 static int
 check_name(const char *name, struct error *err)
 {
@@ -216,7 +216,7 @@ check_room(const struct scratch *s, int64_t bytes, struct error *err)
                      (long long)(bytes >> 20));
 }
 
-/* Owner first: from then on it is as large as it may be. */
+/* Sets the quota before the owner, because the owner can write from then on. */
 static int
 set_up_volume(struct scratch *s,
               int fd,
@@ -297,7 +297,9 @@ scratch_make(struct scratch *s,
 
 /* --- removing ------------------------------------------------------------- */
 
-/* Out of sight at once; a directory of ours around it keeps its owner out. */
+/* Renames the volume into a directory of our own, where its owner cannot reach
+ * it, before it is emptied.
+ */
 static int
 rename_gone(struct scratch *s, const char *name, const char *gone)
 {

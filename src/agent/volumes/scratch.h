@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.h - the directory of this node that volumes are made in
  *
- * DIR/pvc-UID is a volume; DIR/.new-* one that is being made, DIR/.gone-* one
- * that is being emptied. The directory is ours, 0711; a volume is its owner's
- * alone, 0700.
+ * DIR/pvc-UID is a volume; DIR/.new-* is one that is being made, DIR/.gone-*
+ * one that is being emptied. The directory is the agent's, 0711; a volume
+ * belongs to its owner only, 0700.
  *
  * Owns:    the directory's descriptor.
- * Thread:  open and close the loop's; make, remove and tidy a worker's, for
- *          one name by one hand at a time.
+ * Thread:  open and close the loop's; make, remove and tidy a worker's, at most
+ *          one call at a time for a name.
  */
 #pragma once
 
@@ -20,8 +20,9 @@
 struct error;
 struct scratch;
 
-/* Life. Capacity in bytes; 0: as large as the file system, which must then be
- * one of its own. Open makes the directory where it is missing.
+/* Life. Capacity in bytes; 0: the size of the file system, which must then be
+ * separate from that of the parent directory. scratch_open makes the directory
+ * where it is missing.
  */
 void scratch_close(struct scratch *s);
 int scratch_open(const char *dir,
@@ -35,8 +36,9 @@ const char *scratch_dir(const struct scratch *s);
 int64_t scratch_capacity(const struct scratch *s);
 bool scratch_has_quota(const struct scratch *s);
 
-/* Make: one that is there already is as good. Remove: one that is not there
- * is. Tidy: finishes the removals that an earlier agent began; how many.
+/* scratch_make succeeds for an existing volume, scratch_remove for a missing
+ * one. scratch_tidy completes the removals that an earlier agent began, and
+ * returns their number.
  */
 struct scratch_volume {
     const char *name;

@@ -23,7 +23,7 @@
 
 #define GONE          ".gone"
 #define PARENT_PREFIX "kiln-"
-#define PARENT_BYTES  4u  /* not secret: only not taken yet */
+#define PARENT_BYTES  4u  /* need not be secret, only unused */
 #define NAME_BYTES    16u /* 128 bits */
 #define TRIES         16
 #define REMOVE_MS     1000
@@ -34,14 +34,14 @@
 struct tmp_dirs {
     struct tmp_dirs_settings s;
     char *tmp_dir;
-    char *record; /* in the state directory: the parent's path */
+    char *record; /* file in the state directory with the parent's path */
     pthread_mutex_t lock;
     char *parent;        /* under the lock; NULL: none was made yet */
-    struct timer *timer; /* the loop's, as what follows */
+    struct timer *timer; /* used by the loop, as all below */
     int64_t pause_ms;
     bool is_sweeping;
     bool is_freed;
-    unsigned left; /* by the last sweep */
+    unsigned left; /* directories that the last sweep left */
 };
 
 static void
@@ -57,7 +57,7 @@ random_name(unsigned n_bytes, const char *prefix, char out[64])
 
 /* ---- The agent's directory ---- */
 
-/* Still ours, and nobody else's to write to. */
+/* Whether the directory is still ours, and only we can write to it. */
 static bool
 is_ours(const char *path)
 {
@@ -92,7 +92,7 @@ make_parent(struct tmp_dirs *t, struct error *err)
     return error_set(err, -EEXIST, "no name is free in '%s'", t->tmp_dir);
 }
 
-/* The path of the parent, which is there; the caller frees it. */
+/* The path of the parent, which is made if necessary; the caller frees it. */
 static int
 dup_parent(struct tmp_dirs *t, char **ret_path, struct error *err)
 {
@@ -107,7 +107,9 @@ dup_parent(struct tmp_dirs *t, char **ret_path, struct error *err)
     return r;
 }
 
-/* One that is below another tmpDir by now is not gone on with. */
+/* Reads the recorded parent, and ignores it if it is below another tmpDir than
+ * the present one.
+ */
 static void
 read_record(struct tmp_dirs *t)
 {
@@ -121,7 +123,7 @@ read_record(struct tmp_dirs *t)
         t->parent = strbuf_take(&text);
 }
 
-/* ---- One job's ---- */
+/* ---- The directory of one job ---- */
 
 int
 tmp_dirs_name(struct tmp_dirs *t, char **ret_path, struct error *err)
@@ -154,7 +156,7 @@ tmp_dirs_check(struct tmp_dirs *t, struct error *err)
     return 0;
 }
 
-/* "PARENT/.gone", opened. */
+/* Opens "PARENT/.gone", which is made if necessary. */
 static int
 open_gone(const char *parent)
 {
@@ -166,7 +168,7 @@ open_gone(const char *parent)
     return fd < 0 ? -errno : fd;
 }
 
-/* Its parent is that of the path, which may be an earlier agent's. */
+/* The parent is taken from the path, because it may be an earlier agent's. */
 int
 tmp_dirs_remove(UNUSED struct tmp_dirs *t,
                 const char *path,
@@ -179,7 +181,7 @@ tmp_dirs_remove(UNUSED struct tmp_dirs *t,
     int r;
 
     if (rmdir(path) == 0 || errno == ENOENT)
-        return 0; /* most have nothing inside any more */
+        return 0; /* most are empty already */
     gone = open_gone(parent);
     r = gone < 0 ? gone : 0;
     if (r == 0 && renameat(AT_FDCWD, path, gone, slash + 1) < 0)
@@ -192,7 +194,7 @@ tmp_dirs_remove(UNUSED struct tmp_dirs *t,
     return 0;
 }
 
-/* ---- What is put away ---- */
+/* ---- Sweeps of the directories in .gone ---- */
 
 static DIR *
 list(const char *path)
@@ -239,7 +241,7 @@ destroy(struct tmp_dirs *t)
     free(t);
 }
 
-/* Somebody may still be adding to it: asked ever less often. */
+/* A process may still write to a directory, so sweeps become less frequent. */
 static void
 sweep_done(void *arg)
 {

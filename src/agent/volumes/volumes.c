@@ -29,15 +29,15 @@
 
 enum action { NOTHING, MAKE, REMOVE };
 
-/* One volume that something is done to. */
+/* One volume with an action under way. */
 struct work {
     struct volumes *all;
     char *name;
     enum action action;
     bool keeps_data; /* a removal that leaves the directory */
     struct scratch_volume volume;
-    struct client_call *call;  /* while the API is told */
-    const struct object *told; /* what it answered, or NULL */
+    struct client_call *call;  /* while the API is told the result */
+    const struct object *told; /* the API's latest answer, or NULL */
     int result;
     struct error err;
 };
@@ -45,8 +45,8 @@ struct work {
 struct volumes {
     struct volumes_settings s;
     struct informer *informer;
-    struct map *busy;    /* names, to struct work */
-    struct timer *again; /* what the API was not told, or went wrong */
+    struct map *busy;    /* struct work by the volume's name */
+    struct timer *again; /* after a failed action or report */
     unsigned under_way;
     bool freed;
 };
@@ -63,7 +63,7 @@ destroy(struct volumes *v)
     free(v);
 }
 
-/* Work that is on a worker comes back later. */
+/* Only the watch is opened again soon; actions on workers are not affected. */
 void
 volumes_retry_soon(struct volumes *v, int64_t within_ms)
 {
@@ -94,8 +94,8 @@ volumes_free(struct volumes *v)
         destroy(v);
 }
 
-/* The answer to a word of ours may be here before the watch has it; what the
- * watch still says is then what we have just dealt with.
+/* The answer to a report may be newer than the watch's object, which then still
+ * asks for the action that was just done.
  */
 static const struct object *
 find_newest(const struct work *w)
@@ -120,7 +120,7 @@ end_work(struct work *w)
             destroy(v);
     } else {
         volume = find_newest(w);
-        /* It may be another one by now, or want the next thing. */
+        /* The volume may have changed meanwhile and need another action. */
         if (volume != NULL && w->result == 0)
             check_volume(v, volume);
         else if (w->result < 0 && !timer_is_running(v->again))
@@ -132,7 +132,7 @@ end_work(struct work *w)
     free(w);
 }
 
-/* --- telling -------------------------------------------------------------- */
+/* --- reports to the API -------------------------------------------------- */
 
 static void
 on_reported(const struct client_reply *reply, void *context)
@@ -186,7 +186,7 @@ report(struct work *w,
                           w);
 }
 
-/* --- doing ---------------------------------------------------------------- */
+/* --- actions -------------------------------------------------------------- */
 
 static void
 do_work(void *arg)
@@ -218,10 +218,10 @@ work_done(void *arg)
     else if (w->result == 0)
         report(w, "Released", VOLUME_REMOVED, NULL);
     else
-        end_work(w); /* and once more, later */
+        end_work(w); /* tried again later */
 }
 
-/* --- what is wanted ------------------------------------------------------- */
+/* --- choosing the action -------------------------------------------------- */
 
 static enum action
 find_action(const struct object *object)
@@ -251,7 +251,9 @@ number(const struct object *object, const char *annotation)
                : -1;
 }
 
-/* Whether the volume is where this node would make it, and for whom it may. */
+/* Whether the volume's path is in this node's scratch directory, and this agent
+ * may make it for the owner.
+ */
 static int
 check(const struct volumes *v, const struct object *object, struct error *err)
 {
@@ -301,7 +303,9 @@ begin(struct volumes *v, const struct object *object, enum action action)
     map_put(v->busy, w->name, w);
     v->under_way++;
     w->result = check(v, object, &w->err);
-    /* A volume that was never made, or is another node's, needs no removal. */
+    /* Nothing is to be removed for a volume that was never made, or is on
+     * another node.
+     */
     if (w->result < 0 && action == REMOVE
         && persistent_volume_is_in_phase(p, "Failed")) {
         w->keeps_data = true;

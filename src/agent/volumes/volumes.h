@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* volumes.h - the volumes of this node's scratch, as the API wants them
  *
- * Follows those that a claim got, or will get, from this node: makes what is
- * Pending and says that it is Available, or Failed and why; removes what is
- * deleted and says that it is (status.reason Removed). Reports that did not
- * reach the API are sent again.
+ * Follows the volumes on this node: makes those that are Pending and sets them
+ * to Available, or to Failed with a message; removes those that are deleted and
+ * reports that (status.reason Removed). Reports that did not reach the API are
+ * sent again.
  *
- * Owns:    its informer, and the work under way.
+ * Owns:    its informer, and the actions under way.
  * Thread:  the loop's; directories are made and removed on workers.
  */
 #pragma once
@@ -30,16 +30,16 @@ struct volumes_settings {
     struct scratch *scratch;
     const char *node;
     bool rootless;
-    uid_t uid; /* of the agent: a rootless one makes its user's alone */
+    uid_t uid; /* the agent's; a rootless one makes volumes of this user only */
 };
 
-/* Life. Work that is under way on a worker when it is freed is freed when that
- * worker is done.
+/* Life. An action that runs on a worker when volumes_free is called is freed
+ * when the worker has done it.
  */
 void volumes_free(struct volumes *v);
 struct volumes *volumes_new(const struct volumes_settings *settings)
     OWNED_BY(volumes_free);
 DEFINE_CLEANUP(struct volumes, volumes_free)
 
-/* The controller answers again: what it wants is asked for within so long. */
+/* The controller answers again: the watch is opened again within that time. */
 void volumes_retry_soon(struct volumes *v, int64_t within_ms);
