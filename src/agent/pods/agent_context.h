@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_context.h - what the pods of this node need of their agent
+/* agent_context.h - what the pods of this node use of their agent
  *
- * An open struct that agent.c fills once and nobody changes afterwards. It owns
- * nothing.
+ * An open struct that agent.c fills once and that nobody changes afterwards,
+ * except `topology`. It owns nothing.
  *
  * Thread: workers may read all but `topology`; only the loop changes it.
  */
@@ -23,7 +23,8 @@ struct tmp_dirs;
 struct topology;
 struct workers;
 
-/* In run_dir: when the controller was last heard of (agent/shepherd/fence.h).
+/* File in run_dir: when the controller last acknowledged a heartbeat
+ * (agent/shepherd/fence.h).
  */
 #define AGENT_CONTEXT_HEARD "%s/heard"
 
@@ -32,39 +33,42 @@ struct agent_context {
     struct workers *workers;
     struct client *client;
     struct clock *clock;
-    const char *cluster; /* its name */
+    const char *cluster; /* the cluster's name */
     const char *node;
     const char *address; /* for status.hostIP, or NULL */
     const char *boot_id;
-    const struct topology *topology; /* of now; on the loop's thread alone */
+    const struct topology *topology; /* current; only on the loop's thread */
     bool is_virtual;                 /* the topology was given */
     struct event_recorder *event_recorder;
 
-    /* The API has forgotten pods that run here: pods_resolve_forgotten says
-     * what becomes of them. NULL: they are ended.
+    /* Called when the API no longer has pods that run here;
+     * pods_resolve_forgotten then decides what happens to these. NULL: they are
+     * ended.
      */
     void (*ask_if_forgotten)(void *context);
     void *ask_context;
     /* The value of a label of this node, or NULL; on the loop. */
     const char *(*find_label)(const char *label, void *context);
-    int64_t observe_ms; /* how often to look where pods are; 0: never */
+    int64_t observe_ms; /* interval of placement checks; 0: never */
 
     const char *state_dir;         /* pods/UID/: exit, script, output */
-    struct spare_dirs *spare_dirs; /* below it */
+    struct spare_dirs *spare_dirs; /* below the state directory */
     const char *run_dir;           /* pods/UID/: pod, live, cgroup */
-    const char *tmp_dir;           /* what jobs' TMPDIRs are below */
-    struct tmp_dirs *tmp_dirs;     /* NULL: jobs get none */
-    /* Why no pod can be started now, or NULL; and: one was, or could not be for
-     * a reason that is not its own. On the loop.
+    const char *tmp_dir;           /* parent of jobs' TMPDIRs */
+    struct tmp_dirs *tmp_dirs;     /* NULL: jobs get no TMPDIR */
+    /* `broken` returns why no pod can be started now, or NULL. `note_start`
+     * notes that a pod was started, or could not be started for a reason that
+     * is not its own. On the loop.
      */
     const char *(*broken)(void *context);
     void (*note_start)(const char *failure, void *context);
     void *start_context;
-    const char *shepherd;            /* the program */
-    struct fork_server *fork_server; /* of it; or NULL */
+    const char *shepherd;            /* path of the program */
+    struct fork_server *fork_server; /* of the shepherd, or NULL */
 
-    /* Programs of the site, run before and after each job; or NULL. Failed: one
-     * did, and the node should get no more jobs; on the loop.
+    /* Programs of the site that run before and after each job, or NULL.
+     * `hook_failed` is called when one of them failed and the node should get
+     * no more jobs; on the loop.
      */
     const char *prolog;
     const char *epilog;
@@ -72,14 +76,16 @@ struct agent_context {
     void (*hook_failed)(const char *what, void *context);
     void *hook_context;
 
-    struct cgroot *cgroups;  /* NULL: rootless */
-    uint64_t pids_per_pod;   /* 0: as many as it likes */
-    uint64_t default_memory; /* bytes, where none is asked for; 0: no limit */
-    const char *partition; /* "root", "isolated": of pods' own CPUs; or NULL */
+    struct cgroot *cgroups; /* NULL: rootless */
+    uint64_t pids_per_pod;  /* 0: no limit */
+    /* bytes, for pods without a request; 0: no limit */
+    uint64_t default_memory;
+    /* "root" or "isolated" for CPUs of one pod, or NULL */
+    const char *partition;
     struct cgpool *pool;
 
     bool rootless;
-    uid_t uid; /* of the agent: a rootless one runs this user's pods alone */
+    uid_t uid; /* the agent's; a rootless agent runs only this user's pods */
     bool allow_root;
     uid_t min_uid;
 };

@@ -42,7 +42,9 @@ add(struct device_list *l, bool is_block, unsigned major, unsigned minor)
     l->items[l->count++] = d;
 }
 
-/* The other faces of a GPU: /sys/dev/char/226:128/device/drm/card0/dev. */
+/* Adds the other device files of a GPU:
+ * /sys/dev/char/226:128/device/drm/card0/dev.
+ */
 static void
 add_siblings(struct device_list *l, unsigned major, unsigned minor)
 {

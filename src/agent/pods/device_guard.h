@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_guard.h - the devices of this node that are not a pod's
+/* device_guard.h - the devices of this node that a pod may not open
  *
- * Those of the topology that have a device file and are not in the pod's
- * allocation; of a GPU that shows itself as several files (/dev/dri/card0 and
- * renderD128) all of them. A device that is in no topology (/dev/null,
- * /dev/nvidiactl) is everybody's.
+ * These are the devices of the topology that have a device file and are not in
+ * the pod's allocation; for a GPU with several files (/dev/dri/card0 and
+ * renderD128) all of these files. Every pod may open devices that are in no
+ * topology (/dev/null, /dev/nvidiactl).
  *
  * Thread: any; for workers, because it reads /dev and /sys.
  */
@@ -14,7 +14,7 @@ struct allocation;
 struct device_number;
 struct topology;
 
-/* Owned by the caller; NULL for none. Reads /dev and /sys: on a worker. */
+/* The list is the caller's; NULL: empty. On a worker. */
 struct device_number *device_guard_list(const struct topology *topology,
                                         const struct allocation *allocation,
                                         unsigned *ret_n);

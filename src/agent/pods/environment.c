@@ -29,8 +29,8 @@
 
 #define MAX_VARIABLES 65536u
 
-/* NAME=value\0NAME=value\0: entries without a name or a '=' are no variables
- * (bash exports functions in names that hold odd characters: those pass).
+/* Parses NAME=value\0NAME=value\0. Entries without a name or a '=' are ignored.
+ * bash exports functions under names with unusual characters: these are kept.
  */
 static int
 add_submitted(struct variables *v,
@@ -84,8 +84,8 @@ set_annotation(struct variables *v,
         variables_set(v, variable, value);
 }
 
-/* How many threads of its own a program should start: the cores it was given,
- * one thread each, where siblings are withheld.
+/* The number of threads that a program should start: the cores that it was
+ * given, one thread each if sibling threads are withheld.
  */
 static unsigned
 count_cpus(const struct allocation *a)
@@ -97,7 +97,7 @@ count_cpus(const struct allocation *a)
     return bitset_count(&cpus);
 }
 
-/* Tasks have one CPU each where nothing else is said. */
+/* Without a setting each task has one CPU. */
 static bool
 has_several_tasks(struct variables *v)
 {
@@ -151,7 +151,7 @@ has_prefix(const char *text, const char *prefix)
     return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* By its device file, or what it is called. */
+/* Decides by the device file or the model's name. */
 static bool
 is_for_rocm(const struct topology_device *d)
 {
@@ -159,9 +159,10 @@ is_for_rocm(const struct topology_device *d)
            || has_prefix(d->model, "Radeon");
 }
 
-/* The pod's GPUs by their place among those of their make, in the order of
- * their PCI addresses, as the drivers count. Set also when there is none: it
- * then sees none. A node without GPUs of the make sets nothing.
+/* Lists the pod's GPUs by their index among the node's GPUs of that vendor, in
+ * the order of PCI addresses, as the drivers count. The variable is also set if
+ * the pod has none of these GPUs, so that it sees none. On a node without GPUs
+ * of that vendor it is not set.
  */
 static void
 add_gpus(struct variables *v,
@@ -204,9 +205,9 @@ add_devices(struct variables *v,
         variables_set(v, "KILN_DEVICES", names.text);
 }
 
-/* Threads of an OpenMP program stay each on its core. Only for a job of one
- * task: several would all begin on the same core. A setting of the user's own,
- * in any runtime's words, stands.
+/* Binds each thread of an OpenMP program to its core. Only for a job of one
+ * task: several tasks would all begin on the same core. A setting by the user,
+ * for any OpenMP runtime, is kept.
  */
 static void
 add_thread_places(struct variables *v, const struct pod_order_input *in)
@@ -232,7 +233,7 @@ add_thread_places(struct variables *v, const struct pod_order_input *in)
     variables_set(v, "GOMP_CPU_AFFINITY", a->cpus);
 }
 
-/* KILN_VOLUME_NAME: where the job sees it. */
+/* Sets KILN_VOLUME_NAME to the path where the job sees the volume. */
 static void
 add_volumes(struct variables *v, const struct pod_order_input *in)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* environment.h - the variables a job sees
+/* environment.h - the environment variables of a job
  *
- * In order, later ones winning: what was taken at submission, the container's
- * env, and Kiln's own: KILN_JOB_ID, KILN_JOB_NAME, KILN_NODE_NAME, KILN_CPUS,
- * KILN_CPUS_ON_NODE, KILN_MEMORY_NODES, KILN_MEM_MB, KILN_POD_NAME,
- * KILN_JOB_ACCOUNT, KILN_JOB_USER, KILN_RESTART_COUNT; OMP_NUM_THREADS unless
- * the user set it.
+ * In this order, later ones override earlier ones: the environment at the
+ * submission, the container's env, and Kiln's own: KILN_JOB_ID, KILN_JOB_NAME,
+ * KILN_NODE_NAME, KILN_CPUS, KILN_CPUS_ON_NODE, KILN_MEMORY_NODES, KILN_MEM_MB,
+ * KILN_POD_NAME, KILN_JOB_ACCOUNT, KILN_JOB_USER, KILN_RESTART_COUNT;
+ * OMP_NUM_THREADS unless the user set it.
  *
  * See: ksub(1), ENVIRONMENT.
  * Thread: any; pure.
  */
 #pragma once
 
-/* The volume of that name is the job's TMPDIR. */
+/* The volume of this name becomes the job's TMPDIR. */
 #define VOLUME_OF_TMPDIR "tmp"
 
 struct arena;

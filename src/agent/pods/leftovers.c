@@ -23,11 +23,12 @@
 
 /* ---- Directories in /run ---- */
 
-/* A pod's directory is of use as long as there is its record, which is written
- * first and removed before the directory, and its place in the state directory.
+/* Whether a job still runs whose directory in /run is a leftover. A directory
+ * in /run is used as long as it has a record, which is written first and
+ * removed before the directory, and the pod has a directory below STATE.
  *
- * A job that runs although its place in the state directory was removed gets
- * another place, so that it is followed.
+ * If a job runs although its directory below STATE was removed, that is made
+ * again, so that the job is followed.
  */
 static bool
 keep_running(const struct agent_context *g, const char *uid, const char *state)
@@ -71,9 +72,9 @@ collect_runs(const struct agent_context *g)
 
 struct leftover_collection {
     const struct agent_context *agent;
-    struct map *used;     /* names that a pod's record has */
-    struct strbuf former; /* prefixes of earlier agents, a line each */
-    struct strbuf kept;   /* those of which something is left */
+    struct map *used;     /* names in records of pods */
+    struct strbuf former; /* prefixes of earlier agents, one per line */
+    struct strbuf kept;   /* prefixes that are still in use */
     char **names;         /* to be removed */
     size_t n_names, capacity;
 };
@@ -96,7 +97,7 @@ note_used(struct leftover_collection *c)
     closedir(dir);
 }
 
-/* Its line in a list of prefixes, or NULL. */
+/* The line in a list of prefixes that matches the name, or NULL. */
 static const char *
 find_prefix(const struct strbuf *list, const char *name)
 {

@@ -22,7 +22,7 @@
 #define MAX_ASKED_PAGES  (1u << 20) /* of all processes together */
 #define STATUS_LIMIT     (64u << 10)
 #define MAPS_LIMIT       (16u << 20)
-#define STRAY_PERCENT_OK 95 /* pages that the kernel itself put elsewhere */
+#define STRAY_PERCENT_OK 95 /* the kernel itself may misplace the rest */
 
 struct process_list {
     pid_t pids[MAX_PROCESSES];
@@ -41,7 +41,7 @@ read_about(const char *proc,
     return file_read(path, limit, out, NULL);
 }
 
-/* ---- Who they are ---- */
+/* ---- The processes ---- */
 
 static bool
 has(const struct process_list *all, pid_t pid)
@@ -61,8 +61,8 @@ add(pid_t pid, void *context)
     return all->count == MAX_PROCESSES;
 }
 
-/* Without a cgroup: the first process and what descends from it, as far as
- * that has not been adopted by the shepherd.
+/* Without a cgroup: adds the descendants of the main process, except those that
+ * the shepherd has adopted.
  */
 static void
 add_descendants(const char *proc, struct process_list *all)
@@ -97,8 +97,8 @@ is_main_alive(const struct observation_request *w)
                && start == w->main_start);
 }
 
-/* Asked after the list: a process that ends gives up its memory first and leaves
- * its cgroup then, and is there for a moment more.
+/* Call it after the processes were listed: an ending process frees its memory
+ * before it leaves its cgroup, and still exists for a moment.
  */
 static bool
 is_main_ending(const struct observation_request *w)
@@ -129,7 +129,7 @@ gather(const struct observation_request *w,
         add_descendants(w->proc, all);
 }
 
-/* ---- What they may ---- */
+/* ---- Allowed CPUs and NUMA nodes ---- */
 
 static void
 add_list(const char *status, const char *key, struct bitset *set)
@@ -155,14 +155,14 @@ read_allowed(const char *proc, pid_t pid, struct observation *seen)
     if (read_about(proc, pid, "status", STATUS_LIMIT, &text) < 0)
         return false;
     if (strstr(text.text, "\nCpus_allowed_list:") == NULL)
-        return false; /* a zombie has none of them */
+        return false; /* a zombie has no such line */
     add_list(text.text, "\nCpus_allowed_list:", &seen->cpus);
     add_list(text.text, "\nMems_allowed_list:", &seen->memory_nodes);
     seen->processes++;
     return true;
 }
 
-/* ---- Where their memory is ---- */
+/* ---- Placement of the memory ---- */
 
 static uint64_t
 resident_bytes(const char *proc, pid_t pid)
@@ -176,7 +176,7 @@ resident_bytes(const char *proc, pid_t pid)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A mapping of memory, not of a file that stands in a file system. */
+/* Whether the line is a mapping of memory, not of a file in a file system. */
 static bool
 is_memory(const char *line, size_t length)
 {
@@ -238,7 +238,7 @@ count_pages(const char *proc,
     return true;
 }
 
-/* Its private and shared memory, without mapped files. */
+/* The process's private and shared memory, without mapped files. */
 static uint64_t
 own_bytes(const char *proc, pid_t pid)
 {
@@ -257,8 +257,8 @@ own_bytes(const char *proc, pid_t pid)
     return bytes;
 }
 
-/* A process with much memory is sampled: the pages that were asked for stand
- * for all.
+/* Samples the pages of a process with much memory, and scales the result to all
+ * of its memory.
  */
 static bool
 ask_for_pages(const struct observation_request *w,
@@ -351,7 +351,7 @@ observation_take(const struct observation_request *w,
     return true;
 }
 
-/* ---- Whether that is right ---- */
+/* ---- Comparison with the expectation ---- */
 
 static void
 start_clause(struct strbuf *words)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observation.h - where the processes of a pod are found to be
+/* observation.h - the CPUs and NUMA nodes that the processes of a pod really
+ * use
  *
- * As the kernel shows them in /proc: the CPUs and NUMA nodes that they may
- * use, and how much of their memory lies where. Memory is their own, private
- * or shared; files that they have mapped lie where somebody read them first.
- * Up to 1 GiB it is counted by the kernel (numa_maps), which holds up the job
- * for the time of the count; of more, up to a million pages are asked for one
- * by one (page_nodes.h), and stand for the rest. Where neither can be had, the
- * cgroup's statistics say it (memory.numa_stat), which count mapped files, too.
- * Of many processes the first 256 are looked at.
+ * Read from /proc: the CPUs and NUMA nodes that the processes may use, and how
+ * much of their memory is on which node. Memory is their own, private or
+ * shared; mapped files are ignored, because the process that first reads a file
+ * decides where the file's pages are. Up to 1 GiB the kernel counts it
+ * (numa_maps), which stops the job for the time of the count. Of more memory,
+ * up to a million pages are sampled one by one (page_nodes.h). If neither is
+ * possible, the cgroup's statistics are used (memory.numa_stat), which include
+ * mapped files. Of many processes only the first 256 are observed.
  *
- * Take blocks: on a worker. Judge is pure.
- *
- * Thread: any; taking one blocks, so on a worker.
+ * Thread: any; observation_take blocks, so on a worker; observation_check is
+ *         pure.
  */
 #pragma once
 
@@ -26,42 +26,42 @@ struct strbuf;
 
 struct observation {
     unsigned processes;
-    struct bitset cpus;         /* of all of them together */
+    struct bitset cpus;         /* of all processes together */
     struct bitset memory_nodes; /* likewise */
     bool has_memory;            /* the next two are known */
     uint64_t bytes;
     uint64_t bytes_elsewhere; /* not on the NUMA nodes of the allocation */
-    bool has_strayed;         /* its first process is not in its cgroup */
+    bool has_strayed;         /* the main process is not in the pod's cgroup */
 };
 
 struct observation_request {
     const char *proc;           /* "/proc" */
-    const char *cgroup;         /* cgroup_format's text; NULL: there is none */
+    const char *cgroup;         /* cgroup_format's text, or NULL */
     pid_t main;                 /* the pod's first process, 0: unknown */
     int64_t main_start;         /* ticks, as live_record.h has it */
-    struct bitset memory_nodes; /* of the allocation; empty: none is given */
+    struct bitset memory_nodes; /* of the allocation; empty: none */
 };
 
-/* False when no process is there any more. */
+/* False when no process exists any more. */
 bool observation_take(const struct observation_request *request,
                       struct observation *ret_seen);
 
-/* The placement that an observation is compared with: no CPUs or no NUMA nodes
- * is no demand. A pod that merely prefers its NUMA nodes has none here.
+/* The placement that an observation is compared with. Empty CPUs or NUMA nodes
+ * are not compared; a pod that only prefers its NUMA nodes has none here.
  */
 struct placement_expectation {
     struct bitset cpus;
     struct bitset memory_nodes;
 };
 
-/* Whether all is as it should be; what is not is appended as a clause: "may
+/* Whether the observation matches; each deviation is appended as a clause: "may
  * run on CPUs 4-7, which are not its own".
  */
 bool observation_check(const struct observation *seen,
                        const struct placement_expectation *expected,
                        struct strbuf *words);
 
-/* How much of the memory is where it should be, rounded down, so that 100 is
- * all of it; -1 where that is not known.
+/* The share of the memory on expected NUMA nodes, rounded down so that 100
+ * means all of it; -1 if unknown.
  */
 int observation_percent(const struct observation *seen);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* placement_watch.c - where a run's processes are found to be, beside where
- * they were put: reported when it changes, and said aloud when it is wrong
+/* placement_watch.c - compares the placement of a run's processes with the
+ * allocation; reports changes, and records an event when it is wrong
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@
 #include "lib/loop/workers.h"
 
 #define FIRST_MS      1000
-#define PERCENT_STEPS 5 /* less of a change is not worth a write */
+#define PERCENT_STEPS 5 /* a smaller change is not reported */
 
 struct placement_check {
     struct pod_run *run;
@@ -37,10 +37,10 @@ struct placement_check {
     char *cgroup;
     bool found;
     struct observation seen;
-    unsigned turn; /* of the shared pool when the look began */
+    unsigned turn; /* of the shared pool when the check began */
 };
 
-/* ---- What the pod should have ---- */
+/* ---- The expected placement ---- */
 
 static struct bitset
 parse_set(const char *list)
@@ -52,8 +52,8 @@ parse_set(const char *list)
     return set;
 }
 
-/* A pod that shares CPUs is held against what is shared, unless that has
- * changed while it was looked at.
+/* A pod that shares CPUs is compared with the shared CPUs, unless these have
+ * changed during the check.
  */
 static struct bitset
 shared_cpus(const struct pod_run *s, unsigned turn)
@@ -81,7 +81,7 @@ find_expectation(const struct pod_run *s, unsigned turn)
     return expected;
 }
 
-/* ---- What is said ---- */
+/* ---- Reports ---- */
 
 const char *
 placement_watch_find_fault(const struct pod_run *s, const char **ret_words)
@@ -126,7 +126,7 @@ announce(const struct pod_run *s,
                           words);
 }
 
-/* Sets one of the two sentences; whether it is another than before. */
+/* Sets one of the two sentences; returns whether it has changed. */
 static bool
 set_sentence(char **place, const struct strbuf *words)
 {
@@ -193,7 +193,7 @@ take_observation(struct pod_run *s,
         status_report_repeat(s);
 }
 
-/* ---- Looking ---- */
+/* ---- Checks ---- */
 
 static void
 observe_work(void *arg)
@@ -232,8 +232,8 @@ placement_watch_on_timer(void *context)
         return;
     o = xnew(struct placement_check);
     o->run = s;
-    /* A change under way may be seen as it was before: such a look is of an
-     * earlier turn.
+    /* While a change of the shared pool is under way, the check may still see
+     * the former CPUs, so it counts for the turn before.
      */
     if (s->s.shared_pool != NULL
         && !shared_pool_is_settled(s->s.shared_pool, &o->turn))
@@ -257,8 +257,8 @@ placement_watch_on_timer(void *context)
                    o);
 }
 
-/* One that was taken up is audited at once; a new one is given the time to be
- * over before anybody looks.
+/* A resumed run is checked at once; a new one later, because a short job may be
+ * over by then.
  */
 void
 placement_watch_begin(struct pod_run *s)
@@ -275,7 +275,7 @@ placement_watch_begin(struct pod_run *s)
                                       : FIRST_MS);
 }
 
-/* ---- What is not there any more ---- */
+/* ---- Lost resources ---- */
 
 static int
 move_memory(pid_t pid, void *nodes)
@@ -288,9 +288,9 @@ move_memory(pid_t pid, void *nodes)
     return 0;
 }
 
-/* cgroup v1 forgets a CPU that goes offline: its cpusets do not have it when it
- * is back. Memory that was allocated meanwhile lies on other NUMA nodes, and
- * no cgroup of v1 moves it without memory_migrate.
+/* In cgroup v1, a cpuset loses a CPU that goes offline, also for the time after
+ * it is online again. Memory that was allocated meanwhile is on other NUMA
+ * nodes, and v1 does not move it without memory_migrate.
  */
 struct restore_call {
     char *cgroup, *cpus, *memory_nodes;

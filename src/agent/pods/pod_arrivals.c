@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_arrivals.c - pods whose cores another one here may hold still */
+/* pod_arrivals.c - pods whose cores another pod here may still hold */
 #include "agent/pods/pods_state.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #include "lib/client/event_recorder.h"
 #include "lib/client/informer.h"
 
-/* Cores of one that stands still for others may be had. */
+/* The pod may overlap a frozen pod that yields its cores. */
 static int
 check_beside(const struct pod_run *there,
              const struct allocation *wanted,
@@ -54,8 +54,8 @@ pods_has_lent(const struct pod_run *run, void *context)
     return false;
 }
 
-/* The one here whose cores or devices the pod's allocation overlaps. One that
- * waits for its cores has none yet.
+/* Returns the run whose cores or devices the pod's allocation overlaps. Runs
+ * that wait for their cores hold none yet.
  */
 const struct pod_run *
 pods_find_overlap(const struct pods *p,
@@ -77,11 +77,12 @@ pods_find_overlap(const struct pods *p,
     return NULL;
 }
 
-/* The API gives cores to a pod when their holder has ended: what is left of
- * that here, after a restart of the agent for example, is waited for. Nobody
- * waits for one that the API has running beside it, nor for one that cannot be
- * killed, which may stay for days: the pod is tried elsewhere. One that is to
- * give way stands still in a moment.
+/* Whether the run will soon release its cores. The API gives cores to a pod
+ * when their holder has ended there; a part of that holder may still be here,
+ * for example after a restart of the agent, and then the new pod waits. It does
+ * not wait for a pod that the API considers running, nor for an unkillable one,
+ * which may remain for days: then the new pod is tried elsewhere. A pod that
+ * yields its cores will be frozen in a moment.
  */
 static bool
 is_leaving(const struct pods *p, const struct pod_run *run)
@@ -145,7 +146,7 @@ check_arrival(struct pods *p, struct pod_run *run)
         refuse_overlap(run, other, &err);
 }
 
-/* Those that wait, once more. */
+/* Checks the waiting runs again. */
 void
 pods_check_arrivals(void *context)
 {

@@ -19,7 +19,7 @@
 #include "lib/base/strbuf.h"
 
 #define USUAL_WEIGHT     100u
-#define MILLI_PER_WEIGHT 10 /* 1 CPU of a shared pod weighs 100 */
+#define MILLI_PER_WEIGHT 10 /* 1 shared CPU has weight 100 */
 
 char *
 pod_cgroup_memory_nodes(const struct topology *t, const struct object *pod)
@@ -56,7 +56,7 @@ set_cpus(const struct pod_cgroup_limits *c,
                            err);
 }
 
-/* Where the kernel does not let it the pod has its CPUs all the same. */
+/* If the kernel refuses the partition, the pod still has its CPUs. */
 static void
 partition_cpus(const struct pod_cgroup_limits *c,
                struct cgroup *cgroup,
@@ -90,7 +90,7 @@ set_memory(const struct pod_cgroup_limits *c,
     return cgroup_set_memory(cgroup, bytes, err);
 }
 
-/* The pod may ask for less than the node allows. */
+/* The pod may request a lower limit than the node's. */
 static int
 set_processes(const struct pod_cgroup_limits *c,
               struct cgroup *cgroup,
@@ -108,7 +108,9 @@ set_processes(const struct pod_cgroup_limits *c,
     return cgroup_set_max_processes(cgroup, limit, err);
 }
 
-/* By the size of the pages, however that is written. */
+/* Compares sizes as numbers, because the same size can be written in several
+ * ways.
+ */
 static uint64_t
 asked_hugepages(const struct object *pod, uint64_t page_bytes)
 {
@@ -127,8 +129,8 @@ asked_hugepages(const struct object *pod, uint64_t page_bytes)
     return 0;
 }
 
-/* Of each size that the node offers what it has asked for, which is mostly
- * nothing: the pages are others', by their allocations, and no limit of memory
+/* Limits each page size of the node to what the pod has requested, mostly
+ * nothing: the other pages are allocated to other pods, and no limit of memory
  * counts them.
  */
 static int
@@ -156,7 +158,7 @@ set_hugepages(const struct pod_cgroup_limits *c,
     return r;
 }
 
-/* Of a pod that shares its CPUs with others. */
+/* Only for a pod that shares its CPUs with others. */
 static int
 set_weight(const struct pod_cgroup_limits *c,
            struct cgroup *cgroup,
@@ -176,7 +178,8 @@ set_weight(const struct pod_cgroup_limits *c,
     return cgroup_set_weight(cgroup, (unsigned)weight, err);
 }
 
-/* Without the means for it the variables of the GPUs have to do. */
+/* Where devices cannot be denied, only the variables of the GPUs guide the pod.
+ */
 static int
 guard_devices(const struct pod_cgroup_limits *c,
               struct cgroup *cgroup,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_cgroup.h - what a pod's cgroup lets it have: CPUs, memory and devices
+/* pod_cgroup.h - the limits of a pod's cgroup: CPUs, memory and devices
  *
  * Called by: pod_host.c, on a worker.
  * Thread:    a worker's.
@@ -14,22 +14,22 @@ struct topology;
 
 struct pod_cgroup_limits {
     const struct agent_context *agent;
-    const struct topology *topology; /* of the loop's now */
+    const struct topology *topology; /* a copy of the loop's pointer */
     const struct object *pod;
-    const char *shared_cpus; /* for a pod without CPUs of its own; or NULL */
+    const char *shared_cpus; /* for a pod without exclusive CPUs; or NULL */
 };
 
-/* Sets all that the machine can enforce and the pod has not more of. A reason
- * that keeps its CPUs from being a partition is told and is no failure.
+/* Sets all limits of the pod that the machine can enforce. It is no failure if
+ * the pod's CPUs cannot become a partition: *ret_unpartitioned tells why.
  */
 int pod_cgroup_set_limits(const struct pod_cgroup_limits *c,
                           struct cgroup *cgroup,
                           char **ret_unpartitioned,
                           struct error *err);
 
-/* The NUMA nodes that its cpuset has: those of the allocation, or where they
- * are merely preferred, all that are for jobs (a GPU's own memory is not). The
- * caller's to free; NULL: whatever all jobs may use.
+/* The NUMA nodes of the pod's cpuset: those of the allocation, or, where these
+ * are only preferred, all that jobs may use (a GPU's own memory is not one).
+ * The caller frees them; NULL: the nodes that all jobs may use.
  */
 char *pod_cgroup_memory_nodes(const struct topology *topology,
                               const struct object *pod);

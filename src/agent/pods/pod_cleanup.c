@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_cleanup.c - the end of a run: how it went, and nothing left of it */
+/* pod_cleanup.c - the end of a run: reads how it ended and removes what is left
+ */
 #include <string.h>
 
 #include "agent/cgroup/cgpool.h"
@@ -26,24 +27,24 @@
 
 #define AGAIN_MS 500
 
-/* On a worker. */
+/* One attempt; runs on a worker. */
 struct pod_cleanup {
     struct pod_run *run;
     const struct agent_context *agent;
     char *uid;
-    char *tmp_dir; /* NULL: not known to this agent */
-    char *output;  /* of an array's pod: to be noted; or NULL */
+    char *tmp_dir; /* NULL: unknown to this agent */
+    char *output;  /* of an array's pod, to be noted; or NULL */
     uid_t output_uid;
     gid_t output_gid;
-    struct cgroup *cgroup; /* lent */
+    struct cgroup *cgroup; /* borrowed */
     struct exit_record *exit_record;
-    struct live_record *live; /* as its shepherd left it */
+    struct live_record *live; /* as the shepherd left it */
     bool read_ending;
     bool is_clean;
-    bool tmp_left; /* of its TMPDIR, put away */
+    bool tmp_left; /* a part of TMPDIR waits for a sweep */
     char *trouble;
-    unsigned n_left; /* processes that were killed and are still there */
-    pid_t left;      /* one of them */
+    unsigned n_left; /* killed processes that still exist */
+    pid_t left;      /* one of these */
 };
 
 static int
@@ -56,7 +57,7 @@ note_left(pid_t pid, void *context)
     return 0;
 }
 
-/* Before its end is told, so that who learns of that finds it. */
+/* Before the end is reported, so that whoever sees the end finds the note. */
 static void
 note_output(const struct pod_cleanup *c)
 {
@@ -92,7 +93,7 @@ clean_work(void *arg)
         if (r == 0) {
             (void)cgroup_visit_processes(c->cgroup, note_left, c);
             (void)cgroup_kill(c->cgroup, NULL);
-            return; /* looked at again */
+            return; /* tried again later */
         }
     }
     if (c->cgroup == NULL && c->exit_record == NULL && c->read_ending
@@ -106,7 +107,7 @@ clean_work(void *arg)
 }
 
 /* A restart of the agent means that the node was repaired, so an older failure
- * is not held against the node.
+ * does not count against the node.
  */
 static void
 announce_hook_failure(const struct pod_run *s, const char *words)
@@ -122,7 +123,8 @@ announce_hook_failure(const struct pod_run *s, const char *words)
         g->hook_failed(what, g->hook_context);
 }
 
-/* How the command that saves its state went, for its owner. */
+/* Records an event about the result of the checkpoint command, for the owner.
+ */
 static void
 tell_checkpoint(const struct pod_run *s)
 {
@@ -152,7 +154,7 @@ tell_checkpoint(const struct pod_run *s)
                           words);
 }
 
-/* The job has not run when its prolog failed, which is not its fault. */
+/* When the prolog failed, the job has not run, and is not at fault. */
 static void
 check_hooks(struct pod_run *s)
 {
@@ -173,7 +175,7 @@ check_hooks(struct pod_run *s)
         announce_hook_failure(s, e->epilog_failure);
 }
 
-/* A failure that an earlier agent saw is not held against the node. */
+/* A failure under an earlier agent does not count against the node. */
 static void
 check_start(struct pod_run *s)
 {
@@ -202,7 +204,7 @@ ran_as_root(const struct pod *pod)
     return who == NULL || who->run_as_user == NULL || *who->run_as_user == 0;
 }
 
-/* Whether a worker may write to the cgroup yet, for a pod that is over. */
+/* Whether a worker may still write to the cgroup of this finished pod. */
 static bool
 is_written_late(const struct pod_run *s)
 {
@@ -212,10 +214,11 @@ is_written_late(const struct pod_run *s)
            || (s->s.shared_pool != NULL && (a == NULL || a->cpus == NULL));
 }
 
-/* Whether another pod may have the cgroup: its shepherd has waited for all
- * children, so that none is on its way into it; nobody has killed it whole; this agent alone has set what
- * it may have, and neither a job of root's nor a hook of the site's could set
- * more; and nothing on the disk speaks of it any more.
+/* Whether another pod may use the cgroup: the shepherd has waited for all
+ * children, so no process is still entering it; nobody has killed the whole
+ * cgroup; only this agent has set its limits, and neither a job of root nor a
+ * hook of the site could have changed them; and no file on the disk names it
+ * any more.
  */
 static bool
 may_reuse_cgroup(const struct pod_run *s, bool had_trouble)
@@ -315,7 +318,9 @@ clean_done(void *arg)
         pod_run_finish(s);
 }
 
-/* The pod of an array's task is gone soon after its end; the file stays. */
+/* The pod of an array's task is deleted soon after its end, but its output file
+ * remains.
+ */
 static void
 find_output(struct pod_cleanup *c, const struct object *pod)
 {

@@ -35,13 +35,13 @@
 #include "lib/base/strbuf.h"
 
 #define POD_TEXT_LIMIT  (4u << 20)
-/* Longer than a launched shepherd takes to say which process it is. */
+/* Longer than a launched shepherd takes to write its live record. */
 #define FORMER_TRIES    50
 #define FORMER_PAUSE_US 20000
 
 #define CGROUPS_AHEAD 4u
 
-/* Not synced: what matters after a power failure is in the API. */
+/* Not synced: after a power failure only the API's state matters. */
 static int
 write_file(const char *path, const char *text, struct error *err)
 {
@@ -54,9 +54,11 @@ write_file(const char *path, const char *text, struct error *err)
     return 0;
 }
 
-/* ---- Making the place ---- */
+/* ---- Making directories and cgroup ---- */
 
-/* A pod that names no output file gets one here, which its user may write. */
+/* A pod without a configured output file gets one here, which its user may
+ * write.
+ */
 static int
 make_output(const struct pod_host_start *st, struct error *err)
 {
@@ -100,15 +102,14 @@ make_directories(const struct pod_host_start *st, struct error *err)
     r = dir_make(run, 0700, err);
     if (r == 0)
         r = write_file(pod, text, err);
-    /* 0711: the job's user must reach its script in there. */
+    /* 0711, so that the job's user can open its script in the directory. */
     if (r == 0 && spare_dirs_take(g->spare_dirs, state) < 0)
         r = dir_make(state, 0711, err);
     return r < 0 ? r : make_output(st, err);
 }
 
-/* The record of an earlier attempt, of an agent that was killed with it, is
- * about to be written over: nobody would know of that attempt's TMPDIR any
- * more.
+/* The record of an earlier attempt, whose agent was killed, is about to be
+ * overwritten, and with it the only mention of that attempt's TMPDIR.
  */
 static void
 remove_former_tmp_dir(struct pod_host_start *st)
@@ -136,8 +137,8 @@ set_limits(struct pod_host_start *st, struct error *err)
     return r < 0 ? r : cgroup_set_back(st->cgroup, err);
 }
 
-/* One that had a pod before and does not take this one's limits is removed, by
- * the next sweep, and a new one made.
+/* A reused cgroup that does not accept the pod's limits is retired, and a new
+ * one is made.
  */
 static int
 make_limited_cgroup(struct pod_host_start *st, struct error *err)
@@ -223,9 +224,10 @@ check_volumes(const struct mount_list *mounts, struct error *err)
 }
 
 /* An agent that is killed right after a launch leaves a shepherd that has not
- * said yet which process it is. Where a record tells of an earlier start, this
- * waits for that word: another shepherd would be refused the pod's lock, end,
- * and be taken for the end of the pod, whose job would run on.
+ * written its live record yet. If a record of an earlier start exists, this
+ * waits for the live record. Otherwise a second shepherd would be refused the
+ * pod's lock and end, which would be taken for the pod's end while the job runs
+ * on.
  */
 static bool
 find_former_shepherd(struct pod_host_start *st)
@@ -252,7 +254,8 @@ find_former_shepherd(struct pod_host_start *st)
     return false;
 }
 
-/* It has its cgroup; the one that was to be this pod's is another's. */
+/* The former shepherd's pod has its cgroup already, so the new one is retired.
+ */
 static void
 keep_former_cgroup(struct pod_host_start *st)
 {
@@ -324,14 +327,14 @@ pod_host_start(struct pod_host_start *st, struct error *err)
     launch.script_fd = script_fd;
     r = launch_start(&launch, &st->shepherd, err);
     st->is_nodes_fault = r < 0;
-    if (g->pool != NULL) /* while the job starts */
+    if (g->pool != NULL) /* in parallel with the job's start */
         (void)cgpool_fill(g->pool, CGROUPS_AHEAD, NULL);
     return r;
 }
 
-/* ---- What is there ---- */
+/* ---- Reading what exists ---- */
 
-/* The directory below STATE is made first and removed last. */
+/* The directory below STATE is made last and removed last. */
 bool
 pod_host_exists(const struct agent_context *g, const char *uid)
 {
@@ -381,8 +384,8 @@ pod_host_find_cgroup(const struct agent_context *g, const char *uid)
     return cgroot_find(g->cgroups, name.text, &c, NULL) == 0 ? c : NULL;
 }
 
-/* /run is emptied by a restart; one on a disk is not, and a torn file in it has
- * seen a crash of the machine.
+/* A restart empties /run. A run directory on a disk is not emptied, but a torn
+ * file in it means that the machine has crashed.
  */
 enum pod_boot
 pod_host_read_boot(const struct agent_context *g, const char *uid)
@@ -412,7 +415,7 @@ pod_host_list(const struct agent_context *g,
     closedir(dir);
 }
 
-/* The TMPDIRs that records speak of. */
+/* The TMPDIRs that records name. */
 struct tmp_use {
     const struct agent_context *agent;
     struct map *paths;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_host.h - a pod's place on the machine: its directories, cgroup and
- * shepherd
+/* pod_host.h - a pod's directories, cgroup and shepherd on this machine
  *
  * These calls block (files, cgroups, a new process) and therefore run on a
  * worker, except for the reads of /run, which are cheap.
  *
- * Layout: RUN/pods/UID/ holds pod, live and cgroup; it is made first, and is
- * gone when the machine was restarted. STATE/pods/UID/ holds script, exit and
- * output, and says by being there that the pod was begun. The first line of
- * "pod" is the boot's id and the path of the job's TMPDIR (tmp_dirs.h).
+ * Layout: RUN/pods/UID/ holds pod, live and cgroup; it is made first, and a
+ *         restart of the machine removes it. STATE/pods/UID/ holds script, exit
+ *         and output; its existence means that the pod was begun. The first
+ *         line of "pod" is the boot id and the path of the job's TMPDIR
+ *         (tmp_dirs.h).
  *
  * Thread: as each call says: the loop's, or a worker's because it blocks.
  */
@@ -28,36 +28,37 @@ struct mount_list;
 struct object;
 struct topology;
 
-/* Makes the place and starts the shepherd, or finds one that an agent before
- * this one had started when it was killed. On a worker; the pod's cgroup is
- * given (from the pool) or made here, and then the run's. After a failure the
- * place may be half made: pod_host_clean_up.
+/* Makes directories and cgroup and starts the shepherd, or finds a shepherd
+ * that an earlier agent had started when it was killed. On a worker. The pod's
+ * cgroup comes from the pool or is made here; it then belongs to the run. After
+ * a failure a part may exist: call pod_host_clean_up.
  */
 struct pod_host_start {
     const struct agent_context *agent;
-    const struct topology *topology; /* of the loop's now */
+    const struct topology *topology; /* a copy of the loop's pointer */
     const struct object *pod;
     const char *script;
     size_t script_length;
     const char *environment;
     size_t environment_length;
     const struct mount_list *mounts; /* NULL: none */
-    struct cgroup *cgroup;           /* in and out; NULL where there are none */
-    char *partition;                 /* of this node; or NULL */
-    char *shared_cpus; /* for a pod without CPUs of its own; or NULL */
-    char *tmp_dir;     /* out: its path, the caller's to free */
-    bool tmp_left;     /* out: a former TMPDIR is put away, to be swept */
+    struct cgroup *cgroup;           /* in and out; NULL: no cgroups are used */
+    char *partition;                 /* the partition of this node, or NULL */
+    char *shared_cpus; /* for a pod without exclusive CPUs; or NULL */
+    char *tmp_dir;     /* out: path of TMPDIR; the caller frees it */
+    bool tmp_left;     /* out: a former TMPDIR waits for a sweep */
     struct shepherd_process shepherd; /* out */
-    bool is_nodes_fault;              /* out: a failure is not the pod's own */
+    bool is_nodes_fault; /* out: a failure has a cause outside the pod */
     char *unpartitioned; /* out: why its CPUs are no partition; or NULL */
 };
 int pod_host_start(struct pod_host_start *start, struct error *err);
 
-/* Clean_up removes TMPDIR, without following links, and what is in /run; on a
- * worker; tmp_dir: its path, or NULL to have it looked up in the pod's record;
- * tmp_left: some of it is put away, and to be swept. Remove_records
- * removes the rest, but for the output, once the end is told; remove_all
- * removes the output too, once the pod is gone: both from the loop, done later.
+/* pod_host_clean_up removes TMPDIR, without following links, and the files in
+ * /run; on a worker. `tmp_dir` is the path of TMPDIR, or NULL to look it up in
+ * the pod's record; *ret_tmp_left: a part of it waits for a sweep.
+ * pod_host_remove_records removes the rest except for the output, after the end
+ * was reported; pod_host_remove_all also removes the output, after the pod was
+ * deleted: both are called on the loop and done later on a worker.
  */
 void pod_host_remove_records(const struct agent_context *agent,
                              const char *uid);
@@ -68,15 +69,14 @@ int pod_host_clean_up(const struct agent_context *agent,
                       bool *ret_tmp_left,
                       struct error *err);
 
-/* Removes TMPDIRs that no pod's record speaks of. From the loop, at the start.
- */
+/* Removes TMPDIRs that no pod's record names. On the loop, at the start. */
 void pod_host_collect_tmp_dirs(const struct agent_context *agent);
 
-/* Removes retired cgroups, later, on a worker. From the loop. */
+/* Removes retired cgroups, later, on a worker. Call it on the loop. */
 void pod_host_sweep_cgroups(const struct agent_context *agent);
 
-/* Reads what an earlier agent left, after a restart. NULL where there is none;
- * nothing is where the pod has no place.
+/* Read what an earlier agent left. NULL where it does not exist; a pod without
+ * a directory below STATE has nothing.
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
 bool pod_host_has_run_dir(const struct agent_context *agent, const char *uid);
@@ -87,14 +87,14 @@ struct exit_record *pod_host_read_ending(const struct agent_context *agent,
 struct cgroup *pod_host_find_cgroup(const struct agent_context *agent,
                                     const char *uid);
 
-/* Under which boot of the machine the pod began: its record says, which a
- * restart has taken away if there is none or a torn one.
+/* The boot under which the pod began, from the pod's record. It is unknown when
+ * a restart has removed the record, or the record is torn.
  */
 enum pod_boot { POD_BOOT_THIS, POD_BOOT_EARLIER, POD_BOOT_UNKNOWN };
 enum pod_boot pod_host_read_boot(const struct agent_context *agent,
                                  const char *uid);
 
-/* Calls for each pod that left a directory, with its JSON. */
+/* Calls `visit` for each pod with a record, with the pod's JSON. */
 typedef void pod_host_visit_fn(const char *uid,
                                const char *pod_text,
                                size_t length,
@@ -103,11 +103,11 @@ void pod_host_visit_records(const struct agent_context *agent,
                             pod_host_visit_fn *visit,
                             void *context);
 
-/* Calls for each pod that has a directory. */
+/* Calls `list` for each pod that has a directory. */
 typedef void pod_host_list_fn(const char *uid, void *context);
 void pod_host_list(const struct agent_context *agent,
                    pod_host_list_fn *list,
                    void *context);
 
-/* "USR1" or "SIGUSR1"; 0 for what is no signal. */
+/* Parses "USR1" or "SIGUSR1"; 0 for an unknown name. */
 int pod_host_parse_signal(const char *name);

@@ -93,7 +93,7 @@ check_shape(const struct pod *pod, struct error *err)
     return 0;
 }
 
-/* The scheduler decided on what it knew of this node, which may have changed
+/* The scheduler decided by the topology that it knew, which may have changed
  * since.
  */
 static int
@@ -144,7 +144,7 @@ work_dir_of(const struct object *pod)
     return c->working_dir != NULL ? c->working_dir : "/";
 }
 
-/* An absolute path; a relative one is below the working directory. */
+/* Returns an absolute path; a relative one is below the working directory. */
 static const char *
 path_of(const struct agent_context *g,
         const struct object *pod,
@@ -213,7 +213,7 @@ add_limits(const struct execution *e, struct order *o, struct error *err)
     return 0;
 }
 
-/* ---- What is run ---- */
+/* ---- The program ---- */
 
 static int
 set_arguments(const struct pod_order_input *in,
@@ -260,7 +260,7 @@ set_placement(const struct pod_order_input *in, struct order *o)
         o->memory_policy = pod_memory_policy(pod_of(in->pod));
 }
 
-/* An ordinary user's agent cannot mount: the job is told the paths. */
+/* A rootless agent cannot mount, so the job gets the paths in variables. */
 static void
 set_mounts(const struct pod_order_input *in,
            struct arena *arena,
@@ -284,7 +284,7 @@ set_mounts(const struct pod_order_input *in,
     }
 }
 
-/* The first of its containers is the process. */
+/* The first container is the pod's process. */
 static bool
 may_gain_privileges(const struct object *pod, struct arena *arena)
 {
@@ -297,7 +297,7 @@ may_gain_privileges(const struct object *pod, struct arena *arena)
     return allowed == NULL || json_is_true(allowed);
 }
 
-/* ---- The site's programs ---- */
+/* ---- Hooks of the site ---- */
 
 static void
 add_hook_variables(struct arena *arena,
@@ -310,8 +310,8 @@ add_hook_variables(struct arena *arena,
             arena_printf(arena, "%s=%s", name, value);
 }
 
-/* Root trusts it: nothing in it is what a user has said, but for the name of
- * the job.
+/* Root's programs trust these variables, so no value comes from a user, except
+ * the job's name.
  */
 static void
 set_hooks(const struct pod_order_input *in,
@@ -362,7 +362,7 @@ set_hooks(const struct pod_order_input *in,
                        a != NULL ? a->memory_nodes : NULL);
 }
 
-/* The shepherd keeps it: it holds without an agent, too. */
+/* The shepherd enforces the limit, so that it also holds without an agent. */
 static void
 set_time_limit(const struct pod *pod, struct order *o)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_order.h - a pod to the order its shepherd gets
+/* pod_order.h - translates a pod into the order for its shepherd
  *
- * Pure: everything is in the arguments. Refuses, in words for the user, what
- * this node must not or cannot run; that is the pod's failure, not ours.
+ * Pure: everything is in the arguments. Refuses, with a message for the user,
+ *       pods that this node must not or cannot run; such a refusal is a failure
+ *       of the pod, not of the agent.
  *
  * Thread: any; pure.
  */
@@ -23,35 +24,35 @@ struct pod_order_input {
     const struct agent_context *agent;
     const struct topology *topology;
     const struct object *pod;
-    const char *script; /* its bytes, or NULL */
+    const char *script; /* the script's bytes, or NULL */
     size_t script_length;
     const char *environment; /* NAME=value, each ended by a NUL; or NULL */
     size_t environment_length;
-    const struct mount_list *mounts; /* of its volumes; NULL: none */
-    const char *partition;           /* of this node; or NULL */
-    const char *tmp_dir;             /* to be made; NULL: none */
-    const char *job_cgroup;          /* cgroup_format; NULL: rootless */
+    const struct mount_list *mounts; /* of the pod's volumes; NULL: none */
+    const char *partition;           /* the partition of this node, or NULL */
+    const char *tmp_dir;             /* path to be made; NULL: none */
+    const char *job_cgroup;          /* cgroup_format's text; NULL: rootless */
     const char *shepherd_cgroup;
 };
 
-/* The pod needs these blobs before its order can be composed. */
+/* The blobs that are needed before the order can be composed. */
 struct pod_order_needs {
-    const char *job;         /* whose blobs they are; NULL: no job */
+    const char *job;         /* the job that the blobs belong to; NULL: none */
     const char *script;      /* digest, or NULL */
     const char *environment; /* digest, or NULL */
 };
 void pod_order_find_needs(const struct object *pod,
                           struct pod_order_needs *ret_needs);
 
-/* May this pod run here at all: its user, its allocation (is all of it here?),
- * its shape.
+/* Whether this pod may run here: checks its user, its shape, and whether the
+ * node has everything that is in its allocation.
  */
 int pod_order_check(const struct agent_context *agent,
                     const struct object *pod,
                     struct error *err);
 
-/* Where its output goes: the path it asked for, or the one of the agent's own
- * for a pod that asked for none.
+/* The path of the pod's output: the requested one, or one of the agent's own
+ * for a pod that requests none.
  */
 const char *pod_order_output_path(const struct agent_context *agent,
                                   const struct object *pod,

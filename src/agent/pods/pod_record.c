@@ -46,7 +46,6 @@ pod_record_run_path(const struct agent_context *g,
     return xasprintf("%s/pods/%s%s%s", g->run_dir, uid, *file ? "/" : "", file);
 }
 
-/* -EBADMSG for one that was torn. */
 int
 pod_record_read(const struct agent_context *g,
                 const char *uid,

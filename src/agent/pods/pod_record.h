@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_record.h - what the agent keeps of a pod in files, below STATE and RUN
+/* pod_record.h - the files of a pod below STATE and RUN
  *
  * Thread: any.
  */
@@ -10,8 +10,8 @@
 
 struct agent_context;
 
-/* Paths of a pod's directory, or of a file in it ("" for none). The caller
- * frees them.
+/* The path of a pod's directory, or of a file in it ("" for the directory). The
+ * caller frees it.
  */
 char *pod_record_state_path(const struct agent_context *g,
                             const char *uid,
@@ -20,17 +20,17 @@ char *pod_record_run_path(const struct agent_context *g,
                           const char *uid,
                           const char *file);
 
-/* The first line of a pod's record, and the pod behind it. Begins with a text of
- * STRBUF_INIT; the others point into it.
+/* The first line of a pod's record, and the pod's JSON after it. Set `text` to
+ * STRBUF_INIT before use; the other members point into it.
  */
 struct pod_record {
     struct strbuf text;
     const char *boot_id;
-    const char *tmp_dir; /* NULL: of an agent that named it after the pod */
+    const char *tmp_dir; /* NULL: an older agent named it by the pod's uid */
     const char *pod;
 };
 
-/* -EBADMSG for one that was torn. */
+/* -EBADMSG if the record is torn. */
 int pod_record_read(const struct agent_context *g,
                     const char *uid,
                     struct pod_record *r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_removal_files.c - what of a pod is removed when it is over: its directories,
- * records and cgroup
+/* pod_removal_files.c - removes a finished pod's directories, records and
+ * cgroup
  */
 #include "agent/pods/pod_host.h"
 
@@ -31,8 +31,9 @@
 #include "lib/base/strbuf.h"
 #include "lib/loop/workers.h"
 
-/* Whoever owned it (TMPDIR is the job's) is kept out first, as what else runs
- * of that user could go on adding to it. A rootless agent is that user.
+/* Takes the directory from its owner (TMPDIR belongs to the job's user) first,
+ * because other processes of that user could add to it. A rootless agent is
+ * that user.
  */
 static int
 own_directory(const char *path)
@@ -47,7 +48,7 @@ own_directory(const char *path)
     return fchmod(fd, 0700) < 0 ? -errno : 0;
 }
 
-/* Most have nothing inside any more, which one rmdir finds out. */
+/* Most directories are empty already: then one rmdir is enough. */
 static int
 remove_run_dir(const char *path, struct error *err)
 {
@@ -63,7 +64,7 @@ remove_run_dir(const char *path, struct error *err)
     return 0;
 }
 
-/* An agent before this one called it by the pod's uid. */
+/* An older agent named TMPDIR by the pod's uid. */
 static int
 remove_tmp_dir(const struct agent_context *g,
                const char *uid,
@@ -98,8 +99,8 @@ pod_host_clean_up(const struct agent_context *g,
 
     unlink(script);
     unlink(live);
-    /* Another pod may be in the cgroup soon, which is not to be ended for one
-     * that is over.
+    /* Another pod may soon be in the cgroup; a record that still names it would
+     * end that pod's processes.
      */
     if (unlink(cgroup) < 0 && errno != ENOENT)
         r = error_set(err,
@@ -117,7 +118,7 @@ struct removal_call {
     bool keep_output;
 };
 
-/* The directory itself goes too when there is no output in it. */
+/* The directory itself is removed or kept as spare when it has no output. */
 static void
 remove_files(const char *path, struct spare_dirs *spare_dirs)
 {

@@ -104,7 +104,7 @@ pod_run_free(struct pod_run *s)
     timer_stop(s->report_timer);
     timer_stop(s->observe_timer);
     timer_stop(s->hold_timer);
-    if (s->call != NULL) { /* no answer comes to an agent that ends */
+    if (s->call != NULL) { /* an agent that ends handles no answer */
         client_cancel(s->call);
         s->busy--;
     }
@@ -112,7 +112,6 @@ pod_run_free(struct pod_run *s)
         destroy(s);
 }
 
-/* Ends a piece of work that came back; false when the run is gone. */
 bool
 pod_run_end_work(struct pod_run *s)
 {
@@ -146,9 +145,9 @@ pod_run_set_end(struct pod_run *s, const char *reason, const char *message)
     s->end_message = message != NULL ? xstrdup(message) : NULL;
 }
 
-/* An agent that was killed while it started the pod has left what it had made
- * by then: that goes before the pod is said to be over, as nobody looks for it
- * afterwards.
+/* An agent that was killed while it started the pod has left files and a
+ * cgroup. They are removed before the end is reported, because nobody looks for
+ * them afterwards.
  */
 static bool
 clean_first(struct pod_run *s, bool is_silent)
@@ -164,8 +163,8 @@ clean_first(struct pod_run *s, bool is_silent)
     return true;
 }
 
-/* It was to be deleted before it ran, or was over before we came: nothing is
- * said of how it went.
+/* For a pod that was deleted before it ran, or was over before it arrived: its
+ * end is not reported.
  */
 void
 pod_run_finish_silently(struct pod_run *s)
@@ -195,7 +194,7 @@ pod_run_refuse(struct pod_run *s, const char *reason, const char *message)
 {
     s->waits = false;
     pod_run_set_end(s, reason, message);
-    /* That it was put where it cannot be is not the job's fault. */
+    /* The scheduler's wrong placement is not the job's fault. */
     s->is_disruption = strcmp(reason, REFUSED_BROKEN) == 0
                        || strcmp(reason, BROKEN_OVERLAP) == 0
                        || strcmp(reason, BROKEN_NOT_HERE) == 0;
@@ -242,13 +241,14 @@ pod_run_start(struct pod_run *s)
         pod_run_refuse(s, r == -ENODEV ? BROKEN_NOT_HERE : "Refused", err.text);
         return;
     }
-    if (is_node_broken(s)) /* tried elsewhere, though not at once again */
+    /* refused after a pause, so that retries do not spin */
+    if (is_node_broken(s))
         timer_start(s->hold_timer, HOLD_MS);
     else
         pod_start_begin(s);
 }
 
-/* A node that was mended meanwhile takes it all the same. */
+/* If the node was repaired meanwhile, the pod starts after all. */
 static void
 end_hold(void *context)
 {
@@ -277,8 +277,8 @@ was_started(const struct object *pod)
            && (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0);
 }
 
-/* The API may know what a lost record said; and a pod that only the disk knows
- * was begun before /run was emptied.
+/* Without a record, the boot id that the API knows decides. A pod that only
+ * STATE knows was begun before /run was emptied.
  */
 static enum pod_boot
 find_boot(const struct pod_run *s)
@@ -296,7 +296,9 @@ find_boot(const struct pod_run *s)
                                                : POD_BOOT_UNKNOWN;
 }
 
-/* A shepherd that was killed is found out when what is left is removed. */
+/* For the present boot no reason is set here: pod_cleanup.c finds that the
+ * shepherd was killed.
+ */
 static void
 resume_lost(struct pod_run *s, enum pod_boot boot)
 {
@@ -353,7 +355,7 @@ pod_run_resume(struct pod_run *s)
     }
 }
 
-/* ---- What the API says ---- */
+/* ---- Updates from the API ---- */
 
 static bool
 is_unknown(const struct object *pod)
@@ -363,7 +365,9 @@ is_unknown(const struct object *pod)
     return phase != NULL && strcmp(phase, "Unknown") == 0;
 }
 
-/* The node was given up, and the pod with it: it may run elsewhere. */
+/* The controller has given up the node and finished the pod, which may run
+ * elsewhere now.
+ */
 static void
 note_given_up(struct pod_run *s)
 {
@@ -392,7 +396,9 @@ has_same_limit(const struct object *a, const struct object *b)
     return (x == NULL) == (y == NULL) && (x == NULL || *x == *y);
 }
 
-/* An operator's wish, and another's need. */
+/* Compares whether an operator asked for a freeze, and whether the pod yields
+ * its cores.
+ */
 static bool
 has_same_wishes(const struct object *a, const struct object *b)
 {
@@ -418,7 +424,7 @@ pod_run_update(struct pod_run *s, const struct object *pod)
     if (pod_is_finished(pod_of(pod)) && s->phase != POD_RUN_DONE)
         note_given_up(s);
     else if (s->phase == POD_RUN_RUNNING && is_unknown(pod))
-        status_report_repeat(s); /* its node was not heard of for a while */
+        status_report_repeat(s); /* the node was unreachable for a while */
     if (pod->meta->deleted_at_us == 0 && !s->given_up)
         return;
     if (s->waits) {

@@ -6,17 +6,17 @@
  *      |            |             +----------------------+         |
  *      +------------+----------------------------------------------+
  *
- * ARRIVED: known. PREPARING: its blobs are fetched; directories and cgroup are
- * made and a shepherd started, on a worker. LAUNCHED: a shepherd has it.
- * RUNNING: the user's process was seen. ENDED: it is over, what is left of it
- * is removed; its cores are not free yet. DONE: clean; the end is told to the
- * API until that has it, however long that takes.
+ * ARRIVED: known. PREPARING: its blobs are fetched; a worker makes directories
+ * and cgroup and starts a shepherd. LAUNCHED: the shepherd has the pod.
+ * RUNNING: the user's process was seen. ENDED: the process is over and its
+ * leftovers are removed; its cores are not free yet. DONE: clean; the end is
+ * reported until the API has it, however long that takes.
  *
- * A run survives the agent: after a restart it is taken up from the disk and
- * from what the shepherd says of itself.
+ * A run survives the agent: after a restart it is resumed from the files on the
+ * disk and the shepherd's live record.
  *
  * Owns:    the pod's directories and cgroup, one reference to the pod.
- * Thread:  the loop's; its work on workers touches none of this.
+ * Thread:  the loop's; work on workers does not access this struct.
  */
 #pragma once
 
@@ -46,15 +46,15 @@ enum pod_run_phase {
     POD_RUN_DONE,
 };
 
-/* Reasons of refusals that are the condition AllocationBroken, too. */
+/* Reasons of refusals that also become the condition AllocationBroken. */
 #define BROKEN_OVERLAP  "AllocationOverlap"
 #define BROKEN_NOT_HERE "AllocationNotHere"
 
-/* The node cannot start pods now (agent_context.h). */
+/* Reason of a refusal: the node cannot start pods now (agent_context.h). */
 #define REFUSED_BROKEN "NodeBroken"
 
-/* The run is over and told, or the pod is gone from the API: it may be freed
- * (the callback does).
+/* The run is over and reported, or the pod is gone from the API: the callback
+ * frees the run.
  */
 typedef void pod_run_over_fn(struct pod_run *run, void *context);
 
@@ -64,31 +64,37 @@ struct pod_run_settings {
     struct pod_mounts *pod_mounts;
     struct shared_pool *shared_pool;
     pod_run_over_fn *over;
-    pod_run_over_fn *holding_changed; /* it holds nothing any more, to be told
-                                      yet, or it cannot be killed, or it
-                                      stands still, or does not any more */
-    /* Others run on the cores of one that stands still; NULL: never. */
+    /* The run has released its resources (its end may not be reported yet),
+     * became unkillable, was frozen or was thawed.
+     */
+    pod_run_over_fn *holding_changed;
+    /* Whether other pods run on the cores of this frozen pod; NULL: never. */
     bool (*has_lent)(const struct pod_run *run, void *context);
-    allocation_given_fn *given; /* memory, to all pods here; NULL: not known */
-    void *context;              /* of them all */
-    unsigned *n_launched; /* how many of them are, on the way to RUNNING */
+    allocation_given_fn *given; /* memory given to all pods here; or NULL */
+    void *context;              /* for all callbacks */
+    unsigned *n_launched;       /* counts the runs that are in phase LAUNCHED */
 };
 
-/* Life. Freeing stops following: a running pod goes on with its shepherd. */
+/* Life. Freeing only stops following: a running pod continues with its
+ * shepherd.
+ */
 void pod_run_free(struct pod_run *run);
 struct pod_run *pod_run_new(const struct pod_run_settings *settings,
                             const struct object *pod) OWNED_BY(pod_run_free);
 DEFINE_CLEANUP(struct pod_run, pod_run_free)
 
-/* Change. Start: runs it. Resume: takes up what an earlier agent left: a live
- * shepherd, an exit record, or a pod that was lost with the machine. Refuse:
- * ends it before it began. Wait_for_cores: keeps it until its cores are free,
- * which its owner looks after; it then resumes or is refused. Dismiss: it was
- * over before it came, and is let go. Recheck: the node's topology is another,
- * or memory that others were given is. Update: the API has a newer state, a
- * deletion perhaps. Report_now: sends what waits to be sent again.
- * Note_forgotten: the API has it no more: it is killed at once and not told.
- * Set_orphan: the API's store has lost it; it goes on, and is counted.
+/* Change. pod_run_start runs the pod. pod_run_resume continues what an earlier
+ * agent left: a live shepherd, an exit record, or a pod that was lost with the
+ * machine. pod_run_refuse ends the pod before it began. pod_run_wait_for_cores
+ * keeps the run until its cores are free, which its owner checks; the owner
+ * then resumes or refuses it. pod_run_dismiss: the pod was over before it
+ * arrived; ends the run without a report. pod_run_recheck: the node's topology,
+ * or the memory that is allocated to other pods, has changed. pod_run_update:
+ * the API has a newer state, possibly a deletion. pod_run_report_now sends
+ * pending reports without waiting for the next retry. pod_run_note_forgotten:
+ * the API no longer has the pod, which is killed at once and not reported.
+ * pod_run_set_orphan: the API's store has lost the pod, which continues and is
+ * counted.
  */
 void pod_run_start(struct pod_run *run);
 void pod_run_resume(struct pod_run *run);
@@ -102,33 +108,33 @@ void pod_run_set_orphan(struct pod_run *run, bool is_orphan);
 void pod_run_dismiss(struct pod_run *run);
 void pod_run_recheck(struct pod_run *run);
 
-/* Look. Format_cgroup: false while it has none, or the one it had is given
- * back.
+/* Look. pod_run_format_cgroup returns false before the run has a cgroup, and
+ * after the run has given it back.
  */
 enum pod_run_phase pod_run_phase(const struct pod_run *run);
 const struct object *pod_run_pod(const struct pod_run *run);
 const char *pod_run_uid(const struct pod_run *run);
 bool pod_run_holds_cores(const struct pod_run *run);
-bool pod_run_has_yielded(const struct pod_run *run); /* its cores, to others */
-bool pod_run_is_unkillable(const struct pod_run *run); /* it cannot be killed */
-bool pod_run_is_waiting(const struct pod_run *run); /* for cores to be free */
+bool pod_run_has_yielded(const struct pod_run *run); /* lends its cores */
+bool pod_run_is_unkillable(const struct pod_run *run);
+bool pod_run_is_waiting(const struct pod_run *run); /* until cores are free */
 bool pod_run_format_cgroup(const struct pod_run *run, struct strbuf *out);
 bool pod_run_is_orphan(const struct pod_run *run);
-bool pod_run_is_forgotten(const struct pod_run *run); /* from the API */
-bool pod_run_has_lost(const struct pod_run *run);     /* what the machine had */
+bool pod_run_is_forgotten(const struct pod_run *run); /* by the API */
+bool pod_run_has_lost(const struct pod_run *run); /* a part of its allocation */
 
-/* Something of it is here, and nobody else knows: the API has forgotten the pod
- * or given it up.
+/* Whether something of the pod is here that nobody else knows: the API has
+ * forgotten the pod or given it up.
  */
 bool pod_run_is_retained(const struct pod_run *run);
 
-/* The place of a running process, borrowed until the next change; false while
- * none runs.
+/* Where a running process is, borrowed until the next change; false while no
+ * process runs.
  */
 struct running_pod {
     const struct object *pod;
-    const struct cgroup *cgroup; /* NULL where there are none */
-    pid_t shepherd;              /* 0: not known */
+    const struct cgroup *cgroup; /* NULL: no cgroups are used */
+    pid_t shepherd;              /* 0: unknown */
     int64_t started_at_us;
 };
 bool pod_run_get_running(const struct pod_run *run,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_start.c - from an arrived pod to its shepherd: blobs, then a worker */
+/* pod_start.c - starts an arrived pod: fetches its blobs, then starts a
+ * shepherd
+ */
 #include "agent/cgroup/cgpool.h"
 #include "agent/pods/agent_context.h"
 #include "agent/pods/files/blobs.h"

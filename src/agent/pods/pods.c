@@ -24,9 +24,6 @@
 #include "lib/client/informer.h"
 #include "lib/loop/timer.h"
 
-/* The pod as the watch has it, which may lag behind our own reports; NULL
- * when it does not know it, or knows another of the same name.
- */
 const struct object *
 pods_find_known(const struct pods *p, const struct object *pod)
 {
@@ -38,8 +35,8 @@ pods_find_known(const struct pods *p, const struct object *pod)
     return o != NULL && strcmp(o->meta->uid, pod->meta->uid) == 0 ? o : NULL;
 }
 
-/* Whether the watch may still bring the pod as it was before its end: started
- * again by that, a job that is over would run a second time.
+/* Whether the watch may still show the pod as it was before its end. That old
+ * state must not start the finished job a second time.
  */
 static bool
 may_be_shown_alive(const struct pods *p, const struct object *pod)
@@ -51,7 +48,9 @@ may_be_shown_alive(const struct pods *p, const struct object *pod)
     return !pod_is_finished(pod_of(known));
 }
 
-/* Memory that others gave back may be enough for those that had lost some. */
+/* Memory that other pods have released may be enough for pods that had lost
+ * some.
+ */
 static void
 recheck_short_pods(struct pods *p)
 {
@@ -63,7 +62,7 @@ recheck_short_pods(struct pods *p)
             pod_run_recheck(run);
 }
 
-/* All that pods here were given of a NUMA node's memory. */
+/* The memory of a NUMA node that is allocated to pods here. */
 static int64_t
 sum_given(int64_t node, int64_t page_bytes, void *context)
 {
@@ -99,7 +98,7 @@ on_over(struct pod_run *run, void *context)
     p->left(p->context);
 }
 
-/* Later, as this one has still to be told. */
+/* From a timer, after the calling run has completed its change. */
 static void
 on_holding_changed(UNUSED struct pod_run *run, void *context)
 {
@@ -139,8 +138,8 @@ add_pod(struct pods *p, const struct object *pod)
         wants_to_run ? pods_find_overlap(p, pod, &err) : NULL;
     struct pod_run *run = add_run(p, pod);
 
-    /* Its end was told when its cores were free: no more is to be done for it
-     * than to let it go.
+    /* The pod's end was reported when its cores were free, so the run only has
+     * to end.
      */
     if (pod_is_finished(pod_of(pod))) {
         pod_run_dismiss(run);
@@ -150,7 +149,7 @@ add_pod(struct pods *p, const struct object *pod)
         pod_run_resume(run);
         return;
     }
-    /* Judged when all that came together, a list, has been taken in. */
+    /* Decided later, after all pods of the same list have been added. */
     pod_run_wait_for_cores(run);
     timer_start(p->arrival_timer, 0);
 }
@@ -164,8 +163,8 @@ end_forgotten(struct pod_run *run)
     pod_run_note_forgotten(run);
 }
 
-/* One that was not being deleted is asked about first: the API may be another
- * cluster's, or know less than it did.
+/* If the pod was not being deleted, the cluster is checked first: the
+ * controller may be of another cluster, or its store may have lost revisions.
  */
 static void
 forget(struct pods *p, struct pod_run *run)
@@ -180,7 +179,9 @@ forget(struct pods *p, struct pod_run *run)
     p->agent->ask_if_forgotten(p->agent->ask_context);
 }
 
-/* Another cluster's list has none of ours, whose output is kept. */
+/* A list of another cluster lacks our pods. So after a list their output is
+ * kept until the cluster has been checked.
+ */
 static void
 forget_dirs(struct pods *p, const char *uid)
 {
@@ -211,7 +212,7 @@ make_orphan(struct pod_run *run)
 
 struct sweep {
     struct pods *pods;
-    struct map *known; /* the API's pods here, by uid: whether they are over */
+    struct map *known; /* the API's pods here, by uid: OVER or NOT_OVER */
 };
 
 static char over, not_over;
@@ -228,7 +229,7 @@ note_uid(const struct object *pod, void *context)
             pod_is_finished(pod_of(pod)) ? OVER : NOT_OVER);
 }
 
-/* The cluster is ours, and still does not have them. */
+/* The controller is of our cluster and still lacks these pods. */
 static void
 forget_dropped(struct pods *p)
 {
@@ -313,7 +314,7 @@ on_change(const struct object *old_object,
             forget_dirs(p, pod->meta->uid);
         return;
     }
-    /* Deleted and made again while we did not look. */
+    /* The pod was deleted and created again while the watch was interrupted. */
     if (old_object != NULL
         && strcmp(old_object->meta->uid, pod->meta->uid) != 0) {
         former = map_find(p->runs, old_object->meta->uid);
@@ -321,16 +322,18 @@ on_change(const struct object *old_object,
             pod_run_note_forgotten(former);
     }
     if (run != NULL) {
-        pod_run_set_orphan(run, false); /* the store that knew it is back */
+        pod_run_set_orphan(run, false); /* the store that had it is back */
         pod_run_update(run, pod);
     } else if (pod_is_finished(pod_of(pod)) && pod->meta->deleted_at_us == 0)
-        return; /* its end was told; its output stays as long as it does */
+        return; /* its end was reported; its output is kept with the pod */
     else if (map_find(p->over, pod->meta->uid) != NULL)
         return;
     else if (pod_of(pod)->status.allocation != NULL
              || pod->meta->deleted_at_us != 0)
         add_pod(p, pod);
-    /* Bound without an allocation: the scheduler gives one, or refuses. */
+    /* A pod that is bound without an allocation waits until the scheduler adds
+     * one, or refuses the pod.
+     */
 }
 
 static void
@@ -343,11 +346,12 @@ forget_unknown(const char *uid, void *context)
         return;
     if (state == NULL)
         pod_host_remove_all(s->pods->agent, uid);
-    else if (state == OVER) /* and told, by an agent that was killed then */
+    else if (state == OVER) /* an agent was killed after it reported the end */
         pod_host_remove_records(s->pods->agent, uid);
 }
 
-/* Places of pods that were deleted, or settled, while no agent looked. */
+/* Removes directories of pods that were deleted or finished while no agent ran.
+ */
 static void
 remove_unknown_dirs(struct pods *p)
 {
@@ -358,7 +362,9 @@ remove_unknown_dirs(struct pods *p)
     map_free(s.known);
 }
 
-/* A list that was made before their end would have them. */
+/* Drops the uids that the list lacks: a list from before a pod's end would
+ * still have the pod.
+ */
 static void
 forget_over(struct pods *p)
 {
@@ -374,7 +380,7 @@ forget_over(struct pods *p)
     map_free(s.known);
 }
 
-/* A pod that was here before and is not in the API's list any more is gone. */
+/* A pod that has a run here but is missing in the API's list is gone. */
 static void
 on_synced(void *context)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods.h - the pods of this node: those the API has bound to it, and those
+/* pods.h - the pods of this node: those that the API has bound to it, and those
  * that are still here
  *
- * Follows the API by an informer. A pod that arrives is checked against what
- * runs already (their cores and devices must be disjoint) and begins its stay;
- * at start the runs an earlier agent left on the disk are taken up first,
+ * Follows the API by an informer. The cores and devices of an arriving pod must
+ * not overlap those of the pods that run already; then its run begins. At the
+ * start, the runs that an earlier agent left on the disk are resumed first,
  * with or without a controller.
  *
  * Owns:    the runs and the blobs; borrows the agent's context.
@@ -22,8 +22,9 @@ struct agent_context;
 struct object;
 struct pods;
 
-/* Life. Resume takes up the pods on the disk; start begins to follow the API.
- * Freeing leaves running pods to their shepherds. `left`: a run is over.
+/* Life. pods_resume resumes the pods on the disk; pods_start begins to follow
+ * the API. Freeing leaves running pods to their shepherds. `left` is called
+ * when a run is over.
  */
 void pods_free(struct pods *pods);
 struct pods *pods_new(const struct agent_context *agent,
@@ -33,19 +34,20 @@ DEFINE_CLEANUP(struct pods, pods_free)
 void pods_resume(struct pods *pods);
 void pods_start(struct pods *pods);
 
-/* The controller has acknowledged what was sent at that CLOCK_BOOTTIME. */
+/* The controller has acknowledged a heartbeat that was sent at that
+ * CLOCK_BOOTTIME.
+ */
 void pods_note_heard(struct pods *pods, int64_t heard_us);
 
-/* The controller answers again: what it could not be told it is told now, and
- * what it has for this node is asked for within so long, without waiting for
- * the time of the next try.
+/* The controller answers again: pending reports are sent, and the watch is
+ * opened again, within that time instead of at the next retry.
  */
 void pods_retry_soon(struct pods *pods, int64_t within_ms);
 
-/* Pods that the API has forgotten without a deletion go on until this: those
- * of which what is known here is of a revision that its store has lost are
- * orphans from now on, the others end. True when there are new orphans.
- * End_orphans: those whose uids are in the text.
+/* Pods that the API has forgotten without a deletion continue until this call.
+ * Those whose known revision the API's store has lost become orphans, the
+ * others are ended. True when there are new orphans. pods_end_orphans ends
+ * those whose uids are in the text.
  */
 typedef bool pods_is_lost_fn(int64_t revision, void *context);
 bool pods_resolve_forgotten(struct pods *pods,
@@ -53,27 +55,29 @@ bool pods_resolve_forgotten(struct pods *pods,
                             void *context);
 void pods_end_orphans(struct pods *pods, const char *uids);
 
-/* The node's topology is another now: pods that lost something are told. */
+/* The node's topology has changed: checks whether pods have lost resources. */
 void pods_note_topology(struct pods *pods);
 
-/* The API has forgotten the pod: whether nothing of it is here. Then it is not
- * started any more, either, though what is known of it may lag behind.
+/* The API has forgotten the pod: whether nothing of the pod is here. Then the
+ * pod is not started any more, although the watch may lag behind.
  */
 bool pods_confirm_gone(struct pods *pods, const char *uid);
 
-/* Look. Find: what the API has of a pod of this node, finished ones too, or
- * NULL; borrowed until the next change. Count: runs that hold cores.
+/* Look. pods_find returns the API's object of a pod of this node, also of a
+ * finished one, or NULL; borrowed until the next change. pods_count_running
+ * counts the runs that hold cores.
  */
 const struct object *
 pods_find(const struct pods *pods, const char *namespace, const char *name);
 size_t pods_count_running(const struct pods *pods);
 
-/* Calls for each pod of which something is here that nobody else counts. */
+/* Calls `visit` for each pod that holds something here that nobody else counts.
+ */
 void pods_visit_retained(const struct pods *pods,
                          void (*visit)(const struct object *pod, void *context),
                          void *context);
 
-/* Calls for each pod whose process runs; borrowed for the call. */
+/* Calls `visit` for each pod whose process runs; borrowed for the call. */
 struct running_pod;
 typedef void pods_visit_fn(const struct running_pod *running, void *context);
 void pods_visit_running(const struct pods *pods,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_state.h - the insides of the pods of a node, for their own files
+/* pods_state.h - the private struct of the pods of a node
  *
- * Called by: pods.c and pod_arrivals.c. Nobody else.
+ * Called by: pods.c and pod_arrivals.c only.
  * Thread:    the loop's.
  */
 #pragma once
@@ -25,26 +25,28 @@ struct pods {
     struct informer *informer;
     struct map *runs; /* by uid of the pod */
     unsigned n_launched;
-    struct map *over;      /* uids of pods that are over here, until the watch,
-                             which may lag behind, has shown that */
-    struct map *forgotten; /* uids of pods that the API has forgotten */
-    struct map *dropped;   /* and of those that are over here, by a list */
-    struct timer
-        *arrival_timer; /* looks after those that wait for their cores */
+    /* uids of pods that are over here, until the watch, which may lag behind,
+     * has shown their end
+     */
+    struct map *over;
+    struct map *forgotten;       /* uids of pods that the API has forgotten */
+    struct map *dropped;         /* uids of finished pods that a list lacks */
+    struct timer *arrival_timer; /* checks the runs that wait for their cores */
     void (*left)(void *context);
     void *context;
 };
 
-/* The pod as the watch has it, which may lag behind our own reports; NULL
- * when it does not know it, or knows another of the same name.
+/* The pod as the watch knows it, which may be older than this agent's reports;
+ * NULL when the watch does not know the pod, or knows another pod of the same
+ * name.
  */
 const struct object *pods_find_known(const struct pods *p,
                                      const struct object *pod);
 
-/* Arrivals (pod_arrivals.c). Find: the one here whose cores or devices the pod's
- * allocation overlaps; one that waits for its cores has none yet. Check: those
- * that wait, once more; a timer's callback. Has lent: another runs, or is about
- * to, on cores of this one.
+/* Arrivals (pod_arrivals.c). pods_find_overlap returns the run whose cores or
+ * devices the pod's allocation overlaps; runs that wait for their cores hold
+ * none yet. pods_check_arrivals, a timer's callback, checks the waiting runs
+ * again. pods_has_lent: another pod runs, or is about to, on cores of this one.
  */
 bool pods_has_lent(const struct pod_run *run, void *pods);
 const struct pod_run *pods_find_overlap(const struct pods *p,

@@ -26,10 +26,12 @@ struct shared_pool {
     struct timer *timer;
     unsigned turn;
     bool is_busy, is_freed;
-    bool is_stale; /* something happened since the last count */
+    bool is_stale; /* a change since the last update began */
 };
 
-/* On a worker: the cgroups that share the CPUs, as cgroup_format has them. */
+/* One update, on a worker: the texts of cgroup_format of the cgroups that share
+ * the CPUs.
+ */
 struct pool_update {
     struct shared_pool *shared_pool;
     char *cpus;
@@ -88,7 +90,7 @@ add_sharer(const struct pod_run *run, void *arg)
     t->cgroups[t->n++] = strbuf_take(&cgroup);
 }
 
-/* A cgroup that has gone meanwhile is no trouble. */
+/* A cgroup that was removed meanwhile is no error. */
 static void
 update_work(void *arg)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shared_pool.h - the CPUs that pods without CPUs of their own run on
+/* shared_pool.h - the CPUs that pods without exclusive CPUs share
  *
- * They are the node's CPUs without those that are another pod's alone, used or
- * withheld, and without isolated ones, which the kernel moves nothing to. The
- * cgroups of the pods that share them follow when that changes, on a worker,
+ * These are the node's CPUs except those that other pods use exclusively or
+ * withhold, and except isolated ones, to which the kernel does not balance.
+ * When the set changes, a worker updates the cgroups of the pods that share it,
  * one change after the other.
  *
  * Thread: the loop's.
@@ -19,7 +19,7 @@ struct agent_context;
 struct pod_run;
 struct shared_pool;
 
-/* Life. Visit calls `each` for every run of the node. */
+/* Life. The visit function calls `each` for every run of the node. */
 typedef void shared_pool_visit_fn(void (*each)(const struct pod_run *run,
                                                void *arg),
                                   void *arg,
@@ -30,12 +30,13 @@ struct shared_pool *shared_pool_new(const struct agent_context *agent,
                                     void *context) OWNED_BY(shared_pool_free);
 DEFINE_CLEANUP(struct shared_pool, shared_pool_free)
 
-/* A run began, got its cgroup or ended, or the topology changed. */
+/* Call it when a run began, got its cgroup or ended, or the topology changed.
+ */
 void shared_pool_update(struct shared_pool *shared_pool);
 
-/* Look. The CPUs, counted now; all of the node's where none is left over, as a
- * pod has to run somewhere. Settled: all cgroups have been told, and the number
- * that is another one after every change.
+/* Look. shared_pool_cpus computes the CPUs; if none is left, they are all CPUs
+ * of the node, because a pod has to run somewhere. shared_pool_is_settled: all
+ * cgroups are up to date; *ret_turn differs after every change.
  */
 struct bitset shared_pool_cpus(const struct shared_pool *shared_pool);
 bool shared_pool_is_settled(const struct shared_pool *shared_pool,

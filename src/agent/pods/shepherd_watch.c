@@ -27,15 +27,15 @@
 
 #define DEFAULT_GRACE_S 30
 #define LOOK_FIRST_MS   10
-#define LOOK_MORE_MS    5 /* for each other that is launched */
+#define LOOK_MORE_MS    5 /* for each other run in phase LAUNCHED */
 #define LOOK_MOST_MS    250
 #define LOOK_LAST_MS    500
 #define FREEZE_FIRST_MS 10
 #define FREEZE_LAST_MS  1000
 #define FREEZE_LENT_MS  100
 
-/* By itself; one of an agent before this one does not, or keeps none but the one
- * that it was started with.
+/* Whether the shepherd itself keeps the present limit. A shepherd of an older
+ * release keeps none, or only the limit that it was started with.
  */
 static bool
 keeps_limit(const struct pod_run *s)
@@ -95,7 +95,7 @@ grace_us(const struct object *pod)
     return (s != NULL ? *s : DEFAULT_GRACE_S) * 1000000;
 }
 
-/* It is to make room for another, which its user wants to be warned of. */
+/* Whether the pod is being preempted, and its user wants a warning signal. */
 static bool
 is_warned_of_preemption(const struct pod_run *s)
 {
@@ -108,8 +108,8 @@ is_warned_of_preemption(const struct pod_run *s)
            && pod->spec.execution->signal != NULL;
 }
 
-/* It ends for the sake of others, or to start anew, and not because its user has
- * had enough of it.
+/* Whether the checkpoint command is to run: the pod ends to make room for
+ * others or to restart, and not because its user deleted it.
  */
 static bool
 runs_checkpoint(const struct pod_run *s)
@@ -127,9 +127,9 @@ runs_checkpoint(const struct pod_run *s)
                   != NULL;
 }
 
-/* The grace begins with the checkpoint command, behind which the shepherd goes on,
- * or with the signal that its user asked for, and ends as it does without, shortly
- * before it is over.
+/* The grace period begins with the checkpoint command, after which the shepherd
+ * continues, or with the signal that the user configured. The rest is as
+ * without a warning, shortly before the grace period ends.
  */
 static void
 warn_of_preemption(struct pod_run *s)
@@ -157,7 +157,9 @@ warn_of_preemption(struct pod_run *s)
                   NULL);
 }
 
-/* Its cores are another's: it ends without having run on them. */
+/* Whether another pod needs the cores of this frozen pod, which is then killed
+ * without running again.
+ */
 static bool
 stands_for_another(const struct pod_run *s)
 {
@@ -166,7 +168,7 @@ stands_for_another(const struct pod_run *s)
                || (s->s.has_lent != NULL && s->s.has_lent(s, s->s.context)));
 }
 
-/* Somebody else has less patience. */
+/* Another deletion has a shorter grace period. */
 static void
 end_sooner(struct pod_run *s, int64_t grace_us)
 {
@@ -219,9 +221,9 @@ set_limit(struct pod_run *s)
                        clock_monotonic_us(s->s.agent->clock));
 }
 
-/* The limit is sent again whenever an agent finds the pod running: that costs
- * nothing, and nobody has to remember what was sent. Where the shepherd cannot
- * keep it the agent does, but for ending it later.
+/* Every agent that finds the pod running sends the limit again: that is cheap,
+ * and saves a record of what was sent. If the shepherd cannot keep the limit,
+ * the agent does, but it can only end the pod earlier than the shepherd would.
  */
 static void
 tell_limit(struct pod_run *s)
@@ -252,12 +254,13 @@ shepherd_watch_note_limit(struct pod_run *s)
     shepherd_watch_enforce(s);
 }
 
-/* ---- Frozen ---- */
+/* ---- Freezing ---- */
 
-/* The pod's annotation says what is wanted, the live record what is so. The
- * shepherd is told whenever the wish changes, and by each agent that finds the
- * pod running; nobody has to remember what was told. It is the shepherd that
- * freezes, for it keeps the time limit, and lives on when the agent does not.
+/* The pod's annotation is the desired state, the live record the actual one.
+ * The shepherd is told whenever the desired state changes, and by each agent
+ * that finds the pod running, which saves a record of what was sent. The
+ * shepherd does the freezing, because it keeps the time limit, and survives the
+ * agent.
  */
 const char *
 shepherd_watch_freezer(const struct pod_run *s)
@@ -272,8 +275,8 @@ has_wish(const struct pod_run *s)
            || pod_find_yield(pod_of(s->pod)) != NULL;
 }
 
-/* Whoever has its cores meanwhile has to be gone first, also where the API thinks
- * so already.
+/* The pod stays frozen until the pods on its cores are gone here, even if the
+ * API considers them gone already.
  */
 static bool
 is_to_stand(const struct pod_run *s)
@@ -289,8 +292,8 @@ is_as_wanted(const struct pod_run *s)
     return (s->live->frozen_at_us != 0) == is_to_stand(s);
 }
 
-/* The time of the freezes before is known by the monotonic clock alone; when this
- * one began does not matter until it is over.
+/* Only the total of former freezes is known on the monotonic clock; the start
+ * of the present freeze does not matter until its end.
  */
 static void
 take_freeze(struct pod_run *s)
@@ -320,7 +323,7 @@ refuse(struct pod_run *s)
     status_report_repeat(s);
 }
 
-/* One that is being ended goes on by itself, and stays so. */
+/* A pod that is being ended is thawed by its shepherd, and not frozen again. */
 static bool
 is_over(const struct pod_run *s)
 {
@@ -356,7 +359,7 @@ shepherd_watch_note_freeze(struct pod_run *s)
     timer_start(s->freeze_timer, s->freeze_look_ms);
 }
 
-/* Nothing is to be said to a pod that has just begun, and is to run. */
+/* A new pod that is not to be frozen needs no message. */
 static void
 begin_freeze(struct pod_run *s)
 {
@@ -377,8 +380,8 @@ take_standing(struct pod_run *s)
     shepherd_watch_enforce(s);
 }
 
-/* A file in /run, asked for with growing pauses. It is told again, too: that costs
- * nothing.
+/* Polls the live record in /run with growing intervals, and repeats the
+ * message, which is cheap.
  */
 void
 shepherd_watch_look_frozen(void *context)
@@ -408,8 +411,8 @@ shepherd_watch_look_frozen(void *context)
 
 /* ---- The start ---- */
 
-/* The start is known by real time alone (the shepherd's); what has passed
- * since is taken off the monotonic clock now.
+/* The start is known only in wall-clock time (the shepherd's), so the time
+ * since then is subtracted from the monotonic clock now.
  */
 static void
 begin_deadline(struct pod_run *s)
@@ -430,9 +433,9 @@ begin_deadline(struct pod_run *s)
     shepherd_watch_enforce(s);
 }
 
-/* A job that is over before the first look is never told to be running, which
- * halves what the API has to write for it. Where many are launched at once, as
- * when many are short, that is worth waiting for.
+/* A job that ends before the first poll is never reported as running, which
+ * halves the API's writes for it. When many pods are launched at once, as is
+ * usual for short jobs, a longer delay is worthwhile.
  */
 static int64_t
 first_poll_ms(const struct pod_run *s)
@@ -462,7 +465,7 @@ say_waiting(struct pod_run *s)
     status_report_request(s, REPORT_WAITING);
 }
 
-/* A file in /run: cheap, and asked for with growing pauses. */
+/* Polls the live record in /run, which is cheap, with growing intervals. */
 void
 shepherd_watch_poll(void *context)
 {
@@ -521,7 +524,7 @@ watch_end(struct pod_run *s)
                                s);
 }
 
-/* It has done with the pod and waits for another, or it ends. */
+/* The shepherd has finished the pod and waits for another, or it ends. */
 static void
 on_shepherd_done(UNUSED int fd, UNUSED unsigned ready, void *context)
 {

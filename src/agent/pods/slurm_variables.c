@@ -17,7 +17,7 @@
 #include "lib/base/macro.h"
 #include "lib/base/strbuf.h"
 
-/* The same under another name; those that ksub alone knows, too. */
+/* Copies under another name, also of variables that only ksub sets. */
 static const struct {
     const char *ours, *theirs;
 } renamed[] = {
@@ -40,7 +40,7 @@ static const struct {
     {"KILN_NODE_NAME", "SLURM_NODELIST"},
 };
 
-/* A job is one node, and its script the first process there. */
+/* A job has one node, and its script is the first process there. */
 static const struct {
     const char *name, *value;
 } fixed[] = {
@@ -60,7 +60,7 @@ is_asked_for(const struct object *pod)
     return words != NULL && strcmp(words, "slurm") == 0;
 }
 
-/* A pod that shares CPUs with others counts those it asked for, rounded up. */
+/* For a pod that shares CPUs, the requested CPUs, rounded up. */
 static int64_t
 count_cpus(const struct pod *pod)
 {
@@ -75,7 +75,7 @@ count_cpus(const struct pod *pod)
     return milli > 1000 ? (milli + 999) / 1000 : 1;
 }
 
-/* A pod that may run in several partitions is in that of its node. */
+/* A pod that may run in several partitions is in its node's partition. */
 static const char *
 find_partition(const struct variables *v, const struct pod_order_input *in)
 {
@@ -84,7 +84,7 @@ find_partition(const struct variables *v, const struct pod_order_input *in)
     return asked != NULL && strchr(asked, ',') == NULL ? asked : in->partition;
 }
 
-/* By their places among the GPUs of the node. */
+/* Lists the pod's GPUs by their index among the node's GPUs. */
 static void
 add_gpus(struct variables *v, const struct pod_order_input *in)
 {

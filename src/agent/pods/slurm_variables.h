@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slurm_variables.h - what a script written for Slurm looks for
+/* slurm_variables.h - environment variables that scripts for Slurm expect
  *
- * For pods that carry ANNOTATION_VARIABLES with the word "slurm" (ksub puts it
- * there for scripts with #SBATCH lines); others get none, since MPI libraries
- * and the like take them for the sign of a Slurm cluster. An agent that does
- * not know the annotation starts the job without them.
+ * For pods whose ANNOTATION_VARIABLES is "slurm" (ksub sets it for scripts with
+ * #SBATCH lines). Other pods get none, because MPI libraries take the variables
+ * as the sign of a Slurm cluster. An agent that does not know the annotation
+ * starts the job without the variables.
  *
  * Thread: any; pure.
  */
@@ -13,5 +13,7 @@
 struct pod_order_input;
 struct variables;
 
-/* After Kiln's own, from which most of them are taken. */
+/* Call it after Kiln's own variables are set, because most values come from
+ * these.
+ */
 void slurm_variables_add(struct variables *v, const struct pod_order_input *in);

@@ -76,7 +76,7 @@ add_condition(struct arena *arena,
     json_append(arena, list, c);
 }
 
-/* It is said when something is wrong, and when nothing is any more. */
+/* Adds the condition when there is a fault, and when a former fault is gone. */
 static void
 add_broken(struct arena *arena,
            struct json *list,
@@ -146,8 +146,8 @@ add_frozen(struct arena *arena,
                       now_us);
 }
 
-/* Our own alone: the patch is a strategic one, which leaves those of others as
- * they are by then, also one that they wrote after we last saw the pod.
+/* Only the agent's own conditions: a strategic merge patch keeps those of
+ * others, also one that was written after we last saw the pod.
  */
 static struct json *
 make_conditions(struct arena *arena,
@@ -255,8 +255,9 @@ set_host(struct arena *arena, struct json *status, const char *address)
     json_set_string(arena, status, "hostIP", address);
 }
 
-/* Whatever we have seen of the pod: the controller may have said meanwhile that
- * its node is lost. */
+/* Clears a reason that the controller may have set meanwhile because the node
+ * was lost: the agent's report shows that the pod was not.
+ */
 static void
 clear_reason(struct arena *arena, struct json *status)
 {
@@ -391,7 +392,7 @@ has_succeeded(const struct status_patch_end *end)
            && !end->exit_record->was_oom;
 }
 
-/* Its last stop is over with it. */
+/* Adds the present freeze, which ends with the pod. */
 static int64_t
 count_frozen(const struct frozen_state *frozen, int64_t ended_us)
 {
@@ -420,7 +421,7 @@ status_patch_make_end(struct arena *arena,
                         succeeded ? "PodCompleted" : "PodFailed",
                         ended_us);
 
-    /* The preemptor has reported this already. */
+    /* The preemptor has set this condition already. */
     if (end->is_disruption
         && pod_find_condition(pod, "DisruptionTarget") == NULL)
         add_condition(arena,

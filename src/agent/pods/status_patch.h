@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_patch.h - what the API is told of a pod: its status, as strategic
- * merge patches: what others wrote into it meanwhile stays
+/* status_patch.h - a pod's status for the API as strategic merge patches, which
+ * keep what others wrote into it meanwhile
  *
- * Pure. Each answers the body of a patch of pods/NAME/status, with the uid of
- * the pod so that a later pod of the same name is never meant.
+ * Pure. Each function returns the body of a patch of pods/NAME/status, with the
+ * pod's uid, so that it cannot affect a later pod of the same name.
  *
  * Thread: any; pure.
  */
@@ -18,26 +18,28 @@ struct json;
 struct object;
 struct observation;
 
-/* A fault of the pod's allocation: the condition AllocationBroken. Without a
- * reason nothing is.
+/* A fault of the pod's allocation: the condition AllocationBroken. A NULL
+ * reason means no fault.
  */
 struct allocation_fault {
     const char *reason;
     const char *message;
 };
 
-/* Since when it stands still (0: it does not), how long it has before, by whose
- * wish and for whom, or NULL.
+/* The start of the present freeze (0: not frozen), the total time of former
+ * freezes, who asked for it, and the pod it yields to, or NULL.
  */
 struct frozen_state {
     int64_t at_us;
     int64_t before_us;
     const char *by;
     const char *yields_to;
-    bool is_refused; /* it cannot stand still */
+    bool is_refused; /* it cannot be frozen */
 };
 
-/* A job that hangs before its program runs: `for_what`, which may be NULL. */
+/* A job that blocks before its program runs: `for_what` tells what it waits
+ * for, and may be NULL.
+ */
 #define REASON_START_BLOCKED "StartBlocked"
 struct json *status_patch_make_waiting(struct arena *arena,
                                        const struct object *pod,
@@ -46,10 +48,11 @@ struct json *status_patch_make_waiting(struct arena *arena,
 struct status_patch_running {
     const char *host_address; /* or NULL */
     const char *boot_id;
-    int64_t started_at_us; /* real time */
+    int64_t started_at_us; /* wall clock */
     const char *cpus;      /* as observed, or NULL */
     const char *memory_nodes;
-    const struct observation *seen; /* later, of all its processes; or NULL */
+    /* of all its processes; NULL: not observed yet */
+    const struct observation *seen;
     int64_t seen_at_us;
     struct allocation_fault broken;
     struct frozen_state frozen;
@@ -60,15 +63,16 @@ status_patch_make_running(struct arena *arena,
                           const struct object *pod,
                           const struct status_patch_running *running);
 
-/* How it ended. `reason` overrides the one from the ending: DeadlineExceeded,
- * or NULL. `is_disruption`: not the pod's own fault (its node was restarted).
+/* How the pod ended. `reason` overrides the one of the exit record
+ * (DeadlineExceeded), or is NULL. `is_disruption`: the pod did not cause its
+ * end (its node was restarted).
  */
 struct status_patch_end {
-    const struct exit_record *exit_record; /* NULL: it never got that far */
+    const struct exit_record *exit_record; /* NULL: it never started */
     const char *reason;
     const char *message;
     bool is_disruption;
-    const struct observation *seen; /* last, while it ran; or NULL */
+    const struct observation *seen; /* the last one while it ran; or NULL */
     int64_t seen_at_us;
     struct allocation_fault broken;
     struct frozen_state frozen;

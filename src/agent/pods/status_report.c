@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_report.c - what the API is told of a run, for as long as that takes */
+/* status_report.c - reports a run to the API, and retries until it is accepted
+ */
 #include "agent/pods/agent_context.h"
 #include "agent/pods/pod_run_state.h"
 #include "agent/pods/status_patch.h"
@@ -46,7 +47,7 @@ on_confirmed(const struct client_reply *reply, void *context)
     pod_run_check_over(s);
 }
 
-/* The process is gone and cleaned up after: the API may forget the pod. */
+/* The process has ended and was cleaned up: lets the API remove the pod. */
 static void
 confirm_deletion(struct pod_run *s)
 {
@@ -92,8 +93,9 @@ on_reported(const struct client_reply *reply, void *context)
         s->report_again = false;
         s->report_retry_ms = 0;
     } else if (reply->code == 404 || reply->code == 409) {
-        /* Of one that runs the watch says whether it is gone. How one ended is
-         * kept until it does, too: another cluster's API knows none of ours.
+        /* Whether a running pod is gone is left to the watch. The end of a pod
+         * is kept until the watch shows that the pod is gone, because the API
+         * of another cluster knows none of our pods.
          */
         if (reply->code == 404 && s->pidfd >= 0)
             s->reported = s->reporting;
@@ -188,8 +190,8 @@ status_report_repeat(struct pod_run *s)
     status_report_send(s);
 }
 
-/* A report that was not sent yet when more is known need not go: a pod that
- * ended while others were reported has one change, and not two.
+/* Cancels a report that was not sent yet when a newer one is wanted, so that a
+ * pod that ended while others were reported needs one change instead of two.
  */
 static void
 drop_outdated(struct pod_run *s)
@@ -202,8 +204,8 @@ drop_outdated(struct pod_run *s)
     s->busy--;
 }
 
-/* Sends what is wanted and not told yet; then, of a pod being deleted, that
- * it is gone.
+/* Sends the wanted report if it was not sent yet; then, for a pod that is being
+ * deleted, confirms the deletion.
  */
 void
 status_report_send(struct pod_run *s)
@@ -215,7 +217,7 @@ status_report_send(struct pod_run *s)
         .namespace = s->pod->meta->namespace,
         .name = s->pod->meta->name,
         .subresource = "status",
-        .raw = true, /* the watch tells what became of it */
+        .raw = true, /* the watch delivers the result */
         .is_report = true,
     };
 

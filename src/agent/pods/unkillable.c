@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unkillable.c - processes that were killed and do not go: they wait for a
- * device or a file server, most often. Their cores stay taken; people are told.
+/* unkillable.c - processes that were killed and do not end, mostly because they
+ * wait for a device or a file server. Their cores stay allocated; an event
+ * reports them.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variables.h - environment variables in the order they came, each name once
+/* variables.h - environment variables in the order of insertion, each name once
  *
  * Thread: any, one at a time.
  */
@@ -11,7 +11,7 @@
 struct arena;
 struct map;
 
-/* Texts are in the arena. */
+/* The texts are in the arena. */
 struct variables {
     struct arena *arena;
     struct map *places; /* name to index + 1 */
@@ -22,7 +22,9 @@ struct variables {
 void variables_init(struct variables *v, struct arena *arena);
 void variables_fini(struct variables *v);
 
-/* Set replaces what was there; find returns NULL when it is not set. */
+/* variables_set replaces a former value; variables_find returns NULL for an
+ * unset name.
+ */
 void variables_set(struct variables *v, const char *name, const char *value);
 void variables_set_number(struct variables *v, const char *name, int64_t n);
 const char *variables_find(const struct variables *v, const char *name);

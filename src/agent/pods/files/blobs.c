@@ -19,8 +19,8 @@
 #define AGAIN_MOST_MS  2000
 
 struct blob {
-    struct list link;    /* among the kept ones, the latest used last */
-    struct blobs *blobs; /* NULL when they were freed before its user let go */
+    struct list link;    /* in `order`, least recently used first */
+    struct blobs *blobs; /* NULL if freed while the blob was in use */
     unsigned users;
     char *digest;
     char *bytes;
@@ -38,7 +38,7 @@ struct blobs {
 struct fetch {
     struct list link;
     struct blobs *blobs;
-    struct client_call *call; /* NULL while it waits to ask again */
+    struct client_call *call; /* NULL while it waits for a retry */
     struct timer *again;
     int64_t again_ms;
     char *namespace;
@@ -175,7 +175,7 @@ is_content_of(const char *digest, const char *bytes, size_t length)
     return strncmp(digest, "sha256:", 7) == 0 && strcmp(digest + 7, hex) == 0;
 }
 
-/* A controller that is away for a while fails no job. */
+/* Repeats the request, because a controller outage must not fail a job. */
 static void
 ask_later(struct fetch *f, const struct client_reply *reply)
 {

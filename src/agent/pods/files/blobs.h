@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blobs.h - scripts and environments of jobs, fetched once
  *
- * Content is known by its digest, so what was fetched for one pod serves all
- * others of the same content while there is room.
+ * Content is identified by its digest, so one fetch serves all pods with the
+ * same content while the cache has room.
  *
- * Owns:    up to 64 MiB of content; what a pod is using stays beyond that.
+ * Owns:    up to 64 MiB of content, and content that pods use beyond that.
  * Thread:  the loop's.
  */
 #pragma once
@@ -18,17 +18,17 @@ struct blobs;
 struct client;
 struct error;
 
-/* Life. Free tells who still waits that nothing comes (-ECANCELED); what is
- * used stays until it is released.
+/* Life. blobs_free calls back pending fetches with -ECANCELED; blobs in use
+ * remain until they are released.
  */
 void blobs_free(struct blobs *blobs);
 struct blobs *blobs_new(struct client *client) OWNED_BY(blobs_free);
 DEFINE_CLEANUP(struct blobs, blobs_free)
 
-/* Get: `got` runs now, or later, once, with a reference that is the caller's to
- * release; or with NULL and the reason. A controller that does not answer is
- * asked again until it does. `what` is "script" or "environment", the
- * subresource of the job that serves it.
+/* `got` is called once, possibly before blobs_get returns: with a reference
+ * that the caller releases, or with NULL and the reason. The request is
+ * repeated until the controller answers. `what` is "script" or "environment",
+ * the subresource of the job that serves it.
  */
 typedef void
 blobs_got_fn(const struct blob *blob, const struct error *err, void *context);

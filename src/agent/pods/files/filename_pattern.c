@@ -35,7 +35,8 @@ pad(const char *text, long width, struct strbuf *out)
         strbuf_add_char(out, '0');
 }
 
-/* A name of the user's is a part of one file's name, never a way. */
+/* A value chosen by the user must not contain a path, so slashes are replaced.
+ */
 static void
 add_part(const char *text, struct strbuf *out)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filename_pattern.h - file names with %j %x %u %N %% in them, as users of
- * batch systems write them
+/* filename_pattern.h - expands %j %x %u %N %% in file names, as users of batch
+ * systems write them
  *
- * %j the job's number (the pod's name without one), %x the job's name, %u the
- * user, %N the node, %% a percent sign. A number after the percent pads %j with
- * zeros: "%6j". Anything else stays as it is. A slash in a value becomes an
- * underscore: a job's name cannot lead elsewhere.
+ * %j is the job's number (the pod's name if it has none), %x the job's name, %u
+ * the user, %N the node, %% a percent sign. A number after the percent sign
+ * pads %j with zeros: "%6j". Everything else is copied. A slash in a value
+ * becomes an underscore, so that a job's name cannot lead to another directory.
  *
  * Thread: any; pure.
  */

@@ -17,7 +17,7 @@
 
 struct spare_dirs {
     char *directory;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects all members below */
     unsigned long numbers[ROOM];
     unsigned count;
     unsigned long next;
@@ -55,7 +55,9 @@ pop(struct spare_dirs *s, unsigned long *ret_number)
     return has_one;
 }
 
-/* Anything else that stands there is not ours. */
+/* Counts the directories of an earlier agent; entries with other names are
+ * ignored.
+ */
 static void
 find_former(struct spare_dirs *s)
 {
@@ -83,7 +85,8 @@ spare_dirs_new(const char *state_dir)
 
     s->directory = xasprintf("%s/spare", state_dir);
     pthread_mutex_init(&s->lock, NULL);
-    mkdir(s->directory, 0700); /* without it there are none */
+    /* if this fails, there are no spare directories */
+    mkdir(s->directory, 0700);
     find_former(s);
     return s;
 }
@@ -130,7 +133,7 @@ has_nothing_but(const char *path, const char *kept)
     return empty;
 }
 
-/* The directory too, where nothing else is in it. */
+/* Removes the file, and the directory if nothing else is in it. */
 static void
 remove_with(const char *path, const char *kept)
 {
