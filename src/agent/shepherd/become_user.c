@@ -22,10 +22,10 @@
 #include "agent/shepherd/prepared_job.h"
 #include "lib/base/macro.h"
 
-/* The steps. Between fork and exec: system calls, and nothing that allocates,
- * locks or asks a directory. Each returns 0 or a negative errno. The memory may
- * still be the shepherd's own (vfork_call.h), so nothing is written there but what
- * the job's own part of it is for.
+/* The steps. Between fork and exec only system calls are allowed, and nothing
+ * that allocates, locks or asks the user database. Each returns 0 or a negative
+ * errno. The memory may still be shared with the shepherd (vfork_call.h), so
+ * the steps write only to memory that is meant for the job.
  */
 
 static int
@@ -56,12 +56,13 @@ set_oom_score(const struct prepared_job *o)
     return n < 0 ? -errno : 0;
 }
 
-/* A user's wish lowers a hard limit and never raises one: root's shepherd
- * could, and with it go priorities that keep the kernel itself waiting. Jobs
- * may have what the agent has, which its unit says. The soft ones follow as the
- * user, because a small one may keep the steps between from succeeding. A limit
- * that this node cannot give (it may come from a login node) stays as it is: a
- * job is not refused for a limit it may never reach.
+/* A user's limit can lower a hard limit but never raises it. Root's shepherd
+ * could raise it, and with RLIMIT_RTPRIO for example delay the kernel's own
+ * threads. A job may have the limits of the agent's unit. Soft limits are set
+ * later, as the user, because a small one could make the steps in between fail.
+ * A limit that this node cannot set (it may come from a login node) remains
+ * unchanged, because a job should not be refused for a limit that it may never
+ * reach.
  */
 static int
 set_hard_limits(const struct prepared_job *o)
@@ -90,8 +91,8 @@ bind_cpus(const struct prepared_job *o)
     return sched_setaffinity(0, sizeof(o->cpus), &o->cpus) < 0 ? -errno : 0;
 }
 
-/* A kernel that cannot prefer several nodes prefers the one that each thread
- * runs on, and then the nearest: most of the time it is one of them.
+/* A kernel that cannot prefer several nodes prefers the node that each thread
+ * runs on, and then the nearest: mostly that is one of the nodes.
  */
 static int
 set_memory_policy(const struct prepared_job *o)
@@ -120,8 +121,8 @@ bind_mount(const struct order_mount *m)
     return 0;
 }
 
-/* In a mount namespace of its own: what the host mounts later is seen, what is
- * mounted here is not.
+/* The mount namespace is a slave: later mounts of the host appear in it, and
+ * its own mounts do not appear on the host.
  */
 static int
 mount_volumes(const struct prepared_job *o)
@@ -138,9 +139,9 @@ mount_volumes(const struct prepared_job *o)
     return r;
 }
 
-/* As asked for (allowPrivilegeEscalation: false); and because who chooses what
- * stands at a path could lend a setuid program his own /etc/sudoers: with
- * volumes mounted, such programs gain nothing.
+/* Set if the pod asks for it (allowPrivilegeEscalation: false), and if volumes
+ * are mounted: a user who chooses the mount paths could give a setuid program a
+ * forged /etc/sudoers, so such programs must gain no privileges.
  */
 static int
 renounce_privileges(const struct prepared_job *o)
@@ -150,8 +151,8 @@ renounce_privileges(const struct prepared_job *o)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* By system calls of our own: the C library's functions of these names change all
- * threads that it knows, which here are the shepherd's.
+/* Direct system calls, because the C library's functions of these names change
+ * all threads that it knows, which are the shepherd's here.
  */
 #ifdef SYS_setresuid32
 #define SET_GROUPS SYS_setgroups32
@@ -196,8 +197,8 @@ has_capabilities(void)
            != 0;
 }
 
-/* There must be no way back, whatever the kernel and its security modules made
- * of the three calls above.
+/* The job must not be able to become root again, even if the kernel or a
+ * security module has changed the effect of the three calls above.
  */
 static int
 verify_identity(const struct prepared_job *o)
@@ -275,7 +276,9 @@ open_stdout(const struct prepared_job *o)
     return open_output(o, o->stdout_path, STDOUT_FILENO);
 }
 
-/* The same file is opened once: two offsets would overwrite one another. */
+/* The same file is opened only once, because with two offsets the outputs would
+ * overwrite each other.
+ */
 static int
 open_stderr(const struct prepared_job *o)
 {
@@ -301,8 +304,9 @@ reset_signals(const struct prepared_job *o)
     return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }
 
-/* Closed by exec, all of them; the report has to last until then. Kernels
- * before 5.11 do not know the call, and there what came down is CLOEXEC too.
+/* All descriptors are closed by exec, because the report descriptor is needed
+ * until then. Kernels before 5.11 lack the call; on these all inherited
+ * descriptors are CLOEXEC already.
  */
 static int
 close_descriptors(const struct prepared_job *o)
@@ -334,8 +338,8 @@ set_soft_limits(const struct prepared_job *o)
     return 0;
 }
 
-/* As execvp does: on from what is not there or not allowed, and "not allowed"
- * is the better answer of the two.
+/* Works like execvp: tries the next path after ENOENT and EACCES, and prefers
+ * to return EACCES.
  */
 static int
 execute(const struct prepared_job *o)
@@ -390,8 +394,8 @@ become_user_and_run(const struct prepared_job *o)
     struct become_user_report report = {0};
     ssize_t written;
 
-    /* The agent is to see it closed when the shepherd ends, whatever this waits
-     * for.
+    /* The agent must see the channel closed when the shepherd ends, even while
+     * this process still waits for something.
      */
     if (o->channel_fd >= 0)
         close(o->channel_fd);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* become_user.h - what a new process does to become the user's job
+/* become_user.h - turns a new process into the user's job
  *
- * A new process goes from root with the agent's environment to the user's
+ * A new process changes from root with the agent's environment to the user's
  * program in steps: `steps` in become_user.c has their order, which matters.
  * Everything is prepared before the fork (prepared_job.h), because between fork
  * and exec only system calls are safe.
  *
- * Without root, the steps that need root are left out.
+ * Without root, the steps that need root are skipped.
  *
  * Thread: the job's new process, before it runs its program.
  */
@@ -16,10 +16,12 @@
 
 struct prepared_job;
 
-/* In the child. Never returns: the program runs, or a report is written. */
+/* Runs in the child and never returns: either the program runs, or a report is
+ * written.
+ */
 void become_user_and_run(const struct prepared_job *o) NORETURN;
 
-/* The report that the parent reads. */
+/* The report of a failed step, which the parent reads. */
 struct become_user_report {
     int step;
     int error_number;

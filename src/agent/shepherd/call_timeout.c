@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* A signal handler has no other way to know. */
+/* A signal handler gets no argument, so this is static. */
 static const struct call_timeout *pending;
 
 static void

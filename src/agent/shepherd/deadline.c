@@ -56,7 +56,7 @@ deadline_next(const struct deadline *d, int64_t now_us, int64_t *ret_next_us)
     return DEADLINE_WAIT;
 }
 
-/* The warning is given again before a limit that is put off. */
+/* The warning is repeated before a limit that is extended. */
 void
 deadline_set_limit(struct deadline *d, int64_t limit_us, int64_t now_us)
 {

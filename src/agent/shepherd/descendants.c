@@ -97,7 +97,9 @@ is_ours(const struct process_table *c, pid_t pid)
     return found != NULL && found->is_ours;
 }
 
-/* Pids are not in order of creation, so look until nothing new is found. */
+/* Pids are not in the order of creation, so the loop repeats until it finds
+ * nothing new.
+ */
 static int
 mark(struct process_table *c)
 {
@@ -140,8 +142,9 @@ descendants_signal(int signal_number)
     return r;
 }
 
-/* One that waits in the kernel stops as it comes out, which may be never: a
- * parent whose child was stopped in vfork. It runs none of its program meanwhile.
+/* A process in an uninterruptible wait stops when the wait ends, which may be
+ * never: a parent whose vfork child was stopped waits for that child. It does
+ * not run its program meanwhile, so it does not count.
  */
 static bool
 stop(const struct process *p)

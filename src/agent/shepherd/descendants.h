@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descendants.h - the processes that came out of this one
+/* descendants.h - all descendants of this process
  *
- * For a shepherd without a cgroup. It is a child subreaper, so that whatever
- * its job forks and abandons stays below it and can be found by following
- * parents through /proc.
+ * For a shepherd without a cgroup. It is a child subreaper, so that processes
+ * that its job forks and abandons remain its descendants and can be found by
+ * following parents through /proc.
  *
  * Thread: the shepherd's only one.
  */
@@ -12,13 +12,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Sends the signal to each once; returns how many there are, or a negative
- * errno. Those that fork meanwhile may escape: repeat until there are none.
+/* Sends the signal to each descendant once; returns their number, or a negative
+ * errno. Processes that fork meanwhile may escape: repeat the call until it
+ * returns 0.
  */
 int descendants_signal(int signal_number);
 
-/* Stops each that runs; returns how many did, so that 0 says that all stand
- * still, or a negative errno. The same of one process.
+/* descendants_stop stops each running descendant; returns how many it stopped,
+ * so 0 means that all are stopped, or a negative errno. process_stop does the
+ * same for one process.
  */
 int descendants_stop(void);
 bool process_stop(pid_t pid);

@@ -118,7 +118,7 @@ sync_directory(const char *directory)
     return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* A torn record is known as such, so this needs no rename. */
+/* Readers recognize a torn record, so no rename is needed. */
 static int
 write_once(const char *directory, const struct strbuf *text)
 {
@@ -188,7 +188,7 @@ take(struct exit_record *e, const char *name, const char *value)
             *(bool *)(void *)member = number != 0;
         return r;
     }
-    return 0; /* said by a newer shepherd */
+    return 0; /* an entry of a newer shepherd */
 }
 
 static int
@@ -206,7 +206,7 @@ decode(struct strbuf *text, struct exit_record **ret_record, struct error *err)
         r = -EBADMSG;
     if (r < 0)
         return r;
-    exit_record_note_oom(e, e->oom_kills); /* a shepherd may be older */
+    exit_record_note_oom(e, e->oom_kills); /* the shepherd may be older */
     *ret_record = e;
     e = NULL;
     return 0;
@@ -227,7 +227,8 @@ read_at(const char *directory,
     return r < 0 ? error_wrap(err, r, "reading '%s'", path) : 0;
 }
 
-/* After a crash of the machine it may be of a pod that had the directory before.
+/* After a crash of the machine the record may belong to a pod that had the
+ * directory before.
  */
 static int
 read_reused(const char *directory,
@@ -289,7 +290,7 @@ exit_record_is_nodes_fault(const struct exit_record *e)
 
     if (e->failed_step == NULL)
         return false;
-    /* There is no such user: another node may not know better. */
+    /* The user does not exist: another node may not know the user either. */
     if (strcmp(e->failed_step, "user") == 0)
         return e->error_number != ENOENT && e->error_number != EPERM;
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++)

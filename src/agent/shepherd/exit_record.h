@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exit_record.h - the exit record of a pod: how it went
+/* exit_record.h - the exit record of a pod: how its job ended
  *
- * Written once by the shepherd, synced, in the pod's state directory: losing
- * it would run a finished job again. Where the disk refuses it, it is left in
- * the pod's directory in /run instead.
+ * Written once by the shepherd, synced, in the pod's state directory, because a
+ * finished job without the record would run again. Where the disk refuses the
+ * record, it is written to the pod's directory in /run instead.
  *
  * Thread: any; blocks on the disk.
  */
@@ -14,8 +14,8 @@
 
 #include "lib/base/macro.h"
 
-/* Steps that mean more than that the job could not be started: a hook of the
- * site's has failed; it was told to end first.
+/* Failed steps with a meaning of their own: a hook of the site has failed; the
+ * pod was ended before its job had started.
  */
 #define EXIT_RECORD_PROLOG     "prolog"
 #define EXIT_RECORD_CALLED_OFF "called off"
@@ -26,56 +26,57 @@ struct exit_record {
     char *pod_uid;
     char *boot_id;
 
-    /* A job that could not be started. NULL when it was. */
+    /* For a job that could not be started. NULL when it was. */
     char *failed_step; /* "working directory" */
     char *message;     /* what, where, and what to do about it */
     int64_t error_number;
 
-    int64_t exit_code; /* 128 + signal for one killed, 125 to 127 not started */
-    int64_t signal;    /* 0: it exited */
+    int64_t exit_code; /* 128 + signal if killed, 125 to 127 if not started */
+    int64_t signal;    /* 0: no signal */
     bool has_core;
-    bool was_oom;    /* killed for memory: the job or a process of it */
+    bool was_oom;    /* the OOM killer killed the job or a process of it */
     bool was_fenced; /* killed because its node was cut off (fence.h) */
     bool was_late;   /* ended at its time limit */
 
-    int64_t started_at_us; /* real time; 0: never */
+    int64_t started_at_us; /* wall clock; 0: never started */
     int64_t ended_at_us;
-    int64_t elapsed_us; /* by the monotonic clock */
+    int64_t elapsed_us; /* on the monotonic clock */
 
     bool is_memory_enforced;
-    int64_t peak_memory_bytes; /* without cgroup: of the largest process */
+    int64_t peak_memory_bytes; /* without a cgroup: of the largest process */
     int64_t cpu_user_us;
     int64_t cpu_system_us;
     int64_t oom_kills;
-    bool has_io;           /* the next two are known */
-    int64_t read_bytes;    /* from files' storage, of what was waited for */
-    int64_t written_bytes; /* to it */
+    bool has_io;           /* read_bytes and written_bytes are known */
+    int64_t read_bytes;    /* from storage, by waited-for processes */
+    int64_t written_bytes; /* to storage */
 
     char *cpus_allowed; /* as observed on the running process, or NULL */
     char *memory_allowed;
-    bool has_left_behind; /* processes that even SIGKILL did not end */
+    bool has_left_behind; /* processes remained that even SIGKILL did not end */
 
-    char *epilog_failure; /* what was wrong with it; NULL: nothing */
+    char *epilog_failure; /* why the epilog failed; NULL: it did not */
 
-    /* Its checkpoint command, if it was run: its exit code, 128 + signal. */
+    /* If the checkpoint command was run: its exit code, or 128 + signal. */
     bool has_checkpoint;
     bool was_checkpoint_cut; /* killed because its time was over */
     int64_t checkpoint_code;
-    int64_t checkpoint_us;    /* how long it took */
-    char *checkpoint_failure; /* it could not be started, and why; or NULL */
+    int64_t checkpoint_us;    /* its duration */
+    char *checkpoint_failure; /* why it could not be started, or NULL */
 };
 
-/* A record is written over the last one that was in its pod's directory, which
- * had another pod then (spare_dirs.h), into this file. One that has no room in
- * it, or for which it cannot be written, is a file of its own, "exit", as those
- * of shepherds of a release before are.
+/* A record overwrites this file of the pod that had the directory before
+ * (spare_dirs.h). If the record does not fit into the file, or the file cannot
+ * be written, the record gets a file of its own, "exit", like those of
+ * shepherds of the previous release.
  */
 #define EXIT_RECORD_FILE "record"
 
-/* Life. Write fails with -EEXIST where that file is there already. Read looks
- * at both places, -ENOENT when there is none of that pod in either, -EBADMSG for
- * one that a crash of the machine has torn: the job is over, and nothing more is
- * known. Blank: the directory is to be another pod's.
+/* Life. exit_record_write fails with -EEXIST where "exit" exists already.
+ * exit_record_read looks at both places: -ENOENT when neither has a record of
+ * that pod, -EBADMSG for a record that a crash of the machine has torn: the job
+ * is over, and nothing more is known. exit_record_blank prepares the directory
+ * for another pod.
  */
 void exit_record_free(struct exit_record *e);
 int exit_record_write(const struct exit_record *e,
@@ -90,17 +91,20 @@ int exit_record_read(const char *state_dir,
 int exit_record_blank(const char *state_dir);
 DEFINE_CLEANUP(struct exit_record, exit_record_free)
 
-/* The kernel has killed so many processes of the job for want of memory. With
- * any it has failed: where its own exit code does not say so (on v1 a child
- * dies alone, and a script goes on), 137 is its code.
+/* The kernel has killed that many processes of the job for lack of memory. If
+ * there are any, the job has failed: where its own exit code does not show that
+ * (on v1 only a child is killed, and a script continues), the exit code becomes
+ * 137.
  */
 void exit_record_note_oom(struct exit_record *e, int64_t kills);
 
-/* The job could not be started, for a reason that is the node's and nothing
- * that its user has asked for or could bring about.
+/* Whether the job could not be started for a reason of the node, and not
+ * because of its user's requests or actions.
  */
 bool exit_record_is_nodes_fault(const struct exit_record *e);
 
-/* Its text, for who has to write it with system calls alone. */
+/* Formats the record, for a caller that can only use system calls when it
+ * writes the record.
+ */
 struct strbuf;
 void exit_record_format(const struct exit_record *e, struct strbuf *out);

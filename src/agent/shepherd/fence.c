@@ -9,7 +9,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-#define LONGEST_MS 1000 /* between two looks: a machine may have slept */
+#define LONGEST_MS 1000 /* between checks: the machine may be suspended */
 
 int
 fence_note(const char *path, int64_t heard_us, struct error *err)

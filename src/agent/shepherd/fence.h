@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fence.h - a job that ends itself when its node is cut off for too long
+/* fence.h - ends a job whose node is cut off from the controller for too long
  *
- * The agent notes when the controller last acknowledged its lease; the
- * shepherd of a pod that asked for it (execution.fenceAfterSeconds) looks at
- * that note, and ends the job when it is too old: also when the agent is gone.
- * The controller waits longer than that, and may then run the job elsewhere.
+ * The agent notes when the controller last acknowledged its lease. The shepherd
+ * of a pod with execution.fenceAfterSeconds reads that note and ends the job
+ * when the note is too old, even if the agent is gone. The controller waits
+ * longer than that, and may then run the job elsewhere.
  *
- * Times are of CLOCK_BOOTTIME, which goes on while a machine sleeps.
+ * Times are of CLOCK_BOOTTIME, which includes the time that a machine is
+ * suspended.
  *
  * Thread: any; the note is a file.
  */
@@ -17,15 +18,17 @@
 
 struct error;
 
-/* The agent's part: a renewal that was sent then has been acknowledged. */
+/* For the agent: the controller has acknowledged a renewal that was sent at
+ * that time.
+ */
 int fence_note(const char *path, int64_t heard_us, struct error *err);
 
-/* The shepherd's part. A note that is not there counts as one of the begin. */
+/* For the shepherd. Without a note, the time counts from `began_us`. */
 struct fence {
     const char *path;
     int64_t after_us; /* 0: never */
     int64_t began_us;
 };
 
-/* 0: it is due; otherwise when to ask again, in ms; -1: never. */
+/* 0: the fence is due; otherwise when to ask again, in ms; -1: never. */
 int fence_wait_ms(const struct fence *fence);

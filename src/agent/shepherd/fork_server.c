@@ -19,20 +19,20 @@
 #define ANSWER_SECONDS 5
 #define KEPT_MOST      32u
 
-/* One that has done with a pod and waits for the next. */
+/* A shepherd that has finished a pod and waits for the next. */
 struct kept_shepherd {
     int pidfd;
     int channel;
 };
 
-/* The last one first: its memory is still in the caches. */
+/* Used as a stack: the latest one's memory is still in the caches. */
 struct kept_shepherds {
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the members below */
     struct kept_shepherd items[KEPT_MOST];
     unsigned count;
 };
 
-/* `lock` guards pid and fd; both are 0 and -1 while there is no process. */
+/* `lock` protects pid and fd; both are 0 and -1 while there is no process. */
 struct fork_server {
     char *program;
     pthread_mutex_t lock;
@@ -49,7 +49,9 @@ start(struct fork_server *n)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
-    /* Not where it is put: that would leave it closed on exec. */
+    /* It must not have its final number already: dup2 would leave it
+     * close-on-exec.
+     */
     lifted = fcntl(ends[1], F_DUPFD_CLOEXEC, 16);
     r = lifted < 0 ? -errno : handover_spawn(n->program, lifted, -1, &n->pid);
     close(ends[1]);
@@ -77,7 +79,7 @@ stop(struct fork_server *n)
     n->pid = 0;
 }
 
-/* It ends, having no agent. */
+/* A shepherd without an agent's channel ends. */
 static void
 close_kept(struct kept_shepherd s)
 {
@@ -126,7 +128,7 @@ fork_server_close(struct fork_server *n)
     free(n);
 }
 
-/* The same program without shared libraries, beside it, where there is one. */
+/* The statically linked program beside the shepherd, if it exists. */
 static char *
 find_program(const char *shepherd)
 {
@@ -231,8 +233,8 @@ receive_answer(int fd, struct handover_forked *ret_forked, int *ret_pidfd)
     return 0;
 }
 
-/* -EPIPE and the like when it has ended. A shepherd that it forked and could
- * not report gets no order, and ends.
+/* Returns -EPIPE and the like when the fork server has ended. A shepherd that
+ * it forked but could not report gets no order, and ends.
  */
 static int
 ask(struct fork_server *n,
@@ -253,8 +255,9 @@ ask(struct fork_server *n,
     return r;
 }
 
-/* A socket to the shepherd, whose other end it is forked with. An agent does not
- * wait for ever for one that an administrator has stopped.
+/* Opens a socket to the shepherd, which is forked with the other end. The
+ * timeout keeps the agent from waiting forever for a process that an
+ * administrator has stopped.
  */
 static int
 open_channel(int *ret_here, int *ret_there)
@@ -310,8 +313,8 @@ fork_server_fork(struct fork_server *n,
     return 0;
 }
 
-/* Its answer says that what it hears from now on is for this pod. One that does
- * not answer has no order, and does nothing, whenever it goes on.
+/* The shepherd's answer means that later signals are for this pod. A shepherd
+ * that does not answer has no order, and does nothing if it continues later.
  */
 static int
 hand_pod(int channel, int order_fd, int script_fd, pid_t *ret_pid)

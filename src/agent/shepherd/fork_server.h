@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork_server.h - a process that forks shepherds
  *
- * Kiln-shepherd, started once, with its libraries loaded: it forks a shepherd
- * for each order it is handed, which costs a third of starting the program (no
- * exec, no linking). It ends with whoever holds the fork server; shepherds do
- * not.
+ * It is kiln-shepherd, started once, with its libraries loaded. It forks a
+ * shepherd for each order, which costs a third of starting the program (no
+ * exec, no linking). It ends with the process that holds the struct; shepherds
+ * do not.
  *
- * A shepherd that has done with its pod mostly stays, and is given the next one
+ * A shepherd that has finished its pod mostly stays, and gets the next pod
  * without a fork.
  *
  * Owns:    the process, the socket to it, and shepherds that wait for a pod.
@@ -24,19 +24,20 @@ struct error;
 struct fork_server;
 struct shepherd_process;
 
-/* Life. Open starts the process. */
+/* Life. fork_server_open starts the process. */
 void fork_server_close(struct fork_server *n);
 int fork_server_open(const char *program,
                      struct fork_server **ret_server,
                      struct error *err);
 DEFINE_CLEANUP(struct fork_server, fork_server_close)
 
-/* A shepherd that reads its order, and its script if there is one (else -1),
- * from copies of these descriptors; in the cgroup of `home_fd`, or where the
- * fork server is (-1). The order is to be a pipe, written when the pid is known,
- * and after a failure another pipe: what was forked unnoticed must not have an
- * order. A process that has ended is replaced at the next call. Shepherds are not
- * the caller's children.
+/* Forks a shepherd that reads its order, and its script if there is one (else
+ * -1), from copies of these descriptors. It runs in the cgroup of `home_fd`, or
+ * in the fork server's (-1). The order is a pipe that the caller writes when it
+ * knows the pid. After a failure the caller uses another pipe, because a
+ * shepherd that was forked unnoticed must not get an order. If the fork server
+ * has ended, the next call starts another. Shepherds are not the caller's
+ * children.
  */
 int fork_server_fork(struct fork_server *n,
                      int order_fd,
@@ -44,17 +45,19 @@ int fork_server_fork(struct fork_server *n,
                      int home_fd,
                      struct shepherd_process *ret_process);
 
-/* One that waits, in the same way: it is where it was forked. -ENOENT: there is
- * none; -EAGAIN: it does not answer, and another may, with another pipe.
+/* Gives the order to a waiting shepherd instead, which stays in the cgroup that
+ * it was forked in. -ENOENT: none waits; -EAGAIN: it does not answer; another
+ * one may, with another pipe.
  */
 int fork_server_reuse(struct fork_server *n,
                       int order_fd,
                       int script_fd,
                       struct shepherd_process *ret_process);
 
-/* Once its channel is readable: true when it has done with its pod; then both of
- * its descriptors are taken, and it waits for another or ends. Else the channel is
- * closed, and its pidfd says when it ends.
+/* Call it once the channel is readable. True when the shepherd has finished its
+ * pod: then the call takes both descriptors, and the shepherd waits for another
+ * pod or ends. Otherwise it closes the channel, and the pidfd tells when the
+ * shepherd ends.
  */
 bool fork_server_take_back(struct fork_server *n,
                            const struct shepherd_process *process);

@@ -17,7 +17,7 @@
 
 #include "agent/shepherd/handover.h"
 
-/* Above the places that children get their descriptors in. */
+/* greater than the numbers of the children's descriptors */
 #define SOCKET_FD 10
 
 struct call {
@@ -34,7 +34,7 @@ fork_server_process_is_wanted(void)
     return fstat(HANDOVER_ORDER_FD, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* False when nobody is there any more. */
+/* False when the other end is closed. */
 static bool
 receive_request(int socket_fd, struct call *call)
 {
@@ -98,7 +98,7 @@ close_all(const struct call *call)
         close(call->fds[i]);
 }
 
-/* Finds the number that each descriptor gets; -1: it is closed. */
+/* Finds the number for each descriptor; -1: it is closed. */
 static void
 find_places(const struct call *call, int places[HANDOVER_FORK_FDS])
 {
@@ -113,9 +113,9 @@ find_places(const struct call *call, int places[HANDOVER_FORK_FDS])
         places[n++] = -1;
 }
 
-/* The kernel gives the lowest numbers, so that they mostly are where they
- * should be. Otherwise two steps, as the places may be taken by those that go
- * there.
+/* The kernel uses the lowest free numbers, so the descriptors mostly have the
+ * right numbers. Otherwise they move in two steps, because a target number may
+ * be in use by another of them.
  */
 static void
 place_descriptors(struct call *call)
@@ -162,7 +162,7 @@ fork_shepherd(const struct call *call, int *ret_pidfd)
     return pid < 0 ? -errno : (pid_t)pid;
 }
 
-/* All of them are blocked, and stay so. */
+/* Drops pending signals. All signals are blocked, and remain so. */
 static void
 drop_signals(void)
 {
@@ -191,7 +191,8 @@ fork_server_process_next(void)
     return send_reply(HANDOVER_CHANNEL_FD, &self, -1) == 0;
 }
 
-/* Children that end are nobody's business here: the agent has their pidfds. */
+/* The process does not reap its children, because the agent has their pidfds.
+ */
 static void
 prepare_process(void)
 {

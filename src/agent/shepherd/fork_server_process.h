@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork_server_process.h - kiln-shepherd as the process that forks others
  *
- * Stays small: what it knows, its children begin with. It is as hard to end as
- * a shepherd, but ends with the agent, whose end of the socket closes.
+ * It stays small, because each child begins with a copy of its memory. It is
+ * shielded like a shepherd, but ends with the agent, when the agent's end of
+ * the socket is closed.
  *
  * Thread: the process's only one.
  */
@@ -14,19 +15,19 @@
 
 struct inherited_state;
 
-/* Whether descriptor 3 is the fork server's. */
+/* Whether descriptor 3 is the socket of a fork server. */
 bool fork_server_process_is_wanted(void);
 
-/* In each child, which does not come back, with its descriptors where a shepherd
- * has them; whether there is a channel among them.
+/* Runs in each child and does not return. The descriptors are where a shepherd
+ * expects them; `has_channel`: a channel is among them.
  */
 typedef void fork_server_child_fn(const struct inherited_state *inherited_state,
                                   bool has_channel);
 
-/* In such a child, once its pod's end is on the disk: says so on its channel, and
- * waits for the next pod, with the descriptors where a shepherd has them and no
- * signal left that was meant for the last one. False when nobody is at
- * its other end.
+/* Runs in such a child after its pod's exit record is on the disk. Reports that
+ * on the channel, and waits for the next pod. Then the descriptors are where a
+ * shepherd expects them, and pending signals for the former pod are dropped.
+ * False when the channel's other end is closed.
  */
 bool fork_server_process_next(void);
 

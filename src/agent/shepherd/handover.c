@@ -12,8 +12,8 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-/* Signals stay blocked from the first instruction: one sent to a shepherd that
- * has only just begun must wait for it, not end it.
+/* Signals are blocked from the first instruction: a signal to a shepherd that
+ * has just begun must stay pending, and not end it.
  */
 static void
 set_attributes(posix_spawnattr_t *attributes)

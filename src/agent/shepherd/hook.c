@@ -20,7 +20,7 @@
 
 #define WORDS_BYTES 256
 
-/* While it runs. */
+/* A running hook. */
 struct hook {
     pid_t pid;
     int pidfd;
@@ -28,7 +28,7 @@ struct hook {
     struct supervisor *calls; /* or NULL */
 };
 
-/* The end of its output. */
+/* The end of the hook's output. */
 struct words {
     char text[WORDS_BYTES + 1];
     size_t length;
@@ -63,7 +63,7 @@ last_line(struct words *w)
     return line != NULL ? line + 1 : w->text;
 }
 
-/* False at the end of it. */
+/* False at the end of the output. */
 static bool
 read_output(int fd, struct words *w)
 {
@@ -75,7 +75,7 @@ read_output(int fd, struct words *w)
     return n > 0;
 }
 
-/* Not shielded from the OOM killer as the shepherd is. */
+/* Makes the hook eligible for the OOM killer, unlike the shepherd. */
 static void
 reset_oom_score(void)
 {
@@ -84,7 +84,7 @@ reset_oom_score(void)
     if (fd < 0)
         return;
     if (write(fd, "0", 1) < 0) {
-        /* Then it is. */
+        /* the hook remains shielded */
     }
     close(fd);
 }
@@ -110,7 +110,9 @@ exec_program(const char *program, const char *const *environment, int output)
     _exit(127);
 }
 
-/* Its session; itself alone as long as it has not made one. */
+/* Signals the hook's session; only the process itself before it has made a
+ * session.
+ */
 static void
 signal_session(pid_t pid, int signo)
 {
@@ -128,8 +130,8 @@ forward_signals(pid_t pid, struct supervisor *calls)
         signal_session(pid, signo);
 }
 
-/* Until it ends, or its time does: whether it did. It does not wait for output
- * of the hook's children.
+/* Waits until the hook ends or the time is over; true if it has ended. Does not
+ * wait for output of the hook's children.
  */
 static bool
 wait_for_exit(const struct hook *h, int64_t limit_ms, struct words *w)

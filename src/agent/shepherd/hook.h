@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook.h - a program of the site that runs before a job or after it
+/* hook.h - a program of the site that runs before or after a job
  *
- * As the shepherd's own user (root), in a session of its own, with standard
- * input from /dev/null and nothing in its environment but what is given. It is
- * waited for; what it prints is kept for the words of a failure.
+ * It runs as the shepherd's own user (root), in a session of its own, with
+ * standard input from /dev/null and only the given environment. The shepherd
+ * waits for it, and keeps the end of its output for the message of a failure.
  *
  * Thread: the shepherd's only one.
  */
@@ -14,10 +14,11 @@
 struct error;
 struct supervisor;
 
-/* 0 when it exits with 0. -EIO for another status or a signal, -ETIMEDOUT when
- * it was killed, with its session, after the limit; -errno where it cannot be
- * run. `what` is "prolog" or "epilog". A signal that calls the job off
- * meanwhile is sent on to its session; NULL: no signal does.
+/* Returns 0 when the program exits with 0; -EIO for another status or a signal;
+ * -ETIMEDOUT when it was killed, with its session, after the limit; another
+ * -errno where it cannot be run. `what` is "prolog" or "epilog". A signal that
+ * cancels the job meanwhile is forwarded to the program's session; `calls`
+ * NULL: no signal is.
  */
 int hook_run(const char *what,
              const char *program,

@@ -48,8 +48,8 @@ key_values_end(struct strbuf *out)
     put(out, end_name, "", 0);
 }
 
-/* Cuts one entry out of [at, end): terminates its name and its value. Returns
- * where the next one starts, NULL for what is no entry.
+/* Splits one entry off [at, end): terminates its name and its value. Returns
+ * where the next entry starts, or NULL for a malformed one.
  */
 static char *
 cut(char *at, const char *end, const char **ret_name, char **ret_value)
@@ -83,7 +83,7 @@ malformed(struct error *err, const char *title)
                      title);
 }
 
-/* Every entry is cut here, once; next then walks over the pieces. */
+/* Splits all entries once; key_values_next then walks over them. */
 static int
 check(char *at, const char *end, const char *title, struct error *err)
 {

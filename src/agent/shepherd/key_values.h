@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key_values.h - named values, one after the other, that any byte can be in
+/* key_values.h - a record of named values with arbitrary bytes
  *
  *     kiln-exit 1
  *     code=1:0
@@ -7,8 +7,8 @@
  *     .
  *     end=0:
  *
- * A title with a version, entries NAME=LENGTH:BYTES, a name as often as there
- * are values, and an end, so that a torn file is not taken for a whole one.
+ * A title with a version, entries NAME=LENGTH:BYTES, a repeated name for each
+ * further value, and an end, so that a torn file is not taken for a whole one.
  *
  * Thread: any; one at a time for each record.
  */
@@ -21,7 +21,7 @@
 struct error;
 struct strbuf;
 
-/* Write. Text that is NULL is left out. */
+/* Write. A NULL text is left out. */
 void key_values_begin(struct strbuf *out, const char *title);
 void
 key_values_put_text(struct strbuf *out, const char *name, const char *text);
@@ -29,10 +29,10 @@ void
 key_values_put_number(struct strbuf *out, const char *name, int64_t number);
 void key_values_end(struct strbuf *out);
 
-/* Read. Open changes the bytes: names and values come out terminated by NUL,
- * and are borrowed from them. It checks the whole record: -EPROTO for another
- * title, -EBADMSG for one that is torn or malformed, or whose values hold NUL
- * bytes. Next is false at the end.
+/* Read. key_values_open changes the bytes: names and values are terminated by
+ * NUL, and borrowed from the bytes. It checks the whole record: -EPROTO for
+ * another title, -EBADMSG for a torn or malformed record, or values with NUL
+ * bytes. key_values_next returns false at the end.
  */
 struct key_values {
     char *at;

@@ -21,7 +21,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-/* In a file of its own, which waits to be read. */
+/* Writes the order to a memory file and rewinds it. */
 static int
 write_order(const struct order *order, struct error *err)
 {
@@ -42,8 +42,8 @@ write_order(const struct order *order, struct error *err)
     return fd;
 }
 
-/* Both above the places they are put in, so that one dup2 cannot overwrite
- * what the other still needs.
+/* Moves a descriptor above the final numbers of both, so that one dup2 cannot
+ * overwrite the other's source.
  */
 static int
 lift(int fd)
@@ -61,9 +61,10 @@ struct new_process {
     int report_fd;
 };
 
-/* Born in the shepherds' cgroup: moving there by itself would have it wait for
- * the kernel's grace period, ten milliseconds and more. posix_spawn of this
- * C library cannot do it, so this forks, and reports a failed exec as it does.
+/* The child is created in the shepherds' cgroup, because moving there by itself
+ * would make it wait for an RCU grace period of the kernel, ten milliseconds or
+ * more. posix_spawn of this C library cannot do that, so this forks, and
+ * reports a failed exec as posix_spawn does.
  */
 static void
 exec_program(const void *argument)
@@ -97,7 +98,8 @@ wait_for_exec(int report_fd, pid_t pid)
     return -code;
 }
 
-/* -EOPNOTSUPP and the like when the kernel cannot; nothing has happened then.
+/* Returns -EOPNOTSUPP and the like when the kernel cannot do it; then nothing
+ * has happened.
  */
 static int
 spawn_into(int cgroup_fd,
@@ -139,7 +141,7 @@ spawn_into(int cgroup_fd,
     return r;
 }
 
-/* The v2 directory of the shepherds, if that is all they have to join. */
+/* Opens the v2 directory of the shepherds, if that is the only one to join. */
 static int
 open_home(const struct order *order)
 {
@@ -183,8 +185,8 @@ start(const struct launch *l, int home_fd, pid_t *ret_pid, struct error *err)
     return 0;
 }
 
-/* One that ends before it has read all is found to have ended without a
- * record.
+/* A shepherd that ends before it has read the whole order is later found to
+ * have ended without a record.
  */
 static void
 hand_over(const struct order *order, int fd)
@@ -195,7 +197,7 @@ hand_over(const struct order *order, int fd)
     (void)fd_write_all(fd, text.text, text.length);
 }
 
-/* Finds a shepherd that is to read its order from that pipe. */
+/* Finds or forks a shepherd that reads its order from that pipe. */
 typedef int find_fn(const struct launch *l,
                     int order_fd,
                     int home_fd,
@@ -226,8 +228,8 @@ fork_shepherd(const struct launch *l,
                             ret_process);
 }
 
-/* After a failure nothing has happened: a shepherd that did not say in time that
- * it is there has a pipe that nobody writes to.
+/* A failure has no effect: a shepherd that did not answer in time has a pipe
+ * that nobody writes to.
  */
 static int
 start_by_server(const struct launch *l,
@@ -252,7 +254,8 @@ start_by_server(const struct launch *l,
     return r;
 }
 
-/* One that waits, or a new one; of a fork server that has ended the next is asked.
+/* Uses a waiting shepherd, or forks one. If the fork server has ended, the
+ * second attempt starts another.
  */
 static int
 start_by_any(const struct launch *l,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch.h - starts a shepherd and speaks to one
+/* launch.h - starts a shepherd and sends to it
  *
- * The agent's side. A shepherd is spoken to by one queued signal that carries
- * what to send on to whom; the descriptor (of launch_start, or of
- * live_record_open after a restart) makes sure that nobody else gets it. Follow
- * it by waiting for the descriptor to become readable, or its channel, if it has
- * one (fork_server_take_back), then read the ending; one that left none was killed
- * itself: see live_phase for what that means.
+ * The agent's side. A shepherd gets one queued signal with a value that tells
+ * what to do. The pidfd (of launch_start, or of live_record_open after a
+ * restart) makes sure that no other process gets the signal. Wait until the
+ * pidfd, or the channel if there is one (fork_server_take_back), is readable,
+ * then read the exit record; a shepherd without a record was killed itself: see
+ * live_phase for what that means.
  *
  * Thread: any; starting blocks, so on a worker.
  */
@@ -21,22 +21,22 @@ struct fork_server;
 struct order;
 
 struct launch {
-    const char *program; /* ".../kiln-shepherd" */
+    const char *program; /* path of kiln-shepherd */
     const struct order *order;
-    int script_fd; /* of order->script_bytes bytes at its start, or -1 */
+    int script_fd; /* starts with order->script_bytes bytes; or -1 */
     struct fork_server *fork_server; /* of that program; or NULL */
 };
 
 struct shepherd_process {
     pid_t pid;
     int pidfd;
-    int channel; /* says when it has done with the pod; -1: it ends then */
+    int channel; /* readable when the pod is finished; -1: the pidfd only */
 };
 
-/* Returns once the program runs; the order and the script it reads on its own.
- * With a fork server, that forks it, or has one that waits; the program is started
- * where it does not. The caller closes the descriptors and, while it is the parent,
- * reaps with waitid(P_PIDFD).
+/* Returns once the program runs; it reads the order and the script on its own.
+ * A fork server forks the shepherd, or gives the order to a waiting one; where
+ * that fails, the program is started. The caller closes the descriptors and,
+ * while it is the parent, reaps with waitid(P_PIDFD).
  */
 int launch_start(const struct launch *l,
                  struct shepherd_process *ret_process,
@@ -48,28 +48,28 @@ enum launch_scope {
     LAUNCH_ALL,   /* every process of the pod */
 };
 
-/* -ESRCH when the shepherd has ended. */
+/* Returns -ESRCH when the shepherd has ended. */
 int launch_signal(int pidfd,
                   enum launch_scope scope,
                   int signal_number,
                   struct error *err);
 
-/* Gives the job another time limit, from its start on; 0: none. A shepherd of
- * the last release keeps the one it has (live_record.h: keeps_limit).
+/* Sets another time limit of the job, from its start on; 0: none. A shepherd of
+ * the previous release keeps its own (live_record.h: keeps_limit).
  */
 int launch_set_limit(int pidfd, int64_t seconds, struct error *err);
 
-/* Has the job stand still, its time limit too, or go on; the live record says
- * when it does. To say so twice changes nothing. A job that does not run yet, or
- * is being ended, goes on; so does one of a shepherd that knows nothing of
- * it (live_record.h: LIVE_CAN_FREEZE).
+/* Freezes the job, its time limit included, or thaws it; the live record tells
+ * when that is done. Repeating the call has no effect. A job that does not run
+ * yet, or is being ended, is not frozen; neither is a job whose shepherd cannot
+ * freeze (live_record.h: LIVE_CAN_FREEZE).
  */
 int launch_set_frozen(int pidfd, bool still, struct error *err);
 
-/* Has the job's checkpoint command run, and then the job told to end, by the signal
- * that its order has for its warning, else by SIGTERM: within this grace but for
- * its last part (deadline.h). To say so twice changes nothing; to a job that
- * does not run yet, or whose shepherd knows nothing of it (live_record.h:
- * LIVE_CAN_CHECKPOINT), likewise.
+/* Runs the job's checkpoint command, and then ends the job by the warning
+ * signal of its order, else by SIGTERM: within this grace period less its last
+ * part (deadline.h). Repeating the call has no effect; neither has it for a job
+ * that does not run yet, or whose shepherd cannot do it (live_record.h:
+ * LIVE_CAN_CHECKPOINT).
  */
 int launch_checkpoint(int pidfd, int64_t grace_ms, struct error *err);

@@ -39,7 +39,7 @@ live_record_free(struct live_record *l)
     free(l);
 }
 
-/* Memory is all that /run is: nothing is synced. */
+/* /run is a memory file system, so nothing is synced. */
 static int
 write_file(const char *path, int flags, const struct strbuf *text)
 {
@@ -51,8 +51,8 @@ write_file(const char *path, int flags, const struct strbuf *text)
     return r;
 }
 
-/* A reader sees the old file or the new. The first one is written in place:
- * what a reader sees of it is whole, or is no record yet.
+/* A reader sees either the old file or the new one. The first one is written in
+ * place: readers do not accept an incomplete record.
  */
 static int
 replace(const char *path, const struct strbuf *text)
@@ -125,7 +125,7 @@ take_text(char **text, const char *value)
     *text = xstrdup(value);
 }
 
-/* Entries of a newer shepherd are not needed here. */
+/* Unknown entries of a newer shepherd are ignored. */
 static int
 take(struct live_record *l, const char *name, const char *value)
 {
@@ -187,8 +187,8 @@ live_record_read(const char *run_dir,
     return 0;
 }
 
-/* The fields behind the name, which may hold anything but ends at the last
- * parenthesis; start time is the 22nd of all (proc(5)).
+/* Reads the fields after the process name, which may contain any character and
+ * ends at the last parenthesis; the start time is field 22 (proc(5)).
  */
 int
 live_record_read_start(pid_t pid, int64_t *ret_ticks)
@@ -219,8 +219,8 @@ live_record_read_start(pid_t pid, int64_t *ret_ticks)
     return 0;
 }
 
-/* The descriptor first, the check after: whatever the check saw is what the
- * descriptor holds.
+/* Opens the descriptor before the check, so that both refer to the same
+ * process.
  */
 int
 live_record_open(const struct live_record *l, const char *boot_id)

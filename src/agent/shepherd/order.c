@@ -100,7 +100,7 @@ order_fini(struct order *o)
     *o = (struct order){0};
 }
 
-/* Mounts: "rw 8 /scratch/target", with the length of the source. */
+/* A mount is "rw 8 /scratch/target", with the length of the source. */
 
 const char *
 order_mount(struct arena *arena,
@@ -202,7 +202,7 @@ order_encode(const struct order *o, struct strbuf *out)
 
 /* Decode */
 
-/* Room for the one more that is NULL, as execve wants its lists. */
+/* Reserves an item for the NULL at the end, which execve needs. */
 static void
 add_item(struct order_list *list, const char *item)
 {

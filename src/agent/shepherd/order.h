@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order.h - everything a shepherd has to know to run one pod
+/* order.h - everything that a shepherd needs to run one pod
  *
- * Filled by the agent, encoded to a record, handed over as a descriptor, and
- * decoded by the shepherd. Never on a command line: environments are private.
- * Unknown entries are refused: agent and shepherd are installed together, and
- * an order that is half understood is not safe to run.
+ * Filled by the agent, encoded as a record, handed over as a descriptor, and
+ * decoded by the shepherd. Never on a command line, because environments are
+ * private. Unknown entries are refused: agent and shepherd are installed
+ * together, and an order that is only partly understood is not safe to run.
  *
  * Thread: any; one at a time for each order.
  */
@@ -31,18 +31,18 @@ struct order_list {
 
 struct order {
     const char *pod;       /* "namespace/name", for messages */
-    const char *pod_uid;   /* comes back in live state and exit record */
-    const char *state_dir; /* this pod's, on disk: "exit", "script" */
+    const char *pod_uid;   /* copied to live and exit record */
+    const char *state_dir; /* this pod's, on disk: "record", "script" */
     const char *run_dir;   /* this pod's, in /run: "live" and the lock */
 
-    /* The user. A rootless shepherd takes only the uid and gid it has. */
+    /* The user. A rootless shepherd accepts only its own uid and gid. */
     int64_t uid;
     int64_t gid;               /* -1: the user's primary group */
-    int64_t groups_timeout_ms; /* for the site's directory of users */
-    const char *users_dir;     /* in /run: its answers, shared; NULL: ask */
+    int64_t groups_timeout_ms; /* for the site's user database */
+    const char *users_dir;     /* user cache in /run; NULL: no cache */
     bool allow_root;           /* uid 0 is refused otherwise */
 
-    /* Where: what cgroup_format wrote, or NULL. Rootless: NULL. */
+    /* Cgroups: texts of cgroup_format, or NULL. Rootless: NULL. */
     const char *shepherd_cgroup;
     const char *job_cgroup;
 
@@ -51,49 +51,50 @@ struct order {
     const char *memory_nodes;
     const char *memory_policy; /* "bind", "preferred", "interleave" */
 
-    /* The program. With a script (its bytes on the descriptor given at launch),
-     * the script is run with the arguments; without, arguments[0] is looked for
-     * in the environment's PATH. The script begins with "#!": the agent has
-     * seen to that. HOME, USER, LOGNAME, SHELL, PATH and TMPDIR are added where
-     * the environment lacks them.
+    /* The program. With a script (its bytes are on the descriptor given at
+     * launch), the script is run with the arguments; without, arguments[0] is
+     * looked up in the environment's PATH. The agent has checked that the
+     * script begins with "#!". HOME, USER, LOGNAME, SHELL, PATH and TMPDIR are
+     * added where the environment lacks them.
      */
     int64_t script_bytes; /* -1: none */
     struct order_list arguments;
     struct order_list environment; /* "NAME=value" */
 
     const char *work_dir;
-    const char *stdin_path;  /* NULL: /dev/null */
-    const char *stdout_path; /* NULL: /dev/null */
-    const char *stderr_path; /* NULL: where stdout goes */
-    bool append;             /* to output files instead of truncating them */
-    const char *checkpoint;  /* a command for /bin/sh (supervisor.h); or NULL */
-    bool no_new_privileges;  /* setuid programs gain nothing */
-    const char *tmp_dir;     /* made for the user, 0700; NULL: none */
-    const char *own_dir;     /* has to be the user's, or there is no job */
+    const char *stdin_path;   /* NULL: /dev/null */
+    const char *stdout_path;  /* NULL: /dev/null */
+    const char *stderr_path;  /* NULL: same as stdout */
+    bool append;              /* append to output files instead of truncating */
+    const char *checkpoint;   /* command for /bin/sh (supervisor.h); or NULL */
+    bool no_new_privileges;   /* setuid programs gain nothing */
+    const char *tmp_dir;      /* made for the user, 0700; NULL: none */
+    const char *own_dir;      /* must belong to the user, or the job fails */
     struct order_list mounts; /* of order_mount: bound in a mount namespace */
     int64_t umask;
     int64_t oom_score_adj;
-    int64_t ignored_signals; /* bit N-1: signal N stays ignored, as it was */
+    int64_t ignored_signals; /* bit N-1: signal N was ignored and remains so */
     struct rlimit_setting limits[RLIMIT_SETTINGS_MAX];
     unsigned n_limits;
 
-    /* The time limit, from the start of the job or, of one that cannot start,
-     * from the attempt: the warning, SIGTERM, the grace period, SIGKILL
+    /* The time limit counts from the start of the job or, for a job that cannot
+     * start, from the attempt: the warning, SIGTERM, the grace period, SIGKILL
      * (deadline.h).
      */
     int64_t time_limit_ms; /* 0: none */
     int64_t warn_before_ms;
     int64_t warn_signal; /* 0: no warning */
-    bool warn_main;      /* the first process alone */
+    bool warn_main;      /* only to the first process */
     int64_t grace_ms;
 
-    int64_t kill_wait_ms; /* for what the job leaves behind to be gone */
+    /* maximum wait for processes that the job left behind */
+    int64_t kill_wait_ms;
 
-    /* The site's (hook.h), each with these variables and those that tell of the
-     * end; NULL: none.
+    /* Hooks of the site (hook.h). Each gets these variables; the epilog also
+     * gets those about the job's end. NULL: none.
      */
-    const char *prolog; /* before the job: when it fails there is none */
-    const char *epilog; /* after all of it has ended */
+    const char *prolog; /* runs before the job, which needs its success */
+    const char *epilog; /* runs after the last process has ended */
     int64_t hook_timeout_ms;
     struct order_list hook_environment; /* "NAME=value" */
 
@@ -101,11 +102,12 @@ struct order {
     int64_t fence_after_ms; /* 0: never */
     const char *heard_path; /* the agent's note */
 
-    char *bytes; /* a decoded order's own; the texts above are in it */
+    char *bytes; /* of a decoded order: holds the texts above */
 };
 
-/* A directory that the job shall see at another place: as a text, and back.
- * Parse: the target is within the text, the source is copied; -EINVAL.
+/* A directory that the job sees at another path; converted to a text and back.
+ * In order_mount_parse, the target is borrowed from the text, the source is
+ * copied; -EINVAL.
  */
 struct order_mount {
     char source[4096];
@@ -118,12 +120,12 @@ const char *order_mount(struct arena *arena,
                         bool read_only);
 int order_mount_parse(const char *text, struct order_mount *ret_mount);
 
-/* With the defaults that are not zero. */
+/* Sets the defaults that are not zero. */
 void order_init(struct order *o);
 void order_fini(struct order *o);
 
-/* Decode takes the bytes. It checks what does not depend on the machine: that
- * the paths are absolute, the lists are lists, something is to be run.
+/* order_decode takes the bytes. It checks what does not depend on the machine:
+ * absolute paths, complete lists, a program to run.
  */
 void order_encode(const struct order *o, struct strbuf *out);
 int order_decode(char *bytes TAKES,

@@ -34,7 +34,7 @@ close_fd(int *fd)
 
 /* ---- Writing ---- */
 
-/* An output that cannot be watched has no index: -ENODATA says so to a reader.
+/* An output that cannot be watched has no index; a reader then gets -ENODATA.
  */
 void
 output_index_begin(struct output_index *c, const char *state_dir, pid_t job)
@@ -77,7 +77,9 @@ output_index_watch(const struct output_index *c,
     return -1;
 }
 
-/* The file, and a watch on the output, of a job that is older than most. */
+/* Opens the index file, and a watch on the output, for a job that has run for a
+ * while.
+ */
 static void
 open_file(struct output_index *c)
 {
@@ -90,7 +92,7 @@ open_file(struct output_index *c)
     snprintf(output, sizeof(output), "/proc/self/fd/%d", c->output_fd);
     c->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     c->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    /* The job's user is to read it, whatever our umask is. */
+    /* The job's user must be able to read it, whatever our umask is. */
     if (c->watch_fd < 0 || c->fd < 0 || fchmod(c->fd, 0644) < 0
         || fstat(c->output_fd, &st) < 0
         || inotify_add_watch(c->watch_fd, output, IN_MODIFY) < 0)
@@ -117,7 +119,7 @@ set_generation(struct output_index *c)
                   offsetof(struct output_index_head, generation));
 }
 
-/* Every second entry goes, the last stays. */
+/* Removes every second entry and keeps the last. */
 static void
 thin_out(struct output_index *c)
 {
@@ -148,7 +150,7 @@ add_entry(struct output_index *c, int64_t size)
         .size = size,
     };
 
-    if (size < c->size) { /* emptied, and begun anew */
+    if (size < c->size) { /* truncated and written again */
         set_generation(c);
         (void)!ftruncate(c->fd, place_of(0));
         c->count = 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_index.h - when the output of a job had grown to which size
+/* output_index.h - when the output of a job had reached which size
  *
- * Output is a plain file, without times in it; the shepherd notes beside the
- * pod's state how long the file was when, so that `kubectl logs --timestamps`
- * and `--since` can be answered. A line has the time of the first entry that
- * covers its end: exact to a tenth of a second at first. Entries are bounded:
- * when they are full every second one goes, and from then on notes are taken
- * half as often. A job that writes without a pause for a day ends at 6 s.
+ * Output is a plain file without times. The shepherd notes, beside the pod's
+ * state, how long the file was at which time, so that `kubectl logs
+ * --timestamps` and `--since` work. A line has the time of the first entry that
+ * covers its end: exact to a tenth of a second at first. The number of entries
+ * is bounded: when the index is full, every second entry is removed, and from
+ * then on entries are half as frequent. For a job that writes without a pause
+ * for a day, they are 6 s apart.
  *
- * The file: a head, then entries, both times and sizes growing. It is thinned
- * in place, under an odd generation. A job shorter than a tenth of a second
- * has none: all that it wrote is of its end.
+ * The file has a head, then entries with increasing times and sizes. It is
+ * thinned in place, under an odd generation. A job shorter than a tenth of a
+ * second has no index: all its output gets the time of its end.
  *
  * Thread: writing: the shepherd's only one; reading: any.
  */
@@ -23,7 +24,7 @@
 
 #define OUTPUT_INDEX_NAME "chronicle"
 #define OUTPUT_INDEX_MAX  16384u
-#define OUTPUT_INDEX_MS   100 /* between two notes, at first */
+#define OUTPUT_INDEX_MS   100 /* between two entries, at first */
 
 struct output_index_head {
     char magic[8];
@@ -32,27 +33,28 @@ struct output_index_head {
 };
 
 struct output_index_entry {
-    int64_t at_us; /* real time */
+    int64_t at_us; /* wall clock */
     int64_t size;
 };
 
-/* ---- The one who writes: the shepherd ---- */
+/* ---- Writing: the shepherd ---- */
 
 struct output_index {
     const char *directory;
-    int output_fd; /* a path alone; -1: there is nothing to watch */
-    int watch_fd;  /* inotify; -1 before the first note, or without */
-    int fd;        /* of the file */
+    int output_fd; /* opened with O_PATH; -1: nothing to watch */
+    int watch_fd;  /* inotify; -1 before the first entry, or without inotify */
+    int fd;        /* of the index file */
     uint32_t count;
-    int64_t size;     /* noted last */
-    int64_t pause_us; /* between notes */
-    int64_t next_us;  /* monotonic: not before */
+    int64_t size;     /* of the last entry */
+    int64_t pause_us; /* between entries */
+    int64_t next_us;  /* monotonic: earliest time of the next entry */
     uint64_t generation;
 };
 
-/* Begin: standard output of the job, which has just been started. Watch says
- * what to poll for input, or -1, and for how long at the most, or -1; note when
- * it is readable or that time has passed. End takes the last note.
+/* output_index_begin: `job` has just started; its standard output is watched.
+ * output_index_watch returns the descriptor to poll for input, or -1, and the
+ * longest time to wait, or -1; call output_index_note when the descriptor is
+ * readable or that time has passed. output_index_end adds the last entry.
  */
 void
 output_index_begin(struct output_index *c, const char *state_dir, pid_t job);
@@ -62,7 +64,7 @@ int output_index_watch(const struct output_index *c,
 void output_index_note(struct output_index *c, int64_t now_us);
 void output_index_end(struct output_index *c);
 
-/* ---- The one who reads ---- */
+/* ---- Reading ---- */
 
 struct output_index_copy {
     struct output_index_head head;
@@ -70,14 +72,14 @@ struct output_index_copy {
     size_t count;
 };
 
-/* -EBADMSG for what is none; -EAGAIN while it is thinned. The former copy, or a
- * zeroed one, is replaced.
+/* -EBADMSG if the file is no index; -EAGAIN while it is thinned. *copy must be
+ * a former copy, which is replaced, or zeroed.
  */
 int output_index_read(int fd, struct output_index_copy *copy);
 void output_index_copy_fini(struct output_index_copy *copy);
 
-/* The first entry with at least that size, or not before that time; `count`
- * when there is none.
+/* Find the first entry with at least that size, or not before that time;
+ * `count` when there is none.
  */
 size_t output_index_find_size(const struct output_index_copy *copy,
                               int64_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preparation.c - the steps before there is a job, each with a name that a
- * failure is reported by
+/* preparation.c - the steps before the job; each has a name that a failure is
+ * reported by
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-/* A shepherd killed for want of memory could not say how its job went.
- * Rootless, it takes its chance with everybody else.
+/* The OOM killer must not kill the shepherd, which could not record the job's
+ * end then. A rootless shepherd cannot be shielded.
  */
 void
 preparation_shield(void)
@@ -46,8 +46,8 @@ preparation_detach(struct error *err)
     return 0;
 }
 
-/* Without a prolog, and with a user that is known, the job begins in a moment:
- * one record says for both steps that the pod must not be launched again.
+/* Without a prolog, and with a cached user, the job begins in a moment: then
+ * this record already says that the pod must not be launched again.
  */
 static int
 detach(struct shepherd *s, struct error *err)
@@ -103,8 +103,7 @@ check_user(struct shepherd *s, struct error *err)
     return 0;
 }
 
-/* The exit record that the timeout leaves if the directory of users never
- * answers.
+/* The exit record that the timeout writes if the user database does not answer.
  */
 static void
 format_timeout_record(struct shepherd *s, struct strbuf *text)
@@ -187,8 +186,8 @@ spool_files(struct shepherd *s, struct error *err)
     return r;
 }
 
-/* Variables whose values are in the order: borrowed; the others are left to the
- * end of the process.
+/* Values from the order are borrowed; the other variables are freed by the end
+ * of the process.
  */
 int
 preparation_hook(struct shepherd *s, const char *what, struct error *err)
@@ -257,7 +256,7 @@ begin_supervision(struct shepherd *s, struct error *err)
     return supervisor_begin(&s->supervisor, err);
 }
 
-/* From here on an agent must not launch the pod again on its own. */
+/* After this record, an agent must not launch the pod again on its own. */
 static int
 write_starting(struct shepherd *s, struct error *err)
 {
@@ -283,7 +282,7 @@ static const struct step {
     {"live state", write_starting, true},
 };
 
-/* A pod that is deleted meanwhile does not run. */
+/* A pod that was deleted meanwhile does not run. */
 static int
 record_cancelled(struct shepherd *s)
 {

@@ -91,8 +91,8 @@ prepare_memory(struct prepared_job *t,
     return 0;
 }
 
-/* Limits. The kernel has a ceiling of its own for descriptors, which a limit
- * from another machine may be above.
+/* Limits. The kernel has a ceiling for descriptors (nr_open), and a limit from
+ * another machine may exceed it.
  */
 
 static rlim_t
@@ -164,8 +164,8 @@ prepare_environment(struct prepared_job *t,
                      xasprintf("%s=%s", defaults[i].name, defaults[i].value));
 }
 
-/* Program: the script, a path, or a name to be looked for along the user's
- * PATH (an empty part of which is the working directory).
+/* Program: the script, a path, or a name to look up in the user's PATH (where
+ * an empty part means the working directory).
  */
 
 static void
@@ -230,8 +230,8 @@ prepare_files(struct prepared_job *t, const struct order *o)
     t->stdout_path = o->stdout_path == NULL ? nothing : o->stdout_path;
     t->stderr_path = one ? NULL : o->stderr_path;
     t->output_mode = o->append ? O_APPEND : O_TRUNC;
-    /* Its checkpoint command writes into the same file: neither overwrites what
-     * the other has written.
+    /* The checkpoint command writes to the same file: with O_APPEND neither
+     * overwrites the other's output.
      */
     if (o->checkpoint != NULL)
         t->output_mode |= O_APPEND;

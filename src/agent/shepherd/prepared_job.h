@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prepared_job.h - the arguments of a job's system calls, made before the fork
+/* prepared_job.h - the arguments of a job's system calls, prepared before the
+ * fork
  *
- * Made from an order, a user account and what the machine has.
+ * They come from an order, a user account and the machine.
  *
  * Thread: the shepherd's only one.
  */
@@ -36,34 +37,39 @@ struct prepared_job {
     uid_t uid;
     gid_t gid;
     const gid_t *groups;
-    gid_t *groups_seen; /* room for as many, to verify */
+    gid_t *groups_seen; /* space for n_groups ids, to verify them */
     int n_groups;
-    struct order_mount *mounts; /* the job's own view of the file systems */
+    struct order_mount *mounts; /* the job's own mounts */
     unsigned n_mounts;
     bool no_new_privileges;
     mode_t umask;
     const char *work_dir;
     const char *stdin_path;
     const char *stdout_path;
-    const char *stderr_path; /* NULL: as stdout */
+    const char *stderr_path; /* NULL: same as stdout */
     int output_mode;         /* O_TRUNC or O_APPEND */
     uint64_t ignored_signals;
-    bool has_no_handlers; /* all others are at their default; by the caller */
-    char **program_paths; /* paths of the program: the first that runs */
+    /* all other signals have their default; set by the caller */
+    bool has_no_handlers;
+    char **program_paths; /* candidates: the first that can run is used */
     const char **arguments;
     const char **environment;
-    int report_fd;  /* where a failure is written; set by the caller */
-    int channel_fd; /* the shepherd's, to be closed; or -1; likewise */
-    int *step;      /* shared with it: where the climb is; or NULL; likewise */
+    int report_fd; /* where a failure is written; set by the caller */
+    /* the shepherd's, which the job closes, or -1; set by the caller */
+    int channel_fd;
+    /* shared with the shepherd: the present step; or NULL; set by the caller */
+    int *step;
 
-    char **made; /* the texts it owns */
+    char **made; /* the texts that the struct owns */
     size_t n_made;
 };
 
-/* All zero is none. */
+/* Accepts a zeroed struct. */
 void prepared_job_fini(struct prepared_job *t);
 
-/* `script` is the path of the spooled script, or NULL. Borrows from all. */
+/* `script` is the path of the spooled script, or NULL. Borrows from all
+ * arguments.
+ */
 int prepared_job_prepare(struct prepared_job *t,
                          const struct order *o,
                          const struct user_account *p,

@@ -10,7 +10,7 @@
 struct error;
 struct strbuf;
 
-/* Infinite is RLIM_INFINITY, written "unlimited". */
+/* An infinite limit is RLIM_INFINITY, written "unlimited". */
 struct rlimit_setting {
     int resource;
     rlim_t soft;
@@ -19,8 +19,8 @@ struct rlimit_setting {
 
 #define RLIMIT_SETTINGS_MAX 16u
 
-/* "nofile", "1024", "unlimited". Refuses unknown names, what is no number and
- * a soft limit above the hard one.
+/* Parses "nofile", "1024", "unlimited". Refuses unknown names, values that are
+ * no numbers, and a soft limit above the hard one.
  */
 int rlimit_parse(const char *name,
                  const char *soft,

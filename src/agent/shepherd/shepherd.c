@@ -34,7 +34,9 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-/* One after another; what the C library keeps of each does not add up for ever. */
+/* The most pods of one process, because the C library keeps some memory of
+ * each.
+ */
 #define PODS_MOST 256u
 
 #define BLOCK_BYTES INT64_C(512) /* of getrusage */
@@ -42,16 +44,16 @@
 /* Exit statuses for the process that started this one. */
 enum shepherd_exit_status {
     EXIT_RECORDED = 0,
-    EXIT_NO_ORDER = 64,  /* unreadable: nothing was touched */
-    EXIT_NOT_OURS = 65,  /* another shepherd has the pod, or had it */
-    EXIT_UNRECORDED = 66 /* the record could not be written anywhere */
+    EXIT_NO_ORDER = 64,  /* the order is unreadable: nothing was changed */
+    EXIT_NOT_OURS = 65,  /* another shepherd has or had the pod */
+    EXIT_UNRECORDED = 66 /* the exit record could not be written */
 };
 
 /* Claiming the pod */
 
-/* A static program cannot load the libraries that ask the site's directory of
- * users. So it leaves a user who is not in the cache, which is once a minute, to
- * one that can.
+/* A static program cannot load the libraries that query the site's user
+ * database. So if the user is not in the cache (once a minute), it executes the
+ * dynamically linked program.
  */
 static void
 find_known_user(struct shepherd *s)
@@ -90,7 +92,8 @@ read_order(struct shepherd *s, struct error *err)
     return order_decode(strbuf_take(&text), length, &s->order, err);
 }
 
-/* The descriptor stays open for life: the lock is in it. */
+/* The descriptor stays open for the process's life, because it holds the lock.
+ */
 static int
 lock_pod(struct shepherd *s, struct error *err)
 {
@@ -189,7 +192,7 @@ find_line(const char *text, const char *key)
     return xstrndup(line, strcspn(line, "\n"));
 }
 
-/* The job is not reaped yet, so this is it, even if it is over already. */
+/* The job is not reaped yet, so its pid is valid even if it has ended. */
 static void
 read_placement(struct shepherd *s)
 {
@@ -213,7 +216,9 @@ print_error(const struct shepherd *s, const struct error *err)
             err->text);
 }
 
-/* The agent can follow by the descriptor without it; so the job goes on. */
+/* A failed write does not end the job, because the agent can follow the pidfd
+ * without the record.
+ */
 static void
 write_phase(struct shepherd *s, enum live_phase phase)
 {
@@ -224,8 +229,8 @@ write_phase(struct shepherd *s, enum live_phase phase)
         print_error(s, &err);
 }
 
-/* The time that is told is that of the whole machine, the one that counts is the
- * supervisor's.
+/* The record has wall-clock time for others; the supervisor's monotonic time is
+ * what counts.
  */
 static void
 write_frozen(void *context)
@@ -258,9 +263,9 @@ supervise(struct shepherd *s)
 
 /* The end */
 
-/* Blocks of 512 bytes, of which the kernel counts those that went to or came
- * from storage, that of the network included. Usage of hooks before it is none
- * of the job's.
+/* Blocks of 512 bytes; the kernel counts those that came from or went to
+ * storage, network storage included. Usage of hooks before the job is not the
+ * job's.
  */
 static void
 take_io(struct shepherd *s, const struct rusage *own)
@@ -349,7 +354,7 @@ kill_rest(struct shepherd *s)
     take_usage(s);
 }
 
-/* Also after a prolog that failed: what it did is to be undone. */
+/* Also runs after a failed prolog, to undo what that did. */
 static void
 run_epilog(struct shepherd *s)
 {
@@ -424,11 +429,11 @@ serve_pod(struct shepherd *s)
     return write_exit_record(s);
 }
 
-/* For the next pod. Nobody knows what a job of root's has done to this process; what
- * is left of a pod, or of a hook of the site's, is to end with its shepherd; and
- * libraries of the site's may need their descriptors.
- * Nor may another user's job ever see this memory, in which the last one's
- * variables were.
+/* Whether this process may serve another pod. A job of root may have changed
+ * this process in unknown ways; processes that a pod or a hook left behind have
+ * to end with their shepherd; and libraries of the site may need their
+ * descriptors. Another user's job must never see this memory, which contained
+ * the last job's variables.
  */
 static bool
 may_stay(const struct shepherd *s)
@@ -450,7 +455,7 @@ let_go_of_texts(struct shepherd *s)
     struct live_record *l = &s->live;
     struct exit_record *e = &s->exit_record;
 
-    free(l->pod_uid); /* the exit record's, too, as the next two */
+    free(l->pod_uid); /* shared with the exit record, like the next two */
     free(l->cpus_allowed);
     free(l->memory_allowed);
     free(l->waits_for);
@@ -460,7 +465,8 @@ let_go_of_texts(struct shepherd *s)
     free(s->script);
 }
 
-/* The lock of the pod's directory goes with all other descriptors. */
+/* Closing all other descriptors also releases the lock of the pod's directory.
+ */
 static int
 let_go_of_pod(struct shepherd *s)
 {
@@ -476,7 +482,7 @@ let_go_of_pod(struct shepherd *s)
     return 0;
 }
 
-/* Leaves by _exit, without tidying memory that goes away anyway. */
+/* Ends by _exit, without freeing memory. */
 static void
 run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
 {
@@ -494,8 +500,9 @@ run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
     }
 }
 
-/* With fs.suid_dumpable at 1 a user may look into a process that has become his,
- * and with it into the memory of the shepherd that it may share for a moment.
+/* With fs.suid_dumpable at 1 a user may trace a process that has become the
+ * user's own, and so read the shepherd's memory, which the job may share for a
+ * moment.
  */
 static bool
 may_share_memory(void)
@@ -507,7 +514,8 @@ may_share_memory(void)
            && text.text[0] != '1';
 }
 
-/* "kiln-shepherd" beside this program, if this is the static one. */
+/* The path of "kiln-shepherd" beside this program, if this is the static one.
+ */
 static char *
 find_look_up_program(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shepherd_state.h - what the files of the program share
+/* shepherd_state.h - the private structs of the shepherd program
  *
  * shepherd.c claims the pod, supervises the job and records the end;
- * preparation.c takes the steps before there is a job, start.c makes it.
+ * preparation.c has the steps before the job, start.c starts it.
  *
- * Thread: the shepherd's first one. start.c has another for a moment, which waits
- * for the job to become its program.
+ * Thread: the shepherd's first one. start.c has another one for a moment, which
+ *         waits until the job executes its program.
  */
 #pragma once
 
@@ -25,14 +25,14 @@ struct error;
 struct launcher_thread;
 struct user_account;
 
-/* State that is the same for all shepherds, found out once by the fork server.
- */
+/* State that is the same for all shepherds; the fork server reads it once. */
 struct inherited_state {
     char *boot_id;
-    char *look_up_program; /* can ask the directory of users; NULL: this can */
-    bool is_apart;         /* in a session without the agent */
-    bool is_shielded;      /* from the OOM killer, or that is not allowed */
-    bool is_detached;      /* from the agent's directory, input and output */
+    /* program that can ask the user database; NULL: this one can */
+    char *look_up_program;
+    bool is_apart;    /* in a session without the agent */
+    bool is_shielded; /* from the OOM killer, or shielding is not allowed */
+    bool is_detached; /* from the agent's directory, input and output */
     bool may_share_memory; /* with the job until its program runs */
 };
 
@@ -44,45 +44,47 @@ struct shepherd {
     struct cgroup *cgroup;
     struct user_account *user;
     struct prepared_job prepared;
-    struct launcher_thread *launcher_thread; /* while there is one */
-    int step; /* that the job has come to, if it shares our memory */
+    struct launcher_thread *launcher_thread; /* while that thread exists */
+    int step; /* the job's present step, if the job shares our memory */
     struct supervisor supervisor;
     struct live_record live;
     struct exit_record exit_record;
     struct become_user_report report;
     char *script;
-    bool has_asked_site; /* its directory of users */
+    bool has_asked_site; /* the site's user database */
     bool has_begun_hooks;
-    bool is_usage_cgroups; /* none of it is that of all children we ever had */
-    int64_t began_us;      /* monotonic, when the program did */
-    struct rusage before;  /* of the children before it: hooks */
+    /* usage is the cgroup's, not that of all waited-for children */
+    bool is_usage_cgroups;
+    int64_t began_us;     /* monotonic, start of the program */
+    struct rusage before; /* usage of earlier children: hooks */
 };
 
-/* How the pod ends that cannot be started, at which step; answers `code`. */
+/* Records that the pod cannot be started, and at which step; returns `code`. */
 int shepherd_fail(struct shepherd *s,
                   const char *step,
                   int code,
                   char *message TAKES);
 
-/* All steps up to the fork. Shield: from the OOM killer, for oneself and what
- * one forks; nothing where that is not allowed. Detach: from the directory, the
- * input and the output that one was started with.
+/* preparation_run takes all steps before the fork. preparation_shield protects
+ * this process and its children from the OOM killer; nothing happens where that
+ * is not allowed. preparation_detach leaves the directory, the input and the
+ * output that the process was started with.
  */
 int preparation_run(struct shepherd *s);
 void preparation_shield(void);
 int preparation_detach(struct error *err);
 
-/* Runs the site's hook of a step: "prolog" or "epilog". Nothing where
- * it wants nothing.
+/* Runs the site's hook of a step, "prolog" or "epilog"; nothing where there is
+ * none.
  */
 int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 
-/* The job, until its program runs. */
+/* Starts the job and waits until its program runs. */
 int start_job(struct shepherd *s);
 
-/* Its checkpoint command, beside it: as the same user, in its cgroup, directory
- * and environment, with what it prints in the job's standard error. Its pid, or
- * a negative errno. It exits with 125 where something hinders it behind the
- * fork.
+/* Starts the checkpoint command beside the job: as the same user, in the job's
+ * cgroup, directory and environment, with its output in the job's standard
+ * error. Returns its pid, or a negative errno. The command exits with 125 if a
+ * step after the fork fails.
  */
 pid_t start_checkpoint(void *shepherd, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool.h - files of the job's own that root has to make: script and TMPDIR
+/* spool.h - files of the job that root has to make: script and TMPDIR
  *
  * Thread: the shepherd's only one.
  */
@@ -11,8 +11,8 @@
 struct error;
 
 /* Copies `bytes` bytes from the descriptor into a new file that belongs to the
- * user, who may read and run it and nobody else may anything. Replaces what an
- * interrupted attempt left there.
+ * user; only the user may read and run it. Replaces a file of an interrupted
+ * attempt.
  */
 int spool_script(const char *path,
                  int source_fd,
@@ -21,10 +21,9 @@ int spool_script(const char *path,
                  gid_t gid,
                  struct error *err);
 
-/* Makes a directory that is the user's alone; -EEXIST when there is one. */
+/* Makes a directory that only the user may access; -EEXIST when it exists. */
 int spool_directory(const char *path, uid_t uid, gid_t gid, struct error *err);
 
-/* Whether a directory that was made elsewhere belongs to the user: -EPERM when
- * it does not.
+/* Whether an existing directory belongs to the user: -EPERM when it does not.
  */
 int spool_check_owner(const char *path, uid_t uid, struct error *err);

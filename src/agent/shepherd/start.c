@@ -24,8 +24,8 @@
 
 #define LAUNCHER_STACK_BYTES ((size_t)(IS_SANITIZED ? 1024 : 64) << 10)
 
-/* Makes the child that becomes the job, in that cgroup (-1: in this process's).
- * Returns as fork does, in the parent alone.
+/* Creates the child that becomes the job, in that cgroup (-1: in this
+ * process's). Returns like fork, but only in the parent.
  */
 typedef pid_t
 fork_fn(struct shepherd *s, const struct prepared_job *prepared, int cgroup_fd);
@@ -50,16 +50,16 @@ fork_copy(UNUSED struct shepherd *s,
 
 /* ---- In the shepherd's memory ---- */
 
-/* On the job's way to its program it may wait for a FIFO or a file server, while
- * the shepherd has to hear signals and keep the time limit. So another thread is
- * the one that waits for it, and does nothing else.
+/* Before it executes its program, the job may wait for a FIFO or a file server,
+ * while the shepherd has to receive signals and enforce the time limit. So
+ * another thread waits for the job, and does nothing else.
  */
 struct launcher {
     const struct prepared_job *prepared;
     int cgroup_fd;
     pid_t pid;
     int result;
-    sem_t is_born; /* or cannot be */
+    sem_t is_born; /* posted also when the fork failed */
 };
 
 struct launcher_thread {
@@ -103,8 +103,8 @@ start_thread(struct launcher_thread *t)
     return -r;
 }
 
-/* Once the job's program runs, or it has ended: the thread has nothing to wait for
- * then. Its result.
+/* Call it when the job's program runs, or the job has ended: then the thread
+ * ends. Returns the thread's result.
  */
 static int
 end_launcher(struct shepherd *s)
@@ -122,7 +122,7 @@ end_launcher(struct shepherd *s)
     return r;
 }
 
-/* As soon as there is a job or an error, and before its program runs. */
+/* Returns when there is a job or an error, before the job's program runs. */
 static pid_t
 fork_sharing(struct shepherd *s,
              const struct prepared_job *prepared,
@@ -144,8 +144,8 @@ fork_sharing(struct shepherd *s,
         ;
     return t->launcher.pid > 0 ? t->launcher.pid : end_launcher(s);
 }
-/* Not where a user may look into a process that has become his, by a setting of
- * the kernel for developers: it is the shepherd's memory.
+/* Memory is not shared where a kernel setting for developers lets a user trace
+ * a process that has become the user's own.
  */
 static bool
 shares_memory(const struct shepherd *s)
@@ -177,8 +177,8 @@ close_join_files(struct prepared_job *prepared)
         close(prepared->join_fds[--prepared->n_join_fds]);
 }
 
-/* Into the cgroup at the fork where the kernel can (v2, 5.7), and by writing to
- * a join file otherwise.
+/* The job is created in its cgroup where the kernel can do that (v2, 5.7), and
+ * otherwise writes to a join file.
  */
 static pid_t
 fork_job(struct shepherd *s,
@@ -209,7 +209,7 @@ fork_job(struct shepherd *s,
     return pid < 0 ? error_set(err, pid, "fork: %s", strerror(-pid)) : pid;
 }
 
-/* The job writes it until it is another program. */
+/* The job writes its present step here until it executes its program. */
 static int *
 share_step(struct shepherd *s)
 {
@@ -275,7 +275,7 @@ find_path(const struct shepherd *s, const char *step)
                                                   : NULL;
 }
 
-/* Another process writes it: as it was just now. */
+/* Another process writes the step, so this is a momentary value. */
 static char *
 dup_wait(const struct shepherd *s)
 {
@@ -289,7 +289,9 @@ dup_wait(const struct shepherd *s)
     return path != NULL ? xasprintf("%s '%s'", step, path) : xstrdup(step);
 }
 
-/* A FIFO that nobody reads, a file server that does not answer. */
+/* The job waits for a FIFO without a reader or a file server that does not
+ * answer, for example.
+ */
 static void
 write_waiting(void *context)
 {
@@ -300,7 +302,7 @@ write_waiting(void *context)
     (void)live_record_write(&s->live, s->order.run_dir, NULL);
 }
 
-/* Ended before its program ran. */
+/* Records that the job was ended before its program ran. */
 static int
 record_stopped(struct shepherd *s)
 {
@@ -336,7 +338,8 @@ start_job(struct shepherd *s)
                                         s,
                                         &s->report);
     (void)end_launcher(s);
-    close_join_files(&s->prepared); /* only now: it was the job's memory, too */
+    /* the job's memory may have been shared until now */
+    close_join_files(&s->prepared);
     if (has_started) {
         free(s->live.waits_for);
         s->live.waits_for = NULL;

@@ -107,7 +107,8 @@ path_of(const struct prepared_job *t, const char *step)
     return NULL;
 }
 
-/* The directory whose mode keeps the user from a path; NULL when it is no mode.
+/* The directory whose mode denies the user access to a path; NULL when no mode
+ * does.
  */
 static char *
 obstacle_dup(const struct prepared_job *t, const char *path, int error_number)

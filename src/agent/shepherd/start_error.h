@@ -8,8 +8,8 @@
 struct become_user_report;
 struct prepared_job;
 
-/* Owned by the caller: "opening '/home/u/out': permission denied as uid 1000;
- * ...".
+/* Returns a message that the caller frees: "opening '/home/u/out': permission
+ * denied as uid 1000; ...".
  */
 char *start_error_dup(const struct prepared_job *t,
                       const struct become_user_report *report);

@@ -21,7 +21,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 
-/* Killed processes are gone in microseconds, or hang on a device. */
+/* Killed processes end within microseconds, or wait for a device. */
 #define FIRST_PAUSE_MS 1
 #define LAST_PAUSE_MS  200
 
@@ -42,14 +42,15 @@ supervisor_begin(struct supervisor *v, struct error *err)
     if (sigprocmask(SIG_SETMASK, &all, NULL) < 0
         || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return error_set(err, -errno, "watching: %s", strerror(errno));
-    signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
+    /* if it were ignored, children would leave no status */
+    signal(SIGCHLD, SIG_DFL);
     v->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
     if (v->signal_fd < 0)
         return error_set(err, -errno, "signalfd: %s", strerror(errno));
     return 0;
 }
 
-/* ---- Frozen ---- */
+/* ---- Freezing ---- */
 
 static int
 stop_one(pid_t pid, void *context)
@@ -61,9 +62,9 @@ stop_one(pid_t pid, void *context)
     return 0;
 }
 
-/* By its cgroup's freezer; where there is none, by SIGSTOP to each, again and again
- * until none runs, and SIGCONT, which also wakes those that the job has stopped
- * itself. True once all stand still.
+/* Freezes by the cgroup's freezer; without one by SIGSTOP to each process,
+ * repeated until none runs. SIGCONT then also continues processes that the job
+ * itself has stopped. True once all processes stand still.
  */
 static bool
 freeze(const struct cgroup *cgroup)
@@ -86,8 +87,8 @@ thaw(const struct cgroup *cgroup)
         cgroup_signal(cgroup, SIGCONT);
 }
 
-/* Again and again: its user could wake what only a signal has stopped, and run
- * on while the limit waits.
+/* Repeated, because the user could continue a process that only a signal has
+ * stopped, and it would run while the time limit waits.
  */
 static void
 hold_still(struct supervisor *v)
@@ -138,7 +139,9 @@ signal_all(const struct supervisor *v, int signo)
         descendants_signal(signo);
 }
 
-/* A job that stands still could not obey: it has the signal first, and goes on then. */
+/* A frozen job could not react, so it gets the signal first, and is thawed
+ * then.
+ */
 static void
 end_all(struct supervisor *v, int signo)
 {
@@ -192,8 +195,8 @@ checkpoint_note_end(struct checkpoint *c, pid_t pid, int status, int64_t now_us)
     return true;
 }
 
-/* Its pid is its own until it is reaped; before it has made its session there is
- * only itself.
+/* The pid is valid until it is reaped. Before the command has made its session,
+ * only the process itself can be signalled.
  */
 static bool
 checkpoint_cut(struct checkpoint *c, int64_t now_us)
@@ -220,8 +223,8 @@ checkpoint_wait_ms(const struct checkpoint *c, int64_t now_us)
     return ms < LONGEST_WAIT_MS ? (int)ms : LONGEST_WAIT_MS;
 }
 
-/* A job that stands still goes on first: the command may ask it for its state, and
- * is in its cgroup.
+/* A frozen job is thawed first, because the command is in the job's cgroup, and
+ * may ask the job for its state.
  */
 static bool
 begin_checkpoint(struct supervisor *v, int64_t grace_us)
@@ -239,8 +242,9 @@ begin_checkpoint(struct supervisor *v, int64_t grace_us)
            || v->checkpoint.pid != 0;
 }
 
-/* The job is to end now. At its time limit by SIGTERM; before, by the signal that
- * its user asked for, where there is one: then the agent sends SIGTERM.
+/* Ends the job now: at its time limit by SIGTERM; otherwise by the warning
+ * signal that the user configured, if there is one, and the agent sends SIGTERM
+ * later.
  */
 static void
 end_after_checkpoint(struct supervisor *v)
@@ -253,8 +257,8 @@ end_after_checkpoint(struct supervisor *v)
         end_all(v, SIGTERM);
 }
 
-/* Asked for by the agent: again, if that was started anew meanwhile. A job that is
- * just starting has it as soon as it runs.
+/* The agent's request for a checkpoint, possibly repeated by a restarted agent.
+ * For a starting job it is deferred until the job runs.
  */
 static void
 checkpoint_and_end(struct supervisor *v, int64_t grace_us)
@@ -275,8 +279,8 @@ enforce_checkpoint(struct supervisor *v)
     return checkpoint_wait_ms(&v->checkpoint, now);
 }
 
-/* The job's pid is its own until it is reaped here, so this cannot hit a
- * stranger.
+/* The job's pid is valid until it is reaped here, so the signal cannot reach
+ * another process.
  */
 static void
 forward_signal(struct supervisor *v, int value)
@@ -290,8 +294,8 @@ forward_signal(struct supervisor *v, int value)
             v->cancelled_by = signo;
         return;
     }
-    /* A job that does not run yet cannot hear it: opening its output, say, it
-     * waits for whoever reads that, with all signals blocked.
+    /* A job that does not run yet cannot react: it may be waiting to open its
+     * output (a FIFO without a reader) with all signals blocked.
      */
     if (v->is_starting && HANDOVER_SCOPE(value) == LAUNCH_ALL
         && (signo == SIGTERM || signo == SIGKILL)) {
@@ -411,8 +415,8 @@ earlier_ms(int a, int b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Does what the time limit demands now; returns how long nothing is due. A job
- * that has not started cannot hear a signal: it is ended.
+/* Does what the time limit demands now; returns the time until the next action.
+ * A job that has not started cannot react to a signal, so it is killed.
  */
 static int
 enforce_limit(struct supervisor *v)
@@ -449,7 +453,7 @@ enforce_limit(struct supervisor *v)
     }
 }
 
-/* Nothing is reaped here: a job that ends at once is still to be looked at. */
+/* Reaps nothing, so that a job that ends at once can still be inspected. */
 bool
 supervisor_wait_start(struct supervisor *v,
                       int report_fd,
@@ -486,7 +490,8 @@ supervisor_wait_start(struct supervisor *v,
            && !v->is_late;
 }
 
-/* For news, output, or as long: what else is due by then is for the caller. */
+/* Waits for signals, output, or that time; the caller handles other deadlines.
+ */
 static void
 wait_for_event(struct supervisor *v, int until_ms)
 {
@@ -537,7 +542,7 @@ has_no_processes(const struct supervisor *v)
            && (v->cgroup == NULL || cgroup_is_empty(v->cgroup) == 1);
 }
 
-/* Woken by a child's end or, on v2, by the cgroup's becoming empty. */
+/* Ends early when a child ends or, on v2, the cgroup becomes empty. */
 static void
 pause_for(struct supervisor *v, int events_fd, int ms)
 {
@@ -568,7 +573,7 @@ supervisor_kill_rest(struct supervisor *v, int64_t wait_ms)
 
     reap(v);
     if (has_no_processes(v)) {
-        thaw_pod(v); /* or its cgroup would be another's, frozen */
+        thaw_pod(v); /* otherwise the cgroup would be reused frozen */
         return true;
     }
     events_fd = open_events(v);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervisor.h - watching over the job: its start, its end, what it leaves
- * behind
+/* supervisor.h - watches over the job: its start, its end, the processes that
+ * it leaves behind
  *
- * Waits for children, for words from the agent (handover.h) and for growing
- * output, and for nothing else; what the shepherd itself is sent besides
- * changes nothing.
+ * Waits for children, for signals of the agent (handover.h) and for growing
+ * output, and for nothing else. Other signals to the shepherd are ignored.
  *
  * Thread: the shepherd's only one.
  */
@@ -22,20 +21,20 @@ struct become_user_report;
 struct cgroup;
 struct error;
 
-/* The job's own command that saves its state before it is told to end; it runs
- * once. Times: of the monotonic clock.
+/* The job's own command that saves its state before the job is ended; it runs
+ * once. Times are of the monotonic clock.
  */
 struct checkpoint {
-    /* Starts it, with its pid as that of its session; or a negative errno. NULL:
-     * the job has none.
+    /* Starts the command in a session of its own; returns its pid, or a
+     * negative errno. NULL: the job has none.
      */
     pid_t (*start)(void *context, struct error *err);
-    bool has_begun; /* or could not be */
-    bool was_cut;   /* it was killed because its time was over */
-    pid_t pid;      /* 0: it does not run */
+    bool has_begun; /* or could not be started */
+    bool was_cut;   /* killed because its time was over */
+    pid_t pid;      /* 0: not running */
     int status;     /* of waitpid, once it has ended */
     int64_t began_us, until_us, ended_us;
-    char *failure; /* why it could not be started; NULL: it was */
+    char *failure; /* why it could not be started, or NULL */
 };
 
 struct supervisor {
@@ -47,35 +46,38 @@ struct supervisor {
     int warn_signal; /* 0: none */
     bool warn_main;
     bool is_starting;             /* the job's program does not run yet */
-    bool is_late;                 /* it was ended at its time limit */
-    bool is_told_to_end;          /* by SIGTERM or SIGKILL, all of it */
-    struct checkpoint checkpoint; /* before that */
-    int64_t early_grace_us;       /* it was asked for while the job started */
+    bool is_late;                 /* the job was ended at its time limit */
+    bool is_told_to_end;          /* all processes, by SIGTERM or SIGKILL */
+    struct checkpoint checkpoint; /* runs before the job is ended */
+    int64_t early_grace_us; /* the checkpoint was requested during the start */
     struct output_index output_index;
-    bool is_frozen;                     /* it is to stand still, */
-    bool stands_still;                  /* and does */
-    bool is_being_ended;                /* so it is not frozen any more */
-    int64_t frozen_us;                  /* how long it has stood still before */
-    void (*note_frozen)(void *context); /* either of them has changed */
+    bool is_frozen;      /* the job is to be frozen */
+    bool stands_still;   /* all its processes are stopped */
+    bool is_being_ended; /* so it is not frozen again */
+    int64_t frozen_us;   /* total of former freezes */
+    /* called when the job was frozen or thawed */
+    void (*note_frozen)(void *context);
     void *context;
-    bool is_over; /* the job was reaped; its status: */
+    bool is_over; /* the job was reaped, with `status` */
     int status;
     bool is_childless;
-    bool is_fenced;   /* that is why it was killed */
-    int cancelled_by; /* the signal that ended it before its start; or 0 */
+    bool is_fenced;   /* killed by the fence */
+    int cancelled_by; /* signal that cancelled the start; or 0 */
 };
 
-/* Blocks all signals and adopts orphans, so that it cannot miss one. */
+/* Blocks all signals and becomes a child subreaper, so that no signal and no
+ * child is lost.
+ */
 int supervisor_begin(struct supervisor *v, struct error *err);
 
-/* Reads the agent's signals before there is a job: the one that is to end
- * it, or 0 as long as it may go on.
+/* Reads the agent's signals before there is a job: returns the signal that
+ * cancels the start, or 0.
  */
 int supervisor_check_cancelled(struct supervisor *v);
 
-/* Until the program runs: true, or a step has failed, or it was ended before
- * that: false and why, with a report or cancelled_by or is_late. Slow: called
- * once when that takes long; something hangs.
+/* Waits until the job's program runs: true; or until a step has failed or the
+ * start was cancelled: false, with a report, `cancelled_by` or `is_late`.
+ * `slow` is called once when the start takes long because something blocks.
  */
 bool supervisor_wait_start(struct supervisor *v,
                            int report_fd,
@@ -83,10 +85,11 @@ bool supervisor_wait_start(struct supervisor *v,
                            void *context,
                            struct become_user_report *ret_report);
 
-/* Until the job's first process has ended, by the fence or its time limit
- * perhaps, and its checkpoint command, if that runs. The limit counts from here.
+/* Waits until the job's first process has ended, possibly by the fence or its
+ * time limit, and its checkpoint command, if that runs. The time limit counts
+ * from here.
  */
 void supervisor_wait_end(struct supervisor *v);
 
-/* Kills what is left, and waits as long for it to be gone. */
+/* Kills the remaining processes, and waits at most `wait_ms` for their end. */
 bool supervisor_kill_rest(struct supervisor *v, int64_t wait_ms);

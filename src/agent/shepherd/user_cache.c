@@ -27,7 +27,7 @@ path_of(const char *directory, uid_t uid, gid_t gid)
     return xasprintf("%s/%u-%u", directory, uid, gid);
 }
 
-/* Not time(), whose coarse clock may be a tick behind the file's. */
+/* Not time(), whose coarse clock may be a tick behind the file's time. */
 static bool
 is_fresh(int fd)
 {
@@ -120,7 +120,7 @@ user_cache_find(const char *directory,
     return 0;
 }
 
-/* Each writer has a temporary file of its own, and the last one wins. */
+/* Each writer has its own temporary file, and the last rename wins. */
 void
 user_cache_put(const char *directory, gid_t asked, const struct user_account *p)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* user_cache.h - users looked up lately, kept in /run for the next shepherds
+/* user_cache.h - users that were looked up lately, kept in /run for the next
+ * shepherds
  *
- * Asking a directory of users loads its libraries and may cross the network:
- * for a thousand jobs of one user, once a minute is enough. A file per uid and
- * gid in a directory that only the agent's user may enter.
+ * A query of the user database loads its libraries and may use the network: for
+ * a thousand jobs of one user, once a minute is enough. There is one file per
+ * uid and gid in a directory that only the agent's user may enter.
  *
  * Thread: any; files are replaced as a whole.
  */
@@ -13,11 +14,11 @@
 
 struct user_account;
 
-/* How long a change in the directory of users may take to be seen. */
+/* The time after which a change in the user database is seen. */
 #define USER_CACHE_SECONDS 60
 
-/* -ENOENT when there is none or it is too old; any other trouble with the file
- * counts as that too.
+/* -ENOENT when the cache has no entry or an old one; any other fault of the
+ * file also counts as that.
  */
 int user_cache_find(const char *directory,
                     uid_t uid,
@@ -25,7 +26,7 @@ int user_cache_find(const char *directory,
                     struct user_account **ret_user);
 
 /* `asked` is the gid that user_account_find was asked for. Makes the directory
- * where it is missing. Failing costs only time.
+ * where it is missing. A failure only costs time.
  */
 void user_cache_put(const char *directory,
                     gid_t asked,
