@@ -14,8 +14,8 @@ struct agent;
 struct agent_settings;
 struct error;
 
-/* What follows the end of a run: nothing, or a new agent, with or without proof
- * of its node (registration.h).
+/* Tells what follows the end of a run: nothing, or a new agent, with or without
+ * proof of its node (registration.h).
  */
 enum agent_next { AGENT_ENDS, AGENT_PROVEN, AGENT_UNPROVEN };
 

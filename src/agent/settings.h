@@ -20,7 +20,7 @@ enum cpu_partition {
     CPU_PARTITION_ISOLATED,
 };
 
-/* What to do with CPUs that the kernel isolates (isolcpus). */
+/* How to treat CPUs that the kernel isolates (isolcpus). */
 enum isolated_cpus {
     ISOLATED_CPUS_LEAVE,
     ISOLATED_CPUS_OFFER,
