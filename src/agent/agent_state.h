@@ -52,9 +52,8 @@ struct agent {
     struct registration *registration;
     struct heartbeat *heartbeat;
     struct node_watch *node_watch;
-    /* heartbeats from one check of the cluster mark to the next */
-    struct usage_reporter *usage_reporter;
-    struct metrics_file *metrics; /* NULL: no file is written */
+    struct usage_reporter *usage_reporter; /* NULL: usage is not reported */
+    struct metrics_file *metrics;          /* NULL: no file is written */
     struct pods *pods;
     struct log_requests *requests;
     struct hardware_watch *hardware_watch;

@@ -51,9 +51,8 @@ struct agent_settings {
     const char *epilog;
     int64_t hook_timeout_us;
     int64_t max_pods;
-    int64_t pids_per_pod; /* 0: derived from pid_max */
-    /* heartbeats from one check of the cluster mark to the next */
-    const char *default_memory;
+    int64_t pids_per_pod;       /* 0: derived from pid_max */
+    const char *default_memory; /* a quantity; NULL: no default */
     int64_t heartbeat_us;
     int64_t observe_us;                /* 0: pods are not observed */
     int64_t usage_interval_us;         /* 0: usage is not reported */
