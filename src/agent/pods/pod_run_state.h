@@ -86,7 +86,7 @@ struct pod_run {
     int64_t killed_at_us; /* monotonic; 0: not killed */
     bool is_unkillable;   /* reported as unkillable */
 
-    /* The telling. */
+    /* Reports to the API. */
     enum report_kind wanted, reported;
     struct client_call *call; /* the report or the confirmation under way */
     enum report_kind reporting;
