@@ -13,7 +13,7 @@ run_loop_stop(void *loop)
     loop_stop(loop);
 }
 
-/* Some milliseconds of the loop, and all that is to be answered. */
+/* Runs the loop for some milliseconds, and answers all calls. */
 static inline void
 run_loop_step(struct fake_client *api)
 {
@@ -26,7 +26,9 @@ run_loop_step(struct fake_client *api)
     fake_client_run(api);
 }
 
-/* Until the condition holds; Check's own limit ends a wait that is in vain. */
+/* Runs until the condition holds; Check's own time limit ends a wait that
+ * fails.
+ */
 #define run_loop_until(api, condition) \
     do                                 \
         run_loop_step(api);            \

@@ -118,8 +118,7 @@ find_directory(const struct cgroup *c, unsigned controller)
     return NULL;
 }
 
-/* NULL, and the test has nothing to show, where the kernel's counters rule
- * reuse out.
+/* NULL, and the test checks nothing, where the kernel's counters prevent reuse.
  */
 static struct cgpool *
 open_pool(struct cgroot *root)
@@ -149,8 +148,8 @@ close_pool(struct cgpool *pool, struct cgroot *root)
     test_cgroups_close(root);
 }
 
-/* What was used before is not the next pod's, whoever asks: a shepherd, or an
- * agent that was started later.
+/* Usage of former pods does not count for the next pod, whoever reads it: a
+ * shepherd, or an agent that was started later.
  */
 START_TEST(a_cgroup_given_back_is_as_good_as_new)
 {
@@ -171,7 +170,7 @@ START_TEST(a_cgroup_given_back_is_as_good_as_new)
     ck_assert_uint_ge(usage.cpu_user_us + usage.cpu_system_us, 20000);
 
     for (int i = 0; i < 3; i++) {
-        test_cgroups_pause(300); /* what is charged goes a moment later */
+        test_cgroups_pause(300); /* charges of the last pod go a moment later */
         ck_assert(cgpool_give_back(pool, c));
         ck_assert_uint_eq(cgpool_sweep(pool), 0);
         c = cgpool_take(pool);
@@ -221,7 +220,7 @@ START_TEST(a_cgroup_with_a_process_is_nobody_elses)
 }
 END_TEST
 
-/* A counter that cannot be set back would be read as the next pod's. */
+/* A counter that cannot be reset would be read as the next pod's. */
 START_TEST(a_cgroup_that_saw_an_oom_kill_is_removed)
 {
     struct cgroot *root = test_cgroups_open();
@@ -252,7 +251,9 @@ wait_for_ever(void)
         pause();
 }
 
-/* The kernel kills what is born into it later, as job.t has found. */
+/* The kernel kills processes that are created in this cgroup later, as job.t
+ * has found.
+ */
 START_TEST(a_cgroup_that_was_killed_is_removed)
 {
     struct cgroot *root = test_cgroups_open();

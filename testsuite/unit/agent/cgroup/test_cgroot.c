@@ -139,7 +139,9 @@ START_TEST(a_nested_base_is_made_all_the_way_down)
 }
 END_TEST
 
-/* As a unit's own process in the cgroup that is delegated to it. */
+/* The keeper is like a unit's own process in the cgroup that is delegated to
+ * the unit.
+ */
 START_TEST(who_keeps_a_delegated_base_alive_makes_room)
 {
     char base[64], inner[96], home[160], seen[512] = "";

@@ -16,7 +16,9 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/cgroup/test_cgroups.h"
 
-/* A child that joins through its doors, as the shepherd's does. */
+/* Starts a child that joins through the join files, as the shepherd's child
+ * does.
+ */
 static pid_t
 start_inside(struct cgroup *c, void (*run)(void))
 {
@@ -266,7 +268,9 @@ START_TEST(a_memory_limit_can_be_raised_and_lowered)
 }
 END_TEST
 
-/* What a file of the cgroup says, in whichever hierarchy it is; -1: nowhere. */
+/* The value of a file of the cgroup, in the hierarchy that has the file; -1: in
+ * none.
+ */
 static long long
 value_of(const struct cgroup *c, const char *v1_file, const char *v2_file)
 {

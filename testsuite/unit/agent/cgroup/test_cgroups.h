@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cgroups.h - a root for cgroups of a test's own, where the machine lets
- * it
+/* test_cgroups.h - a cgroup root for a test, where the machine permits it
  *
- * Without root or without cgroups box_open gives NULL and says why: the test
- * then has nothing to show and passes.
+ * Without root or without cgroups test_cgroups_open returns NULL and prints
+ * why: then the test checks nothing and passes.
  */
 #pragma once
 
@@ -61,7 +60,9 @@ test_cgroups_make(struct cgroot *root, const char *name)
     return c;
 }
 
-/* Kills what is left, waits for it to be gone and removes the directories. */
+/* Kills the remaining processes, waits for their end and removes the
+ * directories.
+ */
 static inline void
 test_cgroups_empty(struct cgroup *c)
 {

@@ -14,7 +14,7 @@
 
 static const struct device_number full = {false, 1, 7}, zero = {false, 1, 5};
 
-/* The errno of opening each in the cgroup; 0: it opened. */
+/* The errno of opening each device in the cgroup; 0: it opened. */
 struct tried {
     int full, zero, null;
 };
@@ -93,7 +93,7 @@ START_TEST(a_device_that_is_denied_cannot_be_opened_and_others_can)
 }
 END_TEST
 
-/* Also where v1 would do it. */
+/* The program is also tested on machines where v1 would deny the devices. */
 START_TEST(a_program_denies_on_v2)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup",

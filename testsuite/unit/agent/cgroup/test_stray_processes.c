@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "testsuite/lib/suite.h"
 
-/* Sleeps under that environment; exec has happened when this returns. */
+/* Starts a sleep with that environment; exec has happened when this returns. */
 static pid_t
 start(const char *entry)
 {

@@ -64,7 +64,7 @@ assert_pus(const struct bitset *set, const char *list)
     ck_assert_msg(bitset_equals(set, &wanted), "the set is not %s", list);
 }
 
-/* The contract's invariant, on any topology. */
+/* Checks the invariants of hardware.h on any topology. */
 static void
 assert_sound(const struct topology *t)
 {
@@ -359,7 +359,7 @@ say(const char *folder, const char *file, const char *text)
                      0);
 }
 
-/* A machine whose /sys says of its last CPU that isolcpus had it left alone. */
+/* A machine whose /sys reports that isolcpus isolates its last CPU. */
 START_TEST(isolated_cpus_are_left_to_whoever_isolated_them)
 {
     CLEANUP(scratch_freep) char *root = scratch_new();
@@ -389,7 +389,7 @@ START_TEST(isolated_cpus_are_left_to_whoever_isolated_them)
     assert_sound(t);
     topology_free(t);
 
-    /* isolcpus has all processes, the agent too, begin without them. */
+    /* With isolcpus all processes, also the agent, start without these CPUs. */
     others = before;
     CPU_CLR(last, &others);
     ck_assert_int_eq(sched_setaffinity(0, sizeof(others), &others), 0);
@@ -434,7 +434,8 @@ START_TEST(machines_that_are_sold_come_out_as_they_are)
         ck_assert_uint_eq(t->n_cores, rows[i].cores);
         ck_assert_uint_eq(t->n_l2, rows[i].l2);
         ck_assert_uint_eq(t->n_l3, rows[i].l3);
-        ck_assert_uint_eq(t->n_clusters, 0); /* NUMA nodes hang on them all */
+        /* hwloc made all groups for NUMA nodes */
+        ck_assert_uint_eq(t->n_clusters, 0);
         ck_assert_uint_eq(t->n_numa, rows[i].numa);
         ck_assert_uint_eq(t->n_packages, rows[i].packages);
         ck_assert_uint_eq(gpus, rows[i].gpus);
@@ -479,7 +480,8 @@ START_TEST(fast_memory_beside_the_cores_is_a_node_without_cpus)
 }
 END_TEST
 
-/* Numbered behind the nodes with cores, each nearest to one of them. */
+/* They are numbered after the nodes with cores; each is nearest to one of them.
+ */
 START_TEST(each_cluster_of_a_flat_xeon_max_has_memory_of_both_kinds)
 {
     struct topology *t = discover_data("xeon-max-2s-snc4-flat.xml", false);

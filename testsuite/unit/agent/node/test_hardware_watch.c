@@ -83,7 +83,7 @@ START_TEST(a_machine_that_changes_is_noticed_whether_asked_or_not)
     ck_assert(world.is_less);
     ck_assert_ptr_nonnull(strstr(world.words, "are gone"));
 
-    /* What cannot be read leaves all as it is. */
+    /* A description that cannot be read changes nothing. */
     put_text(path, "<topology");
     hardware_watch_check(hardware_watch);
     for (int i = 0; i < 200; i++)

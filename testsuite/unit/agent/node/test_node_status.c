@@ -31,7 +31,7 @@ static struct machine machine = {
 };
 static struct node_facts facts;
 
-/* Two NUMA nodes of 4 GiB and 4 CPUs, of which one CPU and 1 GiB are kept. */
+/* Two NUMA nodes of 4 GiB and 4 CPUs; one CPU and 1 GiB are reserved. */
 static void
 begin(void)
 {
@@ -138,7 +138,7 @@ START_TEST(what_is_not_enforced_is_said)
     begin();
     ck_assert_str_eq(status_of("Ready"), "True");
     ck_assert_str_eq(status_of("MemoryEnforced"), "True");
-    ck_assert_ptr_null(condition("DevicesEnforced")); /* there are none */
+    ck_assert_ptr_null(condition("DevicesEnforced")); /* no devices */
     facts.can_limit_memory = false;
     ck_assert_str_eq(status_of("MemoryEnforced"), "False");
 
@@ -154,7 +154,7 @@ START_TEST(what_is_not_enforced_is_said)
     facts.can_guard_devices = true;
     ck_assert_str_eq(status_of("DevicesEnforced"), "True");
 
-    ck_assert_ptr_null(condition("HugepagesEnforced")); /* nor of these */
+    ck_assert_ptr_null(condition("HugepagesEnforced")); /* no huge pages */
     numa[1].hugepages[0] =
         (struct topology_hugepages){.page_bytes = GI, .count = 1};
     numa[1].n_hugepages = 1;

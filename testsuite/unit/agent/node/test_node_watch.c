@@ -17,7 +17,7 @@ static struct {
     struct fake_client *api;
     struct node_watch *node_watch;
     unsigned outdated;
-    bool is_here; /* what is left of pods */
+    bool is_here; /* something of the pods is left here */
     const struct object *retained;
 } world;
 

@@ -8,12 +8,12 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-/* A process whose name does what names may. Times in ticks. */
+/* A process whose name has unusual characters. Times are in ticks. */
 static void
 put(const char *root,
     int pid,
     int parent,
-    const char *times, /* its own, and of those it waited for */
+    const char *times, /* of the process, and of waited-for children */
     int pages)
 {
     CLEANUP_FREE char *directory = xasprintf("%s/proc/%d", root, pid);
@@ -41,9 +41,10 @@ START_TEST(all_below_an_ancestor_count_for_it)
     put(root, 1, 0, "9 9 9 9", 9);
     put(root, 10, 1, "100 100 3 4", 50); /* the ancestor: only 3 and 4 */
     put(root, 11, 10, "1 2 0 0", 5);
-    put(root, 12, 11, "10 20 5 6", 7); /* whose child was waited for */
+    /* a child of this process was waited for */
+    put(root, 12, 11, "10 20 5 6", 7);
     put(root, 50, 1, "7 7 0 0", 9);
-    put(root, 60, 1, "70 70 70 70", 9); /* nobody's */
+    put(root, 60, 1, "70 70 70 70", 9); /* not a descendant */
 
     ck_assert_int_eq(process_usage_read(root, list, 2), 0);
 
@@ -63,7 +64,8 @@ START_TEST(an_ancestor_that_is_gone_is_said)
     struct process_usage list[] = {{.ancestor = 10}};
 
     put(root, 11, 10, "1 2 0 0", 5);
-    put(root, 12, 13, "1 2 0 0", 5); /* a loop, as a moving walk may have */
+    /* a cycle, as reading a changing /proc may produce */
+    put(root, 12, 13, "1 2 0 0", 5);
     put(root, 13, 12, "1 2 0 0", 5);
 
     ck_assert_int_eq(process_usage_read(root, list, 1), 0);

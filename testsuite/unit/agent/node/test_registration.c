@@ -46,7 +46,7 @@ static struct {
     char *place, *secret_path;
     struct fake_client *api;
     struct registration *registration;
-    unsigned ready, proven, unproven; /* how often it was told so */
+    unsigned ready, proven, unproven; /* numbers of callbacks */
 } world;
 
 static void
@@ -134,12 +134,12 @@ START_TEST(a_node_on_its_first_day_is_made_enrolled_and_keeps_its_secret)
     ck_assert_str_eq(kept.text, SECRET);
     ck_assert_int_eq(stat(world.secret_path, &st), 0);
     ck_assert_int_eq(st.st_mode & 0777, 0600);
-    ck_assert_uint_eq(world.ready, 0); /* not before it is proven */
+    ck_assert_uint_eq(world.ready, 0); /* not before the node is proven */
     end();
 }
 END_TEST
 
-/* What it does not have any more is taken out of what was said before. */
+/* Resources that the node no longer has are removed from the former status. */
 START_TEST(a_proven_node_says_what_it_is_and_is_ready)
 {
     const struct string_map *capacity;

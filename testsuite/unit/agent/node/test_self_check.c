@@ -36,7 +36,7 @@ stop(void *arg)
     loop_stop(world.loop);
 }
 
-/* Behind it, on the only worker. */
+/* Waits for the check, because there is only one worker. */
 static void
 await_look(void)
 {

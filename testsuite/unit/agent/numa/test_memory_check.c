@@ -43,7 +43,7 @@ START_TEST(two_pictures_that_agree_are_not_mentioned)
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     struct memory_facts f = same_facts();
 
-    f.bytes[0] -= GIB; /* the kernel's own */
+    f.bytes[0] -= GIB; /* used by the kernel */
     ck_assert_uint_eq(memory_check(t, 0, &f, &words), 0);
     ck_assert_uint_eq(words.length, 0);
 }
@@ -87,7 +87,7 @@ START_TEST(a_node_that_one_of_them_does_not_see)
     CLEANUP_STRBUF struct strbuf words = STRBUF_INIT;
     struct memory_facts f = same_facts();
 
-    f.ids[1] = 1; /* which jobs may not be allowed to use */
+    f.ids[1] = 1; /* a node that jobs may not be allowed to use */
     ck_assert_uint_eq(memory_check(t, 0, &f, &words), 1);
     ck_assert_str_eq(words.text,
                      "hwloc shows NUMA node 4 and libnuma does not");

@@ -16,8 +16,8 @@
 #define MIB   (1u << 20)
 #define PAGES (64u * MIB / 4096)
 
-/* Whether the kernel answers; one in a sandbox may not. The address space of a
- * sanitizer is terabytes, whose pages cannot all be asked for.
+/* Whether the kernel answers; a sandbox may forbid it. A sanitizer maps
+ * terabytes, whose pages cannot all be asked for.
  */
 static bool
 can_ask(void)
@@ -43,7 +43,7 @@ first_64(void)
     return set;
 }
 
-/* 64 MiB that are there, and a GiB that has never been touched. */
+/* 64 MiB that are in memory, and a GiB that has never been touched. */
 static char *
 map_memory(void)
 {

@@ -144,7 +144,7 @@ START_TEST(this_process_is_where_the_kernel_says_it_is)
 }
 END_TEST
 
-/* More than numa_maps is used for. */
+/* More memory than numa_maps is used for. */
 START_TEST(much_memory_is_asked_for_page_by_page)
 {
     const size_t bytes = (size_t)1100 << 20;
@@ -157,7 +157,7 @@ START_TEST(much_memory_is_asked_for_page_by_page)
     struct observation seen;
     char *memory;
 
-    /* A kernel without move_pages, or the terabytes of a sanitizer. */
+    /* The kernel lacks move_pages, or a sanitizer maps terabytes. */
     if (IS_SANITIZED
         || page_nodes_count("/proc", getpid(), &request.memory_nodes, 1, &count)
                < 0)

@@ -106,7 +106,7 @@ end(void)
     scratch_freep(&world.place);
 }
 
-/* A pod that an agent under that boot began. */
+/* A pod that an agent has begun under that boot. */
 static void
 put_pod(const char *uid, const char *boot)
 {
@@ -119,7 +119,9 @@ put_pod(const char *uid, const char *boot)
     put(world.run, file, text);
 }
 
-/* Deeper than there are descriptors, and with a way out. */
+/* The tree is deeper than the number of descriptors, and has a link to the
+ * outside.
+ */
 START_TEST(what_a_job_leaves_in_its_tmpdir_goes_and_nothing_else)
 {
     struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
@@ -319,7 +321,7 @@ START_TEST(a_volume_that_is_not_there_is_said_before_anything_runs)
 }
 END_TEST
 
-/* An agent that was killed in the midst of it had started the pod before. */
+/* An agent that was killed during the start had started the pod before. */
 START_TEST(a_second_start_leaves_nothing_of_the_first)
 {
     static const char text[] =
@@ -349,7 +351,8 @@ START_TEST(a_second_start_leaves_nothing_of_the_first)
     line = xasprintf("boot-2 %s/parent/0123", world.agent.tmp_dir);
     put_pod("uid-a", line);
 
-    ck_assert_int_eq(pod_host_start(&start, &err), -ENOENT); /* of the volume */
+    /* the volume does not exist */
+    ck_assert_int_eq(pod_host_start(&start, &err), -ENOENT);
 
     ck_assert(!has(world.place, "tmp/parent/0123"));
     ck_assert(!start.tmp_left);
@@ -361,7 +364,7 @@ START_TEST(a_second_start_leaves_nothing_of_the_first)
 }
 END_TEST
 
-/* A process that says a little later that it is the pod's shepherd. */
+/* A process that writes a little later that it is the pod's shepherd. */
 static pid_t
 become_shepherd_later(void)
 {

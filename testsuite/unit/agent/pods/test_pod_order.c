@@ -115,7 +115,7 @@ START_TEST(an_order_says_all_that_the_pod_says)
 }
 END_TEST
 
-/* Two NVIDIA GPUs and one of AMD, in an order that mixes them. */
+/* Two NVIDIA GPUs and one of AMD, in mixed order. */
 static char names[][5] = {"gpu0", "gpu1", "nic0", "gpu2"};
 static char gpu[] = "gpu", nic[] = "nic", a100[] = "NVIDIA A100";
 static char nvidia0[] = "/dev/nvidia0", amd1[] = "/dev/dri/renderD129";
@@ -232,7 +232,7 @@ START_TEST(threads_of_one_task_have_places_unless_the_user_says_so)
 }
 END_TEST
 
-/* Who reserved no memory has none there that is its own. */
+/* A pod that reserved no memory has none of its own on the node. */
 START_TEST(memory_is_bound_where_it_was_reserved)
 {
     static const struct {
@@ -389,7 +389,9 @@ START_TEST(a_rootless_agent_runs_its_own_users_pods_alone)
 }
 END_TEST
 
-/* Only with the annotation: MPI libraries take them for Slurm's presence. */
+/* Only with the annotation, because MPI libraries take the variables for the
+ * presence of Slurm.
+ */
 START_TEST(a_script_of_slurms_finds_its_variables)
 {
     static const char environment[] =

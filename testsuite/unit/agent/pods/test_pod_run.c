@@ -106,8 +106,8 @@ START_TEST(a_refusal_is_told_and_then_it_is_over)
 }
 END_TEST
 
-/* What was under way would otherwise hold the run for good, as no answer
- * comes to an agent that ends.
+/* An agent that ends handles no answer, so a pending call must not keep the
+ * run.
  */
 START_TEST(what_is_told_when_it_is_freed_is_not_told_any_more)
 {
@@ -199,8 +199,8 @@ end(void)
     fake_client_free(world.api);
 }
 
-/* Which 404 that is, of a pod that was deleted or of a controller that serves
- * another cluster, is not known when it comes.
+/* When the 404 arrives, it is unknown whether the pod was deleted, or the
+ * controller serves another cluster.
  */
 START_TEST(an_end_that_nobody_wants_to_know_is_kept_until_the_pod_is_gone)
 {

@@ -91,16 +91,15 @@ end(void)
     pods_free(world.pods);
     event_recorder_free(world.event_recorder);
     workers_free(world.workers);
-    loop_drain(fake_client_client(world.api)->loop); /* what they had done */
+    /* completed work of the workers */
+    loop_drain(fake_client_client(world.api)->loop);
     spare_dirs_free(world.spare_dirs);
     free(world.run);
     scratch_freep(&world.place);
     fake_client_free(world.api);
 }
 
-/* A pod of this node that was given these CPUs, and whose script has still to
- * be fetched.
- */
+/* A pod of this node with these CPUs, whose script has to be fetched. */
 static void
 bind_pod(const char *name, const char *cpus)
 {
@@ -134,7 +133,7 @@ is_refused_for_overlap(const char *name)
     return reason != NULL && strcmp(reason, "AllocationOverlap") == 0;
 }
 
-/* Which of the two comes first is the informer's affair. */
+/* The informer decides which of the two comes first. */
 START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
 {
     const struct pod *refused, *kept;
@@ -169,8 +168,8 @@ START_TEST(cores_that_a_pod_here_has_are_refused_to_another_and_that_is_said)
 }
 END_TEST
 
-/* As the agent finds it that comes between the word of a pod's end and that of
- * its deletion, or hears of the one after it has said the other.
+/* The agent starts between the events of the pod's end and its deletion, or
+ * receives one event after it has reported the other.
  */
 START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 {
@@ -204,7 +203,7 @@ START_TEST(a_pod_that_is_over_holds_nothing_when_it_is_heard_of_again)
 END_TEST
 
 /* An exit record of an earlier agent, which was killed before it had cleaned
- * up, and the pod as it kept it.
+ * up, and that agent's record of the pod.
  */
 static void
 leave_behind(const char *uid, const char *pod)
@@ -234,8 +233,8 @@ leave_behind(const char *uid, const char *pod)
     "\"containers\":[{\"name\":\"main\",\"command\":[\"true\"]}]}," \
     "\"status\":{\"phase\":\"" phase "\",\"allocation\":{\"cpus\":\"2-3\"}}}"
 
-/* The API knows of the end of the one, and has given its cores to another,
- * while an agent that was restarted still cleans up.
+/* The API knows of the end of the first pod, and has given its cores to
+ * another, while a restarted agent still cleans up.
  */
 START_TEST(a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores)
 {
@@ -250,7 +249,9 @@ START_TEST(a_pod_waits_for_what_is_left_of_the_one_that_had_its_cores)
 
     ck_assert(!is_refused_for_overlap("next"));
     ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 0);
-    /* It starts when the other is gone, and fails for want of its script. */
+    /* It starts when the other pod is gone, and fails because its script is
+     * missing.
+     */
     run_loop_until(world.api, find("next")->status.reason != NULL);
     ck_assert_str_eq(find("next")->status.reason, "StartError");
     ck_assert_uint_eq(fake_client_calls(world.api, CLIENT_GET, "script"), 1);
@@ -289,8 +290,8 @@ START_TEST(a_pod_that_waits_and_is_deleted_is_let_go)
 }
 END_TEST
 
-/* The answer to what an agent says is there before the watch brings what led to
- * it: a late event shows the pod as it was.
+/* The answer to the agent's report may arrive before the watch's events that
+ * preceded it: a late event shows the pod as it was before.
  */
 START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
 {
@@ -332,8 +333,8 @@ START_TEST(a_late_word_of_a_pod_that_is_over_does_not_start_it_again)
 }
 END_TEST
 
-/* The lives that may start, by the events up to the first that is older than
- * one before it.
+/* The incarnations that may start, by the events up to the first one that is
+ * older than an event before it.
  */
 struct allowed {
     int64_t newest;
@@ -366,7 +367,7 @@ take_held(enum client_event_type type,
         allow(a, object->meta->uid);
 }
 
-/* A life of a pod that is told of twice or three times. */
+/* One incarnation of a pod that is reported two or three times. */
 static void
 live(const char *name, const char *uid, const char *cpus)
 {
@@ -396,8 +397,8 @@ has_ended(const char *name)
     return find(name)->status.reason != NULL;
 }
 
-/* Each start asks for the script, once; there is none, so that each pod that
- * starts ends.
+/* Each start fetches the script once; there is none, so each pod that starts
+ * ends.
  */
 START_TEST(a_watch_in_any_order_starts_nothing_twice_and_nothing_that_is_gone)
 {
@@ -455,7 +456,7 @@ END_TEST
     "\"allocation\":{\"cpus\":\"2-3\"}}}"
 #define DELETED ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
 
-/* What an agent has made by then that is killed while it starts a pod. */
+/* The files of an agent that was killed while it started a pod. */
 static char *
 leave_half_started(void)
 {
@@ -471,7 +472,7 @@ leave_half_started(void)
     return there;
 }
 
-/* Before it had written which pod it was. */
+/* The agent was killed before it had written the pod's record. */
 static void
 unlink_record(const char *there)
 {
@@ -556,7 +557,7 @@ count_retained(void)
     return count;
 }
 
-/* A backup is restored over the store, and then what was there after all. */
+/* A backup replaces the store, and later the original store is back. */
 START_TEST(an_orphan_that_the_api_knows_again_is_none)
 {
     bool lost = true;
@@ -581,7 +582,7 @@ START_TEST(an_orphan_that_the_api_knows_again_is_none)
 
     ck_assert_uint_eq(count_retained(), 0);
     ck_assert_uint_eq(pods_count_running(world.pods), 1);
-    pods_end_orphans(world.pods, "uid-one"); /* which it is not any more */
+    pods_end_orphans(world.pods, "uid-one"); /* it is no orphan any more */
     ck_assert_uint_eq(count_retained(), 0);
     end();
 }

@@ -40,8 +40,8 @@ finish(void)
     arena_free(arena);
 }
 
-/* The pod, as it is by then, as the API would have it after the patch, checked
- * by its table.
+/* Applies the patch to the present pod as the API would, and checks the result
+ * by the kind's table.
  */
 static const struct object *
 applied_to(const struct object *there, const struct json *patch)
@@ -68,7 +68,7 @@ applied(const struct json *patch)
     return applied_to(pod, patch);
 }
 
-/* The scheduler wrote it while the report was on its way. */
+/* The scheduler wrote the condition while the report was on its way. */
 START_TEST(a_condition_that_came_meanwhile_stays)
 {
     static const char target[] =
@@ -222,7 +222,7 @@ START_TEST(a_pod_lost_with_its_node_carries_the_mark_of_a_disruption)
 }
 END_TEST
 
-/* The controller said so while the agent could not hear it. */
+/* The controller set the reason while the agent could not receive events. */
 START_TEST(what_was_said_of_a_silent_node_is_taken_back_unseen)
 {
     struct exit_record e = {.exit_code = 69, .started_at_us = 1};
@@ -259,7 +259,7 @@ END_TEST
     "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","      \
     "\"reason\":\"PreemptionByScheduler\"}]}}"
 
-/* Its job starts it again by that. */
+/* The Job recreates the pod because of this condition. */
 START_TEST(a_pod_that_was_told_to_leave_still_says_why_when_it_has)
 {
     static const bool is_disruption[] = {false, true};
@@ -332,7 +332,7 @@ START_TEST(what_was_seen_and_what_is_wrong_is_told)
     ck_assert_str_eq(c->reason, "Misplaced");
     ck_assert_str_eq(c->message, "runs on CPU 4");
 
-    /* Over again: said once, until it is right. */
+    /* After another run: reported once, until it is right. */
     object_unref(pod);
     pod = now;
     now = applied(status_patch_make_running(arena,

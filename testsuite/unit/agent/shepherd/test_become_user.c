@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job finds itself to be: each rung seen from the top. */
+/* Each step of become_user.c as the job itself sees the result. */
 #include "agent/shepherd/become_user.h"
 
 #include <check.h>
@@ -14,7 +14,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
-/* Runs shell commands and compares all they print. */
+/* Runs shell commands and compares all that they print. */
 static void
 assert_prints(struct test_pod *p, const char *commands, const char *wanted)
 {
@@ -99,7 +99,9 @@ START_TEST(limits_umask_and_directory_are_as_ordered)
 }
 END_TEST
 
-/* By the kernel's ceiling, or where the agent may not raise it, by its own. */
+/* The kernel's ceiling limits it, or where the agent may not raise its own,
+ * that.
+ */
 START_TEST(a_limit_that_this_node_cannot_give_is_cut_to_what_it_can)
 {
     struct test_pod p;
@@ -180,7 +182,9 @@ START_TEST(the_job_leads_a_session_of_its_own)
 }
 END_TEST
 
-/* 32 and 33 are the C library's, and as the test's own parent left them. */
+/* Signals 32 and 33 are the C library's, and remain as the test's parent left
+ * them.
+ */
 START_TEST(no_signal_is_blocked_and_only_those_ordered_are_ignored)
 {
     struct test_pod p;
@@ -232,7 +236,7 @@ START_TEST(the_job_is_bound_to_its_cpus_and_memory_nodes)
 }
 END_TEST
 
-/* What the kernel says of the policy of a job's first mapping. */
+/* The policy that the kernel shows for a job's first mapping. */
 static char *
 policy_of(const char *policy, const char *nodes)
 {
@@ -249,7 +253,7 @@ policy_of(const char *policy, const char *nodes)
     return printed;
 }
 
-/* NUMA nodes that the machine lacks are no mistake while it has one of them. */
+/* NUMA nodes that the machine lacks are no error while it has one of them. */
 START_TEST(memory_is_interleaved_or_preferred_as_ordered)
 {
     CLEANUP_FREE char *interleaved = policy_of("interleave", "0-1");
@@ -258,13 +262,14 @@ START_TEST(memory_is_interleaved_or_preferred_as_ordered)
 
     ck_assert_ptr_nonnull(strstr(interleaved, "interleave:0"));
     ck_assert_ptr_nonnull(strstr(preferred, "prefer:0"));
-    /* Before 5.15 a kernel knows no such policy: the nearest node. */
+    /* Kernels before 5.15 lack this policy: then the nearest node is preferred.
+     */
     if (strncmp(several, "local", 5) != 0)
         ck_assert_ptr_nonnull(strstr(several, "prefer (many):0"));
 }
 END_TEST
 
-/* The filter stays: this is the last test. */
+/* This is the last test, because the filter cannot be removed. */
 START_TEST(a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)
 {
     struct sock_filter steps[] = {

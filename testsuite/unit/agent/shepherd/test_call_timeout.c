@@ -6,7 +6,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
-/* A child that blocks all signals, as a shepherd does, and then hangs or not
+/* A child that blocks all signals, like a shepherd, and then hangs, or not,
  * while the timeout runs. Returns its exit status.
  */
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command that saves a job's state, by real shepherds. */
+/* The checkpoint command, run by real shepherds. */
 #include "agent/shepherd/deadline.h"
 
 #include <check.h>
@@ -7,9 +7,9 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
-#define GRACE_MS 2000 /* half of it is the command's */
+#define GRACE_MS 2000 /* the command gets half of it */
 
-/* Says what it hears, and ends with 3 when it is told to. */
+/* Prints the signal that it gets, and then ends with 3. */
 #define JOB(signal)                                                    \
     "exec 2>/dev/null; echo begins; trap 'echo heard; exit 3' " signal \
     "; echo x > ready; "                                               \
@@ -139,7 +139,8 @@ START_TEST(an_agent_that_asks_again_has_it_run_once)
 }
 END_TEST
 
-/* The job is still told in time, and nothing of the command is left. */
+/* The job still gets its signal in time, and no process of the command remains.
+ */
 START_TEST(one_that_does_not_end_delays_nothing)
 {
     static const char *const commands[] = {

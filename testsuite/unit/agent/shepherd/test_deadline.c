@@ -15,7 +15,7 @@ static const struct deadline running = {
     .delete_grace_us = DEADLINE_NEVER,
 };
 
-/* Does what is due until there is nothing, and returns when to look again. */
+/* Does all due actions, and returns when to ask again. */
 static int64_t
 act(struct deadline *d, int64_t now, unsigned *ret_warned, unsigned *ret_done)
 {

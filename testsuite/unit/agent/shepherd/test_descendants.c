@@ -53,7 +53,7 @@ START_TEST(a_parent_whose_child_is_stopped_in_vfork_counts_as_still)
         }
         _exit(0);
     }
-    /* Stopped before it has a child, it would never have one. */
+    /* If it were stopped before it has a child, it would never have one. */
     while (descendants_signal(0) < 2 || descendants_stop() > 0)
         test_pod_pause(10);
     ck_assert_int_eq(descendants_stop(), 0);

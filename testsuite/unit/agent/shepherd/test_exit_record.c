@@ -53,7 +53,7 @@ START_TEST(a_record_is_read_as_it_was_written)
 }
 END_TEST
 
-/* As shepherds of the release before wrote them. */
+/* Like records of shepherds of the previous release. */
 START_TEST(a_job_that_lost_a_process_for_memory_has_not_succeeded)
 {
     static const struct {
@@ -180,9 +180,7 @@ START_TEST(a_blank_record_is_none)
 }
 END_TEST
 
-/* The disk writes so many bytes at once, of the record and of the one that was
- * there before.
- */
+/* The disk has written that many bytes of the record and of the former one. */
 START_TEST(what_a_crash_leaves_of_two_records_is_none)
 {
     struct exit_record second = whole;

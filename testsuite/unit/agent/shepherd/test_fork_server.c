@@ -22,7 +22,7 @@ bear(struct test_pod *p, struct fork_server *n)
 {
     struct launch l = {
         .program =
-            "/nowhere/kiln-shepherd", /* started by the fork server alone */
+            "/nowhere/kiln-shepherd", /* only the fork server can start it */
         .order = &p->order,
         .script_fd = p->script_fd,
         .fork_server = n,
@@ -33,10 +33,10 @@ bear(struct test_pod *p, struct fork_server *n)
     ck_assert_msg(launch_start(&l, &process, &err) == 0, "%s", err.text);
     p->pid = process.pid;
     p->pidfd = process.pidfd;
-    close(process.channel); /* nobody gives it another pod */
+    close(process.channel); /* the shepherd gets no other pod */
 }
 
-/* It is no child of ours. */
+/* The shepherd is not a child of this process. */
 static void
 await_end(struct test_pod *p)
 {
@@ -69,7 +69,7 @@ is_fork_server(const char *pid)
            && strcmp(name, "kiln-forkserver") == 0 && parent == getpid();
 }
 
-/* Our only one. */
+/* The only fork server of this test. */
 static pid_t
 find_fork_server(void)
 {
@@ -130,7 +130,7 @@ START_TEST(a_script_comes_along)
 }
 END_TEST
 
-/* More than a pipe holds. */
+/* The environment is larger than a pipe's buffer. */
 START_TEST(a_megabyte_of_environment_comes_along)
 {
     struct test_pod p;
@@ -156,7 +156,7 @@ START_TEST(a_megabyte_of_environment_comes_along)
 }
 END_TEST
 
-/* The name of the program that the pod's shepherd is. */
+/* The name of the program that the pod's shepherd runs. */
 static char *
 dup_program_name(const struct test_pod *p)
 {
@@ -191,7 +191,7 @@ run_and_dup_program_name(struct fork_server *n, const char *users_dir)
     return name;
 }
 
-/* A program without shared libraries cannot ask, where there is one. */
+/* A static program cannot query the user database; a build may have none. */
 START_TEST(a_user_who_is_not_known_yet_is_looked_up_by_a_program_that_can)
 {
     CLEANUP_FREE char *beside = NULL;
@@ -308,7 +308,7 @@ START_TEST(without_one_that_can_the_program_is_started)
     struct error err = {0};
 
     test_pod_init(&p);
-    /* Ends at once, and again, without a word. */
+    /* The program ends at once, and again, without an answer. */
     ck_assert_int_eq(fork_server_open("/bin/true", &n, &err), 0);
     test_pod_shell(&p, "exit 9");
     l = (struct launch){

@@ -8,7 +8,7 @@ static const char *const variables[] = {"PATH=/usr/bin:/bin",
                                         "KILN_JOB_ID=7",
                                         NULL};
 
-/* A program of the site that runs these commands. */
+/* Makes a program of the site that runs these commands. */
 static char *
 make_hook(const struct test_pod *p, const char *name, const char *commands)
 {

@@ -59,7 +59,7 @@ START_TEST(a_running_shepherd_is_recognised_and_can_be_spoken_to)
 }
 END_TEST
 
-/* Without a cgroup, so by SIGSTOP. */
+/* Without a cgroup, so the job is frozen by SIGSTOP. */
 START_TEST(a_job_stands_still_and_goes_on_and_ends_while_it_stands)
 {
     struct test_pod p;

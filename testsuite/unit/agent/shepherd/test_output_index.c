@@ -11,7 +11,7 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-/* A job that does nothing, with an output that the test lengthens. */
+/* A job that does nothing, with an output that the test extends. */
 struct scene {
     char *directory;
     int output_fd;
@@ -51,7 +51,7 @@ grow_to(struct scene *s, off_t size)
     ck_assert_int_eq(ftruncate(s->output_fd, size), 0);
 }
 
-/* A look when the next one is due. */
+/* Notes the output when the next entry is due. */
 static void
 look(struct scene *s)
 {
@@ -111,7 +111,9 @@ START_TEST(a_look_is_taken_no_earlier_than_due)
     ck_assert_int_eq(read_back(&s, &copy), -ENOENT);
     look(&s);
 
-    /* While it rests it waits; behind that, for news alone. */
+    /* Before the next entry is due, it waits for that time; then only for
+     * output.
+     */
     due = s.output_index.next_us;
     ck_assert_int_eq(output_index_watch(&s.output_index, due - 1000, &wait_ms),
                      -1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pod.h - directories and an order for tests that start real shepherds
  *
- * Directories below /tmp, an order with the usual filled in, and its program
- * from the build. As root, jobs are those of uid 65534 unless said otherwise;
- * as an ordinary user, they are one's own, without cgroups.
+ * It has directories below /tmp, an order with the usual values, and the
+ * program from the build. As root, jobs run as uid 65534 unless set otherwise;
+ * as an ordinary user, they run as that user, without cgroups.
  */
 #pragma once
 
@@ -60,8 +60,8 @@ test_pod_make_directory(struct test_pod *p, const char *name, mode_t mode)
     return path;
 }
 
-/* Where the program is. A test that becomes another user sets a copy, because
- * the build may be below a directory that is closed to others.
+/* The program's path. A test that becomes another user sets it to a copy,
+ * because the build may be below a directory that is closed to others.
  */
 static const char *test_pod_program;
 
@@ -159,7 +159,7 @@ test_pod_start(struct test_pod *p)
     p->pidfd = process.pidfd;
 }
 
-/* The exit status of the shepherd itself. */
+/* Returns the exit status of the shepherd itself. */
 static inline int
 test_pod_wait(struct test_pod *p)
 {
@@ -195,7 +195,7 @@ test_pod_run(struct test_pod *p)
     return test_pod_ending(p);
 }
 
-/* Runs what must succeed. */
+/* Runs a pod that must succeed. */
 static inline void
 test_pod_succeed(struct test_pod *p)
 {
@@ -225,7 +225,7 @@ test_pod_pause(long ms)
     nanosleep(&time, NULL);
 }
 
-/* Until the job's program runs and has put something into the file. */
+/* Waits until the job's program runs and has written something to the file. */
 static inline void
 test_pod_wait_for(const char *path)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program from outside: an order goes in, an exit record comes out. */
+/* Tests the program from outside: an order goes in, an exit record comes out.
+ */
 #include <check.h>
 #include <sys/file.h>
 
@@ -68,7 +69,7 @@ START_TEST(elapsed_and_cpu_time_are_measured)
 }
 END_TEST
 
-/* What cannot be started. Paths are below the work directory. */
+/* Jobs that cannot be started. Paths are below the work directory. */
 struct failure {
     const char *name; /* of the case */
     void (*spoil)(struct test_pod *p);
@@ -674,7 +675,7 @@ START_TEST(tmpdir_is_the_users_alone)
 }
 END_TEST
 
-/* A copy of the program in a directory of the ordinary user's. */
+/* Copies the program to a directory of the ordinary user. */
 static char *
 program_for_others(const char *directory)
 {
@@ -686,7 +687,7 @@ program_for_others(const char *directory)
     return xasprintf("%s/kiln-shepherd", directory);
 }
 
-/* As an ordinary user: the test becomes one. */
+/* The test becomes an ordinary user. */
 START_TEST(rootless_it_runs_its_own_users_jobs_alone)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();
@@ -721,7 +722,7 @@ START_TEST(rootless_it_runs_its_own_users_jobs_alone)
 }
 END_TEST
 
-/* In cgroups, where this machine has them. */
+/* A pod in cgroups, where this machine has them. */
 struct fold {
     struct test_pod p;
     struct cgroot *root;
@@ -831,7 +832,7 @@ START_TEST(a_job_that_eats_too_much_memory_is_told_apart)
 }
 END_TEST
 
-/* Under v1 the child dies alone, and its script goes on as if nothing was. */
+/* On v1 only the child is killed, and its script continues. */
 START_TEST(a_job_whose_child_eats_too_much_memory_has_failed)
 {
     static const char eat[] = "awk 'BEGIN { s = \"x\"; while (1) s = s s }'";

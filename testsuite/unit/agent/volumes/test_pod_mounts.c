@@ -64,7 +64,7 @@ look(struct stage *t, const char *volumes, const char *mounts)
                    t);
 }
 
-/* Bound, and owned by a pod when it was made for one. */
+/* Puts a bound claim, which a pod owns if it was made for that pod. */
 static void
 put_claim(struct stage *t,
           const char *name,

@@ -59,7 +59,9 @@ START_TEST(links_are_removed_and_not_followed)
 }
 END_TEST
 
-/* Deeper than a path may be long, with fewer descriptors than it is deep. */
+/* The tree is deeper than a path may be long, and there are fewer descriptors
+ * than levels.
+ */
 START_TEST(a_tree_may_be_as_deep_as_it_likes)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
@@ -118,7 +120,9 @@ START_TEST(directories_that_their_owner_locked_are_emptied)
     make_file(locked, "file");
     ck_assert_int_eq(chmod(locked, 0), 0);
 
-    /* Root is kept out by no mode: as somebody else, where that can be. */
+    /* Root can open any directory, so the test becomes another user where
+     * possible.
+     */
     if (geteuid() == 0) {
         ck_assert_int_eq(chmod(dir, 0777), 0);
         ck_assert_int_eq(chown(gone, 65534, 65534), 0);

@@ -84,19 +84,20 @@ START_TEST(making_and_removing_twice_is_as_good_as_once)
 }
 END_TEST
 
-/* As the agent may have been killed at each step. */
+/* The agent may have been killed at each step. */
 START_TEST(what_an_earlier_agent_began_is_finished)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();
     CLEANUP(scratch_closep) struct scratch *s = NULL;
 
-    make_directory(dir, ".new-pvc-1");  /* made, not yet its owner's */
-    make_directory(dir, ".gone-pvc-2"); /* about to be moved into */
+    make_directory(dir, ".new-pvc-1"); /* made, without its owner yet */
+    /* before the volume was moved into it */
+    make_directory(dir, ".gone-pvc-2");
     make_directory(dir, "pvc-2");
     make_directory(dir, ".gone-pvc-3"); /* being emptied */
     make_directory(dir, ".gone-pvc-3/volume");
     make_directory(dir, ".gone-pvc-3/.up-0");
-    make_directory(dir, ".new-pvc-4"); /* given up before it was made */
+    make_directory(dir, ".new-pvc-4"); /* deleted before it was made */
     s = open_at(dir);
 
     ck_assert_int_eq(scratch_make(s, &volume, NULL), 0);
@@ -196,7 +197,7 @@ START_TEST(a_part_of_a_file_system_needs_a_size)
 }
 END_TEST
 
-/* Where $TMPDIR keeps project quotas, mounted with prjquota. */
+/* Only where $TMPDIR is on a file system with project quotas (prjquota). */
 START_TEST(a_volume_with_a_quota_cannot_grow_beyond_its_size)
 {
     CLEANUP(scratch_freep) char *dir = scratch_new();

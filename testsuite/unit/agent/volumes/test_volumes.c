@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API wants of a node's volumes, and what it is told. */
+/* What the API wants of a node's volumes, and the reports to it. */
 #include "agent/volumes/volumes.h"
 
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ struct stage {
     struct volumes *volumes;
 };
 
-/* For what is not to come. */
+/* Runs the loop long enough to show that an event does not occur. */
 static void
 settle(struct stage *t)
 {
@@ -68,7 +68,7 @@ end(struct stage *t)
     scratch_freep(&t->dir);
 }
 
-/* More: members of the metadata, each behind a comma. */
+/* `more` has further members of the metadata, each after a comma. */
 static void
 put(struct stage *t,
     const char *dir,
@@ -225,7 +225,7 @@ START_TEST(a_word_that_was_lost_is_said_again)
 }
 END_TEST
 
-/* With work among the workers, and with the API. */
+/* Work is under way on workers and in API calls. */
 START_TEST(an_agent_may_stop_in_the_middle)
 {
     struct stage t = {0};

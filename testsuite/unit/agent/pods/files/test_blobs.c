@@ -11,7 +11,8 @@
 
 #define SCRIPT "#!/bin/sh\n"
 
-/* A controller that takes one question and answers when it is told to. */
+/* A controller that accepts one request and answers when the test tells it to.
+ */
 static struct {
     struct client client;
     struct client_call call;
@@ -158,7 +159,7 @@ START_TEST(who_waits_when_they_are_freed_is_told_that_nothing_comes)
 }
 END_TEST
 
-/* A worker may be starting a pod with it. */
+/* A worker may be starting a pod with the blob. */
 START_TEST(one_that_is_used_when_they_are_freed_stays_for_its_user)
 {
     struct blobs *blobs = begin();
@@ -172,8 +173,8 @@ START_TEST(one_that_is_used_when_they_are_freed_stays_for_its_user)
 }
 END_TEST
 
-/* A controller that restarts resets the connection, then refuses it, then is
- * not ready, then does not know the session.
+/* A restarting controller resets the connection, then refuses it, then is not
+ * ready, then does not know the session.
  */
 START_TEST(a_controller_that_does_not_answer_is_asked_until_it_does)
 {

@@ -59,7 +59,7 @@ START_TEST(what_is_not_empty_stays)
 }
 END_TEST
 
-/* The file that comes along is there for whoever has the directory next. */
+/* The kept file remains for the next user of the directory. */
 START_TEST(one_file_comes_along_and_goes_with_the_rest)
 {
     CLEANUP(scratch_freep) char *top = scratch_new();
