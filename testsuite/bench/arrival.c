@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arrival - how long after a submission the program of a job runs
+/* arrival - the time from a submission until the job's program runs
  *
  *     testsuite/bench/arrival --at=SOCKET [--count=N] COMMAND [ARGUMENT]...
  *     testsuite/bench/arrival --note=SOCKET
  *
- * Starts the command (a ksub) again and again, each time after the note of the
- * job that the last one submitted has come in and the cluster has been idle
- * for a while. The job runs the second form, which sends that note: the time
- * from the command's start to it has everything in it, the start of the
- * command, of the shell and of the sender too.
+ * Runs the command (a ksub) repeatedly, each time after the note of the job
+ * that the last one submitted has arrived and the cluster has been idle for a
+ * while. The job runs the second form, which sends that note. The measured time
+ * includes the start of the command, of the shell and of the sender.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +74,7 @@ listen_at(const char *path)
     struct sockaddr_un address;
     int fd = open_socket(path, &address);
 
-    /* Jobs are another user's. */
+    /* The jobs run as another user. */
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0
         || chmod(path, 0666) < 0)
         die(path);

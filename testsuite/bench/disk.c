@@ -3,8 +3,8 @@
  *
  *     testsuite/bench/disk DIRECTORY [COUNT]
  *
- * Appends 4 KiB and syncs, as a log does: what no durable acknowledgement can
- * be faster than.
+ * Appends 4 KiB and syncs, like a log: no durable acknowledgement can be
+ * faster.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history - rows written per second, bytes a row, and questions to many rows
+/* history - rows written per second, bytes per row, and queries of many rows
  *
  *     testsuite/bench/history [ROWS [DIRECTORY [QUESTION [HELPERS]]]]
  *
  * Fills a new file in DIRECTORY (or /tmp) with attempts of 1,000 users in 50
- * accounts on 500 nodes over three years, then asks. One user and one partition
- * have 100,000 of the rows each, one node and one state so many between them,
- * whatever there are; the user was renamed halfway. Each question (or those with
- * QUESTION in their names) is asked twice; the second time is told, and all
- * pages of it: with the time that passed and the time of this process. So many
- * threads help (1), idle CPUs or not.
+ * accounts on 500 nodes over three years, then queries it. One user and one
+ * partition have 100,000 of the rows each, and one node and one state together,
+ * for any ROWS; the user was renamed halfway. Each query (or those with
+ * QUESTION in their names) runs twice, and the second run is printed, with all
+ * its pages: the elapsed time and the CPU time of this process. HELPERS threads
+ * help (1), whether there are idle CPUs or not.
  *
- * The last 100,000 rows come in batches as the controller writes them, into the
- * full file: their rate is told. Those before only have to be there: they come
- * in large transactions, and with uids that ascend, so that 10 million take
- * minutes. The index of uids is packed more tightly for it than one of real
- * uids (by about 10 bytes a row).
+ * The last 100,000 rows are written in batches like the controller's, into the
+ * full file: their rate is printed. The rows before are only needed to fill the
+ * file: they are written in large transactions, and with ascending uids, so
+ * that 10 million take minutes. This packs the index of uids more tightly than
+ * real uids would (by about 10 bytes per row).
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -44,9 +44,9 @@
 #define BEGIN_S   INT64_C(1700000000)
 #define SPAN_S    (3 * 365 * INT64_C(86400))
 #define BATCH     1000
-#define BULK      200000 /* rows of a transaction that is not measured */
+#define BULK      200000 /* rows per transaction that is not measured */
 #define MEASURED  100000
-#define OF_ONE    100000 /* rows of the user that is asked for */
+#define OF_ONE    100000 /* rows of the user that is queried */
 #define PAGE      5000
 
 static uint64_t
@@ -66,7 +66,7 @@ give_up(const char *what, const struct error *err)
     exit(1);
 }
 
-/* Texts of one row. */
+/* The texts of one row. */
 struct row_texts {
     char user[16], account[16], node[16], object[32], pod[40];
     char job_uid[64], pod_uid[64], script[80];
@@ -94,7 +94,8 @@ make_row(int64_t n, int64_t rows, struct row_texts *t, struct history_row *row)
 {
     const uint64_t r = mix((uint64_t)n);
     const int64_t every = rows > OF_ONE ? rows / OF_ONE : 1;
-    const int64_t of_one = n % every; /* 0 to 3: one of those with 100,000 */
+    /* 0 to 3: one of the values with 100,000 rows */
+    const int64_t of_one = n % every;
     const unsigned user = of_one == 0 ? 0 : 1 + (unsigned)(r % 999);
     const unsigned node = of_one == 1 ? 500 : (unsigned)(r >> 20) % 500;
     const int64_t end_s =
@@ -169,7 +170,7 @@ seconds_since(int64_t began_us)
     return (double)(clock_monotonic_us(&clock_system) - began_us) / SECOND_US;
 }
 
-/* Of a file that is there, as one of an earlier Kiln. */
+/* Adds the indexes to an existing file, as for a file of an earlier release. */
 static void
 add_indexes(const char *path)
 {
@@ -182,7 +183,7 @@ add_indexes(const char *path)
     printf("indexes that were missing: %.1f s\n", seconds_since(began_us));
 }
 
-/* Rows from *n to `until`; returns the seconds that it took. */
+/* Writes the rows from *n to `until`; returns the seconds that it took. */
 static double
 write_rows(struct history_file *file,
            int64_t *n,
@@ -262,7 +263,7 @@ fill(const char *path, int64_t rows)
                (double)st.st_size / (double)rows);
 }
 
-static const char *wanted = ""; /* in the name of a question */
+static const char *wanted = ""; /* part of a query's name */
 
 static double
 cpu_seconds(void)
@@ -273,7 +274,7 @@ cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* All pages of a question, as kctl history asks for them. */
+/* Reads all pages of a query, as kctl history does. */
 static void
 ask(struct history_reader *reader,
     const char *name,
@@ -335,7 +336,7 @@ ask(struct history_reader *reader,
            cpu * 1000);
 }
 
-/* What kctl history asks for, for its table. */
+/* The members that kctl history requests for its table. */
 static uint64_t
 usual_members(void)
 {
@@ -372,7 +373,7 @@ main(int argc, char **argv)
     const char *directory = argc > 2 ? argv[2] : "/tmp";
     CLEANUP_FREE char *path = xasprintf("%s/bench-history.db", directory);
     const int64_t day_s = 86400, end_s = BEGIN_S + SPAN_S;
-    unsigned helpers = 1; /* threads beside the one that asks */
+    unsigned helpers = 1; /* threads beside the querying one */
     struct history_reader *reader = NULL;
     struct error err = {0};
     const struct history_question all = {.rights = {.is_all = true},

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch - what a shepherd costs beside two plain processes
+/* launch - the cost of a shepherd compared with two plain processes
  *
  *     testsuite/bench/launch [SECONDS]
  *
- * Runs /bin/true again and again, several at once: through a program that does
- * nothing but spawn it and wait (two processes, the least any launcher with a
- * supervisor can do), and through kiln-shepherd with all its steps, an exit
- * record synced to disk each, without and (as root, where there are cgroups)
- * with a cgroup made ahead. Ratios within one run are what counts.
+ * Runs /bin/true repeatedly, several at once: through a program that only
+ * spawns it and waits (two processes, the minimum of any launcher with a
+ * supervisor), and through kiln-shepherd with all its steps, and an exit record
+ * synced to disk each, without and (as root, where there are cgroups) with a
+ * cgroup made ahead. Only ratios within one run are meaningful.
  */
 #include <errno.h>
 #include <poll.h>
@@ -43,8 +43,8 @@ struct pod_run {
 };
 
 struct bench {
-    char directory[32]; /* on disk, as a state directory is */
-    char memory[32];    /* in memory, as /run is */
+    char directory[32]; /* on disk, like a state directory */
+    char memory[32];    /* in memory, like /run */
     char *memory_state;
     char *program;
     const char *self;
@@ -185,7 +185,7 @@ start(struct bench *b, struct pod_run *r)
 
 struct rate {
     double per_second;
-    double cpu_us; /* of all processes together, for one */
+    double cpu_us; /* of all processes together, per run */
 };
 
 static double
@@ -204,7 +204,7 @@ cpu_time_us(void)
     return sum;
 }
 
-/* `at_once` at any time. */
+/* Runs `at_once` at any time. */
 static struct rate
 measure(struct bench *b, unsigned at_once, double seconds)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* numa [decisions|large|mix|stream [NODES]] - placement: how fast, and how good
+/* numa [decisions|large|mix|stream [NODES]] - placement: its speed and quality
  *
  * decisions: filter and score of NumaFit on each of 5,000 nodes of 256 PUs,
- * half full, and whole decisions each second through the real node finder,
- * cache and reservation; large: the same on the largest nodes there can be.
- * mix: a generated job mix at saturation, beside blind placement of the same
- * jobs, on 16, 64 and 256 nodes. stream: memory bandwidth, bound and not.
+ * half full, and whole decisions per second through the real node finder, cache
+ * and reservation; large: the same on the largest possible nodes. mix: a
+ * generated job mix at saturation, compared with blind placement of the same
+ * jobs, on 16, 64 and 256 nodes. stream: memory bandwidth, bound and not bound.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ show_large(void)
 static bool
 is_met(const struct mix_result *r, const struct mix_result *blind)
 {
-    /* As printed. */
+    /* The limits match the precision of the output. */
     return r->aligned >= 0.9495 && r->refused == 0
            && r->utilization >= blind->utilization - 0.0005;
 }

@@ -5,10 +5,9 @@
  *     testsuite/bench/spawn --connect=ADDRESS:PORT
  *     testsuite/bench/spawn --wait COMMAND [ARGUMENT]...
  *
- * Runs the command `count` times, so many at once, and prints how many ended
- * in a second and how long one took. The two other forms are what such
- * commands are measured beside: a process that only connects, and one that
- * only runs another.
+ * Runs the command `count` times, `at-once` at a time, and prints how many
+ * ended per second and how long one took. The two other forms are baselines for
+ * such commands: a process that only connects, and one that only runs another.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -92,7 +91,7 @@ run_one(char **command)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
-/* The place of a process that has ended, or an empty one. */
+/* The entry of a process that has ended, or an empty one. */
 static struct pod_run *
 find(struct pod_run *runs, int64_t n, pid_t pid)
 {

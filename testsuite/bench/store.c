@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store - durable transactions per second, and what a start costs
+/* store - durable transactions per second, and the cost of a start
  *
  *     testsuite/bench/store [OBJECTS [DIRECTORY [start]]]
  *
- * Writes as the API server would, with one and with 64 transactions in flight,
- * each acknowledged when it is durable; the disk's own fdatasync stands beside
- * them. Then starts again with what was written. Objects are made before the
- * clock runs: the store alone is measured. With the word `start`, only starts
- * with what an earlier run left in the directory.
+ * Writes like the API server, with one and with 64 transactions in flight, each
+ * acknowledged when it is durable; the disk's own fdatasync is measured for
+ * comparison. Then opens the store again with what was written. Objects are
+ * made before the clock starts, so only the store is measured. With the word
+ * `start`, only opens what an earlier run left in the directory.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -41,7 +41,7 @@ struct bench {
     struct store *store;
 };
 
-/* One run: `put` is called for each transaction of it. */
+/* One run: `make` is called for each of its transactions. */
 struct pod_run {
     struct bench *bench;
     const char *name;
@@ -51,7 +51,7 @@ struct pod_run {
     const char *delta;
     bool has_blobs;
     const struct object **made;
-    double *began; /* then how long it took */
+    double *began; /* later: how long it took */
     unsigned begun;
     unsigned done;
 };
@@ -293,7 +293,7 @@ measure(struct bench *b, struct pod_run run)
     free(run.began);
 }
 
-/* What the disk itself needs: 16 KiB over what is there. */
+/* The disk's own time: 16 KiB, overwriting existing data. */
 static void
 measure_disk(struct bench *b)
 {

@@ -3,11 +3,11 @@
  *
  *     testsuite/bench/api/api [OBJECTS [SECONDS [WATCHERS [EVENTS]]]]
  *
- * kiln-controller --conformance serves OBJECTS (100000) pods, 10,000 of them
- * in one namespace; a bare evhttp that answers a constant of 1 KiB stands
- * beside it in the same run, and both are asked by this process over 64 kept
- * connections. CPU is the server's own, of all its threads. Everything shares
- * the machine, so read the ratios. Writes are durable.
+ * kiln-controller --conformance serves OBJECTS (100000) pods, 10,000 of them in
+ * one namespace. For comparison, a bare evhttp that answers a constant of 1 KiB
+ * runs beside it. This process sends requests to both over 64 kept connections.
+ * CPU is the server's own, of all its threads. All processes share the machine,
+ * so only the ratios are meaningful. Writes are durable.
  */
 #include <ftw.h>
 #include <signal.h>
@@ -28,9 +28,9 @@
 
 #define CONNECTIONS 64
 #define PAGE        500
-#define FEW         10000 /* pods of the namespace that lists are of */
+#define FEW         10000 /* pods of the namespace that is listed */
 
-/* Reads beside a pass of the scheduler: at a rate that leaves CPUs free. */
+/* Reads during a pass of the scheduler, at a rate that leaves CPUs free. */
 #define PASS_NODES       5000
 #define PASS_PODS        40000
 #define PASS_S           1.5
@@ -117,7 +117,8 @@ ask_patch(struct strbuf *out, unsigned long n, const void *arg)
 {
     CLEANUP_STRBUF struct strbuf body = STRBUF_INIT;
 
-    /* Never the same again: a change that changes nothing is no event. */
+    /* The value is always new, because a change without an effect is no event.
+     */
     strbuf_printf(&body,
                   "{\"metadata\":{\"labels\":{\"turn\":\"%s-%lu\"}}}",
                   (const char *)arg,
@@ -210,7 +211,7 @@ measure_all_pages(const struct bench *b)
            (served_cpu_us(&b->api) - cpu_us) / (double)walk.objects);
 }
 
-/* At a rate, 0: as many as there can be. */
+/* Sends patches at that rate; 0: as fast as possible. */
 static void
 measure_watches(const struct bench *b,
                 unsigned watchers,
@@ -369,8 +370,8 @@ remove_one(const char *path,
     return remove(path);
 }
 
-/* The bench is a child, and its servers end with it, however it ends: then
- * nothing of them is left.
+/* The bench runs in a child, so that all its servers are ended and its files
+ * removed, however the child ends.
  */
 int
 main(int argc, char **argv)
@@ -404,7 +405,7 @@ main(int argc, char **argv)
         ended = waitpid(bench, &status, WNOHANG);
     } while (ended == 0);
     while (waitpid(-1, NULL, 0) > 0)
-        continue; /* its servers */
+        continue; /* the child's servers */
     nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -25,17 +25,18 @@
 #define STUCK_S  60
 #define PER_HOST 2000
 
-/* One watcher in so many counts its events. What comes to the others is
- * thrown away in the kernel, and is all there when it is as long as that of
- * one who counts: readers are cheap, since they have no CPU of their own.
+/* One watcher in this number counts its events. The kernel discards the data of
+ * the others, which have received everything when their data is as long as that
+ * of a counting watcher: readers must be cheap, because they have no CPU of
+ * their own.
  */
 #define COUNTS_ONE_IN 16
 
 struct watcher {
     int fd;
     bool counts;
-    char last;   /* byte that came */
-    size_t line; /* bytes of the one that is not over */
+    char last;   /* the last byte received */
+    size_t line; /* bytes of the incomplete line */
 };
 
 struct audience {
@@ -51,7 +52,7 @@ struct audience {
     atomic_bool is_over;
 };
 
-/* The line of an event ends with "}\n"; lines of chunks do not. */
+/* The line of an event ends with "}\n"; the lines of HTTP chunks do not. */
 static void
 count_events(struct audience *a, struct watcher *w, const char *bytes, size_t n)
 {
@@ -91,7 +92,9 @@ hear(struct audience *a, struct watcher *w, char *piece)
     atomic_store(&a->last_us, now);
 }
 
-/* All that has come in a millisecond at once: who sends need not wake us. */
+/* Polls, so that it reads the data of a millisecond at once and the server need
+ * not wake it.
+ */
 static void *
 listen_all(void *arg)
 {
@@ -111,7 +114,9 @@ listen_all(void *arg)
     return NULL;
 }
 
-/* The head has come: the watch is there, and misses nothing. */
+/* Waits for the response head: then the watch is established and misses
+ * nothing.
+ */
 static void
 await_head(int fd)
 {
@@ -188,7 +193,7 @@ audience_free(struct audience *a)
     free(a);
 }
 
-/* Lines are the same for all; the bytes between them are not. */
+/* Lines are the same for all watchers; the bytes between them are not. */
 static bool
 has_all(const struct audience *a, unsigned long events)
 {

@@ -150,5 +150,5 @@ pass_wait(const struct served *server, unsigned long pods)
 {
     while (pass_decided(server) < (double)pods)
         usleep(100000);
-    sleep(1); /* what it wrote has settled */
+    sleep(1); /* until its writes have settled */
 }

@@ -18,9 +18,9 @@
 #include "testsuite/bench/http/asker.h"
 #include "testsuite/bench/http/served.h"
 
-#define AT_ONCE 1000 /* objects of one load */
+#define AT_ONCE 1000 /* objects per load */
 
-/* What the server adds to a pod, so that a change of one adds nothing. */
+/* Defaults that the server would add to a pod, so that a patch adds no more. */
 static const char container_defaults[] =
     ",\"imagePullPolicy\":\"IfNotPresent\","
     "\"terminationMessagePath\":\"/dev/termination-log\","
@@ -48,7 +48,7 @@ free_port(void)
     return ntohs(at.sin_port);
 }
 
-/* The port is told when somebody listens there. */
+/* Reports the port when the server listens on it. */
 static void
 tell_when_up(int port_pipe, int port)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backfill [NODES [WAITING [ENDS [with|without|withheld|named]]]] - what
- * reservations and those who pass them cost
+/* backfill [NODES [WAITING [ENDS [with|without|withheld|named]]]] - the cost of
+ * reservations and of backfilling
  *
  * NODES (5000) of 40 CPUs in two NUMA nodes, full of four pods each that end at
- * many times; WAITING (100000) pods on whole cores, of mixed shapes and time
- * limits, which are all tried once; then ENDS (200) pods end before their time.
- * Each with backfill and without, by the processor's time of the thread. Withheld:
- * the nodes are empty, and all but ten have a daily maintenance before any pod would
- * end. Named: these nodes have a Reservation that has begun, and all pods that wait
- * name it.
+ * many different times; WAITING (100000) pods on whole cores, of mixed shapes
+ * and time limits, which are all tried once; then ENDS (200) pods end before
+ * their time. Each with backfill and without; the results are CPU time of the
+ * thread. Withheld: the nodes are empty, and all but ten have a daily
+ * maintenance before any pod would end. Named: these nodes have a Reservation
+ * that has begun, and all waiting pods name it.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@
 
 #define PER_NODE 4u
 #define NUMA     2u
-#define CORES    10u /* of a NUMA node, of two PUs each */
-#define TURN     64u /* cycles of the scheduler's loop between two looks around */
+#define CORES    10u /* of a NUMA node, two PUs each */
+#define TURN     64u /* cycles per turn of the scheduler's loop */
 
 #define ON_CORES \
     ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"%s}"
@@ -40,7 +40,7 @@
 enum mode {
     WITHOUT,
     WITH,
-    WITHHELD, /* the nodes are empty, as where they are named */
+    WITHHELD, /* the nodes are empty, also for NAMED */
     NAMED,
     MODES,
 };
@@ -154,7 +154,8 @@ fill(struct cluster *c)
     work(c);
 }
 
-/* Twenty sizes, ten amounts of memory, twenty-four time limits. */
+/* There are twenty sizes, ten amounts of memory, and twenty-four time limits.
+ */
 static void
 make_wait(struct cluster *c)
 {
@@ -171,7 +172,7 @@ make_wait(struct cluster *c)
     fake_client_run(c->api);
 }
 
-/* A daily maintenance, or a Reservation that has begun. */
+/* Adds a daily maintenance, or a Reservation that has begun. */
 static void
 add_reservation(struct cluster *c)
 {
@@ -196,7 +197,7 @@ add_reservation(struct cluster *c)
     work(c);
 }
 
-/* Every pod that waits is tried, in turns as the loop takes them. */
+/* Tries every waiting pod, in turns like those of the scheduler's loop. */
 static void
 measure_pass(struct cluster *c, const char *name)
 {
@@ -229,8 +230,8 @@ measure_pass(struct cluster *c, const char *name)
     work(c);
 }
 
-/* To the first pod that takes the room, and until all who were woken were
- * tried.
+/* Measures until the first pod uses the released resources, and until all
+ * activated pods were tried.
  */
 static void
 measure_ends(struct cluster *c, const char *name)
@@ -300,7 +301,8 @@ run(const struct cluster *asked, enum mode mode)
                 .seed = 1,
                 .profiles = &profile,
                 .n_profiles = 1,
-                .initial_backoff_us = 1, /* as if they had failed long ago */
+                /* retry at once, as if they had failed long ago */
+                .initial_backoff_us = 1,
                 .max_backoff_us = 1,
             },
             &c.scheduler,

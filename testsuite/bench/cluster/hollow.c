@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-hollow - thousands of nodes in one process, over the real protocol
  *
- * Each node has connections, a session and a watch of its own, enrols,
- * renews its Lease and reports its pods, with the agent's own code for all of
- * that. Only the process is missing: a pod "runs" for --run-ms and succeeds.
+ * Each node has its own connections, session and watch, enrols, renews its
+ * Lease and reports its pods, all with the agent's code. Only the process is
+ * missing: a pod "runs" for --run-ms and succeeds.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,9 +47,9 @@
 #include "lib/program/option.h"
 #include "lib/program/program.h"
 
-/* Below this the real agent does not see a job before it is over. */
+/* The real agent does not see shorter jobs before they are over. */
 #define SEEN_RUNNING_MS  10
-/* Not all nodes at once: each costs credentials at its start. */
+/* Nodes start in groups, because the start of each needs credentials. */
 #define STARTING_AT_ONCE 64u
 
 struct options {
@@ -483,7 +483,8 @@ main(int argc, char **argv)
     start_more(&p);
     loop_run(p.loop);
     printf("%" PRIu64 " pods done\n", p.n_done);
-    /* The end of the process frees the rest: these are its last lines. */
+    /* The end of the process frees the rest, so only the sigwatches are freed.
+     */
     sigwatch_free(term);
     sigwatch_free(interrupt);
     return program_end("kiln-hollow", 0, NULL);

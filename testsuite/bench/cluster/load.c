@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln-load - submits jobs as fast as the controller takes them, and says how
- * fast that was and when they were bound and done
+/* kiln-load - submits jobs as fast as the controller accepts them, and prints
+ * the rate and the times until they were bound and done
  *
- * One job per request over a number of kept connections, each with a script
- * and an environment of its own size. Prints one "NAME VALUE UNIT" a line.
+ * One job per request over a number of kept connections, each with a script and
+ * an environment of a given size. Prints one "NAME VALUE UNIT" per line.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -56,7 +56,7 @@ struct options {
     bool run_true;
 };
 
-/* One job, found again by its name once that is known. */
+/* One job; it is in `by_job` once its name is known. */
 struct submission {
     int64_t sent_us, acked_us, bound_us, running_us, done_us;
 };
@@ -84,7 +84,7 @@ now_us(void)
     return clock_monotonic_us(&clock_system);
 }
 
-/* ---- What is submitted ---- */
+/* ---- The jobs ---- */
 
 static char *
 make_script(int64_t bytes)
@@ -111,7 +111,7 @@ make_environment(int64_t bytes)
     return strbuf_take(&text);
 }
 
-/* What ksub sends for one task: what it runs, its CPUs, whose they are. */
+/* The job that ksub sends for one task: its program, its CPUs, its owner. */
 #define TEMPLATE                                                         \
     "{\"spec\":{\"restartPolicy\":\"Never\",\"tolerations\":[{\"key\":"  \
     "\"kiln.hpc/virtual\",\"operator\":\"Exists\"}],\"containers\":[{%s" \
@@ -225,7 +225,9 @@ submit(struct load *l)
     client_call(l->client, arena, &request, on_acked, s);
 }
 
-/* At a given rate: what is due by now, replied to or not. */
+/* Submits the jobs that are due by now at the given rate, whether the earlier
+ * ones were answered or not.
+ */
 static void
 submit_what_is_due(void *context)
 {
@@ -285,7 +287,7 @@ on_pod(const struct object *old_object,
         l->n_bound++;
         l->all_bound_us = now;
     }
-    /* Of a short one, only the end may be told. */
+    /* For a short job, possibly only the end is reported. */
     if (s->running_us == 0
         && (phase_is(new_object, "Running")
             || pod_is_finished(pod_of(new_object))))
@@ -320,7 +322,7 @@ on_limit(void *context)
     loop_stop(l->loop);
 }
 
-/* ---- Telling ---- */
+/* ---- Results ---- */
 
 static int
 by_value(const void *a, const void *b)
@@ -330,7 +332,9 @@ by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The p50 and p99 of the time from the sending to the member at `offset`. */
+/* Prints the p50 and p99 of the time from the submission to the member at
+ * `offset`.
+ */
 static void
 tell_latency(const struct load *l, const char *name, size_t offset)
 {
@@ -493,6 +497,6 @@ main(int argc, char **argv)
     }
     loop_run(l.loop);
     tell(&l);
-    /* What is open goes with the process. */
+    /* The end of the process closes what is open. */
     return program_end("kiln-load", l.n_failed == 0 ? 0 : -EIO, NULL);
 }

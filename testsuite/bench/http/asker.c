@@ -19,12 +19,12 @@
 
 #define PIECE (256u << 10)
 
-/* One connection: what has come of its answer. */
+/* One connection, with the received part of its response. */
 struct line {
     int fd;
     int64_t asked_us;
     struct strbuf head;
-    size_t left; /* of the body, once the head is read */
+    size_t left; /* bytes of the body, once the head is complete */
     bool in_body;
     bool is_asking;
 };
@@ -104,7 +104,7 @@ asker_send(int fd, const void *bytes, size_t length)
     }
 }
 
-/* The body's length, of a whole head. */
+/* The body's length, from a complete head. */
 static size_t
 length_of(const char *head)
 {
@@ -125,8 +125,8 @@ check_status(const struct line *l, int expected, const char *body_end, size_t n)
     exit(1);
 }
 
-/* Takes bytes of an answer; how many of them are of its body stands behind.
- * True when it is whole.
+/* Takes bytes of a response; *ret_body is how many of them belong to its body.
+ * True when the response is complete.
  */
 static bool
 take(struct line *l, const char *bytes, size_t n, size_t *ret_body)

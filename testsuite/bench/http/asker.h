@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asker.h - kept connections that ask one server, one request at a time each
+/* asker.h - kept connections to one server, with one request at a time each
  *
- * An answer that is no HTTP, of another status than expected, or a connection
- * that ends, ends the program: a bench of failures is none.
+ * A response that is not HTTP or has an unexpected status, or a connection that
+ * ends, ends the program, because a bench of failures is meaningless.
  */
 #pragma once
 
@@ -15,10 +15,10 @@ struct strbuf;
 struct asker_plan {
     const struct served *server;
     unsigned connections;
-    double seconds;     /* for so long, */
-    unsigned long most; /* or until so many are answered; 0: no such end */
-    double per_second;  /* 0: as fast as they are answered */
-    int status;         /* of every answer */
+    double seconds;     /* at most this long, */
+    unsigned long most; /* or until that many answers; 0: no limit */
+    double per_second;  /* 0: as fast as answers arrive */
+    int status;         /* expected of every response */
     void (*ask)(struct strbuf *out, unsigned long n, const void *arg);
     const void *arg;
 };
@@ -35,15 +35,16 @@ struct asker_answers {
 void asker_run(const struct asker_plan *plan,
                struct asker_answers *ret_answers);
 
-/* One request over a connection of its own; the body is added to `body`,
+/* Sends one request over a connection of its own; the body is added to `body`,
  * which may be NULL. Returns the status.
  */
 int asker_ask_once(const struct served *server,
                    const struct strbuf *request,
                    struct strbuf *body);
 
-/* For others that speak HTTP by themselves. Bytes are written whole. From: by
- * 127.0.0.1 and the number, as a server bounds the connections of one address.
+/* For callers with their own HTTP code. asker_send writes all bytes.
+ * asker_connect_from connects from 127.0.0.1 plus `host`, because a server
+ * limits the connections of one address.
  */
 int asker_connect(const struct served *server);
 int asker_connect_from(const struct served *server, unsigned host);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http - requests a second of lib/http, beside evhttp alone
+/* http - requests per second of lib/http, compared with evhttp alone
  *
- * Each server is a process with one thread that gives one constant answer; the
- * clients are this process: 64 kept connections, one request at a time on
- * each. Both run on the same machine in turns, so read the ratio. CPU is the
- * server's own.
+ * Each server is a process with one thread that returns one constant response;
+ * the clients are in this process: 64 kept connections, one request at a time
+ * on each. Both servers run on the same machine in turns, so only the ratio is
+ * meaningful. CPU is the server's own.
  *
  * Usage: http [SECONDS [ROUNDS]]
  */

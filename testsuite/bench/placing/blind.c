@@ -4,7 +4,7 @@
 #include "lib/base/alloc.h"
 
 struct blind_node {
-    uint64_t cores; /* free ones */
+    uint64_t cores; /* free cores */
     uint8_t gpus;
     unsigned gib;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blind.h - placement that sees counts alone: how many cores, how much memory
- * and how many GPUs a node has free
+/* blind.h - placement that considers only how many cores, how much memory and
+ * how many GPUs a node has free
  *
- * On the node cores and GPUs are taken from the lowest number up, memory where
- * the cores are. At most 64 cores and 8 GPUs to a node.
+ * On the node, cores and GPUs are taken from the lowest number up, memory where
+ * the cores are. At most 64 cores and 8 GPUs per node.
  */
 #pragma once
 
@@ -29,7 +29,9 @@ struct blind *
 blind_new(unsigned numa, unsigned cores, unsigned gib, unsigned nodes)
     OWNED_BY(blind_free);
 
-/* How many NUMA nodes its cores and GPUs are on; 0: no node has so much. */
+/* Returns the number of NUMA nodes with its cores and GPUs; 0: no node has
+ * enough free.
+ */
 unsigned blind_put(struct blind *b,
                    const struct blind_job *job,
                    bool spreads,

@@ -23,7 +23,7 @@ static const struct yard_shape shape = {
 
 static const unsigned sizes[] = {4, 8, 2, 16, 6, 12, 24, 32};
 
-/* Of CPU time, so that others on the machine do not count. */
+/* CPU time of this process, so that other processes do not count. */
 static int64_t
 now_us(void)
 {
@@ -47,7 +47,7 @@ make_pod(struct yard *y, unsigned kind)
                     });
 }
 
-/* Pods of all sizes until half of the CPUs are theirs. */
+/* Adds pods of all sizes until they have half of the CPUs. */
 static unsigned
 fill_half(struct yard *y, unsigned nodes, struct pod_view **pods, unsigned most)
 {
@@ -139,7 +139,7 @@ decisions_run_large(unsigned cpus, const char *numa_policy)
     return result;
 }
 
-/* Each pod in place of one that leaves, so that it stays half full. */
+/* Each new pod replaces one that leaves, so that the nodes stay half full. */
 struct decisions_result
 decisions_run(unsigned nodes, unsigned pods, unsigned kinds)
 {

@@ -25,7 +25,7 @@
 #define HORIZON 8000.0
 #define WARM_UP 1000.0
 #define LOAD    1.1
-#define DEPTH   10u /* of the queue are looked at */
+#define DEPTH   10u /* pods of the queue that are tried */
 #define KINDS   512u
 
 static const struct yard_shape shape = {
@@ -48,12 +48,12 @@ const char *const mix_names[MIX_STRATEGIES] = {
 
 struct job {
     struct blind_job ask; /* cores, memory, GPUs */
-    unsigned kind;        /* jobs of one kind ask the same */
+    unsigned kind;        /* jobs of one kind have the same request */
     double seconds;
     double end;
     struct list link; /* waiting */
     size_t place_in_heap;
-    /* Where it is */
+    /* Its place */
     struct pod_view *pod;
     struct blind_place place;
 };
@@ -86,7 +86,7 @@ exponential(struct pod_run *r, double mean)
     return -mean * log(uniform(r));
 }
 
-/* Cores, and how many in a hundred jobs ask for so many. */
+/* Cores, and how many of a hundred jobs request that number. */
 static const unsigned popular[][2] = {
     {1, 18},
     {2, 14},
@@ -146,7 +146,9 @@ draw_job(struct pod_run *r)
     return j;
 }
 
-/* As few NUMA nodes as cores, memory and GPUs need on an empty machine. */
+/* The smallest number of NUMA nodes that cores, memory and GPUs need on an
+ * empty machine.
+ */
 static unsigned
 fewest(const struct blind_job *ask)
 {
@@ -168,13 +170,13 @@ width_of(const struct job *j, const struct node_view *node)
             UINT64_C(1)
             << node->ledger.occupancy->topology_index->cores[h->cores[i]].numa;
     for (unsigned i = 0; i < h->n_devices; i++)
-        nodes |= UINT64_C(1) << h->devices[i]; /* one on each */
+        nodes |= UINT64_C(1) << h->devices[i]; /* one on each NUMA node */
     for (unsigned i = 0; i < h->n_memory; i++)
         nodes |= UINT64_C(1) << h->memory[i].numa;
     return (unsigned)__builtin_popcountll(nodes);
 }
 
-/* The width on which it was placed, 0: nowhere. */
+/* Returns the number of NUMA nodes on which it was placed; 0: none. */
 static unsigned
 place_by_kiln(struct pod_run *r, struct job *j)
 {
@@ -239,7 +241,9 @@ start(struct pod_run *r, struct job *j)
     return true;
 }
 
-/* Every waiting job in turn; one whose like has just failed is passed by. */
+/* Tries every waiting job in turn; skips one if another of its kind has just
+ * failed.
+ */
 static void
 start_waiting(struct pod_run *r)
 {

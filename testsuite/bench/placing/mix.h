@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mix.h - the generated job mix, and the runs it is put through
+/* mix.h - the generated job mix, and its runs with several strategies
  *
- * Sizes 1 to 64 cores, evenly or mostly small powers of two; 1, 2 or 4 GiB for
- * each core; one job in ten with GPUs; run times exponential; arrivals a tenth
- * more than the machines can hold. First come, first served, the first ten of
- * the queue being looked at: what fits goes. The same jobs for every strategy.
+ * Sizes of 1 to 64 cores, uniform or mostly small powers of two; 1, 2 or 4 GiB
+ * per core; one job in ten with GPUs; exponential run times; arrivals a tenth
+ * above the capacity of the machines. The first ten jobs of the queue are
+ * tried, in order of arrival, and those that fit start. All strategies get the
+ * same jobs.
  */
 #pragma once
 
 struct mix_result {
-    double aligned; /* share of placed jobs on as few NUMA nodes as can be */
+    double aligned;     /* share of jobs on the fewest possible NUMA nodes */
     double utilization; /* of cores, once the queue is full */
     double width_1;     /* share of jobs on one NUMA node */
-    double mean_cores;  /* of the jobs that were placed */
+    double mean_cores;  /* of the placed jobs */
     unsigned placed;
-    unsigned refused; /* after they were bound */
+    unsigned refused; /* after the binding */
 };
 
 enum mix_strategy {
-    MIX_FIRST_FIT, /* blind: the first node with enough free */
-    MIX_SPREAD,    /* blind: the node with most free */
-    MIX_REJECTED,  /* first fit, and the node refuses what is not aligned */
+    MIX_FIRST_FIT, /* blind: the first node with enough free resources */
+    MIX_SPREAD,    /* blind: the node with the most free resources */
+    MIX_REJECTED,  /* first fit; the node refuses unaligned jobs */
     MIX_KILN_BEST_EFFORT,
     MIX_KILN_RESTRICTED,
     MIX_STRATEGIES,

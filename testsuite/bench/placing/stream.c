@@ -28,10 +28,10 @@ struct worker {
     double *a, *b, *c;
     size_t count;
     pthread_barrier_t *barrier;
-    int cpu; /* -1: wherever */
+    int cpu; /* -1: any */
 };
 
-/* Each thread touches its part first, then a = b + 3 c. */
+/* Each thread first touches its part, then computes a = b + 3 c. */
 static void *
 work(void *context)
 {
@@ -72,7 +72,7 @@ map_array(void)
     return p;
 }
 
-/* GB/s of so many threads; each on a CPU of the grant, if there is one. */
+/* GB/s of that many threads, each on a CPU of the grant, if there is one. */
 static double
 measure(unsigned threads, const struct grant *g)
 {
@@ -109,7 +109,7 @@ measure(unsigned threads, const struct grant *g)
     return 3.0 * sizeof(double) * DOUBLES * ROUNDS / (double)began_us / 1e3;
 }
 
-/* As the shepherd does: memory from those NUMA nodes alone. */
+/* Binds like the shepherd: memory only from those NUMA nodes. */
 static void
 bind_memory(const struct grant *g, const struct topology_index *s)
 {
@@ -123,7 +123,7 @@ bind_memory(const struct grant *g, const struct topology_index *s)
     set_mempolicy(MPOL_BIND, nodes, BITSET_BITS);
 }
 
-/* In a process of its own, that what is bound stays with it. */
+/* Measures in a child process, so that the binding stays there. */
 static double
 measure_apart(unsigned threads,
               const struct grant *g,

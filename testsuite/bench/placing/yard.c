@@ -49,7 +49,7 @@ visit_nothing(void *owner,
     (void)owner, (void)kind, (void)namespace, (void)visit, (void)context;
 }
 
-/* What the agent would refuse after the binding: an overlap. */
+/* Counts an overlap, which the agent would refuse after the binding. */
 static void
 hold(void *owner,
      struct pod_view *pod,
@@ -76,7 +76,7 @@ parse(const struct kind *kind, const struct strbuf *text)
     return object;
 }
 
-/* PUs `first` to `last`, and their siblings. */
+/* Adds `count` cores from `first` on: their PUs and the siblings of these. */
 static void
 add_range(struct strbuf *s,
           const struct yard_shape *shape,
@@ -112,7 +112,7 @@ add_ranges(struct strbuf *s,
     strbuf_add_char(s, ']');
 }
 
-/* 10 for itself, 12 in the package, 32 beyond. */
+/* Distances: 10 to itself, 12 in the package, 32 to other packages. */
 static void
 add_numa(struct strbuf *s, const struct yard_shape *shape, unsigned numa)
 {

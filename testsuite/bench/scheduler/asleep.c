@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* asleep [PODS [EVENTS]] - what an event costs the scheduler that helps none of
- * the pods that sleep
+ * the unschedulable pods
  *
- * PODS (100000) unschedulable pods on 100 nodes, of one shape, each of its own,
- * and held back by other pods; then EVENTS (1000) of each kind, straight into
- * the scheduler; and once more after an event that helps those held back. By
- * the processor's time of the thread.
+ * PODS (100000) unschedulable pods on 100 nodes: of one shape, each with its
+ * own shape, and blocked by other pods. Then EVENTS (1000) of each kind are
+ * passed directly to the scheduler; and once more after an event that helps the
+ * blocked ones. The results are CPU time of the thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +32,10 @@ thread_cpu_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* A sort of pods. */
+/* A group of similar pods. */
 static const struct sort {
     const char *name;
-    const char *cpu; /* NULL: of each another number, all too many */
+    const char *cpu; /* NULL: a different number for each, all too large */
     const char *spec;
 } sorts[] = {
     {"of one shape", "64", ""},
@@ -129,7 +129,7 @@ us_per_event(int64_t began_ns, unsigned events)
     return (double)(thread_cpu_ns() - began_ns) / 1e3 / events;
 }
 
-/* A node of theirs is labelled anew: there and back. */
+/* A node of the pods gets a label, and loses it again. */
 static double
 relabel(struct cluster *c, unsigned events)
 {
@@ -155,7 +155,7 @@ relabel(struct cluster *c, unsigned events)
     return us;
 }
 
-/* A pod of another namespace comes to a node. */
+/* A pod of another namespace appears on a node. */
 static double
 come_and_go(struct cluster *c, unsigned events)
 {
@@ -176,7 +176,7 @@ come_and_go(struct cluster *c, unsigned events)
     return us;
 }
 
-/* One that helps all who are held back by others. */
+/* An event that helps all pods that are blocked by others. */
 static void
 help(struct cluster *c)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* durable [NODES [PODS [WORKLOAD [DIRECTORY]]]] - the scheduler on the real API
- * server and the real store
+/* durable [NODES [PODS [WORKLOAD [DIRECTORY]]]] - the scheduler with the real
+ * API server and the real store
  *
- * As in the controller: the API and the store on one thread, the store's writer
- * and the scheduler on their own; every binding is admitted, validated and on
- * the disk before it counts. Pods are there before the clock starts. The store
- * is in DIRECTORY, below which it is removed again (/var/tmp).
+ * As in the controller, the API and the store share one thread, the store's
+ * writer and the scheduler have their own; every binding is admitted, validated
+ * and on the disk before it counts. The pods exist before the clock starts. The
+ * store is in a directory below DIRECTORY (/var/tmp) that is removed again.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ struct pod_run {
     const struct workload *workload;
     unsigned nodes, pods;
 
-    /* The main thread's. */
+    /* Used by the main thread. */
     char *directory;
     struct policy policy;
     struct loop *loop;
@@ -56,7 +56,7 @@ struct pod_run {
     unsigned n_in_txn;
     unsigned uid;
 
-    /* The scheduler's. */
+    /* Used by the scheduler's thread. */
     pthread_t thread;
     struct loop *own;
     struct client *client;
@@ -64,7 +64,7 @@ struct pod_run {
     struct informers *informers;
     struct timer *work, *tick;
     bool is_going;
-    uint64_t expected, wanted; /* in the queue to begin with; placed in all */
+    uint64_t expected, wanted; /* initially in the queue; to be placed in all */
     uint64_t before;
     int64_t began_us, moved_us, ended_us;
     int64_t cpu_ns;
@@ -86,7 +86,7 @@ failed(const struct error *err, void *context)
     exit(EXIT_FAILURE);
 }
 
-/* Filling the store, past the API */
+/* Filling the store directly, without the API */
 
 static void
 commit(struct pod_run *r)
@@ -251,7 +251,7 @@ ready(void *context)
         timer_start(r->work, 0);
 }
 
-/* Nothing is scheduled before all pods are known. */
+/* Scheduling begins when all pods are known. */
 static void
 begin_when_known(void *arg)
 {
@@ -312,7 +312,7 @@ schedule(void *arg)
     return NULL;
 }
 
-/* So many pods that are in the store now, placed. */
+/* Places that many pods, which are in the store now. */
 static void
 place(struct pod_run *r, uint64_t pods)
 {
@@ -388,8 +388,8 @@ run(const struct workload *w, unsigned nodes, unsigned pods, const char *below)
     sampling_fini(&r.sampling);
 }
 
-/* Those that need nothing to come and go meanwhile: there are no agents here
- * that would end a victim.
+/* Workloads without pods that must end meanwhile: there are no agents here that
+ * would end a preempted pod.
  */
 static bool
 is_steady(const struct workload *w)

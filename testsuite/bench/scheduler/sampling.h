@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampling.h - how fast pods were placed: as a whole, in short spans of time,
- * and cycle by cycle
+/* sampling.h - how fast pods were placed: in the whole run, in short spans of
+ * time, and per cycle
  *
- * Time is the processor's that the calling thread had: others on the machine
- * do not count.
+ * Times are CPU time of the calling thread, so that other processes do not
+ * count.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* Of a run; the arrays are its own. */
+/* One run's samples; the struct owns the arrays. */
 struct sampling {
-    int64_t *cycles; /* ns each */
+    int64_t *cycles; /* ns per cycle */
     unsigned n_cycles, cycle_capacity;
     double *spans; /* pods per second in each */
     unsigned n_spans, span_capacity;
-    int64_t span_ns; /* how long each is at the least */
+    int64_t span_ns; /* minimum length of a span */
     int64_t began_ns;
     uint64_t began_placed;
 };
@@ -30,8 +30,9 @@ long resident_mib(void);
 
 void sampling_fini(struct sampling *s);
 
-/* Change. Cycle: one took so long. Look: so many are placed after so much time
- * of the run. Reset: what came before does not count.
+/* Change. sampling_cycle adds the duration of a cycle. sampling_look adds the
+ * number of pods that are placed at that time of the run. sampling_reset
+ * discards earlier samples.
  */
 void sampling_cycle(struct sampling *s, int64_t took_ns);
 void sampling_look(struct sampling *s, int64_t now_ns, uint64_t placed);

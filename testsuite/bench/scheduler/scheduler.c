@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler [NODES [PODS [WORKLOAD]]] - the scheduler alone, against an API in
+/* scheduler [NODES [PODS [WORKLOAD]]] - the scheduler alone, with an API in
  * memory
  *
- * The workloads of kube-scheduler's scheduler_perf that need nothing but the
- * scheduler, by name. The real queue, cache, framework and binding run; the
- * API is the tests' fake one, whose cost is told apart. All nodes are looked
- * at, never a sample.
+ * The workloads of kube-scheduler's scheduler_perf that need only the
+ * scheduler, by name. The real queue, cache, framework and binding run; the API
+ * is the tests' fake one, whose cost is printed separately. All nodes are
+ * evaluated, never a sample.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct pod_run {
     int64_t scheduler_us, cpu_ns;
 };
 
-/* Spans of the scheduler's own time, as a whole run takes little of it. */
+/* Spans of the scheduler's own time, which is only a small part of the run. */
 #define SPAN_NS INT64_C(10000000)
 
 static void
@@ -101,8 +101,8 @@ work(struct pod_run *r)
     return more;
 }
 
-/* What comes and goes meanwhile: a node nobody may use, and a pod that fits
- * nowhere. As upstream's churn, which makes objects anew and deletes them.
+/* Adds and deletes objects during the run: a node that no pod may use, and a
+ * pod that fits nowhere. Like upstream's churn, which recreates objects.
  */
 static void
 churn(struct pod_run *r, const struct workload *w)
@@ -124,7 +124,7 @@ churn(struct pod_run *r, const struct workload *w)
     }
 }
 
-/* Until so many are placed, or nothing more will be. */
+/* Runs until that many pods are placed, or no more can be. */
 static void
 drive(struct pod_run *r,
       const struct workload *w,
@@ -152,7 +152,7 @@ drive(struct pod_run *r,
             break;
         idle = counts.active + counts.in_flight > 0 ? 0 : idle + 1;
         if (idle > 0)
-            usleep(1000); /* what backs off comes back */
+            usleep(1000); /* pods in backoff become ready */
     }
 }
 
@@ -173,8 +173,8 @@ place_init(struct pod_run *r, const struct workload *w)
     drive(r, w, (uint64_t)count * n, true);
 }
 
-/* The scheduler's time is that of its cycles and of what it does with the
- * API's answers; the rest is the fake API making objects.
+/* The scheduler's time includes its cycles and its handling of the API's
+ * answers; the rest is the fake API's time to make objects.
  */
 static void
 run(const struct workload *w, unsigned nodes, unsigned pods)
@@ -252,7 +252,7 @@ main(int argc, char **argv)
             run(&workloads[i], nodes, pods);
     if (argc > 3)
         return EXIT_SUCCESS;
-    /* What one decision costs among ten times as many nodes, and a tenth. */
+    /* The cost of one decision among ten times as many nodes, and a tenth. */
     run(&workloads[0], nodes / 10, pods / 10);
     run(&workloads[0], nodes * 10, pods);
     return EXIT_SUCCESS;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* why [NODES [WAITING [QUESTIONS [SORT]]]] - what an answer to "why does it wait?" costs
+/* why [NODES [WAITING [QUESTIONS [SORT]]]] - the cost of an answer to "why does
+ * it wait?"
  *
  * NODES (5000) of 40 CPUs in two NUMA nodes, full of pods on whole cores that
- * end at many times (20 a node); WAITING (100000) pods, of jobs of 20000. Then
- * QUESTIONS (200) of each sort, or of those from SORT (0) on, by the processor's
- * time of the thread, and the largest answer.
+ * end at many different times (20 per node); WAITING (100000) pods, of jobs of
+ * 20000. Then QUESTIONS (200) of each sort, or of the sorts from SORT (0) on,
+ * in CPU time of the thread, and the largest answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #define ELEMENTS 20000u
 #define PER_NODE 20u
 #define NUMA     2u
-#define CORES    10u /* of a NUMA node, of two PUs each */
+#define CORES    10u /* of a NUMA node, two PUs each */
 
 #define ON_CORES \
     ",\"placement\":{\"cpuPolicy\":\"exclusive\",\"numaPolicy\":\"%s\"}"
@@ -80,7 +81,7 @@ add_node(struct cluster *c, unsigned i)
     fake_client_put(c->api, &node_kind, s.text);
 }
 
-/* `spec`: further members of the spec, each with a comma before it. */
+/* `spec` has further members of the spec, each after a comma. */
 static const struct object *
 add_pod(struct fake_client *api,
         const char *name,
@@ -203,13 +204,12 @@ cluster_fini(struct cluster *c)
 
 enum about { OF_NEW, OF_POD, OF_JOB };
 
-/* A question by the number of its asking. */
+/* One sort of questions; questions of a sort differ by their number. */
 struct sort {
     const char *name;
-    unsigned cpus,
-        more_cpus; /* so many more each time, 18 times; with a Mi each */
-    const char *numa_policy; /* NULL: on no cores of its own */
-    const char *spec;        /* "@": the number */
+    unsigned cpus, more_cpus; /* more per question, 18 times; with 1 Mi each */
+    const char *numa_policy;  /* NULL: no exclusive cores */
+    const char *spec;         /* "@" stands for the number */
     enum about about;
 };
 
