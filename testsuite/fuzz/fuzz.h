@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz.h - what libFuzzer calls, again and again */
+/* fuzz.h - the function that libFuzzer calls for each input */
 #pragma once
 
 #include <stddef.h>

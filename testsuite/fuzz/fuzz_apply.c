@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_apply.c - any bytes as an object, with whatever managedFields it says,
- * and a configuration of it: applied as the API does, or refused; by force
- * there are no conflicts
+/* fuzz_apply.c - any bytes as an object with arbitrary managedFields, and a
+ * configuration of it: applied as the API does, or refused; with force there
+ * are no conflicts
  *
  * A line with the kind's name, a line with the object, and the rest is the
  * configuration.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_cost.c - any bytes as an object of the kind it says, which may cost so
- * much CPU and memory a byte and no more; and one of its lists or maps, grown,
- * costs no more than its length says
+/* fuzz_cost.c - any bytes as an object of the given kind; its CPU and memory
+ * per byte are bounded, and when one of its lists or maps is grown, the cost
+ * stays in proportion to the length
  *
- * With sanitizers all is several times dearer, so that the bounds are loose:
- * what they find is of another order.
+ * Sanitizers make everything several times slower, so the bounds are loose:
+ * they find costs of another order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #define ITEMS          1500
 #define CONTAINERS_MAX 40
 
-/* FNV-1a: which one is grown depends on the input alone. */
+/* FNV-1a: the input alone decides which list or map is grown. */
 static uint32_t
 mix(const uint8_t *bytes, size_t length)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_http_syntax.c - any bytes as what a connection receives: the same is
- * said of them in one piece and byte by byte
+/* fuzz_http_syntax.c - any bytes as received by a connection: the result is the
+ * same for one piece and byte by byte
  */
 #include <stdlib.h>
 #include <string.h>

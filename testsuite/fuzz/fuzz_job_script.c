@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As submission_input does: words become a command line. */
+/* Like submission_input: words become a command line. */
 static void
 apply(struct arena *arena,
       struct submission *submission,
@@ -61,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (job != NULL) {
         json_print(job, &text);
         if (json_parse(arena, text.text, text.length, NULL, NULL) == NULL)
-            __builtin_trap(); /* what we send must be JSON */
+            __builtin_trap(); /* the request must be JSON */
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_json.c - any bytes as JSON: parsed or refused, and printed as parsed;
- * what the quick parser takes is what the other makes of it
+ * what the fast parser accepts equals the other parser's result
  */
 #include <stdlib.h>
 

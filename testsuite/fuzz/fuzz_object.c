@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_object.c - any bytes as an object of the kind it says: read, given
- * defaults and validated as the API does, or refused; what is right is a row of
- * a Table
+/* fuzz_object.c - any bytes as an object of the given kind: read, defaulted and
+ * validated as the API does, or refused; a valid object becomes a row of a
+ * Table
  */
 #include "controller/apiserver/access/principal.h"
 #include "controller/apiserver/http/render.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_patch.c - any bytes as an object and a patch of it: applied as the API
- * does, and validated beside the object that was there, or refused; and put into
- * its text where that can be done, with the same outcome, as its status is put
- * into the object
+ * does, and validated against the former object, or refused; where possible
+ * also applied to the object's text, and its status to the object, with the
+ * same result
  *
- * A line with the kind's name, a line with how the patch is meant ("merge",
+ * A line with the kind's name, a line with the type of the patch ("merge",
  * "strategic", "json"), a line with the object, and the rest is the patch.
  */
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "lib/json/text_patch.h"
 #include "testsuite/fuzz/fuzz.h"
 
-/* The line at *at, without its end, copied; *at moves behind it. */
+/* Copies the line at *at without its end; *at moves behind it. */
 static const char *
 next_line(struct arena *arena, const char **at, const char *end)
 {
@@ -57,7 +57,7 @@ apply(struct arena *arena,
     return json_merge(arena, object, patch);
 }
 
-/* The object is normalized. */
+/* `object` is normalized. */
 static void
 compare_text_patch(struct arena *arena,
                    const struct record *record,
@@ -98,8 +98,8 @@ compare_objects(struct arena *arena,
         abort();
 }
 
-/* The object is normalized. Beside another that is like it, it has a new status,
- * and then nothing that it was made of is there any more.
+/* `object` is normalized. Its status is replaced while a similar object shares
+ * its dictionaries; then both are freed before the comparison.
  */
 static void
 compare_status(struct arena *arena,

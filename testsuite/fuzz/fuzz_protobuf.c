@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_protobuf.c - any bytes as a body in protobuf: an envelope, then an
- * object of the kind that it names, or refused; what is read is made an object
- * as the API does
+/* fuzz_protobuf.c - any bytes as a protobuf body: an envelope, then an object
+ * of the kind that it names, or refused; what was read becomes an object as in
+ * the API
  */
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"

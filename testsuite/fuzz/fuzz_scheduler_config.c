@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_scheduler_config.c - any bytes as a KubeSchedulerConfiguration: read or
- * refused with words, and what is in effect reads as the same
+/* fuzz_scheduler_config.c - any bytes as a KubeSchedulerConfiguration: read, or
+ * refused with a message; the configuration in effect can be read again and is
+ * the same
  */
 #include <stdlib.h>
 #include <string.h>

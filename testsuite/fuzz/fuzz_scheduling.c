@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_scheduling.c - any bytes as a pod that passes validation: scheduled
- * among a few nodes where one like it is already, with results shared as
- * without; room made for it; its hints asked
+ * among a few nodes where a similar one runs already, with shared results and
+ * without; preemption is tried for it; its queueing hints are called
  */
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,7 @@ setting_fini(struct setting *s)
         object_unref(s->nodes[i]);
 }
 
-/* As the API takes it; or NULL. */
+/* Reads the pod as the API does; NULL if it is invalid. */
 static struct json *
 read_pod(struct arena *arena, const uint8_t *bytes, size_t length)
 {
@@ -179,7 +179,8 @@ make_room(struct setting *s, struct cycle *c)
                        &message);
 }
 
-/* Alone first: what it found is the measure. */
+/* The search without shared results is first: its result is the expected one.
+ */
 static void
 choose(struct setting *s, struct pod_view *pod)
 {

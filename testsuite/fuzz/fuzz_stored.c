@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_stored.c - any bytes as rows of the store, one a line: what can be
- * restored of them comes, changes and goes before scheduler and lifecycle
+/* fuzz_stored.c - any bytes as rows of the store, one per line: restored
+ * objects appear, change and are deleted while scheduler and lifecycle run
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ settle(struct setting *s)
     }
 }
 
-/* One row, as the store's start reads it. */
+/* Restores one row, as the store's start does. */
 static void
 restore(struct setting *s, const char *text, size_t length)
 {
@@ -121,7 +121,7 @@ put(struct setting *s, const struct object *object)
     fake_client_put(s->api, object->kind, object_text(object, arena));
 }
 
-/* Half of them are there when the daemons start. */
+/* Half of the objects exist when the daemons start. */
 static void
 live(struct setting *s)
 {

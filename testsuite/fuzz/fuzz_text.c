@@ -20,7 +20,7 @@
 #include "lib/json/record.h"
 #include "testsuite/fuzz/fuzz.h"
 
-/* What was formatted is read as the same. */
+/* A formatted value is read as the same value. */
 static void
 try_quantity(const char *text)
 {
@@ -77,8 +77,8 @@ try_id_ranges(const char *text)
         abort();
 }
 
-/* The list is what its text says, has each id where its index is, and less
- * itself nothing.
+/* The formatted list reads as the same list, each id is at its index, and the
+ * list minus itself is empty.
  */
 static void
 try_task_list(const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_token.c - any bytes as the `continue` of a list: refused, or a place in
- * a list that is written again as it was read
+/* fuzz_token.c - any bytes as the `continue` token of a list: refused, or a
+ * position in a list that is written again as it was read
  */
 #include <stdlib.h>
 #include <string.h>
