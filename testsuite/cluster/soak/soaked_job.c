@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* soaked_job - what every job of a soak runs: it keeps a ledger of itself
+/* soaked_job - the program of every job of a soak test; records its own run
  *
  *   soaked_job LEDGER TOKEN MILLISECONDS END [brood] [stubborn]
  *
- * It locks a file for its job and one for each of its cores as long as anything
- * of it lives, so that a second run, or a core that two jobs have, is found by
- * the kernel, whatever was killed. It writes a line when it starts and one when
- * it ends by itself. END is an exit code, or "kill". A brood is a process that
- * would outlive it; a stubborn one does not end by SIGTERM.
+ * It locks a file for its job and one for each of its cores while any of its
+ * processes lives, so that the kernel reveals a second run, or a core that two
+ * jobs have, whatever was killed. It writes a line when it starts and one when
+ * it ends by itself. END is an exit code, or "kill". "brood" adds a process
+ * that would outlive the job; "stubborn" ignores SIGTERM.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ said_of(const char *name)
     return value != NULL && *value != '\0' ? value : "-";
 }
 
-/* One line in one write, so that lines of many jobs stay whole. */
+/* Writes one line by one write, so that lines of many jobs do not mix. */
 static void
 note(const struct soaked *soaked,
      const char *file,
@@ -78,7 +78,7 @@ note(const struct soaked *soaked,
     close(fd);
 }
 
-/* The descriptor stays open, here and in the brood. */
+/* The descriptor stays open, here and in the brood's process. */
 static void
 lock(const struct soaked *soaked, const char *what, const char *name)
 {
@@ -112,7 +112,7 @@ lock(const struct soaked *soaked, const char *what, const char *name)
                 (int)getpid());
 }
 
-/* KILN_CPUS as "0-3,8"; a core is so many CPUs as the node's file says. */
+/* KILN_CPUS is like "0-3,8"; the node's file tells how many CPUs a core has. */
 static void
 lock_cores(const struct soaked *soaked)
 {
@@ -151,7 +151,7 @@ lock_cores(const struct soaked *soaked)
     free(list);
 }
 
-/* Two forks and a session of its own away from the job. */
+/* Detaches a process from the job by two forks and a session of its own. */
 static void
 leave_a_brood(void)
 {
