@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* placement FILE.jsonl.gz... - recorded answers of the kubelet's CPU, memory,
- * device and topology managers against the allocator's kubelet rules
+/* placement FILE.jsonl.gz... - compares recorded answers of the kubelet's CPU,
+ * memory, device and topology managers with the allocator's kubelet rules
  *
- * The machines are in topologies.jsonl.gz beside each file. Prints what
- * differs, a line for each theme, and at the end "N passed, N failed, N
+ * The machines are in topologies.jsonl.gz beside each file. Prints the
+ * differences, a line for each theme, and at the end "N passed, N failed, N
  * skipped". Succeeds when nothing failed.
  */
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define THEMES   32
 #define MACHINES 256
 
-/* What a line is of, by a member that only such lines have. */
+/* The family of a line is recognized by a member that only its lines have. */
 static const struct family {
     const char *member;
     placing_fn *run;
@@ -112,7 +112,7 @@ add_machine(struct conformance_run *t, const struct json *line)
     t->n_machines++;
 }
 
-/* The id without its number. */
+/* Finds the theme by the id without its number. */
 static struct theme *
 theme_of(struct conformance_run *t, const char *id)
 {
@@ -148,7 +148,7 @@ run_line(struct conformance_run *t, const struct json *line)
     struct theme *theme;
 
     if (id == NULL)
-        return; /* topologies.jsonl.gz itself */
+        return; /* a line of topologies.jsonl.gz itself */
     theme = theme_of(t, id);
     for (size_t i = 0; i < ARRAY_SIZE(families); i++)
         if (json_get(line, families[i].member) != NULL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler FILE.jsonl[.gz]... - recorded answers of kube-scheduler against the
- * real plugins, queue and framework
+/* scheduler FILE.jsonl[.gz]... - compares recorded answers of kube-scheduler
+ * with the real plugins, queue and framework
  *
- * Prints what differs, a line for each theme, and at the end "N passed, N
+ * Prints the differences, a line for each theme, and at the end "N passed, N
  * failed, N skipped". Succeeds when nothing failed.
  */
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 #define THEMES 512
 
-/* What a case is of, by the start of its name. */
+/* The family of a case is recognized by the start of its name. */
 static const struct family {
     const char *start;
     case_fn *run;
@@ -39,7 +39,7 @@ static const struct family {
 struct theme {
     char name[64];
     unsigned passed, failed, skipped;
-    char why[96]; /* of those that were skipped, the last */
+    char why[96]; /* the last reason of a skipped case */
 };
 
 struct conformance_run {
@@ -48,7 +48,7 @@ struct conformance_run {
     unsigned failures;
 };
 
-/* The name of a case without its number. */
+/* Finds the theme by the name of a case without its number. */
 static struct theme *
 theme_of(struct conformance_run *t, const char *name)
 {
@@ -109,10 +109,8 @@ run_file(struct conformance_run *run, const char *path)
     ssize_t n;
     FILE *f;
 
-    if (asprintf(&command,
-                 "exec gzip -dcf '%s'", /* -f: also what is not compressed */
-                 path)
-        < 0)
+    /* -f: accepts uncompressed files, too */
+    if (asprintf(&command, "exec gzip -dcf '%s'", path) < 0)
         abort();
     f = popen(command, "r");
     if (f == NULL) {

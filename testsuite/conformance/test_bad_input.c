@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bad_input.c - objects with any part made nonsense never crash
+/* test_bad_input.c - objects with any value replaced by nonsense never crash
  *
- * Every value of every recorded manifest is replaced in turn by what does not
- * belong there, and the object goes the whole way: normalize, default,
- * prepare, validate at creation and as a change, print, read back. Nothing is
- * compared but that what was accepted reads back as it is.
+ * Every value of every recorded manifest is replaced in turn by values that do
+ * not belong there, and the object is processed completely: normalize, default,
+ * prepare, validate at creation and as a change, print, read back. The only
+ * check is that an accepted object reads back unchanged.
  */
 #include "lib/api/object/causes.h"
 #include "lib/api/object/kind.h"
@@ -158,7 +158,7 @@ try_line(struct vectors *v, struct arena *arena, const struct json *line)
     unsigned places = 0, left;
 
     (void)arena;
-    /* The manifests are alike; a part of them has all there is. */
+    /* The manifests are similar, so a part of them covers everything. */
     if (kind == NULL || lines++ % 2 != 0)
         return;
     do

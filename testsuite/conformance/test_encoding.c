@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_encoding.c - objects as a Kubernetes API server wrote them stay so
+/* test_encoding.c - objects that a Kubernetes API server wrote remain unchanged
  *
- * Every object in its recorded answers is known to the field tables to the
- * last member, and normalizing it changes nothing: what it leaves out and what
- * it writes though it is empty are the same.
+ * The field tables know every member of each object in its recorded answers,
+ * and normalizing changes nothing: the same members are omitted, and the same
+ * empty ones are written.
  */
 #include "lib/api/object/kind.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/vectors.h"
 
-/* Times are placeholders. */
+/* The recording has placeholders for times. */
 static void
 fill_placeholders(struct json *value)
 {
@@ -25,7 +25,7 @@ fill_placeholders(struct json *value)
     }
 }
 
-/* Micro times were recorded as times like the others. */
+/* Micro times were recorded like other times. */
 static bool
 has_micro_times(const struct json *object)
 {
@@ -69,7 +69,7 @@ check_object(struct vectors *v,
                  notes.n_unknown > 0 ? notes.unknown[0] : "");
 }
 
-/* Objects may stand anywhere in an answer: alone, in lists, in events. */
+/* Objects may be anywhere in an answer: alone, in lists, in events. */
 static void
 find_objects(struct vectors *v,
              struct arena *arena,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_patch.c - merge, strategic and JSON patches as upstream applies them
  *
- * Each recorded patch is applied to its original, normalized, defaulted and
- * validated; what upstream refused must fail in one of these.
+ * Each recorded patch is applied to its original, and the result is normalized,
+ * defaulted and validated; one of these steps must fail for each patch that
+ * upstream refused.
  */
 #include <inttypes.h>
 
@@ -17,8 +18,8 @@
 
 #define SOME_TIME "2024-01-01T00:00:00Z"
 
-/* Upstream compares the order of a patch's list with the order it asks for,
- * and refuses a difference; here the order asked for wins.
+/* Upstream compares the order of a patch's list with the requested order, and
+ * refuses a difference; in Kiln the requested order wins.
  */
 static bool
 is_about_order(const struct json *error)
@@ -28,8 +29,9 @@ is_about_order(const struct json *error)
     return message != NULL && strncmp(message, "The order in patch", 18) == 0;
 }
 
-/* 256: upstream's merge appends to a list that shares its memory with the one
- * it compares with. 28: more affinity for a gated pod is refused so far.
+/* 256: upstream's merge appends to a list that shares its memory with the list
+ * that it is compared with. 28: Kiln still refuses additional affinity for a
+ * gated pod.
  */
 static bool
 is_known(int64_t id)
@@ -37,7 +39,9 @@ is_known(int64_t id)
     return id == 28 || id == 256;
 }
 
-/* Placeholders of times are no times, those of uids no labels. */
+/* Replaces placeholders, because those of times are no valid times and those of
+ * uids no valid labels.
+ */
 static void
 set_times(struct json *value)
 {
@@ -54,7 +58,7 @@ set_times(struct json *value)
         set_times(value->members[i].value);
 }
 
-/* What the subresource does not change is what it was. */
+/* Parts that the subresource cannot change keep their original values. */
 static void
 keep_parts(struct arena *arena,
            const struct kind *kind,
@@ -178,7 +182,7 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
                      err.text);
         return;
     }
-    if (kind->flags & KIND_GENERATION) { /* counted by the server */
+    if (kind->flags & KIND_GENERATION) { /* the server counts it */
         json_remove(json_get(expected, "metadata"), "generation");
         json_remove(json_get(tree, "metadata"), "generation");
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_table.c - the cells of Tables as upstream's printers fill them
  *
- * The recorded lists carry the whole objects beside their cells. Columns are
- * compared by name, type, format and priority; their explanations are ours.
+ * The recorded lists contain the whole objects beside their cells. Columns are
+ * compared by name, type, format and priority; their descriptions are Kiln's.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -51,7 +51,7 @@ compare_columns(struct vectors *v,
     vectors_pass(v, theme);
 }
 
-/* Recorded within a second of "now": 45s and 46s are the same. */
+/* The recording was within a second of "now": 45s and 46s are equal. */
 static bool
 is_near(const struct json *a, const struct json *b)
 {
@@ -148,7 +148,8 @@ check(struct vectors *v, struct arena *arena, const struct json *line)
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     const struct json *columns;
 
-    /* Rows are made from what is stored, and these are stored as core's. */
+    /* Rows are made of stored objects, and this kind is stored as another one.
+     */
     if (kind == NULL || kind_stored(kind) != kind || !json_is(body, JSON_OBJECT)
         || strstr(path, "includeObject=Object") == NULL
         || json_get(body, "columnDefinitions") == NULL)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_validation.c - what is wrong with an object, and what it is when
- * nothing is, compared with a Kubernetes API server
+/* test_validation.c - validation errors of objects, and the resulting objects
+ * when there are none, compared with a Kubernetes API server
  *
- * The vectors are the API server's answers over HTTP. No server of Kiln is
- * needed: the library's pure functions do the same in the same order
- * (normalize, default, prepare, validate), and what is the server's own work
- * is left out of the comparison. The functions behind it called alone:
- * cases/validation.c.
+ * The vectors are the API server's answers over HTTP. The test needs no server
+ * of Kiln: the library's pure functions do the same in the same order
+ * (normalize, default, prepare, validate), and the server's own work is
+ * excluded from the comparison. cases/validation.c tests the functions behind
+ * it alone.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@
 #include "testsuite/lib/difference.h"
 #include "testsuite/lib/vectors.h"
 
-/* Placeholders of the recording, made what they stand for. */
+/* Replaces placeholders of the recording by values. */
 static void
 fill_placeholders(struct json *value)
 {
@@ -68,7 +68,9 @@ compare_trees(struct vectors *v,
         vectors_pass(v, theme);
 }
 
-/* What the server does before: a name, a uid, the namespace of the path. */
+/* Does what the server does first: sets a name, a uid, the namespace of the
+ * path.
+ */
 static void
 fill_in_meta(struct arena *arena,
              const struct kind *kind,
@@ -107,7 +109,7 @@ fill_in_meta(struct arena *arena,
         json_set_string(arena, meta, "name", name);
 }
 
-/* Takes out what the server and its admission put in. */
+/* Removes values that the server and its admission have set. */
 static void
 drop_server_work(struct json *object, const char *verb)
 {

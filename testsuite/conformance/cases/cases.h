@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cases.h - what every kind of recorded case needs: a verdict, and a cluster
+/* cases.h - shared by all families of recorded cases: a verdict, and a cluster
  *
- * A case passes, fails with words, or is skipped with a reason. The functions
- * that run cases return nothing and say all by these.
+ * A case passes, fails with mismatches, or is skipped with a reason. The
+ * functions that run cases return nothing and report through these functions.
  */
 #pragma once
 
@@ -21,14 +21,14 @@ struct json;
 struct kind;
 struct map;
 
-/* The case at hand. */
+/* The case that is run. */
 struct trial {
     const char *name;
     const struct json *line;
     const struct json *expect;
     struct arena *arena;
     unsigned mismatches;
-    const char *skipped; /* why; or NULL */
+    const char *skipped; /* why it was skipped, or NULL */
     bool is_loud;        /* prints mismatches */
 };
 
@@ -46,13 +46,13 @@ void selectors_case(struct trial *t);
 void validation_case(struct trial *t);
 void wanted_candidates(struct trial *t);
 
-/* Frees what lines of selectors left for those after them. */
+/* Frees the lists that lines of selectors have left for later lines. */
 void selectors_end(void);
 
 void trial_skip(struct trial *t, const char *why);
 void mismatch(struct trial *t, const char *format, ...) PRINTF(2, 3);
 
-/* Checks: what is wanted comes from the case. A list is compared as a set. */
+/* Checks; the wanted values come from the case. A list is compared as a set. */
 void want_text(struct trial *t,
                const char *what,
                const char *wanted,
@@ -65,8 +65,8 @@ void want_names(struct trial *t,
                 const char *const *got,
                 unsigned count);
 
-/* A status of the case ({"code","reasons","plugin"}; NULL: Success) against
- * an answer.
+/* Compares an answer with a status of the case ({"code","reasons","plugin"};
+ * NULL: Success).
  */
 struct sandbox;
 void want_answer(struct trial *t,
@@ -75,8 +75,8 @@ void want_answer(struct trial *t,
                  const struct json *wanted,
                  struct answer got);
 
-/* What the node_finder of the case found, against what `expect` (of the case,
- * or of a step of it) says; and why the other nodes would not do.
+/* Compare the result of the case's node_finder with `expect` (of the case, or
+ * of a step of it), and the reasons for the rejected nodes.
  */
 void want_feasible(struct trial *t,
                    const struct json *expect,
@@ -85,15 +85,16 @@ void want_diagnosis(struct trial *t,
                     const struct sandbox *s,
                     const struct json *rejected);
 
-/* With results shared among equal pods, the same: feasible, best and message
- * are of `expect`.
+/* Checks that results shared among equal pods are the same: feasible, best and
+ * message of `expect`.
  */
 void want_shared(struct trial *t,
                  struct sandbox *s,
                  struct pod_view *pod,
                  const struct json *expect);
 
-/* The cluster of a case, under upstream's profile with its pluginConfig. */
+/* The cluster of a case, with upstream's profile and the case's pluginConfig.
+ */
 struct sandbox {
     struct fake_clock time;
     struct random_source random;
@@ -108,7 +109,7 @@ struct sandbox {
     unsigned n_plugins;
     const struct trial *trial;
 
-    /* What preemption did. */
+    /* The effects of preemption. */
     const char *evicted[256];
     unsigned n_evicted;
     const char *cleared[64];
@@ -119,7 +120,9 @@ void sandbox_free(struct sandbox *s);
 struct sandbox *sandbox_new(struct trial *t) OWNED_BY(sandbox_free);
 DEFINE_CLEANUP(struct sandbox, sandbox_free)
 
-/* A pod of the case as a view, with a node it is bound to or NULL. */
+/* A pod of the case as a view; `node_name` is the node that it is bound to, or
+ * NULL.
+ */
 struct pod_view *sandbox_pod(struct sandbox *s,
                              const struct json *pod,
                              const char *node_name) OWNED_BY(pod_view_unref);

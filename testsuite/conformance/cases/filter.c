@@ -33,7 +33,7 @@ want_nodes(struct trial *t,
                     answers[i]);
 }
 
-/* One plugin with a state of its own. */
+/* Checks one plugin, with a cycle state of its own. */
 static void
 want_plugin(struct trial *t,
             struct sandbox *s,
@@ -162,7 +162,7 @@ filter_case(struct trial *t)
         want_choice(t, s, pod);
 }
 
-/* The two-pass filter. */
+/* The case runs the two-pass filter with nominated pods. */
 void
 nominated_case(struct trial *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases of queueing hints: which plugin wants a waiting pod back. */
+/* Cases of queueing hints: which plugin requeues a waiting pod. */
 #include <string.h>
 
 #include "lib/api/object/kind.h"
@@ -14,7 +14,7 @@ starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* The event as the scheduler tells it: one or several, in order. */
+/* The event as the scheduler passes it to plugins: one or several, in order. */
 static unsigned
 make_events(const char *kind,
             const struct object *old_object,

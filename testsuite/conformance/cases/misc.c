@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases of how many nodes are looked at, in which order. */
+/* Cases of how many nodes are evaluated, and in which order. */
 #include <string.h>
 
 #include "controller/scheduler/state/cache.h"

@@ -16,7 +16,7 @@ pod_name(struct trial *t, const struct pod_view *pod)
     return arena_printf(t->arena, "%s/%s", pod->namespace, pod->name);
 }
 
-/* "now" is of a pod that has not started. */
+/* "now" stands for a pod that has not started. */
 static void
 want_start(struct trial *t, const struct json *criteria, int64_t start_us)
 {
@@ -30,7 +30,7 @@ want_start(struct trial *t, const struct json *criteria, int64_t start_us)
               text);
 }
 
-/* Victims in order: the most important first. */
+/* Victims in order of importance, the most important first. */
 static void
 want_victims(struct trial *t,
              const struct json *wanted,
@@ -64,7 +64,7 @@ want_victims(struct trial *t,
     want_start(t, criteria, v->earliest_start_us);
 }
 
-/* By which criterion the best of the candidates stood out at last. */
+/* The criterion that finally distinguished the best candidate. */
 static const char *
 decided_by(const struct candidates *found, const struct victims *best)
 {
@@ -114,7 +114,7 @@ want_best(struct trial *t, const struct candidates *found)
                   decided_by(found, best));
 }
 
-/* The nodes on which a dry run may help. */
+/* The nodes on which preemption may help, and a dry run is made. */
 static void
 want_potential(struct trial *t,
                const struct sandbox *s,

@@ -18,9 +18,9 @@ static const char *const formats[] = {
     [QUANTITY_DECIMAL_EXPONENT] = "DecimalExponent",
 };
 
-/* Upstream's own arithmetic goes wrong in one place, and then its numbers say
- * nothing: of a number below -2^63 in billionths, outside the fast path, the
- * low 64 bits are divided.
+/* Upstream's arithmetic is wrong in one case, whose numbers are therefore
+ * ignored: for a number below -2^63 in billionths, outside the fast path, it
+ * divides the low 64 bits.
  */
 static bool
 is_divided_wrong(const struct json *expect, const struct quantity *q)
@@ -67,7 +67,7 @@ run_parse(struct trial *t)
         want_number(t, "error", -EINVAL, r);
     } else if (r == -ERANGE
                && json_is_true(json_get(t->expect, "valueOverflows"))) {
-        return; /* Kiln's own bound, well beyond 64 bits */
+        return; /* Kiln's own limit, well beyond 64 bits */
     } else if (r < 0 || quantity_canonicalize(t->arena, value, &err) < 0) {
         mismatch(t, "'%s' should be read", in);
     } else {

@@ -57,10 +57,11 @@ static const struct named_event {
 
 #define MAX_ACTORS 24
 #define MAX_WAKES  32
-#define MAX_EVENTS 12 /* beyond those with names */
+#define MAX_EVENTS 12 /* in addition to the named ones */
 #define MAX_LISTED 512
 
-/* Plugins that reject on command and register what the case says. */
+/* The plugins reject when a step says so, and register the events of the case.
+ */
 struct stage {
     struct fake_clock time;
     struct random_source random;
@@ -87,7 +88,9 @@ give_up(const struct stage *s, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Made when it is not there. The real plugins play themselves: NULL. */
+/* Creates the actor if it does not exist. NULL for a plugin that Kiln has,
+ * because the real one is used.
+ */
 static struct plugin *
 find_actor(struct stage *s, const char *name)
 {
@@ -106,7 +109,7 @@ find_actor(struct stage *s, const char *name)
     return actor;
 }
 
-/* Any name is an event, unlike every other. */
+/* Each unknown name becomes an event of its own. */
 static struct cluster_event
 find_event(struct stage *s, const char *name)
 {
@@ -124,7 +127,7 @@ find_event(struct stage *s, const char *name)
     return (struct cluster_event){EVENT_POD_GROUP, 1U << at, name};
 }
 
-/* What is no QueueSkip, an error too, is a Queue. */
+/* Every answer except QueueSkip, errors included, means Queue. */
 static void
 add_wake(struct stage *s,
          const char *plugin,
@@ -159,7 +162,7 @@ read_hints(struct stage *s, const struct json *hints)
     }
 }
 
-/* Also those that no event helps. */
+/* Includes rejectors that no event helps. */
 static void
 read_rejectors(struct stage *s, const struct json *steps)
 {
@@ -361,7 +364,7 @@ event(struct stage *s, const char *name)
                        make_pod(s->trial, "any", NULL, false));
     struct cluster_event happened = find_event(s, name);
 
-    /* The hints of these plugins look at nothing. */
+    /* The hints of these plugins ignore the object. */
     queue_event(s->queue, &happened, NULL, any);
     object_unref(any);
 }

@@ -15,8 +15,8 @@
 #include "lib/json/json.h"
 #include "testsuite/conformance/cases/cases.h"
 
-/* Kinds that upstream's plugins look at and Kiln does not serve: what stands
- * in them is read from their text.
+/* Kinds that upstream's plugins read and Kiln does not serve; only their
+ * metadata has a table.
  */
 struct foreign {
     struct meta meta;
@@ -103,7 +103,7 @@ sandbox_bind(struct sandbox *s, const struct json *pod, const char *node_name)
     cache_update_snapshot(s->cache, &s->snapshot);
 }
 
-/* What plugins may use */
+/* Access of plugins to objects */
 
 static const struct object *
 find_object(void *owner, const char *kind, const char *key)
@@ -212,8 +212,8 @@ try_profile(struct sandbox *s, struct error *err)
         err);
 }
 
-/* Upstream's profile, with the case's arguments. Where they are refused the
- * case has failed, and goes on without them.
+/* Builds upstream's profile with the case's arguments. If these are refused the
+ * case has failed, and continues without them.
  */
 static void
 make_profile(struct sandbox *s, struct trial *t)

@@ -76,7 +76,7 @@ want_plugin(struct trial *t,
                 scores);
 }
 
-/* The totals, and who ties for the best. */
+/* Compares the totals, and the nodes with the best total. */
 static void
 want_totals(struct trial *t,
             const struct json *expect,

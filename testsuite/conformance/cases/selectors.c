@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases of selectors, tolerations and names as upstream reads them. The first
- * lines of a file hold what the later ones select from.
+ * lines of a file hold the sets that later lines select from.
  */
 #include "lib/api/object/field_query.h"
 #include "lib/api/value/selector.h"
@@ -21,7 +21,7 @@
 #include "lib/json/json.h"
 #include "testsuite/conformance/cases/cases.h"
 
-/* Tables for the two kinds of lists that are no API objects of their own. */
+/* Tables for the two kinds of lists that are no API objects. */
 struct label_set {
     struct string_map labels;
 };
@@ -74,7 +74,7 @@ drop_objects(const struct object **objects, unsigned *count)
     *count = 0;
 }
 
-/* Fields stand at their paths in a pod. */
+/* Each field is placed at its path in a pod. */
 static void
 keep_field_sets(struct arena *arena, const struct json *sets)
 {
@@ -134,7 +134,7 @@ is_named(const struct json *list, const char *name)
     return false;
 }
 
-/* Every set that is listed, and no other. */
+/* Checks that exactly the listed sets match. */
 static void
 want_matches(struct trial *t, const char *text, const struct label_query *query)
 {
@@ -146,8 +146,8 @@ want_matches(struct trial *t, const char *text, const struct label_query *query)
         }
 }
 
-/* Upstream's way of writing it selects the same. A selector of nothing is
- * written as one of everything.
+/* Upstream's canonical form must select the same sets. A selector that matches
+ * nothing has the canonical form of one that matches everything.
  */
 static void
 check_canonical(struct trial *t)
@@ -179,7 +179,7 @@ check_label_query(struct trial *t)
         return;
     }
     if (r < 0) {
-        /* Upstream shows Go's way of writing lists. */
+        /* Upstream's message contains Go's notation of lists. */
         if (strstr(wanted, "[]string") == NULL)
             want_text(t, in, wanted, err.text);
         return;
@@ -188,7 +188,7 @@ check_label_query(struct trial *t)
     check_canonical(t);
 }
 
-/* Pods know no field "absent"; there Kiln refuses as upstream's server does. */
+/* Pods have no field "absent"; Kiln refuses it as upstream's server does. */
 static void
 check_field_query(struct trial *t)
 {
@@ -294,7 +294,7 @@ check_name(struct trial *t)
         }
 }
 
-/* The lists that the lines after them select from. False: it is none. */
+/* Keeps a list that later lines select from. False if the line is none. */
 static bool
 keep_list(const char *kind, struct trial *t)
 {

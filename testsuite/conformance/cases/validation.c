@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases of what is wrong with an object, and what it is when nothing is: the
- * pure functions of lib/api in the API server's order (normalize, default,
+/* Cases of validation errors, and of the resulting object when there are none:
+ * the pure functions of lib/api in the API server's order (normalize, default,
  * validate).
  */
 #include <stdio.h>
@@ -46,7 +46,7 @@ compare_trees(struct trial *t, const struct json *is, const struct json *wanted)
         mismatch(t, "%s", path.text);
 }
 
-/* Those vectors leave out what is empty: status {}, resources {}, null. */
+/* These vectors omit empty values: status {}, resources {}, null. */
 static void
 drop_empty(struct json *value)
 {
@@ -69,7 +69,7 @@ drop_empty(struct json *value)
     }
 }
 
-/* Of budgets upstream's function looks at the spec alone. */
+/* Upstream's function checks only the spec of budgets. */
 static bool
 is_looked_at(const struct kind *kind, const struct cause *cause)
 {

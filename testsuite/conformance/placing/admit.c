@@ -37,7 +37,7 @@ resource_number(struct sequence *s, const char *name)
     return i;
 }
 
-/* In the order of their ids, as the device plugin prefers them. */
+/* Devices are in the order of their ids, as the device plugin prefers them. */
 static void
 read_devices(struct sequence *s, const struct json *list)
 {
@@ -188,10 +188,10 @@ check_placed(struct sequence *s,
     }
 }
 
-/* The kubelet may take a core of which a container has the other thread (its
- * defect "outside-available"); when that pod is refused, what the container
- * has is in the shared pool. From there on its answers are those of a node
- * with CPUs given twice, and are not to be matched.
+/* The kubelet may assign a core of which a container has the other thread (its
+ * defect "outside-available"); when that pod is refused, the container's CPUs
+ * are in the shared pool. After that its answers are those of a node with CPUs
+ * assigned twice, and cannot be matched.
  */
 static bool
 is_given_twice(const struct sequence *s, const struct json *step)

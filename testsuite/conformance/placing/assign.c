@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assign.c - which CPUs are taken; hints for CPUs */
+/* assign.c - which CPUs are assigned; hints for CPUs */
 #include <string.h>
 
 #include "lib/allocator/kubelet/cpu_accumulator.h"
 #include "lib/allocator/kubelet/kubelet_node.h"
 #include "testsuite/conformance/placing/placing.h"
 
-/* What came out of one case. */
+/* The result of one case. */
 struct assign_result {
     const char *error; /* "" for none */
     struct bitset cpus;
@@ -74,8 +74,9 @@ run_allocate(const struct placing *p, struct assign_result *out)
     out->has_shared = true;
 }
 
-/* Where the kubelet is wrong: within what is available and as many as asked
- * for, or an error; where it names the right answer, that one.
+/* Where the kubelet is wrong, Kiln's result must use only available CPUs and
+ * have the requested number, or be an error; where the case has the right
+ * answer, it must be that one.
  */
 static void
 check_defect(struct placing *p, const struct assign_result *out)

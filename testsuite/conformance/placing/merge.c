@@ -131,7 +131,7 @@ check_state(struct placing *p, const struct memory_manager *l)
     }
 }
 
-/* Every type has the same hints; none at all is an empty object. */
+/* Every type has the same hints; no hints are an empty object. */
 static void
 check_hints(struct placing *p,
             const struct memory_manager *l,

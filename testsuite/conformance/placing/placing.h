@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* placing.h - recorded answers of the kubelet, case by case
  *
- * A case is a JSON object of one line; what it is of is seen by its members.
- * A runner says with placing_differs() what Kiln answers otherwise.
+ * A case is a JSON object on one line; its members show its family. A runner
+ * reports Kiln's different answers by placing_differs().
  */
 #pragma once
 
@@ -27,14 +27,16 @@ struct machine {
 struct placing {
     const char *id;
     const struct json *line;
-    const struct machine *machine; /* NULL: the case names none */
+    const struct machine *machine; /* NULL: the case has no machine */
     bool is_loud;
     unsigned mismatches;
 };
 
 void placing_differs(struct placing *p, const char *format, ...) PRINTF(2, 3);
 
-/* What the lines carry. They end the program on what cannot be read. */
+/* The values of lines. These functions end the program on values that cannot be
+ * read.
+ */
 void placing_cpus(const struct json *object,
                   const char *name,
                   struct bitset *ret_cpus);

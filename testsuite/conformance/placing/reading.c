@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reading.c - what the lines carry, and comparing with it */
+/* reading.c - reads values of lines, and compares results with them */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ placing_memory_name(unsigned type)
     return memory_names[type];
 }
 
-/* What hugepages hold is no plain memory. */
+/* Memory of huge pages is not counted as plain memory. */
 void
 placing_memory_nodes(const struct json *list, struct memory_manager *l)
 {
