@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apart.h - runs a function in a process of its own, and keeps what it printed
+/* apart.h - runs a function in a child process, and keeps its output
  *
- * For what ends the program, prints to standard output and error, or aborts.
+ * For functions that end the program, print to standard output and error, or
+ * abort.
  */
 #pragma once
 

@@ -81,7 +81,7 @@ find_other_causes(const struct json *is,
     return true;
 }
 
-/* `path` is where in the tree, and in the end what is to be said. */
+/* `path` is the place in the tree, and at the end the message. */
 bool
 find_difference(const struct json *is,
                 const struct json *wanted,

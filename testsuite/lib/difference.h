@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* difference.h - where an answer differs from the recorded one
  *
- * Of two trees the first place; of what is wrong with an object the sets of
- * field and reason, as messages are for people.
+ * Of two trees it is the first place; of validation errors the sets of field
+ * and reason, because messages are written for people.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct strbuf;
 /* A list of {field, reason, message}, as a Status has it. */
 struct json *causes_tree(struct arena *arena, const struct causes *causes);
 
-/* False: they are the same. Else what differs is appended to `words`. Causes:
- * "reason" or, as recordings of Go have it, "type".
+/* False if both are the same. Otherwise the difference is appended to `words`.
+ * Causes have "reason" or, in recordings of Go, "type".
  */
 bool find_other_causes(const struct json *is,
                        const struct json *wanted,

@@ -49,7 +49,7 @@ struct delivery {
     struct list link;
     enum client_event_type type;
     const struct object *object;
-    int64_t revision; /* of the change; what was deleted has an older one */
+    int64_t revision; /* of the change; a deleted object has an older one */
 };
 
 struct failure {
@@ -58,7 +58,7 @@ struct failure {
     char *subresource;
     int code;
     char *reason;
-    char *text; /* no failure: the body of the answer */
+    char *text; /* the body of an answer that is no failure */
 };
 
 struct fake_client {
@@ -175,7 +175,7 @@ set_meta(struct fake_client *fake, struct arena *arena, struct json *tree)
              json_stringf(arena, "%lld", (long long)fake->revision));
 }
 
-/* Publishes the tree: NULL when it is not of the kind. */
+/* Publishes the tree; NULL when the kind refuses it. */
 static const struct object *
 publish(struct fake_client *fake,
         const struct kind *kind,
@@ -306,7 +306,7 @@ answer_list(struct fake_client *fake, struct fake_call *c)
            });
 }
 
-/* Conditions merge by their type, all else as a merge patch. */
+/* Conditions are merged by type, everything else as in a merge patch. */
 static struct json *
 merge_conditions(struct arena *arena, struct json *old, struct json *patch)
 {
@@ -357,7 +357,7 @@ do_patch(struct fake_client *fake, struct fake_call *c)
         answer_object(c, 200, object);
 }
 
-/* 0, or the code of the refusal. */
+/* Returns 0, or the code of the refusal. */
 static int
 check_binding(const struct fake_client *fake,
               const struct fake_call *c,
@@ -403,7 +403,7 @@ bind_pod(struct fake_client *fake,
     publish(fake, c->kind, c->arena, tree, NULL);
 }
 
-/* All of the list, or none. */
+/* Binds the whole list, or nothing. */
 static void
 do_bind_group(struct fake_client *fake, struct fake_call *c)
 {
@@ -570,7 +570,8 @@ do_call(struct fake_client *fake, struct fake_call *c)
         return;
     case CLIENT_DELETE:
         fake_client_remove(fake, c->kind, c->namespace, c->name);
-        while (deliver_one(fake)) /* as the API server: told, then answered */
+        /* like the API server: events first, then the answer */
+        while (deliver_one(fake))
             ;
         answer(c, &(struct client_reply){.code = 200});
         return;
@@ -658,7 +659,7 @@ fake_cancel(struct client_call *call)
     call_free(container_of(call, struct fake_call, call));
 }
 
-/* Until they are run, all do. */
+/* All calls wait until fake_client_run. */
 static bool
 fake_waits(struct client_call *call)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_clock.h - a clock that stands until the test moves it
+/* fake_clock.h - a clock that only the test advances
  *
  *   struct fake_clock time = FAKE_CLOCK;
  *   struct queue *q = queue_new(&time.clock);
  *   fake_clock_advance(&time, 5 * FAKE_SECOND);
  *
- * Begins at FAKE_BEGIN, 2024-01-01T00:00:00Z, with the monotonic side at one
- * hour. Setting the real side alone is what an administrator or NTP does.
+ * Begins at FAKE_BEGIN, 2024-01-01T00:00:00Z, with the monotonic clock at one
+ * hour. Setting only the wall clock simulates an administrator or NTP.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ fake_clock_real_us(struct clock *c)
         .monotonic_us = 3600 * FAKE_SECOND, .real_us = FAKE_BEGIN, \
     }
 
-/* Both sides go on by this much. */
+/* Advances both clocks by this much. */
 static inline void
 fake_clock_advance(struct fake_clock *fake, int64_t us)
 {

@@ -73,7 +73,7 @@ fake_encode(struct credential_backend *credential_backend,
     return is_down ? error_set(err, -EHOSTDOWN, "is munged running?") : 0;
 }
 
-/* With the lock held. */
+/* Call it with the lock held. */
 static int
 check(struct fake_credential_backend *f,
       const char *text,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_credential_backend.h - credentials without munged, of whatever user a
- * test likes
+/* fake_credential_backend.h - credentials without munged, of any user that a
+ * test needs
  *
- * A realm is what one MUNGE key spans: its clock is set by hand, and it can be
- * down. A credential_backend speaks as one uid in it. As strict as munged: a
- * credential is read once, by whom it is for, while it is good.
+ * A realm corresponds to one MUNGE key: the test sets its clock, and it can be
+ * down. A credential_backend is one uid in the realm. It is as strict as
+ * munged: a credential can be read once, by its recipient, while it is valid.
  *
  * Thread: any.
  */
@@ -21,13 +21,13 @@ struct credential_backend;
 
 struct fake_realm {
     pthread_mutex_t lock;
-    struct map *read; /* credentials that were */
+    struct map *read; /* credentials that were read */
     unsigned long made;
     long now_s;
     bool is_down;
 };
 
-/* Life. The realm outlives its notaries. */
+/* Life. The realm must outlive its credential backends. */
 void fake_realm_init(struct fake_realm *realm);
 void fake_realm_fini(struct fake_realm *realm);
 struct credential_backend *fake_credential_backend_new(struct fake_realm *realm,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_extender_transport.h - a extender transport whose extenders are the test
- * itself
+/* fake_extender_transport.h - an extender transport whose answers the test
+ * gives
  *
- * What is posted waits until the test answers it, in any order.
+ * Each request waits until the test answers it, in any order.
  */
 #pragma once
 
@@ -76,7 +76,7 @@ fake_extender_transport_init(struct fake_extender_transport *f)
     list_init(&f->trips);
 }
 
-/* The oldest question with that verb, or NULL. */
+/* The oldest request with that verb, or NULL. */
 static inline struct extender_call *
 fake_extender_transport_find(struct fake_extender_transport *f,
                              const char *verb)
@@ -102,7 +102,9 @@ fake_extender_transport_body(struct fake_extender_transport *f,
     return t->body;
 }
 
-/* Answers the oldest question with that verb; failure instead of text. */
+/* Answers the oldest request with that verb, by `text`, or by `failure` if
+ * `text` is NULL.
+ */
 static inline void
 fake_extender_transport_answer(struct fake_extender_transport *f,
                                const char *verb,

@@ -18,7 +18,9 @@
 #include "lib/json/strategic.h"
 
 #define NOISE_US 5000
-/* A quadratic cost shows each time; a machine that others use is slow at times. */
+/* A quadratic cost shows in every attempt; a shared machine is slow only at
+ * times.
+ */
 #define ATTEMPTS 20
 #define NOW_US   1700000000000000
 
@@ -26,7 +28,7 @@
 
 struct growing {
     struct arena *arena;
-    unsigned left; /* lists and maps until the one to grow */
+    unsigned left; /* lists and maps before the one to grow */
     unsigned n;
     bool differs;
     bool is_done;
@@ -205,8 +207,8 @@ is_steep(const struct kind *kind,
            || b.bytes > 3 * a.bytes + (1u << 20);
 }
 
-/* Memory that was used stays the process's: to meet new pages costs a virtual
- * machine more than what is measured.
+/* Keeps freed memory in the process: page faults cost a virtual machine more
+ * than what is measured.
  */
 static void
 keep_memory(void)

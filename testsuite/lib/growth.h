@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* growth.h - what an object costs on its way through the API, and how that
- * grows with its lists
+/* growth.h - the cost of an object in the API, and how it grows with the
+ * object's lists
  *
- * Something of twice the size may take twice the time and memory, but not four
- * times: that is the oracle of test_cost.c and of the fuzzer of costs.
+ * An input of twice the size may take twice the time and memory, but not four
+ * times: test_cost.c and fuzz_cost.c check that.
  */
 #pragma once
 
@@ -20,9 +20,10 @@ struct growth_cost {
     size_t bytes; /* of the arena */
 };
 
-/* The tree with its list or map number `which` (in the order of its text, from
- * 0) grown to n items, made of those that it has: with texts and keys that all
- * differ, or alike. NULL: it has none of that number that is not empty.
+/* Returns the tree with its non-empty list or map number `which` (from 0, in
+ * the order of its text) grown to n items, made of the existing ones: with
+ * texts and keys that all differ, or are equal. NULL: there is no such list or
+ * map.
  */
 struct json *growth_of(struct arena *arena,
                        const struct json *tree,
@@ -30,15 +31,15 @@ struct json *growth_of(struct arena *arena,
                        unsigned n,
                        bool differs);
 
-/* The object, printed and then read, given defaults, validated as a new one and
- * as a change of itself, patched, applied and made an object.
+/* Prints the object, reads, defaults and validates it as a new one and as a
+ * change of itself, patches and applies it and makes an object.
  */
 struct growth_cost growth_measure(const struct kind *kind,
                                   const struct json *tree);
 
 /* Whether twice the items cost more than two and a half times the time or three
- * times the memory, and more than the clock's own noise; measured again before
- * it is said.
+ * times the memory, and more than the clock's noise. A positive result is
+ * measured again.
  */
 bool growth_is_steep(const struct kind *kind,
                      const struct json *tree,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scratch.h - a directory that a test may fill, removed when the test is done
+/* scratch.h - a directory for files of a test, removed when the test is done
  *
- * Below $TMPDIR or /tmp. A test that fails leaves it there.
+ * It is below $TMPDIR or /tmp. A failed test leaves the directory there.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ scratch_freep(char **path)
     free(*path);
 }
 
-/* How many files and folders are in a directory. */
+/* The number of files and folders in a directory. */
 static inline unsigned
 scratch_entries(const char *path)
 {

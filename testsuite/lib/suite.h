@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* suite.h - the main() of a unit test program
  *
- * SUITE("noun", test, test, ...) at the end of the file makes a Check suite
- * of up to 64 tests and a main() that runs it and speaks TAP. A test that
- * cannot run here says SKIP("only root can do that") and is counted as
- * skipped. CK_FORK=no runs it in one process, for a debugger.
+ * SUITE("noun", test, test, ...) at the end of the file makes a Check suite of
+ * up to 64 tests and a main() that runs it and prints TAP. A test that cannot
+ * run on this machine calls SKIP("only root can do that") and is counted as
+ * skipped. CK_FORK=no runs all in one process, for a debugger.
  */
 #pragma once
 
@@ -16,9 +16,9 @@
 
 #define SUITE_MAX_TESTS 64
 
-/* Check writes the place of each assertion that holds to a file, which names it
- * should the test crash behind it. Of one in a loop the first times are enough:
- * some tests spent most of their time on it.
+/* Check writes the place of each assertion that holds to a file, to name the
+ * last one if the test crashes later. The first 32 times of an assertion in a
+ * loop are enough: some tests spent most of their time on it.
  */
 static inline void
 suite_mark(const char *file, int line)
@@ -32,11 +32,11 @@ suite_mark(const char *file, int line)
 }
 #define _mark_point(file, line) suite_mark((file), (line))
 
-/* Written by the processes that tests run in, read by the first one. */
+/* Written by the processes of the tests, read by the first process. */
 struct suite_skips {
     unsigned count;
     struct {
-        char function[128]; /* what Check makes of the test's name */
+        char function[128]; /* the name that Check gives the test */
         char reason[128];
     } items[SUITE_MAX_TESTS];
 };
@@ -61,7 +61,7 @@ suite_skip(const char *function, const char *reason)
              reason);
 }
 
-/* Ends the test that it stands in. */
+/* Ends the test that calls it. */
 #define SKIP(reason)                    \
     do {                                \
         suite_skip(__func__, (reason)); \
@@ -83,7 +83,7 @@ suite_skip_reason(const char *test)
     return NULL;
 }
 
-/* What went wrong, each line as a comment. */
+/* Prints the failure, each line as a comment. */
 static inline void
 suite_explain(TestResult *result)
 {

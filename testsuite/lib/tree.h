@@ -44,7 +44,7 @@ printed(struct arena *arena, const struct json *value)
     return text;
 }
 
-/* Normalized and with defaults, as a kind wants it. */
+/* The tree, normalized and with the kind's defaults. */
 static inline struct json *
 object_tree_of(struct arena *arena, const struct kind *kind, const char *text)
 {
@@ -60,7 +60,7 @@ object_tree_of(struct arena *arena, const struct kind *kind, const char *text)
     return v;
 }
 
-/* "field reason, field reason": what validation has to say; "" for nothing. */
+/* The validation errors as "field reason, field reason"; "" for none. */
 static inline const char *
 complaints(struct arena *arena,
            void (*validate)(struct causes *causes,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vectors.h - recorded answers to compare with, and how many agree
+/* vectors.h - compares results with recorded answers, and counts agreements
  *
  * A file of vectors is gzip of JSON lines. A program reads files with
- * vectors_each(), tells of each line whether it agrees, and returns
+ * vectors_each(), reports for each line whether it agrees, and returns
  * vectors_end() from main: one TAP point per theme, with the first
  * disagreements below it.
  */
@@ -33,7 +33,7 @@ struct vectors {
     unsigned shown;
 };
 
-/* The line is borrowed and so is the arena, both until the next line. */
+/* The line and the arena are borrowed until the next line. */
 typedef void (*vectors_line_fn)(struct vectors *v,
                                 struct arena *arena,
                                 const struct json *line);
@@ -97,7 +97,7 @@ vectors_pass(struct vectors *v, const char *theme)
     vectors_theme(v, theme)->passed++;
 }
 
-/* Says what differs: a sentence that begins with the name of the case. */
+/* Reports a difference: a sentence that begins with the name of the case. */
 static inline void PRINTF(3, 4)
     vectors_fail(struct vectors *v, const char *theme, const char *format, ...)
 {
