@@ -24,7 +24,7 @@ struct pending_call {
     struct client_call call; /* the first member: the client's own */
     struct list link;
     struct arena *arena;
-    struct json *binding; /* or list of them; NULL: another write */
+    struct json *binding; /* or a list of them; NULL: another write */
     client_done_fn *done;
     void *context;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* binding_client.h - a client whose API accepts every binding at once
  *
- * Bindings are told to the owner; all other writes succeed and change nothing.
- * A replay of a year of jobs spends its time in the scheduler, not in an API.
+ * The owner is notified of bindings; all other writes succeed and change
+ * nothing. So a replay of a year of jobs measures the scheduler, not an API.
  *
  * Thread: its owner's.
  */
@@ -15,7 +15,8 @@
 struct binding_client;
 struct client;
 
-/* `bound` runs in binding_client_run, after the scheduler has its answer. */
+/* `bound` is called in binding_client_run, after the scheduler has its answer.
+ */
 typedef void binding_client_bound_fn(const char *pod_name,
                                      const char *node_name,
                                      void *context);
@@ -26,5 +27,5 @@ struct binding_client *binding_client_new(binding_client_bound_fn *bound,
     OWNED_BY(binding_client_free);
 struct client *binding_client_client(struct binding_client *b);
 
-/* Answers every call that was made; false: there was none. */
+/* Answers all pending calls; false: there were none. */
 bool binding_client_run(struct binding_client *b);

@@ -22,7 +22,7 @@ job_log_fini(struct job_log *log)
     *log = (struct job_log){0};
 }
 
-/* gzip's output. */
+/* Opens a pipe with gzip's output. */
 static FILE *
 open_compressed(const char *path, pid_t *ret_pid)
 {
@@ -56,7 +56,9 @@ is_compressed(const char *path)
     return length > 3 && strcmp(path + length - 3, ".gz") == 0;
 }
 
-/* How many columns there are; -1 where one is no number. Absent ones are -1. */
+/* Returns the number of columns; -1 where one is no number. Absent columns are
+ * -1.
+ */
 static int
 parse_columns(char *line, double columns[COLUMNS])
 {

@@ -12,9 +12,9 @@
 
 #define WEEK_S 604800
 
-/* ---- Chance ---- */
+/* ---- Random numbers ---- */
 
-/* Between 0 and 1, neither of them. */
+/* Uniform between 0 and 1, both excluded. */
 static double
 draw(struct random_source *random)
 {
@@ -29,7 +29,7 @@ draw_normal(struct random_source *random)
     return radius * cos(2 * M_PI * draw(random));
 }
 
-/* Marsaglia and Tsang, 2000; the shape is 1 or more. */
+/* Marsaglia and Tsang, 2000; the shape must be at least 1. */
 static double
 draw_gamma(struct random_source *random, double shape, double scale)
 {
@@ -54,7 +54,7 @@ draw_gamma(struct random_source *random, double shape, double scale)
 #define REPEATS    0.8 /* the same job again */
 #define CRASHES    0.12
 
-/* Limits are values that people write. */
+/* Rounds a limit to a value that people write. */
 static int64_t
 round_limit(double run_s)
 {
@@ -101,7 +101,9 @@ draw_width(struct random_source *random, unsigned procs)
     return width < 1 ? 1 : width > procs ? procs : width;
 }
 
-/* A mixture of two gammas of the logarithm, by the width. */
+/* A mixture of two gamma distributions of the logarithm, dependent on the
+ * width.
+ */
 static double
 draw_run(struct random_source *random, unsigned width, unsigned procs)
 {
@@ -120,7 +122,7 @@ draw_run(struct random_source *random, unsigned width, unsigned procs)
 
 struct model {
     struct random_source *random;
-    double weights[HALF_HOURS]; /* of the half hours of a day */
+    double weights[HALF_HOURS]; /* per half hour of a day */
     double time_s;
     double user_weights, of_user[USERS];
     unsigned user;
@@ -128,7 +130,7 @@ struct model {
         unsigned width;
         double run_s;
         int64_t limit_s;
-    } jobs[USERS]; /* the one that each repeats */
+    } jobs[USERS]; /* the job that each user repeats */
 };
 
 static void
@@ -151,7 +153,7 @@ init_model(struct model *m, struct random_source *random)
         m->user_weights += m->of_user[i] = 1. / (i + 1);
 }
 
-/* The time between two jobs is spent faster by day. */
+/* Adds the time to the next job, which is shorter by day. */
 static void
 pass_time(struct model *m)
 {
@@ -174,7 +176,7 @@ pass_time(struct model *m)
     }
 }
 
-/* By Zipf's law. */
+/* Chooses the user by Zipf's law. */
 static void
 choose_user(struct model *m)
 {
@@ -233,7 +235,7 @@ log_model_lublin(struct job_log *log,
     }
 }
 
-/* ---- Drawn from a log ---- */
+/* ---- Sampling of a log ---- */
 
 static unsigned
 at_most(unsigned width, unsigned procs)
@@ -252,7 +254,7 @@ find_last_user(const struct job_log *source)
     return last;
 }
 
-/* The users who have jobs, in order. */
+/* The users who have jobs, in ascending order. */
 static int64_t *
 list_users(const struct job_log *source, size_t *ret_count)
 {

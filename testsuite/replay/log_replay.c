@@ -24,14 +24,14 @@
 #include "testsuite/replay/job_log.h"
 #include "testsuite/replay/pod_maker.h"
 
-/* The log's jobs in the cluster, in the same order. */
+/* The cluster's state of a job of the log, in the same order. */
 struct live_job {
     struct log_job *job;
     const struct object **pods;
     unsigned count, n_bound;
     int64_t end_s;
-    int64_t told_s; /* when it is to start; -1: nobody said */
-    size_t place;   /* among the running */
+    int64_t told_s; /* predicted start; -1: no prediction */
+    size_t place;   /* index in the heap of running jobs */
 };
 
 struct log_replay {
@@ -42,7 +42,7 @@ struct log_replay {
     struct pod_maker *pod_maker;
     struct scheduler *scheduler;
     struct live_job *jobs;
-    struct heap *running; /* by their ends */
+    struct heap *running; /* by their end */
     size_t n_submitted, n_waiting;
     int64_t now_s;
     struct log_replay_figures figures;
@@ -87,7 +87,7 @@ add_nodes(struct log_replay *r)
     }
 }
 
-/* Pods are named JOB-MEMBER, by their places. */
+/* Pods are named JOB-MEMBER by their indexes. */
 static struct live_job *
 find_job(const struct log_replay *r, const char *pod_name, unsigned *ret_member)
 {
@@ -110,7 +110,7 @@ group_of(const struct object *pod, const char **ret_name, void *context)
     return l->count;
 }
 
-/* Node: NULL while it waits. */
+/* `node` is NULL while the pod waits. */
 static const struct object *
 make_pod(const struct log_replay *r,
          const struct live_job *l,
@@ -205,8 +205,8 @@ is_idle(const struct log_replay *r)
     return c.active == 0 && c.in_flight == 0 && c.binding == 0;
 }
 
-/* Until nothing is left to do in this second. Backoff takes less: the clock is
- * moved on to its end, and a start counts as of the second.
+/* Works until nothing is left to do in this second. Backoff is shorter than
+ * that: the clock is advanced to its end, and a start counts for the second.
  */
 static void
 settle(struct log_replay *r)
@@ -255,7 +255,7 @@ set_now(struct log_replay *r, int64_t now_s)
     r->time.real_us = begin.real_us + now_s * FAKE_SECOND;
 }
 
-/* INT64_MAX: nothing more happens by itself. */
+/* INT64_MAX: no further event is scheduled. */
 static int64_t
 find_next(const struct log_replay *r)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make-log NAME OUT [TRACE] - one of the logs that a policy is judged by
+/* make-log NAME OUT [TRACE] - makes one of the logs that policies are compared
+ * on
  *
- * NAME is one of those below. Logs that are drawn from a real one need TRACE, of
- * a machine of 100 processors.
+ * NAME is one of those below. Logs that are sampled from a real one need TRACE,
+ * of a machine of 100 processors.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -26,8 +27,8 @@ static const struct recipe {
     const char *name;
     enum model model;
     unsigned procs;
-    double load; /* 0: as it is */
-    double size; /* jobs, copies, weeks or the factor */
+    double load; /* 0: unchanged */
+    double size; /* jobs, copies, weeks or factor */
 } recipes[] = {
     {"lublin-low", LUBLIN, 128, 0.65, JOBS},
     {"lublin-high", LUBLIN, 128, 0.80, JOBS},

@@ -34,7 +34,7 @@ static const char running[] =
          ",\"nodeName\":\"x\"},\"status\":{\"phase\":\"Running\",\"startTime\":"
          "\"2026-01-01T00:00:00Z\"}}";
 
-/* Its values are others for every pod, its names are not. */
+/* Its values differ for every pod, its names do not. */
 struct pod_template {
     struct arena *arena;
     struct json *tree;

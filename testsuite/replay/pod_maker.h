@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pod_maker.h - pods of a log's jobs, as the API would hand them out
+/* pod_maker.h - pods of a log's jobs, like the API's
  *
- * Each is made of one of two templates, waiting or running, since most of a
- * replay's time would else go by in texts that nobody reads.
+ * Each is made of one of two templates, waiting or running, because otherwise a
+ * replay would spend most of its time on texts that nobody reads.
  *
  * Thread:  one at a time.
  */
@@ -16,13 +16,13 @@ struct object;
 struct pod_maker;
 
 struct pod_words {
-    uint64_t job; /* its place in the log */
+    uint64_t job; /* index in the log */
     unsigned member;
     unsigned cpus;
     int64_t created_us, started_us;
     int64_t limit_s;
     int64_t user;
-    const char *node; /* NULL while it waits */
+    const char *node; /* NULL while the pod waits */
 };
 
 void pod_maker_free(struct pod_maker *m);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay TRACE --nodes N --cores-per-node C - a log of jobs through the real
- * scheduler
+/* replay TRACE --nodes N --cores-per-node C - runs a log of jobs through the
+ * real scheduler
  *
  * Reads the Standard Workload Format, runs it on a fake clock (log_replay.h)
- * and prints how long jobs waited, how fast the scheduler decided and how true
- * its START was.
+ * and prints how long jobs waited, how fast the scheduler decided and how
+ * accurate its START was.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schedule_score.h - how good a schedule was, in the words of the literature
+/* schedule_score.h - the usual metrics of a schedule
  *
  * Wait is start - submission; bounded slowdown is max(1, (wait + run) /
  * max(run, 10 s)).
@@ -24,6 +24,6 @@ struct schedule_score {
     int64_t makespan_s;
 };
 
-/* All jobs have started. */
+/* All jobs must have started. */
 struct schedule_score schedule_score(const struct job_log *log,
                                      unsigned processors);
