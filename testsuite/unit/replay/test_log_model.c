@@ -31,7 +31,7 @@ assert_runnable(const struct job_log *log, unsigned procs)
     }
 }
 
-/* Two users, three weeks. */
+/* The source has two users and three weeks. */
 static struct job_log
 make_source(void)
 {

@@ -59,7 +59,7 @@ find_job(const struct job_log *log, int64_t id)
     ck_abort_msg("no job %lld", (long long)id);
 }
 
-/* True of every schedule, whatever the order of its jobs. */
+/* Checks properties of every schedule, for any order of its jobs. */
 static void
 assert_possible(const struct job_log *log, unsigned processors)
 {
@@ -85,7 +85,7 @@ START_TEST(a_log_is_read_without_what_cannot_run)
     ck_assert_uint_eq(log.count, 5);
     ck_assert_uint_eq(log.n_dropped, 2); /* no run time; too wide */
     ck_assert_int_eq(log.jobs[4].id, 7);
-    ck_assert_uint_eq(log.jobs[4].procs, 3); /* of the other column */
+    ck_assert_uint_eq(log.jobs[4].procs, 3); /* from the other column */
     ck_assert_int_eq(log.jobs[4].limit_s, 20);
     job_log_fini(&log);
 }
