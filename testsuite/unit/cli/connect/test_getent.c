@@ -14,7 +14,9 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-/* A directory with the two files, and a getent of its own before the path. */
+/* A directory with the two files, and a getent of its own at the front of the
+ * path.
+ */
 struct place {
     char *directory;
     char *users;

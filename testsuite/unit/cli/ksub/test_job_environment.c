@@ -19,7 +19,9 @@ static const char *const environment[] = {
     NULL,
 };
 
-/* The entries of the user, with a bar behind each; ksub's own begin after. */
+/* The user's entries, each followed by a bar; ksub's own entries begin after
+ * these.
+ */
 static void
 export_as(const char *list, struct strbuf *out)
 {

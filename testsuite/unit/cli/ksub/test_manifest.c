@@ -15,7 +15,7 @@
 #include "lib/yaml/yaml.h"
 #include "testsuite/lib/suite.h"
 
-/* What this process and this machine have of their own is left out. */
+/* Removes the values that depend on this process and this machine. */
 static void
 forget_this_process(struct json *job)
 {

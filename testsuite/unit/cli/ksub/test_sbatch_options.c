@@ -11,7 +11,7 @@
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
-/* A command line in one string, words apart by one space. */
+/* Parses a command line in one string, with one space between words. */
 static int
 parse(const char *text, struct submission *s, struct error *err)
 {
@@ -152,7 +152,8 @@ START_TEST(what_does_no_harm_is_noted_once)
 }
 END_TEST
 
-/* No room for notes is no harm: all options of that kind at once. */
+/* All noted options together exceed the room for notes, which must do no harm.
+ */
 START_TEST(every_option_has_one_row_in_the_order_of_names)
 {
     const struct option_table *t = sbatch_options();

@@ -34,7 +34,7 @@ START_TEST(a_script_that_calls_srun_is_found_out)
             srun_search_find(cases[i].script, strlen(cases[i].script)),
             cases[i].line);
 
-    /* A site may have a program of that name. */
+    /* A site may install a program of that name. */
     ck_assert_int_eq(file_write_atomic(path, 0700, "#!/bin/sh\n", 10, NULL), 0);
     setenv("PATH", search, 1);
     ck_assert_uint_eq(

@@ -29,7 +29,7 @@ add_word(const char *word)
     argv[++argc] = NULL;
 }
 
-/* A script with this text, submitted with those words before its name. */
+/* Submits a script with this text, with those words before its name. */
 static int
 take(struct submission_input *input,
      const char *script,
@@ -96,7 +96,7 @@ START_TEST(a_flag_of_the_environment_may_say_no)
 }
 END_TEST
 
-/* Beside #KSUB lines they are not for us, unless somebody says so. */
+/* Beside #KSUB lines they are ignored, unless an option requests them. */
 START_TEST(directives_of_slurm_are_counted_or_read)
 {
     static const char both[] =
@@ -165,7 +165,7 @@ START_TEST(all_problems_of_a_script_are_told_at_once)
 }
 END_TEST
 
-/* As an alias would have it: sbatch is ksub --sbatch. */
+/* With an alias, sbatch is ksub --sbatch. */
 START_TEST(the_command_line_takes_sbatchs_options_with_it)
 {
     CLEANUP_SUBMISSION_INPUT struct submission_input input;

@@ -66,10 +66,10 @@ END_TEST
 START_TEST(wide_and_combining_characters_are_counted_in_columns)
 {
     static const char *const rows[][2] = {
-        {"\xe6\xbc\xa2\xe5\xad\x97", "x"}, /* two of Chinese */
+        {"\xe6\xbc\xa2\xe5\xad\x97", "x"}, /* two Chinese characters */
         {"e\xcc\x81"
          "abc",
-         "y"},                       /* an accent of its own */
+         "y"},                       /* a combining accent */
         {"\xf0\x9f\x98\x80..", "z"}, /* an emoji */
     };
     CLEANUP(grid_freep) struct grid *grid = grid_of(3, rows);
@@ -85,7 +85,8 @@ START_TEST(wide_and_combining_characters_are_counted_in_columns)
 }
 END_TEST
 
-/* ID right, NAME and WHY may be cut, USER and CPUS may go. */
+/* ID is right-aligned, NAME and WHY may be cut, USER and CPUS may be omitted.
+ */
 static struct grid *
 grid_of_jobs(unsigned width)
 {

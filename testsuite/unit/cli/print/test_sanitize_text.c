@@ -17,12 +17,14 @@ START_TEST(nothing_that_a_terminal_obeys_is_left)
         {"two\nlines\tand a tab", "two lines and a tab"},
         {"\033[31mred\007\177", "?[31mred??"},
         {"\r\b", "??"},
-        /* U+009B is CSI, too; U+00A0 and above are letters and signs. */
+        /* U+009B is CSI, too; U+00A0 and above are printable characters. */
         {"a\302\23331mb", "a?31mb"},
         {"\302\200\302\237", "??"},
         {"\302\240\303\251\342\202\254", "\302\240\303\251\342\202\254"},
         {"\302", "\302"},
-        /* Right to left, no width, end of line; a dash and an ellipsis are not. */
+        /* Right-to-left mark, zero width, line separator; a dash and an
+         * ellipsis are kept.
+         */
         {"a\342\200\256b\342\201\246c\342\200\213d\342\200\250e", "a?b?c?d?e"},
         {"\357\273\277x\342\200\224\342\200\246", "?x\342\200\224\342\200\246"},
         {"\342\200", "\342\200"},

@@ -15,7 +15,7 @@ static const struct {
     {"", 0},
     {"abc", 3},
     {"caf\xc3\xa9", 4},                      /* Latin */
-    {"cafe\xcc\x81", 4},                     /* with its accent apart */
+    {"cafe\xcc\x81", 4},                     /* with a combining accent */
     {"\xe6\xbc\xa2\xe5\xad\x97", 4},         /* Chinese */
     {"\xed\x95\x9c\xea\xb8\x80", 4},         /* Korean */
     {"\xef\xbc\xa1", 2},                     /* a full-width A */

@@ -13,8 +13,8 @@
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
-/* Two packages, a NUMA node of memory alone, a device on NUMA node 1 and one
- * on none.
+/* Two packages, a NUMA node with only memory, a device on NUMA node 1 and one
+ * on no node.
  */
 static struct topology *
 machine(void)

@@ -251,7 +251,7 @@ START_TEST(a_mistake_is_told_with_what_may_be_meant)
 }
 END_TEST
 
-/* Of what fits several days it is the last one, as of a beginning. */
+/* If several days match it is the last one, as for the begin of a period. */
 START_TEST(a_period_may_end_later_than_now)
 {
     static const struct meant cases[] = {
@@ -285,7 +285,7 @@ START_TEST(clocks_and_days_are_local)
 }
 END_TEST
 
-/* On 2027-03-28 clocks in Berlin go from 02:00 to 03:00. */
+/* On 2027-03-28 clocks in Berlin change from 02:00 to 03:00. */
 START_TEST(a_time_that_clocks_leave_out_is_refused)
 {
     const struct meant after = {"2027-03-28T03:30", "2027-03-28T01:30:00Z"};
@@ -305,12 +305,12 @@ START_TEST(a_time_that_clocks_leave_out_is_refused)
     /* Saturday, 20:00 in Berlin: tomorrow has 23 hours. */
     assert_meant(&monday, TIME_AHEAD, INT64_C(1806174000));
     assert_meant(&day, TIME_AHEAD, INT64_C(1806174000));
-    /* Sunday, 00:00 UTC: the next is the day after. */
+    /* Sunday, 00:00 UTC: the next 02:30 is on the day after. */
     assert_meant(&next, TIME_AHEAD, INT64_C(1806192000));
 }
 END_TEST
 
-/* On 2026-10-25 they go from 03:00 to 02:00, at 01:00 UTC. */
+/* On 2026-10-25 clocks change from 03:00 to 02:00, at 01:00 UTC. */
 START_TEST(of_a_time_that_comes_twice_the_direction_chooses)
 {
     const struct meant first = {"02:30", "2026-10-25T00:30:00Z"};

@@ -19,7 +19,7 @@ parse(struct arena *arena, const char *text)
     return value;
 }
 
-/* An object that was applied as `before` and now is `spec`. */
+/* An object that was applied as `before` and is now `spec`. */
 static struct json *
 applied(struct arena *arena, const char *before, const char *spec)
 {
@@ -30,7 +30,7 @@ applied(struct arena *arena, const char *before, const char *spec)
     return current;
 }
 
-/* The patch without the annotation, which is in every one. */
+/* Compares the patch without the annotation, which every patch contains. */
 static void
 assert_patch(const char *before,
              const char *current,

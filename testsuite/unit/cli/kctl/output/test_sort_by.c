@@ -10,7 +10,7 @@
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
-/* The names of the items, in their order. */
+/* Checks the names of the items in their order. */
 static void
 is_ordered(const char *answer, const char *path, const char *wanted)
 {

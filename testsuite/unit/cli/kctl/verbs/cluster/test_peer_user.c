@@ -12,9 +12,9 @@
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
-/* As the kernel writes it: 127.0.0.1:40000 of uid 1000 is connected to port
- * 8001, whose own end is uid 1001's; 40001 is in TIME_WAIT; 40002 goes
- * elsewhere.
+/* In the kernel's format: 127.0.0.1:40000 of uid 1000 is connected to port
+ * 8001, whose end belongs to uid 1001; 40001 is in TIME_WAIT; 40002 is
+ * connected to another port.
  */
 static const char table[] =
     "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when "
