@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odd_machines.h - small topologies of which nothing is regular, by dice
+/* odd_machines.h - small random topologies without any regularity
  *
- * One to five NUMA nodes with nought to six cores of one or two PUs, memory of
- * their own size, some without any, one or two packages, L3 caches of two
- * cores or none, distances, huge pages and devices here and there.
+ * One to five NUMA nodes with zero to six cores of one or two PUs, memory of
+ * different sizes, some without any, one or two packages, L3 caches of two
+ * cores or none, and distances, huge pages and devices on some nodes.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ odd_add_core(const struct odd_draft *d, struct strbuf *s, unsigned core)
         strbuf_printf(s, "%s%u", t > 0 ? "," : "", d->first_pu[core] + t);
 }
 
-/* Cores `from` to `to`, without the last. */
+/* Adds the cores from `from` to `to` - 1. */
 static inline void
 odd_add_cores(const struct odd_draft *d,
               struct strbuf *s,
@@ -119,7 +119,7 @@ odd_add_devices(struct odd_draft *d, struct strbuf *s, struct odd_machine *m)
     strbuf_add_char(s, ']');
 }
 
-/* The wire form of its topology. */
+/* Draws a machine and writes the wire form of its topology. */
 static inline struct odd_machine
 odd_machine(struct random_source *dice, struct strbuf *s)
 {

@@ -120,7 +120,8 @@ START_TEST(policies_answer_as_documented)
     } rows[] = {
         {NUMA_NONE, 6, ALLOCATOR_FITS},
         {NUMA_BEST_EFFORT, 6, ALLOCATOR_FITS},
-        {NUMA_RESTRICTED, 6, ALLOCATOR_FITS}, /* two nodes when empty, too */
+        /* also two nodes on an empty machine */
+        {NUMA_RESTRICTED, 6, ALLOCATOR_FITS},
         {NUMA_RESTRICTED, 4, ALLOCATOR_NOT_ALIGNED},
         {NUMA_SINGLE, 4, ALLOCATOR_NOT_ALIGNED},
         {NUMA_SINGLE, 3, ALLOCATOR_FITS},
@@ -258,7 +259,7 @@ START_TEST(a_whole_node_is_taken_only_empty)
 }
 END_TEST
 
-/* Its width divides a part of the score. */
+/* The width of the whole node is the divisor of a part of the score. */
 START_TEST(a_whole_node_without_memory_is_taken_by_a_pod_that_requests_nothing)
 {
     struct topology_index *s = machine(2, 2, 2, 0, 2);
@@ -301,7 +302,7 @@ START_TEST(close_numa_nodes_go_before_far_ones)
 }
 END_TEST
 
-/* What a random machine must always be able to say of itself. */
+/* Invariants of any random machine. */
 #define MOST_PODS 200
 
 struct tenant {
@@ -490,9 +491,9 @@ START_TEST(random_allocations_never_overlap_nor_split_cores_nor_lose_memory)
 }
 END_TEST
 
-/* As large as a node can be, in every policy, also by the kubelet's rules, with
- * memory and cores left over in all shapes: what grew with the sets of 64 NUMA
- * nodes would not end.
+/* The largest possible node, with every policy, also by the kubelet's rules,
+ * with all kinds of free memory and cores: a search that grows with the sets of
+ * 64 NUMA nodes would not end.
  */
 START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
 {
@@ -510,7 +511,7 @@ START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
         struct grant g;
 
         d.numa_policy = (enum numa_policy)(step / 8 % (NUMA_SINGLE + 1));
-        if (step < 60) { /* half of it, in pieces */
+        if (step < 60) { /* fill half of it in pieces */
             d = exclusive(1 + pus / 2, GIB);
             d.numa_policy = NUMA_SINGLE;
         }
@@ -535,8 +536,8 @@ START_TEST(a_machine_of_64_numa_nodes_is_no_trouble)
 }
 END_TEST
 
-/* Five whole NUMA nodes among 59 that lack a core: no thirteen hold 200 PUs,
- * though sixteen times thirteen would, and there are 10^13 sets to be tried.
+/* Five whole NUMA nodes among 59 that lack a core: no thirteen nodes hold 200
+ * PUs, though thirteen whole ones would, and there are 10^13 sets to try.
  */
 START_TEST(a_width_that_just_does_not_do_is_given_up)
 {

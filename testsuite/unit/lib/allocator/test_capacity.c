@@ -12,7 +12,7 @@
 #define GIB (INT64_C(1) << 30)
 #define MIB (INT64_C(1) << 20)
 
-/* Two packages of two NUMA nodes of four cores of two threads. */
+/* Two packages of two NUMA nodes, each with four cores of two threads. */
 #define TWO_SOCKETS                                                       \
     "{\"cpus\":\"0-31\",\"packages\":[\"0-15\",\"16-31\"],\"cores\":["    \
     "\"0-1\",\"2-3\",\"4-5\",\"6-7\",\"8-9\",\"10-11\",\"12-13\","        \
@@ -137,7 +137,7 @@ any_demand(struct random_source *r)
     return d;
 }
 
-/* "Never" is what the empty machine says too, and nothing else is. */
+/* "Never" must equal the empty machine's answer. */
 START_TEST(what_is_never_is_what_the_empty_machine_refuses)
 {
     struct topology_index *s = machine_of(TWO_SOCKETS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The allocator's answer, beside trying all sets of NUMA nodes, on machines of
- * which nothing is regular.
+/* Compares the allocator's answer with a trial of all sets of NUMA nodes, on
+ * machines without any regularity.
  */
 #include "lib/allocator/allocator.h"
 
@@ -49,7 +49,7 @@ take_some(struct trial *t)
             h->memory[n_numa++] = (struct holding_memory){
                 .numa = i,
                 .page = HOLDING_PLAIN,
-                .bytes = below(t, 6) * GIB, /* more than there is, too */
+                .bytes = below(t, 6) * GIB, /* may exceed the node's memory */
             };
         if (below(t, 4) < busy && s->n_pages > 0)
             h->memory[n_numa++] = (struct holding_memory){
@@ -96,7 +96,7 @@ draw_demand(struct trial *t)
         demand_add_hugepages(d, 2 * MIB, (1 + below(t, 6)) * 2 * MIB);
 }
 
-/* By trying */
+/* By trial */
 
 static unsigned
 yield_of(const struct trial *t, unsigned core)
@@ -107,7 +107,8 @@ yield_of(const struct trial *t, unsigned core)
     return most > 0 && most < n ? most : n;
 }
 
-/* PUs that free cores of the set give, of each package those that give most. */
+/* PUs of the set's free cores: in each package, of those cores that yield most.
+ */
 static unsigned
 usable(const struct trial *t, const struct occupancy *o, uint64_t set)
 {
@@ -171,7 +172,7 @@ holds(const struct trial *t, const struct occupancy *o, uint64_t set)
            && devices_are_there(t, o, t->d.has_far_devices ? UINT64_MAX : set);
 }
 
-/* The fewest NUMA nodes that hold it, or 0. */
+/* The smallest number of NUMA nodes that hold the demand, or 0. */
 static unsigned
 fewest(const struct trial *t, const struct occupancy *o)
 {
@@ -209,7 +210,7 @@ is_possible(const struct trial *t)
     return width > 0;
 }
 
-/* Whether the shared pool has enough with the grant's cores taken. */
+/* Whether the shared pool keeps enough CPUs after the grant. */
 static bool
 leaves_pool(const struct trial *t, const struct grant *g)
 {
@@ -269,7 +270,7 @@ check_amounts(const struct trial *t, const struct grant *g)
     ck_assert_uint_eq(bitset_count(&g->devices), n_devices);
 }
 
-/* The NUMA nodes that the grant is on, of devices those that are to be near. */
+/* The grant's NUMA nodes; devices count only if they have to be near. */
 static uint64_t
 nodes_of(const struct trial *t, const struct grant *g)
 {
@@ -304,7 +305,7 @@ check_grant(const struct trial *t, const struct grant *g)
             t->d.cores_per_package);
     }
     if (t->d.is_whole_node)
-        return; /* all of it, wherever that is */
+        return; /* any part of the whole node */
     if (t->d.distribution == DISTRIBUTION_PACK)
         ck_assert_uint_le(width, fewest(t, t->o));
     if (t->d.numa_policy == NUMA_SINGLE)
@@ -325,14 +326,14 @@ try_one(struct trial *t)
         ck_assert(is_possible(t));
         check_grant(t, g);
     } else if (is_possible(t)) {
-        /* Then it is for the pods that share what is left. */
+        /* The CPUs are reserved for the shared pool. */
         ck_assert_int_eq(answer, ALLOCATOR_NO_CORES);
         ck_assert_int_eq(grant_without_pool(t, g), ALLOCATOR_FITS);
         ck_assert(!leaves_pool(t, g));
     }
 }
 
-/* As on machines of so many NUMA nodes that not all sets can be tried. */
+/* Like on machines with too many NUMA nodes to try all sets. */
 static void
 try_in_few_steps(struct trial *t)
 {
@@ -342,7 +343,7 @@ try_in_few_steps(struct trial *t)
 
     draw_demand(t);
     if ((t->d.cores_per_package > 0 && !t->topology_index->is_uniform)
-        || !devices_are_there(t, t->o, UINT64_MAX)) /* that is seen before */
+        || !devices_are_there(t, t->o, UINT64_MAX)) /* the caller checks that */
         return;
     best = fewest(t, t->o);
     numa_search_init(&s, t->o, &t->d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exactly a pod is given: devices, huge pages, cores of each package. */
+/* The exact grant of a pod: devices, huge pages, cores per package. */
 #include <check.h>
 #include <errno.h>
 
@@ -16,7 +16,7 @@
 #define MIB (INT64_C(1) << 20)
 
 /* Two packages of two NUMA nodes with four cores each, 512 pages of 2 MiB on
- * NUMA nodes 0 and 1, GPUs of two models.
+ * each of the NUMA nodes 0 and 1, GPUs of two models.
  */
 static struct topology_index *
 gpu_box(void)
@@ -77,7 +77,7 @@ take(struct occupancy *o, struct demand d)
     holding_free(h);
 }
 
-/* Takes the cores of one NUMA node for itself. */
+/* Takes all cores of one NUMA node. */
 static void
 fill(struct occupancy *o, unsigned numa)
 {
@@ -302,8 +302,8 @@ take_cores(struct occupancy *o, unsigned first, unsigned count)
     occupancy_take(o, h);
 }
 
-/* Two are free of each L3 cache of NUMA node 0, all of one and half of the
- * other on NUMA node 1.
+/* On NUMA node 0 two cores of each L3 cache are free, on NUMA node 1 all of one
+ * cache and half of the other.
  */
 START_TEST(a_job_that_fits_in_one_l3_cache_is_not_split)
 {
@@ -335,7 +335,7 @@ check_cpus(const struct occupancy *o, unsigned pus, const char *expected)
     ck_assert_str_eq(text.text, expected);
 }
 
-/* CPUs 0 to 3 are the threads of two fast cores. */
+/* CPUs 0 to 3 are the threads of two performance cores. */
 START_TEST(a_job_has_cores_of_one_kind_where_one_has_enough)
 {
     struct topology_index *s = machine_of(

@@ -86,8 +86,8 @@ START_TEST(the_options_of_the_cpu_manager_apply)
 }
 END_TEST
 
-/* Four GPUs are on four NUMA nodes, two cores on one: resource by resource
- * that is not aligned, and Kiln's own rules allow it.
+/* The four GPUs are on four NUMA nodes, two cores on one: resource by resource
+ * that is not aligned, although Kiln's own rules allow it.
  */
 START_TEST(resources_must_agree_resource_by_resource)
 {
@@ -115,7 +115,7 @@ START_TEST(who_asks_for_no_memory_is_not_aligned_by_it)
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     assert_list(&g.cpus, "0-5");
     ck_assert_uint_eq(g.memory_nodes, 0x3);
-    d.memory_bytes = 4 * GIB; /* which one NUMA node has */
+    d.memory_bytes = 4 * GIB; /* one NUMA node has enough */
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NOT_ALIGNED);
     occupancy_free(o);
     topology_index_unref(s);

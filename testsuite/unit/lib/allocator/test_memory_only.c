@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NUMA nodes without CPUs: memory that lends itself and never cores. */
+/* NUMA nodes without CPUs: they provide memory, never cores. */
 #include "lib/allocator/allocator.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 
 #define GIB (INT64_C(1) << 30)
 
-/* Two packages of four cores and 8 GiB, and beside each 4 GiB of HBM, nearer to
- * its cores than the other package is.
+/* Two packages of four cores and 8 GiB, each with 4 GiB of HBM, which is nearer
+ * to the package's cores than the other package is.
  */
 static struct topology_index *
 hbm_machine(void)
@@ -55,13 +55,15 @@ START_TEST(memory_is_taken_beside_the_cores_then_of_the_nearest_node_without)
         {2, 10, NUMA_BEST_EFFORT, ALLOCATOR_FITS, {8, 0, 2}, 0x5},
         {2, 10, NUMA_RESTRICTED, ALLOCATOR_FITS, {8, 0, 2}, 0x5},
         {2, 10, NUMA_NONE, ALLOCATOR_FITS, {8, 0, 2}, 0x5},
-        /* One NUMA node holds cores or that much, not both. */
+        /* One NUMA node has the cores or enough memory, not both. */
         {2, 10, NUMA_SINGLE, ALLOCATOR_TOO_SMALL, {0}, 0},
-        /* Both packages, which have cores, before what has none. */
+        /* Both packages, which have cores, come before a node without cores. */
         {6, 16, NUMA_RESTRICTED, ALLOCATOR_FITS, {8, 8}, 0x3},
         {8, 24, NUMA_BEST_EFFORT, ALLOCATOR_FITS, {8, 8, 4, 4}, 0xf},
         {8, 25, NUMA_NONE, ALLOCATOR_TOO_SMALL, {0}, 0},
-        /* In the shared pool it may be anywhere, plain memory first. */
+        /* A pod in the shared pool may have memory anywhere, plain memory
+         * first.
+         */
         {0, 4, NUMA_SINGLE, ALLOCATOR_FITS, {4}, 0x1},
     };
     struct topology_index *s = hbm_machine();

@@ -13,7 +13,7 @@
 static struct topology_index *topology_index;
 static struct occupancy *occupancy;
 
-/* Four NUMA nodes of eight cores of two threads, 16 GiB and a GPU each. */
+/* Four NUMA nodes, each with eight cores of two threads, 16 GiB and a GPU. */
 static void
 begin(void)
 {
@@ -28,7 +28,7 @@ end(void)
     topology_index_unref(topology_index);
 }
 
-/* So many cores of that NUMA node, and its memory, are somebody's. */
+/* Allocates that many cores of that NUMA node, and its memory. */
 static void
 given(unsigned numa, unsigned cores, int64_t bytes)
 {

@@ -14,7 +14,7 @@
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
-/* 4 cores of 2 threads, one of which is kept for the system. */
+/* 4 cores of 2 threads; one CPU is reserved for the system. */
 #define WITH_CORES                                           \
     "\"topology\":{\"cpus\":\"0-3,5-7\",\"cores\":[\"0,4\"," \
     "\"1,5\",\"2,6\",\"3,7\"]}"
@@ -133,7 +133,7 @@ START_TEST(a_pod_on_a_node_holds_its_threads_and_those_kept_idle)
 }
 END_TEST
 
-/* Of a pod that stands still for another. */
+/* A frozen pod that yields its cores to another. */
 static const struct object *
 make_still(const char *cpus, const char *withheld)
 {
@@ -158,7 +158,7 @@ START_TEST(cores_that_are_lent_count_once_and_those_that_nobody_took_too)
 {
     const struct object *pods[] = {
         make_still("0-3", "4-7"),
-        make_still("0-1", "4-5"), /* it had two cores of the first */
+        make_still("0-1", "4-5"), /* two of its cores belong to the first */
         make_pod("1", "", "{\"cpus\":\"0\",\"withheld\":\"4\"}"),
         make_pod("2", "", "{\"cpus\":\"8-9\"}"),
         make_pod("1", "", ""),

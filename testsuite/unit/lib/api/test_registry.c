@@ -47,7 +47,7 @@ START_TEST(people_may_call_a_kind_many_names)
 }
 END_TEST
 
-/* Rows name each other's records, members and keys: check that they agree. */
+/* Rows of tables refer to records, members and keys: checks that they agree. */
 static void
 check_record(const struct record *record, unsigned depth)
 {
@@ -98,8 +98,9 @@ is_selectable(const struct kind *kind, const char *path)
     return found;
 }
 
-/* A path that no field selector may name would find nothing, in silence; and
- * the places in the second list of a kind under two names are the store's.
+/* An index of a path that no field selector may name would never be used,
+ * without any error; and for a kind with two names, the second list has the
+ * indexes of the store.
  */
 START_TEST(indexes_are_of_fields_that_may_be_selected)
 {

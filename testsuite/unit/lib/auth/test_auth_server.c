@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both sides of the protocol against each other, on a fake realm. */
+/* Both sides of the protocol with each other, on a fake realm. */
 #include "lib/auth/auth_server.h"
 
 #include <errno.h>
@@ -33,7 +33,9 @@ hand_now(struct clock *c)
     return container_of(c, struct hand_clock, clock)->now_us;
 }
 
-/* A controller and one caller. What the last call ended with is below. */
+/* A controller and one caller. The last members are the result of the last
+ * call.
+ */
 struct world {
     struct fake_realm realm;
     struct hand_clock clock;
@@ -454,7 +456,7 @@ START_TEST(a_controller_that_is_somebody_else_is_not_believed)
 }
 END_TEST
 
-/* Headers that change what a request means: version 2 covers them. */
+/* These headers change the meaning of a request: version 2 covers them. */
 START_TEST(a_sealed_header_that_changes_on_the_way_is_noticed)
 {
     struct world *w = world_new(0);
@@ -543,7 +545,7 @@ START_TEST(a_credential_of_version_2_covers_its_headers)
 }
 END_TEST
 
-/* One request by its own credential */
+/* One request with its own credential */
 
 static int
 ask_once(struct world *w, const char *target, char nonce[PROTOCOL_NONCE_SIZE])
@@ -564,7 +566,7 @@ ask_once(struct world *w, const char *target, char nonce[PROTOCOL_NONCE_SIZE])
     ck_assert_int_eq(r, 0);
     q.authorization = a.text;
     r = check(w, &q);
-    if (r == 0) { /* and never again */
+    if (r == 0) { /* the second use is refused */
         struct auth_grant *grant = w->grant;
 
         w->grant = NULL;
@@ -635,7 +637,7 @@ START_TEST(an_answer_by_credential_covers_all_of_it)
 }
 END_TEST
 
-/* Times, and what is not a credential at all */
+/* Times, and texts that are no credentials */
 
 START_TEST(an_expired_and_a_rewound_credential_are_refused)
 {
@@ -775,7 +777,7 @@ START_TEST(a_local_peer_is_whom_the_kernel_says)
     char text[AUTH_FRAME_SIZE];
     struct digest d = {{0}};
 
-    for (int i = 0; i < 2; i++) { /* looked up, then remembered */
+    for (int i = 0; i < 2; i++) { /* first looked up, then from the cache */
         ck_assert_int_eq(check(w, &q), 0);
         ck_assert_str_eq(auth_grant_identity(w->grant)->user->name, "root");
         ck_assert_uint_eq(auth_grant_identity(w->grant)->proof, IDENTITY_LOCAL);
@@ -885,7 +887,7 @@ START_TEST(a_frame_that_was_changed_left_out_or_repeated_is_noticed)
 }
 END_TEST
 
-/* munged forgets what it has read when it is started anew. */
+/* After a restart munged has forgotten which credentials it has decoded. */
 START_TEST(a_credential_is_taken_once_also_when_munged_forgets)
 {
     struct world *w = world_new(0);

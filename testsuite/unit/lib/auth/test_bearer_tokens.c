@@ -146,7 +146,7 @@ START_TEST(a_token_is_for_one_cluster)
 
     realm_init(&w, "c");
     issue(&w, token);
-    /* With the same key, as after a copy of the state directory. */
+    /* The same key, as after copying the state directory. */
     ck_assert_int_eq(
         bearer_tokens_open(w.path, "d", &w.time.clock, &other, NULL),
         0);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Real credentials, of munged daemons started here with keys of their own. */
+/* Real credentials, of munged daemons that this test starts with their own
+ * keys.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -67,7 +69,7 @@ exec_munged(const struct realm *r)
     snprintf(options[2], 128, "--log-file=%s/log", r->folder);
     snprintf(options[3], 128, "--pid-file=%s/pid", r->folder);
     snprintf(options[4], 128, "--seed-file=%s/seed", r->folder);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* ends with a test that fails */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* it also ends with a failed test */
     close(2);
     open("/dev/null", O_WRONLY);
     execl(find_munged(),
@@ -246,7 +248,7 @@ START_TEST(a_munged_that_is_down_is_named_by_its_socket)
 }
 END_TEST
 
-/* A session between two users: the caller is a process of nobody. */
+/* A session between two users: the caller is a process of the user nobody. */
 
 struct opening {
     struct loop *loop;
@@ -295,7 +297,7 @@ hear(int fd, struct strbuf *out)
         strbuf_add_char(out, c);
 }
 
-/* Says hello, hears the welcome, says one signed request; exits with 0. */
+/* Sends hello, receives the welcome, sends one signed request; exits with 0. */
 static int
 call_as_nobody(const struct realm *realm, uid_t service, int in, int out)
 {

@@ -104,7 +104,7 @@ START_TEST(what_is_not_base64_is_refused)
                                       "Zg==\n",
                                       "====",
                                       "Z===",
-                                      "Zm9=", /* bits that say nothing */
+                                      "Zm9=", /* unused bits are not 0 */
                                       "Zh==",
                                       "Zm 9",
                                       "Zm9v\x80m9v",

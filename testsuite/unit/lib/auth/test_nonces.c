@@ -19,7 +19,7 @@ START_TEST(a_nonce_is_good_once)
 }
 END_TEST
 
-/* However it falls into the generations. */
+/* For any position within the generations. */
 START_TEST(it_is_remembered_for_as_long_as_its_credential_is_good)
 {
     for (int first = 0; first < 300; first += 7) {

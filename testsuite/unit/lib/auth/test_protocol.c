@@ -177,7 +177,7 @@ START_TEST(a_mac_covers_every_part_of_a_request)
 }
 END_TEST
 
-/* The same numbers, so that only the kind of statement differs. */
+/* The numbers are the same, so that only the kind of statement differs. */
 START_TEST(a_mac_of_one_kind_is_not_one_of_another)
 {
     struct digest key = {{1}}, body, frame, end, answer;

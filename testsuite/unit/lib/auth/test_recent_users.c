@@ -7,7 +7,7 @@
 #include "testsuite/lib/suite.h"
 
 #define MINUTE_US   (INT64_C(60) * 1000 * 1000)
-#define NOBODYS_UID 3999999991u /* that no system knows */
+#define NOBODYS_UID 3999999991u /* unknown to every system */
 
 START_TEST(a_user_is_remembered_for_five_minutes)
 {

@@ -3,7 +3,7 @@
 
 #include "testsuite/lib/suite.h"
 
-/* Members of both words' ends, so that every boundary is crossed. */
+/* Members at the ends of words, so that every boundary is crossed. */
 static struct bitset
 set_of(const unsigned *bits, size_t count)
 {

@@ -10,7 +10,7 @@
 
 #include "testsuite/lib/suite.h"
 
-/* Standard error of the test, caught in a file. */
+/* Standard error of the test, redirected to a file. */
 struct caught {
     FILE *file;
     int real;
@@ -124,8 +124,8 @@ START_TEST(what_is_below_the_level_is_not_written)
 }
 END_TEST
 
-/* $JOURNAL_STREAM names the stream that systemd made for us; what is
- * redirected elsewhere is for people.
+/* $JOURNAL_STREAM identifies the stream that systemd made for this process;
+ * output that is redirected elsewhere is for people.
  */
 START_TEST(the_journal_gets_its_prefix_and_no_other_file_does)
 {

@@ -8,7 +8,7 @@
 
 #include "testsuite/lib/suite.h"
 
-/* A value that is told apart and never looked into. */
+/* A value that is compared and never dereferenced. */
 static void *
 number(uintptr_t n)
 {

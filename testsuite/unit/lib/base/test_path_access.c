@@ -12,7 +12,7 @@
 
 enum { STRANGER = 54321 };
 
-/* Makes DIR/closed/inner, with the mode given to `closed`. */
+/* Makes DIR/closed/inner; `closed` gets that mode. */
 static char *
 path_below(const char *dir, mode_t mode)
 {

@@ -42,7 +42,7 @@ START_TEST(a_uuid_has_its_form_and_never_comes_twice)
 }
 END_TEST
 
-/* From the reference implementation, seed 1234567. */
+/* Values of the reference implementation, seed 1234567. */
 START_TEST(the_same_seed_gives_the_published_numbers)
 {
     struct random_source source = {.state = 1234567};

@@ -6,7 +6,7 @@
 
 #define MS INT64_C(1000)
 
-/* 10 ms in each 100. */
+/* 10 ms in each window of 100 ms. */
 static struct time_share
 share_of(struct fake_clock *time)
 {
@@ -74,7 +74,8 @@ START_TEST(a_long_rest_is_no_credit)
     fake_clock_advance(&time, 10 * MS);
     time_share_end(&share, began_us);
 
-    ck_assert(time_share_is_open(&share)); /* of the window that it began */
+    /* it counts for the window in which it began */
+    ck_assert(time_share_is_open(&share));
     time_share_add(&share, 20 * MS);
     ck_assert(!time_share_is_open(&share));
 }

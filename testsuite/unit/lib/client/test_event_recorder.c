@@ -54,7 +54,7 @@ START_TEST(what_is_said_again_is_counted)
     }
 
     ck_assert_uint_eq(fake_client_count(api, &event_kind), 1);
-    /* At 1, 2 and 4. */
+    /* Written at counts 1, 2 and 4. */
     ck_assert_uint_eq(fake_client_calls(api, CLIENT_CREATE, NULL), 1);
     ck_assert_uint_eq(fake_client_calls(api, CLIENT_MERGE_PATCH, NULL), 2);
     end();
@@ -84,7 +84,7 @@ START_TEST(after_a_while_it_is_news_again)
 }
 END_TEST
 
-/* Steps are dropped first, then all; time brings them back. */
+/* Routine events are dropped first, then all; time restores the budget. */
 START_TEST(a_flood_is_cut)
 {
     size_t steps, all;

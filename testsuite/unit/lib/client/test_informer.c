@@ -17,8 +17,7 @@
 #include "lib/loop/timer.h"
 #include "testsuite/lib/suite.h"
 
-/* A client whose answers are the test's own words: it remembers the call and
- * the watch under way.
+/* A client whose answers the test gives: it stores the pending call and watch.
  */
 static struct {
     struct client client;
@@ -208,7 +207,7 @@ stop_loop(void *arg)
     loop_stop(arg);
 }
 
-/* Long enough for the first retry. */
+/* Runs long enough for the first retry. */
 static void
 let_time_pass(void)
 {
@@ -327,7 +326,7 @@ START_TEST(a_watch_that_is_too_old_lists_again_and_tells_the_difference)
 }
 END_TEST
 
-/* Four times, after which the next wait is longer than let_time_pass. */
+/* Fails four times, after which the next wait is longer than let_time_pass. */
 static void
 lose_the_server(void)
 {
@@ -339,8 +338,8 @@ lose_the_server(void)
     }
 }
 
-/* As when what was sent before a connection was lost comes behind what was sent
- * after it.
+/* Data that was sent before a connection was lost may arrive after data that
+ * was sent later.
  */
 START_TEST(a_watch_that_goes_back_is_not_believed_and_a_list_says_what_is)
 {

@@ -24,8 +24,8 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-/* A server on a Unix socket, on the same loop, that answers every request with
- * the same words and remembers what it was asked.
+/* A server on a Unix socket, on the same loop, that gives every request the
+ * same answer and stores the request.
  */
 static struct {
     char *directory;
@@ -67,7 +67,7 @@ serve(struct http_request *request, void *arg)
         struct http_stream *stream =
             http_request_stream(request, site.status, "application/json");
 
-        /* in pieces that do not end where lines do */
+        /* in pieces that do not end at line ends */
         for (const char *p = site.body; *p != '\0'; p += strnlen(p, 7))
             http_stream_send_text(stream, p, strnlen(p, 7));
         http_stream_end(stream);
@@ -280,7 +280,7 @@ START_TEST(a_server_that_is_not_there_is_said_to_be_so)
 END_TEST
 
 struct asker {
-    struct client_call *other; /* cancelled by the first that comes back */
+    struct client_call *other; /* cancelled by the first answer */
     unsigned n_back;
     int code;
 };

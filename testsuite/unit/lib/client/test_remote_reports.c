@@ -20,8 +20,8 @@
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
-/* A server on the same loop that answers reports of pods called "bad" with a
- * 409, and notes what came: "[a b]" together, "<a>" alone.
+/* A server on the same loop that answers reports of pods named "bad" with 409,
+ * and stores the requests: "[a b]" for several, "<a>" for one.
  */
 static struct {
     char *directory;
@@ -29,8 +29,8 @@ static struct {
     struct http_server *server;
     struct http_client *http;
     struct client *client;
-    int together;      /* the code of several in one request */
-    const char *words; /* the body of it, instead; or NULL */
+    int together;      /* status of a request with several */
+    const char *words; /* body of that answer instead, or NULL */
     struct strbuf asked;
     struct strbuf told; /* "a200 bad409 " */
     unsigned n_awaited;
@@ -303,7 +303,7 @@ START_TEST(a_failure_of_the_server_is_that_of_each)
     loop_run(site.loop);
     ck_assert_str_eq(site.told.text, "a503(later) b503(later) ");
 
-    /* So is an answer that cannot be read. */
+    /* Likewise an answer that cannot be read. */
     site.together = 200;
     strbuf_truncate(&site.told, 0);
     report(&a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client against our own server, and against a socket that misbehaves. */
+/* The client with our own server, and with a misbehaving socket. */
 #include "lib/http/http_client.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/lib/http/server_fixture.h"
 
-/* One call and what became of it. */
+/* One call and its result. */
 struct caller {
     struct loop *loop;
     struct http_client *client;
     struct http_call *call;
-    unsigned wanted; /* dones until the loop stops; 0: one */
+    unsigned wanted; /* callbacks until the loop stops; 0: one */
     unsigned dones;
     unsigned starts;
     bool cancels_in_data;
@@ -466,12 +466,12 @@ START_TEST(a_newline_in_a_request_is_not_sent)
 }
 END_TEST
 
-/* A server made of canned answers, one connection after the other. */
+/* A server with prepared answers, one connection after the other. */
 struct parrot {
     int fd;
     char url[64];
     pthread_t thread;
-    const char *const *answers; /* "" closes without one */
+    const char *const *answers; /* "" closes without an answer */
 };
 
 static void *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that are too big, too many or too slow; and one that is none of it
- * and must not notice.
+/* Clients that send too much, are too many or too slow; and an honest client
+ * that must not notice the others.
  */
 #include <errno.h>
 #include <poll.h>
@@ -120,7 +120,7 @@ an_honest_client_is_served(struct host *h)
     strbuf_fini(&answer);
 }
 
-/* Sends until the peer stops taking it; the bytes that went. */
+/* Sends until the peer stops reading; returns the number of bytes sent. */
 static size_t
 send_many(int fd, size_t length)
 {
@@ -483,7 +483,7 @@ START_TEST(an_account_has_so_many_and_its_address_is_free_again)
         ck_assert(server_fixture_read_answer(fds[i], &answer));
         ck_assert_ptr_nonnull(strstr(answer.text, i < 3 ? " 200 " : " 429 "));
     }
-    /* Those three outlive the time of whoever proves nothing. */
+    /* These three live longer than the limit for unproven peers. */
     ck_assert(is_cut(fds[3], 5000));
     ck_assert(!is_cut(fds[0], 0));
     close(fds[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's login against a server that identifies its callers as the
- * controller does: the whole protocol over real connections, on a fake realm.
+/* The client's login with a server that authenticates callers like the
+ * controller: the whole protocol over real connections, on a fake realm.
  */
 #include "lib/http/http_login.h"
 
@@ -40,7 +40,7 @@ struct host {
     atomic_uint opened;
 };
 
-/* A request on its way through the identity step. */
+/* A request during its authentication. */
 struct visit {
     struct host *host;
     struct http_request *request;

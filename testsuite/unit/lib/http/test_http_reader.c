@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each answer comes at once, and byte by byte. */
+/* Each answer is read at once, and byte by byte. */
 #include "lib/http/http_reader.h"
 
 #include <check.h>
@@ -18,7 +18,7 @@
 struct seen {
     unsigned heads;
     struct strbuf body;
-    int refuse_with; /* what the callbacks answer */
+    int refuse_with; /* the callbacks' return value */
 };
 
 static int
@@ -66,7 +66,7 @@ end(void)
     evbuffer_free(input);
 }
 
-/* In pieces of that size. */
+/* Feeds the text in pieces of that size. */
 static int
 feed(const char *text, size_t length, size_t piece)
 {
@@ -90,7 +90,7 @@ START_TEST(an_answer_ends_where_it_says)
     static const struct {
         const char *text, *body;
         bool is_to_head;
-        size_t left; /* of the next answer */
+        size_t left; /* bytes of the next answer */
     } cases[] = {
         {OK "Content-Length: 5\r\n\r\nhello", "hello", false, 0},
         {OK "content-length:5 \r\n\r\nhelloHTTP", "hello", false, 4},

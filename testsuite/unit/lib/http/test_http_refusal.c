@@ -38,7 +38,7 @@ set_words(void *arg)
     http_server_set_refusal_text(s->server, word);
 }
 
-/* What a server with words of its own, or without, answers to `request`. */
+/* The answer to `request` of a server with its own messages, or without. */
 static void
 ask(const char *request, bool has_words, struct strbuf *answer)
 {

@@ -156,7 +156,7 @@ ask(struct host *h, const char *request, struct strbuf *answer)
 
 static const struct {
     const char *request;
-    const char *answer; /* all of it that counts */
+    const char *answer; /* the compared part */
 } exchanges[] = {
     {"GET /a%20b/c?watch=1&x=a%26b+c&flag HTTP/1.1\r\nHost: h\r\n"
      "X-Colour: red\r\n\r\n",
@@ -530,9 +530,7 @@ START_TEST(a_taken_address_is_named)
 }
 END_TEST
 
-/* Nor does it matter that connecting to such a file is refused, as to a socket
- * that was left behind.
- */
+/* Connecting to such a file is refused, too, like to an abandoned socket. */
 START_TEST(a_file_that_is_no_socket_is_not_replaced)
 {
     CLEANUP(scratch_freep) char *directory = scratch_new();

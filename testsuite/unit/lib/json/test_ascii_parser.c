@@ -123,7 +123,7 @@ START_TEST(what_the_other_parser_must_judge_is_left_to_it)
 }
 END_TEST
 
-/* The end of the bytes counts, not a NUL. */
+/* The given length counts, not a NUL. */
 START_TEST(nothing_behind_the_end_is_read)
 {
     static const char text[] = "{\"name\":\"value\",\"n\":[12,true]}";

@@ -193,7 +193,7 @@ START_TEST(a_path_names_whole_members)
 }
 END_TEST
 
-/* Few bytes are looked at together, so each length and place is tried. */
+/* Several bytes are checked together, so each length and position is tried. */
 START_TEST(what_needs_an_escape_gets_one_wherever_it_stands)
 {
     static const char bytes[] = {'"', '\\', '\n', '\x01', '\x1f', ' ', '\x7f'};

@@ -4,7 +4,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/lib/tree.h"
 
-/* The examples of RFC 7386, appendix A, and what they leave open. */
+/* The examples of RFC 7386, appendix A, and cases that these leave open. */
 static const struct {
     const char *original, *patch, *result;
 } cases[] = {

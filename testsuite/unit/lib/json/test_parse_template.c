@@ -15,7 +15,7 @@
     "{\"deep\":true}],\"empty\":[],\"nothing\":{},\"escaped\":\"a\\\"b\"," \
     "\"last\":\"z\"}"
 
-/* What is poured prints as the text it was poured from. */
+/* The tree from the template prints as the text that was parsed. */
 static void
 assert_poured(struct parse_template *m, const char *text)
 {
@@ -55,7 +55,7 @@ START_TEST(texts_of_the_same_form_are_poured)
 }
 END_TEST
 
-/* Each is JSON of another form, or wants to be judged by the parser. */
+/* Each is JSON of another form, or has to be judged by the parser. */
 START_TEST(other_texts_are_left_to_the_parser)
 {
     static const char *const texts[] = {
@@ -100,7 +100,8 @@ START_TEST(other_texts_are_left_to_the_parser)
 }
 END_TEST
 
-/* One byte changed anywhere: what is poured is what is parsed. */
+/* With any one byte changed, the template gives the parser's result, or none.
+ */
 START_TEST(a_changed_byte_is_seen)
 {
     static const char bytes[] = "a0\"\\{}[],:-9 \n";

@@ -60,7 +60,7 @@ static const struct record knot_record = {
     RECORD_FIELDS(knot_fields),
 };
 
-/* A text in capitals; refuses digits. */
+/* Converts a text to capitals; refuses digits. */
 static int
 capitalize(struct arena *arena, struct json *value, struct error *err)
 {
@@ -248,7 +248,7 @@ START_TEST(times_are_read_in_any_zone_and_written_in_utc)
 }
 END_TEST
 
-/* What upstream's encoder writes though nobody gave it. */
+/* Members that upstream's encoder writes although no value was given. */
 static const struct field shown_fields[] = {
     {.name = "text",
      .type = FIELD_STRING,
@@ -351,7 +351,7 @@ START_TEST(what_is_shared_with_a_normal_tree_is_as_it_was)
         0);
     json_print(v, &out);
 
-    /* What has another order shows what was looked at. */
+    /* A struct with another order shows which members were compared. */
     ck_assert_str_eq(out.text,
                      "{\"name\":\"x\",\"main\":{\"size\":1,\"name\":\"a\"},"
                      "\"spare\":{\"name\":\"b\",\"size\":2}}");
@@ -401,7 +401,7 @@ START_TEST(a_struct_takes_exactly_the_space_that_was_measured)
 }
 END_TEST
 
-/* A struct and the block behind it, beside another. */
+/* A struct and its memory block, decoded beside another. */
 struct decoded {
     struct thing thing;
     size_t aligned, packed;
@@ -451,7 +451,7 @@ START_TEST(what_another_struct_says_is_not_held_again)
 }
 END_TEST
 
-/* Every pair, one decoded beside the other, comes out as it does alone. */
+/* For every pair, a struct decoded beside another equals one decoded alone. */
 START_TEST(a_struct_beside_another_is_what_it_is_alone)
 {
     static const char *const texts[] = {
@@ -489,8 +489,8 @@ START_TEST(a_struct_beside_another_is_what_it_is_alone)
 }
 END_TEST
 
-/* More lists than can be noted: those beyond are held, and nothing else
- * changes.
+/* There are more lists than can be noted: further lists are kept twice, and
+ * nothing else changes.
  */
 START_TEST(what_cannot_be_noted_is_held_twice)
 {

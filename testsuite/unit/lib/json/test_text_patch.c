@@ -13,7 +13,7 @@
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
-/* With all that a scanner may stumble over. */
+/* Contains everything that may mislead a scanner. */
 static const char pod[] =
     "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"7\","
     "\"labels\":{\"nodeName\":\"x\"},\"annotations\":{\"a\":\"}],\\\"\\\\\","

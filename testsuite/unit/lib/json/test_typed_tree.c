@@ -128,7 +128,7 @@ static const struct {
     {"{'spec':{'steps':['a']}}",
      "{'spec':{'steps':['b']}}",
      "{'spec':{'steps':['b']}}"},
-    /* The order of what both have is that of the one above. */
+    /* Items of both lists have the order of `above`. */
     {"{'spec':{'words':['a','b','c']}}",
      "{'spec':{'words':['c','a']}}",
      "{'spec':{'words':['b','c','a']}}"},

@@ -65,7 +65,7 @@ START_TEST(what_is_deferred_runs_after_the_callback_under_way)
 }
 END_TEST
 
-/* Longer than a turn may spend on letters. */
+/* Takes longer than a turn may spend on posted functions. */
 static void
 write_a_slowly(void *arg)
 {

@@ -51,7 +51,7 @@ START_TEST(a_record_and_all_it_refers_to_are_there_once)
 
     json_schema_add_record(arena, schemas, &tree_record);
 
-    ck_assert_uint_eq(json_count(schemas), 3); /* and Quantity */
+    ck_assert_uint_eq(json_count(schemas), 3); /* Quantity, too */
     tree = json_get(schemas, "test.Tree");
     ck_assert_str_eq(print(arena, json_get(tree, "required")), "[\"count\"]");
     tree = json_get(tree, "properties");

@@ -61,7 +61,7 @@ static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
 
 static const char *file_by_default;
 
-/* A command line in words; begins a daemon with it and prints what it got. */
+/* Begins a daemon with that command line and prints its settings. */
 static void
 begin(const char *const *words)
 {

@@ -78,7 +78,7 @@ static const struct option_table table = {
     .has_version = true,
 };
 
-/* A command line in one string, words apart by one space. */
+/* A command line in one string, with one space between words. */
 struct line {
     char text[256];
     char *argv[32];
@@ -243,7 +243,7 @@ START_TEST(a_value_may_be_left_out_where_the_table_says_so)
 }
 END_TEST
 
-/* So that a script's mistakes can be told together. */
+/* Reading continues, so that all mistakes of a script are reported together. */
 START_TEST(after_a_mistake_the_rest_can_be_read)
 {
     static const struct {

@@ -13,7 +13,7 @@
 
 #ifdef HAVE_SYSTEMD
 
-/* What systemd would hear. */
+/* Opens the socket on which systemd would receive notifications. */
 static int
 listen_as_systemd(const char *dir)
 {

@@ -10,8 +10,8 @@
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
-/* Ours alone, or of no form on the wire: UserInfo.extra is only ever said by
- * the server.
+/* Kiln's own fields, or fields without a wire form: only the server sends
+ * UserInfo.extra.
  */
 static bool
 is_elsewhere(const struct field *f)
@@ -21,7 +21,7 @@ is_elsewhere(const struct field *f)
            || strcmp(f->name, "extra") == 0;
 }
 
-/* Whether a field of that name is there, also in what is inlined. */
+/* Whether a field of that name exists, also in inlined messages. */
 static bool
 has(const char *message, const char *name)
 {
@@ -106,7 +106,8 @@ START_TEST(a_number_of_no_field_is_not_found)
     struct message_field f;
 
     ck_assert(!message_find_field(META, 0, &f));
-    ck_assert(!message_find_field(META, 15, &f)); /* clusterName, long gone */
+    /* clusterName, removed long ago */
+    ck_assert(!message_find_field(META, 15, &f));
     ck_assert(!message_find_field(META, 4000, &f));
     ck_assert(!message_find_field("", 1, &f));
 }

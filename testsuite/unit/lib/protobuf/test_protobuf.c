@@ -11,7 +11,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/lib/tree.h"
 
-/* Bound to names of upstream's messages, whose numbers are known. */
+/* The records have names of upstream's messages, whose numbers are known. */
 static const struct record label_selector = {
     .name = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
     .message = "matchLabels matchExpressions",
@@ -112,13 +112,13 @@ static const struct {
      B("\x0a\x03\x0a\x01"
        "a"),
      "{'metadata':{'name':'a'}}"},
-    /* metadata given twice is one */
+    /* metadata given twice is merged */
     {&config_map,
      B("\x0a\x03\x0a\x01"
        "a"
        "\x0a\x02\x38\x07"),
      "{'metadata':{'name':'a','generation':7}}"},
-    /* the last of one key, and one without a value */
+    /* the last value of a repeated key, and a key without a value */
     {&config_map,
      B("\x12\x06\x0a\x01"
        "k\x12\x01"
@@ -155,7 +155,7 @@ static const struct {
        "\x72\x01"
        "g"),
      "{'finalizers':['f','g'],'labels':{'a':'b'}}"},
-    /* numbers that nobody knows are passed over */
+    /* unknown numbers are skipped */
     {&meta,
      B("\xf8\x07\x01\x0a\x01"
        "a"
@@ -178,7 +178,7 @@ static const struct {
        "1.5"
        "\x12\x04\x0a\x00\x12\x00"),
      "{'requests':{'cpu':'1.5','':'0'}}"},
-    /* one by one, and packed */
+    /* single values, and packed ones */
     {&security,
      B("\x20\x05\x22\x02\x06\x07"),
      "{'supplementalGroups':[5,6,7]}"},
@@ -186,9 +186,7 @@ static const struct {
      B("\x22\x09\x08\x80\xe2\xcf\xaa\x06\x10\xc0\x3e"
        "\x10\x0f"),
      "{'renewTime':'2023-11-14T22:13:20.000008Z','leaseDurationSeconds':15}"},
-    /* hostPath is a field of VolumeSource, which is written as if it were not
-     * there
-     */
+    /* hostPath is a field of VolumeSource, which the JSON form inlines */
     {&volume,
      B("\x0a\x01"
        "v"
@@ -263,7 +261,8 @@ START_TEST(what_cannot_be_read_is_said)
                                               SIZE_MAX,
                                               &err);
 
-        if (bad[i].why[0] == '\0') { /* a key of another type: none */
+        /* a key of another type counts as no key */
+        if (bad[i].why[0] == '\0') {
             ck_assert_ptr_nonnull(object);
             continue;
         }

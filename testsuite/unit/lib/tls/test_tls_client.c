@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side against our own server's, both on one loop. */
+/* The client side with our own server side, both on one loop. */
 #include "lib/tls/tls_client.h"
 
 #include <errno.h>
@@ -32,13 +32,13 @@ struct town {
     struct loop *loop;
     struct tls *tls;
     struct http_server *server;
-    int64_t connect_ms; /* 0: as long as it may take */
-    int status;         /* of the last answer; 0: none */
+    int64_t connect_ms; /* 0: no limit */
+    int status;         /* of the last response; 0: none */
     size_t length;
     struct error error;
 };
 
-/* As much as came, which goes when it is answered. */
+/* Answers with the received body. */
 static void
 handle(struct http_request *r, void *arg)
 {
@@ -101,7 +101,7 @@ done(const struct http_response *answer, const struct error *err, void *arg)
     loop_stop(t->loop);
 }
 
-/* Twice, on one connection if it lasts. */
+/* Requests twice, on one connection if it stays open. */
 static void
 ask(struct town *t,
     const char *url,

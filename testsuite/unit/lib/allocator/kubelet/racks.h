@@ -5,8 +5,8 @@
 #include "lib/allocator/kubelet/cpu_layout.h"
 #include "lib/base/alloc.h"
 
-/* Cores are numbered through the machine, a second thread after all first
- * ones. Every NUMA node is an L3 group.
+/* Cores are numbered throughout the machine; second threads come after all
+ * first threads. Every NUMA node is an L3 group.
  */
 static inline struct cpu_layout *
 rack_layout(unsigned sockets, unsigned numas, unsigned cores, unsigned threads)

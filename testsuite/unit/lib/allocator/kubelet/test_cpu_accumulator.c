@@ -17,7 +17,7 @@ some_of(const struct cpu_layout *l, struct random_source *r, unsigned percent)
     return s;
 }
 
-/* Whatever is free: as many as asked for, all of them free. */
+/* For any free CPUs: the result has the requested number, all of them free. */
 static void
 check_style(const struct cpu_layout *l, const struct cpu_style *style)
 {

@@ -6,7 +6,8 @@
 
 #define ALL 15u /* four NUMA nodes */
 
-/* The merge as the kubelet does it: every way to take one hint of each. */
+/* The merge as the kubelet does it: every combination of one hint per resource.
+ */
 struct all_ways {
     const struct numa_hints *resources;
     unsigned count;

@@ -80,8 +80,8 @@ START_TEST(a_day_that_never_comes_is_no_time)
 }
 END_TEST
 
-/* Both are asked of schedules of all shapes, from a year whose February has 29
- * days on.
+/* Compares both functions for schedules of all shapes, beginning in a leap
+ * year.
  */
 START_TEST(what_can_come_is_what_has_a_next_time)
 {
@@ -133,7 +133,7 @@ START_TEST(summer_time_leaves_times_out_and_repeats_others)
         /* On 2026-03-29 there is no 02:30 in Berlin. */
         {"30 2 * * *", "2026-03-28 01:30", "2026-03-30 00:30"},
         {"30 * * * *", "2026-03-29 00:30", "2026-03-29 01:30"},
-        /* On 2026-10-25 it comes twice. */
+        /* On 2026-10-25 it occurs twice. */
         {"30 2 * * *", "2026-10-24 00:30", "2026-10-25 00:30"},
         {"30 2 * * *", "2026-10-25 00:30", "2026-10-25 01:30"},
         {"0 3 * * *", "2026-10-24 01:00", "2026-10-25 02:00"},

@@ -37,7 +37,7 @@ START_TEST(what_is_no_such_text_is_refused)
 
     element_chunk_format(&a, 0, &text);
     ck_assert(element_chunk_parse(&b, 0, text.text));
-    text.text[0] = '3'; /* of a later release */
+    text.text[0] = '3'; /* the form of a later release */
     ck_assert(!element_chunk_parse(&b, 0, text.text));
     text.text[0] = '1';
     text.text[100] = 'g';
@@ -51,7 +51,7 @@ START_TEST(what_is_no_such_text_is_refused)
 }
 END_TEST
 
-/* A release before this one reads what tells of none. */
+/* The previous release can read chunks without interruptions. */
 START_TEST(how_often_one_was_interrupted_is_in_the_second_form_alone)
 {
     CLEANUP_STRBUF struct strbuf first = STRBUF_INIT, text = STRBUF_INIT;
@@ -67,7 +67,7 @@ START_TEST(how_often_one_was_interrupted_is_in_the_second_form_alone)
     ck_assert_int_eq(element_chunk_tries(&b, 3)->interrupted, 0);
     ck_assert_int_eq(element_chunk_tries(&b, 5)->interrupted, 3);
     ck_assert_int_eq(element_chunk_tries(&b, 5)->attempt, 4);
-    text.text[0] = '1'; /* which that form does not have */
+    text.text[0] = '1'; /* the first form lacks the interruptions */
     ck_assert(!element_chunk_parse(&b, 0, text.text));
     text.text[0] = '2';
     strbuf_add_text(&text, "/1");

@@ -71,7 +71,7 @@ job(const char *annotations)
 
 static const struct ending {
     const char *meta, *status;
-    const char *job; /* its annotations; NULL: it is gone */
+    const char *job; /* its annotations; NULL: deleted */
     const char *deleted_by;
     const char *state, *by;
 } endings[] = {
@@ -191,13 +191,13 @@ START_TEST(what_stood_still_until_others_ended_it_did_not_run)
         const char *status;
         int64_t frozen_s, lasted_s;
     } rows[] = {
-        /* its node was lost while it stood still */
+        /* its node was lost while it was frozen */
         {"\"phase\":\"Failed\",\"frozenMicroseconds\":5000000,"
          "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z")
              TOLD("2026-11-23T07:11:00Z") "]" MAIN("\"running\":{" BEGAN "}"),
          605,
          660},
-        /* its node has told how long it stood still */
+        /* its node has reported the duration of the freeze */
         {"\"phase\":\"Failed\",\"frozenMicroseconds\":5000000,"
          "\"conditions\":[" FROZEN("2026-11-23T07:01:00Z")
              TOLD("2026-11-23T07:11:00Z") "]" MAIN(

@@ -37,7 +37,7 @@ parse(const char *meta, const char *spec, const char *status)
 #define HOLD             ",\"annotations\":{\"kiln.hpc/hold\":\"alice\"}"
 #define BACKOFF          CONDITION("Failed", "BackoffLimitExceeded")
 
-/* Also what a former release has stored, which wrote no state. */
+/* Includes objects that a former release has stored, without a state. */
 START_TEST(every_reader_sees_the_same_state)
 {
     static const struct {

@@ -13,7 +13,7 @@
 #define NOW_US INT64_C(1795421000000000) /* 2026-11-23 08:03:20 UTC */
 #define MINUTE INT64_C(60000000)
 
-/* A job with its pod, and what is said of it. */
+/* A job with its pod, and the texts about it. */
 struct scene {
     struct job job;
     struct pod pod;
@@ -26,7 +26,7 @@ struct scene {
     struct pod_cause cause;
     int64_t limit_s;
     bool has_no_pod;
-    bool is_other; /* another user looks */
+    bool is_other; /* another user asks */
 };
 
 static void
@@ -86,7 +86,7 @@ assert_says(const struct scene *s, const char *code, const char *words)
     ck_assert_str_eq(out.text, words);
 }
 
-/* As somebody wrote them into a status. */
+/* Codes as they appear in a status. */
 START_TEST(codes_have_names_that_are_read_back)
 {
     for (unsigned i = JOB_REASON_RESOURCES; i < JOB_REASON_COUNT; i++) {
@@ -112,7 +112,7 @@ START_TEST(a_code_of_a_later_release_is_another)
 }
 END_TEST
 
-/* The end of a run, by the reason that its pod was given. */
+/* The end of a run, by the reason of its pod. */
 START_TEST(ends_are_told_by_what_was_too_much)
 {
     static const struct {
@@ -303,7 +303,7 @@ START_TEST(a_job_that_was_preempted_and_waits_says_both)
     assert_says(&s,
                 "Resources",
                 "preempted by job 51 (user u2); waits for 2 CPUs on real");
-    /* An end of its own is no reason to wait. */
+    /* The job's own failure is no reason to wait. */
     s.run.reason = "Error";
     assert_says(&s, "Resources", "waits for 2 CPUs on real");
 }
@@ -339,7 +339,8 @@ START_TEST(a_hold_names_its_holder_to_its_owner)
     assert_says(&s, "JobHeldUser", "held by user u1");
     notes[0].value = "root";
     assert_says(&s, "JobHeldAdmin", "held by operator root");
-    /* An operator of a former release has suspended what its user holds. */
+    /* An operator of a former release has suspended a job that its user holds.
+     */
     notes[0].value = "u1";
     notes[1] = (struct string_entry){"kiln.hpc/held-by", "root"};
     s.job.spec.suspend = true;
@@ -351,7 +352,7 @@ START_TEST(a_hold_names_its_holder_to_its_owner)
     assert_says(&s, "JobHeldAdmin", "held by an operator");
     notes[0].value = "u1";
     assert_says(&s, "JobHeldUser", "held by its user");
-    /* What the node says of a run that goes on is more than the hold. */
+    /* The node's report of a running job is more important than the hold. */
     s.has_no_pod = false;
     s.pod.spec.node_name = "real";
     s.pod.status.phase = "Unknown";

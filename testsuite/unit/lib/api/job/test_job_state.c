@@ -38,7 +38,7 @@ START_TEST(what_is_no_state_has_no_words)
 }
 END_TEST
 
-/* The wire has one spelling; people have many. */
+/* The wire form has one spelling; users write many. */
 START_TEST(people_write_states_in_many_ways)
 {
     uint32_t waiting = JOB_STATE_BIT(JOB_STATE_PENDING)

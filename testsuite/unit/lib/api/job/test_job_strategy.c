@@ -41,7 +41,8 @@ START_TEST(a_job_gets_its_selector_and_its_pods_the_labels)
 }
 END_TEST
 
-/* The same labels as an expression are decoded on their way. */
+/* Equal labels in another notation are decoded on their way to the comparison.
+ */
 START_TEST(a_selector_of_labels_matches_as_its_expressions_do)
 {
     static const struct {

@@ -130,7 +130,7 @@ START_TEST(updates_are_numbered_whatever_a_request_says)
 }
 END_TEST
 
-/* Fields that admission and others have filled in stay. */
+/* Fields that admission and others have set remain. */
 START_TEST(a_pod_becomes_what_its_job_says)
 {
     static const char job[] =

@@ -131,7 +131,7 @@ START_TEST(memory_that_is_not_there_any_more_is_named)
                      "memory of NUMA node 0 (8Gi given, 7Gi there), huge "
                      "pages of 2Mi of NUMA node 2 (1Gi given, 512Mi there)");
 
-    /* There is enough for this one, but not for it and the others. */
+    /* The memory suffices for this pod, but not for all pods together. */
     strbuf_truncate(&missing, 0);
     numa[0].memory_bytes = 8 * gib;
     ck_assert(!allocation_is_backed(&a, &node, given_in_all, &all, &missing));

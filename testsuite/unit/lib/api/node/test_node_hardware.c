@@ -11,7 +11,7 @@
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
-/* What is expected (NULL: nothing was learnt), and what there is. */
+/* The expected hardware (NULL: unknown), and the present capacity. */
 static const struct object *
 make(const char *expected, const char *capacity)
 {

@@ -81,7 +81,7 @@ START_TEST(without_cores_every_pu_is_one)
 }
 END_TEST
 
-/* What agents wrote before there was a version, dies, L2 caches and the rest. */
+/* Old agents wrote neither a version nor dies, L2 caches and so on. */
 START_TEST(a_topology_of_before_is_read)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

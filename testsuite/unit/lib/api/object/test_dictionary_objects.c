@@ -22,7 +22,7 @@
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
-/* A pod such as ksub's jobs have, as a tree. */
+/* A pod like those of ksub's jobs, as a tree. */
 static struct json *
 pod_tree(struct arena *arena, unsigned i, const char *spec)
 {
@@ -96,8 +96,8 @@ START_TEST(an_object_beside_a_pattern_reads_as_it_does_alone)
 }
 END_TEST
 
-/* As the tree with that number would be, alone and beside a pattern, with words of
- * users that look like the number.
+/* The result equals the tree with that number, alone and beside a pattern, also
+ * when words of users look like the number.
  */
 START_TEST(an_object_at_another_revision_differs_in_the_number_alone)
 {
@@ -142,7 +142,7 @@ START_TEST(an_object_at_another_revision_differs_in_the_number_alone)
 }
 END_TEST
 
-/* As the merged tree would be; and what it was made of may be let go. */
+/* The result equals the merged tree, and the sources may be freed. */
 START_TEST(a_patched_object_is_as_one_that_is_made_of_the_merged_tree)
 {
     static const char patch_text[] =
@@ -189,7 +189,9 @@ next_number(uint32_t *state)
     return *state >> 16;
 }
 
-/* Some of all that a status may have, in lists, structs and trees. */
+/* A random part of everything that a status may contain, in lists, structs and
+ * trees.
+ */
 static struct json *
 random_status(struct arena *arena, uint32_t *state)
 {
@@ -221,7 +223,7 @@ random_status(struct arena *arena, uint32_t *state)
     return status;
 }
 
-/* The object in one of the forms that it may have before; takes it. */
+/* Converts the object to one of its possible forms; takes it. */
 static const struct object *
 in_some_form(struct arena *arena,
              const struct object *object TAKES,
@@ -250,7 +252,7 @@ in_some_form(struct arena *arena,
     return other;
 }
 
-/* As whoever is told NULL makes it. */
+/* Makes the object again from its tree, as callers do after NULL. */
 static void
 make_whole(struct arena *arena,
            const struct object *object,
@@ -263,8 +265,8 @@ make_whole(struct arena *arena,
     object_unref(object_new_packed(&pod_kind, tree, p));
 }
 
-/* Of any form and of any spec, again and again; what it was made of is gone when it
- * is looked at.
+/* For every form and spec, repeatedly; the sources are freed before the result
+ * is compared.
  */
 START_TEST(an_object_with_another_status_is_as_one_that_is_made_of_its_tree)
 {
@@ -305,7 +307,7 @@ START_TEST(an_object_with_another_status_is_as_one_that_is_made_of_its_tree)
             const struct object *with =
                 object_with_status(object, status, revision, arena, p);
 
-            if (with == NULL) { /* nothing that it could be packed beside */
+            if (with == NULL) { /* there is nothing to pack it beside */
                 make_whole(arena, object, status, p);
                 break;
             }
@@ -325,7 +327,7 @@ START_TEST(an_object_with_another_status_is_as_one_that_is_made_of_its_tree)
 }
 END_TEST
 
-/* Not one byte is kept of the statuses before. */
+/* No byte of former statuses is kept. */
 START_TEST(an_object_does_not_grow_with_its_statuses)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -343,7 +345,7 @@ START_TEST(an_object_does_not_grow_with_its_statuses)
         const struct object *with =
             object_with_status(object, status, 1000 + i, arena, p);
 
-        if (with == NULL) { /* it is one that is kept whole */
+        if (with == NULL) { /* it is kept as a whole */
             make_whole(arena, object, status, p);
             continue;
         }
@@ -358,7 +360,7 @@ START_TEST(an_object_does_not_grow_with_its_statuses)
 }
 END_TEST
 
-/* That of a PodDisruptionBudget has no struct of its own. */
+/* The status of a PodDisruptionBudget has no struct of its own. */
 START_TEST(a_status_among_the_other_members_is_put_into_no_object)
 {
     static const char text[] =
@@ -403,7 +405,7 @@ START_TEST(an_object_beside_a_pattern_is_small)
 }
 END_TEST
 
-/* Those that wait, each with the words for why, come among new ones. */
+/* Pending pods, each with its reason, come among new ones. */
 START_TEST(objects_are_small_though_the_first_of_them_lacked_their_words)
 {
     static const char status[] =
@@ -470,7 +472,7 @@ START_TEST(what_nothing_is_like_is_whole_and_a_pattern_from_then_on)
     uint32_t x = 1;
 
     for (unsigned i = 0; i < sizeof(other) - 1; i++) {
-        x = x * 1103515245 + 12345; /* nothing comes twice */
+        x = x * 1103515245 + 12345; /* pseudo-random, so that nothing repeats */
         other[i] = (char)('a' + (x >> 16) % 26);
     }
     other[sizeof(other) - 1] = '\0';

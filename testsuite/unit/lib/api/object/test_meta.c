@@ -93,7 +93,7 @@ START_TEST(metadata_is_checked_in_every_kind)
         struct json *involved = json_object(arena);
         const char *words;
 
-        /* Of events, that comes first. */
+        /* For events, this check is first. */
         json_set_string(arena, involved, "namespace", "a");
         if (kinds[i] == &event_kind)
             json_set(arena, v, "involvedObject", involved);

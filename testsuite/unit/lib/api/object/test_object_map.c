@@ -12,7 +12,7 @@
 #include "lib/json/json.h"
 #include "testsuite/lib/suite.h"
 
-/* The caller's. NULL namespace: none. */
+/* The caller owns the object. `namespace` NULL: none. */
 static const struct object *
 make(const char *namespace, const char *name)
 {
@@ -88,7 +88,7 @@ START_TEST(who_comes_under_the_same_name_takes_the_place)
 }
 END_TEST
 
-/* Far more come and go than ever stand there. */
+/* Far more objects are added and removed than are ever present together. */
 START_TEST(many_come_and_go)
 {
     CLEANUP(object_map_freep) struct object_map *r = object_map_new();

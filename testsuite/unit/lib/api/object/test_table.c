@@ -14,7 +14,7 @@
 
 #define NOW_US 1000000000000
 
-/* The least that a kind's objects hold. */
+/* The minimal object of a kind. */
 static const struct object *
 make(const struct kind *kind)
 {

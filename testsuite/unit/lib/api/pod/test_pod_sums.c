@@ -25,13 +25,13 @@ static const struct {
      1250,
      0},
     {"\"containers\":[" CONTAINER(ASKS("limits", "2")) "]", 0, 2000},
-    /* One after another before the rest. */
+    /* Init containers run one after another, before the rest. */
     {"\"initContainers\":[" CONTAINER(ASKS("requests", "3")) "," CONTAINER(
          ASKS("requests", "2")) "],\"containers\":[" CONTAINER(ASKS("requests",
                                                                     "1")) "]",
      3000,
      0},
-    /* A sidecar stays, and is beside those that come after it. */
+    /* A sidecar keeps running beside the containers after it. */
     {"\"initContainers\":[" CONTAINER(SIDECAR ASKS("requests", "1")) "," CONTAINER(
          ASKS("requests", "3")) "],\"containers\":[" CONTAINER(ASKS("requests",
                                                                     "2")) "]",
@@ -43,7 +43,7 @@ static const struct {
                                                                 "2")) "]",
      3000,
      0},
-    /* The overhead is asked for in any case, and limited where the rest is. */
+    /* The overhead is always requested, and limited where the rest is. */
     {"\"overhead\":{\"cpu\":\"100m\"},\"containers\":[" CONTAINER(
          ASKS("requests", "1")) "]",
      1100,

@@ -75,7 +75,7 @@ START_TEST(a_daily_one_keeps_its_local_hour_when_summer_time_changes)
 {
     struct node_reservation r = make("2026-03-27T19:00:00Z", "10h", "Daily");
 
-    r.spec.time_zone = "Europe/Berlin"; /* 20:00 there */
+    r.spec.time_zone = "Europe/Berlin"; /* 20:00 local time */
     want_window(&r,
                 "2026-03-28T12:00:00Z",
                 "2026-03-28T19:00:00Z",
@@ -99,7 +99,7 @@ START_TEST(a_daily_one_keeps_its_local_hour_when_summer_time_changes)
 }
 END_TEST
 
-/* Against the C library, which reads the rules of the zone itself. */
+/* Compares with the C library, which reads the rules of the zone itself. */
 START_TEST(each_of_two_years_begins_at_the_same_hour_there)
 {
     static const struct {
@@ -137,7 +137,8 @@ START_TEST(a_weekly_one_keeps_its_local_hour_when_summer_time_changes)
 {
     static const char *const windows[][2] = {
         {"2026-03-22T19:00:00Z", "2026-03-23T05:00:00Z"},
-        {"2026-03-29T18:00:00Z", "2026-03-30T04:00:00Z"}, /* that day */
+        /* summer time begins */
+        {"2026-03-29T18:00:00Z", "2026-03-30T04:00:00Z"},
         {"2026-10-18T18:00:00Z", "2026-10-19T04:00:00Z"},
         {"2026-10-25T19:00:00Z", "2026-10-26T05:00:00Z"},
         {"2027-03-21T19:00:00Z", "2027-03-22T05:00:00Z"},
@@ -158,7 +159,7 @@ START_TEST(an_hour_that_is_left_out_comes_later_and_one_that_comes_twice_once)
 {
     struct node_reservation r = make("2026-03-28T01:30:00Z", "1h", "Daily");
 
-    r.spec.time_zone = "Europe/Berlin"; /* 02:30 there */
+    r.spec.time_zone = "Europe/Berlin"; /* 02:30 local time */
     want_window(&r,
                 "2026-03-29T00:00:00Z",
                 "2026-03-29T01:30:00Z", /* 03:30 */
@@ -197,7 +198,7 @@ START_TEST(a_weekly_one_comes_on_its_day)
 }
 END_TEST
 
-/* Every moment has a window that ends after it, and none is left out. */
+/* Every moment has a window that ends after it, and no window is skipped. */
 START_TEST(the_windows_of_years_follow_each_other)
 {
     struct node_reservation r = make("2026-03-01T22:30:00Z", "5h", "Daily");

@@ -41,7 +41,7 @@ static const struct {
      POD(CONTAINER("c", ""), ""),
      NULL,
      "status unknown for quota: cap, resources: pods"},
-    /* Steps before count as the largest of them. */
+    /* Init containers count as the largest of them. */
     {QUOTA("'cpu':'9'", "'cpu':'0'"),
      POD(CONTAINER("c", "'cpu':'1'"),
          ",'initContainers':[" CONTAINER("i", "'cpu':'3'") "," CONTAINER(
@@ -49,7 +49,7 @@ static const struct {
              "'cpu':'2'") "]"),
      "{'cpu':'3'}",
      NULL},
-    /* Overhead is limited where the rest is. */
+    /* The overhead is limited where the rest is. */
     {QUOTA("'limits.cpu':'9','limits.ephemeral-storage':'1Gi',"
            "'requests.ephemeral-storage':'1Gi'",
            "'limits.cpu':'0','limits.ephemeral-storage':'0',"

@@ -126,7 +126,7 @@ START_TEST(what_two_sets_have_in_common_is_counted)
 }
 END_TEST
 
-/* Against a set that is one bool per index. */
+/* Compares with a set that is one bool per index. */
 START_TEST(a_random_walk_agrees_with_a_plain_set)
 {
     struct index_set set = {0};

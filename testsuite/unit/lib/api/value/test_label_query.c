@@ -72,7 +72,9 @@ START_TEST(a_query_that_makes_no_sense_is_refused_with_words)
 }
 END_TEST
 
-/* The sieve may let labels through that do not match, and never the reverse. */
+/* The prefilter may accept labels that do not match, but never reject matching
+ * ones.
+ */
 START_TEST(labels_that_match_have_the_bits_of_the_selector)
 {
     struct string_entry entries[] = {{"tier", "web"}, {"n", "7"}, {"job", "1"}};

@@ -67,7 +67,7 @@ START_TEST(two_lists_make_a_third)
 }
 END_TEST
 
-/* A few random ranges as text, and the ids that they are. */
+/* A few random ranges as text, and their ids. */
 static const char *
 make_list(struct arena *arena, struct random_source *random, bool has[IDS])
 {
