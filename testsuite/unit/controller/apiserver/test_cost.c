@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No list or map of any kind may cost more than its size: each one of every
- * field table is grown, alone in an object that is otherwise small.
+/* No list or map of any kind may cost more than in proportion to its size: each
+ * one of every field table is grown, alone in an object that is otherwise
+ * small.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -15,11 +16,11 @@
 #include "testsuite/lib/growth.h"
 #include "testsuite/lib/suite.h"
 
-/* Under a sanitizer every way is walked, and nothing is said of its cost. */
+/* With a sanitizer every path is tested, but its cost is not checked. */
 #define ITEMS     (IS_SANITIZED ? 40 : 2000)
 #define DEPTH_MAX 12
 
-/* The way from the root to a list or map. */
+/* The path from the root to a list or map. */
 struct path {
     const struct path *up;
     const struct field *field;
@@ -52,7 +53,7 @@ simple_value(struct arena *arena, enum field_type type, const struct record *of)
     return of != NULL ? json_object(arena) : NULL;
 }
 
-/* An object of texts and numbers. */
+/* An object with only texts and numbers. */
 static struct json *
 simple_object(struct arena *arena, const struct record *record)
 {
@@ -76,7 +77,7 @@ element_of(struct arena *arena, const struct field *f)
                                       : simple_value(arena, f->element, NULL);
 }
 
-/* The list or map at the path, with `item` in it, in all that is around it. */
+/* The list or map at the path, with `item` in it, and all objects around it. */
 static struct json *
 wrap(struct arena *arena, const struct path *path, struct json *item)
 {
@@ -126,7 +127,7 @@ grow(struct tour *t, const struct path *path)
     json_set_string(arena, meta, "name", "x");
     json_set_string(arena, meta, "uid", "x");
     json_set_string(arena, meta, "resourceVersion", "1");
-    /* Lists and maps are counted with the objects around them. */
+    /* Lists and maps are counted with the objects that contain them. */
     for (const struct path *p = path; p != NULL; p = p->up)
         which += p == path ? 1 : p->field->type == FIELD_OBJECT ? 1 : 2;
     t->n++;

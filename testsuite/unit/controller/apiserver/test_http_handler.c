@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Over HTTP: who is let in, what comes back, and watches as they stream. */
+/* Over HTTP: authentication, answers, and watches as streams. */
 #include "controller/apiserver/http_handler.h"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
 
-/* The world with listeners, and a client of one of them. */
+/* The world with listeners, and clients of these. */
 struct house {
     struct world w;
     struct fake_realm realm;
@@ -82,7 +82,7 @@ house_fini(struct house *h)
 }
 #define CLEANUP_HOUSE CLEANUP(house_fini)
 
-/* One exchange, waited for. */
+/* One exchange that is waited for. */
 struct exchange {
     struct loop *loop;
     int status; /* 0: no answer yet */
@@ -210,7 +210,7 @@ START_TEST(paths_that_are_none_are_404)
 }
 END_TEST
 
-/* What a watch has told. It stops the loop at each line. */
+/* The lines of a watch. It stops the loop at each line. */
 struct listener {
     struct loop *loop;
     struct strbuf text;

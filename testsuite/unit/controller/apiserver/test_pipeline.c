@@ -9,7 +9,7 @@
 #define GOOD   "#!/bin/sh\\n"
 #define BROKEN "echo without an interpreter\\n"
 
-/* A stage as JSON; it waits for those of the second list. */
+/* A stage as JSON, with the dependencies in `waits`. */
 #define STAGE(name, script, waits)                                     \
     "{\"name\":\"" name "\",\"job\":{\"metadata\":{\"generateName\":"  \
     "\"job-\"},\"spec\":{\"script\":{\"text\":\"" script "\"},"        \
@@ -123,7 +123,7 @@ START_TEST(one_refused_of_five_leaves_none)
                       a.text);
     }
     ck_assert_uint_eq(count_jobs(&w), 0);
-    /* Nor are their numbers gone. */
+    /* Nor were their numbers consumed. */
     {
         CLEANUP_ANSWER struct answer a =
             submit(&w, &alice, STAGES(STAGE("a", GOOD, "")));
@@ -196,7 +196,7 @@ START_TEST(a_pipeline_sent_again_is_one)
         ck_assert_int_eq(bobs.code, 201);
         ck_assert_uint_eq(count_jobs(&w), 4);
     }
-    /* Also when one of its jobs is gone by then. */
+    /* Also when one of its jobs was deleted meanwhile. */
     world_code(&w, &alice, HTTP_DELETE, JOBS "/job-1", NULL);
     {
         CLEANUP_ANSWER struct answer again = submit(&w, &alice, body);

@@ -78,7 +78,7 @@ make(struct world *w, const char *pod, const char *binding, const char *bind)
                      201);
 }
 
-/* Pods a and b of node n1, and c of n2. */
+/* Pods a and b are on node n1, and c is on n2. */
 static void
 populate(struct world *w)
 {
@@ -137,7 +137,7 @@ START_TEST(two_about_one_pod_are_taken_in_their_order_and_late_ones_refused)
         CLEANUP_ANSWER struct answer a =
             tell(&w, REPORTS(REPORT("a", RUNNING) "," REPORT("a", DONE)));
 
-        /* The second time it has ended, and cannot run any more. */
+        /* The second time the pod has ended, and cannot run any more. */
         ck_assert_int_eq(code_of(&a, 0), i == 0 ? 200 : 409);
         ck_assert_int_eq(code_of(&a, 1), 200);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h - the API over a real store, asked by whoever a test likes
+/* world.h - the API over a real store, called by any principal that a test
+ * needs
  *
- * world_ask() sends one request the way the HTTP handler does, waits until it
- * is answered, and gives back code and body as that principal gets to see it.
+ * world_ask() sends one request like the HTTP handler, waits for the answer,
+ * and returns the code and the body as that principal sees it.
  */
 #pragma once
 
@@ -46,7 +47,7 @@ struct world {
 struct answer {
     struct arena *arena;
     int code;
-    struct json *body; /* NULL: no JSON */
+    struct json *body; /* NULL: not JSON */
     const char *text;
     unsigned n_warnings;
 };
@@ -145,8 +146,8 @@ answer_fini(struct answer *a)
 }
 #define CLEANUP_ANSWER CLEANUP(answer_fini)
 
-/* An answer that is waited for. Others stop the same loop, watches above all,
- * so a loop that has stopped does not mean that this one is here.
+/* An answer that is waited for. Other callbacks, above all watches, stop the
+ * same loop, so a stopped loop does not mean that this answer has arrived.
  */
 struct awaited {
     struct loop *loop;
@@ -175,7 +176,7 @@ world_parameters(struct arena *arena, const struct target *target)
     return p;
 }
 
-/* Everything that world_ask() asks. */
+/* All parameters of world_ask(). */
 struct question {
     const struct principal *who;
     enum http_method method;
@@ -183,8 +184,8 @@ struct question {
     enum body_format format;
     const char *body;
     const char *key;
-    const struct kind *kind;          /* instead of the target's; or NULL */
-    const struct task_list *requeued; /* as kctl requeue has them, or NULL */
+    const struct kind *kind;          /* NULL: the target's kind */
+    const struct task_list *requeued; /* as for kctl requeue, or NULL */
 };
 
 static inline void
@@ -203,7 +204,7 @@ world_read(struct answer *a, struct request *q, const struct view *view)
     a->body = json_parse(a->arena, text.text, text.length, NULL, NULL);
 }
 
-/* In two steps, for tests of requests that are on their way together. */
+/* In two steps, for tests of concurrent requests. */
 struct asked {
     struct request *q;
     struct target target;
@@ -279,7 +280,7 @@ world_ask(struct world *w,
                                         .body = body});
 }
 
-/* Only the code, for what is asked in passing. */
+/* Returns only the code. */
 static inline int
 world_code(struct world *w,
            const struct principal *who,
@@ -301,7 +302,7 @@ answer_get(const struct answer *a, const char *path)
 #define PODS "/api/v1/namespaces/default/pods"
 #define JOBS "/apis/batch/v1/namespaces/default/jobs"
 
-/* A to_stored of a kind for tests: the tree fits no kind any more. */
+/* A to_stored function for tests: its tree fits no kind. */
 static inline struct json *
 world_spoil(struct arena *arena, const struct json *object)
 {
@@ -314,7 +315,7 @@ world_spoil(struct arena *arena, const struct json *object)
     return tree;
 }
 
-/* A pod, and a job, that are good as they stand. */
+/* A valid pod, and a valid job. */
 #define POD(name)                                                        \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"restartPolicy\":" \
     "\"Never\",\"containers\":[{\"name\":\"main\",\"command\":["         \

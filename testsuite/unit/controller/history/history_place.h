@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_place.h - a file of history in a directory of its own, with rows and
- * questions in one word each
+/* history_place.h - a history file in its own directory, with short functions
+ * for rows and queries
  */
 #pragma once
 
@@ -65,7 +65,7 @@ place_fini(struct place *p)
     scratch_freep(&p->directory);
 }
 
-/* Half an hour on two CPUs, of which it used one. */
+/* Half an hour on two CPUs, with the usage of one. */
 static inline struct history_row
 row_of(struct place *p, int64_t n)
 {
@@ -115,7 +115,7 @@ add(struct place *p, const struct history_row *row, int64_t revision)
     return r;
 }
 
-/* The answer's items. */
+/* Returns the answer's items. */
 static inline struct json *
 ask(struct place *p, const struct history_question *q, const char **ret_next)
 {

@@ -11,14 +11,14 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
-#define QUEUE_MOST 20000 /* ends that wait with their objects */
+#define QUEUE_MOST 20000 /* ends that are queued with their objects */
 #define BEGIN_US   (INT64_C(1700000000) * 1000000)
 
 struct scene {
     struct place place;
     struct history *history;
     struct timer *look;
-    uint64_t wanted; /* rows that are to be written */
+    uint64_t wanted; /* rows to be written */
 };
 
 static void
@@ -34,7 +34,7 @@ look(void *arg)
         timer_start(s->look, 5);
 }
 
-/* Until so many rows were written since the history was made. */
+/* Waits until that many rows were written since the history was made. */
 static void
 await(struct scene *s, uint64_t wanted)
 {
@@ -145,7 +145,7 @@ remove_pod(struct scene *s, int64_t n)
     store_commit(txn, NULL, NULL);
 }
 
-/* The pods that have exactly one row. */
+/* The number of pods that have exactly one row. */
 static int64_t
 count_rows(struct scene *s, int64_t pods)
 {
@@ -187,7 +187,7 @@ START_TEST(ends_that_find_the_queue_full_are_taken_from_the_store_later)
     history_status(s.history, &status);
     ck_assert_uint_gt(status.waiting, QUEUE_MOST);
 
-    remove_pod(&s, pods); /* one of those that found it full */
+    remove_pod(&s, pods); /* one that did not fit into the queue */
     await(&s, (uint64_t)pods);
 
     history_status(s.history, &status);

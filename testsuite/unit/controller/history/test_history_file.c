@@ -370,7 +370,8 @@ START_TEST(a_clock_that_was_set_back_makes_no_usage_less)
     row.eligible_at_us = row.start_at_us + DAY_US;
     row.submit_at_us = row.eligible_at_us + DAY_US;
     ck_assert_int_eq(add(&p, &row, 101), 1);
-    row = row_of(&p, 2); /* ended, by the clock, before the one above began */
+    /* ended, by the clock, before the previous one began */
+    row = row_of(&p, 2);
     ck_assert_int_eq(add(&p, &row, 102), 1);
 
     items = ask(&p, &everything, NULL);
@@ -394,7 +395,7 @@ START_TEST(a_job_that_ran_for_a_leap_of_the_clock_counts_for_a_year_at_most)
 
     place_init(&p);
     row = row_of(&p, 1);
-    row.start_at_us = 1; /* 1970: a node without a clock of its own */
+    row.start_at_us = 1; /* 1970: a node without a correct clock */
     ck_assert_int_eq(add(&p, &row, 101), 1);
 
     report.by = HISTORY_BY_DAY;
@@ -449,7 +450,7 @@ START_TEST(pages_have_each_row_once_in_the_order_of_the_end)
     for (int64_t n = 1; n <= 10; n++) {
         struct history_row row = row_of(&p, n);
 
-        row.end_at_us = NOON + n / 4 * 1000000; /* several in a second */
+        row.end_at_us = NOON + n / 4 * 1000000; /* several per second */
         add(&p, &row, 100 + n);
     }
     q.limit = 3;

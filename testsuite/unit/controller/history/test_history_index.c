@@ -16,8 +16,8 @@
 
 static atomic_bool never;
 
-/* Every third failed, every fifth ran in another partition; several ended in one
- * second.
+/* Every third row failed, every fifth ran in another partition; several ended
+ * in one second.
  */
 static void
 fill(struct place *p)
@@ -45,7 +45,9 @@ has_index(struct place *p, const char *name)
     return is_there;
 }
 
-/* The sum of the jobs' numbers; the index is made behind the first page. */
+/* The sum of the jobs' numbers; with `makes` the index is made after the first
+ * page.
+ */
 static int64_t
 sum_pages(struct place *p, const struct history_question *question, bool makes)
 {
@@ -138,7 +140,9 @@ START_TEST(making_stops_when_it_has_to_and_leaves_nothing_half_done)
 }
 END_TEST
 
-/* Jobs that the first page and those behind it answer, before and after. */
+/* Checks the first page and the following ones, before and after the index is
+ * made.
+ */
 static void
 check_both(struct place *p, const struct history_question *q, int64_t sum)
 {
@@ -251,7 +255,7 @@ START_TEST(names_are_found_by_patterns_however_many_there_are)
     row.name = "swep";
     add(&p, &row, 132);
     row = row_of(&p, 33);
-    row.name = row.object; /* it was given none */
+    row.name = row.object; /* no name was given */
     add(&p, &row, 133);
 
     for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
@@ -262,7 +266,7 @@ START_TEST(names_are_found_by_patterns_however_many_there_are)
 }
 END_TEST
 
-/* More than are merged: all rows are looked at then. */
+/* There are more names than are merged: then all rows are scanned. */
 START_TEST(a_pattern_of_very_many_names_finds_all_of_them)
 {
     struct history_question q = everything;
@@ -283,7 +287,7 @@ START_TEST(a_pattern_of_very_many_names_finds_all_of_them)
 }
 END_TEST
 
-/* Of a question that has no time at all, each page still gets further. */
+/* Even without any time for the query, each page makes progress. */
 START_TEST(a_search_that_has_no_time_ends_all_the_same)
 {
     struct history_question q = everything;

@@ -23,7 +23,7 @@
 #define LONG_US INT64_C(60000000)
 
 /* Three users in two accounts; some thousands end in one second, some fail, and
- * one name in a hundred is another.
+ * one row in a hundred has another name.
  */
 static struct history_row
 mixed_row(struct place *p, int64_t n)
@@ -41,7 +41,7 @@ mixed_row(struct place *p, int64_t n)
     return row;
 }
 
-/* Alice's are every second one of the first, all of those up to 628, and the last
+/* Alice's rows are every second one of the first, all up to 628, and the last
  * ten of 3,010.
  */
 static struct history_row
@@ -91,7 +91,7 @@ open_reader(const struct place *p, unsigned helpers)
     return reader;
 }
 
-/* True: the question goes on. */
+/* True: the query has further pages. */
 static bool
 read_page(struct history_reader *reader,
           struct history_question *q,
@@ -111,8 +111,8 @@ read_page(struct history_reader *reader,
                   == 2;
 }
 
-/* An item of a page. A sanitizer's strstr measures all of the text at each
- * call, so that a loop of them over a page takes the square of its length.
+/* Counts the items of a page. A sanitizer's strstr measures the whole text at
+ * each call, so a loop of these calls over a page would take quadratic time.
  */
 static int64_t
 count_rows(const struct strbuf *page)
@@ -130,7 +130,7 @@ count_rows(const struct strbuf *page)
     return rows;
 }
 
-/* All pages; returns the rows. */
+/* Compares all pages; returns the number of rows. */
 static int64_t
 compare_readers(struct history_reader *alone,
                 struct history_reader *several,
@@ -166,8 +166,8 @@ compare(struct place *p, const struct history_question *question)
 
 START_TEST(pages_are_the_same_bytes_however_many_read_them)
 {
-    /* Of some parts, of many; of fewer rows than one, of all at once. A
-     * sanitizer finds in the first two what there is.
+    /* Pages of some parts, of many; of fewer rows than one part, of all rows.
+     * With a sanitizer only the first two.
      */
     static const int64_t limits[] = {1000, 5000, 300, 20000};
     const size_t n_limits = IS_SANITIZED ? 2 : ARRAY_SIZE(limits);
@@ -210,7 +210,7 @@ START_TEST(pages_are_the_same_bytes_however_many_read_them)
 }
 END_TEST
 
-/* Few of many rows: parts that have none, and rounds of them. */
+/* Few matches in many rows: parts, and whole rounds of parts, without any. */
 START_TEST(what_is_rare_is_found_by_all)
 {
     struct history_question q = everything;
@@ -270,7 +270,7 @@ END_TEST
 
 /* ---- Helpers without a CPU ---- */
 
-/* A helper stands still in SQLite, once, at that step of its own. */
+/* A helper blocks in SQLite, once, at that step of its own. */
 static struct {
     atomic_int step;
     atomic_uint standing;
@@ -302,7 +302,7 @@ stand_still(void *context)
     return 0;
 }
 
-/* For sqlite3_auto_extension: of each connection. */
+/* For sqlite3_auto_extension, which calls it for each connection. */
 static int
 watch_steps(sqlite3 *db, char **ret_words, const void *api)
 {
@@ -312,7 +312,7 @@ watch_steps(sqlite3 *db, char **ret_words, const void *api)
     return SQLITE_OK;
 }
 
-/* Texts of the question go with its answer, also where a helper comes late. */
+/* The query's texts are freed with its answer, even if a helper is late. */
 static void
 ask_as_bob(struct history_reader *alone, struct history_reader *several)
 {
@@ -335,7 +335,7 @@ ask_as_bob(struct history_reader *alone, struct history_reader *several)
 
 START_TEST(no_answer_waits_for_a_helper_that_stands_still)
 {
-    /* In the words of the question, at its first rows, in the middle. */
+    /* While it reads the query's texts, at its first rows, in the middle. */
     static const int at[] = {1, 3, 40, 700};
     struct history_reader *alone;
     struct place p;
@@ -364,14 +364,16 @@ START_TEST(no_answer_waits_for_a_helper_that_stands_still)
 }
 END_TEST
 
-/* ---- Meanwhile ---- */
+/* ---- Concurrent writes ---- */
 
 struct writer {
     struct place *place;
     atomic_bool stops;
 };
 
-/* New rows between those that are there, and the oldest go: 1,000 in all. */
+/* Adds new rows between the existing ones, and removes the oldest: 1,000 in
+ * all.
+ */
 static void *
 write_and_drop(void *arg)
 {
@@ -394,7 +396,7 @@ write_and_drop(void *arg)
     return NULL;
 }
 
-/* The jobs of a page, which are the rows' numbers. */
+/* The jobs of a page, which are numbered like the rows. */
 static void
 see_rows(const char *text, bool *seen, int64_t *end_id)
 {
@@ -448,7 +450,7 @@ START_TEST(rows_that_come_and_go_meanwhile_disturb_no_other)
 }
 END_TEST
 
-/* A row that is there when the question comes is in its answer, though the
+/* A row that exists when the query begins is in its answer, although the
  * threads have read before.
  */
 START_TEST(the_next_question_sees_what_was_written_before_it)
@@ -477,8 +479,8 @@ START_TEST(the_next_question_sees_what_was_written_before_it)
 }
 END_TEST
 
-/* The rows behind the last one that is shown are of others, and a page does not
- * tell where they are.
+/* The rows after the last one on the page belong to others, and a page must not
+ * reveal where they are.
  */
 START_TEST(a_full_page_ends_with_its_last_row_however_many_read_it)
 {

@@ -17,7 +17,7 @@ member(const char *name)
                            - history_row_record.fields);
 }
 
-/* The text of the first item. */
+/* Returns the text of the first item. */
 static char *
 ask_for_text(struct place *p, const struct history_question *q)
 {
@@ -127,7 +127,7 @@ END_TEST
 
 /* ---- Months ---- */
 
-/* One job on each day, for four years. */
+/* One job per day, for four years. */
 static void
 fill_days(struct place *p)
 {
@@ -158,12 +158,12 @@ count_ended(struct place *p, const struct history_question *q)
 START_TEST(sums_are_the_same_whether_they_come_from_months_or_from_days)
 {
     static const int64_t spans[][2] = {
-        {20001, 21461}, /* all of it */
+        {20001, 21461}, /* the whole file */
         {20010, 20020}, /* within a month */
-        {20020, 20045}, /* over the end of one */
+        {20020, 20045}, /* over the end of a month */
         {20020, 20100}, /* with whole months between */
         {20028, 20058}, /* from the 1st of November to the 1st of December */
-        {20001, 20001}, /* no time */
+        {20001, 20001}, /* an empty period */
     };
     struct history_question q = everything;
     struct place p;

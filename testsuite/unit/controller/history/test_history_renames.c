@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A user's name changes, the number stays: rows are found by either. */
+/* A user's name changes, but not the uid: both find the rows. */
 #include "controller/history/history_reader.h"
 
 #include <check.h>
@@ -36,8 +36,8 @@ START_TEST(a_user_who_was_renamed_has_both_names_rows_by_the_number)
 }
 END_TEST
 
-/* Rows of one user under three names, each for a third of all rows. `bob` is
- * another user's name, too.
+/* Writes rows of one user under three names, a third each. `bob` is another
+ * user's name, too.
  */
 static void
 write_renamed(struct place *p, int64_t first, int64_t last, int64_t all)
@@ -59,7 +59,7 @@ write_renamed(struct place *p, int64_t first, int64_t last, int64_t all)
     }
 }
 
-/* A page of rows that are their numbers alone, each one more than the one before.
+/* Reads a page of rows that consist of their numbers, which are consecutive.
  * True: there are more pages.
  */
 static bool
@@ -103,7 +103,9 @@ count_ended(struct place *p, const struct history_question *question)
     return json_get_int(json_at(ask(p, &q, NULL), 0), "ended", 0);
 }
 
-/* The names change while the rows are read; with KILN_LONG of a million rows. */
+/* The names change while the rows are read; with KILN_LONG there are a million
+ * rows.
+ */
 START_TEST(who_was_renamed_over_many_rows_keeps_all_and_no_ones_else)
 {
     const bool is_long = getenv("KILN_LONG") != NULL && !IS_SANITIZED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that somebody may not read are as if they were not there: two files, one
- * with others' rows and one without, give the same bytes to every question of
- * who may not read them.
+/* Rows that a user may not read have no visible effect: two files, one with
+ * rows of others and one without, give the same bytes for every query of that
+ * user.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -35,11 +35,11 @@ add_all(struct place *p, int64_t first, int64_t count, bool is_hidden)
             row.node = n % 5 == 0 ? "n-secret" : row.node;
             row.partition = n % 7 == 0 ? "hidden" : row.partition;
             row.state = n % 6 == 0 ? "OutOfMemory" : row.state;
-        } else if (n % 4 == 0) { /* a colleague's, in the second account */
+        } else if (n % 4 == 0) { /* a colleague's row, in the second account */
             row.user = "bob", row.uid = 2000, row.account = "phys";
         } else if (n % 4 == 1)
             row.account = "phys";
-        else if (n % 4 == 2) /* one's own, of an account that one has left */
+        else if (n % 4 == 2) /* her own row, in an account that she has left */
             row.account = "left";
         ck_assert_int_eq(history_file_add(p->file, &row, NULL), 1);
     }
@@ -71,7 +71,7 @@ answer(struct history_reader *reader,
     ck_assert_int_eq(r, 0);
 }
 
-/* All pages of both. */
+/* Compares all pages of both files. */
 static void
 compare(struct history_reader *without,
         struct history_reader *with,
@@ -162,7 +162,7 @@ set_other(struct history_question *q, unsigned i)
     if (i == 2)
         q->states = JOB_STATE_BIT(JOB_STATE_OUT_OF_MEMORY);
     if (i == 3)
-        q->job_id = VISIBLE + 2; /* another's */
+        q->job_id = VISIBLE + 2; /* another user's job */
     if (i == 4)
         q->has_uid = true, q->uid = 3000;
 }
@@ -225,7 +225,7 @@ START_TEST(sums_are_the_same_whether_there_are_rows_of_others_or_not)
 }
 END_TEST
 
-/* ---- Who reads what ---- */
+/* ---- Readable rows ---- */
 
 static int64_t
 count(struct place *p, const struct history_question *q)
@@ -242,14 +242,14 @@ START_TEST(members_read_their_accounts_and_who_left_reads_ones_own)
     fill(&p, true);
     q.limit = 1000;
     ck_assert_int_eq(count(&p, &q), VISIBLE);
-    q.rights.n_accounts = 0; /* left both: what is one's own stays so */
+    q.rights.n_accounts = 0; /* she left both accounts: her own rows remain */
     ck_assert_int_eq(count(&p, &q), VISIBLE / 4 * 3);
     q.rights = (struct history_rights){.uid = 2000,
                                        .user = "bob",
                                        .accounts = chem,
                                        .n_accounts = 1};
     ck_assert_int_eq(count(&p, &q), VISIBLE / 4 * 2);
-    q.account = "phys"; /* of which one was: one's own alone */
+    q.account = "phys"; /* not his account: only his own rows */
     ck_assert_int_eq(count(&p, &q), VISIBLE / 4);
     q.rights = (struct history_rights){.is_all = true};
     q.account = NULL;

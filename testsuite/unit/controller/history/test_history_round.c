@@ -72,7 +72,8 @@ START_TEST(the_first_result_of_a_part_stays)
 }
 END_TEST
 
-/* Also of one whose page was sent: no result is kept, and none is lost. */
+/* Also after the round's page was sent: no result is kept, and none is leaked.
+ */
 START_TEST(who_comes_late_finds_the_round_and_leaves_nothing)
 {
     struct history_round *round = round_of(2);

@@ -6,7 +6,9 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/history/history_place.h"
 
-/* A store of that epoch, opened with a revision and at another one now. */
+/* Opens the history with a store of that epoch, opened at one revision and now
+ * at another.
+ */
 static void
 open_epoch(struct place *p, int64_t epoch, int64_t opened_at, int64_t revision)
 {
@@ -34,7 +36,7 @@ add_at(struct place *p, int64_t revision)
     ck_assert_int_eq(add(p, &row, revision), 1);
 }
 
-/* The revisions of the rows that are marked, added up. */
+/* The sum of the revisions of rows that are marked as lost. */
 static int64_t
 sum_lost(struct place *p)
 {
@@ -64,8 +66,8 @@ START_TEST(a_store_that_is_opened_again_loses_nothing)
 }
 END_TEST
 
-/* A copy of the files, put back by hand; its revision has leapt beyond what
- * history saw, as after a crash, so that the revision alone says nothing.
+/* A copy of the files, restored by hand; its revision has jumped beyond the
+ * history's, as after a crash, so the revision alone does not show the restore.
  */
 START_TEST(an_older_store_is_known_by_its_epoch_though_its_revision_is_later)
 {

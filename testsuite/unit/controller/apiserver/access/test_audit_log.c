@@ -100,7 +100,8 @@ START_TEST(a_later_one_goes_on_in_the_same_file)
 }
 END_TEST
 
-/* Each of them is closed, so that what it wrote is there. */
+/* Each file is closed before it is renamed, so it contains everything written.
+ */
 START_TEST(a_full_file_makes_room_for_the_next_and_the_oldest_goes)
 {
     static const char *const lines[] = {"aaaa", "bbbb", "cccc", "dddd"};
@@ -126,7 +127,7 @@ START_TEST(a_full_file_makes_room_for_the_next_and_the_oldest_goes)
 }
 END_TEST
 
-/* A pipe that nobody empties, as a disk that takes nothing any more. */
+/* A pipe that nobody reads, like a disk that accepts no writes any more. */
 START_TEST(what_cannot_be_written_is_counted_and_waits_for_nobody)
 {
     static char line[64 << 10];

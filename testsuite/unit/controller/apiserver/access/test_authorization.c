@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may do what: each line of the table, with a second user. */
+/* Authorization: each line of the table, with a second user. */
 #include "controller/apiserver/access/authorization.h"
 
 #include "lib/api/cluster/lease.h"
@@ -197,7 +197,7 @@ START_TEST(an_operator_holds_and_cancels_but_does_not_rewrite)
                                 JOBS "/j",
                                 "{\"spec\":{\"backoffLimit\":9}}"),
                      403);
-    /* and what an operator holds, its owner does not release */
+    /* and the owner cannot release what an operator holds */
     ck_assert_int_eq(world_code(&w,
                                 &alice,
                                 HTTP_PATCH,
@@ -227,7 +227,7 @@ START_TEST(an_operator_takes_over_the_hold_of_the_owner)
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
     world_code(&w, &alice, HTTP_PATCH, JOBS "/j", hold);
 
-    /* no hold is asked for: the owner's stays the owner's */
+    /* no hold is requested: the owner's hold remains */
     ck_assert_int_eq(world_code(&w,
                                 &operator_,
                                 HTTP_PATCH,
@@ -437,7 +437,7 @@ START_TEST(a_hold_is_signed_and_released_by_its_holder_and_by_operators)
     world_init(&w);
     world_code(&w, &alice, HTTP_POST, JOBS, JOB("\"name\":\"j\""));
 
-    /* the owner's own, whatever name it is asked by */
+    /* the owner's hold, whatever name the request has */
     ck_assert_int_eq(annotate(&w, &alice, HOLD_AT("yesterday")), 200);
     check_holder(&w, NULL);
     ck_assert_int_eq(annotate(&w, &alice, HOLD("olga") "," HOLD_AT("long ago")),
@@ -449,7 +449,7 @@ START_TEST(a_hold_is_signed_and_released_by_its_holder_and_by_operators)
     ck_assert_int_eq(annotate(&w, &alice, RELEASE), 200);
     check_holder(&w, NULL);
 
-    /* an operator takes it over, but not by another change */
+    /* an operator takes the hold over, but only explicitly */
     annotate(&w, &alice, HOLD("alice"));
     ck_assert_int_eq(annotate(&w, &operator_, "\"note\":\"seen\""), 200);
     check_holder(&w, "alice");

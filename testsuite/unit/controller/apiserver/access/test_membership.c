@@ -9,7 +9,7 @@
 
 #define PHYSICS "/api/v1/namespaces/physics"
 
-/* Of the names that every system has. */
+/* Users that every system has. */
 static const struct principal daemon_ = PERSON(USER, 1, "daemon");
 static const struct principal bin = PERSON(USER, 2, "bin");
 
@@ -39,7 +39,7 @@ set_members(struct world *w, const char *members)
     loop_drain(w->loop);
 }
 
-/* Until what a worker looked up is known. */
+/* Waits until the result of a worker's look-up is known. */
 static bool
 will_have(struct world *w,
           const struct membership *m,

@@ -7,7 +7,7 @@
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
-/* Their entries are longer than what is first made room for. */
+/* The user's database entries are longer than the initial buffer. */
 START_TEST(users_and_groups_are_known_by_name)
 {
     CLEANUP(policy_people_fini) struct policy_people people = {0};

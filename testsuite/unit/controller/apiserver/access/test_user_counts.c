@@ -80,7 +80,7 @@ START_TEST(what_has_finished_and_what_kiln_made_are_bytes_alone)
 }
 END_TEST
 
-/* Whatever comes and goes, in any order: the counts are those of a scan. */
+/* For additions and removals in any order, the counts equal those of a scan. */
 START_TEST(counts_never_drift)
 {
     enum { PLACES = 40, MOVES = 20000 };
@@ -169,7 +169,7 @@ START_TEST(requests_come_at_the_rate_and_twice_that_after_a_rest)
 }
 END_TEST
 
-/* As a site may have them, and a hostile directory of users. */
+/* A large site, or a hostile user database, may have so many users. */
 START_TEST(users_who_have_gone_are_forgotten)
 {
     struct fake_clock time = FAKE_CLOCK;

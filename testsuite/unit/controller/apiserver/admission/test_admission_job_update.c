@@ -12,7 +12,7 @@
 static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE,
                                                 .name = "lifecycle"};
 
-/* Alice's Job j with a time limit, and the pod that it has. */
+/* Alice's Job j with a time limit, and its pod. */
 static void
 make_job(struct world *w)
 {
@@ -95,7 +95,9 @@ START_TEST(a_pod_gets_a_node_only_as_its_job_says)
     }
     ck_assert_int_eq(bind_pod(&w, ""), 409);
 
-    /* The job controller has made it so; the scheduler does not know yet. */
+    /* The job controller has updated the pod; the scheduler does not know that
+     * yet.
+     */
     ck_assert_int_eq(
         world_code(&w,
                    &lifecycle_room,
@@ -262,7 +264,7 @@ make_siblings(struct world *w, const char *uid)
     }
 }
 
-/* The program is linked so that visits by index pass here. */
+/* The program is linked so that visits by index call this function. */
 static unsigned n_visited;
 
 struct counted_visit {

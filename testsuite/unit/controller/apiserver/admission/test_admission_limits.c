@@ -223,7 +223,9 @@ START_TEST(who_asks_for_nothing_gets_the_sites_defaults)
 }
 END_TEST
 
-/* CPU of a Partition for so many users, which is refused as one for too many. */
+/* The CPU time of a request for a Partition with that many users, which is
+ * refused because these are too many.
+ */
 static clock_t
 cost_of_names(struct world *w, unsigned n)
 {

@@ -33,7 +33,7 @@ START_TEST(what_is_planned_is_flushed_once_and_what_is_forgotten_not)
     ck_assert_uint_eq(flushed, 1);
     ck_assert(!a.is_planned && !b.is_planned);
 
-    /* After a round that took no time, and after one that did. */
+    /* After a round that took no time, and after a long one. */
     dispatch_plan(d, &b);
     loop_run(loop);
     ck_assert_uint_eq(flushed, 2);
@@ -56,7 +56,7 @@ note_turn(void *arg)
         loop_stop(loop);
 }
 
-/* Takes longer than a slice of a round may, and asks for a turn. */
+/* Takes longer than a slice of a round may, and requests another turn. */
 static void
 flush_slowly(struct dispatch_entry *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of the controller's own rooms, from a thread of its own. */
+/* The client of the controller's own components, from its own thread. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
 
-/* The room: lists, watches, binds what waits, and stops when it has seen it
- * bound.
+/* A component that lists, watches, binds waiting pods, and stops when it has
+ * seen these bound.
  */
 struct room {
     struct world *world;
@@ -26,7 +26,9 @@ struct room {
     int code;
 };
 
-/* Both pods were seen bound, and both bindings answered, in any order. */
+/* Stops when both pods were seen bound, and both bindings were answered, in any
+ * order.
+ */
 static void
 stop_when_all_is_done(struct room *room)
 {
@@ -139,19 +141,19 @@ START_TEST(a_room_sees_what_is_there_and_what_comes_and_binds_it)
 }
 END_TEST
 
-/* One of two schedulers, as when the old one has not noticed yet that another
- * leads: each binds a pod of its own to every core there is, at once.
+/* One of two schedulers, when the old one has not noticed yet that another
+ * leads: each binds a pod of its own to every core, at the same time.
  */
 #define CORES 32u
 
 struct binder {
     struct world *world;
     pthread_barrier_t *start;
-    char name; /* of its pods, "a" or "b" and the core */
+    char name; /* prefix of its pods' names: "a" or "b" */
     struct loop *loop;
     struct client *client;
     unsigned n_bound, n_refused, n_answered;
-    atomic_uint *n_done; /* of both */
+    atomic_uint *n_done; /* of both schedulers */
 };
 
 static void
@@ -270,8 +272,9 @@ START_TEST(of_two_binders_that_want_the_same_cores_one_has_each)
 }
 END_TEST
 
-/* Two schedulers that bind groups of four. Those of the second lie across those
- * of the first, so that a group which one core of is lost must lose all four.
+/* Two schedulers that bind groups of four. Each group of the second overlaps
+ * several groups of the first, so that a group that loses one core must lose
+ * all four.
  */
 #define MEMBERS 4u
 
@@ -394,7 +397,7 @@ START_TEST(of_two_binders_of_groups_none_has_half_a_group)
 }
 END_TEST
 
-/* A client that goes while its calls and watches are under way. */
+/* A client that is freed while its calls and watches are under way. */
 struct leaver {
     struct world *world;
     unsigned n_answers;

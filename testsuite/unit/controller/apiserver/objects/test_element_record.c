@@ -61,7 +61,7 @@ settle(struct world *w, const char *items)
         200);
 }
 
-/* One letter an element, of what the job controller is told. */
+/* One letter per element, as in the job controller's view. */
 static const char *
 read_states(struct world *w, struct arena *arena)
 {
@@ -175,7 +175,9 @@ find_held(const struct world *w)
     return held != NULL ? held : "";
 }
 
-/* A request that comes twice does not hold again what was released between. */
+/* A repeated request does not hold again an element that was released
+ * meanwhile.
+ */
 START_TEST(one_that_was_interrupted_too_often_is_held_once)
 {
     static const char *const items =
@@ -204,7 +206,7 @@ START_TEST(one_that_was_interrupted_too_often_is_held_once)
 }
 END_TEST
 
-/* Its pod was removed without the job controller, which finds that later. */
+/* The pod was removed without the job controller, which notices that later. */
 START_TEST(so_is_one_whose_count_is_in_the_record_alone)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -246,8 +248,8 @@ run_and_remove(struct world *w, unsigned index)
     ck_assert_int_eq(world_code(w, &controller, HTTP_DELETE, now, NULL), 200);
 }
 
-/* The agent may take away the pod of one before the job controller has seen how
- * it ended.
+/* The agent may remove an element's pod before the job controller has seen how
+ * the pod ended.
  */
 START_TEST(one_of_a_cancelled_range_is_cancelled_whoever_removes_its_pod)
 {

@@ -12,7 +12,7 @@
 #include "lib/api/value/task_list.h"
 #include "testsuite/lib/suite.h"
 
-/* Tasks are ten more than indexes. */
+/* A task id is its index plus ten. */
 #define ARRAY                                                            \
     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"array\":{\"tasks\":"     \
     "\"10-19\"},\"template\":{\"spec\":{\"restartPolicy\":\"Never\","    \
@@ -61,7 +61,8 @@ make_pod(struct world *w, const char *name, int attempt, const char *node)
 }
 
 /* 10 is done, 11 has failed, 12 was cancelled, 13 waits, 14 waits for its third
- * try, 15 has a pod without a node, 16 one with a node, and 17 the third such.
+ * attempt, 15 has a pod without a node, 16 one with a node, and 17 likewise,
+ * its third.
  */
 static void
 begin(struct world *w)
@@ -105,7 +106,7 @@ text_of(struct arena *arena, const struct task_list *list)
     return arena_strdup(arena, text.length > 0 ? text.text : "");
 }
 
-/* The change of the Job that kctl requeue makes. */
+/* Changes the Job like kctl requeue. */
 static int
 requeue(struct world *w, struct arena *arena, const char *tasks, int times)
 {
@@ -124,7 +125,7 @@ requeue(struct world *w, struct arena *arena, const char *tasks, int times)
     return a.code;
 }
 
-/* "STATE attempt failures" */
+/* Returns "STATE attempt failures". */
 static const char *
 element(struct world *w, struct arena *arena, int64_t index)
 {
@@ -199,8 +200,8 @@ START_TEST(those_on_the_list_of_the_cancelled_stay_so)
 }
 END_TEST
 
-/* The number follows the one that the element had, in the record or on its pod,
- * and its failures are forgotten.
+/* The attempt number follows the element's former one, in the record or on its
+ * pod, and its failures are cleared.
  */
 START_TEST(they_wait_for_their_next_attempt)
 {
@@ -251,7 +252,9 @@ START_TEST(the_newest_pod_is_meant)
 }
 END_TEST
 
-/* A new number makes the record be read again, which costs with its size. */
+/* A new number causes another read of the record, whose cost grows with its
+ * size.
+ */
 START_TEST(the_count_is_the_servers)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

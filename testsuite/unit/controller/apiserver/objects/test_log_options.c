@@ -10,7 +10,7 @@
 static const struct principal lifecycle UNUSED = {.type = PRINCIPAL_LIFECYCLE,
                                                   .name = "lifecycle"};
 
-/* A pod of the Job of that uid. */
+/* Adds a pod of the Job with that uid. */
 static void
 add_pod(struct world *w, const char *name, const char *job_uid)
 {
@@ -26,7 +26,7 @@ add_pod(struct world *w, const char *name, const char *job_uid)
     ck_assert_int_eq(world_code(w, &lifecycle, HTTP_POST, PODS, body), 201);
 }
 
-/* What is asked of the agent; NULL, and the code of the refusal. */
+/* Returns the request to the agent; NULL, and the code of the refusal. */
 static const char *
 ask(struct world *w,
     struct request **ret_q,
@@ -78,7 +78,8 @@ static const struct {
      "\"log\",\"namespace\":\"default\",\"pod\":\"job-7-0\"}",
      0},
     {&alice, PODS "/job-7-0/log?previous=true", NULL, 400},
-    {&alice, PODS "/job-8-0-r1/log?previous=true", NULL, 400}, /* another's */
+    /* a pod of another Job */
+    {&alice, PODS "/job-8-0-r1/log?previous=true", NULL, 400},
     {&alice, PODS "/nope/log", NULL, 404},
     {&bob, PODS "/job-7-0/log", NULL, 403},
     {&alice, PODS "/job-7-0/log?container=x", NULL, 400},

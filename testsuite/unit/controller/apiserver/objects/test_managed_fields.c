@@ -32,7 +32,7 @@ applied(struct arena *arena,
     return made;
 }
 
-/* "me:Apply{...} you:Update{...}" */
+/* Returns "me:Apply{...} you:Update{...}". */
 static const char *
 owners(struct arena *arena, const struct json *object)
 {

@@ -9,7 +9,7 @@
     "\",\"memoryNodes\":\"0\"}}"
 #define FORCE "?gracePeriodSeconds=0"
 
-/* A pod on n1, and another that waits. */
+/* A pod on n1, and another one that waits. */
 static void
 begin(struct world *w, const char *taints)
 {

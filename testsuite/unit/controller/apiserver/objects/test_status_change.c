@@ -10,8 +10,8 @@
 static const struct principal lifecycle = {.type = PRINCIPAL_LIFECYCLE,
                                            .name = "lifecycle"};
 
-/* The same patch twice: with a member that says no more than is known anyway it
- * goes the way of all patches.
+/* Applies the same patch twice: a redundant member makes the second take the
+ * path of all patches.
  */
 static struct answer
 tell(struct world *w,
@@ -34,7 +34,7 @@ tell(struct world *w,
                                         .body = body});
 }
 
-/* An answer without what no two objects have in common. */
+/* Returns an answer without the members that differ for every object. */
 static const char *
 comparable(const struct answer *a)
 {
@@ -69,7 +69,7 @@ check_alike(const struct answer *plain,
         ck_assert_str_eq(comparable(plain), comparable(whole));
 }
 
-/* Store and server anew, from what the disk has. */
+/* Reopens store and server with the data on the disk. */
 static void
 restart(struct world *w)
 {
@@ -302,8 +302,8 @@ START_TEST(a_status_of_a_job_is_patched_alike)
 }
 END_TEST
 
-/* The rules of admission are about what is submitted. Only where no tree of the
- * pod is made are they not asked again.
+/* The rules of admission apply to submissions. Only where no tree of the pod is
+ * made are they not checked again.
  */
 START_TEST(what_a_pod_came_to_is_taken_though_a_rule_has_changed_since)
 {

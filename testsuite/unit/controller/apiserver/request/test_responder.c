@@ -58,7 +58,7 @@ add_pod(struct world *w)
     ck_assert_int_eq(world_code(w, &alice, HTTP_POST, PODS, POD("p")), 201);
 }
 
-/* Others stop the same loop. */
+/* Other callbacks stop the same loop. */
 struct pause {
     struct loop *loop;
     bool is_over;
@@ -190,7 +190,8 @@ START_TEST(those_that_wait_fail_when_nobody_answers_any_more)
 }
 END_TEST
 
-/* Its loop never comes to the question that was passed on. */
+/* The first responder's loop never handles the request that was passed to it.
+ */
 START_TEST(another_answers_when_the_one_that_was_asked_is_gone)
 {
     CLEANUP_WORLD struct world w;

@@ -43,7 +43,8 @@ START_TEST(a_job_is_counted_in_the_state_that_it_is_in)
     ck_assert_int_eq(job_counts_get(counts, JOB_STATE_PENDING), 0);
     ck_assert_int_eq(job_counts_get(counts, JOB_STATE_RUNNING), 1);
 
-    /* It is taken back, as the disk was full; then it is deleted. */
+    /* The change is undone, because the disk was full; then the job is deleted.
+     */
     job_counts_moved(counts, runs, waits);
     ck_assert_int_eq(job_counts_get(counts, JOB_STATE_PENDING), 1);
     job_counts_moved(counts, waits, NULL);

@@ -11,7 +11,9 @@
 #include "lib/json/record.h"
 #include "testsuite/lib/suite.h"
 
-/* On that node, or on none (""), with an allocation, or without one (NULL). */
+/* A pod on that node, or on none (""), with an allocation, or without one
+ * (NULL).
+ */
 static const struct object *
 make_pod(const char *node, const char *phase, const char *cpus)
 {

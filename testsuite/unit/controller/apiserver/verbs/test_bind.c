@@ -37,7 +37,7 @@ START_TEST(a_binding_sets_node_allocation_and_condition)
 }
 END_TEST
 
-/* The pod without what no two have in common. */
+/* The pod without the members that differ for every pod. */
 static struct json *
 read_pod(struct world *w, const char *path, struct answer *a)
 {
@@ -52,8 +52,8 @@ read_pod(struct world *w, const char *path, struct answer *a)
     return a->body;
 }
 
-/* A binding that brings annotations, though none, is written as a whole tree, any
- * other as a patch; of neither pod can be told how it was bound.
+/* A binding with annotations, even none, is written as a whole tree, any other
+ * as a patch; the pods must not show the difference.
  */
 START_TEST(a_binding_does_the_same_as_a_patch_and_as_a_tree)
 {
@@ -141,7 +141,7 @@ START_TEST(cores_of_a_pod_are_lent_by_wish_and_fact_together)
 {
     static const struct {
         bool is_wished;
-        const char *said; /* by its agent */
+        const char *said; /* reported by its agent */
         int code;
     } cases[] = {
         {false, NULL, 409},
@@ -191,7 +191,7 @@ START_TEST(a_pod_has_its_cores_again_when_nobody_else_has_them)
                FROZEN("True", "Yielded"));
     ck_assert_int_eq(bind_pod(&w, "b", BINDING("n1", "2-3")), 201);
 
-    /* For another it may stand still as well. */
+    /* It may be suspended for another pod as well. */
     ck_assert_int_eq(wish(&w, &scheduler_room, "a", true), 200);
     ck_assert_int_eq(wish(&w, &scheduler_room, "a", false), 409);
     ck_assert_int_eq(wish(&w, &admin, "a", false), 409);
@@ -204,8 +204,9 @@ START_TEST(a_pod_has_its_cores_again_when_nobody_else_has_them)
     ck_assert_int_eq(wish(&w, &scheduler_room, "a", false), 200);
     ck_assert_int_eq(bind_pod(&w, "c", BINDING("n1", "0")), 409);
 
-    /* A new wish is none that its agent has answered, whatever it said of the
-     * former one: on the node it is asked again before anything starts there.
+    /* The agent has not answered a new request yet, whatever it reported for
+     * the former one: on the node the agent is asked again before anything
+     * starts there.
      */
     ck_assert_int_eq(wish(&w, &alice, "a", true), 403);
 }
@@ -434,7 +435,7 @@ START_TEST(a_conflict_in_the_middle_binds_none_and_is_named)
                                      "overlaps that of pod default/d"));
     }
     check_none_bound(&w);
-    /* What was taken back is free again. */
+    /* Cores of withdrawn bindings are free again. */
     ck_assert_int_eq(bind_pod(&w, "c", BINDING("n1", "0-1")), 201);
 }
 END_TEST
@@ -480,7 +481,9 @@ START_TEST(a_member_that_is_gone_or_going_binds_none)
 }
 END_TEST
 
-/* Without allocations too, where a second binding would be an adoption. */
+/* Also without allocations, where a second binding would only add the
+ * allocation.
+ */
 START_TEST(a_pod_that_is_in_the_list_twice_is_refused)
 {
     CLEANUP_WORLD struct world w;
@@ -616,7 +619,7 @@ END_TEST
 static const struct principal lifecycle_room = {.type = PRINCIPAL_LIFECYCLE,
                                                 .name = "lifecycle"};
 
-/* A pod that belongs to the Job of that uid. */
+/* A pod that belongs to the Job with that uid. */
 static void
 make_job_pod(struct world *w, const char *name, const char *uid)
 {

@@ -124,7 +124,7 @@ START_TEST(a_script_comes_back_byte_by_byte)
                    HTTP_POST,
                    JOBS,
                    SCRIPT("\"data\":\"IyEvYmluL3NoCnBya\\nW50ZiAnXDAwMCcK\"")),
-        201); /* a break in base64 is none in the script */
+        201); /* a line break in base64 is not part of the script */
     {
         CLEANUP_ANSWER struct answer a =
             world_ask(&w, &alice, HTTP_GET, JOBS "/j/script", NULL);
@@ -203,7 +203,8 @@ END_TEST
     "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"m\","      \
     "\"image\":\"host\"}]}}}}}}"
 
-/* One that upstream, or a former release, took can still be changed. */
+/* A CronJob that upstream, or a former release, accepted can still be changed.
+ */
 START_TEST(a_schedule_that_never_comes_is_refused)
 {
     CLEANUP_WORLD struct world w;
@@ -316,7 +317,7 @@ END_TEST
 
 #define SUSPENDED "\"suspend\":true,"
 
-/* The condition Suspended and the state of a new Job; "" where there is none. */
+/* Checks the condition Suspended and the state of a new Job; "" for none. */
 static void
 check_first_status(struct world *w,
                    const char *body,

@@ -184,8 +184,8 @@ END_TEST
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
-/* All three are in the store before the loop runs, and with it the deletion of
- * the collection, for the first time.
+/* All three requests are in the store before the loop runs the first step of
+ * the collection's deletion.
  */
 START_TEST(what_came_by_a_name_of_a_collection_meanwhile_stays)
 {
@@ -243,7 +243,7 @@ START_TEST(what_came_by_a_name_of_a_collection_meanwhile_stays)
 }
 END_TEST
 
-/* Microseconds of 9.3e12 seconds are more than 64 bits hold. */
+/* 9.3e12 seconds in microseconds exceed 64 bits. */
 START_TEST(the_longest_grace_is_a_time_that_can_be_written)
 {
     static const char *const graces[] = {

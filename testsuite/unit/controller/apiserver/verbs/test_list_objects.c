@@ -126,7 +126,7 @@ END_TEST
 
 #define BATCH 500u
 
-/* Held jobs of a user, many in each transaction. */
+/* Makes held jobs of a user, many per transaction. */
 static void
 make_jobs(struct world *w, const struct principal *who, unsigned count)
 {
@@ -158,7 +158,7 @@ make_jobs(struct world *w, const struct principal *who, unsigned count)
     }
 }
 
-/* Whether all was there in one turn. */
+/* Whether the whole list came in one turn of the loop. */
 static bool
 is_listed_at_once(struct world *w, const char *target, struct answer *ret)
 {

@@ -23,8 +23,8 @@ static const struct {
     {&alice, MAY("list", "pods", ""), true},
     {&alice, MAY("create", "pods", ""), true},
     {&alice, MAY("create", "jobs", ",\"group\":\"batch\""), true},
-    {&alice, MAY("create", "jobs", ""), false}, /* of the core group */
-    {&alice, MAY("delete", "pods", ""), true},  /* their own */
+    {&alice, MAY("create", "jobs", ""), false}, /* not in the core group */
+    {&alice, MAY("delete", "pods", ""), true},  /* her own */
     {&alice, MAY("delete", "nodes", ""), false},
     {&alice, MAY("create", "pods", ",\"subresource\":\"binding\""), false},
     {&alice, MAY("get", "pods", ",\"subresource\":\"log\""), true},

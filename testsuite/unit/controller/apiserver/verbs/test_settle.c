@@ -79,7 +79,7 @@ path_of(int index, char out[128])
     return out;
 }
 
-/* The pod without what no two have in common. */
+/* The pod without the members that differ for every pod. */
 static struct json *
 read_pod(struct world *w, int index, struct answer *a)
 {
@@ -94,7 +94,7 @@ read_pod(struct world *w, int index, struct answer *a)
     return a->body;
 }
 
-/* Those whose names become longer within the request, too. */
+/* Includes pods whose names become longer within the request. */
 START_TEST(a_pod_of_many_is_as_one_that_is_made_alone)
 {
     static const int indexes[] = {7, 8, 9, 10, 11, 100};
@@ -191,7 +191,7 @@ START_TEST(a_quota_lets_as_many_be_made_as_it_has)
                                 "{\"status\":{\"hard\":{\"pods\":\"2\"},"
                                 "\"used\":{\"pods\":\"0\"}}}"),
                      200);
-    for (int round = 0; round < 2; round++) { /* those that are there count */
+    for (int round = 0; round < 2; round++) { /* existing pods count */
         CLEANUP_ANSWER struct answer a = make(&w, &job_controller, indexes, 4);
         const struct json *refused = json_get(a.body, "refused");
 
@@ -322,7 +322,7 @@ state_of(struct world *w, const char *task, struct answer *a)
     return json_get_text(json_at(json_get(a->body, "items"), 0), "state");
 }
 
-/* Its record says that the next attempt is another. */
+/* The element's record shows that the next attempt has another number. */
 START_TEST(an_end_of_before_a_requeue_counts_no_more)
 {
     CLEANUP_WORLD struct world w;

@@ -187,7 +187,7 @@ START_TEST(whose_it_is_stays)
 }
 END_TEST
 
-/* As `apply` sends it: the manifest, which never had them. */
+/* Like `apply`, which sends the manifest without these members. */
 START_TEST(what_admission_put_into_a_pod_need_not_be_sent_again)
 {
     CLEANUP_WORLD struct world w;
@@ -279,7 +279,7 @@ START_TEST(how_a_pod_ended_is_said_once)
 }
 END_TEST
 
-/* ---- A Job whose template changes begins anew ---- */
+/* ---- A Job whose template changes is requeued ---- */
 
 static void
 assert_asked(struct world *w, const char *job, const char *number)
@@ -308,7 +308,7 @@ START_TEST(a_template_that_changes_before_the_hold_is_seen_asks_for_new_pods)
         200);
     assert_asked(&w, JOBS "/j", "1");
 
-    /* Who writes an older copy does not take it back. */
+    /* A write of an older copy does not undo it. */
     world_code(&w,
                &alice,
                HTTP_PATCH,
@@ -349,7 +349,7 @@ START_TEST(a_job_that_is_held_for_good_is_changed_without)
 }
 END_TEST
 
-/* The text is not normalized a second time when it is stored. */
+/* The text is not normalized again when it is stored. */
 static void
 check_is_normal(struct world *w,
                 const struct kind *kind,

@@ -11,7 +11,7 @@
 
 #define FIGURES "{\"windowMilliseconds\":15000,\"cpuNanocores\":1500000000,"
 
-/* A report of n1, and of one pod that it says to have. */
+/* A report of n1 with one pod that n1 claims to run. */
 static char *
 report_of(struct world *w, const char *pod)
 {
@@ -145,7 +145,7 @@ START_TEST(what_is_not_told_any_more_is_gone)
 
     begin(&w);
     tell(&w, &agent_n1, "a");
-    tell(&w, &agent_n1, "b"); /* and so not a */
+    tell(&w, &agent_n1, "b"); /* and without a */
     ck_assert_uint_eq(count(&w, OF_PODS), 0);
     ck_assert_uint_eq(count(&w, METRICS "/nodes"), 1);
     w.time.monotonic_us += 60 * INT64_C(1000000);

@@ -34,7 +34,7 @@ stop(void *context)
     loop_stop(loop);
 }
 
-/* One turn of the loop, and what the API has answered by then. */
+/* Runs one turn of the loop, with the API's answers so far. */
 static void
 turn(void)
 {
@@ -71,7 +71,8 @@ begin(void)
     end_of_turn = timer_new(loop, stop, NULL);
 }
 
-/* Calls end before a kill there: they would be leaks. */
+/* With a leak detector, calls end before a kill, because they would be leaks.
+ */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define FINDS_LEAKS true
@@ -81,7 +82,7 @@ begin(void)
 #define FINDS_LEAKS false
 #endif
 
-/* As a kill does: calls under way are forgotten. */
+/* Like a kill: pending calls are forgotten. */
 static void
 kill_control(void)
 {
@@ -156,7 +157,7 @@ START_TEST(thousands_that_are_due_are_made_a_few_at_a_time)
     }
     ck_assert_uint_le(most, 64);
 
-    /* No second one, however often they are looked at. */
+    /* No second Job is made, however often they are checked. */
     settle();
     ck_assert_uint_eq(fake_client_count(api, &job_kind), MANY);
     end();
@@ -180,7 +181,8 @@ END_TEST
 
 START_TEST(a_kill_between_two_steps_neither_doubles_nor_loses_a_time)
 {
-    /* After each turn: before the call, before its answer, before the status. */
+    /* After each turn: before the call, before its answer, before the status.
+     */
     for (unsigned steps = 0; steps < 12; steps++) {
         begin();
         put(1, "");
@@ -193,7 +195,7 @@ START_TEST(a_kill_between_two_steps_neither_doubles_nor_loses_a_time)
                 turn();
         }
         kill_control();
-        now.real_us += 20 * SECOND_US; /* of the same minute still */
+        now.real_us += 20 * SECOND_US; /* still in the same minute */
         start();
         settle();
         ck_assert_msg(fake_client_count(api, &job_kind) == 2,
@@ -209,7 +211,7 @@ START_TEST(a_kill_between_two_steps_neither_doubles_nor_loses_a_time)
 }
 END_TEST
 
-/* Nothing but the status knows then that it was there. */
+/* Then only the status knows that the Job existed. */
 START_TEST(a_time_whose_job_is_gone_is_not_made_again_after_a_kill)
 {
     begin();
@@ -246,7 +248,9 @@ START_TEST(a_time_that_is_too_late_is_not_made_up_for)
 }
 END_TEST
 
-/* It looks at the clock every few seconds, and waits by another. */
+/* The controller checks the wall clock every few seconds, and waits by another
+ * one.
+ */
 START_TEST(a_clock_that_is_set_ahead_is_noticed)
 {
     begin();

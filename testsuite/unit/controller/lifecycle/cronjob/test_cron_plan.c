@@ -104,7 +104,7 @@ START_TEST(a_time_has_one_job_whatever_is_forgotten)
 {
     struct fixture f;
 
-    /* Told by the status, by memory, or by the Job itself. */
+    /* Known from the status, from memory, or from the Job itself. */
     begin(&f, "", "\"lastScheduleTime\":\"2026-01-01T00:10:00Z\"");
     cron_plan_make(&f.s, f.arena, &f.plan);
     ck_assert_int_eq(f.plan.due_s, 0);
@@ -129,14 +129,14 @@ START_TEST(a_clock_that_leaps_makes_one_job_or_none)
 {
     struct fixture f;
 
-    /* A day ahead: the last time of it, once. */
+    /* A day ahead: the last time of that day, once. */
     begin(&f, "", "\"lastScheduleTime\":\"2026-01-01T00:10:00Z\"");
     f.s.now_s = NOW_S + 86400 + 7;
     cron_plan_make(&f.s, f.arena, &f.plan);
     ck_assert_int_eq(f.plan.due_s, NOW_S + 86400);
     ck_assert_uint_gt(f.plan.missed, CRON_MISSED_MAX);
 
-    /* Ten minutes back: nothing again, until it is later than it was. */
+    /* Ten minutes back: nothing again until it is later than before. */
     f.s.now_s = NOW_S - 600;
     cron_plan_make(&f.s, f.arena, &f.plan);
     ck_assert_int_eq(f.plan.due_s, 0);
@@ -159,7 +159,7 @@ START_TEST(a_clock_that_was_years_ahead_holds_no_schedule_up)
                      "2026-01-01T00:10:07Z");
     end(&f);
 
-    /* The status says so by now; memory is as it was. */
+    /* Now the status has the time; memory is unchanged. */
     begin(&f, "", "\"lastScheduleTime\":\"2026-01-01T00:10:07Z\"");
     f.s.last_s = f.s.not_before_s = NOW_S + 10 * INT64_C(31557600);
     f.s.now_s = NOW_S + 299;
@@ -171,7 +171,7 @@ START_TEST(a_clock_that_was_years_ahead_holds_no_schedule_up)
     ck_assert_int_eq(f.plan.due_s, NOW_S + 300);
     end(&f);
 
-    /* It was made then, and none of its Jobs was. */
+    /* The CronJob was created at that time, and had no Job. */
     begin(&f, "", "");
     f.s.now_s = NOW_S - 86400;
     cron_plan_make(&f.s, f.arena, &f.plan);

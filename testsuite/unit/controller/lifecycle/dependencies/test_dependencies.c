@@ -197,8 +197,7 @@ END_TEST
     AFTER("{\"type\":\"after\",\"job\":1,\"uid\":\"u1\",\"namespace\":" \
           "\"default\",\"name\":\"job-1\",\"delaySeconds\":600}")
 
-/* A new instance hears of all that is there, as the controller does that starts
- * again.
+/* Creates a new instance, which lists all objects like a restarted controller.
  */
 static void
 restart(void)
@@ -257,7 +256,7 @@ START_TEST(minutes_after_a_job_that_is_gone_go_on_over_a_restart)
 }
 END_TEST
 
-/* A release before this one noted no time. */
+/* The previous release noted no time. */
 START_TEST(minutes_after_a_job_of_which_no_time_is_noted_begin_anew)
 {
     begin();
@@ -424,7 +423,7 @@ END_TEST
                                     "{\"name\":\"main\"}]}}},\"status\":{"      \
                                     "\"id\":" #id status "}}"
 
-/* Jobs are visited in an order that is another each time. */
+/* Jobs are visited in a different order each time. */
 START_TEST(singletons_are_in_order_however_they_are_found)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements that wait for those of another array with the same task ids. */
+/* Elements that wait for elements of another array with the same task ids. */
 #include "controller/lifecycle/dependencies/element_gate.h"
 
 #include <check.h>
@@ -61,13 +61,13 @@ START_TEST(each_end_moves_the_element_with_its_task_id_and_no_other)
 {
     begin("5,7-9", "1-8");
 
-    ck_assert(!see(0, true)); /* task 1, which nobody waits for */
+    ck_assert(!see(0, true)); /* task 1, for which no element waits */
     ck_assert_int_eq(element_gate_judge(gate), DEPENDENCY_WAITS);
-    ck_assert(see(6, true)); /* task 7, index 1 of those that wait */
+    ck_assert(see(6, true)); /* task 7, for which element 1 waits */
 
     ck_assert(!index_set_has(&gate->waiting, 1));
     ck_assert(index_set_has(&gate->waiting, 0));
-    ck_assert_int_eq(gate->freed_from, 0); /* it is new */
+    ck_assert_int_eq(gate->freed_from, 0); /* the gate is new */
     ck_assert_int_eq(element_gate_judge(gate), DEPENDENCY_IS_MET);
     ck_assert(see(7, false));
     ck_assert(index_set_has(&gate->never, 2));
@@ -87,7 +87,7 @@ START_TEST(ten_thousand_for_ten_thousand_are_one_step_each)
         moved += see(i ^ 1, (i & 2) == 0);
         if ((i & 2) == 0)
             ck_assert_int_eq(gate->freed_from, i ^ 1);
-        /* What it costs is what is scattered, and that stays small. */
+        /* The memory depends on the number of ranges, which stays small. */
         ck_assert_uint_le(gate->waiting.count, (size_t)(i / 4 + 2));
     }
     ck_assert_int_eq(moved, MANY);

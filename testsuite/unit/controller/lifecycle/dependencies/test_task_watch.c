@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single tasks that are waited for, with task ids that are not their indexes. */
+/* Jobs that wait for single tasks, whose ids are not their indexes. */
 #include "controller/lifecycle/dependencies/task_watch.h"
 
 #include <check.h>
@@ -118,7 +118,7 @@ START_TEST(a_range_is_judged_like_a_job_of_its_tasks)
         ok = watch(DEPENDENCY_OK, "5-7");
         not_ok = watch(DEPENDENCY_NOT_OK, "5-7");
         any = watch(DEPENDENCY_ANY, "5-7");
-        for (int64_t k = 2; k >= 0; k--) /* whatever the order */
+        for (int64_t k = 2; k >= 0; k--) /* in any order */
             if (cases[i].states[k] != ELEMENT_WAITING)
                 see(5 + k, cases[i].states[k]);
         ck_assert_int_eq(ok->verdict, cases[i].ok);
@@ -146,8 +146,8 @@ START_TEST(after_is_met_when_each_has_begun_or_ended)
 }
 END_TEST
 
-/* A controller that has just started knows from the record alone that a task had
- * started which waits for its next attempt.
+/* A controller that has just started knows only from the record that a task had
+ * started and waits for its next attempt.
  */
 START_TEST(one_that_is_to_run_again_has_begun)
 {
@@ -218,7 +218,8 @@ START_TEST(an_array_that_is_over_decides_what_had_not_ended)
     any = watch(DEPENDENCY_ANY, "3-4");
     element_ends_close(ends, false, false);
     task_watches_look_at_all(all, ends);
-    ck_assert_int_eq(ok->verdict, DEPENDENCY_WAITS); /* until it is read */
+    /* until the record is read */
+    ck_assert_int_eq(ok->verdict, DEPENDENCY_WAITS);
     ends->is_loaded = true;
     task_watches_look_at_all(all, ends);
     ck_assert_int_eq(ok->verdict, DEPENDENCY_IS_NEVER_MET);

@@ -97,7 +97,9 @@ put_pod(const char *name, const char *owner_kind, const char *owner_uid)
                      owner_uid));
 }
 
-/* Of a user, on its way out and never gone, behind a job of user 1000. */
+/* A pod of a user that is being deleted and never ends, before a job of user
+ * 1000.
+ */
 static void
 put_stubborn_pod(const char *name, unsigned uid)
 {

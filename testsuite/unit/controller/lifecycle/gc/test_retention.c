@@ -32,7 +32,7 @@ stop(void *context)
     loop_stop(loop);
 }
 
-/* It looks once a second, of real time. */
+/* Retention checks once a second of real time. */
 static void
 until_left(size_t jobs)
 {
@@ -74,7 +74,7 @@ end(void)
     arena_free(arena);
 }
 
-/* Complete so long before FAKE_BEGIN; 0: it goes on. */
+/* Completed that long before FAKE_BEGIN; 0: running. */
 static void
 put_job(const char *name, const char *spec, int64_t ended_us_ago)
 {
@@ -170,7 +170,7 @@ START_TEST(one_that_says_so_after_its_end_goes_earlier_or_later)
 }
 END_TEST
 
-/* The server has a newer one, which the watch has still to show. */
+/* The server has a newer version, which the watch has not delivered yet. */
 START_TEST(one_that_was_changed_meanwhile_is_looked_at_again)
 {
     begin(24 * 3600, 0);
@@ -199,8 +199,8 @@ START_TEST(of_too_many_the_oldest_go)
 }
 END_TEST
 
-/* More than are removed at a time. The watch tells that one is gone before its
- * removal is answered.
+/* There are more than are removed at a time. The watch reports each removal
+ * before the call is answered.
  */
 START_TEST(the_oldest_go_however_many_there_are)
 {

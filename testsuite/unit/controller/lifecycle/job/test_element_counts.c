@@ -20,8 +20,8 @@ static const struct job job = {
     .spec.backoff_limit_per_index = &none,
 };
 
-/* As it is read from the store: the next pods of 5 and 6 are their third and
- * second.
+/* Loads the counts as from the store: the next pods of 5 and 6 are their third
+ * and second.
  */
 static struct job_pod_counts *
 load(int64_t maximum_requeues)
@@ -46,7 +46,9 @@ load(int64_t maximum_requeues)
     return t;
 }
 
-/* Killed when its pod had gone and been counted, before the element was held. */
+/* The controller was killed after the pod was gone and counted, and before the
+ * element was held.
+ */
 START_TEST(what_was_interrupted_too_often_is_held_by_the_next_controller)
 {
     CLEANUP(job_pod_counts_freep) struct job_pod_counts *t = load(1);

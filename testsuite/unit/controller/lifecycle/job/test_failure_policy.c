@@ -82,7 +82,7 @@ START_TEST(the_first_rule_that_matches_says_what_a_failure_means)
          FAILURE_ENDS_JOB,
          0},
         {RULE("FailJob", CODES("NotIn", "3")), EXITED("3"), FAILURE_COUNTS, -1},
-        /* One that has not failed by itself has no exit code. */
+        /* A pod that did not fail by itself has no exit code. */
         {RULE("FailJob", CODES("NotIn", "3")), EXITED("0"), FAILURE_COUNTS, -1},
         {RULE("FailJob", CODES("NotIn", "3")),
          "\"phase\":\"Failed\"",

@@ -18,7 +18,7 @@ is_text(const struct index_set *set, const char *wanted)
     ck_assert_str_eq(text.text, wanted);
 }
 
-/* A pod is made, and there. */
+/* A pod is requested and created. */
 static void
 make(int64_t index, int64_t attempt)
 {
@@ -82,7 +82,7 @@ START_TEST(a_pod_that_was_not_made_gives_its_number_back)
     ck_assert_ptr_null(index_counts_find(&counts, 5));
     ck_assert_uint_eq(counts.n_slots, 0);
 
-    /* Only the last one does. */
+    /* Only the last attempt can be withdrawn. */
     make(5, 0);
     make(5, 1);
     index_counts_withdraw(&counts, 5, 0);

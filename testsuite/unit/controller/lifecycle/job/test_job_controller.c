@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop of jobs with an API that answers when the test lets it. */
+/* The job controller with an API that answers when the test lets it. */
 #include "controller/lifecycle/job/job_controller.h"
 
 #include <check.h>
@@ -31,7 +31,7 @@ stop(void *context)
     loop_stop(loop);
 }
 
-/* What the loop and the API have to do for each other. */
+/* Runs loop and API until both have nothing left to do. */
 static void
 settle(void)
 {
@@ -65,7 +65,7 @@ uid_of(const struct kind *kind, const char *name)
     return fake_client_find(api, kind, "default", name)->meta->uid;
 }
 
-/* What the agent reports of the job's pod. */
+/* Stores the agent's report of the job's pod. */
 static void
 put_pod(const char *status)
 {
@@ -93,7 +93,7 @@ the_job(void)
     return job_of(fake_client_find(api, &job_kind, "default", "j"));
 }
 
-/* The controller starts where `api` has what it has. */
+/* Starts the controller with the objects that `api` has. */
 static void
 start(void)
 {
@@ -158,7 +158,9 @@ put_job_of_burst(int i)
                      i + 1));
 }
 
-/* Has the job looked at; how many pods its status then tells of. */
+/* Makes the controller check the job; returns the number of pods in its status
+ * then.
+ */
 static int64_t
 count_told(int i)
 {
@@ -184,7 +186,7 @@ count_told(int i)
         ->status.active;
 }
 
-/* Of jobs that come one at a time the counts are written after a second. */
+/* For jobs that arrive singly, the counts are written after a second. */
 START_TEST(the_counts_of_a_job_are_written_the_later_the_more_jobs_wait)
 {
     begin();
@@ -295,7 +297,7 @@ put_partition(const char *name, int maximum_requeues)
     settle();
 }
 
-/* The nth pod of a job that may start anew was lost with its node. */
+/* The nth pod of a requeueable job was lost with its node. */
 static void
 lose_pod(int n)
 {
@@ -420,7 +422,7 @@ put_quota(const char *namespace, int pods, int used)
     }
 }
 
-/* More than a test makes. */
+/* There are more failures than the test makes calls. */
 static void
 refuse_creates(void)
 {
@@ -434,7 +436,8 @@ creates(void)
     return fake_client_calls(api, CLIENT_CREATE, NULL);
 }
 
-/* Refused so often that failure alone brings no other look for a minute. */
+/* It is refused so often that failures alone would cause no retry for a minute.
+ */
 START_TEST(what_was_refused_is_tried_when_its_quota_is_changed)
 {
     unsigned before;
@@ -489,7 +492,9 @@ put_one_of_many(unsigned n, bool is_held)
                      n + 1));
 }
 
-/* As many as are tried at a time are held, and stand before the one that is not. */
+/* As many as are tried at a time are held, and are queued before the one that
+ * is not.
+ */
 START_TEST(who_is_held_takes_no_turn_when_room_comes)
 {
     enum { HELD = 64 };
@@ -520,7 +525,7 @@ START_TEST(who_is_held_takes_no_turn_when_room_comes)
 }
 END_TEST
 
-/* What is under way when this controller is no leader any more. */
+/* The call is under way when this controller loses the leadership. */
 START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 {
     begin();
@@ -544,7 +549,7 @@ START_TEST(a_create_that_is_abandoned_is_not_said_to_be_refused)
 }
 END_TEST
 
-/* The job again, as its owner has changed it, after its first pod. */
+/* Stores the job as its owner has changed it after its first pod. */
 static void
 change_job(const char *annotations, const char *spec)
 {
@@ -600,7 +605,7 @@ START_TEST(a_job_that_stays_held_has_its_pod_ended_and_excused)
 }
 END_TEST
 
-/* The pod that is on the way is of the template that was. */
+/* The pod that is being created has the former template. */
 START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
 {
     begin();
@@ -635,7 +640,9 @@ START_TEST(a_requeue_waits_for_the_pod_that_is_being_made)
 }
 END_TEST
 
-/* It was there when the pod was to be made, and is not when the watch is. */
+/* The pod existed when it was to be created, and does not exist when the watch
+ * has synced.
+ */
 START_TEST(a_pod_that_is_never_seen_is_made_anew)
 {
     begin();
@@ -742,7 +749,7 @@ START_TEST(a_job_that_comes_held_is_told_of_once_and_not_written)
     begin();
     put_held_job();
     settle();
-    put_held_job(); /* any change of it */
+    put_held_job(); /* any change */
     settle();
 
     ck_assert_uint_eq(fake_client_calls(api, CLIENT_MERGE_PATCH, "status"), 0);
@@ -752,7 +759,7 @@ START_TEST(a_job_that_comes_held_is_told_of_once_and_not_written)
 }
 END_TEST
 
-/* The controller of before has told of it. */
+/* The former controller has reported it. */
 START_TEST(a_job_that_was_held_before_is_not_told_of_again)
 {
     now = (struct fake_clock)FAKE_CLOCK;

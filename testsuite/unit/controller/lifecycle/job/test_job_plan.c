@@ -36,8 +36,8 @@ parse(const struct kind *kind, const char *text)
     return object;
 }
 
-/* A Job named "j" with those members of spec and status; of one pod, when it
- * does not say how many, as the server's defaults have it.
+/* A Job named "j" with those members of spec and status; if spec has no number,
+ * of one pod, like the server's default.
  */
 static void
 given_job(const char *annotations, const char *spec, const char *status)
@@ -85,7 +85,7 @@ given_pod_with(const char *metadata, const char *name, const char *status)
     object_unref(pod);
 }
 
-/* As it was last. */
+/* The pod's last state before it was gone. */
 static void
 given_pod_gone(const char *metadata, const char *name, const char *status)
 {
@@ -345,7 +345,7 @@ START_TEST(a_held_job_has_no_pods)
     ck_assert_uint_eq(plan.n_create, 0);
     ck_assert(plan.status_is_urgent);
     ck_assert(has_condition(plan.status, "Suspended"));
-    ck_assert(!plan.delete_active); /* not before it is written down */
+    ck_assert(!plan.delete_active); /* not before the condition is written */
     done();
 
     given_job("",
@@ -362,14 +362,14 @@ START_TEST(a_held_job_has_no_pods)
 }
 END_TEST
 
-/* The whole way of a pod that is ended because its job was suspended. */
+/* The whole sequence of a pod that is ended because its job was suspended. */
 START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
 {
     static const char suspended[] =
         "\"attempts\":1,\"active\":1,\"conditions\":[{\"type\":"
         "\"Suspended\",\"status\":\"True\"}]";
 
-    /* Killed, and not yet gone. */
+    /* The pod was killed, and is not gone yet. */
     given_job("", "\"suspend\":true,\"backoffLimit\":0", suspended);
     given_deleted_pod("j-0", FAILED_WITH("143"));
 
@@ -379,7 +379,7 @@ START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
     ck_assert_int_eq(json_get_int(killed.status, "excused", 0), 1);
     done();
 
-    /* Gone, without a word. */
+    /* The pod is gone without a report. */
     given_job("", "\"suspend\":true,\"backoffLimit\":0", suspended);
 
     struct job_plan gone = plan_at(NOW);
@@ -388,7 +388,7 @@ START_TEST(a_pod_that_is_held_is_not_held_against_its_job)
     ck_assert_int_eq(json_get_int(gone.status, "excused", 0), 1);
     done();
 
-    /* Released before it was gone: the job waits until it is. */
+    /* The job was released before the pod was gone, and waits for that. */
     given_job("", "\"backoffLimit\":0", suspended);
     given_deleted_pod("j-0", "\"phase\":\"Running\"");
 
@@ -551,14 +551,14 @@ reason_of(const struct json *status, const char *type)
     return "";
 }
 
-/* Indexed jobs with a pod of each index that has ended so: 0 Succeeded, 'r'
+/* Indexed jobs with one pod per index, which ended like this: 0 Succeeded, 'r'
  * Running, a digit Failed with that exit code.
  */
 START_TEST(failures_count_as_the_job_says)
 {
     static const struct {
         const char *spec, *pods;
-        const char *verdict, *reason; /* of the Job, "" while it goes on */
+        const char *verdict, *reason; /* of the Job, "" while it runs */
         const char *failed_indexes;
         int failed, excused;
     } cases[] = {
@@ -638,7 +638,7 @@ START_TEST(failures_count_as_the_job_says)
          "",
          0,
          0},
-        /* What failed it comes before what would be enough. */
+        /* Failure is checked before success. */
         {INDEXED("3") ",\"backoffLimit\":0,\"successPolicy\":{\"rules\":["
                       "{\"succeededCount\":1}]}",
          "0r4",
@@ -682,7 +682,7 @@ START_TEST(failures_count_as_the_job_says)
 }
 END_TEST
 
-/* And what its pods are told, which outlives this controller. */
+/* Also the pods' annotations, which survive this controller. */
 START_TEST(each_index_waits_after_its_own_failures)
 {
     given_job("", INDEXED("3") ",\"backoffLimitPerIndex\":5", "");
@@ -713,7 +713,9 @@ END_TEST
     "[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"       \
     "\"AllocationOverlap\"}]"
 
-/* Made so many seconds after NOW; refused by its node unless it says more. */
+/* A pod that was made that many seconds after NOW; `status` is that of a
+ * refusal by its node, or another.
+ */
 static void
 given_made(const char *name, unsigned after_s, const char *status)
 {
@@ -788,7 +790,7 @@ START_TEST(a_pod_that_ran_ends_the_row_of_refusals)
 }
 END_TEST
 
-/* One broken node is no reason for the rest of an array to wait. */
+/* One broken node must not delay the rest of an array. */
 START_TEST(indexes_that_were_not_tried_do_not_wait_for_those_refused)
 {
     given_job("", INDEXED("6"), "");
@@ -839,7 +841,7 @@ START_TEST(a_pod_is_replaced_when_it_ends_or_when_it_is_asked_to)
         {LATE, RUNNING, 0, 0, 1},
         {EARLY, FAILED_WITH("143"), 1, 1, 0},
         {LATE, FAILED_WITH("143"), 1, 1, 0},
-        /* What runs on a silent node may go on running. */
+        /* A pod on an unreachable node may still run. */
         {EARLY, "\"phase\":\"Unknown\"", 0, 0, 1},
     };
 
@@ -904,7 +906,7 @@ START_TEST(a_job_that_wants_fewer_pods_lets_some_go)
         {"\"parallelism\":0,\"completions\":9", 0, 3},
         {"\"parallelism\":2", 0, 1},
         {INDEXED("2"), 0, 1},
-        /* One of them is of an index that is no more. */
+        /* One pod belongs to an index that no longer exists. */
         {"\"completionMode\":\"Indexed\",\"completions\":2,"
          "\"parallelism\":3",
          0,
@@ -983,7 +985,7 @@ START_TEST(a_job_past_its_deadline_fails_and_ends_its_pods)
 END_TEST
 
 #define DEADLINE "\"deadline\":\"2023-11-14T22:23:20Z\"" /* NOW + 600 s */
-/* Its pods have 200 s. */
+/* Its pods have a limit of 200 s. */
 static void
 given_limited_job(const char *spec)
 {
@@ -1031,7 +1033,7 @@ START_TEST(a_job_that_runs_goes_on_until_its_deadline)
 END_TEST
 
 /* Its first status is written when its pod has failed, and it waits for the
- * next one: the deadline counts all the same.
+ * next one; its deadline counts nevertheless.
  */
 START_TEST(a_job_that_fails_at_once_has_started_with_its_first_pod)
 {
@@ -1056,7 +1058,7 @@ START_TEST(a_job_that_fails_at_once_has_started_with_its_first_pod)
 }
 END_TEST
 
-/* The state that is written; NULL: none. */
+/* The state to be written; NULL: none. */
 static const char *
 state_at(int64_t now)
 {
@@ -1190,7 +1192,7 @@ START_TEST(a_job_that_is_over_ends_while_pods_are_left)
 }
 END_TEST
 
-/* The cause is found in the Job's status when its pods are gone. */
+/* The cause is in the Job's status when its pods are gone. */
 START_TEST(an_ending_is_told_after_the_pods_are_gone)
 {
     given_job("",

@@ -28,7 +28,9 @@ START_TEST(names_of_pods_are_read_back)
 }
 END_TEST
 
-/* Whose pod it is, whom it repels and where it waits is the Job's to say. */
+/* Only the Job may set the pod's owner, its exclusions and its place in the
+ * queue.
+ */
 START_TEST(a_template_signs_nothing)
 {
     static const char text[] =

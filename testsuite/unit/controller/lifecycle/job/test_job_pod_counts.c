@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random lives of jobs: what is kept up to date change by change plans the
- * same as what is counted anew from the Job and its pods.
+/* Random histories of jobs: counts that are updated change by change must give
+ * the same plan as counts that are computed anew from the Job and its pods.
  */
 #include "controller/lifecycle/job/job_pod_counts.h"
 
@@ -26,16 +26,16 @@
 
 #define MAX_PODS 400
 #define STEPS    600
-#define LATER    INT64_C(4000000000000000) /* behind all backoffs */
+#define LATER    INT64_C(4000000000000000) /* after all backoffs */
 
 struct life {
-    struct arena *arena; /* of the whole life */
+    struct arena *arena; /* for the whole history */
     const struct object *job;
-    struct job_pod_counts *counts; /* the one kept up to date */
+    struct job_pod_counts *counts; /* the updated ones */
     const struct object *pods[MAX_PODS];
     int n_pods;
-    const char *told; /* to the next pod that is made */
-    int clock_s;      /* every end has a second of its own */
+    const char *told; /* annotations of the next pod */
+    int clock_s;      /* every end has its own second */
 };
 
 static const struct object *
@@ -134,8 +134,8 @@ see(struct job_pod_counts *t,
         job_pod_counts_see_gone(t, job, pod_of(was));
 }
 
-/* A pod's change goes to both; their plans agree, then and after what is
- * planned has been written.
+/* Applies a pod's change to both; their plans must be equal, then and after the
+ * planned status was written.
  */
 static struct job_plan
 change_pod(struct life *l, int i, const struct object *pod)
@@ -180,7 +180,7 @@ tell_past(struct life *l, int64_t failures, int64_t ignored)
                         ignored);
 }
 
-/* What a pod has been told of its index stays with it. */
+/* The annotations with which a pod was created remain. */
 static const char *
 annotations_of(struct life *l, const char *name)
 {
@@ -228,7 +228,7 @@ make_pod(struct life *l, const char *name, const char *phase, bool deleting)
             has_ended ? end : ""));
 }
 
-/* One more step in the life of a pod that is there. */
+/* Makes one more step in the life of an existing pod. */
 static void
 live_on(struct life *l, int i)
 {
@@ -275,7 +275,7 @@ create_what_is_planned(struct life *l)
                                   plan.create[i].index,
                                   plan.create[i].attempt,
                                   "full");
-            /* The words are remembered, and cannot be counted anew. */
+            /* The message is remembered, and cannot be computed anew. */
             free(l->counts->refusal);
             l->counts->refusal = NULL;
         } else
@@ -420,8 +420,8 @@ cancel(struct life *l)
     change_job(l, "metadata", meta);
 }
 
-/* The pods j-0, j-1, ..., as they were and are; where they end in nothing they
- * are gone.
+/* The pods j-0, j-1, ..., with their former and present phases; at the end of
+ * the list they are gone.
  */
 static void
 see_pod(struct life *l, int index, const char *phase, bool deleting, bool gone)
@@ -475,7 +475,7 @@ START_TEST(with_a_whole_array_its_elements_are_cancelled_that_had_not_ended)
 }
 END_TEST
 
-/* Attempt 0 and so on of element 5, each lost with its node. */
+/* Attempts of element 5, each lost with its node. */
 static const struct object *
 make_lost(int attempt, const char *annotations)
 {
@@ -505,7 +505,7 @@ START_TEST(a_task_that_is_interrupted_too_often_is_to_be_held)
         {"", 1, false},
         {"\"" ANNOTATION_REQUEUE_BEFORE "\":\"true\"", 1, false},
         {"", 2, true},
-        {"", 1, false}, /* it began anew when it was held */
+        {"", 1, false}, /* its count was reset when it was held */
     };
     struct life *l = begin("\"completionMode\":\"Indexed\",\"requeue\":true,"
                            "\"completions\":100,\"parallelism\":100,"
@@ -532,8 +532,8 @@ START_TEST(a_task_that_is_interrupted_too_often_is_to_be_held)
 }
 END_TEST
 
-/* A controller that was killed begins with the status that it last wrote, and may
- * see an end behind it at once: it adds to those that are written.
+/* A killed controller's successor begins with the last written status, and may
+ * see a later end at once, which it adds to those in the status.
  */
 START_TEST(an_end_that_the_status_has_not_is_added_to_those_it_has)
 {

@@ -36,7 +36,7 @@ parse(const struct kind *kind, const char *text)
 
 START_TEST(those_that_lose_least_go_first)
 {
-    /* In the order in which they are to go. */
+    /* In the order of removal. */
     static const char *const ordered[N] = {
         POD("\"name\":\"j-0\",\"annotations\":{\"kiln.hpc/surplus\":"
             "\"true\"}",
