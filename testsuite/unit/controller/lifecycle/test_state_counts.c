@@ -50,7 +50,7 @@ static void PRINTF(2, 3) put(const struct kind *kind, const char *format, ...)
     fake_client_run(api);
 }
 
-/* The series that are not 0, each as "labels=value ". */
+/* Returns the series that are not 0, each as "labels=value ". */
 static const char *
 look(const char *family)
 {
@@ -194,7 +194,7 @@ START_TEST(reasons_that_are_not_ours_are_one)
 }
 END_TEST
 
-/* Those behind the thousandth share one, and leave it. */
+/* Namespaces after the thousandth share one series, and leave it again. */
 START_TEST(namespaces_beyond_a_thousand_are_counted_together)
 {
     char name[16];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* example_plugin.h - what it takes to add a plugin: one file, and one line in
- * a profile
+/* example_plugin.h - everything that is needed to add a plugin: one file, and
+ * one line in a profile
  *
- * QuietHours: pods labelled "loud" stay off nodes labelled "quiet", nodes
- * that are quiet score less for the others, and a loud pod waits in permit
- * until somebody allows it. doc/scheduling.md walks through it.
+ * QuietHours: pods labelled "loud" may not run on nodes labelled "quiet", quiet
+ *             nodes get lower scores for other pods, and a loud pod waits in
+ *             permit until the test allows it. doc/scheduling.md walks through
+ *             it.
  *
  * Extension points:  prefilter, filter, score, permit, prebind
  * Cycle state:       whether the pod is loud
@@ -20,10 +21,10 @@
 #include "lib/api/pod/pod.h"
 #include "lib/base/strbuf.h"
 
-/* How often each point ran, and how the background ones answer. */
+/* How often each point ran, and the answers of the background ones. */
 struct quiet_hours {
     struct handle *handle;
-    uint32_t is_quiet; /* the reason */
+    uint32_t is_quiet; /* id of the reason */
     enum verdict permit_answer;
     enum verdict prebind_answer;
     unsigned prebinds, reserves, unreserves;

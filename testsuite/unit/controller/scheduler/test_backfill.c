@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reservations and who may pass them, through the real scheduler. */
+/* Reservations and backfilling, through the real scheduler. */
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -26,7 +26,7 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
                : 0;
 }
 
-/* Backfill with so many reservations. */
+/* A world with backfill and these arguments (number of reservations). */
 static struct world *
 backfill_new(const char *args, bool without_sharing)
 {
@@ -72,7 +72,7 @@ struct job {
     unsigned cpus;
     int64_t limit; /* seconds; 0: none */
     const char *node;
-    int64_t start; /* it runs since then */
+    int64_t start; /* running since then */
     const char *group;
     unsigned members;
     const char *spec;
@@ -146,7 +146,7 @@ advance(struct world *w, int64_t seconds)
     fake_clock_advance(&w->time, -20000);
 }
 
-/* A job that has just been bound runs since now. */
+/* A job that was just bound runs from now on. */
 static void
 begin(struct world *w, struct job job)
 {
@@ -169,7 +169,7 @@ check_node(const struct world *w, const char *name, const char *node)
                      (long long)now(w));
 }
 
-/* Seconds from the beginning; -1: it has no reservation. */
+/* Seconds since the beginning; -1: no reservation. */
 static int64_t
 reserved_at(const struct world *w, const char *key)
 {
@@ -190,7 +190,7 @@ reserved_node(const struct world *w, const char *key)
     return r != NULL && r->places != NULL ? r->places[0].node->name : "";
 }
 
-/* One node of 8 CPUs: a and b have it up to 100, "wide" needs all of it. */
+/* One node of 8 CPUs: a and b use it until 100, "wide" needs all of it. */
 static struct world *
 world_with_wide(void)
 {
@@ -206,7 +206,7 @@ world_with_wide(void)
     return w;
 }
 
-/* It can still be in time by an end before a limit, so it is not ended here. */
+/* Another pod's early end may still help it, so the pod is not ended here. */
 START_TEST(what_would_start_too_late_for_its_deadline_is_not_reserved)
 {
     struct world *w = backfill_new(NULL, false);
@@ -235,7 +235,7 @@ START_TEST(what_would_start_too_late_for_its_deadline_is_not_reserved)
 }
 END_TEST
 
-/* Its status is written all the time, and its owner may change it. */
+/* The pod's status is written often, and its owner may change it. */
 START_TEST(one_that_changes_before_it_is_asked_about_room_gets_it)
 {
     struct world *w = backfill_new(NULL, false);
@@ -448,7 +448,7 @@ START_TEST(a_node_that_joins_is_the_heads)
 }
 END_TEST
 
-/* An agent reports its kernel and its images, too. */
+/* An agent also reports its kernel and its images. */
 START_TEST(a_node_that_says_nothing_new_wakes_nobody)
 {
     struct world *w = world_with_wide();
@@ -510,8 +510,8 @@ START_TEST(a_scheduler_that_starts_anew_reserves_the_same)
 }
 END_TEST
 
-/* Two NUMA nodes of four cores: "a" has one up to 100, "b" two cores of the
- * other. The head needs a whole one.
+/* Two NUMA nodes of four cores: "a" uses one until 100, "b" two cores of the
+ * other. The head of the queue needs a whole one.
  */
 START_TEST(shapes_count_not_amounts)
 {
@@ -537,7 +537,7 @@ START_TEST(shapes_count_not_amounts)
                   SINGLE_NUMA ",\"activeDeadlineSeconds\":50");
     world_settle(w);
     ck_assert_int_eq(reserved_at(w, "default/head"), 100);
-    /* Beside b it delays nobody, whatever it takes. */
+    /* Beside b it delays no other job, however long it takes. */
     world_add_pod(w,
                   "beside",
                   "4",
@@ -555,15 +555,15 @@ END_TEST
 
 /* --- A model ---------------------------------------------------------------- */
 
-/* The same jobs, decided by brute force: nodes of so many CPUs, jobs of one pod in
- * the order of their numbers.
+/* A brute-force model of the same jobs: nodes with that many CPUs, jobs of one
+ * pod in the order of their numbers.
  */
 #define MODEL_JOBS 48
 #define MODEL_CPUS 4
 
 struct model_job {
     int64_t cpus, submit, limit, run;
-    int node; /* -1: none yet */
+    int node; /* -1: not placed yet */
     int64_t start;
     bool has_ended;
 };
@@ -594,8 +594,8 @@ used_at(const struct model_job *jobs, int node, int64_t at, int64_t time)
     return used;
 }
 
-/* The first job that waits and cannot start could start then at the earliest,
- * by the limits of what runs; -1: there is none.
+/* The earliest time at which the first waiting job that cannot start now could
+ * start, by the limits of running jobs; -1: there is no such job.
  */
 static int64_t
 shadow_of(const struct model_job *jobs, int head, int64_t at)
@@ -624,7 +624,7 @@ find_head(const struct model_job *jobs, int64_t at)
     return -1;
 }
 
-/* Jobs that the scheduler started are taken over. */
+/* Copies the starts that the scheduler has decided. */
 static void
 take_starts(struct world *w, struct model_job *jobs, int64_t at)
 {
@@ -659,9 +659,9 @@ step_model(struct world *w, struct model_job *jobs, int64_t at)
     }
 }
 
-/* After each second: the head's start, as brute force finds it, is not later
- * than it was before others started, it is the one that is reserved, and it
- * keeps what it was promised.
+/* After each second: the head's start, computed by brute force, is not later
+ * than before other jobs started, equals the reservation, and is not later than
+ * promised.
  */
 static void
 run_model(uint64_t seed, int n_nodes, bool without_sharing, int64_t *starts)
@@ -733,7 +733,7 @@ START_TEST(nobody_who_passes_makes_the_first_start_later)
 }
 END_TEST
 
-/* On one node, since which of equal nodes is taken is drawn by lot. */
+/* On one node, because ties between equal nodes are broken at random. */
 START_TEST(results_that_are_shared_decide_the_same)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -747,7 +747,7 @@ START_TEST(results_that_are_shared_decide_the_same)
 }
 END_TEST
 
-/* Others may not have it meanwhile. */
+/* Meanwhile other pods may not use the room. */
 START_TEST(one_that_backs_off_is_reserved_before_those_behind_it)
 {
     struct world *w = backfill_new(NULL, false);
@@ -760,7 +760,7 @@ START_TEST(one_that_backs_off_is_reserved_before_those_behind_it)
     PUT(w, "third", 3, 70);
     advance(w, 0);
     ck_assert_int_eq(reserved_at(w, "default/first"), 100);
-    /* All are tried, and those that have failed are to be tried again. */
+    /* All are tried, and the failed ones are to be tried again. */
     queue_event(q, &event_assigned_pod_delete, NULL, NULL);
     world_settle(w);
     queue_activate(q, "default", "third");
@@ -813,7 +813,7 @@ START_TEST(a_group_is_reserved_all_its_nodes)
     advance(w, 0);
     ck_assert_int_eq(reserved_at(w, "@default/g"), 200);
 
-    /* n4 is the group's from 200 on. */
+    /* n4 is reserved for the group from 200 on. */
     PUT(w, "long", 1, 201);
     PUT(w, "short", 1, 200);
     advance(w, 0);
@@ -844,8 +844,8 @@ START_TEST(what_is_free_beyond_a_group_is_taken_by_long_ones)
 }
 END_TEST
 
-/* One that ends in time takes the node that is not reserved; a long one may
- * have the other all the same.
+/* A job that ends in time gets the node that is not reserved; a long job may
+ * still use the other.
  */
 START_TEST(a_short_one_exchanges_its_node_with_the_group)
 {
@@ -932,7 +932,8 @@ START_TEST(the_number_of_reservations_is_at_least_one)
 }
 END_TEST
 
-/* Amounts would do; no NUMA node is of that size, whoever is on it. */
+/* The amounts would suffice, but no NUMA node is large enough, even when empty.
+ */
 START_TEST(what_no_numa_node_is_large_enough_for_is_not_tried_at_each_end)
 {
     struct world *w = backfill_new(NULL, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin of somebody's own, in a profile of the real scheduler: every point
- * of the pipeline as it sees it.
+/* A plugin of our own, in a profile of the real scheduler: its calls at every
+ * extension point.
  */
 #include "testsuite/unit/controller/scheduler/example_plugin.h"
 
@@ -9,7 +9,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-/* The default profile and one line more. */
+/* The default profile and one more line. */
 static struct world *
 world_with_plugin(struct metric_registry *metrics)
 {
@@ -201,7 +201,7 @@ START_TEST(a_pod_that_is_rejected_gives_the_node_back)
 }
 END_TEST
 
-/* VolumeBinding is the first plugin of PreBind: no event may step over it. */
+/* VolumeBinding is the first plugin of PreBind: no event may skip it. */
 START_TEST(a_late_answer_does_not_end_the_wait_in_permit)
 {
     struct world *w = world_with_one_in_permit();
@@ -226,7 +226,7 @@ count_waiting(struct pod_view *pod, const char *node_name, void *context)
     (*count)++;
 }
 
-/* What gangs need: all that wait, seen from the permit of the last. */
+/* Gang scheduling needs this: the last pod's permit sees all waiting pods. */
 START_TEST(who_waits_in_permit_can_be_listed_and_allowed_once)
 {
     struct world *w = world_with_one_in_permit();

@@ -8,7 +8,7 @@
 #define LIMIT_300 ",\"activeDeadlineSeconds\":300"
 #define LIMIT_600 ",\"activeDeadlineSeconds\":600"
 
-/* The answer for a pod of the API, or for one like it that is not there. */
+/* The answer for a pod of the API, or for a similar one that does not exist. */
 static const struct json *
 explain(struct world *w, struct arena *arena, const char *name)
 {
@@ -250,8 +250,8 @@ START_TEST(nothing_changes_by_a_question)
 }
 END_TEST
 
-/* Ties are broken by dice, and a question throws none that a decision would
- * have had.
+/* Ties are broken at random, and a question must not consume random numbers of
+ * a later decision.
  */
 START_TEST(questions_leave_the_dice_alone)
 {
@@ -419,7 +419,7 @@ START_TEST(a_device_that_is_taken_is_not_there)
 }
 END_TEST
 
-/* A pod that was deleted by force while its node was silent. */
+/* The pod was deleted by force while its node was unreachable. */
 START_TEST(what_a_forgotten_pod_left_is_not_free)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -548,7 +548,7 @@ START_TEST(an_answer_tells_how_many_are_before)
         says(explain(w, arena, "b"), "; 1 pod is before it in the queue"));
     ck_assert(
         says(explain(w, arena, "d"), "; 2 pods are before it in the queue"));
-    /* Its rank, which the default order goes by, is not known yet. */
+    /* Its rank, which the default order uses, is not known yet. */
     ck_assert_ptr_null(
         strstr(json_path_text(explain_new(w, arena, "4", ""), "start.message"),
                "before it"));
@@ -559,7 +559,7 @@ START_TEST(an_answer_tells_how_many_are_before)
 }
 END_TEST
 
-/* Every end makes room by amounts, and none by cores. */
+/* Every end releases enough amounts, but no suitable cores. */
 START_TEST(the_work_and_the_text_of_an_answer_are_bounded)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two clusters that go through the same: in one every end of a pod wakes all that
- * wait, in the other the room is handed out to those that it is enough for. The same pods
- * start at the same time on the same nodes. Where pods preempt, the order in which
- * victims go may differ; there, who sleeps is tried by hand, and must not start.
+/* Two clusters with the same events: in one, every end of a pod activates all
+ * waiting pods, in the other, the released room is offered to pods that it
+ * suffices for. The same pods must start at the same time on the same nodes.
+ * Where pods preempt, the order of victims may differ; there, each
+ * unschedulable pod is tried by the test, and must not start.
  */
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue_state.h"
@@ -23,7 +24,7 @@ struct job {
     unsigned cpus, limit;
     int priority;
     const char *placement;
-    unsigned group, members; /* 0: by itself */
+    unsigned group, members; /* 0: no group */
     bool is_there, is_bound;
 };
 
@@ -33,7 +34,7 @@ struct twin {
     struct job jobs[JOBS];
     unsigned n_jobs, n_groups;
     bool is_away[NODES], is_closed[NODES], is_red[NODES];
-    unsigned less[NODES]; /* CPUs */
+    unsigned less[NODES]; /* CPUs less than the node has */
     uint64_t starts, attempts_all, attempts_some;
 };
 
@@ -56,7 +57,9 @@ roll(struct twin *t, unsigned below)
     return (unsigned)random_below(&t->dice, below);
 }
 
-/* In the order of submission: ranks are asked when a pod wakes. */
+/* In the order of submission, because ranks are computed when a pod is
+ * activated.
+ */
 static struct world *
 open_world(unsigned reservations)
 {
@@ -277,8 +280,9 @@ is_awake(const struct world *w)
     return counts.active > 0 || counts.backoff > 0;
 }
 
-/* Backoff is over, and what was told is heard, until nobody is awake. Among equal
- * nodes each cycle draws the same lot, whatever others drew before it.
+/* Advances the clock beyond backoff and delivers all events until no pod is
+ * active. Among equal nodes each cycle draws the same random number, whatever
+ * others drew before.
  */
 static void
 settle_one(struct world *w)
@@ -417,7 +421,9 @@ count_bound(const struct twin *t)
     return count;
 }
 
-/* A cycle of its owner plans a reservation as of now, which may leave a node. */
+/* A cycle of the pod plans a reservation with the present state, which may free
+ * a node.
+ */
 static bool
 has_reservation(const struct world *w, const char *name)
 {
@@ -428,7 +434,7 @@ has_reservation(const struct world *w, const char *name)
            && scheduler_find_reservation(w->scheduler, queued) != NULL;
 }
 
-/* Nobody sleeps who could start. */
+/* Checks that no unschedulable pod could start. */
 static void
 check_waiting(struct twin *t, uint64_t seed, unsigned turn)
 {
@@ -511,7 +517,7 @@ START_TEST(nobody_sleeps_who_could_preempt)
 }
 END_TEST
 
-/* These differed once, when the others still woke all. */
+/* These seeds differed once, while other events still activated all pods. */
 START_TEST(beside_three_reservations_nobody_sleeps)
 {
     try_waiting(213, 3, false);
@@ -521,13 +527,13 @@ START_TEST(beside_three_reservations_nobody_sleeps)
     try_waiting(324, 3, true);
     try_waiting(331, 3, true);
     try_waiting(1027, 1, false); /* a cordoned node kept its pods apart */
-    try_waiting(1001, 3, true);  /* its own reservation's move woke one */
-    try_waiting(1010, 3, false); /* one that never got one moved others */
+    try_waiting(1001, 3, true);  /* its own reservation's move activated one */
+    try_waiting(1010, 3, false); /* one without a reservation moved others */
 }
 END_TEST
 
-/* Of three, the second and the third go to those that are tried first: of forty
- * seeds, four differ. These are some of the others.
+/* With three reservations, the second and the third go to the pods that are
+ * tried first: of forty seeds, four differ. These are some of the others.
  */
 START_TEST(beside_three_reservations_the_same_start)
 {
@@ -552,8 +558,8 @@ put_alike(struct twin *t, unsigned count, unsigned cpus)
     settle_one(t->some);
 }
 
-/* Forty that differ in their limits wait; each end lets one start, and there is
- * no cycle for the others.
+/* Forty pods with different limits wait; each end lets one start, without a
+ * cycle for the others.
  */
 START_TEST(an_end_costs_the_cycles_of_those_that_start)
 {

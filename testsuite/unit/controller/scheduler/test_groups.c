@@ -14,7 +14,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-/* The source of groups: the labels "group" and "members". */
+/* The groups come from the labels "group" and "members". */
 static unsigned
 group_by_labels(const struct object *pod, const char **ret_name, void *context)
 {
@@ -28,10 +28,10 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
                : 0;
 }
 
-/* A plugin that stands in the way of one pod, and notes the order of things. */
+/* A plugin that blocks one pod, and logs the order of calls. */
 static struct {
     struct handle *handle;
-    const char *unreserved; /* is refused at reserve */
+    const char *unreserved; /* the pod that is refused at reserve */
     const char *unpermitted;
     const char *waits_in_permit;
     const char *fails_in_prebind;
@@ -177,7 +177,7 @@ put_member(struct world *w,
     fake_client_put(w->api, &pod_kind, text);
 }
 
-/* Members a, b and c that need a node each. */
+/* Members a, b and c, which need a node each. */
 static void
 put_three(struct world *w)
 {
@@ -238,8 +238,8 @@ message(const struct world *w, const char *name)
     return c != NULL ? c->message : "";
 }
 
-/* The state that a group which fails must leave as it was: all that nodes, their
- * ledgers and the cache say, but for generations.
+/* The state that a failed group must leave unchanged: all of nodes, ledgers and
+ * cache except generations.
  */
 static char *
 take_picture(struct world *w)
@@ -400,7 +400,7 @@ START_TEST(when_the_last_does_not_fit_nothing_is_held_and_all_is_as_before)
     CLEANUP_FREE char *after = NULL;
 
     world_add_pod(w, "x", "2", "1Gi", EXCLUSIVE);
-    gate.waits_in_permit = "x"; /* something assumed, too */
+    gate.waits_in_permit = "x"; /* something is assumed, too */
     world_settle(w);
     before = take_picture(w);
     put_three(w);
@@ -425,10 +425,11 @@ START_TEST(a_failed_plan_leaves_no_trace_in_the_order_of_numa_nodes)
     CLEANUP_FREE char *after = NULL;
 
     world_add_numa_node(w, "n1", 4, 4);
-    world_add_pod(w, "x", "20", "20Gi", EXCLUSIVE); /* of three NUMA nodes */
+    /* it uses three NUMA nodes */
+    world_add_pod(w, "x", "20", "20Gi", EXCLUSIVE);
     world_settle(w);
     before = take_picture(w);
-    put_member(w, "a", "12", 2, EXCLUSIVE); /* what is left of two */
+    put_member(w, "a", "12", 2, EXCLUSIVE); /* the rest of two NUMA nodes */
     put_member(w, "c", "99", 2, EXCLUSIVE);
     world_settle(w);
     after = take_picture(w);
@@ -475,7 +476,7 @@ START_TEST(a_group_that_sleeps_is_one_decision_of_the_queue)
 }
 END_TEST
 
-/* The leader could have been helped by less. */
+/* The leader alone would have needed less. */
 START_TEST(hints_are_asked_for_the_member_that_was_rejected)
 {
     struct world *w = groups_new();
@@ -526,7 +527,7 @@ START_TEST(groups_of_equal_pods_are_tried_one_after_the_other)
     fake_client_remove(w->api, &pod_kind, "default", "p00");
     world_settle(w);
     world_advance(w, 10);
-    /* A group was tried, and its second member found no room. */
+    /* A group was tried, and its second member found no node. */
     ck_assert_uint_gt(scheduler_count(w->scheduler).attempts, attempts);
     ck_assert_uint_le(scheduler_count(w->scheduler).attempts, attempts + 4);
     ck_assert_uint_eq(scheduler_count(w->scheduler).scheduled, 2);
@@ -619,7 +620,7 @@ START_TEST(a_permit_that_times_out_takes_all_back_and_they_come_again)
                      "group 'g' of 3 pods, all placed or none: pod 'a': timed "
                      "out waiting on permit");
     gate.waits_in_permit = NULL;
-    world_add_numa_node(w, "n4", 2, 4); /* nobody waits for that */
+    world_add_numa_node(w, "n4", 2, 4); /* no pod waits for this node */
     world_advance(w, 301000);
     world_advance(w, 31000);
     ck_assert_uint_eq(count_bound(w, "abc"), 3);
@@ -660,7 +661,9 @@ START_TEST(nothing_is_bound_before_all_have_come_through_prebind)
 }
 END_TEST
 
-/* A plugin works for one when another fails: it is heard first. */
+/* One plugin still works for a pod when another fails: its answer is awaited
+ * first.
+ */
 START_TEST(a_group_fails_when_every_plugin_has_answered)
 {
     struct world *w = world_with_three();
@@ -702,7 +705,7 @@ START_TEST(a_binding_that_is_refused_takes_all_back_and_all_is_tried_again)
 }
 END_TEST
 
-/* --- what happens meanwhile ----------------------------------------------- */
+/* --- events meanwhile ----------------------------------------------------- */
 
 static void
 remove_b(struct world *w)
@@ -711,7 +714,7 @@ remove_b(struct world *w)
     world_settle(w);
 }
 
-/* The others wait for another b, and go with it. */
+/* The other members wait for another b, and are placed with it. */
 static void
 check_that_two_wait_for_b(struct world *w)
 {
@@ -800,7 +803,7 @@ START_TEST(a_member_that_is_deleted_in_prebind_takes_all_back)
 }
 END_TEST
 
-/* The API knows before the scheduler does. */
+/* The API has the deletion before the scheduler does. */
 START_TEST(a_member_that_is_deleted_while_all_are_bound_takes_all_back)
 {
     struct world *w = world_with_three();
@@ -889,7 +892,7 @@ START_TEST(a_member_that_changes_its_group_leaves_the_old_one)
 
     fake_client_remove(w->api, &node_kind, NULL, "n3");
     world_settle(w);
-    put_member(w, "c", "16", 1, EXCLUSIVE); /* by itself */
+    put_member(w, "c", "16", 1, EXCLUSIVE); /* a pod without a group */
     world_advance(w, 1100);
     ck_assert_uint_eq(count_bound(w, "c"), 1);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 2);
@@ -994,7 +997,8 @@ START_TEST(a_group_of_more_is_refused_in_words)
     struct world *w = world_with_so_many(513);
 
     world_settle(w);
-    for (unsigned i = 0; i < 5; i++) /* so many a second are told */
+    /* only some reports per second are written */
+    for (unsigned i = 0; i < 5; i++)
         world_advance(w, 1000);
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, 0);
     ck_assert_uint_eq(scheduler_count(w->scheduler).gated, 513);
@@ -1059,7 +1063,7 @@ put_of_group(struct world *w,
     fake_client_put(w->api, &pod_kind, text);
 }
 
-/* The first has a reservation, and so is told of every node. */
+/* The first pod has a reservation, so every node is evaluated for it. */
 START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
 {
     struct world *w = world_new(&(struct scheduler_settings){
@@ -1095,7 +1099,9 @@ START_TEST(a_group_behind_it_that_has_no_room_is_given_up_after_its_first_pod)
 }
 END_TEST
 
-/* Five nodes of a CPU, three taken, and a group of five that waits for them. */
+/* Five nodes of one CPU, three in use, and a group of five that waits for
+ * these.
+ */
 static struct world *
 world_with_a_group_that_waits(void)
 {
@@ -1186,7 +1192,7 @@ START_TEST(a_plan_that_moves_is_written_for_those_alone_whose_node_is_another)
     before = fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status");
     fake_client_remove(w->api, &pod_kind, "default", "runs-0");
     world_settle(w);
-    /* It starts sooner now: all read it, once. */
+    /* It starts sooner now: each member's status is written once. */
     ck_assert_uint_le(
         fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
         before + 6);

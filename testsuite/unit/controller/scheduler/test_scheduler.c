@@ -231,7 +231,7 @@ START_TEST(a_pod_bound_by_hand_that_does_not_fit_is_refused)
 }
 END_TEST
 
-/* Whose cores somebody else bound a moment before. */
+/* Another pod was bound to its cores a moment before. */
 START_TEST(a_pod_bound_by_hand_is_given_others_when_it_was_too_late)
 {
     struct world *w = world_new(NULL);
@@ -343,7 +343,7 @@ START_TEST(what_was_under_way_ends_with_who_leads_no_longer)
     fake_client_run(w->api);
     fake_client_fail(w->api, CLIENT_CREATE, "binding", 500, "InternalError");
     scheduler_work(w->scheduler, 1);
-    fake_client_run(w->api); /* it failed, and is to be tried again */
+    fake_client_run(w->api); /* the binding failed, and is to be retried */
     world_close(w);
     world_open(w, NULL);
     fake_clock_advance(&w->time, 60 * FAKE_SECOND);
@@ -472,7 +472,7 @@ START_TEST(nobody_is_evicted_for_a_pod_that_would_not_fit_even_so)
 }
 END_TEST
 
-/* The API answers that it is bound and never tells of it. */
+/* The API reports the binding as done, but the watch never shows it. */
 START_TEST(room_that_was_never_confirmed_is_others_in_the_end)
 {
     struct world *w = world_new(
@@ -550,7 +550,7 @@ START_TEST(a_waiting_pod_that_is_deleted_at_once_leaves_the_queue)
 }
 END_TEST
 
-/* Every way in which a waiting pod may go: straight away, by way of a
+/* Every way in which a waiting pod may be removed: at once, with a
  * deletionTimestamp, and between two attempts.
  */
 START_TEST(a_waiting_pod_that_goes_leaves_the_queue)
@@ -613,7 +613,8 @@ START_TEST(a_held_pod_leaves_the_queue_until_it_is_released)
 }
 END_TEST
 
-/* The API refuses what is bound after its Job is held; the mark comes later. */
+/* The API refuses a binding after its Job was held; the pod's mark comes later.
+ */
 START_TEST(a_pod_that_is_held_while_it_is_bound_waits_for_its_release)
 {
     struct world *w = world_new(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When those who wait start, as they are told, through the real scheduler. */
+/* The forecast starts of waiting pods, through the real scheduler. */
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
@@ -18,7 +18,7 @@ group_by_labels(const struct object *pod, const char **ret_name, void *context)
     return *ret_name != NULL ? 2 : 0;
 }
 
-/* In the order of submission, whatever is predicted. */
+/* Pods start in the order of submission, whatever is predicted. */
 static struct world *
 forecast_new(void)
 {
@@ -44,7 +44,7 @@ forecast_new(void)
     });
 }
 
-/* So many CPUs for so many seconds (0: no limit). */
+/* Submits a pod with that many CPUs and seconds (0: no limit). */
 static void
 submit(struct world *w,
        const char *name,
@@ -79,7 +79,7 @@ from_now_s(const struct world *w, int64_t at_us)
     return at_us > 0 ? (at_us - w->time.real_us) / 1000000 : -1;
 }
 
-/* By its cause; -1: that says nothing. */
+/* The forecast in its cause; -1: none. */
 static int64_t
 told_s(const struct world *w, const char *name)
 {
@@ -212,7 +212,7 @@ START_TEST(a_queue_of_one_partition_is_none_of_another)
 }
 END_TEST
 
-/* No more than some are told apart at a time. */
+/* Only a limited number of partitions is distinguished at a time. */
 START_TEST(partitions_that_nobody_waits_in_any_more_leave_their_place)
 {
     struct world *w = forecast_new();
@@ -262,7 +262,7 @@ START_TEST(a_group_is_told_when_all_of_it_start)
 }
 END_TEST
 
-/* Twice as many CPUs as it asks for are more than can be counted. */
+/* Twice its number of CPUs overflows. */
 static void
 submit_monster(struct world *w, const char *name)
 {
@@ -318,7 +318,7 @@ START_TEST(turns_follow_what_ends_before_its_limit)
 }
 END_TEST
 
-/* Asked before it is submitted, and after. */
+/* The question is asked before the submission, and after. */
 START_TEST(why_says_the_turn_and_what_would_be_alone)
 {
     struct world *w = forecast_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* VolumeBinding through the real scheduler: where pods with claims go, what
- * they are told, what is undone. The words are kube-scheduler's.
+/* VolumeBinding through the real scheduler: the nodes of pods with claims, the
+ * messages, and what is undone. The messages are kube-scheduler's.
  */
 #include "lib/api/storage/persistent_volume.h"
 #include "lib/api/storage/persistent_volume_claim.h"
@@ -65,7 +65,7 @@ add_claim(struct world *w,
         more);
 }
 
-/* A local volume of that node. */
+/* A local volume on that node. */
 static void
 add_volume(struct world *w,
            const char *name,
@@ -113,7 +113,7 @@ volume_of(const struct world *w, const char *name)
         fake_client_find(w->api, &persistent_volume_kind, NULL, name));
 }
 
-/* What the controller of volumes does: bound for good. */
+/* Binds the claim completely, like the volume controller. */
 static void
 bind(struct world *w, const char *claim, const char *class, const char *volume)
 {
@@ -131,7 +131,7 @@ bind(struct world *w, const char *claim, const char *class, const char *volume)
         volume);
 }
 
-/* What the pod is told, without what preemption adds. */
+/* Whether the pod has that message, without preemption's part. */
 static bool
 is_told(const struct world *w, const char *pod, const char *words)
 {
@@ -331,7 +331,7 @@ START_TEST(scratch_is_promised_once)
                       "0/1 nodes are available: 1 node(s) did not have enough "
                       "free storage."));
 
-    /* Another node has some. */
+    /* Another node has enough. */
     add_node(w, "n2", "6Gi");
     world_advance(w, 2000);
     ck_assert_str_eq(persistent_volume_claim_node(claim_of(w, "two")), "n2");
@@ -376,7 +376,7 @@ START_TEST(a_volume_that_cannot_be_made_is_tried_again)
     add_pod(w, "a", "data");
     world_settle(w);
 
-    /* The node's word is taken back: it could not. */
+    /* The node is removed from the claim, because provisioning failed. */
     add_claim(w, "data", "scratch", "6Gi", "");
     fake_client_run(w->api);
     scheduler_tick(w->scheduler);
@@ -405,7 +405,7 @@ START_TEST(a_volume_that_nobody_makes_is_given_up_in_time)
     world_settle(w);
     ck_assert_uint_eq(scheduler_count(w->scheduler).binding, 1);
 
-    /* Others do not wait for it. */
+    /* Other pods do not wait for it. */
     world_add_pod(w, "b", "1", "1Gi", "");
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "b"), "n1");

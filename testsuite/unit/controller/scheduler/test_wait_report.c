@@ -258,7 +258,7 @@ START_TEST(a_victim_reads_whose_job_took_its_place)
 }
 END_TEST
 
-/* Pods of one shape fail again and again: no write says the same twice. */
+/* Pods of one shape fail repeatedly: the same cause is not written twice. */
 START_TEST(the_same_cause_is_written_once)
 {
     struct world *w = world_new(NULL);
@@ -276,7 +276,7 @@ START_TEST(the_same_cause_is_written_once)
     }
     ck_assert_uint_eq(
         fake_client_calls(w->api, CLIENT_STRATEGIC_PATCH, "status"),
-        before + 1); /* the condition, of two nodes now */
+        before + 1); /* the condition, which has two nodes now */
     world_free(w);
 }
 END_TEST

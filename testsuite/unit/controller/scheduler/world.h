@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h - a scheduler in a small cluster that a test makes up
+/* world.h - a scheduler in a small cluster that a test defines
  *
  * The fake API, the real informers and the real scheduler, on a fake clock.
  */
@@ -25,7 +25,7 @@ struct world {
     struct fake_client *api;
     struct scheduler *scheduler;
     struct informers *informers;
-    bool is_ready; /* the scheduler said that there is work, or left some */
+    bool is_ready; /* the scheduler has reported work, or has some left */
 };
 
 static inline void
@@ -34,7 +34,7 @@ world_note_ready(void *context)
     ((struct world *)context)->is_ready = true;
 }
 
-/* A scheduler that knows what is in the API by now and does not lead. */
+/* A scheduler that has synced with the API and does not lead. */
 static inline void
 world_open(struct world *w, const struct scheduler_settings *settings)
 {
@@ -78,7 +78,7 @@ world_new(const struct scheduler_settings *settings)
     return w;
 }
 
-/* Another scheduler in its place, as after a crash. */
+/* Replaces the scheduler by another one, as after a crash. */
 static inline void
 world_restart(struct world *w)
 {
@@ -95,7 +95,7 @@ world_free(struct world *w)
     free(w);
 }
 
-/* As scheduler_loop does: it works when it was told that there is work. */
+/* Works like scheduler_loop: only when work was reported. */
 static inline bool
 world_work(struct world *w)
 {
@@ -106,7 +106,7 @@ world_work(struct world *w)
     return true;
 }
 
-/* Until nothing is left to do at this moment. */
+/* Runs until nothing is left to do at this time. */
 static inline void
 world_settle(struct world *w)
 {
@@ -126,7 +126,8 @@ world_advance(struct world *w, int64_t ms)
     world_settle(w);
 }
 
-/* Cores of two PUs, `numa` NUMA nodes of `cores` cores and 16 GiB each. */
+/* A node with `numa` NUMA nodes of `cores` cores of two PUs, and 16 GiB each.
+ */
 static inline void
 world_add_numa_node(struct world *w,
                     const char *name,
@@ -180,7 +181,7 @@ world_add_node(struct world *w, const char *name, unsigned cpus)
     strbuf_fini(&s);
 }
 
-/* `spec`: further members of the spec, each with a comma before it. */
+/* `spec` has further members of the spec, each after a comma. */
 static inline void
 world_add_pod(struct world *w,
               const char *name,
@@ -235,7 +236,7 @@ world_allocation(const struct world *w, const char *name)
     return a;
 }
 
-/* The node it is on, or "". */
+/* The node of the pod, or "". */
 static inline const char *
 world_node_of(const struct world *w, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place.h - a store in a directory of its own, with a loop to run it
+/* place.h - a store in its own directory, with a loop to run it
  *
- * Changes are made in one word each; `settle` runs the loop until what was
- * committed is durable.
+ * Short functions make changes; place_settle runs the loop until committed
+ * changes are durable.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct place {
     char *directory;
     struct loop *loop;
     struct store *store;
-    struct clock clock; /* stands where `now_us` says */
+    struct clock clock; /* stopped at `now_us` */
     int64_t now_us;
     int64_t log_age_s;
     size_t log_bytes;
@@ -148,7 +148,7 @@ place_object(const struct kind *kind,
     return object;
 }
 
-/* A pod of the namespace "a" on a node, with a word that can be recognized. */
+/* A pod of namespace "a" on a node, with a word that identifies its version. */
 static inline const struct object *
 place_pod(int64_t revision,
           const char *name,
@@ -203,7 +203,7 @@ place_find(const struct place *p, const char *name)
     return store_find(p->store, STORE_PUBLISHED, &pod_kind, "a", name);
 }
 
-/* "name name ...": what a list visits. */
+/* The names of a list: "name name ...". */
 struct place_names {
     char text[4096];
     unsigned limit; /* 0: none */

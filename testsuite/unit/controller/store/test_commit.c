@@ -73,7 +73,7 @@ struct chain {
     unsigned length;
 };
 
-/* Each acknowledgement brings the next write, so batches follow batches. */
+/* Each acknowledgement starts the next write, so batches follow each other. */
 static void
 put_next(int outcome, void *context)
 {
@@ -256,7 +256,7 @@ START_TEST(a_damaged_database_of_events_is_begun_anew)
 }
 END_TEST
 
-/* A file may grow no further from here on: as when the disk is full. */
+/* Limits the size of files from now on, like a full disk. */
 static void
 limit_files(rlim_t bytes)
 {
@@ -371,7 +371,7 @@ START_TEST(a_full_disk_refuses_what_was_pending_and_then_takes_removals_alone)
     txn = store_begin(p.store);
     ck_assert_int_gt(store_txn_revision(txn), f.revision);
     store_rollback(txn);
-    /* Here all space there is comes from the log that is copied back. */
+    /* From here on, space only comes from copying the log back. */
     while (remove_and_wait(&p, "p0") != 0)
         ;
     ck_assert_ptr_null(place_find(&p, "p0"));
@@ -444,7 +444,7 @@ is_as_it_was(struct place *p)
     ck_assert_uint_eq(count_on_node(p, "n1"), 2);
 }
 
-/* One batch at the engine, another behind it that stands on it. */
+/* One batch is at the engine, and another one that depends on it is queued. */
 START_TEST(everything_that_was_pending_is_taken_back)
 {
     struct place p;
@@ -486,7 +486,7 @@ START_TEST(everything_that_was_pending_is_taken_back)
 }
 END_TEST
 
-/* Somebody else took the database over. */
+/* Another process has taken over the database. */
 START_TEST(who_waits_for_a_store_that_failed_hears_so_at_its_end)
 {
     struct place p;

@@ -9,7 +9,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
-/* Changes the database of a closed store behind its back. */
+/* Changes the database of a closed store directly. */
 static void
 tamper(const struct place *p, const char *text)
 {
@@ -24,8 +24,8 @@ tamper(const struct place *p, const char *text)
 
 static const struct {
     const char *does;
-    const char *key;  /* that is kept aside */
-    const char *says; /* why */
+    const char *key;  /* key of the row that is set aside */
+    const char *says; /* the reason */
 } tampers[] = {
     {"UPDATE objects SET body = '{\"kind\":' WHERE name = 'x'",
      "pods/a/x",

@@ -129,8 +129,8 @@ START_TEST(what_is_no_such_object_is_damage_and_names_the_row)
 }
 END_TEST
 
-/* One decoder for many rows, some with a change: each comes out as it does
- * from one of its own.
+/* One decoder reads many rows, some with a delta: each result equals that of a
+ * new decoder.
  */
 START_TEST(what_was_restored_before_makes_no_difference)
 {

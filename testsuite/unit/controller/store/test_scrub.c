@@ -12,7 +12,7 @@
 
 #define REST (6 * 3600)
 
-/* Changes the database of an open store behind its back. */
+/* Changes the database of an open store directly. */
 static void
 tamper(const struct place *p, const char *text)
 {

@@ -57,11 +57,11 @@ END_TEST
 #define IN_FLIGHT 16
 #define MOST_JOBS 200000
 
-/* What the child was told is durable, told on to the parent. */
+/* A durable write of the child, reported to the parent. */
 struct acknowledgement {
     int64_t id;
     int64_t revision;
-    int64_t count; /* changes of the one pod that all of them change */
+    int64_t count; /* number of changes of the pod that all of them change */
 };
 
 struct child {
@@ -104,7 +104,7 @@ put_job(struct store_txn *txn, int64_t id)
         NULL);
 }
 
-/* Usually as a delta: the pod is put whole by the first. */
+/* Usually written as a delta; only the first writes the whole pod. */
 static void
 put_count(struct store_txn *txn, int64_t count)
 {
@@ -163,7 +163,9 @@ counted(const struct place *p)
                        : 0;
 }
 
-/* All that comes through the pipe is there; no id came twice. */
+/* Checks that everything reported through the pipe exists, and that no id came
+ * twice.
+ */
 static unsigned
 check_acknowledged(struct place *p, int told, int64_t *revisions)
 {
@@ -196,7 +198,7 @@ kill_soon(struct place *p, int64_t count, int told[2], unsigned after_us)
     if (pid == 0)
         write_until_killed(p, count, told[1]);
     close(told[1]);
-    if (after_us % 4 != 0) /* else perhaps while it starts */
+    if (after_us % 4 != 0) /* otherwise it may be killed during its start */
         (void)poll(&(struct pollfd){.fd = told[0], .events = POLLIN}, 1, -1);
     usleep(after_us);
     kill(pid, SIGKILL);

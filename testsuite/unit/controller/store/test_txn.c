@@ -12,7 +12,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
-/* A number that the database answers, read from beside the store. */
+/* The numeric result of a query, read directly from the database. */
 static int64_t
 ask(const struct place *p, const char *query)
 {
@@ -109,7 +109,7 @@ START_TEST(a_rollback_forgets_everything)
 }
 END_TEST
 
-/* Merges a patch into the object as the API server does. */
+/* Merges a patch into the object like the API server. */
 static void
 patch(struct place *p, const char *name, const char *text)
 {
@@ -226,7 +226,7 @@ START_TEST(what_is_removed_takes_its_small_changes_along)
     put_large(&p, "x");
     patch(&p, "x", "{\"status\":{\"phase\":\"Running\"}}");
     place_settle(&p);
-    place_reopen(&p); /* known from the database as well */
+    place_reopen(&p); /* also after reading the database */
     patch(&p, "x", "{\"status\":{\"phase\":\"Failed\"}}");
     place_remove(&p, "x");
     place_settle(&p);
@@ -278,7 +278,7 @@ START_TEST(job_ids_are_never_issued_twice_over_restarts)
 }
 END_TEST
 
-/* What a blob holds: its text, or "none". */
+/* The content of a blob: its text, or "none". */
 struct content {
     struct place *place;
     char text[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that a quota has refused, and how many of them are woken. */
+/* Jobs that a quota has refused, and how many of them are requeued. */
 #include "controller/lifecycle/job/quota_waiters.h"
 
 #include <check.h>
@@ -17,7 +17,7 @@
 
 static struct fake_client *api; /* makes objects */
 static struct quota_waiters *waiters;
-static struct strbuf woken; /* their names */
+static struct strbuf woken; /* the names of requeued jobs */
 static unsigned n_woken;
 
 static void
@@ -45,7 +45,7 @@ end(void)
     strbuf_fini(&woken);
 }
 
-/* The nth of a namespace, submitted in the minute n. */
+/* The nth job of a namespace, submitted in minute n. */
 static void
 refuse(const char *namespace, unsigned n, const char *words)
 {
@@ -86,7 +86,7 @@ make_quota(const char *namespace, int pods, int used)
                                      used)));
 }
 
-/* The names that are woken when so many pods are used after so many. */
+/* The jobs that are requeued when the usage changes from `was` to `is` pods. */
 static const char *
 change(const char *namespace, int hard, int was, int is)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop that notices silent nodes, on a clock that the test moves. */
+/* The node health controller, on a clock that the test advances. */
 #include "controller/lifecycle/node/node_health.h"
 
 #include <check.h>
@@ -36,7 +36,7 @@ stop(void *context)
     loop_stop(loop);
 }
 
-/* What the loop and the API have to do for each other. */
+/* Runs loop and API until both have nothing left to do. */
 static void
 settle(void)
 {
@@ -187,7 +187,7 @@ START_TEST(a_silent_nodes_pods_are_unknown_and_keep_what_they_have)
 }
 END_TEST
 
-/* A list that is read again shows the same renewal. */
+/* A repeated list shows the same renewal. */
 START_TEST(a_node_is_heard_of_when_its_lease_is_renewed_and_only_then)
 {
     begin();
@@ -202,7 +202,7 @@ START_TEST(a_node_is_heard_of_when_its_lease_is_renewed_and_only_then)
     ck_assert_str_eq(ready("n1"), "True");
 
     renewals--;
-    renew("n1"); /* with the time it had */
+    renew("n1"); /* with the time of the former renewal */
     pass_time(GRACE / 2);
     ck_assert_str_eq(ready("n1"), "Unknown");
 
@@ -267,7 +267,7 @@ START_TEST(a_pod_that_fences_itself_is_given_up_some_time_after_that)
 }
 END_TEST
 
-/* Then it may be this controller that is cut off. */
+/* Then this controller itself may be cut off. */
 START_TEST(while_most_nodes_are_silent_nothing_is_given_up)
 {
     static const char *const nodes[] = {"n1", "n2", "n3", "n4"};

@@ -110,7 +110,7 @@ START_TEST(pods_of_a_silent_node_are_unknown_and_of_a_fenced_one_failed)
     static const struct {
         const char *node, *phase;
         bool silent;
-        const char *wanted; /* NULL: left alone */
+        const char *wanted; /* NULL: unchanged */
     } cases[] = {
         {"", "Running", true, "Unknown"},
         {"", "Running", false, NULL},

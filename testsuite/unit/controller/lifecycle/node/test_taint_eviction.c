@@ -89,7 +89,7 @@ START_TEST(a_pod_stays_as_long_as_it_tolerates_every_taint)
 }
 END_TEST
 
-/* The loop itself, on a real event loop and a fake API. */
+/* The controller on a real event loop and a fake API. */
 struct stage {
     struct fake_clock time;
     struct fake_client *api;
@@ -117,8 +117,8 @@ stage_init(struct stage *s)
     object_cache_start(s->cache);
 }
 
-/* Turns of the loop, each with the API's answers: more than any work here
- * takes, however slow the machine.
+/* Runs many turns of the loop, each with the API's answers: more than any work
+ * here takes, even on a slow machine.
  */
 static void
 turn(void *arg)

@@ -15,7 +15,8 @@
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/suite.h"
 
-#define PATIENCE_US (20 * INT64_C(1000000)) /* counts are a second apart */
+/* counts are written once a second */
+#define PATIENCE_US (20 * INT64_C(1000000))
 
 static struct fake_client *api;
 static struct loop *loop;

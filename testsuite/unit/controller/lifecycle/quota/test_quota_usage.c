@@ -122,7 +122,7 @@ START_TEST(a_scope_may_come_to_hold)
     ck_assert(quota_usage_change(usage, plain, limited));
     ck_assert_int_eq(sum(usage, "pods"), 1);
 
-    /* Deleted and made again between two looks. */
+    /* Deleted and created again between two checks. */
     ck_assert(quota_usage_change(usage, limited, another));
     ck_assert_int_eq(sum(usage, "pods"), 0);
 

@@ -25,7 +25,7 @@ add_name(const struct object *object, void *context)
     strcat(out, " ");
 }
 
-/* The object cache knows already what it tells. */
+/* When a callback runs, the object cache already contains the change. */
 static void
 on_pod(const struct object *old_object,
        const struct object *new_object,
@@ -141,7 +141,7 @@ START_TEST(pods_are_found_by_their_owner_and_their_node)
 {
     begin();
     object_cache_start(cache);
-    fake_client_run(api); /* a list is told in no order, a watch is */
+    fake_client_run(api); /* a list is delivered in no order, a watch is */
     put_pod("a", "u1", NULL);
     put_pod("b", "u2", "n1");
     fake_client_run(api);

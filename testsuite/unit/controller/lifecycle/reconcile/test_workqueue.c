@@ -15,7 +15,7 @@ struct fixture {
     struct timer *end;
     unsigned calls;
     unsigned at_once, most_at_once;
-    bool keep; /* work is not done yet when it returns */
+    bool keep; /* work is not done when the callback returns */
     unsigned failures;
     char last[64];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims and volumes through the real loops: volume_controller,
+/* Claims and volumes through the real controllers: volume_controller,
  * storage_protection and ephemeral_claims over the volume cache.
  */
 #include "controller/lifecycle/storage/volume_controller.h"
@@ -126,7 +126,7 @@ end(void)
     fake_client_free(api);
 }
 
-/* More: members of the metadata, each behind a comma. */
+/* `more` has further members of the metadata, each after a comma. */
 static void
 put_claim(const char *name,
           const char *class,
@@ -201,7 +201,7 @@ volume(const char *name)
     return persistent_volume_of(must_find(&persistent_volume_kind, NULL, name));
 }
 
-/* What the agent says of a volume. */
+/* Stores the agent's report about a volume. */
 static void
 agent_says(const char *name, const char *status)
 {
@@ -391,7 +391,7 @@ START_TEST(a_claim_that_waits_for_no_pod_gets_scratch_of_the_emptiest_node)
 }
 END_TEST
 
-/* On its way out, with what is left of it. */
+/* A volume that is being deleted, with the given reason in its status. */
 static void
 put_deleted(const char *node, const char *reason)
 {

@@ -13,11 +13,11 @@ struct room {
     struct dispatcher *d;
 };
 
-/* What became of one call. */
+/* The events of one call. */
 struct fate {
-    bool is_silent; /* has nothing to say when it starts */
+    bool is_silent; /* needs no request when it starts */
     unsigned started, done, dropped;
-    struct fate *next_of_same; /* is asked for by its answer */
+    struct fate *next_of_same; /* requested by its answer */
     struct dispatcher *d;
     const struct dispatch_kind *kind;
 };

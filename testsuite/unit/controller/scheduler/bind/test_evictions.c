@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evictions through the real scheduler, by an API that takes its time. */
+/* Evictions through the real scheduler, with a slow API. */
 #include "controller/scheduler/bind/evictions.h"
 
 #include "testsuite/lib/suite.h"
@@ -7,8 +7,8 @@
 
 #define NODES 8
 
-/* Nodes that are full of low pods, a small one with a pod of its own, and a pod
- * that preempts: the API has not answered yet.
+/* Nodes that are full of pods of low priority, a small one with a pod of its
+ * own, and a preempting pod: the API has not answered yet.
  */
 static struct world *
 preempting(void)
@@ -33,7 +33,7 @@ preempting(void)
     return w;
 }
 
-/* A pod of another node goes, which may help. */
+/* A pod of another node is deleted, which may help. */
 static void
 wake(struct world *w)
 {

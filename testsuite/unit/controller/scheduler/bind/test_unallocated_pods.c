@@ -6,7 +6,7 @@
 
 #define ON_N1 ",\"nodeName\":\"n1\"" EXCLUSIVE
 
-/* A scheduler that knows of a node and a pod that was bound there by hand. */
+/* A scheduler with a node and a pod that was bound there by hand. */
 static struct world *
 orphaned(void)
 {

@@ -39,7 +39,7 @@ first_profile(const struct kube_configuration *c)
     return &kube_configuration_profiles(c, &count)[0];
 }
 
-/* The plugins of a point in their order, with spaces. */
+/* The plugins of an extension point in their order, separated by spaces. */
 static char *
 order_of(const struct profile_settings *p, enum point point)
 {
@@ -398,7 +398,7 @@ END_TEST
 
 static const struct {
     const char *extender;
-    const char *says; /* NULL: nothing */
+    const char *says; /* NULL: no warning */
     bool is_insecure;
 } secure[] = {
     {"{urlPrefix: 'https://x', filterVerb: f}", NULL, false},

@@ -18,7 +18,7 @@ lay(struct cpu_forecast *f, int64_t cpus, int64_t run_us)
     return cpu_forecast_begin_us(cell);
 }
 
-/* Not before that, and not later than a thirty-second. */
+/* Within a thirty-second of the wanted time. */
 static void
 assert_near(int64_t at_us, int64_t wanted_us)
 {
@@ -56,7 +56,7 @@ START_TEST(who_waits_gets_cpus_when_enough_have_come_free)
 
     ck_assert_int_eq(lay(&f, 5, HOUR), -1);
     assert_near(lay(&f, 4, HOUR), 2 * HOUR);
-    ck_assert_int_eq(lay(&f, 1, 2 * HOUR), 0); /* ends when they begin */
+    ck_assert_int_eq(lay(&f, 1, 2 * HOUR), 0); /* ends when the others begin */
     assert_near(lay(&f, 1, HOUR - 10 * SECOND), HOUR);
     assert_near(lay(&f, 1, DAY), 3 * HOUR);
 }

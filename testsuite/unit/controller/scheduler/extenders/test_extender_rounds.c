@@ -8,7 +8,7 @@
 
 #define SECOND INT64_C(1000000)
 
-/* One that filters and prioritizes, and the world that asks it. */
+/* An extender that filters and prioritizes, and the world that calls it. */
 struct town {
     struct fake_extender_transport mail;
     struct extender extender[2];
@@ -133,7 +133,8 @@ START_TEST(others_are_scheduled_while_one_waits)
     ck_assert_str_eq(world_node_of(t->w, "b"), "n1");
     answer(t, "filter", "{\"nodenames\":[\"n1\"]}");
     ck_assert_str_eq(world_node_of(t->w, "a"), "n1");
-    ck_assert_uint_eq(t->mail.posted, 1); /* one node is left: no scores */
+    /* only one node is left, so no scores are requested */
+    ck_assert_uint_eq(t->mail.posted, 1);
     town_free(t);
 }
 END_TEST
@@ -309,8 +310,8 @@ START_TEST(a_pod_that_goes_while_it_is_asked_about_does_not_come_back)
 }
 END_TEST
 
-/* Two nodes with a pod of no priority each, and one of more that fits on
- * neither.
+/* Two nodes with a pod of no priority each, and one pod of higher priority that
+ * fits on neither.
  */
 static struct town *
 crowded(const struct extender *e)

@@ -20,7 +20,7 @@ struct owner {
     struct ledger_entry entry;
     struct amounts requests;
     struct holding *holding;
-    int at; /* the node it is on, or -1 */
+    int at; /* the index of its node, or -1 */
 };
 
 struct cluster {
@@ -31,7 +31,7 @@ struct cluster {
     struct random_source dice;
 };
 
-/* The state that a journal has to bring back. */
+/* The state that the journal has to restore. */
 struct picture {
     struct ledger nodes[NODES];
     int at[OWNERS];
@@ -172,7 +172,9 @@ check_sums(const struct ledger *a, const struct ledger *b)
     }
 }
 
-/* The entries in their order, and what depends on the past too. */
+/* Compares the entries in their order, and the values that depend on earlier
+ * operations.
+ */
 static void
 check_same(const struct cluster *c, const struct picture *p)
 {
@@ -341,7 +343,7 @@ START_TEST(lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back)
     memory = l->occupancy->free_memory;
     ck_assert_int_eq(l->requested.cpu_milli, 8000);
 
-    /* As a trial sees it. */
+    /* In a dry run. */
     mark = journal_begin(c.journal);
     ledger_lend(l, still);
     ledger_lend(l, still);
@@ -360,7 +362,9 @@ START_TEST(lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back)
     ck_assert_uint_eq(l->occupancy->free_cores, all - 4);
     ck_assert_int_eq(l->requested.cpu_milli, 8000);
 
-    /* And as it is: two of its cores are another's, and count once. */
+    /* Outside a dry run: two of its cores are allocated to another, and count
+     * once.
+     */
     ledger_add(l, &other->entry);
     ledger_settle(l);
     ck_assert_uint_eq(l->occupancy->free_cores, all - 4);
@@ -373,7 +377,7 @@ START_TEST(lent_cores_are_free_their_memory_is_not_and_all_can_be_taken_back)
     journal_roll_back(c.journal, mark);
     ck_assert_int_eq(l->requested.cpu_milli, 8000);
 
-    /* It goes on when the other has ended. */
+    /* The pod continues when the other one has ended. */
     ck_assert(ledger_remove(l, other, 0));
     ledger_settle(l);
     ck_assert_int_eq(l->requested.cpu_milli, 8000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugins that write down when they are called, in a real scheduler. */
+/* Plugins that record their calls, in a real scheduler. */
 #include "controller/scheduler/framework/profile.h"
 
 #include "controller/scheduler/framework/framework.h"

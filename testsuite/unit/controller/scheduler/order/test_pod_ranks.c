@@ -9,7 +9,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-/* A pod of one CPU that user runs, submitted now. */
+/* A pod of one CPU of that user, submitted now. */
 static void
 put_urgent_pod(struct world *w,
                const char *name,
@@ -54,7 +54,7 @@ is_placed(const struct world *w, const char *name)
     return *world_node_of(w, name) != '\0';
 }
 
-/* It ran for so long on n1, and is gone. */
+/* The job runs for that long on n1, and is deleted. */
 static void
 run_job(struct world *w, const char *name, int user, int limit_s, int run_s)
 {
@@ -131,8 +131,8 @@ START_TEST(a_job_that_has_waited_too_long_goes_first)
 }
 END_TEST
 
-/* The later one is asked when there is no room for long, the first when there is
- * room again.
+/* The later job is tried when there is no room for "long", the first one when
+ * there is room again.
  */
 START_TEST(of_equal_jobs_the_first_is_guarded_with_the_later_one)
 {
@@ -293,7 +293,7 @@ START_TEST(why_says_what_the_order_goes_by)
 }
 END_TEST
 
-/* The same world, but for the plugin that orders. */
+/* The same world, except for the sorting plugin. */
 static struct world *
 world_by(const char *args)
 {

@@ -59,7 +59,7 @@ START_TEST(what_is_removed_comes_back_no_more)
     ck_assert_int_eq(release_list_find(&l, 3000, NULL), 100);
 
     release_list_remove(&l, 100, 2000);
-    release_list_remove(&l, 150, 1000); /* never was there */
+    release_list_remove(&l, 150, 1000); /* was never added */
 
     ck_assert_int_eq(release_list_find(&l, 1000, NULL), 100);
     ck_assert_int_eq(release_list_find(&l, 2000, NULL), 200);

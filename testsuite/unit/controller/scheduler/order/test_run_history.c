@@ -35,8 +35,8 @@ START_TEST(a_user_who_repeats_a_job_is_known_soon)
 }
 END_TEST
 
-/* By hand: all users' share is 0.5 then 0.5+(0.1-0.5)/1.998; the user's levels
- * begin anew.
+/* Computed by hand: the share of all users is 0.5, then 0.5+(0.1-0.5)/1.998;
+ * the user's levels are empty.
  */
 START_TEST(each_level_weighs_what_it_saw_against_those_before)
 {
@@ -48,7 +48,7 @@ START_TEST(each_level_weighs_what_it_saw_against_those_before)
     run_history_add(h, &other, 1800);
     run_history_add(h, &hour, 360);
 
-    /* two levels of three have seen it once */
+    /* two of three levels have one observation */
     share = (0.1 + share) / 2;
     share = (0.1 + share) / 2;
     ck_assert_double_eq_tol(run_history_predict(h, &wider).run_s,
@@ -96,7 +96,8 @@ START_TEST(what_cannot_be_learned_from_is_left_out)
     run_history_add(h, &hour, 0);
     run_history_add(h, &hour, -5);
     run_history_add(h, &endless, 100);
-    run_history_add(h, &hour, 36000); /* past its limit: it counts as that */
+    /* longer than its limit: counts as the limit */
+    run_history_add(h, &hour, 36000);
 
     ck_assert_double_eq(run_history_predict(h, &hour).run_s, 3600);
 }

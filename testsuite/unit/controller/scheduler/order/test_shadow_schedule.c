@@ -28,8 +28,8 @@ machine_of(int64_t cpus)
     return s;
 }
 
-/* 4 CPUs: 3 until 100, and a wide job is to wait for them; the one that would
- * delay it waits until both are through, the short one passes.
+/* 4 CPUs: 3 are used until 100, and a wide job waits for them; a job that would
+ * delay it waits until both are done, a short one is backfilled.
  */
 START_TEST(jobs_pass_the_first_only_where_they_do_not_delay_it)
 {
@@ -89,7 +89,7 @@ START_TEST(predictions_are_scaled_by_what_came_to_be)
 
     shadow_schedule_begin(first, 0);
     shadow_schedule_end(s, first, 50, 50); /* half of what was predicted */
-    submit(s, 100, 1, 1000);               /* thought to take 500 */
+    submit(s, 100, 1, 1000);               /* predicted to take 500 */
     submit(s, 100, 1, 10);
     shadow_schedule_settle(s, 2000);
 

@@ -93,7 +93,8 @@ START_TEST(the_end_of_a_job_teaches)
 }
 END_TEST
 
-/* The machine is full for a day, so that EASY's wait is the job's own. */
+/* The machine is full for a day, so that the wait under EASY is the job's own.
+ */
 START_TEST(a_job_that_waits_too_long_is_guarded_until_it_starts)
 {
     CLEANUP(start_order_freep) struct start_order *o = machine_of(1);
@@ -148,7 +149,7 @@ START_TEST(a_restart_does_not_guard_all_that_waits)
     struct order_facts past = {.user = 1, .limit_s = 600, .mcpu = 1000};
     struct order_job *waits;
 
-    start_order_learn(o, &past, 90000, 600); /* it waited so long */
+    start_order_learn(o, &past, 90000, 600); /* the duration of its wait */
     waits = submit(o, 2, 1, 600, 0);
 
     ck_assert(!start_order_rank(o, waits, 50000).is_guarded);

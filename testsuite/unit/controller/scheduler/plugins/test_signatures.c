@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods that a plugin signs alike get the same answers of it.
+/* Pods that get the same signature from a plugin get the same answers.
  *
- * Every field of a pod's metadata and spec is changed, one at a time, by a walk
- * over the field tables, so a field that is added to them is tried as well.
- * Each pod that the API would take is shown to every plugin by itself: a
- * signature that was seen before must come with the answers of that time.
+ * Every field of a pod's metadata and spec is changed, one at a time, by
+ * walking the field tables, so fields that are added to these are tested, too.
+ * Each pod that the API would accept is passed to every plugin separately: a
+ * repeated signature must come with the same answers as before.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,10 +31,10 @@
 #include "testsuite/unit/lib/allocator/odd_machines.h"
 
 #define MAX_NODES 24u
-#define MACHINES  8u /* nodes of which nothing is regular */
+#define MACHINES  8u /* nodes without any regularity */
 #define MAX_DEPTH 12u
 
-/* Each allows what another does not; the words of pods name them. */
+/* Each permits something that others do not; pods name them by their words. */
 static const char *const partition_texts[] = {
     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"maximumTime\":\"1\","
     "\"maximumCpus\":\"2\",\"selector\":{\"matchLabels\":{\"k\":\"a\"}}}}",
@@ -49,12 +49,12 @@ static const char *const reservation_texts[] = {
     "\"start\":\"2024-01-01T00:01:00Z\",\"users\":[\"b\"]}}",
 };
 
-/* One plugin with its arguments, and the answers that it gave. */
+/* One plugin with its arguments, and its answers. */
 struct subject {
     struct profile *profile;
     struct map *answers; /* by signature: the pod's change, then the answers */
-    struct map *prefilters; /* by signature of those that sleep: likewise */
-    struct map *hints;      /* by signature of the hints: likewise */
+    struct map *prefilters; /* by signature of unschedulable pods: likewise */
+    struct map *hints;      /* by signature for hints: likewise */
     unsigned n_shared;      /* pods whose signature had been seen */
 };
 
@@ -75,8 +75,8 @@ struct trial {
     const struct object *partitions[ARRAY_SIZE(partition_texts)];
     const struct object *reservations[ARRAY_SIZE(reservation_texts)];
     struct json *pod; /* the tree that is changed */
-    char path[512];   /* of the field that is changed */
-    unsigned n_taken; /* pods that the API would take */
+    char path[512];   /* of the changed field */
+    unsigned n_taken; /* pods that the API would accept */
     struct strbuf faults;
     unsigned n_faults;
 };
@@ -140,7 +140,7 @@ static const char *const bound_texts[] = {
     "\"name\":\"c\"}]}}",
 };
 
-/* Bound to a volume of one zone, and used by one pod alone. */
+/* The claim is bound to a volume of one zone, and only one pod may use it. */
 static const char claim_text[] =
     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"d\",\"annotations\":{"
     "\"pv.kubernetes.io/bind-completed\":\"yes\"}},\"spec\":{\"accessModes\":"
@@ -151,7 +151,7 @@ static const char volume_text[] =
     "\"a\"}},\"spec\":{\"capacity\":{\"storage\":\"1Gi\"},\"accessModes\":["
     "\"ReadWriteOncePod\"]},\"status\":{\"phase\":\"Bound\"}}";
 
-/* --- the pod that is changed ---------------------------------------------- */
+/* --- the changed pod ------------------------------------------------------ */
 
 static const char *const pod_texts[] = {
     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\"},"
@@ -205,7 +205,7 @@ static const char *const pod_texts[] = {
     "\"limits\":{\"kiln.hpc/gpu\":\"2\"}}}]}}",
 };
 
-/* Words that some node, taint, image or pod of the cluster has. */
+/* Words that some node, taint, image or pod of the cluster contains. */
 static const char *const words[] = {
     "",
     "a",
@@ -242,7 +242,7 @@ static const char *const keys[] = {
     "kiln.hpc/gpu",
 };
 
-/* --- what a plugin says --------------------------------------------------- */
+/* --- a plugin's answers --------------------------------------------------- */
 
 static void
 add_filter(struct trial *t,
@@ -278,7 +278,7 @@ add_filter(struct trial *t,
     }
 }
 
-/* False: prefilter has refused the pod, and nodes are not asked. */
+/* False: prefilter has refused the pod, and filter is not called. */
 static bool
 add_answers(struct trial *t,
             const struct subject *s,
@@ -317,8 +317,8 @@ add_hint(const struct subject *s,
         wake->hint(s->profile->entries[0].self, pod, old_object, new_object));
 }
 
-/* Of what comes, changes and goes in the cluster; a change of the pod itself is
- * asked of it alone.
+/* Calls hints for added, changed and deleted objects of the cluster; for an
+ * update of the pod itself the event has only that pod.
  */
 static void
 add_hints(struct trial *t,
@@ -360,7 +360,7 @@ add_hints(struct trial *t,
     }
 }
 
-/* Whether that signature came with those answers before, if it came. */
+/* Checks whether that signature had the same answers before, if it occurred. */
 static void
 compare(struct trial *t,
         const struct subject *s,
@@ -390,8 +390,8 @@ compare(struct trial *t,
     }
 }
 
-/* What is kept of nodes goes by `sign`; pods that sleep together speak for one
- * another before prefilter, too.
+/* Results of nodes are kept by `sign`; unschedulable pods of one group share
+ * the results of prefilter, too.
  */
 static void
 ask_about_nodes(struct trial *t,
@@ -408,7 +408,7 @@ ask_about_nodes(struct trial *t,
         strbuf_add_char(&answers, '.');
         compare(t, s, s->answers, "answers", signature->text, answers.text);
     }
-    pod->has_signature = false; /* another profile's */
+    pod->has_signature = false; /* of another profile */
     asleep = profile_sign_timed(s->profile,
                                 pod,
                                 profile_sign(s->profile, pod, t->signatures),
@@ -447,7 +447,7 @@ ask(struct trial *t, struct subject *s, struct pod_view *pod)
 
 /* --- the walk ------------------------------------------------------------- */
 
-/* As where a partition is for one user at a time, and some pods are in it. */
+/* As if a partition were for one user at a time, and some pods were in it. */
 static void
 tell_owners(struct pod_view *pod)
 {
@@ -457,7 +457,7 @@ tell_owners(struct pod_view *pod)
     pod->keeps_users_off = names != NULL && strcmp(names, "a") == 0;
 }
 
-/* The changed tree as the API would take it, if it would. */
+/* Tests the changed tree, if the API would accept it. */
 static void
 try(struct trial *t)
 {
@@ -551,7 +551,7 @@ change_map(struct trial *t, const struct field *f, struct json *object)
         json_remove(object, f->name);
 }
 
-/* Each item, one less, and one more like the last. */
+/* Changes each item, removes one, and repeats the last. */
 static void
 change_list(struct trial *t,
             const struct field *f,
@@ -656,7 +656,7 @@ change_fields(struct trial *t,
     }
 }
 
-/* Status is left out: it says how far the scheduler has come. */
+/* Status is omitted: it only reflects the scheduler's progress. */
 static void
 change_pod(struct trial *t, const char *text)
 {
@@ -706,7 +706,7 @@ visit_nothing(void *owner,
     (void)owner, (void)kind, (void)namespace, (void)visit, (void)context;
 }
 
-/* A plugin by itself. */
+/* Adds a plugin alone in a profile. */
 static void
 add_subject(struct trial *t, const struct plugin *plugin, const char *args)
 {

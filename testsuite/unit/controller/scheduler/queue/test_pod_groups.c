@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of pods in the queue, in any order of events. */
+/* Groups of pods in the queue, with events in any order. */
 #include "controller/scheduler/queue/pod_group.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ roll(struct model *m, unsigned below)
     return (unsigned)random_below(&m->dice, below);
 }
 
-/* "g1" and "3", from the label "group" of "g1.3". */
+/* Splits the label "group", such as "g1.3", into "g1" and 3. */
 static unsigned
 group_of(const struct object *pod, const char **ret_name, void *context)
 {
@@ -243,7 +243,7 @@ happen(struct model *m)
         queue_event(m->queue, &event_assigned_pod_delete, NULL, NULL);
 }
 
-/* What the queue counts, counted again. */
+/* The queue's counts, computed anew. */
 struct recount {
     size_t active, backoff, unschedulable, gated, in_group;
 };
@@ -379,7 +379,7 @@ START_TEST(a_group_is_one_decision_without_sharing_too)
 }
 END_TEST
 
-/* Deleting and adding cost the same in a group of any size. */
+/* Deleting and adding a pod costs the same in a group of any size. */
 START_TEST(a_large_group_that_is_refused_costs_each_member_the_same)
 {
     struct model *m = model_new(true);

@@ -14,7 +14,7 @@
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
 
-/* A queue by itself, under upstream's plugins. */
+/* A queue alone, with upstream's plugins. */
 struct bench {
     struct fake_clock time;
     struct random_source random;
@@ -109,7 +109,7 @@ add(struct bench *b, const char *name, int priority)
     add_cpu(b, name, priority, "1");
 }
 
-/* Pops the pod that should come, and fails it for lack of resources. */
+/* Pops the expected pod, and fails it for lack of resources. */
 static void
 pop_and_fail(struct bench *b, const char *name)
 {
@@ -150,7 +150,7 @@ count_before(const struct bench *b, const char *name)
     return before;
 }
 
-/* Whatever their state. */
+/* Pods of all states are counted. */
 START_TEST(a_pod_knows_how_many_are_before_it)
 {
     struct bench *b = bench_new(true);
@@ -171,7 +171,7 @@ START_TEST(a_pod_knows_how_many_are_before_it)
 }
 END_TEST
 
-/* Upstream's order: what failed goes behind those that have not. */
+/* Upstream's order: failed pods are behind pods that have not failed. */
 START_TEST(without_sharing_a_pod_that_failed_is_behind)
 {
     struct bench *b = bench_new(false);
@@ -265,14 +265,14 @@ START_TEST(pods_are_found_by_their_job)
     queue_remove(b->queue, "d", "a0");
     ck_assert_str_eq(queue_find_of_job(b->queue, "A", &count)->pod->name, "a1");
     ck_assert_uint_eq(count, 1);
-    add_of_job(b, "a1", "B"); /* it has another owner now */
+    add_of_job(b, "a1", "B"); /* the pod has another owner now */
     ck_assert_uint_eq(count_of_job(b, "A"), 0);
     ck_assert_uint_eq(count_of_job(b, "B"), 1);
     bench_free(b);
 }
 END_TEST
 
-/* It is gone at once, and its cycle ends with nothing left of it. */
+/* The pod leaves the counts at once, and its cycle ends without a trace. */
 START_TEST(a_pod_that_goes_in_flight_is_of_no_job_and_before_nobody)
 {
     struct bench *b = bench_new(true);
@@ -510,7 +510,7 @@ START_TEST(equal_pods_that_wait_cost_an_event_what_one_costs)
 }
 END_TEST
 
-/* Pods of few CPUs first, or of many; the last overtakes all. */
+/* Ranks pods of few CPUs first, or of many; the overtaker is before all. */
 struct ranks {
     bool are_many_first;
     unsigned asked;
@@ -611,7 +611,9 @@ START_TEST(those_that_sleep_are_ranked_anew_in_turn)
     check_before(b, "one", 2);
     ck_assert_uint_eq(queue_count(b->queue).active, 0);
 
-    /* More than there are are asked once; one whose rank is the same sleeps. */
+    /* With a number above the queue's length each pod is ranked once; a pod
+     * whose rank is unchanged stays unschedulable.
+     */
     ranks.overtaker = "one";
     queue_rank_asleep(b->queue, 100);
     ck_assert_uint_eq(ranks.asked, 6);

@@ -31,7 +31,7 @@ count_before(const struct queued_pod *pods, const struct queued_pod *pod)
     return before;
 }
 
-/* All are before one that is behind all. */
+/* Counts all pods, because all are before `last`. */
 static size_t
 count_all(const struct queue_order *o)
 {
@@ -89,7 +89,7 @@ START_TEST(coming_last_and_going_first_costs_few_comparisons)
 }
 END_TEST
 
-/* As by a plugin that sorts by what changes while a pod waits. */
+/* Like a plugin that sorts by values that change while a pod waits. */
 START_TEST(a_pod_whose_key_has_changed_is_found_all_the_same)
 {
     CLEANUP(queue_order_freep)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods that others hold back: asked together, woken as if each were asked. */
+/* Pods that other pods block: hints are evaluated once per group, with the same
+ * result as one by one.
+ */
 #include "controller/scheduler/queue/unschedulable_pods.h"
 
 #include <stdio.h>
@@ -96,7 +98,7 @@ bit_of(const struct bench *b, const char *plugin)
     return PLUGIN_BIT(profile_find(b->profile, plugin));
 }
 
-/* It fails, for what those plugins say. */
+/* The pod fails because of those plugins. */
 static void
 fall_asleep(struct bench *b,
             const char *name,
@@ -249,7 +251,7 @@ random_node(struct bench *b)
     return object_ref(fake_client_put(b->api, &node_kind, json));
 }
 
-/* What each would answer by itself, and what becomes of it. */
+/* Compares the answer that each pod would get separately with its new state. */
 static void
 compare(struct bench *b,
         const struct cluster_event *event,
@@ -340,7 +342,7 @@ START_TEST(each_is_woken_as_if_it_were_asked_by_itself)
 }
 END_TEST
 
-/* ---- The order of those that sleep ---- */
+/* ---- The order of unschedulable pods ---- */
 
 #define POD_COUNT 300
 #define SHAPES    7
@@ -372,7 +374,7 @@ find_earliest(const struct queued_pod *pods)
     return first;
 }
 
-/* Now and then it fails for something else, and its group with it. */
+/* Sometimes a pod fails for another reason, and changes its group. */
 static void
 put_to_sleep(struct bench *b,
              struct unschedulable_pods *all,

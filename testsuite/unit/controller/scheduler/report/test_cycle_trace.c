@@ -73,7 +73,7 @@ slow_filter(void *self,
     fake_clock_advance(slow_clock, 150000);
 }
 
-/* What goes to the log meanwhile. */
+/* Returns the log of one cycle. */
 static char *
 log_of_cycle(struct world *w)
 {

@@ -10,7 +10,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-/* A cache with a node and a pod on it, as the test's API has them. */
+/* A cache with a node and a pod on it, from the test's API. */
 struct bench {
     struct fake_clock time;
     struct fake_client *api;

@@ -8,7 +8,7 @@
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
-/* kube-scheduler 1.32, by name, type and labels. */
+/* Metrics of kube-scheduler 1.32, by name, type and labels. */
 static const char *const names[] = {
     "scheduler_event_handling_duration_seconds histogram",
     "scheduler_framework_extension_point_duration_seconds histogram",
@@ -67,7 +67,7 @@ static const char *const lines[] = {
     "scheduler_preemption_goroutines_execution_total{result=\"success\"} 1",
     "scheduler_volume_scheduling_stage_error_total{operation=\"bind\"} 1",
 
-    /* Upstream's first and last bounds. */
+    /* Upstream's first and last bucket bounds. */
     "scheduler_scheduling_algorithm_duration_seconds_bucket{le=\"0.001\"} 1",
     "scheduler_scheduling_algorithm_duration_seconds_bucket{le=\"16.384\"} 1",
     "scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts=\"1\",le="

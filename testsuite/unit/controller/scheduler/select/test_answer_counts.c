@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts that are kept up to date are those of counting all anew. */
+/* Incrementally updated counts equal newly computed ones. */
 #include "controller/scheduler/select/answer_counts.h"
 
 #include "controller/scheduler/framework/node_view.h"
@@ -34,7 +34,7 @@ some_answer(struct yard *y)
     return answers[random_below(&y->dice, ARRAY_SIZE(answers))];
 }
 
-/* Slots are in another order than nodes, and some are of none. */
+/* Slots have another order than nodes, and some have no node. */
 static void
 yard_init(struct yard *y)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decision by bounded search is the very one that looking at all nodes gives.
- */
+/* A decision by bounded search equals that after evaluating all nodes. */
 #include "controller/scheduler/select/bounded_search.h"
 
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 #define NODES    80u
 #define STEPS    500u
-/* A sanitizer sees what it can see in one of the tours. */
+/* With a sanitizer one run is enough. */
 #define TOURS(n) (IS_SANITIZED ? 1u : n)
 
 struct arena_of_nodes {
@@ -39,7 +38,7 @@ struct arena_of_nodes {
     struct fake_client *api;
     struct pod_view *bound[STEPS];
     unsigned n_bound;
-    unsigned n_short, n_none; /* decisions: by bounded search; for no node */
+    unsigned n_short, n_none; /* decisions: by bounded search; without a node */
     bool has_soft_taints;
     struct arena *args;
 };
@@ -62,7 +61,9 @@ below(struct arena_of_nodes *a, unsigned limit)
     return (unsigned)random_below(&a->dice, limit);
 }
 
-/* One in eight has no topology; most of the others are one of two machines. */
+/* One node in eight has no topology; most of the others are one of two
+ * machines.
+ */
 static void
 put_node(struct arena_of_nodes *a, unsigned number)
 {
@@ -92,8 +93,7 @@ put_node(struct arena_of_nodes *a, unsigned number)
     cache_set_node(a->cache, fake_client_put(a->api, &node_kind, s.text));
 }
 
-/* The default profile; its NumaFit and NodeResourcesFit with these arguments.
- */
+/* The default profile, with these arguments of NumaFit and NodeResourcesFit. */
 static void
 make_profile(struct arena_of_nodes *a, const char *numa, const char *fit)
 {
@@ -247,7 +247,7 @@ random_pod(struct arena_of_nodes *a, unsigned number)
                         a->handle.resources);
 }
 
-/* No node may score more than its bounds say. */
+/* No node may score more than its bounds allow. */
 static void
 check_bounds(struct arena_of_nodes *a, struct cycle *c)
 {
@@ -284,7 +284,7 @@ check_bounds(struct arena_of_nodes *a, struct cycle *c)
     }
 }
 
-/* Both with the same dice. */
+/* Both searches begin with the same random numbers. */
 static struct node_view *
 choose_twice(struct arena_of_nodes *a, struct pod_view *pod)
 {
@@ -363,7 +363,7 @@ run(uint64_t seed, const char *numa, const char *fit)
             cache_remove_node(a.cache, name);
         }
     }
-    /* Or else the comparison is of nothing. */
+    /* Otherwise the comparison proves nothing. */
     if (!a.has_soft_taints)
         ck_assert_uint_gt(a.n_short, STEPS / 3);
     ck_assert_uint_gt(a.n_none, 0);
@@ -401,7 +401,7 @@ START_TEST(so_it_does_whichever_way_resources_are_scored)
 }
 END_TEST
 
-/* Pods that ask alike, over and over, come to have kept results. */
+/* Pods of one shape that come repeatedly get kept results. */
 START_TEST(a_shape_that_comes_often_gets_a_board)
 {
     struct arena_of_nodes a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every decision with kept results is one that could be made without. */
+/* Every decision with kept results is one that is possible without them. */
 #include "controller/scheduler/select/node_finder.h"
 
 #include <stdio.h>
@@ -200,7 +200,7 @@ random_pod(struct bench *b, unsigned number)
                         b->handle.resources);
 }
 
-/* Upstream's way, with plugins that remember nothing from before. */
+/* Upstream's search, with plugins that have kept nothing. */
 static struct node_view *
 choose_alone(struct bench *b, struct pod_view *pod)
 {
@@ -225,7 +225,7 @@ choose_alone(struct bench *b, struct pod_view *pod)
     return node;
 }
 
-/* The choice by node results must be feasible, with the best total there is. */
+/* The choice by kept results must be feasible, with the best total. */
 static struct node_view *
 compare(struct bench *b, struct pod_view *pod)
 {
@@ -320,7 +320,7 @@ START_TEST(a_decision_with_sharing_is_one_of_the_best_without)
 }
 END_TEST
 
-/* Some pods are to come to some nodes, and count there. */
+/* Nominates some pods to nodes, where these pods count. */
 static void
 nominate_some(struct bench *b, struct pod_view **nominated, unsigned step)
 {
@@ -400,8 +400,7 @@ START_TEST(a_change_of_one_node_costs_one_evaluation)
 }
 END_TEST
 
-/* Of pods that are all alike: how many decisions until one is by kept results.
- */
+/* For equal pods: the number of decisions until one uses kept results. */
 static unsigned
 count_until_board(struct bench *b, struct node_finder *ch, unsigned *number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes that Reservations withhold are one set for all pods that end by the same window:
- * the same verdicts as asking each node, whatever changes.
+/* The nodes that Reservations withhold form one set for all pods that end in
+ * the same window: the verdicts equal those per node, after any change.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
 
-#define NODES        70u /* more than a word has bits */
+#define NODES        70u /* more than the bits of a word */
 #define RESERVATIONS 6u
 #define STEPS        500u
 #define HOUR_US      (3600 * FAKE_SECOND)
@@ -86,7 +86,7 @@ remove_node(struct yard *y, unsigned i)
     cache_remove_node(y->cache, name);
 }
 
-/* Some hours before or after the clock began, of some nodes. */
+/* A reservation of some nodes, some hours before or after the clock's begin. */
 static void
 put_reservation(struct yard *y)
 {
@@ -194,7 +194,7 @@ yard_fini(struct yard *y)
     fake_client_free(y->api);
 }
 
-/* Three sizes, and more limits than sets are kept for. */
+/* Three sizes, and more time limits than sets that are kept. */
 static struct pod_view *
 make_pod(struct yard *y, unsigned number)
 {
@@ -236,7 +236,9 @@ has_begun(const struct yard *y, const char *name, int64_t now_us)
            && !node_reservation_of(object)->spec.is_flexible;
 }
 
-/* Of a pod that names a Reservation, on the nodes of that one. */
+/* For a pod that names a Reservation, only the nodes of that Reservation are
+ * checked.
+ */
 static void
 check_sets(struct yard *y, const struct pod_view *pod)
 {
@@ -264,8 +266,8 @@ check_sets(struct yard *y, const struct pod_view *pod)
     }
 }
 
-/* The choice by kept results must be feasible, with the best total there is; or
- * say what asking each node says.
+/* The choice by kept results must be feasible, with the best total; or the
+ * messages must equal those of evaluating each node.
  */
 static struct node_view *
 compare(struct yard *y, struct pod_view *pod)

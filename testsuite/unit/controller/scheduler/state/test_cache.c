@@ -234,7 +234,7 @@ START_TEST(a_bound_pods_allocation_is_taken_from_its_status)
 }
 END_TEST
 
-/* Wants to be near all other pods ("podAffinity"), or away from them. */
+/* A pod with affinity to all other pods ("podAffinity"), or anti-affinity. */
 static struct pod_view *
 make_picky_pod(struct bench *b, const char *name, const char *affinity)
 {
@@ -253,7 +253,7 @@ make_picky_pod(struct bench *b, const char *name, const char *affinity)
     return pod_view_new(fake_client_put(b->api, &pod_kind, json), b->resources);
 }
 
-/* Filters read the lists in their order. */
+/* The order of the lists matters, because filters read them in order. */
 START_TEST(what_was_tried_on_a_node_leaves_no_trace)
 {
     static const char *const affinity[] = {
@@ -354,7 +354,7 @@ occupancy_of(struct bench *b, const char *node)
     return snapshot_find(&b->snapshot, node)->ledger.occupancy;
 }
 
-/* What it holds was said by place in the old topology. */
+/* Its holding has indexes of the old topology. */
 START_TEST(an_assumed_pod_keeps_its_cores_when_the_topology_changes)
 {
     struct holding *h;
@@ -422,7 +422,9 @@ START_TEST(a_snapshot_after_one_change_has_one_new_node_in_front)
 }
 END_TEST
 
-/* Nominations wait for a node that the API does not know yet, or any more. */
+/* Nominations also exist for a node that the API does not have yet, or no
+ * longer has.
+ */
 START_TEST(a_nomination_is_an_entry_of_its_node_while_it_lasts)
 {
     struct bench b;

@@ -4,7 +4,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-/* Two threads of one core, and perhaps what is left there of a pod. */
+/* Two threads of one core, and possibly the remnant of a pod. */
 #define NODE(remnants)                                                    \
     "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":"        \
     "{\"cpu\":\"2\",\"memory\":\"16Gi\",\"pods\":\"256\"},\"topology\":{" \
@@ -39,7 +39,7 @@ START_TEST(what_is_left_of_a_pod_takes_its_cores)
 }
 END_TEST
 
-/* Which of the two changes comes first is anybody's guess. */
+/* The two changes may come in either order. */
 START_TEST(a_pod_and_what_is_left_of_it_are_counted_once)
 {
     for (int node_first = 0; node_first < 2; node_first++) {
@@ -73,7 +73,7 @@ START_TEST(a_pod_and_what_is_left_of_it_are_counted_once)
 }
 END_TEST
 
-/* As pods without `requests` leave them, and as nobody should. */
+/* Remnants of pods without `requests`, and malformed ones. */
 START_TEST(what_a_node_does_not_say_of_a_pod_is_not_needed)
 {
     static const struct {
@@ -128,7 +128,7 @@ START_TEST(it_goes_with_its_node)
 }
 END_TEST
 
-/* Three of four cores are withheld from others by what is left of a pod. */
+/* A pod's remnant withholds three of four cores. */
 START_TEST(it_follows_the_nodes_topology)
 {
 #define FOUR(topology)                                                  \
@@ -149,7 +149,7 @@ START_TEST(it_follows_the_nodes_topology)
     world_advance(w, 5000);
     ck_assert_str_eq(world_node_of(w, "b"), "");
 
-    /* One CPU is free, and one place for a pod. */
+    /* One CPU is free, and the node has room for one pod. */
     world_add_pod(w, "c", "1", "1Gi", EXCLUSIVE);
     world_add_pod(w, "d", "0", "1Gi", "");
     world_advance(w, 5000);

@@ -28,7 +28,7 @@ write_file(const char *directory, const char *name, const char *text)
                   err.text);
 }
 
-/* As a controller does, and closed again. */
+/* Opens the store like a controller, and closes it. */
 static int
 try_to_start(const char *directory, struct error *err)
 {
@@ -90,7 +90,7 @@ START_TEST(a_store_that_is_there_stays)
 }
 END_TEST
 
-/* Of a file system that lost its data, or whose log was left behind. */
+/* The file system has lost the data, or only the log is left. */
 START_TEST(a_store_without_tables_is_none)
 {
     CLEANUP(scratch_freep) char *place = scratch_new();

@@ -6,7 +6,9 @@
 #include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 
-/* The first from the catalogue of CRCs, the others from RFC 3720, B.4. */
+/* The first value is from the catalogue of CRCs, the others are from RFC 3720,
+ * B.4.
+ */
 START_TEST(it_is_crc_32c)
 {
     unsigned char bytes[32] = {0};

@@ -186,7 +186,7 @@ START_TEST(the_log_is_copied_back_and_begun_anew)
 }
 END_TEST
 
-/* Writes over a part of the file. */
+/* Overwrites a part of the file. */
 static void
 damage(const char *path, off_t from, size_t length)
 {
@@ -236,7 +236,7 @@ look_for_lock(const char *path)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = open(path, O_RDWR);
 
-    lock.l_start = 0x40000000; /* where SQLite's locks are */
+    lock.l_start = 0x40000000; /* the position of SQLite's locks */
     lock.l_len = 512;
     _exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK
               ? 0
@@ -254,8 +254,7 @@ open_relaxed(struct bed *b, struct error *err)
     return engine_sqlite_open(&settings, &b->engine, &b->counters, err);
 }
 
-/* As after a full disk: what made row 2 was refused, what changed it was not.
- */
+/* As after a full disk: the insert of row 2 was refused, its change was not. */
 START_TEST(what_changes_a_row_that_was_left_out_is_forgotten)
 {
     const struct engine_op late = {
@@ -323,7 +322,7 @@ START_TEST(a_file_that_may_not_be_opened_is_named)
 }
 END_TEST
 
-/* A file system of its own, which goes with the process. */
+/* Mounts a small file system, which is unmounted with the process. */
 static bool
 mount_small_disk(const char *where)
 {
@@ -350,7 +349,7 @@ write_big(struct bed *b)
     return apply(b, update.revision, &update, 1, NULL);
 }
 
-/* Its log is long, and begun anew: what follows is written over it. */
+/* The log is long, and was restarted: later frames overwrite it. */
 static void
 fill_log_and_die(struct bed *b)
 {
@@ -383,7 +382,7 @@ START_TEST(a_log_that_is_written_over_needs_no_space)
 
     if (!mount_small_disk(b.directory)) {
         scratch_freep(&b.directory);
-        return; /* only root can */
+        return; /* only root can mount */
     }
     b.path = xasprintf("%s/kiln.db", b.directory);
     child = fork();

@@ -9,7 +9,7 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
-/* The path of the database in a new directory. */
+/* The path of the database in that directory. */
 static char *
 path_in(const char *directory)
 {

@@ -28,13 +28,13 @@ START_TEST(a_row_is_never_given_out_twice)
 {
     struct blob_counts *b = blob_counts_new();
 
-    /* As they come from the database, in no order. */
+    /* Rows come from the database in no order. */
     blob_counts_set(b, "sha256:a", (struct stored_blob){7, 1, 1});
     blob_counts_set(b, "sha256:b", (struct stored_blob){2, 1, 1});
     ck_assert_int_eq(blob_counts_next_row(b), 8);
     ck_assert_int_eq(blob_counts_next_row(b), 9);
 
-    /* Not even when its content has gone. */
+    /* The row is not reused even after its content was removed. */
     blob_counts_set(b, "sha256:a", (struct stored_blob){7, 0, 1});
     ck_assert_int_eq(blob_counts_next_row(b), 10);
     blob_counts_free(b);

@@ -55,7 +55,7 @@ make(const char *name)
     return object;
 }
 
-/* As a transaction does: under the pending head. */
+/* Changes the object under the pending head, like a transaction. */
 static void
 change(const char *name, bool is_removal)
 {
@@ -93,7 +93,7 @@ publish_all(void)
     }
 }
 
-/* The revision that the object of that name had then, 0: it was not there. */
+/* The object's revision at that time; 0: it did not exist. */
 static int64_t
 at(const char *name, int64_t then)
 {
@@ -225,7 +225,7 @@ START_TEST(an_entry_goes_with_the_last_that_remembers_it)
 }
 END_TEST
 
-/* More than the ring has room for, and less again. */
+/* The ring must grow, and shrink again. */
 START_TEST(the_ring_grows_and_shrinks_and_loses_nothing)
 {
     char name[8];

@@ -17,7 +17,7 @@ name_of(const struct entry *entry)
     return namespace + strlen(namespace) + 1;
 }
 
-/* "a/x b/y": the entries in order. */
+/* Prints the entries in order: "a/x b/y". */
 static void
 print_all(const struct object_index *s, char *out, size_t size)
 {

@@ -14,7 +14,7 @@
 #define VALUES  40
 #define ROUNDS  20000
 
-/* Objects whose only content is the number of their value; 0: none. */
+/* An object's index in the array is its value; 0: no value. */
 static struct object objects[VALUES];
 
 static const char *

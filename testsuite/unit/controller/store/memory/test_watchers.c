@@ -7,14 +7,14 @@
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/store/place.h"
 
-/* What a watch has heard: "+x ~x -x". */
+/* The events of a watch: "+x ~x -x". */
 struct ear {
     struct place *place;
     struct store_watch *watch;
     char heard[4096];
     int64_t revision;
     bool ends_itself;
-    struct ear *brings; /* another watch, begun at the first change */
+    struct ear *brings; /* another watch, opened at the first event */
 };
 
 static void open_ear(struct ear *ear, int64_t revision, const char *node);

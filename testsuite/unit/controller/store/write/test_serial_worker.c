@@ -22,9 +22,9 @@ struct road {
     struct serial_worker *worker;
     struct loop *loop;
     struct sync_call calls[TASKS];
-    unsigned worked; /* the worker's thread */
-    unsigned done;   /* the loop's */
-    bool again;      /* the last sends the first once more */
+    unsigned worked; /* used by the worker's thread */
+    unsigned done;   /* used by the loop */
+    bool again;      /* the last task submits the first one again */
 };
 
 static void

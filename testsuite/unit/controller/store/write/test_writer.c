@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer before an engine that does as the test says. */
+/* The writer with an engine that returns what the test sets. */
 #include "controller/store/write/writer.h"
 
 #include <check.h>
@@ -223,7 +223,7 @@ START_TEST(a_long_log_is_copied_back_and_settled)
 }
 END_TEST
 
-/* Not at every commit that follows. */
+/* Not at every later commit. */
 START_TEST(a_copying_that_failed_is_tried_again_when_as_much_has_come)
 {
     begin();

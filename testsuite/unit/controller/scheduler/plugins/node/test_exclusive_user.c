@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that are for one user at a time, through the real scheduler. */
+/* Nodes for one user at a time, through the real scheduler. */
 #include "lib/api/policy/partition.h"
 
 #include "lib/base/random.h"
@@ -8,7 +8,7 @@
 
 #define PODS 24
 
-/* Over all nodes. Each call is a change of its spec. */
+/* Sets a partition with all nodes. Each call changes its spec. */
 static void
 set_partition(struct world *w, const char *name, const char *spec)
 {
@@ -128,7 +128,7 @@ START_TEST(such_a_pod_goes_to_no_node_with_another_user)
 }
 END_TEST
 
-/* Since the beginning, for ten minutes. */
+/* The pod runs since the beginning, and takes ten minutes. */
 static void
 add_running(struct world *w, const char *name, unsigned user)
 {
@@ -149,7 +149,9 @@ add_running(struct world *w, const char *name, unsigned user)
     fake_client_put(w->api, &pod_kind, text);
 }
 
-/* It is planned for, and a long job of another does not pass it. */
+/* A reservation is planned for the job, and a long job of another user is not
+ * backfilled.
+ */
 START_TEST(it_has_a_reservation_that_others_do_not_delay)
 {
     struct world *w = make_world(false);
@@ -195,7 +197,7 @@ START_TEST(a_more_important_one_has_all_others_of_the_node_end)
 }
 END_TEST
 
-/* Pods that run go on; the change counts for pods that come later. */
+/* Running pods continue; the change counts for later pods. */
 START_TEST(a_change_counts_for_those_that_run_and_those_that_wait)
 {
     struct world *w = make_world(false);
@@ -266,7 +268,7 @@ START_TEST(a_scheduler_that_starts_again_knows_it)
 }
 END_TEST
 
-/* ---- At random ---- */
+/* ---- Random runs ---- */
 
 static const struct pod *
 find(const struct world *w, unsigned i)
@@ -323,7 +325,7 @@ end_some(struct world *w, struct random_source *random, unsigned of)
     world_advance(w, 10000);
 }
 
-/* The nodes that all pods came to, in a row. */
+/* The nodes of all pods, in a row. */
 static void
 run(uint64_t seed, unsigned nodes, bool without_sharing, struct strbuf *out)
 {
@@ -354,7 +356,7 @@ run(uint64_t seed, unsigned nodes, bool without_sharing, struct strbuf *out)
         want_apart(w);
     }
     for (unsigned i = 0; i < PODS; i++)
-        ck_assert_ptr_null(find(w, i)); /* all had their turn */
+        ck_assert_ptr_null(find(w, i)); /* all have run */
     world_free(w);
 }
 
@@ -367,7 +369,7 @@ START_TEST(never_do_two_users_meet_and_all_have_their_turn)
 }
 END_TEST
 
-/* On one node, since which of equal nodes is taken is drawn by lot. */
+/* On one node, because ties between equal nodes are broken at random. */
 START_TEST(results_that_are_shared_decide_the_same)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {

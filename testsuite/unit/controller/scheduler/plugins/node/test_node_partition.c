@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partition through the real scheduler. */
+/* Partitions through the real scheduler. */
 #include "lib/api/policy/partition.h"
 
 #include "testsuite/lib/suite.h"
@@ -17,7 +17,7 @@ add_node(struct world *w, const char *name, const char *label)
     fake_client_put(w->api, &node_kind, text);
 }
 
-/* Its nodes are those of that label. Each call is a change of its spec. */
+/* Sets a partition of the nodes with that label. Each call changes its spec. */
 static void
 set_partition(struct world *w,
               const char *name,
@@ -182,7 +182,7 @@ add_tiered(struct world *w, const char *name, const char *more)
     world_add_pod(w, name, "4", "1Gi", more);
 }
 
-/* The pods of four CPUs that came to run, one after the other, on one node. */
+/* The pods of four CPUs that have run, one after the other, on one node. */
 START_TEST(a_higher_tier_goes_before_every_priority)
 {
     static const char *const wanted[] = {"high", "middle-7", "middle", "low-9"};
@@ -320,7 +320,9 @@ END_TEST
 
 #define MANY 100
 
-/* A pod that had gone up alone could preempt others of its partition. */
+/* A pod whose tier changed before the others' could preempt pods of its own
+ * partition.
+ */
 START_TEST(many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile)
 {
     struct world *w = world_new(NULL);
@@ -346,7 +348,8 @@ START_TEST(many_pods_change_their_tier_by_and_by_and_none_is_tried_meanwhile)
     ck_assert_uint_eq(scheduler_count(w->scheduler).attempts, attempts);
     fake_client_remove(w->api, &pod_kind, "default", "w7");
     world_add_pod(w, "w8", "5", "1Gi", ",\"placement\":{\"partition\":\"a\"}");
-    set_partition(w, "a", "a", TIER("2")); /* once more, before all know it */
+    /* again, before all pods have the former change */
+    set_partition(w, "a", "a", TIER("2"));
     world_advance(w, 20000);
     world_advance(w, 20000);
     ck_assert_uint_gt(scheduler_count(w->scheduler).attempts, attempts);
@@ -384,7 +387,7 @@ START_TEST(who_is_yet_to_be_told_is_forgotten_with_the_scheduler)
 }
 END_TEST
 
-/* Those that run and those that wait, in the same moment. */
+/* The change counts for running and waiting pods at the same moment. */
 START_TEST(a_tier_that_changes_counts_at_once)
 {
     struct world *w = world_new(NULL);
@@ -425,8 +428,8 @@ START_TEST(a_tier_that_changes_counts_at_once)
 }
 END_TEST
 
-/* A job of a lower tier that is as long does not pass, one that ends before
- * does; the order of backfill is that of the queue.
+/* A job of a lower tier is not backfilled if it is as long, but is if it ends
+ * before; backfill follows the order of the queue.
  */
 START_TEST(the_first_of_the_highest_tier_has_the_reservation)
 {
@@ -452,7 +455,7 @@ START_TEST(the_first_of_the_highest_tier_has_the_reservation)
                ",\"activeDeadlineSeconds\":60,\"placement\":{"
                "\"partition\":\"high\"}");
     world_advance(w, 20000);
-    add_pod(w, "long", "low"); /* beyond the hour */
+    add_pod(w, "long", "low"); /* longer than the hour */
     world_add_pod(w,
                   "short",
                   "2",

@@ -5,7 +5,7 @@
 
 extern const struct plugin submission_order_plugin;
 
-/* One CPU, so that one pod of one CPU runs at a time. */
+/* A waiting pod of one CPU, so that one pod runs at a time. */
 static void
 add_waiting(struct world *w,
             const char *name,

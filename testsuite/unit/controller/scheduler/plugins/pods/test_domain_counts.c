@@ -17,14 +17,14 @@
 #define NODES 20
 #define PODS  30
 
-/* A cluster that a test changes, and what was counted of it. */
+/* A cluster that the test changes, and what was counted in it. */
 struct town {
     struct fake_clock time;
     struct fake_client *api;
     struct string_ids *resources;
     struct cache *cache;
     struct snapshot snapshot;
-    unsigned counted; /* nodes that were asked for */
+    unsigned counted; /* nodes that were counted */
 };
 
 static void
@@ -88,7 +88,7 @@ remove_pod(struct town *t, unsigned number)
     cache_remove_pod(t->cache, pod);
 }
 
-/* All pods of a node, by zone. */
+/* Counts all pods of a node, by zone. */
 static void
 count(struct domain_counts *h, const struct node_view *node, void *context)
 {

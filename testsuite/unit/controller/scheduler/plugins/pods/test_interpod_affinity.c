@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recorded answers do not show of InterPodAffinity. */
+/* Properties of InterPodAffinity that recorded answers do not show. */
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
@@ -14,7 +14,7 @@ add_node(struct world *w)
                     "\"pods\":\"110\"}}}");
 }
 
-/* With a label, and apart from those that have one. */
+/* A pod with a label, and with anti-affinity to pods with the label `apart`. */
 static void
 add_pod(struct world *w, const char *name, const char *color, const char *apart)
 {
@@ -87,7 +87,7 @@ START_TEST(who_keeps_others_away_wakes_no_one_else)
 }
 END_TEST
 
-/* Wants, or would rather have, no other pod of the color on its node. */
+/* Requires or prefers that no other pod of the color is on its node. */
 static void
 add_users_pod(struct world *w, const char *name, int owner, const char *rest)
 {

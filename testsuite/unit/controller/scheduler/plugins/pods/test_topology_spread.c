@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recorded answers do not show of PodTopologySpread. */
+/* Properties of PodTopologySpread that recorded answers do not show. */
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
-/* As many constraints, each of another label. */
+/* A pod with that many constraints, each for another label. */
 static void
 add_spread_pod(struct world *w, const char *name, unsigned count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making room, over and over: victims come back as their jobs' next attempts. */
+/* Repeated preemption: victims come back as their jobs' next attempts. */
 #include "lib/base/random.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
@@ -17,7 +17,7 @@ struct crowd {
     struct world *w;
     struct random_source dice;
     struct sort sorts[PODS];
-    unsigned attempts[PODS]; /* 0: not there yet */
+    unsigned attempts[PODS]; /* 0: not submitted yet */
     unsigned n_evicted;
 };
 
@@ -56,7 +56,7 @@ submit(struct crowd *c, unsigned pod)
     world_add_pod(c->w, name_of(c, pod, name), s->cpu, "1Gi", spec);
 }
 
-/* Time passes; who was evicted is there again. */
+/* Time passes; evicted pods are submitted again. */
 static void
 pass(struct crowd *c, int64_t ms)
 {
@@ -127,8 +127,8 @@ START_TEST(room_is_made_for_who_then_starts_and_it_ends)
 }
 END_TEST
 
-/* Whoever waits at the end could have none of those of less priority go for
- * it: the most important pods are all there, or the nodes are full of them.
+/* No pod that waits at the end could preempt pods of lower priority: the most
+ * important pods all run, or the nodes are full of them.
  */
 START_TEST(the_most_important_run_when_all_is_quiet)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Victims that stand still while others run on their cores, by agents that take
- * their time, or cannot, and schedulers that are killed at any moment.
+/* Victims that are frozen while other pods run on their cores, with agents that
+ * are slow or cannot freeze, and schedulers that are killed at any moment.
  */
 #include "controller/scheduler/bind/yields.h"
 #include "controller/scheduler/scheduler_state.h"
@@ -21,7 +21,7 @@
     "\"best-effort\"" LOW
 #define SHARED_LOW ",\"placement\":{\"cpuPolicy\":\"shared\"" LOW
 
-/* ---- An agent's word ---- */
+/* ---- An agent's reports ---- */
 
 static const struct object *
 find(const struct world *w, const char *name)
@@ -29,7 +29,7 @@ find(const struct world *w, const char *name)
     return fake_client_find(w->api, &pod_kind, "default", name);
 }
 
-/* As its agent would report it, or somebody write its annotation (NULL: away). */
+/* Sets the condition as the pod's agent would report it. */
 static void
 set_frozen(struct world *w,
            const char *name,
@@ -147,7 +147,7 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
     ck_assert(runs_on(w, "high", "n0"));
     ck_assert(is_to_yield(w, "low"));
 
-    /* The rest of its cores is for who is more important than it. */
+    /* The rest of its cores is only for pods with a higher priority. */
     add(w, "other", "2", "1Gi", 0, EXCLUSIVE_LOW);
     ck_assert(runs_on(w, "other", ""));
     add(w, "higher", "2", "1Gi", 5, EXCLUSIVE);
@@ -166,7 +166,7 @@ START_TEST(a_victim_is_asked_and_its_cores_are_had_once_it_stands_still)
 }
 END_TEST
 
-/* Its owner is told of one that is there. */
+/* The message must name a pod that exists. */
 START_TEST(it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone)
 {
     CLEANUP(arena_freep) struct arena *arena = arena_new(0);
@@ -198,7 +198,9 @@ START_TEST(it_names_who_has_its_cores_once_the_one_it_was_asked_for_is_gone)
 }
 END_TEST
 
-/* It has 600 s to go on when the other has ended, at the latest after 300 s. */
+/* The victim has 600 s left when the other pod has ended, at the latest after
+ * 300 s.
+ */
 START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
 {
     struct world *w = make_world(1);
@@ -226,7 +228,9 @@ START_TEST(who_waits_for_a_victim_knows_when_that_will_have_ended)
     ck_assert_int_ge(from_us, began_us + INT64_C(895000000));
     ck_assert_int_le(from_us, began_us + INT64_C(905000000));
 
-    /* Early, so that it is to go on, which its agent has not told yet. */
+    /* The other ends early, so the victim is to continue, which its agent has
+     * not reported yet.
+     */
     fake_client_remove(w->api, &pod_kind, "default", "high");
     world_advance(w, 2000);
     ck_assert(!is_to_yield(w, "low"));
@@ -296,7 +300,9 @@ START_TEST(a_preemptor_that_is_gone_is_waited_for_no_more)
     world_advance(w, 2000);
     ck_assert(!is_to_yield(w, "low"));
 
-    /* One that was asked by a scheduler of before, for whom nobody knows. */
+    /* A pod that a former scheduler asked to yield, for a pod that is unknown
+     * now.
+     */
     add(w, "high", "4", "1Gi", 10, EXCLUSIVE);
     set_frozen(w, "low", "True", FROZEN_YIELDED);
     fake_client_remove(w->api, &pod_kind, "default", "high");
@@ -355,7 +361,7 @@ START_TEST(a_wish_that_is_refused_is_not_sent_over_and_over)
 
     ck_assert(!is_to_yield(w, "low"));
     ck_assert_uint_le(fake_client_calls(w->api, CLIENT_MERGE_PATCH, NULL),
-                      before + 3); /* with those of events */
+                      before + 3); /* including those of events */
     ck_assert(runs_on(w, "high", ""));
     world_free(w);
 }
@@ -380,7 +386,7 @@ START_TEST(a_wish_whose_taking_back_is_refused_is_tried_again)
 }
 END_TEST
 
-/* Each stands still for one that runs. */
+/* Each frozen pod has a running pod on its cores. */
 START_TEST(those_who_stand_still_are_looked_at_when_something_happens)
 {
     enum { PAIRS = 24 };
@@ -405,7 +411,7 @@ START_TEST(those_who_stand_still_are_looked_at_when_something_happens)
     }
     world_advance(w, 12000);
     y = w->scheduler->yields;
-    for (unsigned i = 0; i < 50; i++) /* of a tenth of a second */
+    for (unsigned i = 0; i < 50; i++) /* intervals of a tenth of a second */
         looks += yields_settle(y);
     ck_assert_uint_eq(looks, 0);
 
@@ -443,8 +449,8 @@ struct crowd {
     struct world *w;
     struct random_source dice;
     char names[PODS][8];
-    int work[PODS];     /* seconds that it has still to run */
-    bool refuses[PODS]; /* its agent does nothing */
+    int work[PODS];     /* remaining run time in seconds */
+    bool refuses[PODS]; /* its agent ignores requests */
     bool is_over[PODS];
     unsigned n_yielded, n_killed;
 };
@@ -455,7 +461,7 @@ roll(struct crowd *c, unsigned below)
     return (unsigned)random_below(&c->dice, below);
 }
 
-/* As the API server checks it. */
+/* Checks what the API server checks. */
 static void
 check_cores(const struct crowd *c)
 {
@@ -481,7 +487,7 @@ check_cores(const struct crowd *c)
         }
 }
 
-/* The agents' part of a second. */
+/* Simulates the agents' work during one second. */
 static void
 run_pod(struct crowd *c, unsigned i)
 {

@@ -20,7 +20,7 @@ add_node(struct world *w, const char *name)
     fake_client_put(w->api, &node_kind, text);
 }
 
-/* Of node n1, from an hour of that day on. */
+/* Reserves node n1 from that hour of the day on. */
 static void
 reserve(struct world *w, const char *name, int hour, const char *more)
 {
@@ -241,7 +241,9 @@ START_TEST(two_that_overlap_share_and_a_maintenance_does_not)
 }
 END_TEST
 
-/* Its pod is still known: what the scheduler has of the node goes with that. */
+/* A pod of the node is still known: the scheduler's node view exists until that
+ * is gone.
+ */
 START_TEST(a_node_that_is_gone_is_withheld_no_more)
 {
     struct world *w = world_new(NULL);
@@ -279,7 +281,7 @@ START_TEST(a_clock_that_is_set_moves_what_is_active)
     add_pod(w, "p", 60, "r");
     world_settle(w);
     ck_assert_str_eq(world_node_of(w, "p"), "");
-    w->time.real_us += 5 * HOUR_MS * 1000; /* forward, into it */
+    w->time.real_us += 5 * HOUR_MS * 1000; /* forward, into the reservation */
     world_settle(w);
     world_advance(w, BACKOFF);
     ck_assert_str_eq(world_node_of(w, "p"), "n1");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hard cases of placement, through the whole scheduler. */
+/* Difficult cases of placement, through the whole scheduler. */
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
 #include "lib/api/node/allocation.h"
 #include "lib/api/value/cpuset.h"
 
-/* A node of cores of one PU each, given by its CPUs and NUMA nodes. */
+/* A node whose cores have one PU each; `topology` has its CPUs and NUMA nodes.
+ */
 static void
 put_node(struct world *w, const char *name, unsigned cpus, const char *topology)
 {
@@ -91,7 +92,7 @@ START_TEST(a_small_pod_leaves_the_whole_node_to_a_large_one)
 }
 END_TEST
 
-/* Which runs, or is leaving to make room. */
+/* A pod that runs, or is ending to make room. */
 static void
 put_bound(struct world *w,
           const char *name,
@@ -116,8 +117,8 @@ put_bound(struct world *w,
     fake_client_put(w->api, &pod_kind, text);
 }
 
-/* NUMA node 0 has three cores free, 1 two; "large" waits for all of 1, which
- * another pod is leaving.
+/* NUMA node 0 has three free cores, 1 has two; "large" waits for all cores of
+ * 1, where another pod is ending.
  */
 static struct world *
 world_with_room_being_made(const char *memory_of_0)
@@ -242,7 +243,7 @@ START_TEST(an_asymmetric_node_is_used_as_it_is)
 }
 END_TEST
 
-/* One core goes, of a pod that runs: the pod is charged for it all the same. */
+/* A core of a running pod disappears: the pod is still charged for it. */
 START_TEST(a_topology_that_changes_under_pods_gives_nothing_twice)
 {
     static const char before[] =
@@ -300,8 +301,8 @@ START_TEST(a_scheduler_that_died_before_its_binding_is_followed_exactly)
 }
 END_TEST
 
-/* The same hardware, its NUMA nodes said in another order before the bindings
- * are written.
+/* The hardware is the same, but its NUMA nodes are reported in another order
+ * before the bindings are written.
  */
 START_TEST(a_binding_says_what_was_chosen_on_the_topology_that_was)
 {
@@ -316,7 +317,7 @@ START_TEST(a_binding_says_what_was_chosen_on_the_topology_that_was)
     struct world *w = world_new(NULL);
     char name[8];
 
-    world_close(w); /* and another one, which may write nothing yet */
+    world_close(w); /* a second scheduler, which may not write yet */
     world_open(w, NULL);
     put_node(w, "n1", 100, first);
     for (unsigned i = 0; i < 10; i++) {

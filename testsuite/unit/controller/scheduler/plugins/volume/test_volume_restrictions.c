@@ -9,7 +9,7 @@
     "node has pod using PersistentVolumeClaim with the same name and " \
     "ReadWriteOncePod access mode"
 
-/* A claim that is bound to a volume without a place. */
+/* A claim that is bound to a volume without node affinity. */
 static void
 add_claim(struct world *w, const char *name, const char *mode)
 {
@@ -86,7 +86,8 @@ START_TEST(one_that_is_on_its_way_has_it_already)
     add_pod(w, "a", "c", "");
     add_pod(w, "b", "c", "");
     fake_client_run(w->api);
-    scheduler_work(w->scheduler, 2); /* the first is not bound yet */
+    /* the first pod is assumed, not bound yet */
+    scheduler_work(w->scheduler, 2);
     world_settle(w);
 
     ck_assert_str_eq(world_node_of(w, "a"), "n1");

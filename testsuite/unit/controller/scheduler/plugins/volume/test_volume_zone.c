@@ -35,7 +35,7 @@ add_volume(struct world *w, const char *label, const char *value)
     fake_client_put(w->api, &persistent_volume_kind, text);
 }
 
-/* And a pod that uses the claim. */
+/* Adds the claim, and a pod that uses it. */
 static void
 add_claim(struct world *w)
 {
@@ -65,7 +65,7 @@ static const struct {
     {ZONE, "a", ZONE, "b__a", true},
     {ZONE, "a", ZONE, "b__ a ", true},
     {ZONE, "a", ZONE, "aa__ab", false},
-    {ZONE, "a", ZONE, "b__", true},   /* an empty zone: says nothing */
+    {ZONE, "a", ZONE, "b__", true},   /* an empty zone restricts nothing */
     {ZONE, "a", REGION, "r", false},  /* a node with zones, and no region */
     {"disk", "ssd", ZONE, "b", true}, /* a node without zones */
     {ZONE, "a", OLD_ZONE, "a", true},
