@@ -4,12 +4,12 @@
  *     testsuite/bench/history [ROWS [DIRECTORY [QUESTION [HELPERS]]]]
  *
  * Fills a new file in DIRECTORY (or /tmp) with attempts of 1,000 users in 50
- * accounts on 500 nodes over three years, then queries it. One user and one
- * partition have 100,000 of the rows each, and one node and one state together,
- * for any ROWS; the user was renamed halfway. Each query (or those with
- * QUESTION in their names) runs twice, and the second run is printed, with all
- * its pages: the elapsed time and the CPU time of this process. HELPERS threads
- * help (1), whether there are idle CPUs or not.
+ * accounts on 500 nodes over three years, then queries it. One user, one node,
+ * one partition and one state have 100,000 of the rows each, for any larger
+ * ROWS; the user was renamed halfway. Each query (or those with QUESTION in
+ * their names) runs twice, and the second run is printed, with all its pages:
+ * the elapsed time and the CPU time of this process. HELPERS threads help (1),
+ * whether there are idle CPUs or not.
  *
  * The last 100,000 rows are written in batches like the controller's, into the
  * full file: their rate is printed. The rows before are only needed to fill the

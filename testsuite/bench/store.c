@@ -41,7 +41,9 @@ struct bench {
     struct store *store;
 };
 
-/* One run: `make` is called for each of its transactions. */
+/* One run; `make` makes the object of each transaction, before the clock
+ * starts.
+ */
 struct pod_run {
     struct bench *bench;
     const char *name;

@@ -343,7 +343,9 @@ try_in_few_steps(struct trial *t)
 
     draw_demand(t);
     if ((t->d.cores_per_package > 0 && !t->topology_index->is_uniform)
-        || !devices_are_there(t, t->o, UINT64_MAX)) /* the caller checks that */
+        || !devices_are_there(t,
+                              t->o,
+                              UINT64_MAX)) /* checked before the search */
         return;
     best = fewest(t, t->o);
     numa_search_init(&s, t->o, &t->d);

@@ -90,7 +90,9 @@ START_TEST(a_deletion_takes_the_place_of_the_change_before_it)
 }
 END_TEST
 
-/* The second one is of another object with the same uid, which no store makes. */
+/* The second deletion is of another object with the same uid, which no store
+ * creates.
+ */
 START_TEST(a_deletion_is_never_dropped)
 {
     begin();

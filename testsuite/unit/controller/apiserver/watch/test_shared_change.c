@@ -14,7 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "testsuite/lib/suite.h"
 
-#define MOST 100 /* more than are kept to be filled again */
+#define MOST 100 /* more than the number of frames kept for reuse */
 
 static const struct principal reader = {.type = PRINCIPAL_ADMINISTRATOR};
 static const struct view view = {.principal = &reader};
@@ -64,7 +64,7 @@ expect(const struct frame *frame, unsigned i)
     ck_assert_str_eq(text.text + text.length - 2, "}\n");
 }
 
-/* Frames are filled again, but never one that somebody still holds. */
+/* Frames are reused, but never while a reference to one is held. */
 START_TEST(a_frame_that_is_held_keeps_its_text)
 {
     struct shared_change *shared_change =

@@ -420,9 +420,7 @@ cancel(struct life *l)
     change_job(l, "metadata", meta);
 }
 
-/* The pods j-0, j-1, ..., with their former and present phases; at the end of
- * the list they are gone.
- */
+/* Shows the counts pod j-INDEX in that phase, or that the pod is gone. */
 static void
 see_pod(struct life *l, int index, const char *phase, bool deleting, bool gone)
 {

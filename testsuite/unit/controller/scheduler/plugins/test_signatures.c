@@ -317,8 +317,9 @@ add_hint(const struct subject *s,
         wake->hint(s->profile->entries[0].self, pod, old_object, new_object));
 }
 
-/* Calls hints for added, changed and deleted objects of the cluster; for an
- * update of the pod itself the event has only that pod.
+/* Calls hints for added, changed and deleted objects of the cluster. An update
+ * of the pod itself is not among them, because only that pod's hint is called
+ * for it.
  */
 static void
 add_hints(struct trial *t,
