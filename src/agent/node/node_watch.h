@@ -5,9 +5,9 @@
  * Only the agent can report that the node is well after all, and does so as
  * soon as it sees that condition. A deleted Node is noticed in the same way.
  * The entries of pods that were deleted by force (status.remnants) are removed
- * when nothing of these pods is here any more. A pod that was deleted while the
- * node was fenced gets such an entry when the fence is gone, because its cores
- * are not free although the controller counts them as free.
+ * when nothing of these pods is here any more. A pod that the controller gave
+ * up while the node was fenced gets such an entry when the fence is gone,
+ * because its cores are not free although the API shows the pod as finished.
  *
  * Owns:    the watch.
  * Thread:  the loop's.
