@@ -32,7 +32,7 @@ struct town {
     struct loop *loop;
     struct tls *tls;
     struct http_server *server;
-    int64_t connect_ms; /* 0: no limit */
+    int64_t connect_ms; /* 0: the default */
     int status;         /* of the last response; 0: none */
     size_t length;
     struct error error;
