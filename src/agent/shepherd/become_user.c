@@ -176,10 +176,18 @@ set_gid(const struct prepared_job *o)
     return syscall(SET_GIDS, o->gid, o->gid, o->gid) < 0 ? -errno : 0;
 }
 
+/* Until its program runs the process is the user's and the memory a shepherd's,
+ * who had other users' pods before: by default (fs.suid_dumpable) root alone may
+ * look into it, but the kernel writes it into a core file, which a site's
+ * handler may give to that user.
+ */
 static int
 set_uid(const struct prepared_job *o)
 {
-    return syscall(SET_UIDS, o->uid, o->uid, o->uid) < 0 ? -errno : 0;
+    if (syscall(SET_UIDS, o->uid, o->uid, o->uid) < 0
+        || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return -errno;
+    return 0;
 }
 
 static bool

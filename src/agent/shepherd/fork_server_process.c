@@ -177,14 +177,14 @@ drop_signals(void)
 }
 
 bool
-fork_server_process_next(void)
+fork_server_process_next(bool (*may_go_on)(void))
 {
     const struct handover_forked self = {.pid = getpid()};
     struct call call;
 
     if (send_reply(HANDOVER_CHANNEL_FD, &self, -1) < 0
         || !receive_request(HANDOVER_CHANNEL_FD, &call)
-        || call.request.has_channel || call.request.has_home)
+        || call.request.has_channel || call.request.has_home || !may_go_on())
         return false;
     place_descriptors(&call);
     drop_signals();

@@ -441,7 +441,7 @@ may_stay(const struct shepherd *s)
     const struct order *o = &s->order;
     const struct supervisor *v = &s->supervisor;
 
-    return s->has_channel && s->inherited_state->may_share_memory
+    return s->has_channel && s->may_share_memory
            && s->inherited_state->boot_id != NULL && !s->has_asked_site
            && o->uid != 0 && o->prolog == NULL && o->epilog == NULL
            && s->is_usage_cgroups && s->live.started_at_us != 0 && v->is_over
@@ -482,27 +482,9 @@ let_go_of_pod(struct shepherd *s)
     return 0;
 }
 
-/* Ends by _exit, without freeing memory. */
-static void
-run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
-{
-    for (unsigned n = 1;; n++) {
-        struct shepherd s = {
-            .inherited_state = inherited_state,
-            .has_channel = has_channel,
-            .supervisor = {.signal_fd = -1},
-        };
-        enum shepherd_exit_status status = serve_pod(&s);
-
-        if (status != EXIT_RECORDED || n == PODS_MOST || !may_stay(&s)
-            || let_go_of_pod(&s) < 0 || !fork_server_process_next())
-            _exit(status);
-    }
-}
-
-/* With fs.suid_dumpable at 1 a user may trace a process that has become the
- * user's own, and so read the shepherd's memory, which the job may share for a
- * moment.
+/* With fs.suid_dumpable at 1 a user may look into a process that has become his,
+ * and with it into the memory of the shepherd that it may share for a moment.
+ * An administrator may set it at any time, so each pod is preceded by a look.
  */
 static bool
 may_share_memory(void)
@@ -514,8 +496,29 @@ may_share_memory(void)
            && text.text[0] != '1';
 }
 
-/* The path of "kiln-shepherd" beside this program, if this is the static one.
- */
+/* Leaves by _exit, without tidying memory that goes away anyway. */
+static void
+run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
+{
+    const bool shares_memory = may_share_memory();
+
+    for (unsigned n = 1;; n++) {
+        struct shepherd s = {
+            .inherited_state = inherited_state,
+            .may_share_memory = shares_memory,
+            .has_channel = has_channel,
+            .supervisor = {.signal_fd = -1},
+        };
+        enum shepherd_exit_status status = serve_pod(&s);
+
+        if (status != EXIT_RECORDED || n == PODS_MOST || !may_stay(&s)
+            || let_go_of_pod(&s) < 0
+            || !fork_server_process_next(may_share_memory))
+            _exit(status);
+    }
+}
+
+/* "kiln-shepherd" beside this program, if this is the static one. */
 static char *
 find_look_up_program(void)
 {
@@ -540,7 +543,6 @@ main(int argc, char **argv)
 
     if (argc > 1)
         return print_usage(argv[1]);
-    inherited_state.may_share_memory = may_share_memory();
     if (fork_server_process_is_wanted()) {
         (void)read_boot_id(&inherited_state.boot_id, NULL);
         inherited_state.look_up_program = find_look_up_program();

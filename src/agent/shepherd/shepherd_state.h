@@ -28,17 +28,16 @@ struct user_account;
 /* State that is the same for all shepherds; the fork server reads it once. */
 struct inherited_state {
     char *boot_id;
-    /* program that can ask the user database; NULL: this one can */
-    char *look_up_program;
-    bool is_apart;    /* in a session without the agent */
-    bool is_shielded; /* from the OOM killer, or shielding is not allowed */
-    bool is_detached; /* from the agent's directory, input and output */
-    bool may_share_memory; /* with the job until its program runs */
+    char *look_up_program; /* can ask the directory of users; NULL: this can */
+    bool is_apart;         /* in a session without the agent */
+    bool is_shielded;      /* from the OOM killer, or that is not allowed */
+    bool is_detached;      /* from the agent's directory, input and output */
 };
 
 struct shepherd {
     const struct inherited_state *inherited_state;
-    bool has_channel; /* to the agent (handover.h) */
+    bool has_channel;      /* to the agent (handover.h) */
+    bool may_share_memory; /* with the job until its program runs */
     struct order order;
     struct cgroup *own;
     struct cgroup *cgroup;

@@ -150,7 +150,7 @@ fork_sharing(struct shepherd *s,
 static bool
 shares_memory(const struct shepherd *s)
 {
-    return s->inherited_state->may_share_memory;
+    return s->may_share_memory;
 }
 
 static int

@@ -9,8 +9,11 @@
 #include <pwd.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "agent/shepherd/prepared_job.h"
+#include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
@@ -374,6 +377,84 @@ START_TEST(a_program_is_found_along_the_users_path)
 }
 END_TEST
 
+/* What it calls next, in another process, which is this one's tracee. */
+static struct __ptrace_syscall_info
+next_call(pid_t pid)
+{
+    struct __ptrace_syscall_info call = {0};
+    int status;
+
+    do {
+        ck_assert_int_eq(ptrace(PTRACE_SYSCALL, pid, 0, 0), 0);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFSTOPPED(status));
+        ck_assert_int_gt(
+            ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(call), &call),
+            0);
+    } while (call.op != PTRACE_SYSCALL_INFO_ENTRY);
+    return call;
+}
+
+static NORETURN void
+become_nobody_traced(void)
+{
+    static gid_t groups[] = {TEST_POD_UID};
+    static gid_t seen[2];
+    static const char *nothing[] = {NULL};
+    char *paths[] = {NULL};
+    const struct prepared_job job = {
+        .is_root = true,
+        .oom_score_adj = "0",
+        .memory_mode = -1,
+        .uid = TEST_POD_UID,
+        .gid = TEST_POD_UID,
+        .groups = groups,
+        .n_groups = 1,
+        .groups_seen = seen,
+        .work_dir = "/",
+        .stdin_path = "/dev/null",
+        .stdout_path = "/dev/null",
+        .program_paths = paths,
+        .arguments = nothing,
+        .environment = nothing,
+        .report_fd = -1,
+        .channel_fd = -1,
+    };
+
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    raise(SIGSTOP);
+    become_user_and_run(&job);
+    abort();
+}
+
+/* It may be its shepherd's memory, with what other users' jobs were told. */
+START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
+{
+    struct __ptrace_syscall_info call;
+    pid_t pid;
+
+    if (!test_pod_is_root())
+        SKIP("only root can become another user");
+    pid = fork();
+    if (pid == 0)
+        become_nobody_traced();
+    ck_assert_int_eq(waitpid(pid, NULL, WUNTRACED), pid);
+    ck_assert_int_eq(ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD),
+                     0);
+
+    do
+        call = next_call(pid);
+    while (call.entry.nr != SYS_setresuid);
+    call = next_call(pid);
+
+    ck_assert_int_eq((long)call.entry.nr, SYS_prctl);
+    ck_assert_int_eq((long)call.entry.args[0], PR_SET_DUMPABLE);
+    ck_assert_int_eq((long)call.entry.args[1], 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
 SUITE("become_user",
       the_job_is_the_user_in_every_sense,
       the_job_has_the_users_supplementary_groups,
@@ -391,4 +472,5 @@ SUITE("become_user",
       output_and_errors_in_one_file_do_not_overwrite_one_another,
       standard_input_is_read_from_its_file,
       a_program_is_found_along_the_users_path,
-      a_kernel_that_prefers_one_node_at_most_prefers_the_nearest)
+      a_kernel_that_prefers_one_node_at_most_prefers_the_nearest,
+      nobody_may_dump_the_users_process_before_its_program_runs)
