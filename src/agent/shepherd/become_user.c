@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/keyctl.h>
 #include <numaif.h>
 #include <sched.h>
 #include <signal.h>
@@ -151,8 +152,23 @@ renounce_privileges(const struct prepared_job *o)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Direct system calls, because the C library's functions of these names change
- * all threads that it knows, which are the shepherd's here.
+/* All children of the agent have its session keyring: a job would find there the
+ * keys that another user's has put in, and could put in what that one trusts.
+ * This one is empty, and root's, so that it counts against no user's limit of
+ * keys; a process may do with its session keyring what it likes all the same.
+ */
+static int
+begin_keyring(const struct prepared_job *o)
+{
+    (void)o;
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0
+        && errno != ENOSYS && errno != EPERM)
+        return -errno;
+    return 0;
+}
+
+/* By system calls of our own: the C library's functions of these names change all
+ * threads that it knows, which here are the shepherd's.
  */
 #ifdef SYS_setresuid32
 #define SET_GROUPS SYS_setgroups32
@@ -381,6 +397,7 @@ static const struct step {
     {"memory policy", set_memory_policy, ANYBODY},
     {"volumes", mount_volumes, ROOT},
     {"new privileges", renounce_privileges, ANYBODY},
+    {"keyring", begin_keyring, ROOT},
     {"groups", set_groups, ROOT},
     {"gid", set_gid, ROOT},
     {"uid", set_uid, ROOT},

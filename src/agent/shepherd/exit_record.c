@@ -282,6 +282,7 @@ exit_record_is_nodes_fault(const struct exit_record *e)
         "oom score",
         "cpu affinity",
         "memory policy",
+        "keyring",
         "groups",
         "gid",
         "uid",

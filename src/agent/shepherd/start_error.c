@@ -76,6 +76,9 @@ static const struct {
     {"volumes",
      "a volume could not be mounted where the pod wants it; the agent's unit "
      "needs CAP_SYS_ADMIN for it"},
+    {"keyring",
+     "root has as many keys as it may; see /proc/key-users and "
+     "kernel.keys.root_maxkeys"},
     {"groups", "the agent's unit needs CAP_SETGID"},
     {"gid", "the agent's unit needs CAP_SETGID"},
     {"uid",

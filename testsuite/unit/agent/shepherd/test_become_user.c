@@ -5,6 +5,7 @@
 #include <check.h>
 #include <grp.h>
 #include <linux/filter.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <stddef.h>
@@ -455,6 +456,31 @@ START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
 }
 END_TEST
 
+/* Keys that are in the session keyring of the agent, or were put there by another
+ * job: each who has it is shown them.
+ */
+START_TEST(the_job_has_no_key_of_the_agents_session)
+{
+    struct test_pod p;
+
+    if (!test_pod_is_root())
+        SKIP("only root can become another user");
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0
+        || syscall(SYS_add_key,
+                   "user",
+                   "kiln-test-key",
+                   "secret",
+                   6,
+                   KEY_SPEC_SESSION_KEYRING)
+               < 0)
+        SKIP("no keys are kept here");
+    test_pod_init(&p);
+
+    assert_prints(&p, "grep -c kiln-test-key /proc/keys || true", "0\n");
+    test_pod_fini(&p);
+}
+END_TEST
+
 SUITE("become_user",
       the_job_is_the_user_in_every_sense,
       the_job_has_the_users_supplementary_groups,
@@ -473,4 +499,5 @@ SUITE("become_user",
       standard_input_is_read_from_its_file,
       a_program_is_found_along_the_users_path,
       a_kernel_that_prefers_one_node_at_most_prefers_the_nearest,
-      nobody_may_dump_the_users_process_before_its_program_runs)
+      nobody_may_dump_the_users_process_before_its_program_runs,
+      the_job_has_no_key_of_the_agents_session)

@@ -36,6 +36,7 @@ START_TEST(a_failure_says_what_where_and_what_to_do)
         {"program", EACCES, {"'prog'", "denied", "noexec"}},
         {"program", ENOEXEC, {"'prog'", "format", "begins with '#!'"}},
         {"program", E2BIG, {"'prog'", "too long", "environment"}},
+        {"keyring", EDQUOT, {"keyring", "quota", "root_maxkeys"}},
         {"uid", EAGAIN, {"uid", "unavailable", "CAP_SETUID"}},
         {"identity", ENOTRECOVERABLE, {"identity", "nothing was run", ""}},
         {"umask", EIO, {"umask", "error", ""}},
