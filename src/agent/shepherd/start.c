@@ -337,6 +337,11 @@ start_job(struct shepherd *s)
                                         write_waiting,
                                         s,
                                         &s->report);
+    /* Its report was its last word. Its user could stop it behind that, and we
+     * would wait for it.
+     */
+    if (!has_started)
+        kill(s->supervisor.job, SIGKILL);
     (void)end_launcher(s);
     /* the job's memory may have been shared until now */
     close_join_files(&s->prepared);

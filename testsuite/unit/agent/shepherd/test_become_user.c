@@ -3,6 +3,7 @@
 #include "agent/shepherd/become_user.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/keyctl.h>
@@ -456,6 +457,73 @@ START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
 }
 END_TEST
 
+static pid_t
+find_child(pid_t parent)
+{
+    CLEANUP_FREE char *path = xasprintf("/proc/%ld/task", (long)parent);
+    pid_t child = 0;
+
+    while (child == 0) {
+        DIR *threads = opendir(path);
+
+        for (struct dirent *e; (e = readdir(threads)) != NULL;) {
+            CLEANUP_FREE char *file =
+                xasprintf("%s/%s/children", path, e->d_name);
+            CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+
+            if (e->d_name[0] != '.' && file_read(file, 4096, &text, NULL) == 0
+                && text.length > 0)
+                child = (pid_t)atol(text.text);
+        }
+        closedir(threads);
+    }
+    return child;
+}
+
+/* As its user could by SIGSTOP at the right moment. The shepherd would wait for it
+ * without an ear for the agent and the time limit.
+ */
+START_TEST(
+    a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd)
+{
+    struct test_pod p;
+    struct exit_record *e;
+    int status;
+    pid_t job;
+
+    if (!test_pod_is_root())
+        SKIP("only root may trace another user's process");
+    test_pod_init(&p);
+    ck_assert_int_eq(mkfifo(p.out, 0666), 0);
+    ck_assert_int_eq(chmod(p.out, 0666), 0);
+    test_pod_argument(&p, "/nowhere/program");
+    test_pod_start(&p);
+    job = find_child(p.pid);
+    ck_assert_int_eq(ptrace(PTRACE_SEIZE, job, 0, PTRACE_O_TRACESYSGOOD), 0);
+    ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, job, 0, 0), 0);
+    ck_assert_int_eq(waitpid(job, &status, 0), job);
+    CLEANUP_FD int reader = open(p.out, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+    while (next_call(job).entry.nr != SYS_execve)
+        ;
+    while (next_call(job).entry.nr != SYS_write)
+        ;
+    /* It stays behind that, until it is killed. */
+    ck_assert_int_eq(ptrace(PTRACE_SYSCALL, job, 0, 0), 0);
+    do
+        ck_assert_int_eq(waitpid(job, &status, 0), job);
+    while (WIFSTOPPED(status));
+    ck_assert(WIFSIGNALED(status));
+
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->exit_code, 127);
+    ck_assert_int_ge(reader, 0);
+    exit_record_free(e);
+    test_pod_fini(&p);
+}
+END_TEST
+
 /* Keys that are in the session keyring of the agent, or were put there by another
  * job: each who has it is shown them.
  */
@@ -500,4 +568,5 @@ SUITE("become_user",
       a_program_is_found_along_the_users_path,
       a_kernel_that_prefers_one_node_at_most_prefers_the_nearest,
       nobody_may_dump_the_users_process_before_its_program_runs,
+      a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd,
       the_job_has_no_key_of_the_agents_session)
