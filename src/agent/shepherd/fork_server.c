@@ -114,14 +114,22 @@ take_kept(struct kept_shepherds *k, struct kept_shepherd *ret)
     return has_one;
 }
 
+static void
+let_kept_go(struct kept_shepherds *k)
+{
+    struct kept_shepherd s;
+
+    while (take_kept(k, &s))
+        close_kept(s);
+}
+
 void
 fork_server_close(struct fork_server *n)
 {
     if (n == NULL)
         return;
     stop(n);
-    while (n->kept.count > 0)
-        close_kept(n->kept.items[--n->kept.count]);
+    let_kept_go(&n->kept);
     pthread_mutex_destroy(&n->kept.lock);
     pthread_mutex_destroy(&n->lock);
     free(n->program);
@@ -339,13 +347,20 @@ fork_server_reuse(struct fork_server *n,
 {
     struct kept_shepherd s;
     pid_t pid = 0;
+    int r;
 
     if (!take_kept(&n->kept, &s))
         return -ENOENT;
-    if (hand_pod(s.channel, order_fd, script_fd, &pid) < 0) {
+    r = hand_pod(s.channel, order_fd, script_fd, &pid);
+    if (r < 0)
         close_kept(s);
+    /* Whoever has stopped it may have stopped them all, and a pod is not to wait
+     * for each in turn.
+     */
+    if (r == -EAGAIN)
+        let_kept_go(&n->kept);
+    if (r < 0)
         return -EAGAIN;
-    }
     *ret_process = (struct shepherd_process){pid, s.pidfd, s.channel};
     return 0;
 }

@@ -45,9 +45,9 @@ int fork_server_fork(struct fork_server *n,
                      int home_fd,
                      struct shepherd_process *ret_process);
 
-/* Gives the order to a waiting shepherd instead, which stays in the cgroup that
- * it was forked in. -ENOENT: none waits; -EAGAIN: it does not answer; another
- * one may, with another pipe.
+/* One that waits, in the same way: it is where it was forked. -ENOENT: there is
+ * none; -EAGAIN: it has ended, and another may answer, with another pipe. One that
+ * does not answer in time takes all others that wait with it.
  */
 int fork_server_reuse(struct fork_server *n,
                       int order_fd,

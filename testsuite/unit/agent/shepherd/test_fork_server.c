@@ -2,8 +2,12 @@
 #include "agent/shepherd/fork_server.h"
 
 #include <dirent.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
+#include "agent/shepherd/handover.h"
+#include "lib/base/macro.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
 
@@ -329,6 +333,101 @@ START_TEST(without_one_that_can_the_program_is_started)
 }
 END_TEST
 
+/* ---- Those that wait for a pod: their ends of the channel are the test's ---- */
+
+static int
+keep_one(struct fork_server *n)
+{
+    const struct handover_forked done = {.pid = getpid()};
+    int ends[2];
+
+    ck_assert_int_eq(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends),
+        0);
+    /* The agent's would, had the fork server made it. */
+    ck_assert_int_eq(setsockopt(ends[0],
+                                SOL_SOCKET,
+                                SO_RCVTIMEO,
+                                &(struct timeval){.tv_usec = 100000},
+                                sizeof(struct timeval)),
+                     0);
+    ck_assert_int_eq(send(ends[1], &done, sizeof(done), 0), sizeof(done));
+    ck_assert(fork_server_take_back(
+        n,
+        &(struct shepherd_process){
+            .pid = getpid(),
+            .pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0),
+            .channel = ends[0],
+        }));
+    return ends[1];
+}
+
+static int
+reuse(struct fork_server *n)
+{
+    struct shepherd_process process;
+    int ends[2];
+    int r;
+
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    r = fork_server_reuse(n, ends[0], -1, &process);
+    close(ends[0]);
+    close(ends[1]);
+    if (r == 0) {
+        close(process.pidfd);
+        close(process.channel);
+    }
+    return r;
+}
+
+START_TEST(one_that_has_ended_is_passed_over_for_another)
+{
+    const struct handover_forked answer = {.pid = 7};
+    struct fork_server *n;
+    struct test_pod p;
+    int first, second;
+
+    test_pod_init(&p);
+    n = open_fork_server(&p);
+    first = keep_one(n);
+    second = keep_one(n);
+    close(second);
+    ck_assert_int_eq(send(first, &answer, sizeof(answer), 0), sizeof(answer));
+
+    ck_assert_int_eq(reuse(n), -EAGAIN);
+    ck_assert_int_eq(reuse(n), 0);
+
+    ck_assert_int_eq(reuse(n), -ENOENT);
+    close(first);
+    fork_server_close(n);
+    test_pod_fini(&p);
+}
+END_TEST
+
+START_TEST(after_one_that_does_not_answer_no_other_is_waited_for)
+{
+    struct fork_server *n;
+    struct test_pod p;
+    int all[3];
+    char byte;
+
+    test_pod_init(&p);
+    n = open_fork_server(&p);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        all[i] = keep_one(n);
+
+    ck_assert_int_eq(reuse(n), -EAGAIN);
+
+    ck_assert_int_eq(reuse(n), -ENOENT);
+    /* Which ends them, once they go on. */
+    ck_assert_int_eq(recv(all[0], &byte, 1, MSG_DONTWAIT), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        close(all[i]);
+    fork_server_close(n);
+    test_pod_fini(&p);
+}
+END_TEST
+
 SUITE("fork_server",
       what_it_bears_runs_its_order_and_no_other,
       a_script_comes_along,
@@ -337,4 +436,6 @@ SUITE("fork_server",
       what_it_bore_outlives_it,
       one_that_was_killed_is_replaced,
       one_whose_owner_was_killed_ends,
-      without_one_that_can_the_program_is_started)
+      without_one_that_can_the_program_is_started,
+      one_that_has_ended_is_passed_over_for_another,
+      after_one_that_does_not_answer_no_other_is_waited_for)
