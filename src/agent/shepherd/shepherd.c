@@ -246,7 +246,6 @@ write_frozen(void *context)
 static void
 supervise(struct shepherd *s)
 {
-    getrusage(RUSAGE_CHILDREN, &s->before);
     s->began_us = clock_monotonic_us(&clock_system);
     s->live.started_at_us = clock_real_us(&clock_system);
     read_placement(s);
@@ -263,9 +262,9 @@ supervise(struct shepherd *s)
 
 /* The end */
 
-/* Blocks of 512 bytes; the kernel counts those that came from or went to
- * storage, network storage included. Usage of hooks before the job is not the
- * job's.
+/* Blocks of 512 bytes, of which the kernel counts those that went to or came
+ * from storage, that of the network included. Usage of hooks before it, and of
+ * the pods that this shepherd had before, is none of the job's.
  */
 static void
 take_io(struct shepherd *s, const struct rusage *own)
@@ -275,6 +274,24 @@ take_io(struct shepherd *s, const struct rusage *own)
     e->has_io = true;
     e->read_bytes = BLOCK_BYTES * (own->ru_inblock - s->before.ru_inblock);
     e->written_bytes = BLOCK_BYTES * (own->ru_oublock - s->before.ru_oublock);
+}
+
+/* The kernel counts where the cgroup has not. It adds up all children that this
+ * process ever had, so that this is the job's only in a shepherd's first pod.
+ */
+static void
+take_childrens(struct shepherd *s,
+               const struct cgroup_usage *usage,
+               const struct rusage *own)
+{
+    struct exit_record *e = &s->exit_record;
+
+    if (usage->peak_memory_bytes == 0)
+        e->peak_memory_bytes = own->ru_maxrss * 1024;
+    if (usage->has_cpu)
+        return;
+    e->cpu_user_us = own->ru_utime.tv_sec * 1000000 + own->ru_utime.tv_usec;
+    e->cpu_system_us = own->ru_stime.tv_sec * 1000000 + own->ru_stime.tv_usec;
 }
 
 static void
@@ -287,15 +304,11 @@ take_usage(struct shepherd *s)
     if (s->cgroup != NULL)
         cgroup_read_usage(s->cgroup, &usage);
     getrusage(RUSAGE_CHILDREN, &own);
-    e->peak_memory_bytes = usage.peak_memory_bytes > 0
-                               ? (int64_t)usage.peak_memory_bytes
-                               : own.ru_maxrss * 1024;
-    e->cpu_user_us = usage.has_cpu
-                         ? (int64_t)usage.cpu_user_us
-                         : own.ru_utime.tv_sec * 1000000 + own.ru_utime.tv_usec;
-    e->cpu_system_us =
-        usage.has_cpu ? (int64_t)usage.cpu_system_us
-                      : own.ru_stime.tv_sec * 1000000 + own.ru_stime.tv_usec;
+    e->peak_memory_bytes = (int64_t)usage.peak_memory_bytes;
+    e->cpu_user_us = (int64_t)usage.cpu_user_us;
+    e->cpu_system_us = (int64_t)usage.cpu_system_us;
+    if (!s->had_pods)
+        take_childrens(s, &usage, &own);
     s->is_usage_cgroups = usage.peak_memory_bytes > 0 && usage.has_cpu;
     take_io(s, &own);
     exit_record_note_oom(e, (int64_t)usage.oom_kills);
@@ -422,8 +435,11 @@ serve_pod(struct shepherd *s)
         print_error(s, &err);
         return EXIT_NOT_OURS;
     }
-    if (preparation_run(s) == 0 && start_job(s) == 0)
-        supervise(s);
+    if (preparation_run(s) == 0) {
+        getrusage(RUSAGE_CHILDREN, &s->before);
+        if (start_job(s) == 0)
+            supervise(s);
+    }
     kill_rest(s);
     run_epilog(s);
     return write_exit_record(s);
@@ -507,6 +523,7 @@ run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
             .inherited_state = inherited_state,
             .may_share_memory = shares_memory,
             .has_channel = has_channel,
+            .had_pods = n > 1,
             .supervisor = {.signal_fd = -1},
         };
         enum shepherd_exit_status status = serve_pod(&s);

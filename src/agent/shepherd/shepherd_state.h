@@ -37,6 +37,7 @@ struct inherited_state {
 struct shepherd {
     const struct inherited_state *inherited_state;
     bool has_channel;      /* to the agent (handover.h) */
+    bool had_pods;         /* others, before this one */
     bool may_share_memory; /* with the job until its program runs */
     struct order order;
     struct cgroup *own;
@@ -52,10 +53,9 @@ struct shepherd {
     char *script;
     bool has_asked_site; /* the site's user database */
     bool has_begun_hooks;
-    /* usage is the cgroup's, not that of all waited-for children */
-    bool is_usage_cgroups;
-    int64_t began_us;     /* monotonic, start of the program */
-    struct rusage before; /* usage of earlier children: hooks */
+    bool is_usage_cgroups; /* none of it is that of all children we ever had */
+    int64_t began_us;      /* monotonic, when the program did */
+    struct rusage before;  /* of the children before it: hooks, former pods */
 };
 
 /* Records that the pod cannot be started, and at which step; returns `code`. */
