@@ -35,7 +35,7 @@ keep_running(const struct agent_context *g, const char *uid, const char *state)
 {
     struct live_record *live = pod_host_read_live(g, uid);
     CLEANUP_FD int pidfd =
-        live != NULL ? live_record_open(live, g->boot_id) : -1;
+        live != NULL ? pod_host_open_shepherd(g, uid, live) : -1;
     struct error err = {0};
 
     live_record_free(live);

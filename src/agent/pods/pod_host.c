@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -244,14 +245,11 @@ find_former_shepherd(struct pod_host_start *st)
         live = pod_host_read_live(g, uid);
     }
     st->shepherd = (struct shepherd_process){
-        .pidfd = live != NULL ? live_record_open(live, g->boot_id) : -1,
+        .pidfd = live != NULL ? pod_host_open_shepherd(g, uid, live) : -1,
         .channel = -1,
     };
     live_record_free(live);
-    if (st->shepherd.pidfd >= 0)
-        return true;
-    st->shepherd.pidfd = -1;
-    return false;
+    return st->shepherd.pidfd >= 0;
 }
 
 /* The former shepherd's pod has its cgroup already, so the new one is retired.
@@ -358,6 +356,34 @@ pod_host_read_live(const struct agent_context *g, const char *uid)
     struct live_record *live = NULL;
 
     return live_record_read(dir, &live, NULL) == 0 ? live : NULL;
+}
+
+static bool
+is_locked(const char *directory)
+{
+    CLEANUP_FD int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
+/* A process that has done with the pod may be another pod's shepherd by now, and
+ * what is meant for this one would be done to that: it holds the lock of the
+ * directory of the pod that it has.
+ */
+int
+pod_host_open_shepherd(const struct agent_context *g,
+                       const char *uid,
+                       const struct live_record *live)
+{
+    CLEANUP_FREE char *dir = pod_record_run_path(g, uid, "");
+    int pidfd = live_record_open(live, g->boot_id);
+
+    if (pidfd < 0)
+        return -1;
+    if (is_locked(dir))
+        return pidfd;
+    close(pidfd);
+    return -1;
 }
 
 struct exit_record *

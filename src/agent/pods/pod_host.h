@@ -75,13 +75,17 @@ void pod_host_collect_tmp_dirs(const struct agent_context *agent);
 /* Removes retired cgroups, later, on a worker. Call it on the loop. */
 void pod_host_sweep_cgroups(const struct agent_context *agent);
 
-/* Read what an earlier agent left. NULL where it does not exist; a pod without
- * a directory below STATE has nothing.
+/* Reads what an earlier agent left, after a restart. NULL where there is none;
+ * nothing is where the pod has no place. Open_shepherd: a pidfd of the process that
+ * the record speaks of, or -1 when that has ended or has another pod.
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
 bool pod_host_has_run_dir(const struct agent_context *agent, const char *uid);
 struct live_record *pod_host_read_live(const struct agent_context *agent,
                                        const char *uid);
+int pod_host_open_shepherd(const struct agent_context *agent,
+                           const char *uid,
+                           const struct live_record *live);
 struct exit_record *pod_host_read_ending(const struct agent_context *agent,
                                          const char *uid);
 struct cgroup *pod_host_find_cgroup(const struct agent_context *agent,

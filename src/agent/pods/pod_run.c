@@ -338,7 +338,7 @@ pod_run_resume(struct pod_run *s)
         return;
     }
     if (s->live != NULL)
-        s->pidfd = live_record_open(s->live, g->boot_id);
+        s->pidfd = pod_host_open_shepherd(g, s->uid, s->live);
     boot = find_boot(s);
     if (s->pidfd >= 0) {
         log_info("pod '%s/%s' still runs, following it",

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -364,9 +365,11 @@ START_TEST(a_second_start_leaves_nothing_of_the_first)
 }
 END_TEST
 
-/* A process that writes a little later that it is the pod's shepherd. */
+/* A process that says a little later that it is the pod's shepherd, and is it
+ * if it has the lock.
+ */
 static pid_t
-become_shepherd_later(void)
+become_shepherd_later(bool has_lock)
 {
     struct live_record live = {.pod_uid = (char[]){"uid-a"},
                                .boot_id = (char[]){"boot-2"},
@@ -377,6 +380,8 @@ become_shepherd_later(void)
     if (pid != 0)
         return pid;
     usleep(50000);
+    if (has_lock && flock(open(place, O_RDONLY), LOCK_EX | LOCK_NB) < 0)
+        _exit(1);
     live.shepherd_pid = getpid();
     if (live_record_read_start(getpid(), &live.shepherd_start) == 0
         && live_record_write(&live, place, NULL) == 0)
@@ -400,7 +405,7 @@ START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
         0);
     start.agent = &world.agent;
     put_pod("uid-a", "boot-2");
-    shepherd = become_shepherd_later();
+    shepherd = become_shepherd_later(true);
 
     ck_assert_msg(pod_host_start(&start, &err) == 0, "%s", err.text);
 
@@ -409,6 +414,34 @@ START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
     ck_assert_int_eq(waitpid(shepherd, NULL, 0), shepherd);
     close(start.shepherd.pidfd);
     object_unref(start.pod);
+    end();
+}
+END_TEST
+
+/* It was kept, and its former pod's directory was not removed yet when the agent
+ * was killed.
+ */
+START_TEST(a_shepherd_that_has_another_pod_by_now_is_not_this_ones)
+{
+    struct live_record *live = NULL;
+    pid_t shepherd;
+
+    begin();
+    put_pod("uid-a", "boot-2");
+    shepherd = become_shepherd_later(false);
+    while (live == NULL)
+        live = pod_host_read_live(&world.agent, "uid-a");
+
+    ck_assert_int_eq(pod_host_open_shepherd(&world.agent, "uid-a", live), -1);
+
+    /* Nor is the pod said to run when nothing else knows of it. */
+    ck_assert_int_eq(remove_below(world.state, "pods/uid-a"), 0);
+    leftovers_collect(&world.agent, "prefix-");
+    ck_assert(!has(world.run, "pods/uid-a"));
+    ck_assert(!has(world.state, "pods/uid-a"));
+    ck_assert_int_eq(kill(shepherd, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(shepherd, NULL, 0), shepherd);
+    live_record_free(live);
     end();
 }
 END_TEST
@@ -452,5 +485,6 @@ SUITE("pod_host",
       a_volume_that_is_not_there_is_said_before_anything_runs,
       a_second_start_leaves_nothing_of_the_first,
       a_shepherd_of_an_earlier_agent_is_waited_for,
+      a_shepherd_that_has_another_pod_by_now_is_not_this_ones,
       directories_without_a_record_go_at_the_start,
       signals_have_names)
