@@ -103,6 +103,8 @@ open_fork_server(struct node_resources *r,
 
     if (fork_server_open(settings->shepherd, &r->fork_server, &err) < 0)
         log_warning("%s; jobs cannot run before that is mended", err.text);
+    else if (!settings->reuse_shepherds)
+        fork_server_never_reuse(r->fork_server);
 }
 
 /* The agent continues without its scratch disk, because jobs may be running. */

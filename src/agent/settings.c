@@ -363,6 +363,15 @@ static const struct setting settings[] = {
      .option = "shepherd",
      .argument = "PATH",
      .help = "The program that runs one pod."},
+    {"reuseShepherds",
+     SETTING_BOOL,
+     AT(reuse_shepherds),
+     .initial = "true",
+     .option = "reuse-shepherds",
+     .argument = "BOOL",
+     .help = "Give the next pod, of whichever user, to a shepherd whose own is "
+             "over; false: each pod has a process of its own, and to start one "
+             "is about a third of what a short job costs its node."},
     {"prolog",
      SETTING_TEXT,
      AT(prolog),

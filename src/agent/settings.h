@@ -47,7 +47,8 @@ struct agent_settings {
     const char *cgroup_base;
     int cpu_partition; /* enum cpu_partition */
     const char *shepherd;
-    const char *prolog; /* NULL: none; the epilog likewise */
+    bool reuse_shepherds;
+    const char *prolog; /* NULL: none; as the epilog */
     const char *epilog;
     int64_t hook_timeout_us;
     int64_t max_pods;

@@ -16,7 +16,7 @@ cluster_user kilntest1 || skip_all "only root can make users"
 cluster_user kilntest2
 cluster_munge
 cluster_controller
-agent() { cluster_agent n1 --topology 'package:1 core:1 pu:1'; }
+agent() { cluster_agent n1 --topology 'package:1 core:1 pu:1' "$@"; }
 agent
 
 admin() { kctl --server "http+unix://$cluster/state/socket" "$@"; }
@@ -133,4 +133,14 @@ first=$(parent_of_job kilntest1)
 stop n1 KILL
 ok "one that waits ends when its agent is killed" \
     wait_for 20 has_ended "${first% }"
+
+# --- where the site does not want it ---------------------------------------------------
+agent --reuse-shepherds false
+wait_for 20 node_is_ready
+first=$(parent_of_job kilntest1)
+second=$(parent_of_job kilntest1)
+ok "each pod has its own with reuseShepherds: false" \
+    [ "${first:-none}" != "${second:-none}" ]
+ok "which ends with the pod" wait_for 20 has_ended "${first% }"
+ok "as the next one's does" wait_for 20 has_ended "${second% }"
 finish

@@ -38,6 +38,7 @@ struct fork_server {
     pthread_mutex_t lock;
     pid_t pid;
     int fd;
+    bool never_reuses;
     struct kept_shepherds kept;
 };
 
@@ -173,6 +174,12 @@ fork_server_open(const char *program,
     return 0;
 }
 
+void
+fork_server_never_reuse(struct fork_server *n)
+{
+    n->never_reuses = true;
+}
+
 static int
 send_call(int fd,
           const struct handover_fork *request,
@@ -293,7 +300,7 @@ fork_server_fork(struct fork_server *n,
     struct handover_forked forked;
     int channel = -1, theirs = -1;
     int pidfd = -1;
-    int r = open_channel(&channel, &theirs);
+    int r = n->never_reuses ? -EOPNOTSUPP : open_channel(&channel, &theirs);
     struct handover_fork request = {
         .has_script = script_fd >= 0,
         .has_channel = r == 0,
