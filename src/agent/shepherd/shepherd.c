@@ -441,6 +441,7 @@ serve_pod(struct shepherd *s)
             supervise(s);
     }
     kill_rest(s);
+    end_job(s);
     run_epilog(s);
     return write_exit_record(s);
 }

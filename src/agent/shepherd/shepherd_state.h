@@ -4,8 +4,8 @@
  * shepherd.c claims the pod, supervises the job and records the end;
  * preparation.c has the steps before the job, start.c starts it.
  *
- * Thread: the shepherd's first one. start.c has another one for a moment, which
- *         waits until the job executes its program.
+ * Thread: the shepherd's first one. start.c has another, which the job is a child
+ * of, and which does nothing but wait.
  */
 #pragma once
 
@@ -78,8 +78,9 @@ int preparation_detach(struct error *err);
  */
 int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 
-/* Starts the job and waits until its program runs. */
+/* The job, until its program runs. End: once it is over, or was given up. */
 int start_job(struct shepherd *s);
+void end_job(struct shepherd *s);
 
 /* Starts the checkpoint command beside the job: as the same user, in the job's
  * cgroup, directory and environment, with its output in the job's standard

@@ -50,16 +50,19 @@ fork_copy(UNUSED struct shepherd *s,
 
 /* ---- In the shepherd's memory ---- */
 
-/* Before it executes its program, the job may wait for a FIFO or a file server,
- * while the shepherd has to receive signals and enforce the time limit. So
- * another thread waits for the job, and does nothing else.
+/* On the job's way to its program it may wait for a FIFO or a file server, while
+ * the shepherd has to hear signals and keep the time limit. So another thread is
+ * the one that waits for it. It stays until the job is over: a program that wants
+ * to end with its parent (PR_SET_PDEATHSIG) gets the signal when the thread that
+ * made it ends.
  */
 struct launcher {
     const struct prepared_job *prepared;
     int cgroup_fd;
     pid_t pid;
     int result;
-    sem_t is_born; /* posted also when the fork failed */
+    sem_t is_born; /* or cannot be */
+    sem_t may_end;
 };
 
 struct launcher_thread {
@@ -87,6 +90,8 @@ run_launcher(void *argument)
                            l,
                            &l->pid);
     sem_post(&l->is_born);
+    while (sem_wait(&l->may_end) < 0)
+        ;
     return NULL;
 }
 
@@ -103,9 +108,7 @@ start_thread(struct launcher_thread *t)
     return -r;
 }
 
-/* Call it when the job's program runs, or the job has ended: then the thread
- * ends. Returns the thread's result.
- */
+/* Once the job has ended, or there is none. Its result. */
 static int
 end_launcher(struct shepherd *s)
 {
@@ -114,9 +117,11 @@ end_launcher(struct shepherd *s)
 
     if (t == NULL)
         return 0;
+    sem_post(&t->launcher.may_end);
     pthread_join(t->thread, NULL);
     r = t->launcher.result;
     sem_destroy(&t->launcher.is_born);
+    sem_destroy(&t->launcher.may_end);
     free(t);
     s->launcher_thread = NULL;
     return r;
@@ -134,6 +139,7 @@ fork_sharing(struct shepherd *s,
     t->launcher.prepared = prepared;
     t->launcher.cgroup_fd = cgroup_fd;
     sem_init(&t->launcher.is_born, 0, 0);
+    sem_init(&t->launcher.may_end, 0, 0);
     r = start_thread(t);
     if (r < 0) {
         free(t);
@@ -340,11 +346,11 @@ start_job(struct shepherd *s)
     /* Its report was its last word. Its user could stop it behind that, and we
      * would wait for it.
      */
-    if (!has_started)
+    if (!has_started) {
         kill(s->supervisor.job, SIGKILL);
-    (void)end_launcher(s);
-    /* the job's memory may have been shared until now */
-    close_join_files(&s->prepared);
+        (void)end_launcher(s);
+    }
+    close_join_files(&s->prepared); /* only now: it was the job's memory, too */
     if (has_started) {
         free(s->live.waits_for);
         s->live.waits_for = NULL;
@@ -359,6 +365,12 @@ start_job(struct shepherd *s)
     s->exit_record.exit_code =
         exit_code_for(s->exit_record.failed_step, s->report.error_number);
     return r;
+}
+
+void
+end_job(struct shepherd *s)
+{
+    (void)end_launcher(s);
 }
 
 /* ---- The checkpoint command ---- */

@@ -457,8 +457,9 @@ START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
 }
 END_TEST
 
+/* And the thread that has made it. */
 static pid_t
-find_child(pid_t parent)
+find_child(pid_t parent, pid_t *ret_thread)
 {
     CLEANUP_FREE char *path = xasprintf("/proc/%ld/task", (long)parent);
     pid_t child = 0;
@@ -472,8 +473,10 @@ find_child(pid_t parent)
             CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
             if (e->d_name[0] != '.' && file_read(file, 4096, &text, NULL) == 0
-                && text.length > 0)
+                && text.length > 0) {
                 child = (pid_t)atol(text.text);
+                *ret_thread = (pid_t)atol(e->d_name);
+            }
         }
         closedir(threads);
     }
@@ -489,7 +492,7 @@ START_TEST(
     struct test_pod p;
     struct exit_record *e;
     int status;
-    pid_t job;
+    pid_t job, thread;
 
     if (!test_pod_is_root())
         SKIP("only root may trace another user's process");
@@ -498,7 +501,7 @@ START_TEST(
     ck_assert_int_eq(chmod(p.out, 0666), 0);
     test_pod_argument(&p, "/nowhere/program");
     test_pod_start(&p);
-    job = find_child(p.pid);
+    job = find_child(p.pid, &thread);
     ck_assert_int_eq(ptrace(PTRACE_SEIZE, job, 0, PTRACE_O_TRACESYSGOOD), 0);
     ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, job, 0, 0), 0);
     ck_assert_int_eq(waitpid(job, &status, 0), job);
@@ -518,6 +521,50 @@ START_TEST(
     ck_assert_int_eq(test_pod_wait(&p), 0);
     e = test_pod_ending(&p);
     ck_assert_int_eq(e->exit_code, 127);
+    ck_assert_int_ge(reader, 0);
+    exit_record_free(e);
+    test_pod_fini(&p);
+}
+END_TEST
+
+/* It gets the signal when the thread ends that has made it: here that is held up
+ * until the job has asked for it.
+ */
+START_TEST(a_job_may_ask_to_end_with_its_parent)
+{
+    struct test_pod p;
+    struct exit_record *e;
+    CLEANUP_FREE char *ready = NULL;
+    int status;
+    pid_t thread;
+
+    if (access("/usr/bin/setpriv", X_OK) < 0)
+        SKIP("setpriv is missing");
+    test_pod_init(&p);
+    ready = xasprintf("%s/ready", p.work_dir);
+    ck_assert_int_eq(mkfifo(p.out, 0666), 0);
+    ck_assert_int_eq(chmod(p.out, 0666), 0);
+    test_pod_argument(&p, "/usr/bin/setpriv");
+    test_pod_argument(&p, "--pdeathsig");
+    test_pod_argument(&p, "KILL");
+    test_pod_argument(&p, "/bin/sh");
+    test_pod_argument(&p, "-c");
+    test_pod_argument(&p, "echo x >ready; sleep 0.3; exit 5");
+    test_pod_start(&p);
+    (void)find_child(p.pid, &thread);
+    if (thread == p.pid || ptrace(PTRACE_SEIZE, thread, 0, 0) < 0)
+        SKIP("no thread makes the job here, or it may not be traced");
+    ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, thread, 0, 0), 0);
+    CLEANUP_FD int reader = open(p.out, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    test_pod_wait_for(ready);
+
+    ck_assert_int_eq(waitpid(thread, &status, __WALL), thread);
+    ck_assert_int_eq(ptrace(PTRACE_DETACH, thread, 0, 0), 0);
+
+    ck_assert_int_eq(test_pod_wait(&p), 0);
+    e = test_pod_ending(&p);
+    ck_assert_int_eq(e->signal, 0);
+    ck_assert_int_eq(e->exit_code, 5);
     ck_assert_int_ge(reader, 0);
     exit_record_free(e);
     test_pod_fini(&p);
@@ -569,4 +616,5 @@ SUITE("become_user",
       a_kernel_that_prefers_one_node_at_most_prefers_the_nearest,
       nobody_may_dump_the_users_process_before_its_program_runs,
       a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd,
+      a_job_may_ask_to_end_with_its_parent,
       the_job_has_no_key_of_the_agents_session)
