@@ -8,7 +8,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 
-#define KEPT_BYTES (16u << 10) /* the most that frame_clear keeps */
+#define KEPT_BYTES (16u << 10) /* the most that a spare frame keeps */
+#define SPARE_MAX  32
 
 /* A run of the frame's text, or a slice of an object's text. A run is kept by
  * offset because the text moves as it grows.
@@ -22,12 +23,21 @@ struct frame_part {
 
 struct frame {
     unsigned references;
+    struct frame_pool *pool; /* takes the frame back, or NULL */
     struct strbuf text;
     struct frame_part *parts;
     size_t n_parts, capacity;
     size_t length;
     struct digest digest;
     bool has_digest;
+};
+
+/* Lives as long as its owner or one of its frames. */
+struct frame_pool {
+    unsigned references;
+    bool has_ended; /* the owner has freed it */
+    unsigned n;
+    struct frame *spare[SPARE_MAX];
 };
 
 static void
@@ -39,15 +49,46 @@ drop_parts(struct frame *frame)
     frame->n_parts = 0;
 }
 
+static void
+free_frame(struct frame *frame)
+{
+    free(frame->parts);
+    strbuf_fini(&frame->text);
+    free(frame);
+}
+
+static void
+unref_pool(struct frame_pool *pool)
+{
+    if (--pool->references == 0)
+        free(pool);
+}
+
+static void
+give_back(struct frame_pool *pool, struct frame *frame)
+{
+    if (pool->has_ended || pool->n == SPARE_MAX
+        || frame->text.capacity > KEPT_BYTES) {
+        free_frame(frame);
+    } else {
+        strbuf_truncate(&frame->text, 0);
+        frame->length = 0;
+        frame->has_digest = false;
+        pool->spare[pool->n++] = frame;
+    }
+    unref_pool(pool);
+}
+
 void
 frame_unref(struct frame *frame)
 {
     if (frame == NULL || --frame->references > 0)
         return;
     drop_parts(frame);
-    free(frame->parts);
-    strbuf_fini(&frame->text);
-    free(frame);
+    if (frame->pool != NULL)
+        give_back(frame->pool, frame);
+    else
+        free_frame(frame);
 }
 
 struct frame *
@@ -67,16 +108,40 @@ frame_new(void)
     return frame;
 }
 
-void
-frame_clear(struct frame *frame)
+struct frame_pool *
+frame_pool_new(void)
 {
-    drop_parts(frame);
-    frame->length = 0;
-    frame->has_digest = false;
-    if (frame->text.capacity > KEPT_BYTES)
-        strbuf_fini(&frame->text);
-    else
-        strbuf_truncate(&frame->text, 0);
+    struct frame_pool *pool = xnew(struct frame_pool);
+
+    pool->references = 1;
+    return pool;
+}
+
+void
+frame_pool_free(struct frame_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    while (pool->n > 0)
+        free_frame(pool->spare[--pool->n]);
+    pool->has_ended = true;
+    unref_pool(pool);
+}
+
+struct frame *
+frame_pool_take(struct frame_pool *pool)
+{
+    struct frame *frame;
+
+    if (pool->n > 0) {
+        frame = pool->spare[--pool->n];
+        frame->references = 1;
+    } else {
+        frame = frame_new();
+        frame->pool = pool;
+    }
+    pool->references++;
+    return frame;
 }
 
 static struct frame_part *

@@ -19,6 +19,7 @@
 #include "lib/http/http.h"
 
 struct frame;
+struct frame_pool;
 struct object;
 struct strbuf;
 
@@ -28,11 +29,18 @@ struct frame *frame_ref(struct frame *frame);
 struct frame *frame_new(void) OWNED_BY(frame_unref);
 DEFINE_CLEANUP(struct frame, frame_unref)
 
+/* A pool keeps the memory of its freed frames for the next ones. A new frame of
+ * some 2 KB each time would make malloc search the chunks that were freed since
+ * its last search. Frames may outlive their pool.
+ */
+void frame_pool_free(struct frame_pool *pool);
+struct frame_pool *frame_pool_new(void) OWNED_BY(frame_pool_free);
+struct frame *frame_pool_take(struct frame_pool *pool) OWNED_BY(frame_unref);
+
 /* Build. A slice points into the object's own text. frame_reserve makes room
  * for that many bytes more. frame_flatten copies all parts into one run: for a
  * frame that is sent to many clients this is cheaper than sending its parts to
- * each. frame_clear empties a frame that nobody else holds, and keeps some of
- * its memory.
+ * each.
  */
 void frame_add(struct frame *frame, const char *text);
 void frame_add_bytes(struct frame *frame, const void *bytes, size_t length);
@@ -44,7 +52,6 @@ void frame_add_slice(struct frame *frame,
 void frame_reserve(struct frame *frame, size_t bytes);
 void frame_flatten(struct frame *frame);
 void frame_add_frame(struct frame *frame, const struct frame *other);
-void frame_clear(struct frame *frame);
 
 /* Look. The digest is computed once. A frame is shared when somebody else holds
  * a reference, too.

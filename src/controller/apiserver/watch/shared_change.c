@@ -22,11 +22,6 @@
 /* Different views are few. When there are more, the oldest frame is dropped. */
 #define FRAMES 8
 
-/* The number of frames that are kept for reuse. A frame is sent at the end of a
- * turn, some tens of changes after it was made.
- */
-#define SPARE 64
-
 struct made_text {
     const char *type;
     struct accept accept;
@@ -46,45 +41,15 @@ struct shared_change {
     const struct object *object; /* of the frames in `made`; a reference */
     struct made_text made[FRAMES];
     unsigned n_made, next;
-    struct frame *spare[SPARE]; /* a ring, oldest first; references */
-    unsigned first_spare, n_spare;
+    struct frame_pool *pool;
     struct metric *frames_made; /* or NULL */
 };
-
-/* Reuses a spare frame. A new one needs some 2 KB, for which malloc has to
- * search the chunks that were freed since its last search.
- */
-static struct frame *
-take_frame(struct shared_change *shared_change)
-{
-    struct frame *frame = shared_change->spare[shared_change->first_spare];
-
-    if (shared_change->n_spare == 0 || frame_is_shared(frame))
-        return frame_new();
-    shared_change->first_spare = (shared_change->first_spare + 1) % SPARE;
-    shared_change->n_spare--;
-    frame_clear(frame);
-    return frame;
-}
-
-static void
-give_back(struct shared_change *shared_change, struct frame *frame)
-{
-    unsigned last = shared_change->first_spare + shared_change->n_spare;
-
-    if (shared_change->n_spare == SPARE) {
-        frame_unref(frame);
-        return;
-    }
-    shared_change->spare[last % SPARE] = frame;
-    shared_change->n_spare++;
-}
 
 static void
 forget_frames(struct shared_change *shared_change)
 {
     for (unsigned i = 0; i < shared_change->n_made; i++)
-        give_back(shared_change, shared_change->made[i].frame);
+        frame_unref(shared_change->made[i].frame);
     shared_change->n_made = shared_change->next = 0;
     object_unrefp(&shared_change->object);
     shared_change->object = NULL;
@@ -105,9 +70,7 @@ shared_change_free(struct shared_change *shared_change)
         return;
     forget_frames(shared_change);
     forget_state(shared_change);
-    for (unsigned i = 0; i < shared_change->n_spare; i++)
-        frame_unref(
-            shared_change->spare[(shared_change->first_spare + i) % SPARE]);
+    frame_pool_free(shared_change->pool);
     free(shared_change);
 }
 
@@ -117,6 +80,7 @@ shared_change_new(struct metric_registry *metrics, struct clock *clock)
     struct shared_change *shared_change = xnew(struct shared_change);
 
     shared_change->clock = clock;
+    shared_change->pool = frame_pool_new();
     if (metrics != NULL)
         shared_change->frames_made = metric_series(
             metric_counter(metrics,
@@ -196,7 +160,7 @@ shared_change_frame(struct shared_change *shared_change,
     }
     made = &shared_change->made[shared_change->next];
     if (shared_change->n_made == FRAMES)
-        give_back(shared_change, made->frame);
+        frame_unref(made->frame);
     else
         shared_change->n_made++;
     shared_change->next = (shared_change->next + 1) % FRAMES;
@@ -207,7 +171,7 @@ shared_change_frame(struct shared_change *shared_change,
     made->with_columns = with_columns;
     made->has_east = view->east_s != NULL;
     made->east_s = made->has_east ? *view->east_s : 0;
-    made->frame = take_frame(shared_change);
+    made->frame = frame_pool_take(shared_change->pool);
     now = *view;
     now.now_us = clock_real_us(shared_change->clock);
     render_event(made->frame, &now, type, object, with_columns);
