@@ -48,7 +48,7 @@ struct agent_settings {
     int cpu_partition; /* enum cpu_partition */
     const char *shepherd;
     bool reuse_shepherds;
-    const char *prolog; /* NULL: none; as the epilog */
+    const char *prolog; /* NULL: none; the epilog likewise */
     const char *epilog;
     int64_t hook_timeout_us;
     int64_t max_pods;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A shepherd that has done with its pod is given the next one: of whichever user,
-# as himself, with nothing of the last one's; told to end, killed and followed by
-# another agent as any; and none waits longer than there is an agent.
+# A shepherd that has finished its pod runs the next pod, of any user: with that
+# user's identity, and without the variables and descriptors of the last pod. It
+# can be told to end, be killed, and be followed by a new agent like any other
+# shepherd. A waiting shepherd ends with its agent.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -44,7 +45,8 @@ output_of() { # USER COMMAND [OPTION...]
 # shellcheck disable=SC2016 # the job's variables
 parent_of_job() { output_of "$1" 'echo $PPID'; }
 
-# The first of a user has the user looked up, by another program.
+# A user's first job has another program look up the user; the shepherd of such
+# a job does not stay.
 parent_of_job kilntest1 >/dev/null
 parent_of_job kilntest2 >/dev/null
 first=$(parent_of_job kilntest1)
@@ -53,7 +55,7 @@ if [ "$(parent_of_job kilntest1)" != "$first" ]; then
     skip_all "shepherds do not stay here: no cgroups, or no memory is counted"
 fi
 
-# --- whose ----------------------------------------------------------------------
+# --- which users -----------------------------------------------------------------
 is "a user's second job has the shepherd of the first" \
     "$(parent_of_job kilntest1)" "$first"
 is "and so has another user's job" "$(parent_of_job kilntest2)" "$first"
@@ -134,7 +136,7 @@ stop n1 KILL
 ok "one that waits ends when its agent is killed" \
     wait_for 20 has_ended "${first% }"
 
-# --- where the site does not want it ---------------------------------------------------
+# --- without kept shepherds ---------------------------------------------------------
 agent --reuse-shepherds false
 wait_for 20 node_is_ready
 first=$(parent_of_job kilntest1)

@@ -366,9 +366,9 @@ is_locked(const char *directory)
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
-/* A process that has done with the pod may be another pod's shepherd by now, and
- * what is meant for this one would be done to that: it holds the lock of the
- * directory of the pod that it has.
+/* A shepherd that has finished this pod may run another pod by now, which would
+ * then get the signals meant for this one. A shepherd holds the lock of the run
+ * directory of its present pod, so an unlocked directory has no shepherd.
  */
 int
 pod_host_open_shepherd(const struct agent_context *g,

@@ -75,9 +75,10 @@ void pod_host_collect_tmp_dirs(const struct agent_context *agent);
 /* Removes retired cgroups, later, on a worker. Call it on the loop. */
 void pod_host_sweep_cgroups(const struct agent_context *agent);
 
-/* Reads what an earlier agent left, after a restart. NULL where there is none;
- * nothing is where the pod has no place. Open_shepherd: a pidfd of the process that
- * the record speaks of, or -1 when that has ended or has another pod.
+/* Read what an earlier agent left. NULL where it does not exist; a pod without
+ * a directory below STATE has nothing. pod_host_open_shepherd returns a pidfd
+ * of the record's shepherd, or -1 if that shepherd has ended or runs another
+ * pod by now.
  */
 bool pod_host_exists(const struct agent_context *agent, const char *uid);
 bool pod_host_has_run_dir(const struct agent_context *agent, const char *uid);

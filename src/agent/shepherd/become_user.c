@@ -152,10 +152,10 @@ renounce_privileges(const struct prepared_job *o)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* All children of the agent have its session keyring: a job would find there the
- * keys that another user's has put in, and could put in what that one trusts.
- * This one is empty, and root's, so that it counts against no user's limit of
- * keys; a process may do with its session keyring what it likes all the same.
+/* All children of the agent inherit its session keyring: there a job could read
+ * the keys of other users' jobs, and replace them. The new keyring is empty. It
+ * belongs to root, so that it does not count against the user's key quota; the
+ * job may use it nevertheless, because a process possesses its session keyring.
  */
 static int
 begin_keyring(const struct prepared_job *o)
@@ -167,8 +167,8 @@ begin_keyring(const struct prepared_job *o)
     return 0;
 }
 
-/* By system calls of our own: the C library's functions of these names change all
- * threads that it knows, which here are the shepherd's.
+/* Direct system calls, because the C library's functions of these names change
+ * all threads that it knows, which are the shepherd's here.
  */
 #ifdef SYS_setresuid32
 #define SET_GROUPS SYS_setgroups32
@@ -192,10 +192,10 @@ set_gid(const struct prepared_job *o)
     return syscall(SET_GIDS, o->gid, o->gid, o->gid) < 0 ? -errno : 0;
 }
 
-/* Until its program runs the process is the user's and the memory a shepherd's,
- * who had other users' pods before: by default (fs.suid_dumpable) root alone may
- * look into it, but the kernel writes it into a core file, which a site's
- * handler may give to that user.
+/* Until its program runs, the process belongs to the user but may share the
+ * memory of a shepherd that ran other users' pods before. With fs.suid_dumpable
+ * at 2, which systemd-coredump sets, only root may read that memory, but the
+ * kernel still dumps it, and a site's core handler may give the user the dump.
  */
 static int
 set_uid(const struct prepared_job *o)

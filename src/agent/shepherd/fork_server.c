@@ -361,8 +361,8 @@ fork_server_reuse(struct fork_server *n,
     r = hand_pod(s.channel, order_fd, script_fd, &pid);
     if (r < 0)
         close_kept(s);
-    /* Whoever has stopped it may have stopped them all, and a pod is not to wait
-     * for each in turn.
+    /* All waiting shepherds may have been stopped together (by a debugger, or
+     * as a frozen cgroup), and the pod must not wait for each in turn.
      */
     if (r == -EAGAIN)
         let_kept_go(&n->kept);

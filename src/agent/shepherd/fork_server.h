@@ -6,8 +6,8 @@
  * exec, no linking). It ends with the process that holds the struct; shepherds
  * do not.
  *
- * A shepherd that has done with its pod mostly stays, and is given the next one
- * without a fork, unless the administrator does not want that.
+ * A shepherd that has finished its pod mostly stays, and gets the next pod
+ * without a fork, unless the administrator disabled that (reuseShepherds).
  *
  * Owns:    the process, the socket to it, and shepherds that wait for a pod.
  * Thread:  fork from any; one fork at a time.
@@ -31,15 +31,16 @@ int fork_server_open(const char *program,
                      struct error *err);
 DEFINE_CLEANUP(struct fork_server, fork_server_close)
 
-/* Each shepherd is to end with its pod. Before the first fork. */
+/* Makes each shepherd end with its pod. Call it before the first fork. */
 void fork_server_never_reuse(struct fork_server *n);
 
-/* A shepherd that reads its order, and its script if there is one (else -1),
- * from copies of these descriptors; in the cgroup of `home_fd`, or where the
- * fork server is (-1). The order is to be a pipe, written when the pid is known,
- * and after a failure another pipe: what was forked unnoticed must not have an
- * order. A process that has ended is replaced at the next call. Shepherds are not
- * the caller's children.
+/* Forks a shepherd that reads its order, and its script if there is one (else
+ * -1), from copies of these descriptors. It runs in the cgroup of `home_fd`, or
+ * in the fork server's (-1). The order is a pipe that the caller writes when it
+ * knows the pid. After a failure the caller uses another pipe, because a
+ * shepherd that was forked unnoticed must not get an order. If the fork server
+ * has ended, the next call starts another. Shepherds are not the caller's
+ * children.
  */
 int fork_server_fork(struct fork_server *n,
                      int order_fd,
@@ -47,9 +48,10 @@ int fork_server_fork(struct fork_server *n,
                      int home_fd,
                      struct shepherd_process *ret_process);
 
-/* One that waits, in the same way: it is where it was forked. -ENOENT: there is
- * none; -EAGAIN: it has ended, and another may answer, with another pipe. One that
- * does not answer in time takes all others that wait with it.
+/* Gives the order to a waiting shepherd instead, which stays in the cgroup that
+ * it was forked in. -ENOENT: none waits; -EAGAIN: it does not answer; another
+ * one may, with another pipe. If the shepherd exceeds the time for its answer,
+ * all other waiting shepherds are let go with it.
  */
 int fork_server_reuse(struct fork_server *n,
                       int order_fd,

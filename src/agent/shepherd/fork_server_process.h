@@ -24,10 +24,11 @@ bool fork_server_process_is_wanted(void);
 typedef void fork_server_child_fn(const struct inherited_state *inherited_state,
                                   bool has_channel);
 
-/* In such a child, once its pod's end is on the disk: says so on its channel, and
- * waits for the next pod, with the descriptors where a shepherd has them and no
- * signal left that was meant for the last one. False when nobody is at
- * its other end, and when it may not go on: then the agent asks another.
+/* Runs in such a child after its pod's exit record is on the disk. Reports that
+ * on the channel, and waits for the next pod. Then the descriptors are where a
+ * shepherd expects them, and pending signals for the former pod are dropped.
+ * False when the channel's other end is closed, or when a pod has come and
+ * may_go_on returns false: the agent then asks another shepherd.
  */
 bool fork_server_process_next(bool (*may_go_on)(void));
 

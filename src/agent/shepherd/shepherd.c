@@ -262,9 +262,9 @@ supervise(struct shepherd *s)
 
 /* The end */
 
-/* Blocks of 512 bytes, of which the kernel counts those that went to or came
- * from storage, that of the network included. Usage of hooks before it, and of
- * the pods that this shepherd had before, is none of the job's.
+/* Blocks of 512 bytes; the kernel counts those that came from or went to
+ * storage, network storage included. Usage of hooks before the job, and of the
+ * shepherd's former pods, is not the job's.
  */
 static void
 take_io(struct shepherd *s, const struct rusage *own)
@@ -276,8 +276,9 @@ take_io(struct shepherd *s, const struct rusage *own)
     e->written_bytes = BLOCK_BYTES * (own->ru_oublock - s->before.ru_oublock);
 }
 
-/* The kernel counts where the cgroup has not. It adds up all children that this
- * process ever had, so that this is the job's only in a shepherd's first pod.
+/* Uses values of getrusage where the cgroup has none. These are sums over all
+ * children that this process has waited for, so call it only for a shepherd's
+ * first pod.
  */
 static void
 take_childrens(struct shepherd *s,
@@ -499,9 +500,10 @@ let_go_of_pod(struct shepherd *s)
     return 0;
 }
 
-/* With fs.suid_dumpable at 1 a user may look into a process that has become his,
- * and with it into the memory of the shepherd that it may share for a moment.
- * An administrator may set it at any time, so each pod is preceded by a look.
+/* With fs.suid_dumpable at 1 a user may trace a process that has become the
+ * user's own, and so read the shepherd's memory, which the job may share for a
+ * moment. An administrator may change the setting at any time, so it is read
+ * before each pod.
  */
 static bool
 may_share_memory(void)
@@ -513,7 +515,7 @@ may_share_memory(void)
            && text.text[0] != '1';
 }
 
-/* Leaves by _exit, without tidying memory that goes away anyway. */
+/* Ends by _exit, without freeing memory. */
 static void
 run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
 {
@@ -536,7 +538,8 @@ run_shepherd(const struct inherited_state *inherited_state, bool has_channel)
     }
 }
 
-/* "kiln-shepherd" beside this program, if this is the static one. */
+/* The path of "kiln-shepherd" beside this program, if this is the static one.
+ */
 static char *
 find_look_up_program(void)
 {

@@ -4,8 +4,8 @@
  * shepherd.c claims the pod, supervises the job and records the end;
  * preparation.c has the steps before the job, start.c starts it.
  *
- * Thread: the shepherd's first one. start.c has another, which the job is a child
- * of, and which does nothing but wait.
+ * Thread: the shepherd's first one. start.c has another one, which is the job's
+ *         parent and only waits, until the job is over.
  */
 #pragma once
 
@@ -28,16 +28,17 @@ struct user_account;
 /* State that is the same for all shepherds; the fork server reads it once. */
 struct inherited_state {
     char *boot_id;
-    char *look_up_program; /* can ask the directory of users; NULL: this can */
-    bool is_apart;         /* in a session without the agent */
-    bool is_shielded;      /* from the OOM killer, or that is not allowed */
-    bool is_detached;      /* from the agent's directory, input and output */
+    /* program that can ask the user database; NULL: this one can */
+    char *look_up_program;
+    bool is_apart;    /* in a session without the agent */
+    bool is_shielded; /* from the OOM killer, or shielding is not allowed */
+    bool is_detached; /* from the agent's directory, input and output */
 };
 
 struct shepherd {
     const struct inherited_state *inherited_state;
     bool has_channel;      /* to the agent (handover.h) */
-    bool had_pods;         /* others, before this one */
+    bool had_pods;         /* former ones, before this pod */
     bool may_share_memory; /* with the job until its program runs */
     struct order order;
     struct cgroup *own;
@@ -53,9 +54,10 @@ struct shepherd {
     char *script;
     bool has_asked_site; /* the site's user database */
     bool has_begun_hooks;
-    bool is_usage_cgroups; /* none of it is that of all children we ever had */
-    int64_t began_us;      /* monotonic, when the program did */
-    struct rusage before;  /* of the children before it: hooks, former pods */
+    /* usage is the cgroup's, not that of all waited-for children */
+    bool is_usage_cgroups;
+    int64_t began_us;     /* monotonic, start of the program */
+    struct rusage before; /* usage of earlier children: hooks, former pods */
 };
 
 /* Records that the pod cannot be started, and at which step; returns `code`. */
@@ -78,7 +80,9 @@ int preparation_detach(struct error *err);
  */
 int preparation_hook(struct shepherd *s, const char *what, struct error *err);
 
-/* The job, until its program runs. End: once it is over, or was given up. */
+/* start_job starts the job and waits until its program runs. end_job ends the
+ * job's parent thread; call it when the job is over or could not be started.
+ */
 int start_job(struct shepherd *s);
 void end_job(struct shepherd *s);
 

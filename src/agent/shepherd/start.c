@@ -50,18 +50,18 @@ fork_copy(UNUSED struct shepherd *s,
 
 /* ---- In the shepherd's memory ---- */
 
-/* On the job's way to its program it may wait for a FIFO or a file server, while
- * the shepherd has to hear signals and keep the time limit. So another thread is
- * the one that waits for it. It stays until the job is over: a program that wants
- * to end with its parent (PR_SET_PDEATHSIG) gets the signal when the thread that
- * made it ends.
+/* Before it executes its program, the job may wait for a FIFO or a file server,
+ * while the shepherd has to receive signals and enforce the time limit. So
+ * another thread waits for the job, and does nothing else. The thread stays
+ * until the job is over, because a program that asks to end with its parent
+ * (PR_SET_PDEATHSIG) gets the signal when the thread that forked it ends.
  */
 struct launcher {
     const struct prepared_job *prepared;
     int cgroup_fd;
     pid_t pid;
     int result;
-    sem_t is_born; /* or cannot be */
+    sem_t is_born; /* posted also when the fork failed */
     sem_t may_end;
 };
 
@@ -108,7 +108,9 @@ start_thread(struct launcher_thread *t)
     return -r;
 }
 
-/* Once the job has ended, or there is none. Its result. */
+/* Ends the thread. Call it when the job has ended or was killed, or when there
+ * is none. Returns the thread's result.
+ */
 static int
 end_launcher(struct shepherd *s)
 {
@@ -150,6 +152,7 @@ fork_sharing(struct shepherd *s,
         ;
     return t->launcher.pid > 0 ? t->launcher.pid : end_launcher(s);
 }
+
 /* Memory is not shared where a kernel setting for developers lets a user trace
  * a process that has become the user's own.
  */
@@ -343,14 +346,15 @@ start_job(struct shepherd *s)
                                         write_waiting,
                                         s,
                                         &s->report);
-    /* Its report was its last word. Its user could stop it behind that, and we
-     * would wait for it.
+    /* A job that could not start only has to end after its report. The user
+     * could stop the process before that, and end_launcher would wait for it.
      */
     if (!has_started) {
         kill(s->supervisor.job, SIGKILL);
         (void)end_launcher(s);
     }
-    close_join_files(&s->prepared); /* only now: it was the job's memory, too */
+    /* the job's memory may have been shared until now */
+    close_join_files(&s->prepared);
     if (has_started) {
         free(s->live.waits_for);
         s->live.waits_for = NULL;

@@ -365,8 +365,8 @@ START_TEST(a_second_start_leaves_nothing_of_the_first)
 }
 END_TEST
 
-/* A process that says a little later that it is the pod's shepherd, and is it
- * if it has the lock.
+/* A process that writes a little later that it is the pod's shepherd.
+ * `has_lock`: it also takes the pod's lock, as the pod's real shepherd would.
  */
 static pid_t
 become_shepherd_later(bool has_lock)
@@ -418,8 +418,8 @@ START_TEST(a_shepherd_of_an_earlier_agent_is_waited_for)
 }
 END_TEST
 
-/* It was kept, and its former pod's directory was not removed yet when the agent
- * was killed.
+/* The shepherd was kept for other pods, and the agent was killed before it
+ * removed the former pod's directory.
  */
 START_TEST(a_shepherd_that_has_another_pod_by_now_is_not_this_ones)
 {
@@ -434,7 +434,7 @@ START_TEST(a_shepherd_that_has_another_pod_by_now_is_not_this_ones)
 
     ck_assert_int_eq(pod_host_open_shepherd(&world.agent, "uid-a", live), -1);
 
-    /* Nor is the pod said to run when nothing else knows of it. */
+    /* A pod with only a run directory left does not count as running either. */
     ck_assert_int_eq(remove_below(world.state, "pods/uid-a"), 0);
     leftovers_collect(&world.agent, "prefix-");
     ck_assert(!has(world.run, "pods/uid-a"));

@@ -379,7 +379,7 @@ START_TEST(a_program_is_found_along_the_users_path)
 }
 END_TEST
 
-/* What it calls next, in another process, which is this one's tracee. */
+/* Continues a process that this one traces up to its next system call. */
 static struct __ptrace_syscall_info
 next_call(pid_t pid)
 {
@@ -429,7 +429,9 @@ become_nobody_traced(void)
     abort();
 }
 
-/* It may be its shepherd's memory, with what other users' jobs were told. */
+/* The process may share its shepherd's memory, which may contain the variables
+ * of other users' jobs.
+ */
 START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
 {
     struct __ptrace_syscall_info call;
@@ -457,7 +459,7 @@ START_TEST(nobody_may_dump_the_users_process_before_its_program_runs)
 }
 END_TEST
 
-/* And the thread that has made it. */
+/* Waits until there is a child. *ret_thread: the thread that forked it. */
 static pid_t
 find_child(pid_t parent, pid_t *ret_thread)
 {
@@ -483,8 +485,9 @@ find_child(pid_t parent, pid_t *ret_thread)
     return child;
 }
 
-/* As its user could by SIGSTOP at the right moment. The shepherd would wait for it
- * without an ear for the agent and the time limit.
+/* The job's user could stop it with SIGSTOP at the right moment. A shepherd
+ * that waited for the stopped job would ignore the agent's signals and the time
+ * limit.
  */
 START_TEST(
     a_job_that_is_stopped_when_it_could_not_start_does_not_stop_its_shepherd)
@@ -511,7 +514,7 @@ START_TEST(
         ;
     while (next_call(job).entry.nr != SYS_write)
         ;
-    /* It stays behind that, until it is killed. */
+    /* Nothing continues the job after this stop, so only a kill ends it. */
     ck_assert_int_eq(ptrace(PTRACE_SYSCALL, job, 0, 0), 0);
     do
         ck_assert_int_eq(waitpid(job, &status, 0), job);
@@ -527,8 +530,8 @@ START_TEST(
 }
 END_TEST
 
-/* It gets the signal when the thread ends that has made it: here that is held up
- * until the job has asked for it.
+/* The job gets the signal when the thread that forked it ends. Here that thread
+ * is stopped until the job has asked for the signal.
  */
 START_TEST(a_job_may_ask_to_end_with_its_parent)
 {
@@ -571,8 +574,8 @@ START_TEST(a_job_may_ask_to_end_with_its_parent)
 }
 END_TEST
 
-/* Keys that are in the session keyring of the agent, or were put there by another
- * job: each who has it is shown them.
+/* A process with the agent's session keyring would see the agent's keys in it,
+ * and those that other jobs have added.
  */
 START_TEST(the_job_has_no_key_of_the_agents_session)
 {

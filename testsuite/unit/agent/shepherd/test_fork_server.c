@@ -333,7 +333,7 @@ START_TEST(without_one_that_can_the_program_is_started)
 }
 END_TEST
 
-/* ---- Those that wait for a pod: their ends of the channel are the test's ---- */
+/* ---- Waiting shepherds, whose end of the channel belongs to the test ---- */
 
 static int
 keep_one(struct fork_server *n)
@@ -344,7 +344,7 @@ keep_one(struct fork_server *n)
     ck_assert_int_eq(
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends),
         0);
-    /* The agent's would, had the fork server made it. */
+    /* fork_server_fork sets a longer limit on the channels that it opens. */
     ck_assert_int_eq(setsockopt(ends[0],
                                 SOL_SOCKET,
                                 SO_RCVTIMEO,
@@ -419,7 +419,7 @@ START_TEST(after_one_that_does_not_answer_no_other_is_waited_for)
     ck_assert_int_eq(reuse(n), -EAGAIN);
 
     ck_assert_int_eq(reuse(n), -ENOENT);
-    /* Which ends them, once they go on. */
+    /* Their channels are closed, so they end as soon as they continue. */
     ck_assert_int_eq(recv(all[0], &byte, 1, MSG_DONTWAIT), 0);
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         close(all[i]);
