@@ -49,6 +49,7 @@
 
 /* The real agent does not see shorter jobs before they are over. */
 #define SEEN_RUNNING_MS  10
+#define AGAIN_MS         1000
 /* Nodes start in groups, because the start of each needs credentials. */
 #define STARTING_AT_ONCE 64u
 
@@ -130,6 +131,15 @@ free_running(struct running *r)
     free(r);
 }
 
+/* An agent reports an end until the controller has it. A connection is lost when the
+ * controller closes it for being idle while a report is on its way.
+ */
+static bool
+may_succeed_later(int code)
+{
+    return code < 400 || code >= 500 || code == 429;
+}
+
 static void
 on_ended(const struct client_reply *reply, void *context)
 {
@@ -139,6 +149,10 @@ on_ended(const struct client_reply *reply, void *context)
     if (reply->code != 200 && reply->code != 404) {
         client_reply_error(reply, &err);
         fprintf(stderr, "%s: %s\n", r->pod->meta->name, err.text);
+        if (may_succeed_later(reply->code)) {
+            timer_start(r->timer, AGAIN_MS);
+            return;
+        }
     } else {
         r->node->pool->n_done++;
     }
