@@ -467,9 +467,6 @@ tell_at_once(const struct cause_search *s,
         wait.kind = WAIT_WORDS;
         wait.what = f->error;
         wait.reason = JOB_REASON_SYSTEM_FAILURE;
-    } else if (f->nominated != NULL && f->nominated[0] != '\0') {
-        wait.kind = WAIT_MAKING_ROOM;
-        wait.node = f->nominated;
     } else if (node != NULL && (named == NULL || named->object == NULL)) {
         strbuf_printf(&what, "no node %.100s", node);
         wait.what = what.text;

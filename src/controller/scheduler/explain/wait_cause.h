@@ -31,10 +31,9 @@ struct wait_cause_facts {
     const struct diagnosis_counts *counts;
     const struct string_ids *reasons;
     const struct cache *cache;
-    const char *nominated; /* preemption makes room there; or NULL */
-    const char *error;     /* of the attempt; or NULL */
-    unsigned scan_most;    /* nodes that are checked at most */
-    int64_t now_us;        /* on the real clock */
+    const char *error;  /* of the attempt; or NULL */
+    unsigned scan_most; /* nodes that are checked at most */
+    int64_t now_us;     /* on the real clock */
 };
 
 struct wait_cause {
