@@ -160,6 +160,7 @@ on_answer(const struct client_reply *reply, void *context)
 {
     struct cluster_identity *b = context;
     enum cluster_answer answer = read_answer(b, reply);
+    bool is_repeated = b->ask_again;
 
     b->is_asking = false;
     if (!b->has_joined
@@ -170,9 +171,10 @@ on_answer(const struct client_reply *reply, void *context)
                 answer == CLUSTER_REFUSED || answer == CLUSTER_UNKNOWN
                     ? AGAIN_MS
                     : b->s.every_ms);
-    if (b->ask_again)
+    if (is_repeated)
         cluster_identity_ask(b);
-    else
+    /* Only one answer says that the store has lost revisions. */
+    if (!is_repeated || answer == CLUSTER_OLDER)
         b->s.answered(answer, b->s.context);
 }
 
