@@ -369,9 +369,10 @@ static const struct setting settings[] = {
      .initial = "true",
      .option = "reuse-shepherds",
      .argument = "BOOL",
-     .help = "Give the next pod, of whichever user, to a shepherd whose own is "
-             "over; false: each pod has a process of its own, and to start one "
-             "is about a third of what a short job costs its node."},
+     .help = "Whether a shepherd that has finished its pod supervises another "
+             "one, which may be another user's. With false each pod gets a new "
+             "shepherd; a short job then costs its node about half as much CPU "
+             "again."},
     {"prolog",
      SETTING_TEXT,
      AT(prolog),
