@@ -128,8 +128,8 @@ bool pod_run_has_lost(const struct pod_run *run); /* a part of its allocation */
  */
 bool pod_run_is_retained(const struct pod_run *run);
 
-/* Where a running process is, borrowed until the next change; false while no
- * process runs.
+/* The place of a run's process. Everything is borrowed until the next change. The
+ * function returns false while no process runs.
  */
 struct running_pod {
     const struct object *pod;

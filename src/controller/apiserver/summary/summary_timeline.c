@@ -145,7 +145,7 @@ take_names(struct timeline_summary *m, const char *list)
     return true;
 }
 
-/* Where the name belongs among those kept so far. */
+/* Returns the index at which the name belongs among those kept so far. */
 static size_t
 place_of(const struct timeline_summary *m, const char *name)
 {
