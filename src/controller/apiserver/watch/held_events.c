@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
+#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/loop/timer.h"
 
@@ -86,10 +88,10 @@ remove_change(struct held_events *held, const struct object *object)
     held->n--;
 }
 
-void
-held_events_add(struct held_events *held,
-                enum client_event_type type,
-                const struct object *object)
+static void
+hold(struct held_events *held,
+     enum client_event_type type,
+     const struct object *object)
 {
     if (type == CLIENT_DELETED)
         remove_change(held, object);
@@ -102,4 +104,25 @@ held_events_add(struct held_events *held,
         held_events_release(held);
     else if (!timer_is_running(held->timer))
         timer_start(held->timer, LONGEST_MS);
+}
+
+static bool
+is_urgent(enum client_event_type type, const struct object *object)
+{
+    return object->kind != &pod_kind || type == CLIENT_ADDED
+           || !pod_is_finished(pod_of(object))
+           || object->meta->deleted_at_us != 0;
+}
+
+void
+held_events_take(struct held_events *held,
+                 enum client_event_type type,
+                 const struct object *object)
+{
+    if (!is_urgent(type, object)) {
+        hold(held, type, object);
+        return;
+    }
+    held_events_release(held);
+    held->send(type, object, held->context);
 }

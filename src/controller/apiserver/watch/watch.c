@@ -18,7 +18,6 @@
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
 #include "lib/api/object/object.h"
-#include "lib/api/pod/pod.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
 #include "lib/base/clock.h"
@@ -65,18 +64,6 @@ send_change(enum client_event_type type,
                                      object,
                                      !w->has_columns));
     w->has_columns = true;
-}
-
-/* An agent does not act on changes of an ended pod before the pod is to be
- * deleted: the agent reported the end itself.
- */
-static bool
-may_wait(const struct watch *w, const struct feed_event *event)
-{
-    return w->held != NULL && event->object->kind == &pod_kind
-           && event->type != CLIENT_ADDED
-           && pod_is_finished(pod_of(event->object))
-           && event->object->meta->deleted_at_us == 0;
 }
 
 static void
@@ -186,12 +173,10 @@ send_event(const struct feed_event *event, void *context)
     }
     if (event->is_initial)
         send_initial(w, event);
-    else if (may_wait(w, event))
-        held_events_add(w->held, event->type, event->object);
-    else {
-        held_events_release(w->held);
+    else if (w->held != NULL)
+        held_events_take(w->held, event->type, event->object);
+    else
         send_change(event->type, event->object, w);
-    }
     if (channel_waiting(w->channel) > w->allowed) {
         log_info("a watcher of %s reads too slowly and is dropped",
                  w->q->route.kind->plural);

@@ -4,9 +4,12 @@
 
 #include <unistd.h>
 
+#include "lib/auth/auth_client.h"
 #include "lib/auth/auth_server.h"
 #include "lib/auth/credential_backend.h"
+#include "lib/auth/node_secret.h"
 #include "lib/http/http_client.h"
+#include "lib/http/http_login.h"
 #include "testsuite/lib/fake_credential_backend.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/apiserver/world.h"
@@ -19,8 +22,42 @@ struct house {
     struct auth_server *auth;
     struct http_client *local;
     struct http_client *remote;
+    struct http_client *agent; /* of the node n1 */
+    struct http_login *login;
+    struct node_secret secret;
     char *socket;
 };
+
+static bool
+find_verifier(const char *node_name, struct digest *ret_verifier, void *arg)
+{
+    const struct house *h = arg;
+
+    node_secret_verifier(&h->secret, ret_verifier);
+    return strcmp(node_name, "n1") == 0;
+}
+
+static void
+agent_init(struct house *h, const char *url)
+{
+    h->login = http_login_new(h->w.loop,
+                              h->w.workers,
+                              &(struct auth_client_settings){
+                                  .credential_backend = h->credential_backend,
+                                  .cluster = "test",
+                                  .service_uid = getuid(),
+                                  .node_name = "n1",
+                                  .secret = &h->secret,
+                              },
+                              HTTP_LOGIN_SESSION);
+    ck_assert_int_eq(
+        http_client_new(h->w.loop,
+                        url,
+                        &(struct http_client_settings){.login = h->login},
+                        &h->agent,
+                        NULL),
+        0);
+}
 
 static void
 house_init(struct house *h)
@@ -36,11 +73,14 @@ house_init(struct house *h)
     fake_realm_init(&h->realm);
     h->credential_backend =
         fake_credential_backend_new(&h->realm, getuid(), getgid());
+    node_secret_issue(&h->secret);
     h->auth = auth_server_new(&(struct auth_server_settings){
         .loop = h->w.loop,
         .workers = h->w.workers,
         .credential_backend = h->credential_backend,
-        .cluster = "test"});
+        .cluster = "test",
+        .verifier = find_verifier,
+        .verifier_arg = h});
     h->w.server =
         apiserver_new(&(struct apiserver_settings){.loop = h->w.loop,
                                                    .clock = &h->w.time.clock,
@@ -57,6 +97,7 @@ house_init(struct house *h)
     remote = xasprintf("http://127.0.0.1:%d", apiserver_port(h->w.server));
     ck_assert_int_eq(http_client_new(h->w.loop, remote, NULL, &h->remote, NULL),
                      0);
+    agent_init(h, remote);
     free(remote);
 }
 
@@ -65,11 +106,13 @@ house_fini(struct house *h)
 {
     http_client_free(h->local);
     http_client_free(h->remote);
+    http_client_free(h->agent);
     loop_drain(h->w.loop);
     apiserver_stop(h->w.server);
     store_close(h->w.store);
     workers_free(h->w.workers);
     loop_drain(h->w.loop);
+    http_login_free(h->login);
     apiserver_free(h->w.server);
     user_counts_free(h->w.counts);
     auth_server_free(h->auth);
@@ -238,14 +281,20 @@ ended(const struct http_response *answer, const struct error *err, void *arg)
 }
 
 static struct http_call *
-listen_to(struct house *h, struct listener *l, const char *target)
+listen_as(struct http_client *client, struct listener *l, const char *target)
 {
-    return http_client_call(h->local,
+    return http_client_call(client,
                             &(struct http_client_request){.method = HTTP_GET,
                                                           .target = target,
                                                           .data = heard,
                                                           .done = ended,
                                                           .arg = l});
+}
+
+static struct http_call *
+listen_to(struct house *h, struct listener *l, const char *target)
+{
+    return listen_as(h->local, l, target);
 }
 
 START_TEST(a_watch_tells_the_state_and_then_what_changes)
@@ -309,6 +358,124 @@ START_TEST(what_leaves_a_selection_is_deleted_and_what_comes_back_added)
 }
 END_TEST
 
+static void
+bind_to_n1(struct house *h, const char *name)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s/binding", name);
+
+    ck_assert_int_eq(
+        world_code(
+            &h->w,
+            &scheduler_room,
+            HTTP_POST,
+            target,
+            "{\"target\":{\"name\":\"n1\"},\"allocation\":{\"cpus\":\"0\","
+            "\"memoryNodes\":\"0\"}}"),
+        201);
+}
+
+static void
+end_pod(struct house *h, const char *name)
+{
+    CLEANUP_FREE char *target = xasprintf(PODS "/%s/status", name);
+
+    ck_assert_int_eq(world_code(&h->w,
+                                &agent_n1,
+                                HTTP_PATCH,
+                                target,
+                                "{\"status\":{\"phase\":\"Succeeded\"}}"),
+                     200);
+}
+
+#define ON_N1 PODS "?watch=1&fieldSelector=spec.nodeName%3Dn1"
+
+static void
+wait_for(struct house *h, const struct listener *l, const char *what)
+{
+    while (strstr(l->text.text, what) == NULL)
+        loop_run(h->w.loop);
+}
+
+/* Two watches, a user's and an agent's: does the user's get the end of a pod
+ * first? The agent's must get it before the binding of the next pod.
+ */
+static bool
+holds_the_end(struct house *h)
+{
+    struct listener user = {.loop = h->w.loop, .text = STRBUF_INIT};
+    struct listener agent = {.loop = h->w.loop, .text = STRBUF_INIT};
+    struct http_call *calls[2];
+    bool is_held;
+
+    world_code(&h->w, &alice, HTTP_POST, PODS, POD("a"));
+    world_code(&h->w, &alice, HTTP_POST, PODS, POD("b"));
+    bind_to_n1(h, "a");
+    calls[0] = listen_as(h->local, &user, ON_N1);
+    calls[1] = listen_as(h->agent, &agent, ON_N1);
+    wait_for(h, &user, "\n");
+    wait_for(h, &agent, "\n");
+
+    end_pod(h, "a");
+    wait_for(h, &user, "Succeeded");
+    {
+        CLEANUP_EXCHANGE struct exchange e =
+            send(h, h->remote, HTTP_GET, "/healthz", NULL);
+
+        is_held = strstr(agent.text.text, "Succeeded") == NULL;
+    }
+    bind_to_n1(h, "b");
+    wait_for(h, &agent, "\"name\":\"b\"");
+    ck_assert_ptr_nonnull(strstr(agent.text.text, "Succeeded"));
+    ck_assert(strstr(agent.text.text, "Succeeded")
+              < strstr(agent.text.text, "\"name\":\"b\""));
+
+    for (unsigned i = 0; i < 2; i++)
+        http_call_cancel(calls[i]);
+    strbuf_fini(&user.text);
+    strbuf_fini(&agent.text);
+    for (unsigned i = 0; i < 2; i++)
+        world_code(&h->w,
+                   &admin,
+                   HTTP_DELETE,
+                   i == 0 ? PODS "/a?gracePeriodSeconds=0"
+                          : PODS "/b?gracePeriodSeconds=0",
+                   NULL);
+    return is_held;
+}
+
+/* An end is held for 200 ms, which a busy machine may take for the rest. */
+START_TEST(an_agents_watch_holds_the_end_of_a_pod)
+{
+    CLEANUP_HOUSE struct house h;
+    unsigned attempts = 20;
+
+    house_init(&h);
+    while (attempts > 0 && !holds_the_end(&h))
+        attempts--;
+    ck_assert_uint_gt(attempts, 0);
+}
+END_TEST
+
+/* Nothing but its timer sends it. */
+START_TEST(an_agent_gets_the_end_of_a_pod_that_stays)
+{
+    CLEANUP_HOUSE struct house h;
+    struct listener l = {.text = STRBUF_INIT};
+    struct http_call *call;
+
+    house_init(&h);
+    l.loop = h.w.loop;
+    world_code(&h.w, &alice, HTTP_POST, PODS, POD("a"));
+    bind_to_n1(&h, "a");
+    call = listen_as(h.agent, &l, ON_N1);
+    wait_for(&h, &l, "\n");
+    end_pod(&h, "a");
+    wait_for(&h, &l, "Succeeded");
+    http_call_cancel(call);
+    strbuf_fini(&l.text);
+}
+END_TEST
+
 START_TEST(a_watch_of_what_is_forgotten_ends_with_410)
 {
     CLEANUP_HOUSE struct house h;
@@ -339,4 +506,6 @@ SUITE("http_handler",
       paths_that_are_none_are_404,
       a_watch_tells_the_state_and_then_what_changes,
       what_leaves_a_selection_is_deleted_and_what_comes_back_added,
+      an_agents_watch_holds_the_end_of_a_pod,
+      an_agent_gets_the_end_of_a_pod_that_stays,
       a_watch_of_what_is_forgotten_ends_with_410)
