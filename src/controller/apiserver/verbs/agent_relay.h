@@ -9,7 +9,7 @@
  *
  * Owns:    the agents' streams, and the readers that wait or receive output.
  * Thread:  the loop's.
- * See:     doc/decisions.md, "Output of jobs".
+ * See:     doc/decisions.md, 65.
  */
 #pragma once
 
