@@ -87,6 +87,15 @@ enum allocator_answer allocator_grant(const struct occupancy *o,
                                       const struct demand *demand,
                                       struct grant *ret_grant);
 
+/* The same for a choice that allocator_choose has made for this demand in this
+ * occupancy, when the occupancy has not changed since.
+ */
+enum allocator_answer
+allocator_grant_choice(const struct occupancy *o,
+                       const struct demand *demand,
+                       const struct allocator_choice *choice,
+                       struct grant *ret_grant);
+
 /* The PUs, withheld ones included, of the cores that a grant on these NUMA
  * nodes would take.
  */

@@ -552,6 +552,25 @@ grant_devices(const struct occupancy *o,
 }
 
 enum allocator_answer
+allocator_grant_choice(const struct occupancy *o,
+                       const struct demand *d,
+                       const struct allocator_choice *choice,
+                       struct grant *ret_grant)
+{
+    if (d->rules != NULL && kubelet_grant_knows(d))
+        return kubelet_grant(o, d, d->rules, ret_grant);
+    memset(ret_grant, 0, sizeof(*ret_grant));
+    ret_grant->is_shared = !d->is_exclusive;
+    ret_grant->shared_milli = d->shared_milli;
+    if (d->is_exclusive)
+        grant_cores(o, d, choice->numa, ret_grant);
+    grant_devices(o, d, choice->numa, ret_grant);
+    grant_memory(o, d, choice->numa, ret_grant);
+    grant_hugepages(o, d, choice->numa, ret_grant);
+    return ALLOCATOR_FITS;
+}
+
+enum allocator_answer
 allocator_grant(const struct occupancy *o,
                 const struct demand *d,
                 struct grant *ret_grant)
@@ -559,17 +578,7 @@ allocator_grant(const struct occupancy *o,
     struct allocator_choice choice;
     enum allocator_answer answer = allocator_choose(o, d, &choice);
 
-    if (answer != ALLOCATOR_FITS)
-        return answer;
-    if (d->rules != NULL && kubelet_grant_knows(d))
-        return kubelet_grant(o, d, d->rules, ret_grant);
-    memset(ret_grant, 0, sizeof(*ret_grant));
-    ret_grant->is_shared = !d->is_exclusive;
-    ret_grant->shared_milli = d->shared_milli;
-    if (d->is_exclusive)
-        grant_cores(o, d, choice.numa, ret_grant);
-    grant_devices(o, d, choice.numa, ret_grant);
-    grant_memory(o, d, choice.numa, ret_grant);
-    grant_hugepages(o, d, choice.numa, ret_grant);
-    return ALLOCATOR_FITS;
+    return answer == ALLOCATOR_FITS
+               ? allocator_grant_choice(o, d, &choice, ret_grant)
+               : answer;
 }

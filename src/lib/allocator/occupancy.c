@@ -135,6 +135,7 @@ count_blocks(struct occupancy *o, const struct holding *h, bool is_taken)
 void
 occupancy_take(struct occupancy *o, const struct holding *holding)
 {
+    o->version++;
     for (unsigned i = 0; i < holding->n_cores; i++)
         if (o->core_holders[holding->cores[i]]++ == 0)
             count_core(o, holding->cores[i], false);
@@ -150,6 +151,7 @@ occupancy_take(struct occupancy *o, const struct holding *holding)
 void
 occupancy_release(struct occupancy *o, const struct holding *holding)
 {
+    o->version++;
     for (unsigned i = 0; i < holding->n_cores; i++)
         if (--o->core_holders[holding->cores[i]] == 0)
             count_core(o, holding->cores[i], true);

@@ -32,6 +32,7 @@ struct occupancy {
     uint32_t free_pus; /* PUs of free cores; the shared pool uses them */
     uint32_t n_shared; /* number of holdings in the shared pool */
     uint32_t size;     /* bytes of this allocation; private */
+    uint64_t version;  /* incremented by each take and release */
     int64_t shared_milli;
     int64_t free_memory; /* of all NUMA nodes; negative ones count as 0 */
     struct occupancy_numa *numa;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "controller/scheduler/framework/framework.h"
+#include "controller/scheduler/plugins/resources/kept_choices.h"
 #include "lib/allocator/allocator.h"
 #include "lib/allocator/holding.h"
 #include "lib/allocator/kubelet_grant.h"
@@ -36,6 +37,7 @@ struct numa_fit {
     bool is_kubelet;
     struct kubelet_rules rules;
     uint32_t reasons[ALLOCATOR_NO_SUCH_DEVICES + 1];
+    struct kept_choices kept;
 };
 
 static const char *const reason_texts[] = {
@@ -181,6 +183,28 @@ numa_fit_sign(void *self, const struct pod_view *pod, struct strbuf *out)
     return true;
 }
 
+/* Precondition: the node has a topology. */
+static enum allocator_answer
+choose(struct numa_fit *self,
+       const struct cycle *c,
+       const struct node_view *node,
+       const struct demand *d,
+       struct allocator_choice *ret_choice)
+{
+    const struct allocator_choice *kept =
+        kept_choices_find(&self->kept, c, node);
+    enum allocator_answer answer;
+
+    if (kept != NULL) {
+        *ret_choice = *kept;
+        return ALLOCATOR_FITS;
+    }
+    answer = allocator_choose(node->ledger.occupancy, d, ret_choice);
+    if (answer == ALLOCATOR_FITS)
+        kept_choices_keep(&self->kept, c, node, ret_choice);
+    return answer;
+}
+
 static void
 numa_fit_filter(void *self,
                 const struct cycle *c,
@@ -188,7 +212,7 @@ numa_fit_filter(void *self,
                 unsigned count,
                 struct answer *answers)
 {
-    const struct numa_fit *me = self;
+    struct numa_fit *me = self;
     struct demand room;
     const struct demand *d = look_up_demand(me, c, &room);
 
@@ -198,7 +222,7 @@ numa_fit_filter(void *self,
 
         if (nodes[i]->ledger.occupancy == NULL)
             continue;
-        answer = allocator_choose(nodes[i]->ledger.occupancy, d, &choice);
+        answer = choose(me, c, nodes[i], d, &choice);
         if (answer == ALLOCATOR_FITS)
             continue;
         answers[i].verdict =
@@ -282,10 +306,11 @@ numa_fit_prefilter(void *self,
                    struct prefilter_result *ret_result,
                    uint32_t *ret_reason)
 {
-    (void)self;
-    (void)c;
+    struct numa_fit *me = self;
+
     (void)ret_result;
     (void)ret_reason;
+    kept_choices_begin(&me->kept, c);
     return VERDICT_OK;
 }
 
@@ -367,7 +392,7 @@ numa_fit_score_one(void *self,
     const struct demand *d = look_up_demand(self, c, &room);
     struct allocator_choice choice;
 
-    if (o == NULL || allocator_choose(o, d, &choice) != ALLOCATOR_FITS)
+    if (o == NULL || choose(self, c, node, d, &choice) != ALLOCATOR_FITS)
         return 0;
     if (!d->is_exclusive)
         return SCORE_MAX / 2;
@@ -468,18 +493,23 @@ choose_cores(const struct numa_fit *self,
              struct grant *ret_grant)
 {
     const struct demand d = demand_of(self, c->pod);
+    const struct occupancy *o = node->ledger.occupancy;
     struct journal *journal = node->ledger.journal;
+    const struct allocator_choice *kept;
     enum allocator_answer answer;
     size_t mark;
 
-    if (node->ledger.n_nominated == 0 && node->ledger.n_yielded == 0)
-        return allocator_grant(node->ledger.occupancy, &d, ret_grant);
+    if (node->ledger.n_nominated == 0 && node->ledger.n_yielded == 0) {
+        kept = kept_choices_find(&self->kept, c, node);
+        return kept != NULL ? allocator_grant_choice(o, &d, kept, ret_grant)
+                            : allocator_grant(o, &d, ret_grant);
+    }
     mark = journal_begin(journal);
     leave_room(self, c, snapshot_find(c->snapshot, node->name));
-    answer = allocator_grant(node->ledger.occupancy, &d, ret_grant);
+    answer = allocator_grant(o, &d, ret_grant);
     if (answer != ALLOCATOR_FITS
         && node_view_lend_to(snapshot_find(c->snapshot, node->name), c->pod))
-        answer = allocator_grant(node->ledger.occupancy, &d, ret_grant);
+        answer = allocator_grant(o, &d, ret_grant);
     journal_roll_back(journal, mark);
     return answer;
 }
@@ -496,7 +526,7 @@ numa_fit_reserve(void *self,
 
     if (node->ledger.occupancy == NULL)
         return VERDICT_OK;
-    grant = xnew(struct grant);
+    grant = xmalloc(sizeof(*grant)); /* large; the allocator sets it */
     answer = choose_cores(me, c, node, grant);
     if (answer != ALLOCATOR_FITS) {
         free(grant);
