@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pods that are placed together, all or none, through the real scheduler. */
+#include <stddef.h>
+
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -238,6 +240,18 @@ message(const struct world *w, const char *name)
     return c != NULL ? c->message : "";
 }
 
+/* All of it except the count of its changes. */
+static void
+add_bytes(const struct occupancy *o, struct strbuf *out)
+{
+    const unsigned char *bytes = (const void *)o;
+    const size_t version = offsetof(struct occupancy, version);
+
+    for (size_t b = 0; b < o->size; b++)
+        if (b < version || b >= version + sizeof(o->version))
+            strbuf_printf(out, "%02x", bytes[b]);
+}
+
 /* The state that a failed group must leave unchanged: all of nodes, ledgers and
  * cache except generations.
  */
@@ -273,11 +287,8 @@ take_picture(struct world *w)
                           l->entries[e].owner,
                           (int)l->entries[e].state,
                           (const void *)l->entries[e].holding);
-        for (uint32_t b = 0; l->occupancy != NULL && b < l->occupancy->size;
-             b++)
-            strbuf_printf(&out,
-                          "%02x",
-                          ((const unsigned char *)l->occupancy)[b]);
+        if (l->occupancy != NULL)
+            add_bytes(l->occupancy, &out);
         strbuf_add_text(&out, "\n");
     }
     return out.text;
