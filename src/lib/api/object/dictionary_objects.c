@@ -242,24 +242,49 @@ dictionary_objects_pack(struct dictionary_objects *p,
     return pack(p, set_of(p, kind, tree), kind, text, length, ret);
 }
 
+/* Packs the text well against that dictionary, if it is one of the set. */
+static bool
+pack_beside(struct dictionary_objects *p,
+            struct set *set,
+            const struct object *beside,
+            const char *text,
+            size_t length,
+            struct packed_text *ret)
+{
+    unsigned i = 0;
+    size_t n;
+
+    while (i < PLACES && set->places[i] != beside)
+        i++;
+    if (i == PLACES || !fits(beside, beside->kind, length)
+        || length > DICTIONARY_TEXT_MAX)
+        return false;
+    n = dictionary_text_pack(p->packer,
+                             index_of(p, beside),
+                             (struct text_span){text, length},
+                             p->best,
+                             length / GOOD);
+    *ret = (struct packed_text){beside, p->best, n};
+    return n != 0;
+}
+
 bool
 dictionary_objects_pack_next(struct dictionary_objects *p,
                              const struct object *before,
+                             const struct object *beside,
                              const char *text,
                              size_t length,
                              struct packed_text *ret)
 {
     const struct meta *meta = before->meta;
-
-    return pack(p,
-                set_for(p,
-                        before->kind,
-                        meta->namespace,
-                        string_map_find(&meta->annotations, ANNOTATION_USER)),
+    struct set *set =
+        set_for(p,
                 before->kind,
-                text,
-                length,
-                ret);
+                meta->namespace,
+                string_map_find(&meta->annotations, ANNOTATION_USER));
+
+    return (beside != NULL && pack_beside(p, set, beside, text, length, ret))
+           || pack(p, set, before->kind, text, length, ret);
 }
 
 void

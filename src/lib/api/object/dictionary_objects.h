@@ -47,9 +47,13 @@ bool dictionary_objects_pack(struct dictionary_objects *p,
                              size_t length,
                              struct packed_text *ret);
 
-/* The same for the next version of an object. */
+/* The same for the next version of an object. The dictionary of the version
+ * before, `beside` (or NULL), is preferred: the view of the next version can
+ * share arrays with it.
+ */
 bool dictionary_objects_pack_next(struct dictionary_objects *p,
                                   const struct object *before,
+                                  const struct object *beside,
                                   const char *text,
                                   size_t length,
                                   struct packed_text *ret);

@@ -183,6 +183,15 @@ object_renumbered(const struct object *object, int64_t revision)
     return &p->object;
 }
 
+/* The object against whose text the object's own is packed, or NULL. */
+static const struct object *
+dictionary_of(const struct object *object)
+{
+    const struct published *p = published_of(object);
+
+    return p->packed != RENUMBERED ? p->beside : NULL;
+}
+
 /* The view is a copy of the original's, changed where the patch sets members.
  */
 static const struct object *
@@ -235,6 +244,7 @@ object_patched(const struct object *object,
                        &text)
         || !dictionary_objects_pack_next(dictionaries,
                                          object,
+                                         dictionary_of(object),
                                          text.text,
                                          text.length,
                                          &packed))
@@ -334,6 +344,7 @@ object_with_status(const struct object *object,
                       &text)
         || !dictionary_objects_pack_next(dictionaries,
                                          object,
+                                         dictionary_of(object),
                                          text.text,
                                          text.length,
                                          &packed))

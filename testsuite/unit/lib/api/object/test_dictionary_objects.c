@@ -361,6 +361,51 @@ START_TEST(an_object_does_not_grow_with_its_statuses)
 END_TEST
 
 /* The status of a PodDisruptionBudget has no struct of its own. */
+/* The view of an object shares arrays with its dictionary. A version that is
+ * packed against another dictionary has copies of these arrays.
+ */
+START_TEST(a_status_keeps_the_dictionary_of_its_object)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(dictionary_objects_freep)
+    struct dictionary_objects *p = dictionary_objects_new();
+    CLEANUP(object_unrefp)
+    const struct object *first =
+        object_new_packed(&pod_kind, pod_tree(arena, 0, ""), p);
+    CLEANUP(object_unrefp)
+    const struct object *pod =
+        object_new_packed(&pod_kind, pod_tree(arena, 1, ""), p);
+    const char *text = "{\"phase\":\"Running\"}";
+    struct json *status = json_parse(arena, text, strlen(text), NULL, NULL);
+    struct json *tree = pod_tree(arena, 2, "");
+    const struct object *other, *with;
+
+    /* The dictionary that was used last is another one. */
+    json_set(arena, tree, "status", status);
+    other = object_new(&pod_kind, tree);
+    dictionary_objects_add(p, tree, other);
+    with = object_with_status(pod, status, 1000, arena, p);
+    ck_assert_ptr_nonnull(with);
+    ck_assert_uint_le(object_bytes(with), object_bytes(pod) + 32);
+    object_unref(with);
+
+    /* So it is when its own dictionary is forgotten, but with copies. */
+    for (unsigned i = 3; i < 7; i++) {
+        CLEANUP(object_unrefp)
+        const struct object *next =
+            object_new(&pod_kind, pod_tree(arena, i, ""));
+
+        dictionary_objects_add(p, pod_tree(arena, i, ""), next);
+    }
+    with = object_with_status(pod, status, 1001, arena, p);
+    ck_assert_ptr_nonnull(with);
+    ck_assert_uint_gt(object_bytes(with), object_bytes(pod) + 32);
+    object_unref(with);
+    object_unref(other);
+    ck_assert(object_is_whole(first));
+}
+END_TEST
+
 START_TEST(a_status_among_the_other_members_is_put_into_no_object)
 {
     static const char text[] =
@@ -619,6 +664,7 @@ SUITE("dictionaries",
       a_patched_object_is_as_one_that_is_made_of_the_merged_tree,
       an_object_with_another_status_is_as_one_that_is_made_of_its_tree,
       an_object_does_not_grow_with_its_statuses,
+      a_status_keeps_the_dictionary_of_its_object,
       a_status_among_the_other_members_is_put_into_no_object,
       an_object_beside_a_pattern_is_small,
       objects_are_small_though_the_first_of_them_lacked_their_words,
