@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 # shellcheck disable=SC2034,SC2154 # variables of tests and of cluster.sh
-# api.sh - the API's plain words, for tests of what one user may do to another
+# api.sh - requests to the API in one line each, for tests of what one user may
+# do to another user
 #
-# After tap.sh and cluster.sh; the controller listens on $cluster/socket, too:
+# Source it after tap.sh and cluster.sh. The controller must also listen on the
+# socket $cluster/socket:
 #
 #   cluster_controller --socket "$cluster/socket"
-#   like "a pod is made" "$(api kilntest1 POST "$pods" "$(pod_json p)")" '^201 '
-#   forbidden "a node is not" kilntest1 DELETE /api/v1/nodes/n1
+#   like "a user can create a pod" "$(api kilntest1 POST "$pods" "$(pod_json p)")" '^201 '
+#   forbidden "a user cannot delete a node" kilntest1 DELETE /api/v1/nodes/n1
 
 jobs=/apis/batch/v1/namespaces/default/jobs
 cron_jobs=/apis/batch/v1/namespaces/default/cronjobs
@@ -17,7 +19,8 @@ merge=application/merge-patch+json
 
 root() { kctl --server "http+unix://$cluster/socket" "$@"; }
 
-# api USER METHOD PATH [BODY [TYPE]]: one line, the code and the answer.
+# api USER METHOD PATH [BODY [TYPE]]: prints the status code and the body of
+# the answer on one line.
 api() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     set -- "$1" "$2" "$3" "${4-}" "${5:-application/json}" \
@@ -31,14 +34,16 @@ api() {
     fi | awk '{ text = text last; last = $0 } END { print last " " text }'
 }
 
-# forbidden NAME USER METHOD PATH...: a 403 that says so.
+# forbidden NAME USER METHOD PATH...: passes if the answer is a 403 with the
+# reason "Forbidden".
 forbidden() {
     forbidden_name=$1
     shift
     like "$forbidden_name" "$(api "$@")" '^403 .*"reason": ?"Forbidden"'
 }
 
-# refused RULE NAME USER METHOD PATH...: by that rule of admission.
+# refused RULE NAME USER METHOD PATH...: passes if the admission rule RULE
+# refuses the request with a 403.
 refused() {
     refused_rule=$1
     refused_name=$2
@@ -61,7 +66,7 @@ job_json() {
         "${3-}"
 }
 
-# cron_json NAME [POD-SPEC-MEMBERS]: a CronJob of every minute.
+# cron_json NAME [POD-SPEC-MEMBERS]: a CronJob that is due every minute.
 cron_json() {
     printf '{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":
 "%s"},"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{"spec":
@@ -69,21 +74,24 @@ cron_json() {
 "command":["/bin/true"]}]}}}}}}' "$1" "${2-}"
 }
 
-# cron_due NAME: as if its last Job had been made long ago.
+# cron_due NAME: makes the CronJob due now: its last Job appears to have been
+# created long ago.
 cron_due() {
     api root PATCH "$cron_jobs/$1/status" \
         '{"status":{"lastScheduleTime":"2026-01-01T00:00:00Z"}}' "$merge" |
         grep -q '^200'
 }
 
-# cron_told NAME TEXT: an event of it says that no Job was made, and this.
+# cron_told NAME TEXT: succeeds if an event about the CronJob says that
+# creating a Job failed, and its message matches TEXT.
 cron_told() {
     root get events -o json | jq -r --arg name "$1" '.items[] | select(
         .reason == "FailedCreate" and .involvedObject.name == $name) |
         .message' | grep -q "$2"
 }
 
-# field USER PATH JQ-FILTER
+# field USER PATH JQ-FILTER: prints what the filter selects from the object at
+# PATH.
 field() {
     api "$1" GET "$2" | sed 's/^[0-9]* //' | jq -r "$3"
 }

@@ -12,20 +12,23 @@
 #   ok "a job can be submitted" ksub --wrap true
 #   finish
 #
-# Everything lives in $cluster, a directory under /tmp (socket paths are
-# short, and other users get there), and nothing of it is left: daemons are
-# stopped by their pid when the test ends, however it ends. When a test point
-# has failed, the logs are kept beside the test's own log.
+# All files are in $cluster, a directory under /tmp, because paths of sockets
+# must be short and other users must be able to reach them. Nothing remains
+# afterwards: when the test ends, for whatever reason, the daemons are stopped
+# by their process IDs and the directory is removed. If a test point has
+# failed, the daemons' logs are kept beside the test's own log.
 #
-# As root, programs run as themselves and jobs as the users kilntest1 and
-# kilntest2 (cluster_user); otherwise everything is one user's.
+# If the test runs as root, the programs run as root and the jobs run as the
+# users kilntest1 and kilntest2 (cluster_user). Otherwise everything runs as
+# the user who started the test.
 
 cluster=
-cluster_daemons= # "name pid" lines, the newest first
-cluster_patience=20 # seconds for a controller to start
+cluster_daemons= # "name pid" lines, newest first
+cluster_patience=20 # how many seconds a controller may take to start
 
-# Makes $cluster with copies of the programs, which every user can reach, and
-# puts them into $PATH. Clients find the controller by $KILN_CONFIG.
+# Makes $cluster with copies of the programs that every user can reach, and
+# puts the copies first in $PATH. Clients find the controller through
+# $KILN_CONFIG.
 cluster_begin() {
     cluster=$(mktemp -d /tmp/kiln-cluster.XXXXXX) ||
         bail_out "no temporary directory"
@@ -44,7 +47,7 @@ cluster_begin() {
     cluster_clients
 }
 
-# Writes the clients' configuration from what is known by now.
+# Writes the clients' configuration with the settings that are known so far.
 cluster_clients() {
     {
         echo "cluster: test"
@@ -55,14 +58,16 @@ cluster_clients() {
     chmod 644 "$cluster/etc/client.yaml"
 }
 
-# directory PATH MODE: makes it, or keeps what is there.
+# directory PATH MODE: makes the directory if it does not exist, and sets its
+# mode.
 directory() {
     if ! mkdir -p "$1" || ! chmod "$2" "$1"; then
         bail_out "cannot make $1"
     fi
 }
 
-# need PROGRAM...: skips the whole test where one is not built or installed.
+# need PROGRAM...: skips the whole test if one of the programs is not built or
+# not installed.
 need() {
     for cluster_program; do
         command -v "$cluster_program" >/dev/null ||
@@ -70,7 +75,8 @@ need() {
     done
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds, or fails.
+# wait_for SECONDS COMMAND...: repeats the command until it succeeds. Fails if
+# it has not succeeded within SECONDS.
 wait_for() {
     cluster_tries=$(($1 * 20))
     shift
@@ -81,8 +87,9 @@ wait_for() {
     done
 }
 
-# A TCP port of 127.0.0.1 that nobody listens on, in $free_port. Below the
-# ephemeral ones, and begun at another place by every test.
+# Sets $free_port to a TCP port of 127.0.0.1 on which nobody listens. The port
+# is below the ephemeral ports, and each test starts its search at a different
+# port.
 find_free_port() {
     cluster_port=${cluster_port:-$((20000 + $$ * 61 % 12000))}
     while
@@ -95,10 +102,11 @@ find_free_port() {
     free_port=$cluster_port
 }
 
-# --- daemons ----------------------------------------------------------------
+# --- daemons ------------------------------------------------------------------
 
-# start NAME COMMAND...: in the background, its output in $cluster/log/NAME.
-# Again under the same name after stop: the log goes on.
+# start NAME COMMAND...: runs the command in the background with its output in
+# $cluster/log/NAME. A daemon that is started again under the same name after
+# stop appends to that log.
 start() {
     cluster_name=$1
     shift
@@ -117,14 +125,16 @@ is_running() {
     [ -n "$cluster_pid" ] && kill -0 "$cluster_pid" 2>/dev/null
 }
 
-# signal NAME SIGNAL: a name that no daemon has ends the test.
+# signal NAME SIGNAL: sends the signal to the daemon. The test ends if no
+# daemon has that name.
 signal() {
     cluster_pid=$(pid_of "$1")
     [ -n "$cluster_pid" ] || bail_out "signal: no daemon is named '$1'"
     kill -s "$2" "$cluster_pid"
 }
 
-# stop NAME [SIGNAL]: waits for its end; its exit status is $stopped_with.
+# stop NAME [SIGNAL]: stops the daemon and waits for its end. $stopped_with is
+# then its exit status.
 stop() {
     cluster_pid=$(pid_of "$1")
     [ -z "$cluster_pid" ] || kill -s "${2:-TERM}" "$cluster_pid" 2>/dev/null || true
@@ -136,7 +146,8 @@ has_ended() {
         ! grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null
 }
 
-# await_end NAME: kills what has not ended after 20 s.
+# await_end NAME: waits for the end of the daemon, and kills it if it has not
+# ended after 20 s.
 await_end() {
     cluster_pid=$(pid_of "$1")
     [ -n "$cluster_pid" ] || return 1
@@ -149,8 +160,8 @@ await_end() {
 "
 }
 
-# A munged of our own, with its own key, which one that is started again
-# finds: its socket is $munge_socket.
+# Starts a munged for this test, with its own key and the socket $munge_socket.
+# A munged that is started again uses the same key.
 cluster_munge() {
     need munged
     directory "$cluster/munge" 755
@@ -164,7 +175,8 @@ cluster_munge() {
     cluster_clients
 }
 
-# munged_beside NAME SOCKET [WRAPPER...]: a munged with that key.
+# munged_beside NAME SOCKET [WRAPPER...]: starts another munged with the same
+# key.
 munged_beside() {
     cluster_name=$1
     cluster_socket=$2
@@ -177,8 +189,8 @@ munged_beside() {
     wait_for 10 test -S "$cluster_socket" || bail_out "munged does not start"
 }
 
-# cluster_controller [OPTION...]: listens on $cluster_url. State that an
-# earlier one left is found again.
+# cluster_controller [OPTION...]: starts a controller that listens on
+# $cluster_url. It uses the state that an earlier controller of this test left.
 cluster_controller() {
     need kiln-controller
     if [ -z "${cluster_url:-}" ]; then
@@ -196,7 +208,7 @@ cluster_controller() {
         bail_out "the controller does not start"
 }
 
-# The store of a new cluster.
+# Creates the store of a new cluster.
 cluster_init() {
     kiln-controller --state-dir "$cluster/state" --init >/dev/null ||
         bail_out "no new store can be made"
@@ -207,7 +219,7 @@ cluster_is_ready() {
     curl -fsS "$cluster_url/readyz"
 }
 
-# cluster_agent NAME [OPTION...]: a node of that name.
+# cluster_agent NAME [OPTION...]: starts the agent of a node with that name.
 cluster_agent() {
     need kiln-agent
     cluster_name=$1
@@ -221,10 +233,11 @@ cluster_agent() {
         --shepherd "$cluster/bin/kiln-shepherd" "$@"
 }
 
-# --- users ------------------------------------------------------------------
+# --- users --------------------------------------------------------------------
 
-# cluster_user NAME: makes kilntest1 or kilntest2 where it is missing, with a
-# home in $cluster. Fails unless we are root. testsuite/run removes them.
+# cluster_user NAME: creates the user kilntest1 or kilntest2 if it does not
+# exist, with a home in $cluster. Fails unless the test runs as root.
+# testsuite/run removes the users.
 cluster_user() {
     [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null || return 1
     (
@@ -236,7 +249,8 @@ cluster_user() {
     chown "$1:" "$cluster/home/$1"
 }
 
-# as USER COMMAND...: in that user's home, with a clean environment.
+# as USER COMMAND...: runs the command as that user, in the user's home and
+# with a clean environment.
 as() {
     cluster_as=$1
     shift
@@ -249,7 +263,7 @@ as() {
     )
 }
 
-# --- the end ----------------------------------------------------------------
+# --- the end ------------------------------------------------------------------
 
 cluster_end() {
     cluster_status=$?
@@ -276,8 +290,8 @@ cluster_shepherds() {
     done
 }
 
-# Jobs outlive their agent. A shepherd whose job is killed ends what is left of
-# it, and then itself.
+# Jobs survive the end of their agent, so the test kills them. A shepherd whose
+# job was killed ends the rest of the job's processes and then itself.
 cluster_jobs_end() {
     for cluster_shepherd in $(cluster_shepherds); do
         pkill -KILL -P "$cluster_shepherd"
@@ -288,12 +302,13 @@ cluster_jobs_end() {
     done
 }
 
-# Whether the daemons were built with one.
+# Succeeds if the daemons were built with AddressSanitizer or ThreadSanitizer.
 is_sanitized() {
     grep -qE '__(a|t)san_init' "$cluster/bin/kiln-controller"
 }
 
-# Fails when a program that was built with a sanitizer had something to say.
+# Fails if the log of a program that was built with a sanitizer contains a
+# report.
 cluster_sanitizers() {
     cluster_said=$(grep -lE \
         '(Address|Leak|Thread)Sanitizer|runtime error:' "$cluster"/log/* \

@@ -4,17 +4,19 @@
 #
 #   . "$top_srcdir/testsuite/lib/tap.sh"
 #   ok "a file can be listed" ls /etc/passwd
-#   is "two and two" "$((2 + 2))" 4
+#   is "two and two are four" "$((2 + 2))" 4
 #   finish
 #
-# Every call is one test point with one sentence as its name. `finish` comes
-# last: it prints the plan, and the exit status says whether all passed; a
-# script that ends before it has no plan, which counts as an error.
+# Every call is one test point, and the name of a test point is a sentence.
+# `finish` is the last call: it prints the plan, and its exit status says
+# whether all test points passed. A script that ends before `finish` prints no
+# plan, which counts as an error.
 
 tap_count=0
 tap_failed=0
 
-# note TEXT...: for the reader of the log; with no argument, standard input.
+# note TEXT...: prints a comment for the reader of the log. Without an
+# argument, prints standard input as comments.
 note() {
     if [ $# -gt 0 ]; then
         printf '%s\n' "$*" | sed 's/^/# /'
@@ -40,8 +42,8 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
 }
 
-# ok NAME COMMAND [ARG...]: passes when the command succeeds. What it printed
-# is shown when it does not.
+# ok NAME COMMAND [ARG...]: passes if the command succeeds. Otherwise prints
+# the output of the command.
 ok() {
     tap_name=$1
     shift
@@ -57,7 +59,7 @@ ok() {
     return 1
 }
 
-# not_ok NAME COMMAND [ARG...]: passes when the command fails.
+# not_ok NAME COMMAND [ARG...]: passes if the command fails.
 not_ok() {
     tap_name=$1
     shift
@@ -82,7 +84,8 @@ is() {
     return 1
 }
 
-# like NAME TEXT PATTERN: an extended regular expression finds a line of it.
+# like NAME TEXT PATTERN: passes if a line of TEXT matches the extended regular
+# expression.
 like() {
     if printf '%s\n' "$2" | grep -Eq -- "$3"; then
         pass "$1"
@@ -94,7 +97,7 @@ like() {
     return 1
 }
 
-# unlike NAME TEXT PATTERN
+# unlike NAME TEXT PATTERN: passes if no line of TEXT matches.
 unlike() {
     if ! printf '%s\n' "$2" | grep -Eq -- "$3"; then
         pass "$1"
@@ -106,7 +109,7 @@ unlike() {
     return 1
 }
 
-# empty NAME TEXT: passes when there is none; each line of it is an offence.
+# empty NAME TEXT: passes if TEXT is empty. Each line of TEXT is a violation.
 empty() {
     if [ -z "$2" ]; then
         pass "$1"
@@ -117,13 +120,14 @@ empty() {
     return 1
 }
 
-# skip_all REASON: the whole file, before its first test point.
+# skip_all REASON: skips the whole file. Call it before the first test point.
 skip_all() {
     printf '1..0 # SKIP %s\n' "$1"
     exit 0
 }
 
-# bail_out REASON: nothing that follows would mean anything.
+# bail_out REASON: ends the test, because its further test points would mean
+# nothing.
 bail_out() {
     printf 'Bail out! %s\n' "$1"
     exit 1
