@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC1003 # a list in a Makefile continues with a backslash
-# The lints themselves: each finds what it is there to find, in a small tree
-# made for it.
+# The lints themselves: each lint finds a violation of its rule in a small tree
+# that is made for it.
 
 top_srcdir=$(cd "${top_srcdir:-.}" && pwd)
 export top_srcdir
@@ -11,7 +11,7 @@ lint=$top_srcdir/testsuite/lint
 tree=$(mktemp -d) || bail_out "no temporary directory"
 trap 'rm -rf "$tree"' EXIT
 
-# write FILE LINE...
+# write FILE LINE...: writes these lines to the file in the tree.
 write() {
     tree_file=$tree/$1
     mkdir -p "${tree_file%/*}"
@@ -34,7 +34,8 @@ fresh() {
         'A = \' '	%D%/tower.c'
 }
 
-# finds NAME LINT PATTERN: the lint fails, and says so.
+# finds NAME LINT PATTERN: passes if the lint reports a violation that matches
+# PATTERN.
 finds() {
     found=$("$lint/$2" "$tree" 2>&1)
     like "$1" "$found" "^# .*$3"
@@ -42,105 +43,105 @@ finds() {
 
 fresh
 for check in check-includes check-names check-spdx check-lists; do
-    ok "$check is content with a good tree" "$lint/$check" "$tree"
+    ok "$check accepts a good tree" "$lint/$check" "$tree"
 done
 
 fresh
 write src/lib/low/stone.h '#include "lib/high/tower.h"'
-finds "an include that the list does not allow" check-includes \
+finds "an include that the list does not allow is found" check-includes \
     'stone.h:1: lib/low may not include lib/high/tower.h'
 
 fresh
 write src/lib/low/stone.h '# include <sqlite3.h>'
-finds "an outside library in the wrong room" check-includes \
+finds "an outside library in the wrong room is found" check-includes \
     'sqlite3.h> belongs to controller/history controller/store'
 
 fresh
 write src/lib/low/stone.h '#include <hwloc/helper.h>'
-finds "a header below an outside library's folder" check-includes \
+finds "a header below an outside library's folder is found" check-includes \
     'hwloc/helper.h> belongs to agent/hardware'
 
 fresh
 write src/lib/high/tower.c '#include "tower.h"'
-finds "an include that is not a full address" check-includes \
+finds "an include that is not a full path below src is found" check-includes \
     'not a full address'
 
 fresh
 write src/lib/low/README.md '# lib/low' 'May include:' '- lib/high'
-finds "a cycle" check-includes 'loop'
+finds "a cycle between rooms is found" check-includes 'loop'
 
 fresh
 rm "$tree/src/lib/low/README.md"
-finds "a room without a README" check-includes 'src/lib/low/README.md'
+finds "a room without a README is found" check-includes 'src/lib/low/README.md'
 
 fresh
 write src/lib/high/tower.c 'int x;'
-finds "a source without its licence" check-spdx 'src/lib/high/tower.c'
+finds "a source without its licence is found" check-spdx 'src/lib/high/tower.c'
 
 fresh
 write src/lib/low/stone.h '/* SPDX-License-Identifier: Apache-2.0 */' 'int x;'
-finds "a header without its card" check-spdx 'stone.h:2'
+finds "a header without its card is found" check-spdx 'stone.h:2'
 
 fresh
 write src/lib/low/pebble.c 'int x;'
-finds "a source that no list names" check-lists 'pebble.c: in no include.am'
+finds "a source that no list names is found" check-lists 'pebble.c: in no include.am'
 
 fresh
 write src/lib/low/include.am 'A = \' '	%D%/stone.h \' '	%D%/pebble.c'
-finds "a list out of order" check-lists 'pebble.c should stand before'
+finds "an unsorted list is found" check-lists 'pebble.c should stand before'
 
 fresh
 write src/lib/high/stone.c 'int x;'
-finds "a noun in two places" check-lists 'stone: the noun of'
+finds "two modules of the same name are found" check-lists 'stone: the noun of'
 
 fresh
 write src/lib/high/util.c 'int x;'
-finds "a drawer" check-lists 'util.c'
+finds "a module called util is found" check-lists 'util.c'
 
 fresh
 write testsuite/lint/old-words '# old -> new' 'pebble -> stone' \
     'struct line -> mailbox'
 write src/lib/high/tower.c '/* A line of PEBBLES_MAX stones. */'
-finds "a word that was renamed" check-names 'tower.c:1:.*PEBBLES_MAX'
+finds "a word that was renamed is found" check-names 'tower.c:1:.*PEBBLES_MAX'
 write src/lib/high/tower.c 'struct line *x; /* A line of stones. */'
-finds "a renamed struct with an ordinary word's name" check-names \
+finds "a renamed struct whose old name is an ordinary word is found" check-names \
     'tower.c:1:struct line'
 
 fresh
 write src/lib/high/tower.c '/* Who waits is told. */'
-finds "a comment without a subject" check-names 'tower.c:1:.*Who waits'
+finds "a comment without a subject is found" check-names 'tower.c:1:.*Who waits'
 write testsuite/lint/names-allowed 'comments lib/high 2'
-finds "a number that is higher than its count" check-names \
+finds "an allowed number that is higher than the count is found" check-names \
     'src/lib/high: 1, and 2 are allowed'
 "$lint/check-names" --lower "$tree"
-ok "numbers go down to their counts" "$lint/check-names" "$tree"
+ok "check-names --lower lowers the numbers to the counts" "$lint/check-names" "$tree"
 write src/lib/high/roof.c '/* What keeps the rain out. */'
-finds "a number that is lower than its count" check-names \
+finds "an allowed number that is lower than the count is found" check-names \
     'src/lib/high: 2, and 1 are allowed'
 
 fresh
 write src/lib/low/stone.h '/* stone.h - a stone */' '#pragma once'
-finds "a header that names no thread" check-names 'stone.h'
+finds "a header that names no thread is found" check-names 'stone.h'
 
 fresh
 seq -f 'int stair_%g;' 601 >"$tree/src/lib/high/tower.c"
-finds "a source that is too long" check-names 'src/lib/high/tower.c: 601 lines'
+finds "a source that is too long is found" check-names 'src/lib/high/tower.c: 601 lines'
 
 fresh
 seq -f 'int stair_%g;' 601 >"$tree/src/lib/high/tower.h"
-finds "a header that is too long" check-names 'src/lib/high/tower.h: 601 lines'
+finds "a header that is too long is found" check-names 'src/lib/high/tower.h: 601 lines'
 
 fresh
 for i in $(seq 26); do
     write "src/lib/high/stair_$i.c" 'int x;'
 done
-finds "a folder with too many modules" check-names 'src/lib/high: 2, and 0'
+finds "a folder with too many modules is found" check-names 'src/lib/high: 2, and 0'
 
 fresh
 write README.md 'See [the map](doc/map.md).'
-finds "a dead link" check-lists "links to 'doc/map.md'"
+finds "a link to a file that does not exist is found" check-lists "links to 'doc/map.md'"
 
-# walk FILE...: a page whose three walks lead through these files.
+# walk FILE...: writes a page whose three walks name these files.
 walk() {
     files=$(printf '\140%s\140 ' "$@")
     write doc/architecture.md '## Walk 1' "$files" '## Walk 2' "$files" \
@@ -151,26 +152,26 @@ fresh
 tower=lib/high/tower.c
 set -- $tower $tower $tower $tower $tower $tower $tower $tower $tower
 walk "$@" lib/high/NAME.c
-ok "check-walks is content with a good page" "$lint/check-walks" "$tree"
+ok "check-walks accepts a good page" "$lint/check-walks" "$tree"
 walk "$@" lib/high/spire.c
-finds "a walk to a file that is gone" check-walks \
+finds "a walk to a file that does not exist is found" check-walks \
     "architecture.md:2: 'lib/high/spire.c' is not there"
 walk "$@" lib/deep/NAME.c
-finds "a place for a new file that is gone" check-walks \
+finds "a folder for a new file that does not exist is found" check-walks \
     "'lib/deep/NAME.c' is not there"
 walk "$@" lib/high/NAME.c
 write doc/notes.md "As \`high/tower.c\` does with \`low/pebble.h\`."
-finds "a source that was renamed" check-walks \
+finds "a source that was renamed is found" check-walks \
     'doc/notes.md:1: no file is called low/pebble.h'
 walk "$@"
-finds "a walk that leads through too few files" check-walks \
+finds "a walk that names too few files is found" check-walks \
     'Walk 1: 9 files, at least 10'
 
 fresh
 write etc/systemd/kiln-agent.service.in '[Service]' 'NoNewPrivileges=yes'
 write etc/systemd/kiln-jobs.service.in '[Service]' 'Restart=always'
 write etc/systemd/kiln-controller.service.in '[Service]'
-finds "a sandbox that jobs would inherit" check-units \
+finds "a sandbox that jobs would inherit is found" check-units \
     'kiln-agent.service.in:2:NoNewPrivileges=yes'
 
 if command -v clang-format >/dev/null; then
@@ -178,25 +179,25 @@ if command -v clang-format >/dev/null; then
     cp "$top_srcdir/.clang-format" "$tree/"
     write src/lib/high/tower.c 'int  x;'
     if "$lint/check-format" "$tree" | grep -q SKIP; then
-        skip "a badly set line" "no clang-format 14"
+        skip "a badly formatted line is found" "no clang-format 14"
     else
-        finds "a badly set line" check-format 'tower.c:1'
+        finds "a badly formatted line is found" check-format 'tower.c:1'
     fi
 else
-    skip "a badly set line" "clang-format is missing"
+    skip "a badly formatted line is found" "clang-format is missing"
 fi
 
-# Of programs that are built, which only a build directory has.
+# This needs built programs, which exist only in a build directory.
 if [ -x "${top_builddir:-.}/testsuite/unit/lib/loop/test_workers" ]; then
     sed -e '/test_workers$/d' -e '$a testsuite/unit/gone' \
         "$top_srcdir/testsuite/unit/threaded" >"$tree/threaded"
     found=$("$lint/check-threads" "$tree/threaded" 2>&1)
     case $found in
-    *SKIP*) skip "tests with threads that are not listed" "${found#*SKIP }" ;;
+    *SKIP*) skip "a test with a thread that is not listed is found" "${found#*SKIP }" ;;
     *)
-        like "a test with a thread that is not listed" "$found" \
+        like "a test with a thread that is not listed is found" "$found" \
             'test_workers: can start a thread'
-        like "a listed test that is not there" "$found" 'gone: is listed'
+        like "a listed test that does not exist is found" "$found" 'gone: is listed'
         ;;
     esac
 fi

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
-# sources.sh - the files that lints look at, in a checkout or a release
+# sources.sh - the files that lints read, in a checkout or a release
 #
-# sources KIND, from the top of the tree: c, build (automake and m4) or script
-# (whatever begins with #!, and *.sh). Sorted, one path per line.
+# sources KIND, called at the top of the tree: c, build (automake and m4) or
+# script (every file that begins with #!, and *.sh). The output is sorted, one
+# path per line.
 
 sources() {
     case $1 in
