@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Anti-affinity to everything in every namespace: it keeps away its owner's pods,
-# not other users'. An administrator's keeps everybody's away.
+# A pod has anti-affinity to all pods in all namespaces. A user's pod keeps
+# away only other pods of the same user. An administrator's pod keeps away the
+# pods of every user.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -52,22 +53,23 @@ is_kept_away() {
 }
 
 pod lonely "$away" | one create -f - >/dev/null
-ok "a pod that wants to be alone in the world is placed" \
+ok "a pod with anti-affinity to all pods is placed" \
     wait_for 20 is_scheduled lonely
 pod theirs '' | two create -f - >/dev/null
-ok "it keeps no other user's pod away" wait_for 20 is_scheduled theirs
+ok "it does not keep a pod of another user away" wait_for 20 is_scheduled theirs
 pod mine '' | one create -f - >/dev/null
-ok "but its owner's" wait_for 20 is_kept_away mine
+ok "it keeps another pod of its owner away" wait_for 20 is_kept_away mine
 one delete pod lonely --now >/dev/null 2>&1
-ok "which is woken when it goes" wait_for 20 is_scheduled mine
+ok "the pod that was kept away is scheduled when it is deleted" \
+    wait_for 20 is_scheduled mine
 
-# --- what says that it repels all is not for users to write ---------------------
+# --- users cannot set the annotation that repels all pods ---------------------
 
 repels='"annotations": {"kiln.hpc/repels": "all"}'
 pod forged "$away" ", $repels" | one create -f - >"$cluster/log/forged" 2>&1
-like "a user cannot say that a pod repels all" \
+like "a user cannot create a pod with the annotation that repels all pods" \
     "$(cat "$cluster/log/forged")" "Repelling: .*for administrators"
-not_ok "by an annotation afterwards, either" \
+not_ok "a user cannot add that annotation to a pod afterwards" \
     one annotate pod mine kiln.hpc/repels=all
 one delete pod mine --now >/dev/null 2>&1
 two delete pod theirs --now >/dev/null 2>&1
@@ -75,37 +77,41 @@ wait_for 20 root wait --for delete pod mine
 wait_for 20 root wait --for delete pod theirs
 job sly "$away" "$repels" | one create -f - >/dev/null
 sly() { of sly-0 '.spec.nodeName // ""' | grep -q n1; }
-ok "a Job whose template says so is made" wait_for 20 sly
-is "and its pod does not say so" \
+ok "a Job with that annotation in its template is created and runs" \
+    wait_for 20 sly
+is "its pod does not have the annotation" \
     "$(of sly-0 '.metadata.annotations["kiln.hpc/repels"] // "nothing"')" nothing
 pod other '' | two create -f - >/dev/null
-ok "so others are placed beside it" wait_for 20 is_scheduled other
+ok "pods of others are therefore placed beside it" \
+    wait_for 20 is_scheduled other
 one delete job sly >/dev/null 2>&1
 two delete pod other --now >/dev/null 2>&1
 wait_for 20 root wait --for delete pod sly-0
 wait_for 20 root wait --for delete pod other
 
-# --- an administrator's ---------------------------------------------------------
+# --- an administrator's pod ---------------------------------------------------
 
 pod guard "$away \"securityContext\": {
     \"runAsUser\": $(id -u kilntest1), \"runAsGroup\": $(id -g kilntest1)}," |
     root create -f - >/dev/null
 ok "an administrator's pod is placed" wait_for 20 is_scheduled guard
-is "it repels all" "$(of guard '.metadata.annotations["kiln.hpc/repels"]')" all
+is "it has the annotation that repels all pods" \
+    "$(of guard '.metadata.annotations["kiln.hpc/repels"]')" all
 runs() { root get pod guard --no-headers | grep -qw Running; }
-ok "it runs" wait_for 20 runs
+ok "the administrator's pod runs" wait_for 20 runs
 pod beside '' | two create -f - >/dev/null
-ok "and keeps users' pods away" wait_for 20 is_kept_away beside
+ok "it keeps users' pods away" wait_for 20 is_kept_away beside
 root delete pod guard --now >/dev/null 2>&1
-ok "until it goes" wait_for 20 is_scheduled beside
+ok "a user's pod is scheduled when the administrator's pod is deleted" \
+    wait_for 20 is_scheduled beside
 
-# --- how many terms there may be --------------------------------------------------
+# --- limits of affinity terms -------------------------------------------------
 
 terms=$(jq -nc --argjson t "$everybody" '[range(33) | $t]')
 pod many '"affinity": {"podAntiAffinity": {
     "requiredDuringSchedulingIgnoredDuringExecution": '"$terms"'}},' |
     one create -f - >"$cluster/log/many" 2>&1
-like "terms are bounded in number" "$(cat "$cluster/log/many")" \
+like "the number of affinity terms has a limit" "$(cat "$cluster/log/many")" \
     "AffinityTerms: 33 terms .* more than 32"
 values=$(jq -nc '[range(2000) | tostring]')
 job wordy '"affinity": {"podAffinity": {
@@ -113,6 +119,7 @@ job wordy '"affinity": {"podAffinity": {
     "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname",
     "namespaces": '"$values"'}}]}},' '' |
     one create -f - >"$cluster/log/wordy" 2>&1
-like "and in words" "$(cat "$cluster/log/wordy")" \
+like "the number of namespaces in an affinity term has a limit" \
+    "$(cat "$cluster/log/wordy")" \
     "AffinityTerms: 2000 namespaces"
 finish

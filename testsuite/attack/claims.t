@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A claim that somebody else made does not become a job's TMPDIR, whatever it is
-# called and whomever it says it belongs to; and nobody's pod keeps another
-# user's claim.
+# A claim that another user made does not become a job's TMPDIR, whatever its
+# name is and whatever owner it names. A pod does not protect the claim of
+# another user from deletion.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -26,7 +26,7 @@ claim_json() { # NAME [METADATA-MEMBERS]
 "storageClassName":"node-local","resources":{"requests":{"storage":"1M"}}}}' \
         "$1" "${2-}"
 }
-# reference NAME UID: members of metadata.
+# reference NAME UID: prints a member of metadata, an owner reference to a pod.
 reference() {
     printf ',"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"%s",
 "uid":"%s","controller":true}]' "$@"
@@ -42,69 +42,80 @@ named() { printf '"volumes":[{"name":"%s",
 "persistentVolumeClaim":{"claimName":"%s"}}],' "$1" "$2"; }
 phase_is() { [ "$(field root "$pods/$1" .status.phase)" = "$2" ]; }
 
-# --- names that jobs will have -------------------------------------------------
+# --- names of future jobs -----------------------------------------------------
 
 for name in job-1-0-tmp job-7-0-tmp job-7; do
-    refused JobName "no claim of a user is called $name" \
+    refused JobName "a user cannot create a claim called $name" \
         kilntest2 POST "$claims" "$(claim_json $name)"
 done
-refused JobName "nor is one generated so" kilntest2 POST "$claims" \
+refused JobName "a user cannot generate a claim's name that starts with such a name" \
+    kilntest2 POST "$claims" \
     "$(claim_json x | sed 's/"name":"x"/"generateName":"job-7-0-tmp"/')"
-refused JobName "nor with an end that may look so" kilntest2 POST "$claims" \
+refused JobName "a user cannot generate a claim's name whose random end may make it such a name" \
+    kilntest2 POST "$claims" \
     "$(claim_json x | sed 's/"name":"x"/"generateName":"job-"/')"
 
-# --- a claim that is there before its pod --------------------------------------
+# --- a claim that exists before its pod ---------------------------------------
 
-like "a claim with the name that a pod's will have" \
+like "a user creates a claim with the name that a claim of a future pod will have" \
     "$(api kilntest2 POST "$claims" "$(claim_json train-tmp)")" '^201 '
 api kilntest1 POST "$pods" "$(pod_json train "$gate$scratch")" >/dev/null
 uid=$(field root "$pods/train" .metadata.uid)
-refused "ClaimOwner|OwnerReferences" "is not given the pod's uid by a user" kilntest2 PATCH \
+refused "ClaimOwner|OwnerReferences" \
+    "a user cannot add an owner reference with the pod's uid to the claim" \
+    kilntest2 PATCH \
     "$claims/train-tmp" "{\"metadata\":{$(reference train "$uid" |
         sed 's/^,//')}}" $merge
-refused ClaimOwner "nor is a new one made with its own" kilntest2 POST "$claims" \
+refused ClaimOwner "a user cannot create a claim with an owner reference to the pod" \
+    kilntest2 POST "$claims" \
     "$(claim_json other "$(reference train "$uid" | sed s/true/false/)")"
-like "if an administrator wrote it" "$(api root PATCH "$claims/train-tmp" \
+like "an administrator can add that owner reference" \
+    "$(api root PATCH "$claims/train-tmp" \
     "{\"metadata\":{$(reference train "$uid" | sed 's/^,//')}}" $merge)" \
     '^200 '
 api kilntest2 PATCH "$claims/train-tmp" \
     '{"metadata":{"ownerReferences":null}}' $merge >/dev/null
-is "a user does not take it away" "$(field root "$claims/train-tmp" \
+is "the user cannot remove the owner reference" \
+    "$(field root "$claims/train-tmp" \
     '.metadata.ownerReferences | length')" 1
 api kilntest1 PATCH "$pods/train" "$ungate" $merge >/dev/null
 told() { root describe pod "$1" | grep -q "$2"; }
-ok "the pod does not use it all the same" wait_for 20 told train \
+ok "the pod does not use the claim, although it is named as its owner" \
+    wait_for 20 told train \
     'was not created for pod'
-ok "and waits" phase_is train Pending
+ok "the pod waits" phase_is train Pending
 api kilntest2 DELETE "$claims/train-tmp" >/dev/null
-ok "until it is gone, and one of its own is there" \
+ok "when the claim is deleted, the pod gets a claim of its own and succeeds" \
     wait_for 20 phase_is train Succeeded
 
-# --- what a template says ------------------------------------------------------
+# --- the claim template in a pod ----------------------------------------------
 
 api kilntest1 POST "$pods" "$(pod_json own "$gate$scratch")" >/dev/null
 made() { api root GET "$claims/own-tmp" | grep -q '^200'; }
-ok "a pod's claim is made for it" wait_for 20 made
-is "for its user, whatever its template says" "$(field root "$claims/own-tmp" \
+ok "a claim is created for a pod from its template" wait_for 20 made
+is "the claim belongs to the pod's user, whatever the template says" \
+    "$(field root "$claims/own-tmp" \
     '.metadata.annotations | "\(.["kiln.hpc/uid"]) \(
         .["pv.kubernetes.io/bind-completed"])"')" "$(id -u kilntest1) null"
 api kilntest1 DELETE "$pods/own" >/dev/null
 
-# --- TMPDIR --------------------------------------------------------------------
+# --- TMPDIR -------------------------------------------------------------------
 
-like "a user has a claim" \
+like "a user creates a claim" \
     "$(api kilntest2 POST "$claims" "$(claim_json data)")" '^201 '
 api kilntest2 POST "$pods" "$(pod_json fills "$(named data data)")" >/dev/null
-ok "and a volume" wait_for 20 phase_is fills Succeeded
+ok "the user's pod runs with the claim, which creates a volume" \
+    wait_for 20 phase_is fills Succeeded
 api kilntest2 POST "$pods" "$(pod_json mine "$(named tmp data)")" >/dev/null
-ok "which may be the TMPDIR of that user's pod" \
+ok "the claim can be the TMPDIR of another pod of the same user" \
     wait_for 20 phase_is mine Succeeded
 api kilntest1 POST "$pods" "$(pod_json yours "$(named tmp data)")" >/dev/null
-ok "but of no other's" wait_for 20 phase_is yours Failed
-like "which is told why" "$(root describe pod yours)" \
+ok "it cannot be the TMPDIR of another user's pod" \
+    wait_for 20 phase_is yours Failed
+like "that user's pod says why it failed" "$(root describe pod yours)" \
     'would be TMPDIR, but belongs to uid'
 
-# --- whose pods keep a claim ---------------------------------------------------
+# --- whose pods protect a claim -----------------------------------------------
 
 api kilntest2 DELETE "$pods/fills" >/dev/null
 api kilntest2 POST "$pods" "$(pod_json keeps "$gate$(named data data)")" \
@@ -112,10 +123,11 @@ api kilntest2 POST "$pods" "$(pod_json keeps "$gate$(named data data)")" \
 api kilntest1 POST "$pods" "$(pod_json sits "$gate$(named data data)")" \
     >/dev/null
 api kilntest2 DELETE "$claims/data" >/dev/null
-is "its owner's pod keeps a claim" "$(field root "$claims/data" \
+is "a pod of its owner protects a claim from deletion" \
+    "$(field root "$claims/data" \
     '.metadata | .finalizers[0]')" kubernetes.io/pvc-protection
 api kilntest2 DELETE "$pods/keeps?gracePeriodSeconds=0" >/dev/null
 claim_is_gone() { api root GET "$claims/data" | grep -q '^404'; }
-ok "another's does not" wait_for 20 claim_is_gone
-ok "which is there" phase_is sits Pending
+ok "a pod of another user does not protect the claim" wait_for 20 claim_is_gone
+ok "that other user's pod still exists" phase_is sits Pending
 finish

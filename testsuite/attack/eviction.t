@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# An eviction that is refused uses up none of the budget by which others'
-# pods are evicted, and marks no pod.
+# A refused eviction does not use the disruption budget on which evictions of
+# other users' pods depend, and does not mark the pod.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -36,10 +36,10 @@ both_run() {
     [ "$(root get pods -o json |
         jq '[.items[] | select(.status.phase == "Running")] | length')" = 2 ]
 }
-ok "two users' pods run" wait_for 20 both_run
+ok "the pods of two users run" wait_for 20 both_run
 budget=/apis/policy/v1/namespaces/default/poddisruptionbudgets/b
 allowed() { [ "$(field root "$budget" .status.disruptionsAllowed)" = "$1" ]; }
-ok "one of them may be evicted" wait_for 20 allowed 1
+ok "the budget allows one eviction" wait_for 20 allowed 1
 
 eviction() { # POD PRECONDITIONS
     printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":
@@ -47,13 +47,14 @@ eviction() { # POD PRECONDITIONS
 }
 for what in '"uid":"7d1c2c2e-0000-4000-8000-000000000000"' \
     '"resourceVersion":"1"'; do
-    like "an eviction of another pod is refused" "$(api kilntest1 POST \
+    like "an eviction with a precondition that does not hold is refused" \
+        "$(api kilntest1 POST \
         "$pods/p1/eviction" "$(eviction p1 "$what")")" '^409 '
 done
-ok "and has cost the budget nothing" allowed 1
-is "nor marked the pod" "$(field root "$pods/p1" \
+ok "the refused evictions did not use the budget" allowed 1
+is "they did not mark the pod as a disruption target" "$(field root "$pods/p1" \
     '[.status.conditions[]? | select(.type == "DisruptionTarget")] | length')" 0
-like "one that names the right one is not" "$(api root POST \
+like "an eviction whose preconditions hold succeeds" "$(api root POST \
     "$pods/p2/eviction" "$(eviction p2 "\"uid\":$(field root "$pods/p2" \
         '.metadata.uid | tojson'),\"resourceVersion\":$(field root "$pods/p2" \
         '.metadata.resourceVersion | tojson')")")" '^201 '

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A pod that says next to nothing of itself, deleted by force while it runs: its
-# node keeps what it holds, and neither this controller nor the next one dies of
-# reading that.
+# Running pods that state almost nothing about themselves are deleted by force.
+# Their node keeps what the pods hold, and neither this controller nor the next
+# one crashes when it reads these entries.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -43,29 +43,31 @@ bare plain '' | user create -f - >/dev/null
 bare exclusive '"placement": {"cpuPolicy": "exclusive"},' |
     user create -f - >/dev/null
 ok "a pod without requests runs" wait_for 20 phase_is plain Running
-ok "one with cores of its own, too" wait_for 20 phase_is exclusive Running
+ok "a pod without requests and with exclusive cores runs, too" \
+    wait_for 20 phase_is exclusive Running
 
-# The agent cannot clean up meanwhile, so that the node keeps its entries.
+# The agent is stopped so that it cannot clean up and the node keeps its
+# entries.
 signal n1 STOP
 user delete pod plain exclusive --force --grace-period=0 >/dev/null 2>&1
-not_ok "deleted by force, it is gone" user get pod plain
-is "the node keeps what both held" "$(remnants)" 2
-ok "the controller lives" is_running controller
+not_ok "a pod that was deleted by force no longer exists" user get pod plain
+is "the node keeps what both pods held" "$(remnants)" 2
+ok "the controller still runs" is_running controller
 bare next '' | user create -f - >/dev/null
 scheduled() {
     user get pod next -o json | jq -e '.spec.nodeName == "n1"'
 }
-ok "and schedules" wait_for 20 scheduled
+ok "the controller schedules another pod" wait_for 20 scheduled
 
 stop controller
-is "it ends as it should" "$stopped_with" 0
+is "the controller ends with exit status 0" "$stopped_with" 0
 controller
-ok "another one starts with that" is_running controller
-is "and knows of it" "$(remnants)" 2
+ok "another controller starts with these entries" is_running controller
+is "the next controller has kept both entries" "$(remnants)" 2
 
-# --- as nobody should say it ---------------------------------------------------
+# --- entries that make no sense -----------------------------------------------
 
-# An administrator, or an agent, writes what makes no sense.
+# An administrator, or an agent, writes entries that make no sense.
 curl -s --max-time 10 --unix-socket "$cluster/state/socket" -X PATCH \
     -H 'Content-Type: application/merge-patch+json' -d '{"status": {
     "remnants": {"x": {"namespace": "default", "name": "x"},
@@ -74,18 +76,19 @@ curl -s --max-time 10 --unix-socket "$cluster/state/socket" -X PATCH \
         "cpus": "nine to five", "memoryNodes": "99999", "devices": ["a", "a"],
         "memory": [{"node": 77, "bytes": "1"}]}}}}}' \
     http://kiln/api/v1/nodes/n1/status >"$cluster/log/patch"
-ok "the controller lives with entries that make no sense" \
+ok "the controller still answers after such entries are written" \
     root get node n1
-ok "and says which one it ignores" wait_for 10 log_says "entry 'y' cannot be read"
+ok "the controller logs which entry it ignores" \
+    wait_for 10 log_says "entry 'y' cannot be read"
 stop controller KILL
 controller
-ok "another one starts with them" is_running controller
+ok "another controller starts with such entries" is_running controller
 bare last '' | user create -f - >/dev/null
 scheduled() {
     user get pod last -o json | jq -e '.spec.nodeName == "n1"'
 }
 signal n1 CONT
-ok "and schedules" wait_for 20 scheduled
-ok "the agent takes away all of it" wait_for 20 nothing_is_left
-ok "it lives, too" is_running n1
+ok "the controller schedules a pod beside such entries" wait_for 20 scheduled
+ok "the agent removes all entries" wait_for 20 nothing_is_left
+ok "the agent still runs" is_running n1
 finish

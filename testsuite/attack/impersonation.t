@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Asking as somebody else: administrators may, with the other's rights and
-# groups; nobody else may, nobody becomes root or a component, and a header that
-# somebody on the way could have added is not believed.
+# Impersonation: administrators may send requests as another user, and then
+# have that user's rights and groups. Nobody else may impersonate, nobody
+# becomes root or a component, and a header that somebody on the way could have
+# added is ignored.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -19,7 +20,8 @@ cluster_munge
 cluster_controller --socket "$cluster/socket" --administrators kilntest2
 pods=/api/v1/namespaces/default/pods
 
-# root_as TARGET [CURL-OPTION...]: one line, the code and the answer.
+# root_as TARGET [CURL-OPTION...]: prints the status code and the body of the
+# answer on one line.
 root_as() {
     root_target=$1
     shift
@@ -51,47 +53,59 @@ whoami() { # CURL-OPTION...
 
 printf %s "$pod" | sed 's/NAME/by-kctl/' >"$cluster/pod.json"
 made=$(make mine -H 'Impersonate-User: kilntest1')
-like "what an administrator makes as a user is the user's" "$made" \
+like "a pod that an administrator creates as a user belongs to the user" \
+    "$made" \
     '^201 .*"kiln.hpc/user": ?"kilntest1"'
-like "and runs as the user" "$made" "\"runAsUser\": ?$(id -u kilntest1)"
-like "whoami says who" "$(whoami -H 'Impersonate-User: kilntest1')" \
+like "the pod runs as the user" "$made" "\"runAsUser\": ?$(id -u kilntest1)"
+like "a review of the caller names the impersonated user" \
+    "$(whoami -H 'Impersonate-User: kilntest1')" \
     '^201 .*"username": ?"kilntest1"'
-like "rights are the user's" "$(root_as "/api/v1/nodes/none" -X DELETE \
+like "the rights are those of the impersonated user" \
+    "$(root_as "/api/v1/nodes/none" -X DELETE \
     -H 'Impersonate-User: kilntest1')" '^403 .*kilntest1'
-like "also in a list" "$(root_as /metrics -H 'Impersonate-User: kilntest1')" \
+like "they are also those of the user for metrics" \
+    "$(root_as /metrics -H 'Impersonate-User: kilntest1')" \
     '^403 '
-like "the user's own group may be named" "$(whoami \
+like "an administrator can name a group that the user is in" "$(whoami \
     -H 'Impersonate-User: kilntest1' -H 'Impersonate-Group: kilntest1' \
     -H 'Impersonate-Group: system:authenticated')" '^201 '
-like "another is refused" "$(whoami -H 'Impersonate-User: kilntest1' \
+like "a group that the user is not in is refused" \
+    "$(whoami -H 'Impersonate-User: kilntest1' \
     -H 'Impersonate-Group: root')" '^403 .*not in group'
-like "so is another uid" "$(whoami -H 'Impersonate-User: kilntest1' \
+like "a uid that is not the user's is refused" \
+    "$(whoami -H 'Impersonate-User: kilntest1' \
     -H 'Impersonate-Uid: 0')" '^403 .*uid is'
-like "the user's own is not" "$(whoami -H 'Impersonate-User: kilntest1' \
+like "the user's own uid is accepted" \
+    "$(whoami -H 'Impersonate-User: kilntest1' \
     -H "Impersonate-Uid: $(id -u kilntest1)")" '^201 '
 
 for name in root nobody-there system:kube-scheduler system:node:n1 @kilntest1 \
     'kilntest1,kilntest2' 0 ''; do
-    like "nobody becomes '$name'" "$(make never -H "Impersonate-User: $name" \
+    like "nobody can impersonate '$name'" \
+        "$(make never -H "Impersonate-User: $name" \
         -H 'Impersonate-Group: system:authenticated')" '^403 '
 done
-like "nobody is two" "$(make never -H 'Impersonate-User: kilntest1' \
+like "nobody can impersonate two users at once" \
+    "$(make never -H 'Impersonate-User: kilntest1' \
     -H 'Impersonate-User: kilntest2')" '^403 '
-like "nor has extra" "$(make never -H 'Impersonate-User: kilntest1' \
+like "nobody can add extra fields to the identity" \
+    "$(make never -H 'Impersonate-User: kilntest1' \
     -H 'Impersonate-Extra-Scopes: all')" '^403 '
-like "a group alone is nobody" "$(make never \
+like "a group without a user is refused" "$(make never \
     -H 'Impersonate-Group: kilntest1')" '^403 '
-like "the case of the header does not matter" "$(make never \
+like "the case of the header's name does not matter" "$(make never \
     -H 'iMPERSONATE-uSER: root')" '^403 '
 
 for target in "$pods" /api /metrics /version/x "$pods/mine/log" \
     "$pods?watch=1&timeoutSeconds=1"; do
-    like "a user impersonates nobody: $target" "$(user_as kilntest1 "$target" \
+    like "a user cannot impersonate another user: $target" \
+        "$(user_as kilntest1 "$target" \
         -H 'Impersonate-User: kilntest2')" 'cannot impersonate'
 done
-like "not even himself" "$(user_as kilntest1 "$pods" \
+like "users cannot even impersonate themselves" "$(user_as kilntest1 "$pods" \
     -H 'Impersonate-User: kilntest1')" 'cannot impersonate'
-# ask USER NAME: by MUNGE, where the header is sealed with the request.
+# ask USER NAME: sends a request through MUNGE, where the header is sealed with
+# the request.
 ask() {
     as "$1" "$cluster/bin/ask" "$cluster_url" "$munge_socket" '' '' POST \
         "$who" '{"apiVersion":"authentication.k8s.io/v1",
@@ -100,46 +114,57 @@ ask() {
 }
 if [ -x "${top_builddir:-.}/testsuite/cluster/ask" ]; then
     cp "${top_builddir:-.}/testsuite/cluster/ask" "$cluster/bin/ask"
-    like "an administrator impersonates by MUNGE, too" \
+    like "an administrator can impersonate through MUNGE, too" \
         "$(ask kilntest2 kilntest1)" '^201 .*"username": ?"kilntest1"'
-    like "nobody else does" "$(ask kilntest1 kilntest2)" \
+    like "a user cannot impersonate through MUNGE" \
+        "$(ask kilntest1 kilntest2)" \
         '^403 .*cannot impersonate'
 fi
 has_line() { jq -es "any($1)" "$cluster/state/audit.log"; }
-ok "the audit log names both, whose it is and who it was" wait_for 5 has_line \
+ok "the audit log names the impersonated user and the administrator" \
+    wait_for 5 has_line \
     '.[]; .user == "kilntest1" and .uid == '"$(id -u kilntest1)"' and
         .rank == "user" and .impersonator == "root" and .verb == "create" and
         .name == "mine" and .code == 201'
-ok "also of what the other may not do" wait_for 5 has_line '.[]; .code == 403
+ok "it also names both if the request is forbidden" \
+    wait_for 5 has_line '.[]; .code == 403
     and .user == "kilntest1" and .impersonator == "root" and .verb == "delete"'
-ok "who tries in vain is named by his own name" wait_for 5 has_line '.[];
+ok "a user who tries to impersonate is logged under the user's own name" \
+    wait_for 5 has_line '.[];
     .code == 403 and .user == "kilntest1" and (has("impersonator") | not) and
         (.message | contains("cannot impersonate"))'
-not_ok "and nobody else's" has_line '.[]; .user == "kilntest2" and
+not_ok "the audit log does not name the other user" \
+    has_line '.[]; .user == "kilntest2" and
     .impersonator == "kilntest1"'
 # --- kctl ---------------------------------------------------------------------
-ok "kctl --as makes a job the user's" kctl --server \
+ok "kctl --as creates an object as the user" kctl --server \
     "http+unix://$cluster/socket" --as kilntest1 create -f "$cluster/pod.json"
-is "which it is" "$(kctl --server "http+unix://$cluster/socket" get pod by-kctl \
+is "the object belongs to the user" \
+    "$(kctl --server "http+unix://$cluster/socket" get pod by-kctl \
     -o jsonpath='{.metadata.annotations.kiln\.hpc/user}')" kilntest1
-like "with the user's rights alone" "$(kctl --server \
+like "kctl --as has only the user's rights" "$(kctl --server \
     "http+unix://$cluster/socket" create namespace x --as kilntest1 2>&1)" 'forbidden'
-like "a user has no --as" "$(as kilntest1 kctl --as kilntest2 get pods 2>&1)" \
+like "a user cannot use kctl --as" \
+    "$(as kilntest1 kctl --as kilntest2 get pods 2>&1)" \
     'cannot impersonate'
-like "an administrator has it by MUNGE, too" "$(as kilntest2 kctl --as \
+like "an administrator can use kctl --as through MUNGE, too" \
+    "$(as kilntest2 kctl --as \
     kilntest1 create namespace x 2>&1)" 'forbidden'
 
-# What asks through kctl proxy as somebody else is not answered as its owner.
+# A request through kctl proxy that impersonates a user must not be answered
+# with the rights of the proxy's owner.
 start proxy kctl --server "http+unix://$cluster/socket" proxy --port 0
 proxy_says() { grep -o '127.0.0.1:[0-9]*' "$cluster/log/proxy"; }
-ok "kctl proxy serves" wait_for 10 proxy_says
-like "it passes on who is asked as" "$(curl -s --max-time 10 -X POST \
+ok "kctl proxy starts" wait_for 10 proxy_says
+like "kctl proxy passes on which user is impersonated" \
+    "$(curl -s --max-time 10 -X POST \
     -H 'Content-Type: application/json' -H 'Impersonate-User: kilntest1' \
     --data-binary '{"apiVersion":"authentication.k8s.io/v1",
     "kind":"SelfSubjectReview"}' "http://$(proxy_says | head -n 1)$who")" \
     '"username": ?"kilntest1"'
-like "and what is refused of it" "$(curl -s --max-time 10 \
+like "a header that the controller refuses is refused through kctl proxy, too" \
+    "$(curl -s --max-time 10 \
     -H 'Impersonate-User: kilntest1' -H 'Impersonate-Extra-X: 1' \
     "http://$(proxy_says | head -n 1)$pods")" 'Forbidden'
-ok "the controller goes on" cluster_is_ready
+ok "the controller still runs" cluster_is_ready
 finish

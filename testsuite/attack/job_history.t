@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# History is not to be erased, nor read beyond one's rights, nor asked for so
-# much that others wait.
+# Users can neither erase the job history, nor read more of it than they have
+# rights for, nor send queries that make others wait.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -47,22 +47,22 @@ as kilntest2 sh -c 'printf "#!/bin/sh\necho secret; exit 3\n" >job.sh'
 id=$(as kilntest2 ksub --parsable -A theirs -J secret job.sh | grep -o '[0-9]*$')
 wait_for 20 has_row "$id" || bail_out "no row"
 
-# --- others' rows -----------------------------------------------------------
+# --- rows of other users ------------------------------------------------------
 
-is "an account's rows are none of those who do not belong to it" \
+is "a user who does not belong to an account gets none of its rows" \
     "$(one history --all --since 7d -o json | jq '.items | length')" 0
-is "...nor by the job's number" \
+is "...nor by the number of the job" \
     "$(ask kilntest1 "/kiln/v1/history?job=$id" | jq '.items | length')" 0
-is "...nor by the user's name or number" \
+is "...nor by the name or uid of the user" \
     "$(ask kilntest1 "/kiln/v1/history?user=kilntest2" |
         jq '.items | length') $(ask kilntest1 \
         "/kiln/v1/history?uid=$(id -u kilntest2)" | jq '.items | length')" "0 0"
-is "...nor by the account's name" \
+is "...nor by the name of the account" \
     "$(ask kilntest1 "/kiln/v1/history?account=theirs" |
         jq '.items | length')" 0
 is "...nor in a report" \
     "$(ask kilntest1 "/kiln/v1/history/report?by=user" | jq -c .items)" "[]"
-is "their owner has them, whole" \
+is "the owner of a row gets it with all fields" \
     "$(two history --job "$id" -o json |
         jq -r '.items[] | "\(.name) \(.exitCode) \(has("script"))"')" \
     "secret 3 true"
@@ -73,26 +73,26 @@ root annotate namespace theirs kiln.hpc/members=kilntest1,kilntest2 \
 member_reads() {
     [ "$(one history --job "$id" -o json | jq '.items | length')" = 1 ]
 }
-ok "members of the account have them" wait_for 10 member_reads
-is "...without what is their owner's alone" \
+ok "members of an account get its rows" wait_for 10 member_reads
+is "...without the fields that only the owner may read" \
     "$(one history --job "$id" -o json |
         jq -c '.items[] | [has("script"), has("message")]')" "[false,false]"
 
-# --- erasing ----------------------------------------------------------------
+# --- erasing ------------------------------------------------------------------
 
-is "history takes no DELETE" "$(code kilntest2 /kiln/v1/history -X DELETE)" 405
-is "...nor a POST, of an administrator either" \
+is "history refuses DELETE" "$(code kilntest2 /kiln/v1/history -X DELETE)" 405
+is "...and POST, also from an administrator" \
     "$(curl -s -o /dev/null -w '%{http_code}' -X POST --unix-socket "$socket" \
         http://localhost/kiln/v1/history)" 405
 two delete -n theirs job "$(two history --job "$id" -o json |
     jq -r '.items[0].object')" >/dev/null
-ok "the row of a job that was deleted stays" has_row "$id"
+ok "the row of a deleted job is kept" has_row "$id"
 
-# --- words that are SQL -----------------------------------------------------
+# --- SQL in parameters --------------------------------------------------------
 
 for word in "x%27%3B%20DROP%20TABLE%20attempts%3B--" \
     "%27%20OR%20%271%27%3D%271" "%25"; do
-    is "'$word' is a word as any other" \
+    is "'$word' is treated like any other text" \
         "$(ask kilntest1 "/kiln/v1/history?user=$word" |
             jq -c '.items')" "[]"
 done
@@ -100,10 +100,10 @@ name="a'); DROP TABLE attempts; --"
 id=$(as kilntest2 ksub --parsable -A theirs -J "$name" --wrap true |
     grep -o '[0-9]*$')
 wait_for 20 has_row "$id"
-is "...and so is a job's name" \
+is "...and so is the name of a job" \
     "$(two history --job "$id" -o json | jq -r '.items[0].name')" "$name"
 
-# --- questions that cost ----------------------------------------------------
+# --- expensive queries --------------------------------------------------------
 
 for question in limit=-1 limit=x continue=1 since=never by=user state=x \
     limit=99999999999999999999; do
@@ -118,9 +118,9 @@ as kilntest1 ksub --parsable -A ours \
     -J "$(head -c 60 /dev/zero | tr '\0' 'a')" --wrap true >/dev/null
 wait_for 20 sh -c "kctl --server http+unix://$socket history --all \
     -o json | jq -e '.items | length == 3' >/dev/null"
-ok "one of many stars is answered in a second" \
+ok "a pattern with many stars is answered within a second" \
     as kilntest1 timeout 5 curl -sf -m 1 -o /dev/null --unix-socket "$socket" \
     "http://localhost/kiln/v1/history?name=$stars"
-is "...and others are answered" \
+is "...and queries of others are answered" \
     "$(two history --job "$id" -o json | jq '.items | length')" 1
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One user takes all of something: objects, bytes, watches, readers of output,
-# connections, requests. The user is told which limit of the site that is, and
-# what to do; the other user and root notice nothing.
+# One user uses up something completely: objects, bytes, watches, readers of
+# output, connections, requests. The answer tells the user which limit of the
+# site was reached, and what to do. The other user and root are not affected.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -38,20 +38,21 @@ controller() {
     cluster_controller --socket "$cluster/socket" \
         --config "$cluster/etc/controller.yaml"
 }
-# get USER TARGET: status and body, and the Retry-After, on one line.
+# get USER TARGET: prints the headers (with the status and Retry-After) and the
+# body on one line.
 get() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     as "$1" sh -c 'curl -s --max-time 10 -D - --unix-socket "$0" \
         "http://kiln$1"' "$cluster/socket" "$2" | tr -d '\r' | tr '\n' ' '
 }
-# code USER METHOD TARGET BODY
+# code USER METHOD TARGET BODY: prints the status code.
 code() {
     # shellcheck disable=SC2016
     as "$1" sh -c 'curl -s --max-time 10 -o /dev/null -w "%{http_code}" \
         -X "$1" -H "Content-Type: application/json" --data-binary "$3" \
         --unix-socket "$0" "http://kiln$2"' "$cluster/socket" "$2" "$3" "$4"
 }
-# hold USER N TARGET: N streams, which last until let_go.
+# hold USER N TARGET: opens N streams, which stay open until let_go.
 held_begun() {
     [ "$(cat "$cluster"/held.* | grep -c '^< HTTP/1.1 200')" -eq "$1" ]
 }
@@ -81,13 +82,16 @@ check() {
     kiln-controller --check-config --config "$cluster/etc/controller.yaml" \
         --state-dir "$cluster/none" 2>&1
 }
-like "a limit that is no number is refused" "$(check 'perUser: {objects: many}')" \
+like "a limit that is not a number is refused" \
+    "$(check 'perUser: {objects: many}')" \
     'limits.perUser.objects: .*many'
-like "nor is one below zero taken" "$(check 'perUser: {watches: -1}')" \
+like "a negative limit is refused" "$(check 'perUser: {watches: -1}')" \
     'limits.perUser.watches: .*-1'
-like "a mistyped one is named" "$(check 'perUser: {obejcts: 5}')" \
+like "a mistyped limit is reported with the correct name" \
+    "$(check 'perUser: {obejcts: 5}')" \
     'limits.perUser.obejcts.*limits.perUser.objects'
-like "nor a time without sense" "$(check 'maximumTime: soon')" \
+like "a time limit that is not a time is refused" \
+    "$(check 'maximumTime: soon')" \
     'limits.maximumTime: .*soon'
 
 # --- objects and bytes --------------------------------------------------------
@@ -95,21 +99,22 @@ configure 'perUser: {objects: 3, bytes: 1Mi}, maximumTime: 1h, maximumGrace: 1m'
 controller
 cluster_agent n1 --topology 'package:1 core:8 pu:1'
 for _ in 1 2 3; do as kilntest1 ksub -H --wrap true >/dev/null; done
-like "who has as many objects as the site allows is told figure and key" \
+like "a user who has reached the limit of objects is told the number and the key" \
     "$(as kilntest1 ksub -H --wrap true 2>&1)" \
     "UserLimits: .*has 3 unfinished jobs.*limits.perUser.objects.*cancel"
-like "another user submits" "$(as kilntest2 ksub -H --wrap true 2>&1)" \
+like "another user can submit" "$(as kilntest2 ksub -H --wrap true 2>&1)" \
     '[0-9]'
-like "nor is root counted" "$(for _ in 1 2 3 4; do code kilntest2 GET $pods ''
+like "objects that root creates are not counted" \
+    "$(for _ in 1 2 3 4; do code kilntest2 GET $pods ''
     root create namespace "n$_" -o name; done)" 'n4'
 stop controller
 controller
-like "a restart has counted them at once" \
+like "a restarted controller has counted the user's objects at once" \
     "$(as kilntest1 ksub -H --wrap true 2>&1)" 'limits.perUser.objects'
 first=$(root get jobs -o name -l kiln.hpc/user=kilntest1 | head -n 1)
 as kilntest1 kctl delete "$first" >/dev/null
 can_submit() { as kilntest1 ksub -H --wrap true; }
-ok "and who deletes one may submit another" wait_for 10 can_submit
+ok "a user who deletes an object can submit another one" wait_for 10 can_submit
 
 job='{"apiVersion":"batch/v1","kind":"Job","metadata":{"generateName":"big-",
 "annotations":{"x":"%s"}},"spec":{"suspend":true,"template":{"spec":{
@@ -125,17 +130,17 @@ fill() {
         fill_n=$((fill_n + 1))
     done
 }
-like "bytes have a limit" "$(fill)" \
+like "the stored bytes of a user have a limit" "$(fill)" \
     'UserLimits: .*fill the 1 MiB.*limits.perUser.bytes.*delete'
-ok "the other user has as many" \
+ok "the other user can store as many bytes" \
     as kilntest2 kctl create -f "$cluster/home/big.json"
-like "who is full still changes what is there" \
+like "a user who has reached the limit can still change existing objects" \
     "$(as kilntest1 kctl label "$(root get jobs -o name -l kiln.hpc/user=kilntest1 |
         tail -n 1)" a=b 2>&1)" 'labeled|labelled'
 
-# --- pods ------------------------------------------------------------------------
+# --- pods ---------------------------------------------------------------------
 reconfigure 'perUser: {pods: 100}, maximumTime: 1h, maximumGrace: 1m'
-many() { # USER METHOD PARALLELISM [NAME]: a held job, made or changed
+many() { # USER METHOD PARALLELISM [NAME]: creates or changes a held job
     many_to=/apis/batch/v1/namespaces/default/jobs
     many_what='"generateName":"many-"'
     [ $# -eq 3 ] || many_to=$many_to/$4
@@ -154,17 +159,20 @@ has_few() { [ "$(root get jobs -l kiln.hpc/user=kilntest1 -o name | wc -l)" -eq 
 as kilntest1 kctl delete $(root get jobs -l kiln.hpc/user=kilntest1 -o name) \
     >/dev/null
 wait_for 10 has_few
-like "one small job cannot ask for pods without end" \
+like "one small job cannot ask for any number of pods" \
     "$(many kilntest1 POST 2000000000)" \
     'UserLimits: .*2000000000 pods.*100 .*limits.perUser.pods.*parallelism'
 name=$(many kilntest1 POST 60 | jq -r .metadata.name)
-like "nor can several" "$(many kilntest1 POST 60)" \
+like "several jobs together cannot ask for more pods than the limit" \
+    "$(many kilntest1 POST 60)" \
     '60 pods at once, with 60 of other jobs'
-like "nor one that grows later" "$(many kilntest1 PATCH 101 "$name")" \
+like "a job cannot exceed the limit by a later change" \
+    "$(many kilntest1 PATCH 101 "$name")" \
     '101 pods at once, with 0 of other'
-like "within the limit it may" "$(many kilntest1 PATCH 100 "$name")" \
+like "a later change within the limit succeeds" \
+    "$(many kilntest1 PATCH 100 "$name")" \
     '"parallelism": ?100'
-like "another user has as many" "$(many kilntest2 POST 90)" \
+like "another user can ask for as many pods" "$(many kilntest2 POST 90)" \
     '"parallelism": ?90'
 
 # --- what a job may ask for ---------------------------------------------------
@@ -173,7 +181,7 @@ reconfigure 'perUser: {objects: 1000}, maximumTime: 1h, maximumGrace: 1m,
 like "a time limit above the site's is refused" \
     "$(as kilntest1 ksub -t 2:00:00 --wrap true 2>&1)" \
     'MaximumTime: .*7200.*3600.*limits.maximumTime'
-like "so is a grace that never ends" "$(
+like "a grace period above the limit of the site is refused" "$(
     as kilntest1 sh -c 'cat >grace.json; kctl create -f grace.json 2>&1' <<'TXT'
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"g"},"spec":
 {"restartPolicy":"Never","terminationGracePeriodSeconds":9000000000,
@@ -181,36 +189,37 @@ like "so is a grace that never ends" "$(
 TXT
 )" 'MaximumGrace: .*9000000000.*60.*limits.maximumGrace'
 id=$(as kilntest1 ksub --parsable -H --wrap true)
-is "a job that asks for nothing gets the site's time, memory and processes" \
+is "a job that asks for nothing gets the time, memory and processes of the site" \
     "$(root get job "$id" -o json | jq -c '.spec.template |
         [.spec.activeDeadlineSeconds, .spec.containers[0].resources.limits.memory,
          .metadata.annotations["kiln.hpc/pids-limit"]]')" \
     '[3600,"67108864","77"]'
 
-# What an agent cannot read, or what is taken away later, is no way round.
+# The limits hold for values that an agent cannot read and for annotations that
+# are removed later.
 pod_asks() { # PIDS [RESOURCES]
     printf '{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"p-",
 "annotations":{"kiln.hpc/pids-limit":"%s"}},"spec":{"restartPolicy":"Never",
 "schedulingGates":[{"name":"wait"}],"containers":[{"name":"main","resources":
 {%s},"command":["true"]}]}}' "$1" "${2-}"
 }
-asks() { # PIDS [RESOURCES]: the answer to kilntest1
+asks() { # PIDS [RESOURCES]: prints the answer that kilntest1 gets
     pod_asks "$@" >"$cluster/home/ask.json"
     as kilntest1 kctl create -f "$cluster/home/ask.json" -o json 2>&1
 }
 for pids in max -1 0 0x7fff 1e9 5x 99999999999999999999; do
-    like "nobody has more processes by asking for $pids" "$(asks "$pids")" \
+    like "nobody gets more processes by asking for $pids" "$(asks "$pids")" \
         'PidsPerPod: .*(no number of processes|more than the 77).*pidsPerPod'
 done
 memory() { jq -r '.spec.containers[0].resources.limits.memory'; }
-is "who reserves little memory has the default as limit" \
+is "a pod that requests little memory gets the default memory as its limit" \
     "$(asks 5 '"requests":{"memory":"1"}' | memory)" 67108864
-is "who reserves much has that" \
+is "a pod that requests more memory than the default gets its request as its limit" \
     "$(asks 5 '"requests":{"memory":"1Gi"}' | memory)" 1Gi
-is "a limit of one's own stays" \
+is "a memory limit in the pod is kept" \
     "$(asks 5 '"limits":{"memory":"1Mi"}' | memory)" 1Mi
 pod=$(asks 5 | jq -r .metadata.name)
-is "a number of processes is not taken away from a pod" \
+is "a user cannot remove the limit of processes from a pod" \
     "$(as kilntest1 kctl annotate pod "$pod" kiln.hpc/pids-limit- >/dev/null
     root get pod "$pod" -o json |
         jq -r '.metadata.annotations["kiln.hpc/pids-limit"]')" 5
@@ -222,7 +231,7 @@ as kilntest1 sh -c 'curl -s -o /dev/null -X PATCH --unix-socket "$0" \
     -H "Content-Type: application/merge-patch+json" -d "$2" "http://kiln$1"' \
     "$cluster/socket" "/apis/batch/v1/namespaces/default/jobs/job-$id" \
     "$job_patch"
-is "nor are the site's limits from a held job" \
+is "a user cannot remove the limits of the site from a held job" \
     "$(root get job "$id" -o json | jq -c '.spec.template |
         [.spec.activeDeadlineSeconds, .spec.containers[0].resources.limits.memory,
          .metadata.annotations["kiln.hpc/pids-limit"]]')" \
@@ -232,14 +241,15 @@ is "nor are the site's limits from a held job" \
 reconfigure 'perUser: {watches: 3, logReaders: 2}'
 watch="$pods?watch=1&timeoutSeconds=30"
 hold kilntest1 3 "$watch"
-ok "one watch too many is a 429 with figure, key and Retry-After" \
+ok "a watch above the limit is a 429 with the number, the key and Retry-After" \
     wait_for 10 answers_with \
     '^HTTP/1.1 429 .*Retry-After: 5.*has 3 watches.*limits.perUser.watches' \
     kilntest1 "$watch"
-like "another user watches" "$(get kilntest2 "$pods?watch=1&timeoutSeconds=1")" \
+like "another user can watch" \
+    "$(get kilntest2 "$pods?watch=1&timeoutSeconds=1")" \
     '^HTTP/1.1 200'
 let_go
-ok "watches that have ended do not count" wait_for 10 answers_with \
+ok "watches that have ended are not counted" wait_for 10 answers_with \
     '^HTTP/1.1 200' kilntest1 "$pods?watch=1&timeoutSeconds=1"
 
 for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
@@ -253,17 +263,17 @@ is_running_job() { root get job "$1" --no-headers | grep -qw Running; }
 one=$(cat "$cluster/kilntest1.id")
 two=$(cat "$cluster/kilntest2.id")
 both_run() { is_running_job "$one" && is_running_job "$two"; }
-ok "two users' jobs run" wait_for 20 both_run
+ok "the jobs of two users run" wait_for 20 both_run
 hold kilntest1 2 "$pods/job-$one-0/log?follow=true"
-ok "one reader of output too many is a 429" wait_for 10 answers_with \
+ok "a reader of output above the limit is a 429" wait_for 10 answers_with \
     '^HTTP/1.1 429 .*has 2 readers.*limits.perUser.logReaders' \
     kilntest1 "$pods/job-$one-0/log?follow=true"
-like "another user reads on the same node" \
+like "another user can read output from the same node" \
     "$(get kilntest2 "$pods/job-$two-0/log")" '^HTTP/1.1 200 .*begun'
 let_go
 
 # shellcheck disable=SC2016 # expanded by the inner shell
-like "who deletes his pod gives it no longer than the site allows" \
+like "a user who deletes a pod cannot give it a longer grace period than the site allows" \
     "$(reconfigure 'maximumGrace: 1m'
     as kilntest1 sh -c 'curl -s -X DELETE --unix-socket "$0" "http://kiln$1"' \
         "$cluster/socket" "$pods/job-$one-0?gracePeriodSeconds=999999999")" \
@@ -273,41 +283,46 @@ reloads=$((reloads + 1))
 # --- connections and requests -------------------------------------------------
 reconfigure 'perUser: {connections: 4, watches: 100}'
 hold kilntest1 4 "$watch"
-ok "one connection too many is a 429, not a reset" wait_for 10 answers_with \
+ok "a connection above the limit is a 429, not a reset" \
+    wait_for 10 answers_with \
     '^HTTP/1.1 429 .*has 4 connections.*limits.perUser.connections' \
     kilntest1 "$pods"
-like "another user connects" "$(get kilntest2 "$pods")" '^HTTP/1.1 200'
-not_ok "by TCP and MUNGE it is the same user's count" \
+like "another user can connect" "$(get kilntest2 "$pods")" '^HTTP/1.1 200'
+not_ok "connections through TCP and MUNGE are counted for the same user" \
     as kilntest1 timeout 3 kctl get pods
 like "kctl waits, and says why" "$(as kilntest1 timeout 3 kctl get pods 2>&1)" \
     'limits.perUser.connections'
 let_go
 
 reconfigure 'perUser: {requestsPerSecond: 20}'
-# codes USER: of 200 requests on one connection.
+# codes USER: prints the status codes of 200 requests on one connection, with
+# their counts.
 codes() {
     # shellcheck disable=SC2016
     as "$1" sh -c 'curl -s --unix-socket "$0" -o /dev/null \
         -w "%{http_code}\n" "http://kiln/api/v1/namespaces/default?[1-200]"' \
         "$cluster/socket" | sort | uniq -c | tr '\n' ' '
 }
-like "who asks too often is slowed down" "$(codes kilntest1)" '200.* 429'
-like "root is not" "$(curl -s --unix-socket "$cluster/socket" -o /dev/null \
+like "a user who sends requests too often is slowed down" \
+    "$(codes kilntest1)" '200.* 429'
+like "root is not slowed down" \
+    "$(curl -s --unix-socket "$cluster/socket" -o /dev/null \
     -w '%{http_code}\n' 'http://kiln/api/v1/namespaces/default?[1-200]' |
     sort | uniq -c | tr '\n' ' ')" '^ *200 200 $'
-ok "nor is another user" as kilntest2 kctl get pods
-# More than the limit lets pass at once: kctl waits as it is asked to.
+ok "another user is not slowed down" as kilntest2 kctl get pods
+# The file has more objects than the limit allows at once, so kctl has to wait
+# as the answers ask it to.
 for i in $(seq 60); do
     # shellcheck disable=SC2059
     printf -- "---\n$job\n" "$i"
 done >"$cluster/home/many.json"
-like "kctl says once that it is slowed down, and creates all of a long file" \
+like "kctl says once that it is slowed down, and creates all objects of a long file" \
     "$(as kilntest1 kctl create -f "$cluster/home/many.json" 2>&1 |
         sed 's/.*created.*/created/' | sort | uniq -c | tr '\n' ' ')" \
     '^ *60 created +1 kctl: waiting: .*limits.perUser.requestsPerSecond'
 
-# --- questions to the scheduler -----------------------------------------------
-questions() { # USER JOB COUNT [OPTION]...: answers to so many, by their code
+# --- queries to the scheduler -------------------------------------------------
+questions() { # USER JOB COUNT [OPTION]...: counts the answers by status code
     questions_of=$1 questions_on=$2 questions_n=$3
     shift 3
     # shellcheck disable=SC2016
@@ -325,24 +340,28 @@ done
 one=$jobs/job-$(cat "$cluster/kilntest1.id")
 two=$jobs/job-$(cat "$cluster/kilntest2.id")
 waits() { as "$1" kctl why "$(cat "$cluster/$1.id")" | grep -q 'CPU'; }
-ok "a user's job waits" wait_for 20 waits kilntest2
+ok "the job of a user waits" wait_for 20 waits kilntest2
 sleep 2
-like "who asks the scheduler too often is slowed down" \
+like "a user who queries the scheduler too often is slowed down" \
     "$(questions kilntest1 "$one" 50)" '^ *[1-9] 200 +4[0-9] 429 $'
-like "by figure and key, and with Retry-After" "$(get kilntest1 "$one/why")" \
+like "the answer has the number, the key and Retry-After" \
+    "$(get kilntest1 "$one/why")" \
     '^HTTP/1.1 429 .*Retry-After: 1.*more than 3 times a second.*limits.perUser.questionsPerSecond'
-like "which is not how often he may ask for anything else" \
+like "this limit does not slow down other requests of the user" \
     "$(get kilntest1 "$one")" '^HTTP/1.1 200'
-like "another user asks" "$(get kilntest2 "$two/why")" '^HTTP/1.1 200'
+like "another user can query the scheduler" \
+    "$(get kilntest2 "$two/why")" '^HTTP/1.1 200'
 
-# All at once, and no limit a second: most have to wait for their turn.
+# Without a limit per second, 60 parallel connections send queries, so most of
+# them have to wait.
 reconfigure 'perUser: {questionsPerSecond: 0}'
 questions kilntest1 "$one" 3000 --parallel --parallel-max 60 \
     >"$cluster/asked" &
 asking=$!
-like "while a user asks without end another is answered" \
+like "while a user sends queries without a pause, another user gets an answer" \
     "$(get kilntest2 "$two/why")" '^HTTP/1.1 200'
 wait "$asking"
-like "and those beyond eight that wait are refused" "$(cat "$cluster/asked")" \
+like "queries beyond the eight that may wait are refused" \
+    "$(cat "$cluster/asked")" \
     '^ *[0-9]+ 200 +[0-9]+ 429 $'
 finish

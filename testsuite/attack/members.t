@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What members of a namespace write stays in it, says who wrote it, and tells
-# nothing of others' jobs; and whom an operator holds releases nobody else.
+# What members of a namespace write stays in that namespace, names its author,
+# and discloses nothing about jobs of others. Only an operator can release a
+# job that an operator holds.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -17,36 +18,44 @@ fi
 cluster_munge
 cluster_controller --socket "$cluster/socket" --operators kilntest2
 
-# --- holds ---------------------------------------------------------------------
+# --- holds --------------------------------------------------------------------
 
 id=$(as kilntest1 ksub --parsable -H --wrap true)
-ok "an operator holds a job that its owner holds" as kilntest2 kctl hold "$id"
-like "its owner cannot release it, and is told by whom it is held" \
+ok "an operator can hold a job that its owner holds" \
+    as kilntest2 kctl hold "$id"
+like "the owner cannot release the job, and is told who holds it" \
     "$(as kilntest1 kctl release "$id" 2>&1)" \
     "it is held by 'kilntest2'; only an operator can release it"
-# Nor in any of the ways in which an annotation can be taken away.
+# The owner cannot remove the annotation by any kind of write, either.
 job=$jobs/job-$id
-whole() { # FILTER: the job as its owner reads it, changed by jq
+whole() { # FILTER: prints the job as its owner reads it, changed by the jq filter
     api kilntest1 GET "$job" | sed 's/^[0-9]* //' | jq -c "$1"
 }
-refused HeldJob "nor by a merge patch" kilntest1 PATCH "$job" \
+refused HeldJob "the owner cannot remove the hold by a merge patch" \
+    kilntest1 PATCH "$job" \
     '{"metadata":{"annotations":{"kiln.hpc/hold":null,"kiln.hpc/hold-at":null}}}' \
     $merge
-refused HeldJob "nor by one that takes all annotations away" kilntest1 PATCH \
+refused HeldJob "the owner cannot remove it by a merge patch that removes all annotations" \
+    kilntest1 PATCH \
     "$job" '{"metadata":{"annotations":null}}' $merge
 # shellcheck disable=SC2016 # a directive of the patch
-refused HeldJob "nor by a strategic one" kilntest1 PATCH "$job" \
+refused HeldJob "the owner cannot remove it by a strategic merge patch" \
+    kilntest1 PATCH "$job" \
     '{"metadata":{"annotations":{"$patch":"replace"}}}' \
     application/strategic-merge-patch+json
-refused HeldJob "nor by a JSON patch" kilntest1 PATCH "$job" \
+refused HeldJob "the owner cannot remove it by a JSON patch" \
+    kilntest1 PATCH "$job" \
     '[{"op":"remove","path":"/metadata/annotations/kiln.hpc~1hold"}]' \
     application/json-patch+json
-refused HeldJob "nor by one that moves it away" kilntest1 PATCH "$job" \
+refused HeldJob "the owner cannot remove it by a JSON patch that moves the annotation" \
+    kilntest1 PATCH "$job" \
     '[{"op":"move","from":"/metadata/annotations/kiln.hpc~1hold",
 "path":"/metadata/annotations/mine"}]' application/json-patch+json
-refused HeldJob "nor by a PUT without it" kilntest1 PUT "$job" \
+refused HeldJob "the owner cannot remove it by a PUT without the annotation" \
+    kilntest1 PUT "$job" \
     "$(whole 'del(.metadata.annotations["kiln.hpc/hold"])')"
-refused HeldJob "nor by one of other metadata" kilntest1 PUT "$job" \
+refused HeldJob "the owner cannot remove it by a PUT with only the name as metadata" \
+    kilntest1 PUT "$job" \
     "$(whole '.metadata = {name: .metadata.name}')"
 ssa() { # ANNOTATIONS
     printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"job-%s",
@@ -55,9 +64,10 @@ ssa() { # ANNOTATIONS
 apply="$job?fieldManager=me&force=true"
 api kilntest1 PATCH "$apply" "$(ssa '"kiln.hpc/hold":"kilntest1"')" \
     application/apply-patch+yaml >/dev/null
-is "whoever applies a hold of their own has that of the operator" \
+is "a hold that the owner applies keeps the name of the operator" \
     "$(field root "$job" '.metadata.annotations["kiln.hpc/hold"]')" kilntest2
-refused HeldJob "and cannot give it up" kilntest1 PATCH "$apply" "$(ssa '')" \
+refused HeldJob "the owner cannot remove the applied hold" \
+    kilntest1 PATCH "$apply" "$(ssa '')" \
     application/apply-patch+yaml
 for forged in kilntest1 root '' kilntest2; do
     api kilntest1 PATCH "$job" '{"metadata":{"annotations":{"kiln.hpc/hold":"'$forged'",
@@ -65,26 +75,28 @@ for forged in kilntest1 root '' kilntest2; do
     api kilntest1 PUT "$job" "$(whole '.metadata.annotations["kiln.hpc/hold"] =
 "'$forged'"')" >/dev/null
 done
-is "a forged holder is not written" \
+is "a forged name of the holder is not written" \
     "$(field root "$job" '.metadata.annotations["kiln.hpc/hold"]')" kilntest2
-unlike "nor a forged time" \
+unlike "a forged time of the hold is not written" \
     "$(field root "$job" '.metadata.annotations["kiln.hpc/hold-at"]')" '^2001'
-like "it says still by whom it is held" \
+like "the error still says who holds the job" \
     "$(as kilntest1 kctl release "$id" 2>&1)" "it is held by 'kilntest2'"
-ok "an operator releases it" as kilntest2 kctl release "$id"
+ok "an operator can release the job" as kilntest2 kctl release "$id"
 id=$(as kilntest1 ksub --parsable -H --wrap true)
 for how in application/strategic-merge-patch+json $merge; do
     api kilntest2 PATCH "$jobs/job-$id" \
         '{"metadata":{"labels":{"seen":"yes"}}}' "$how" >/dev/null
 done
-ok "a label of an operator holds nothing" as kilntest1 kctl release "$id"
+ok "a patch by an operator that sets only a label does not hold the job" \
+    as kilntest1 kctl release "$id"
 id=$(as kilntest1 ksub --parsable -H --wrap true)
 api kilntest2 PATCH "$jobs/job-$id" \
     '[{"op":"replace","path":"/spec/suspend","value":true}]' \
     application/json-patch+json >/dev/null
-not_ok "a patch of any form does" as kilntest1 kctl release "$id"
+not_ok "a JSON patch by an operator that suspends the job holds it" \
+    as kilntest1 kctl release "$id"
 
-# --- namespaces ----------------------------------------------------------------
+# --- namespaces ---------------------------------------------------------------
 
 printf '{apiVersion: v1, kind: Namespace, metadata: {name: %s,
 annotations: {kiln.hpc/members: %s}}}\n---\n' physics kilntest1 \
@@ -105,42 +117,54 @@ event() { # NAME KIND OBJECT
 }
 is_made() { api kilntest1 POST "$in_physics/configmaps" "$(map mine)" |
     grep -q '^201 '; }
-ok "a member makes a ConfigMap" wait_for 10 is_made
-like "and reads it" "$(api kilntest1 GET "$in_physics/configmaps/mine")" \
+ok "a member can create a ConfigMap" wait_for 10 is_made
+like "the member can read the ConfigMap" \
+    "$(api kilntest1 GET "$in_physics/configmaps/mine")" \
     '^200 .*secret'
-like "it says whose it is" "$(api kilntest1 GET \
+like "the ConfigMap names its owner" "$(api kilntest1 GET \
     "$in_physics/configmaps/mine")" '"kiln.hpc/user": ?"kilntest1"'
-like "and changes it" "$(api kilntest1 PATCH "$in_physics/configmaps/mine" \
+like "the member can change it, but not its owner" \
+    "$(api kilntest1 PATCH "$in_physics/configmaps/mine" \
     '{"metadata":{"annotations":{"kiln.hpc/user":"root"}}}' $merge)" \
     '^200 .*"kiln.hpc/user": ?"kilntest1"'
-like "and its Lease" "$(api kilntest1 POST \
+like "the member can create a Lease" "$(api kilntest1 POST \
     /apis/coordination.k8s.io/v1/namespaces/physics/leases "$(lease l)")" '^201 '
 for method in GET DELETE; do
-    forbidden "others do not: $method one" kilntest2 $method \
+    forbidden "a user who is not a member cannot $method a ConfigMap" \
+        kilntest2 $method \
         "$in_physics/configmaps/mine"
-    forbidden "nor $method all of them" kilntest2 $method \
+    forbidden "a user who is not a member cannot $method all ConfigMaps of the namespace" \
+        kilntest2 $method \
         "$in_physics/configmaps"
 done
-forbidden "nor those of all namespaces" kilntest2 GET /api/v1/configmaps
-forbidden "nor watch them" kilntest2 GET "$in_physics/configmaps?watch=1"
-forbidden "nor write" kilntest2 POST "$in_physics/configmaps" "$(map theirs)"
-forbidden "nor take Leases" kilntest2 POST \
+forbidden "a user cannot list the ConfigMaps of all namespaces" \
+    kilntest2 GET /api/v1/configmaps
+forbidden "a user who is not a member cannot watch the ConfigMaps" \
+    kilntest2 GET "$in_physics/configmaps?watch=1"
+forbidden "a user who is not a member cannot create a ConfigMap" \
+    kilntest2 POST "$in_physics/configmaps" "$(map theirs)"
+forbidden "a user who is not a member cannot create a Lease" kilntest2 POST \
     /apis/coordination.k8s.io/v1/namespaces/physics/leases "$(lease m)"
-forbidden "the controller's leases are nobody's" kilntest1 DELETE \
+forbidden "no user can delete the leases of the controller" kilntest1 DELETE \
     /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler
-refused JobName "a ConfigMap has no name of a job" kilntest1 POST \
+refused JobName "a ConfigMap cannot have a name that is reserved for jobs" \
+    kilntest1 POST \
     /api/v1/namespaces/default/configmaps "$(map job-7-data)"
 
-# --- events --------------------------------------------------------------------
+# --- events -------------------------------------------------------------------
 
 events=/api/v1/namespaces/default/events
-like "a user tells of an own job" "$(api kilntest1 POST "$events" \
+like "a user can write an event about an own job" \
+    "$(api kilntest1 POST "$events" \
     "$(event e1 Job "job-$id")")" '^201 '
-refused EventOwner "not of another's" kilntest2 POST "$events" \
+refused EventOwner "a user cannot write an event about a job of another user" \
+    kilntest2 POST "$events" \
     "$(event e2 Job "job-$id")"
-forbidden "nor rewrites what another told" kilntest2 PATCH "$events/e1" \
+forbidden "a user cannot change an event that another user wrote" \
+    kilntest2 PATCH "$events/e1" \
     '{"message":"as you like"}' $merge
-forbidden "nor deletes what was told" kilntest1 DELETE "$events"
-like "its teller may write more" "$(api kilntest1 PATCH "$events/e1" \
+forbidden "a user cannot delete events" kilntest1 DELETE "$events"
+like "the author of an event can change its message" \
+    "$(api kilntest1 PATCH "$events/e1" \
     '{"message":"as I like now"}' $merge)" '^200 '
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Nobody goes before the others, or displaces them, but by a class that is his
-# to use: not by its number without the class, not by a policy of his own.
+# Jobs go before others or preempt them only through a priority class that
+# their owner may use. Neither the number of a class without the class nor a
+# preemption policy in the job has that effect.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -35,7 +36,7 @@ annotated() { printf ', annotations: {%s}' "$1"; }
         ', preemptionPolicy: Never'
 } | root apply -f - >/dev/null
 gate='"schedulingGates":[{"name":"kiln.hpc/wait"}],'
-with() { # KIND CLASS: a body
+with() { # KIND CLASS: prints a pod or a job
     with_name=x$(cat /proc/sys/kernel/random/uuid)
     if [ "$1" = pod ]; then
         pod_json "$with_name" "$gate\"priorityClassName\":\"$2\","
@@ -54,30 +55,37 @@ for kind in pod job; do
     to=$pods
     [ $kind = pod ] || to=$jobs
     for name in usual low same; do
-        ok "a $kind of a user has the class $name, not above the default" \
+        ok "a user can create a $kind of class $name, which is not above the default" \
             used_by kilntest2 $name
     done
-    refused PriorityClassUse "but not a higher one that names nobody" \
+    refused PriorityClassUse "a $kind of a higher class that names nobody is refused" \
         kilntest2 POST "$to" "$(with $kind closed)"
-    ok "one that names the user" wait_for 10 used_by kilntest1 named
-    ok "or the user's group" wait_for 10 used_by kilntest1 grouped
+    ok "a $kind of a class that names the user is accepted" \
+        wait_for 10 used_by kilntest1 named
+    ok "a $kind of a class that names the user's group is accepted" \
+        wait_for 10 used_by kilntest1 grouped
     for name in named grouped; do
-        refused PriorityClassUse "which are not another's: $name" \
+        refused PriorityClassUse "another user cannot use the class $name for a $kind" \
             kilntest2 POST "$to" "$(with $kind $name)"
     done
-    ok "one that names the namespace" used_by kilntest2 local
-    ok "one that is everybody's" used_by kilntest2 open
-    ok "an administrator has any" used_by_root closed
+    ok "a $kind of a class that names the namespace is accepted" \
+        used_by kilntest2 local
+    ok "a $kind of a class that names everybody is accepted" \
+        used_by kilntest2 open
+    ok "an administrator can use any class for a $kind" used_by_root closed
 done
-like "who is refused is told which there are" "$(as kilntest2 ksub \
+like "a user who is refused is told which classes are allowed" \
+    "$(as kilntest2 ksub \
     --priority closed --wrap true 2>&1)" \
     'PriorityClassUse: .*may use .*local, low, open, polite, same, usual'
-unlike "and not which there are not" "$(as kilntest2 ksub \
+unlike "the message does not name classes that the user may not use" \
+    "$(as kilntest2 ksub \
     --priority closed --wrap true 2>&1)" 'may use .*grouped'
 
-# --- later ---------------------------------------------------------------------
+# --- later changes ------------------------------------------------------------
 
-# hold CLASS [POD-SPEC-MEMBERS]: a held job of kilntest2, in $job.
+# hold CLASS [POD-SPEC-MEMBERS]: creates a held job of kilntest2, whose path is
+# then in $job.
 held=0
 hold() {
     held=$((held + 1))
@@ -89,39 +97,49 @@ template() { printf '{"spec":{"template":{"spec":{%s}}}}' "$1"; }
 number() { field root "$job" .spec.template.spec.priority; }
 
 hold open
-like "a held job may change its class" "$hold_answer" '^201 '
-refused PriorityClassUse "not to one that is not its owner's" kilntest2 PATCH \
+like "a user creates a held job of a class that is open to everybody" \
+    "$hold_answer" '^201 '
+refused PriorityClassUse "the class cannot be changed to one that the owner may not use" \
+    kilntest2 PATCH \
     "$job" "$(template '"priorityClassName":"closed"')" $merge
-like "but down" "$(api kilntest2 PATCH "$job" \
+like "the class can be changed to a lower one" "$(api kilntest2 PATCH "$job" \
     "$(template '"priorityClassName":"low"')" $merge)" '^200 '
 hold open '"priority":1004,'
-like "a job may say the number of its class" "$hold_answer" '^201 '
-refused Priority "which it does not keep without the class" kilntest2 PATCH \
+like "a job can state the number of its class" "$hold_answer" '^201 '
+refused Priority "the number cannot be kept without the class" kilntest2 PATCH \
     "$job" "$(template '"priorityClassName":null')" $merge
-refused Priority "nor with a lower one" kilntest2 PATCH \
+refused Priority "the number cannot be kept with a lower class" \
+    kilntest2 PATCH \
     "$job" "$(template '"priorityClassName":"low"')" $merge
-like "both go together" "$(api kilntest2 PATCH "$job" "$(template \
+like "the class and the number can be removed together" \
+    "$(api kilntest2 PATCH "$job" "$(template \
     '"priorityClassName":null,"priority":null')" $merge)" '^200 '
-is "and are gone" "$(number)" null
+is "the job then has no priority" "$(number)" null
 
 hold polite
-like "a class may displace nobody" "$hold_answer" '^201 '
-refused Priority "which a job does not change in its template" kilntest2 POST \
+like "a user can use a class whose policy is to preempt nobody" \
+    "$hold_answer" '^201 '
+refused Priority "the template of a job cannot have another policy than its class" \
+    kilntest2 POST \
     "$jobs" "$(job_json "mine" '' \
         '"priorityClassName":"polite","preemptionPolicy":"PreemptLowerPriority",')"
-refused Priority "nor an administrator's" root POST \
+refused Priority "the template of an administrator's job cannot either" \
+    root POST \
     "$jobs" "$(job_json "mine" '' \
         "$as_user"'"priorityClassName":"polite","preemptionPolicy":"PreemptLowerPriority",')"
-like "what the class says may be said" "$(api kilntest2 POST "$jobs" \
+like "the template can state the policy of its class" \
+    "$(api kilntest2 POST "$jobs" \
     "$(job_json "mine" '"suspend":true,' \
         '"priorityClassName":"polite","preemptionPolicy":"Never",')")" '^201 '
-refused Priority "and not be left with the class" kilntest2 PATCH \
+refused Priority "that policy cannot be kept with another class" \
+    kilntest2 PATCH \
     "$jobs/mine" "$(template '"priorityClassName":"open"')" $merge
 
-# --- what stands stays ---------------------------------------------------------
+# --- existing jobs keep their class -------------------------------------------
 
 hold open
-like "a job is admitted by its class" "$hold_answer" '^201 '
+like "a user creates a job of a class that is open to everybody" \
+    "$hold_answer" '^201 '
 root annotate priorityclass open kiln.hpc/allowed-users- >/dev/null
 closed_now() {
     api kilntest2 POST "$pods" "$(pod_json other \
@@ -130,13 +148,14 @@ closed_now() {
 closes() {
     closed_now || { api kilntest2 DELETE "$pods/other" >/dev/null; false; }
 }
-ok "which is nobody's later" wait_for 10 closes
-like "the job changes, and keeps it" "$(api kilntest2 PATCH "$job" \
+ok "the class is closed to users later" wait_for 10 closes
+like "the job can still be changed, and keeps its class" \
+    "$(api kilntest2 PATCH "$job" \
     '{"metadata":{"labels":{"a":"b"}}}' $merge)" '^200 '
 api kilntest2 PATCH "$job" '{"spec":{"suspend":false}}' $merge >/dev/null
 pod_priority() {
     [ "$(field root "$pods?labelSelector=batch.kubernetes.io/job-name=${job##*/}" \
         '.items[].spec.priority')" = 1004 ]
 }
-ok "its pods go by it" wait_for 20 pod_priority
+ok "the pods of the job have the priority of the class" wait_for 20 pod_priority
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a pod says of its process is as true later as at its creation: it is
-# obeyed, refused, or said to have no effect.
+# What a pod states about its process is true at its creation and after later
+# changes: Kiln obeys it, refuses it, or warns that it has no effect.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -19,31 +19,33 @@ wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
 gate='"schedulingGates":[{"name":"kiln.hpc/wait"}],'
 api kilntest1 POST "$pods" "$(pod_json p "$gate")" >/dev/null
 
-# --- later as at first -----------------------------------------------------------
+# --- later changes as at creation ---------------------------------------------
 
 container() { # MEMBERS: a change of the one container
     printf '{"spec":{"containers":[{"name":"main",%s}]}}' "$1"
 }
 strategic=application/strategic-merge-patch+json
 for how in "$merge" "$strategic"; do
-    refused Process "a pod does not get another image later: ${how%%-*}" \
+    refused Process "the image of a pod cannot be changed later: ${how%%-*}" \
         kilntest1 PATCH "$pods/p" \
         "$(container '"command":["/bin/true"],"image":"nginx"')" "$how"
 done
-like "nor a job, which is told so first" "$(api kilntest1 POST "$jobs" \
+like "a user creates a held job" "$(api kilntest1 POST "$jobs" \
     "$(job_json j '"suspend":true,')")" '^201 '
-refused Process "not even one that is held" kilntest1 PATCH "$jobs/j" \
+refused Process "the image of a held job cannot be changed" \
+    kilntest1 PATCH "$jobs/j" \
     '{"spec":{"template":{"spec":{"containers":[{"name":"main",
 "image":"nginx"}]}}}}' "$strategic"
-refused Process "nor containers that run before it" kilntest1 PATCH "$pods/p" \
+refused Process "init containers cannot be added to a pod" \
+    kilntest1 PATCH "$pods/p" \
     '{"spec":{"initContainers":[{"name":"i","image":"host"}]}}' "$merge"
-like "what is left alone may stay" "$(api kilntest1 PATCH "$pods/p" \
+like "fields other than these can be changed" "$(api kilntest1 PATCH "$pods/p" \
     '{"metadata":{"labels":{"a":"b"}}}' $merge)" '^200 '
 
-# --- obeyed ----------------------------------------------------------------------
+# --- what is obeyed -----------------------------------------------------------
 
 home=$cluster/home/kilntest1
-run() { # NAME CONTAINER-MEMBERS: what its process says of itself
+run() { # NAME CONTAINER-MEMBERS: prints the value of NoNewPrivs in the pod's process
     pod_json "$1" '' | sed "s|\"command\":.*|$2\"command\":[\"/bin/sh\",\"-c\",\"grep NoNewPrivs: /proc/self/status >$home/$1\"]}]}}|" |
         as kilntest1 kctl create -f - >/dev/null
     # shellcheck disable=SC2317
@@ -51,16 +53,17 @@ run() { # NAME CONTAINER-MEMBERS: what its process says of itself
     wait_for 20 has_ended "$1"
     sed 's/[^0-9]*//g' "$home/$1"
 }
-is "a process may gain privileges" "$(run may '')" 0
-is "unless its pod says that it may not" "$(run may-not \
+is "a process may gain privileges by default" "$(run may '')" 0
+is "a process may not gain privileges if its pod says so" "$(run may-not \
     '"securityContext":{"allowPrivilegeEscalation":false},')" 1
-refused Process "one that is not to be root is not" root POST "$pods" \
+refused Process "a pod that must not run as root and has the uid 0 is refused" \
+    root POST "$pods" \
     "$(pod_json r '"securityContext":{"runAsUser":0,"runAsNonRoot":true},')"
 
-# --- said to have no effect -------------------------------------------------------
+# --- what has no effect, with a warning ---------------------------------------
 
 warned() { # NAME SPEC-MEMBERS WORDS
-    like "a warning tells of $1" "$(pod_json w "$gate$2" |
+    like "a warning says that $1 has no effect" "$(pod_json w "$gate$2" |
         as kilntest1 kctl create --dry-run -f - 2>&1)" \
         "[Ww]arning: $3"
 }
@@ -72,16 +75,18 @@ warned profiles '"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},
     'securityContext.seccompProfile has no effect'
 warned "namespaces of users" '"hostUsers":false,' 'hostUsers has no effect'
 for field in tty stdin; do
-    like "and of $field" "$(pod_json w "$gate" |
+    like "a warning says that $field has no effect" "$(pod_json w "$gate" |
         sed "s/\"name\":\"main\"/&,\"$field\":true/" |
         as kilntest1 kctl create --dry-run -f - 2>&1)" \
         "[Ww]arning: $field has no effect"
 done
-like "and of file systems that stay as they are" "$(pod_json w "$gate" |
+like "a warning says that readOnlyRootFilesystem has no effect" \
+    "$(pod_json w "$gate" |
     sed 's/"name":"main"/&,"securityContext":{"readOnlyRootFilesystem":true}/' |
     as kilntest1 kctl create --dry-run -f - 2>&1)" \
     'readOnlyRootFilesystem has no effect'
-unlike "nothing is said of what is so" "$(pod_json w "$gate" |
+unlike "there is no warning about fields that are set to what Kiln does anyway" \
+    "$(pod_json w "$gate" |
     sed 's/"name":"main"/&,"tty":false,"stdin":false/' |
     as kilntest1 kctl create --dry-run -f - 2>&1)" '[Ww]arning'
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a user asks for a process of his own must not reach beyond what the node
-# grants: resource limits, real-time and nice priorities, numbers of processes.
+# What users ask for their own processes must not exceed what the node grants:
+# resource limits, real-time and nice priorities, numbers of processes.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -21,7 +21,7 @@ node_is_ready() { admin get node n1 --no-headers | grep -qw Ready; }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
 home=$cluster/home/kilntest1
 cluster_controller
-# The agent's own limits, which it hands down.
+# Sets the limits of this shell, which the agent and its jobs inherit.
 prlimit --pid $$ --nofile=512:1024 --memlock=65536:65536 --rtprio=0:0 \
     --nice=0:0 || skip_all "cannot lower limits"
 cluster_agent n1 --topology 'package:1 core:2 pu:1' --heartbeat 500ms \
@@ -44,7 +44,8 @@ EOF
     mine create -f "$home/$1.json" >/dev/null || bail_out "no job $1"
 }
 
-# The same, and the output of the job in $out.
+# As create, then waits for the end of the job. The job's output is then in
+# $out.
 run() {
     create "$@"
     ok "$1: the job runs" wait_for 20 state_is "$1" Completed
@@ -61,10 +62,12 @@ run raised "[{\"name\": \"rtprio\", \"soft\": \"99\", \"hard\": \"99\"},
   {\"name\": \"memlock\", $most}, {\"name\": \"nofile\", \"soft\": \"1000000\",
   \"hard\": \"1000000\"}]" "cat /proc/self/limits"
 is "no real-time priority is granted" "$(limit 'Max realtime priority')" "0 0"
-is "no better nice value either" "$(limit 'Max nice priority')" "0 0"
-is "nor locked memory beyond the agent's" "$(limit 'Max locked memory')" \
+is "no better nice value is granted" "$(limit 'Max nice priority')" "0 0"
+is "no more locked memory is granted than the agent has" \
+    "$(limit 'Max locked memory')" \
     "65536 65536"
-is "nor open files" "$(limit 'Max open files')" "1024 1024"
+is "no more open files are granted than the agent has" \
+    "$(limit 'Max open files')" "1024 1024"
 run lowered '[{"name": "nofile", "soft": "100", "hard": "200"}]' \
     "cat /proc/self/limits"
 is "lower limits are set" "$(limit 'Max open files')" "100 200"
@@ -76,7 +79,7 @@ if [ -z "$pids" ] && [ ! -d /sys/fs/cgroup/pids ]; then
     skip "processes are counted" "there is no pids controller"
     finish
 fi
-# A shell that cannot fork ends; each child says that it could be made.
+# A shell that cannot fork ends. Each successful fork prints a line.
 bomb="(i=0; while [ \$i -lt 60 ]; do i=\$((i + 1)); \
 sleep 2 & echo one; done) 2>/dev/null; exit 0"
 run bomb '[]' "$bomb"
@@ -85,17 +88,18 @@ ok "a pod has no more processes than the node grants ($made)" \
     [ "$made" -gt 4 -a "$made" -lt 24 ]
 run fewer '[]' "$bomb" '{"kiln.hpc/pids-limit": "8"}'
 made=$(printf '%s\n' "$out" | grep -c one)
-ok "it may ask for fewer ($made)" [ "$made" -lt 8 ]
+ok "a pod can ask for fewer processes ($made)" [ "$made" -lt 8 ]
 run more '[]' "$bomb" '{"kiln.hpc/pids-limit": "1000"}'
 made=$(printf '%s\n' "$out" | grep -c one)
-ok "but not for more ($made)" [ "$made" -lt 24 ]
+ok "a pod cannot ask for more processes than the node grants ($made)" \
+    [ "$made" -lt 24 ]
 
-# --- memory that nobody asked for ---------------------------------------------
+# --- the default memory limit -------------------------------------------------
 if grep -q 'memory: limits are not enforced' "$cluster/log/n1"; then
     skip "memory has a default limit" "there is no memory controller"
     finish
 fi
 create eater '[]' "f=\$(head -c 100000000 /dev/zero | tr '\\\\0' x); true"
-ok "a job that asked for no memory has the node's default" \
+ok "a job that asks for no memory gets the default limit of the node" \
     wait_for 20 state_is eater OutOfMemory
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Small requests that mean much work: each is refused in words that name the
-# limit, or costs about what its size says; and the controller stays small.
+# Small requests that cause much work are refused with a message that names the
+# limit, or cost about as much as their size suggests. The controller's memory
+# stays small.
 
 # shellcheck disable=SC2119,SC2016,SC2154,SC2317 # cluster.sh; called by others
 
@@ -17,9 +18,11 @@ namespace=/api/v1/namespaces/default
 jobs=/apis/batch/v1/namespaces/default/jobs
 body=$cluster/body
 
-# Who may write ConfigMaps is not asked here: root does.
+# root sends these requests, because this test is not about who may write
+# ConfigMaps.
 sender=
-# send METHOD PATH [TYPE]: $body; one line, the code and the answer's beginning.
+# send METHOD PATH [TYPE]: sends $body, prints the status code and the
+# beginning of the answer on one line.
 send() {
     rm -f "$cluster/shared/answer" "$cluster/shared/headers"
     # shellcheck disable=SC2016 # expanded by the inner shell
@@ -36,42 +39,45 @@ peak_mib() {
 }
 controller_pid() { pid_of controller; }
 
-# repeat N FORMAT: printed N times with its number, with commas between.
+# repeat N FORMAT: prints FORMAT N times with the number of each, separated by
+# commas.
 repeat() {
     awk -v n="$1" -v format="$2" 'BEGIN {
         for (i = 1; i <= n; i++)
             printf format (i < n ? "," : ""), i, i
     }'
 }
-# pod POD-MEMBERS CONTAINER-MEMBERS, each after a comma.
+# pod POD-MEMBERS CONTAINER-MEMBERS: prints a pod. Each list of members starts
+# with a comma.
 pod() {
     printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{'
     printf '"restartPolicy":"Never","containers":[{"name":"main",'
     printf '"image":"host","command":["true"]%s}]%s}}' "$2" "$1"
 }
 
-# --- what makes much of little ------------------------------------------------
+# --- small input that expands to much -----------------------------------------
 {
     printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},'
     repeat 99000 '"u%d":%d'
     printf '}'
 } >"$body"
-like "ninety-nine thousand unknown fields make few warnings" \
+like "an object with ninety-nine thousand unknown fields is accepted" \
     "$(send POST "$namespace/configmaps")" '^201 '
-ok "those have upstream's bound" [ "$(grep -ci '^warning:' "$cluster/shared/headers")" -le 200 ]
+ok "it gets at most two hundred warnings" \
+    [ "$(grep -ci '^warning:' "$cluster/shared/headers")" -le 200 ]
 {
     printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d"},'
     printf '"x":['
     repeat 200000 '%d'
     printf ']}'
 } >"$body"
-like "two hundred thousand are too many values" \
+like "an object with two hundred thousand values is refused" \
     "$(send POST "$namespace/configmaps")" '^413 .*100000 values'
 {
     printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\nx:\n'
     awk 'BEGIN { for (i = 0; i < 200000; i++) print "- 1" }'
 } >"$body"
-like "so they are in YAML" \
+like "so is one in YAML" \
     "$(send POST "$namespace/configmaps" application/yaml)" \
     '^413 .*100000 values'
 {
@@ -81,7 +87,7 @@ like "so they are in YAML" \
     echo 'd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]'
     echo 'e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]'
 } >"$body"
-like "and when aliases copy them" \
+like "YAML whose aliases expand to that many values is refused" \
     "$(send POST "$namespace/configmaps" application/yaml)" \
     '^4(00|13) .*(100000 values|expand to too much)'
 {
@@ -91,7 +97,7 @@ like "and when aliases copy them" \
     done
     printf ']'
 } >"$body"
-like "a patch that copies a thing into itself ends at 3 MiB" \
+like "a patch that copies a value into itself is refused when it exceeds 3 MiB" \
     "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
     '^413 .*copy.*exceeding the limit 3145728'
 {
@@ -102,7 +108,7 @@ like "a patch that copies a thing into itself ends at 3 MiB" \
         printf ",{\"op\":\"add\",\"path\":\"/x/0\",\"value\":0}" }'
     printf ']'
 } >"$body"
-like "so does one that shifts a long list again and again" \
+like "a patch that shifts a long list again and again is refused" \
     "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
     '^413 .*moves more than [0-9]+ items'
 {
@@ -110,7 +116,7 @@ like "so does one that shifts a long list again and again" \
     repeat 10001 '{"op":"test","path":"/a%d","value":%d}'
     printf ']'
 } >"$body"
-like "and one of more operations than upstream takes" \
+like "a patch with more operations than upstream allows is refused" \
     "$(send PATCH "$namespace/configmaps/c" application/json-patch+json)" \
     '^413 .*maximum operations in a JSON patch is 10000, got 10001'
 
@@ -131,41 +137,43 @@ large() { head -c 3500000 /dev/zero | tr '\0' "$1"; }
 # shellcheck disable=SC2059 # the format is ours
 printf "$job" "" "$(printf ',"script":{"text":"#!/bin/sh\\n%s"}' "$(large x)")" \
     >"$body"
-like "the script of a new job is not counted" "$(send POST "$jobs")" '^201 '
+like "the script of a new job does not count for that limit" \
+    "$(send POST "$jobs")" '^201 '
 # shellcheck disable=SC2059
 printf "$job" "$(printf ',"annotations":{"a":"%s"}' "$(large x)")" "" >"$body"
-like "the rest of it is" "$(send POST "$jobs")" '^413 .*limit is 3145728'
+like "the rest of the job counts for the limit" \
+    "$(send POST "$jobs")" '^413 .*limit is 3145728'
 
 # --- long lists ---------------------------------------------------------------
 sender="as kilntest1"
-# list NAME: $body is refused in words that name the limit.
+# list NAME: passes if $body is refused with a message that names the limit.
 list() {
     like "$1" "$(send POST "$namespace/pods")" \
         '^403 .*ListLengths: .* has [0-9]+ items, and [0-9]+ are the limit'
 }
 pod '' ",\"env\":[$(repeat 40000 '{"name":"E%d"}')]" >"$body"
-list "forty thousand variables"
+list "forty thousand environment variables are refused"
 pod '' ",\"ports\":[$(repeat 20000 '{"name":"p%d","containerPort":%d}')]" \
     >"$body"
-list "twenty thousand ports, some of them right"
+list "twenty thousand ports, some of them valid, are refused"
 pod '' ",\"ports\":[$(repeat 20000 \
     '{"containerPort":1,"hostPort":2,"hostIP":"10.0.%d.1"}')]" >"$body"
-list "twenty thousand ports of the host"
+list "twenty thousand host ports are refused"
 pod ",\"volumes\":[$(repeat 10000 '{"name":"v%d","emptyDir":{}}')]" \
     ",\"volumeMounts\":[$(repeat 10000 '{"name":"v%d","mountPath":"/m%d"}')]" \
     >"$body"
-list "ten thousand volumes, mounted"
+list "ten thousand mounted volumes are refused"
 pod ",\"schedulingGates\":[$(repeat 40000 '{"name":"g%d"}')]" '' >"$body"
-list "forty thousand gates"
+list "forty thousand scheduling gates are refused"
 pod '' ",\"resources\":{\"requests\":{$(repeat 20000 '"a.example/r%d":"1"')},
     \"limits\":{$(repeat 20000 '"a.example/r%d":"1"')}}" >"$body"
-list "twenty thousand resources"
+list "twenty thousand resources are refused"
 pod ",\"tolerations\":[$(repeat 30000 '{"key":"k%d","operator":"Exists"}')]" \
     '' >"$body"
-list "thirty thousand tolerations"
+list "thirty thousand tolerations are refused"
 pod ",\"topologySpreadConstraints\":[$(repeat 15000 '{"topologyKey":"k%d",
     "maxSkew":1,"whenUnsatisfiable":"DoNotSchedule"}')]" '' >"$body"
-list "fifteen thousand constraints of spread"
+list "fifteen thousand topology spread constraints are refused"
 sender=
 {
     printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d",'
@@ -174,9 +182,9 @@ sender=
         "controller":true}'
     printf ']}}'
 } >"$body"
-like "fifteen thousand owners that control are refused in a short answer" \
+like "fifteen thousand controlling owners are refused" \
     "$(send POST "$namespace/configmaps")" '^4[0-9][0-9] '
-ok "which is short" [ "$(wc -c <"$cluster/shared/answer")" -lt 20000000 ]
+ok "that answer is short" [ "$(wc -c <"$cluster/shared/answer")" -lt 20000000 ]
 {
     printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"e",'
     printf '"finalizers":['
@@ -185,14 +193,16 @@ ok "which is short" [ "$(wc -c <"$cluster/shared/answer")" -lt 20000000 ]
     repeat 40000 '"k%d":"%d"'
     printf '}}'
 } >"$body"
-like "forty thousand keys" "$(send POST "$namespace/configmaps")" \
+like "an object with forty thousand keys gets an answer" \
+    "$(send POST "$namespace/configmaps")" \
     '^(201|4[0-9][0-9]) '
 {
     printf '{"data":{'
     repeat 30000 '"k%d":null'
     printf '}}'
 } >"$body"
-like "and thirty thousand fewer" "$(send PATCH "$namespace/configmaps/e" \
+like "a patch that removes thirty thousand keys gets an answer" \
+    "$(send PATCH "$namespace/configmaps/e" \
     application/merge-patch+json)" '^(200|4[0-9][0-9]) '
 {
     printf '{"metadata":{"$setElementOrder/finalizers":['
@@ -203,15 +213,17 @@ like "and thirty thousand fewer" "$(send PATCH "$namespace/configmaps/e" \
     repeat 20000 '"a.example/f%d"'
     printf ']}}'
 } >"$body"
-like "lists put in order" "$(send PATCH "$namespace/configmaps/c" \
+like "a patch that orders long lists gets an answer" \
+    "$(send PATCH "$namespace/configmaps/c" \
     application/strategic-merge-patch+json)" '^(200|4[0-9][0-9]) '
 like "a selector of a thousand values is refused" \
     "$(curl -s --unix-socket "$cluster/socket" \
         "http://kiln$namespace/pods?labelSelector=a%20in%20($(repeat 1000 v%d))")" \
     '500 requirements and values, and not more'
 
-# --- what is done a little at a time ------------------------------------------
-# What is more than one turn of the loop does is the same as what one would do.
+# --- what is done in several slices -------------------------------------------
+# Work that takes more than one turn of the loop gives the same result as work
+# in one turn.
 sender=
 awk 'BEGIN {
     for (i = 0; i < 260; i++) {
@@ -233,21 +245,21 @@ ask() {
     curl -s --max-time 20 --unix-socket "$cluster/socket" "$@" \
         "http://kiln$namespace/configmaps?labelSelector=many%3Dyes$query"
 }
-is "a watch tells the whole state, and then that it has" \
+is "a watch sends all objects, and then the bookmark that says so" \
     "$(ask '&watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=2' |
         jq -r '.type + (.object.metadata.annotations["k8s.io/initial-events-end"] // "")' |
         uniq -c | awk '{ print $1 $2 }' | head -n 2 | tr '\n' ' ')" \
     "260ADDED 1BOOKMARKtrue "
-is "a list that is laid out for people is the same list" \
+is "a pretty-printed list has the same content" \
     "$(ask '&pretty=true' | jq -S 'del(.metadata)' | cksum)" \
     "$(ask '' | jq -S 'del(.metadata)' | cksum)"
-is "one in YAML is whole" \
+is "a list in YAML is complete" \
     "$(ask '' -H 'Accept: application/yaml' | grep -c '^    name: m')" 260
-is "a collection is deleted whole" "$(ask '' -X DELETE |
+is "all objects of a collection are deleted" "$(ask '' -X DELETE |
     jq '.items | length') $(ask '' | jq '.items | length')" "260 0"
 if is_sanitized; then
-    skip "the controller never held much (MiB)" "a sanitizer holds more"
+    skip "the controller never used much memory" "a sanitizer holds more"
 else
-    ok "the controller never held much (MiB)" [ "$(peak_mib)" -lt 1200 ]
+    ok "the controller never used much memory" [ "$(peak_mib)" -lt 1200 ]
 fi
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A reservation that is for some is for nobody else: not by its name, not by the
-# names of its nodes, not by a change afterwards, and not by a short time that
-# grows.
+# Users whom a reservation does not name cannot use it: not by its name, not by
+# the names of its nodes, not by a later change, and not by a short time limit
+# that is extended later.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -27,31 +27,34 @@ root reserve work --nodes n1 --start now+5hours --duration 1h --maintenance >/de
 name='"placement":{"reservation":"mine"},'
 limit='"activeDeadlineSeconds":3600,'
 
-# --- whose it is ---------------------------------------------------------------
+# --- who may use the reservation ----------------------------------------------
 
 is_allowed() {
     api kilntest1 POST "$pods" "$(pod_json mine "$limit$name")" | grep -q '^201 '
 }
-ok "a user that it names may use it" wait_for 10 is_allowed
+ok "a user whom the reservation names can create a pod in it" \
+    wait_for 10 is_allowed
 placed() { [ "$(field root "$pods/$1" '.spec.nodeName // ""')" = n1 ]; }
-ok "... and has its node" wait_for 20 placed mine
-refused Reservation "a pod of another user that names it" \
+ok "... and the pod is placed on its node" wait_for 20 placed mine
+refused Reservation "another user cannot create a pod that names the reservation" \
     kilntest2 POST "$pods" "$(pod_json other "$limit$name")"
-refused Reservation "... or a job" \
+refused Reservation "... or a job that names it" \
     kilntest2 POST "$jobs" "$(job_json other '' "$limit$name")"
-refused Reservation "a maintenance is nobody's" kilntest1 POST "$pods" \
+refused Reservation "no user can use a reservation for maintenance" \
+    kilntest1 POST "$pods" \
     "$(pod_json other "$limit"'"placement":{"reservation":"work"},')"
-refused Reservation "one that is not there" kilntest1 POST "$pods" \
+refused Reservation "a reservation that does not exist is refused" \
+    kilntest1 POST "$pods" \
     "$(pod_json other "$limit"'"placement":{"reservation":"none"},')"
 
 api kilntest2 POST "$cron_jobs" "$(cron_json other "$limit$name")" >/dev/null
-ok "a CronJob may name it" cron_due other
-ok "no Job is made of another user's CronJob that names it; an event says why" \
+ok "a CronJob can name the reservation" cron_due other
+ok "no Job is created from the CronJob of another user, and an event says why" \
     wait_for 20 cron_told other 'reservation mine is for other users than kilntest2'
-is "... so there is none" "$(root get jobs -o name)" ""
+is "... so there is no Job" "$(root get jobs -o name)" ""
 root delete cronjobs other >/dev/null
 
-# --- its nodes -------------------------------------------------------------------
+# --- the nodes of the reservation ---------------------------------------------
 
 api kilntest2 POST "$pods" "$(pod_json any "$limit")" >/dev/null
 api kilntest2 POST "$pods" "$(pod_json short '"activeDeadlineSeconds":1,')" >/dev/null
@@ -61,39 +64,49 @@ keeps_off() { # POD
     field root "$pods/$1" '.status.cause.code // ""' | grep -qx ReservedNodes
 }
 for pod in any short selects; do
-    ok "the pod '$pod' of another user waits" wait_for 20 keeps_off $pod
+    ok "the pod '$pod' of another user waits for reserved nodes" \
+        wait_for 20 keeps_off $pod
 done
-is "and has no node" "$(field root "$pods/short" '.spec.nodeName // "none"')" none
+is "a pod with a short time limit is not placed" \
+    "$(field root "$pods/short" '.spec.nodeName // "none"')" none
 
-# --- a change afterwards -------------------------------------------------------------
+# --- a later change -----------------------------------------------------------
 
 api kilntest2 POST "$jobs" "$(job_json later '"suspend":true,' "$limit")" >/dev/null
 api kilntest2 PATCH "$jobs/later" \
     '{"spec":{"template":{"spec":{"placement":{"reservation":"mine"}}}}}' \
     "$merge" >/dev/null
-is "a job is not moved into it afterwards" "$(field root "$jobs/later" \
+is "a held job of another user cannot be moved into the reservation later" \
+    "$(field root "$jobs/later" \
     '.spec.template.spec.placement.reservation // "none"')" none
 api kilntest2 PATCH "$pods/any" '{"spec":{"placement":{"reservation":"mine"}}}' \
     "$merge" >/dev/null
-is "nor is a pod" "$(field root "$pods/any" \
+is "a pod of another user cannot be moved into it either" \
+    "$(field root "$pods/any" \
     '.spec.placement.reservation // "none"')" none
 
-# --- the reservations themselves ---------------------------------------------------------
+# --- the reservation objects --------------------------------------------------
 
 own='{"apiVersion":"kiln.hpc/v1","kind":"Reservation","metadata":{"name":"own"},
 "spec":{"nodes":["n1"],"users":["kilntest2"],"start":"2026-01-01T00:00:00Z"}}'
-forbidden "a user makes none" kilntest2 POST $reservations "$own"
-forbidden "changes none" kilntest2 PATCH $reservations/mine \
+forbidden "a user cannot create a reservation" \
+    kilntest2 POST $reservations "$own"
+forbidden "a user cannot change a reservation" \
+    kilntest2 PATCH $reservations/mine \
     '{"spec":{"users":["kilntest2"]}}' "$merge"
-forbidden "nor its status" kilntest2 PATCH $reservations/mine/status \
+forbidden "a user cannot change the status of a reservation" \
+    kilntest2 PATCH $reservations/mine/status \
     '{"status":{"state":"Ended"}}' "$merge"
-forbidden "deletes none" kilntest2 DELETE $reservations/mine
-forbidden "and not all of them" kilntest2 DELETE $reservations
-like "everybody may read them" "$(api kilntest2 GET $reservations/mine)" '^200 '
-forbidden "a user ends no maintenance" kilntest2 PATCH /api/v1/nodes/n1 \
+forbidden "a user cannot delete a reservation" \
+    kilntest2 DELETE $reservations/mine
+forbidden "a user cannot delete all reservations" kilntest2 DELETE $reservations
+like "every user can read reservations" \
+    "$(api kilntest2 GET $reservations/mine)" '^200 '
+forbidden "a user cannot end the maintenance of a node" \
+    kilntest2 PATCH /api/v1/nodes/n1 \
     '{"metadata":{"annotations":{"kiln.hpc/maintenance":null}}}' "$merge"
 
-# --- large and odd ones ------------------------------------------------------------------
+# --- invalid reservations -----------------------------------------------------
 
 odd() { # SPEC
     api root POST $reservations "{\"apiVersion\":\"kiln.hpc/v1\",
@@ -109,6 +122,6 @@ for spec in '{}' '{"nodes":["n1"],"users":["a"]}' \
     '{"nodes":["n1"],"users":["a"],"start":"2026-01-01T00:00:00Z","duration":"1h","recurrence":"Daily","timeZone":"../../etc/passwd"}' \
     '{"nodes":["n1"],"users":["a","a"],"start":"2026-01-01T00:00:00Z"}' \
     '{"nodes":["n1"],"users":["a"],"start":"2026-01-02T00:00:00Z","end":"2026-01-01T00:00:00Z"}'; do
-    is "refused: $spec" "$(odd "$spec")" 422
+    is "this reservation is refused: $spec" "$(odd "$spec")" 422
 done
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# TMPDIR against others: nobody finds it, is there first, or keeps a core by
-# adding to it for ever.
+# Attacks on a job's TMPDIR: nobody can find it, create it in advance, or
+# occupy a core by adding files to it without end.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -30,7 +30,7 @@ agent
 wait_for 20 node_is_ready || bail_out "no node"
 admin taint node n1 kiln.hpc/virtual- >/dev/null
 
-# Waits in its TMPDIR until it may go.
+# Submits a job that writes the path of its TMPDIR and waits until it may end.
 begin_job() {
     as kilntest1 rm -f go place
     job=$(as kilntest1 ksub --parsable --wrap "mkdir \$TMPDIR/sub; \
@@ -39,21 +39,25 @@ echo \$TMPDIR >part; mv part place; until [ -e $home/go ]; do sleep 0.05; done")
     place=$(cat "$home/place")
 }
 
-# --- its name -----------------------------------------------------------------
+# --- the name of TMPDIR -------------------------------------------------------
 begin_job
 uid=$(admin get pods -o json | jq -r '.items[0].metadata.uid')
-like "a TMPDIR has 128 bits for a name" "$place" \
+like "the name of a TMPDIR has 128 bits" "$place" \
     "^$cluster/tmp/kiln-[0-9a-f]+/[0-9a-f]{32}\$"
-unlike "which are not those of its pod" "$(printf '%s' "$place" | tr -d -)" \
+unlike "its name is not the uid of the pod" \
+    "$(printf '%s' "$place" | tr -d -)" \
     "$(printf '%s' "$uid" | tr -d -)"
-not_ok "others cannot list what it is in" as kilntest2 ls "${place%/*}"
-not_ok "nor add to it" as kilntest2 mkdir "${place%/*}/mine"
-not_ok "nor look into it" as kilntest2 ls "$place"
-not_ok "its own user cannot list others' either" as kilntest1 ls "${place%/*}"
+not_ok "other users cannot list the directory that contains it" \
+    as kilntest2 ls "${place%/*}"
+not_ok "other users cannot create files there" \
+    as kilntest2 mkdir "${place%/*}/mine"
+not_ok "other users cannot list the TMPDIR" as kilntest2 ls "$place"
+not_ok "its own user cannot list the directory that contains it either" \
+    as kilntest1 ls "${place%/*}"
 
-# --- somebody goes on adding to it --------------------------------------------
-# Outside of the job: in a directory that it has open, deeper and deeper, and
-# beside that as fast as it can.
+# --- a process adds files without end -----------------------------------------
+# Two processes outside of the job add files: each in a directory that it has
+# open, deeper and deeper, as fast as it can.
 cat >"$home/adder" <<'EOF'
 #!/bin/sh
 cd "$1/sub" || exit 1
@@ -70,21 +74,22 @@ as kilntest1 sh -c "'$home/adder' '$place' '$home/one' '$home/stop' \
 adders=$!
 wait_for 10 test -e "$home/two"
 as kilntest1 touch go
-ok "a job ends while others add to its TMPDIR" \
+ok "a job ends while other processes add files to its TMPDIR" \
     wait_for 20 state_is "$job" Completed
 is_gone() { [ ! -e "$place" ]; }
-ok "which is not there any more" wait_for 10 is_gone
+ok "the TMPDIR no longer exists at its path" wait_for 10 is_gone
 job=$(as kilntest2 ksub --parsable --wrap true)
-ok "its only core is another's" wait_for 20 state_is "$job" Completed
+ok "a job of another user can use the only core" \
+    wait_for 20 state_is "$job" Completed
 as kilntest1 touch stop
 wait "$adders"
 is_swept() {
     [ "$(find "$cluster/tmp" -mindepth 2 -maxdepth 3 ! -name .gone |
         wc -l)" -eq 0 ]
 }
-ok "and at last nothing is left of it" wait_for 20 is_swept
+ok "nothing of the TMPDIR is left in the end" wait_for 20 is_swept
 
-# --- somebody stands where it was ---------------------------------------------
+# --- another user creates the directory again ---------------------------------
 stop n1 KILL
 parent=$(cat "$cluster/n1/state/tmp-dirs")
 rmdir "$parent/.gone" "$parent"
@@ -92,9 +97,10 @@ as kilntest2 mkdir "$parent"
 as kilntest2 chmod 777 "$parent"
 agent
 begin_job
-unlike "a parent that another user has made is not used" "$place" "^$parent/"
+unlike "a parent directory that another user has made is not used" \
+    "$place" "^$parent/"
 as kilntest1 touch go
-ok "and jobs run" wait_for 20 state_is "$job" Completed
+ok "jobs run all the same" wait_for 20 state_is "$job" Completed
 
 # --- an agent that was killed -------------------------------------------------
 begin_job
@@ -103,9 +109,9 @@ mkdir "${place%/*}/leftover"
 stop n1 KILL
 agent
 is_collected() { [ ! -e "${place%/*}/leftover" ]; }
-ok "what a killed agent left is collected by the next" wait_for 20 is_collected
-ok "but not what a job still has" test -d "$place/sub"
+ok "the next agent removes what a killed agent left" wait_for 20 is_collected
+ok "it does not remove the TMPDIR of a running job" test -d "$place/sub"
 as kilntest1 touch go
-ok "which ends as it should" wait_for 20 state_is "$job" Completed
-ok "and its TMPDIR with it" wait_for 10 is_gone
+ok "the running job completes" wait_for 20 state_is "$job" Completed
+ok "the TMPDIR of that job is removed with it" wait_for 10 is_gone
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A node that is drained, broken or not approved takes no user's job, whatever
-# taints it says that it tolerates.
+# A node that is drained, broken or not approved does not run a user's job,
+# whichever taints the job claims to tolerate.
 
 # shellcheck disable=SC2119,SC2154 # cluster.sh
 
@@ -23,26 +23,35 @@ key() { printf '{"key":"%s","operator":"Exists"}' "$1"; }
 for taint in node.kubernetes.io/unschedulable kiln.hpc/not-approved \
     node.kubernetes.io/out-of-service kiln.hpc/hardware-missing \
     kiln.hpc/hook-failed kiln.hpc/self-check-failed; do
-    refused Tolerations "a pod does not tolerate $taint" kilntest1 POST "$pods" \
+    refused Tolerations "a user's pod cannot tolerate $taint" \
+        kilntest1 POST "$pods" \
         "$(pod_json p "$(tolerating "$(key $taint)")")"
-    refused Tolerations "nor does a job's template" kilntest1 POST "$jobs" \
+    refused Tolerations "the template of a user's job cannot tolerate $taint" \
+        kilntest1 POST "$jobs" \
         "$(job_json j '"suspend":true,' "$(tolerating "$(key $taint)")")"
 done
-refused Tolerations "nor everything" kilntest1 POST "$pods" \
+refused Tolerations "a user's pod cannot tolerate all taints" \
+    kilntest1 POST "$pods" \
     "$(pod_json p "$(tolerating '{"operator":"Exists"}')")"
-refused Tolerations "with an effect or without" kilntest1 POST "$pods" \
+refused Tolerations "a user's pod cannot tolerate all taints of one effect" \
+    kilntest1 POST "$pods" \
     "$(pod_json p "$(tolerating '{"operator":"Exists","effect":"NoSchedule"}')")"
-like "the site's own taints it may name" "$(api kilntest1 POST "$pods" \
+like "a user's pod can tolerate taints of the site" \
+    "$(api kilntest1 POST "$pods" \
     "$(pod_json p "$(tolerating "$(key site/gpu)")")")" '^201 '
 list=$(field root "$pods/p" .spec.tolerations)
-refused Tolerations "to which no other comes later" kilntest1 PATCH "$pods/p" \
+refused Tolerations "a user cannot add a toleration to a pod later" \
+    kilntest1 PATCH "$pods/p" \
     "{\"spec\":{\"tolerations\":$(printf '%s' "$list" |
         jq -c '. + [{"operator":"Exists"}]')}}" $merge
-like "those of the API's own are kept" "$(api kilntest1 PATCH "$pods/p" \
+like "a pod keeps the tolerations that the API added" \
+    "$(api kilntest1 PATCH "$pods/p" \
     '{"metadata":{"labels":{"a":"b"}}}' $merge)" '^200 '
-like "an administrator may" "$(api root POST "$pods" "$(pod_json q \
+like "an administrator's pod can tolerate all taints" \
+    "$(api root POST "$pods" "$(pod_json q \
     "$(tolerating '{"operator":"Exists"}')\"securityContext\":{\"runAsUser\":$(id -u kilntest1)},")")" \
     '^201 '
-like "and its owner may still change such a one" "$(api kilntest1 PATCH \
+like "the owner of such a pod can change its other fields" \
+    "$(api kilntest1 PATCH \
     "$pods/q" '{"metadata":{"labels":{"a":"b"}}}' $merge)" '^200 '
 finish
