@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Elements of an array start when those of another array with the same task ids
-# have completed, and end when these never will, also over a kill.
+# aftercorr: each task of an array starts when the task of the same number in
+# another array has completed, and is cancelled when that can no longer happen,
+# also if the controller is killed meanwhile.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -23,7 +24,7 @@ done
 submit() { as kilntest1 ksub --parsable "$@"; }
 state() { root get job "job-$1" -o json | jq -r '.status.state // "Pending"'; }
 has_state() { [ "$(state "$1")" = "$2" ]; }
-# tasks ID: each with its state, "1:Completed 2:Failed".
+# tasks ID: prints each task with its state, "1:Completed 2:Failed".
 tasks() {
     as kilntest1 curl -s --unix-socket "$cluster/socket" \
         "http://kiln/apis/batch/v1/namespaces/default/jobs/job-$1/elements" |
@@ -41,29 +42,33 @@ c=$(submit -a 5 -d "aftercorr:$b" --wrap true)
 d=$(submit -a 7 -d "aftercorr:$a" --wrap true)
 e=$(submit -d "aftercorr:$a" --wrap true)
 wait_for 20 has_state "$a" Running
-ok "nothing starts before" has_state "$c" Pending
+ok "no task starts before the task that it waits for has completed" \
+    has_state "$c" Pending
 : >"$cluster/go/5"
-ok "the array of one task that waits for that completes" \
+ok "an array of one task that waits for task 5 of such an array completes" \
     wait_for 30 has_state "$c" Completed
-ok "while the others go on" has_state "$a" Running
-ok "a task that the other array does not have ends, one that waits waits" \
+ok "the first array still runs" has_state "$a" Running
+ok "a task without a counterpart is cancelled, and one whose counterpart runs waits" \
     wait_for 20 are "$b" '5:Completed 6:Cancelled 7:Pending'
 
 signal controller KILL
 await_end controller || bail_out "the controller lives"
 cluster_controller --socket "$cluster/socket"
-ok "what has ended is known after a kill" \
+ok "the states of the tasks are the same after the controller was killed" \
     wait_for 20 are "$b" '5:Completed 6:Cancelled 7:Pending'
 : >"$cluster/go/7"
-ok "what waits for a task that failed ends" wait_for 30 has_state "$b" Cancelled
-like "and says why" "$(as kilntest1 kctl jobs --all --no-headers \
+ok "a task whose counterpart failed is cancelled" \
+    wait_for 30 has_state "$b" Cancelled
+like "the list of jobs says why" "$(as kilntest1 kctl jobs --all --no-headers \
     | awk -v id="$b" '$1 ~ "^" id')" "have not completed"
-ok "so does the array of that task alone" wait_for 20 has_state "$d" Cancelled
-ok "a job that is no array waits for all" has_state "$e" Pending
+ok "an array that has only that task is cancelled, too" \
+    wait_for 20 has_state "$d" Cancelled
+ok "a job that is not an array waits for all tasks" has_state "$e" Pending
 : >"$cluster/go/3"
 : >"$cluster/go/9"
-ok "and in vain, for one has failed" wait_for 30 has_state "$e" Cancelled
+ok "it is cancelled when all have ended, because one failed" \
+    wait_for 30 has_state "$e" Cancelled
 f=$(submit -a 3,5,7 -d "aftercorr:$a" --wrap true)
-ok "of an array that has ended each task is known" \
+ok "an array that has already ended is known task by task" \
     wait_for 30 are "$f" '3:Completed 5:Completed 7:Cancelled'
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The agent or the controller goes away while jobs run: no job is disturbed,
-# lost or doubled, and what ended meanwhile is reported as it was.
+# The agent or the controller stops while jobs run: no job is disturbed, lost
+# or started twice, and jobs that end meanwhile are reported with their exit
+# codes.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -31,7 +32,8 @@ exit_code_of() {
     pod_of_job "$1" '.status.containerStatuses[0].state.terminated.exitCode'
 }
 starts_of() { wc -l <"$home/starts-$1"; }
-# One that notes each of its starts, and ends as it is told to.
+# A job that notes each of its starts, and ends with the exit code that the
+# test writes.
 cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
 echo $$ >>starts-$KILN_JOB_ID
@@ -40,7 +42,8 @@ while [ ! -e end-$1 ]; do sleep 0.05; done
 exit "$(cat end-$1)"
 TXT
 chown kilntest1: "$home/patient.sh"
-# submit WORD [OPTION...]: a job of that script is running, its id in $id.
+# submit WORD [OPTION...]: submits that script and waits until it runs. Its ID
+# is in $id.
 submit() {
     submit_word=$1
     shift
@@ -51,7 +54,7 @@ process_of() { tail -n 1 "$home/starts-$1"; }
 end() { # WORD CODE
     as kilntest1 sh -c "echo $2 >end-$1.new && mv end-$1.new end-$1"
 }
-# Virtual nodes keep ordinary jobs away.
+# Virtual nodes have a taint that keeps ordinary jobs away.
 ok "a node registers" wait_for 20 node_is_ready
 untaint() {
     for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
@@ -69,46 +72,49 @@ submit t -t 0:06 && late=$id
 as kilntest1 kctl logs -f "$stays" >"$cluster/followed" 2>&1 &
 follower=$!
 follows() { grep -q patience "$cluster/followed"; }
-ok "a user follows what a job writes" wait_for 20 follows
+ok "a user follows the output of a job" wait_for 20 follows
 stop n1 KILL
 is_told() { grep -q '^kctl: logs: .*broke off.*waiting' "$cluster/followed"; }
-ok "who is told, when the agent dies, that he has to wait" \
+ok "the follower is told to wait when the agent is killed" \
     wait_for 20 is_told
 end b 7
 kill -KILL "$(process_of "$dies")"
 kill -0 "$(process_of "$stays")"
 is "a job runs on when its agent is killed" "$?" 0
-# The shepherds have to see the ends without an agent, too.
+# The shepherds have to notice the ends of the jobs without an agent, too.
 wait_for 10 has_ended "$(process_of "$ends")"
 agent
-ok "the exit code of a job that ended meanwhile is reported" \
+ok "a job that ended without an agent is reported as failed" \
     wait_for 20 state_is "$ends" Failed
-is "as it was" "$(exit_code_of "$ends")" 7
-ok "so is the end by a signal" wait_for 20 state_is "$dies" Failed
-is "as the exit code that shells give it" "$(exit_code_of "$dies")" 137
-is "the running job is the process it was" \
+is "its exit code is the one of the process" "$(exit_code_of "$ends")" 7
+ok "a job that was killed by a signal without an agent is reported as failed" \
+    wait_for 20 state_is "$dies" Failed
+is "its exit code is the one that a shell would report" \
+    "$(exit_code_of "$dies")" 137
+is "the running job is still the same process" \
     "$(kill -0 "$(process_of "$stays")" && starts_of "$stays")" 1
-like "and is Running" "$(admin get job "$stays")" 'Running'
-ok "a time limit goes on counting through the restart" \
+like "it is still Running" "$(admin get job "$stays")" 'Running'
+ok "a time limit includes the time before the restart" \
     wait_for 30 state_is "$late" TimedOut
 is "no job was started twice" \
     "$(cat "$home"/starts-* | wc -l)" 4
-is "the node's secret is kept" "$(cat "$cluster/n1/state/node-secret")" "$secret"
-is "and nobody else may read it" \
+is "the node keeps its secret" \
+    "$(cat "$cluster/n1/state/node-secret")" "$secret"
+is "only root can read the secret" \
     "$(stat -c '%U %a' "$cluster/n1/state/node-secret")" "root 600"
 
 # --- an orderly stop ----------------------------------------------------------
 stop n1
-is "an agent that is told to stop ends well" "$stopped_with" 0
+is "an agent that is stopped with SIGTERM exits with status 0" "$stopped_with" 0
 end a 0
 wait_for 10 has_ended "$(process_of "$stays")"
 agent
-ok "a job that ends while the agent is stopped is complete" \
+ok "a job that ended while the agent was stopped is complete" \
     wait_for 20 state_is "$stays" Completed
-is "and was started once" "$(starts_of "$stays")" 1
+is "it was started once" "$(starts_of "$stays")" 1
 wait "$follower"
-is "who followed it through both saw its end" "$?" 0
-is "and nothing twice" "$(grep -c patience "$cluster/followed")" 1
+is "the user who followed its output through both stops saw its end" "$?" 0
+is "the output was shown once" "$(grep -c patience "$cluster/followed")" 1
 
 # --- killed over and over while jobs start ------------------------------------
 ids=
@@ -124,16 +130,16 @@ all_complete() {
         state_is "$storm_id" Completed || return 1
     done
 }
-ok "jobs that start while the agent is killed all complete" \
+ok "jobs that start while the agent is killed again and again all complete" \
     wait_for 30 all_complete
-empty "and none was started twice" \
+empty "none of them was started twice" \
     "$(for storm_id in $ids; do
         [ "$(starts_of "$storm_id")" -eq 1 ] || echo "job $storm_id: \
 $(starts_of "$storm_id") starts"
     done)"
 
 # --- kill -9 of a shepherd ----------------------------------------------------
-shepherd_of() { # ID: the parent of the job's first process
+shepherd_of() { # ID: prints the parent of the job's first process
     awk '/^PPid:/ { print $2 }' "/proc/$(process_of "$1")/status"
 }
 cat >"$home/brood.sh" <<'TXT'
@@ -149,28 +155,29 @@ has_brood() { [ "$(wc -l <"$home/brood-$1")" -eq 2 ]; }
 id=$(as kilntest1 ksub --parsable brood.sh)
 wait_for 20 started "$id" && wait_for 20 has_brood "$id"
 kill -KILL "$(shepherd_of "$id")"
-ok "a job whose shepherd is killed has failed" wait_for 20 \
+ok "a job whose shepherd is killed is reported as NodeFailed" wait_for 20 \
     state_is "$id" NodeFailed
-like "and is said to have lost it" "$(pod_of_job "$id" .status.reason)" \
+like "the pod's reason is ShepherdLost" "$(pod_of_job "$id" .status.reason)" \
     ShepherdLost
-like "in words" "$(admin describe job "$id")" 'watched over .* was killed'
+like "kctl describe says it in words" \
+    "$(admin describe job "$id")" 'watched over .* was killed'
 for process in $(all_of "$id"); do
     has_ended "$process"
-    is "process $process of it has ended by then" "$?" 0
+    is "process $process of the job has ended by then" "$?" 0
 done
 id=$(as kilntest1 ksub --parsable brood.sh)
 wait_for 20 started "$id" && wait_for 20 has_brood "$id"
 stop n1 KILL
 kill -KILL "$(shepherd_of "$id")"
 agent
-ok "so has one whose shepherd is killed without an agent" \
+ok "a job whose shepherd is killed while the agent is down is NodeFailed, too" \
     wait_for 20 state_is "$id" NodeFailed
 for process in $(all_of "$id"); do
     has_ended "$process"
-    is "process $process of it has ended, too" "$?" 0
+    is "process $process of that job has ended, too" "$?" 0
 done
 id=$(as kilntest1 ksub --parsable -n 8 --wrap true)
-ok "their cores are free again" wait_for 20 state_is "$id" Completed
+ok "the cores of both jobs are free again" wait_for 20 state_is "$id" Completed
 
 # --- without a controller -----------------------------------------------------
 submit d && ends=$id
@@ -179,35 +186,38 @@ submit u -t 0:03 && late=$id
 stop controller KILL
 end d 9
 wait_for 10 has_ended "$(process_of "$ends")"
-ok "a time limit holds without a controller" \
+ok "a time limit takes effect without a controller" \
     wait_for 30 has_ended "$(process_of "$late")"
 cluster_controller
-ok "the controller is told of a job that ended while it was away" \
+ok "the agent reports a job that ended while the controller was down" \
     wait_for 20 state_is "$ends" Failed
-is "with its exit code" "$(exit_code_of "$ends")" 9
-ok "and of one that came to its limit" wait_for 20 state_is "$late" TimedOut
-like "one that runs on is Running" "$(admin get job "$stays")" 'Running'
+is "it reports the exit code" "$(exit_code_of "$ends")" 9
+ok "it reports a job that reached its time limit" \
+    wait_for 20 state_is "$late" TimedOut
+like "a job that still runs is Running" "$(admin get job "$stays")" 'Running'
 
-# --- both at once -------------------------------------------------------------
+# --- both are killed ----------------------------------------------------------
 stop controller KILL
 stop n1 KILL
 end e 4
 wait_for 10 has_ended "$(process_of "$stays")"
 agent
 cluster_controller
-ok "an end that neither saw is reported" wait_for 20 state_is "$stays" Failed
-is "as it was, too" "$(exit_code_of "$stays")" 4
-is "and the job was started once" "$(starts_of "$stays")" 1
+ok "a job that ended while both were down is reported" \
+    wait_for 20 state_is "$stays" Failed
+is "its exit code is reported" "$(exit_code_of "$stays")" 4
+is "that job was started once" "$(starts_of "$stays")" 1
 
-# --- two agents, and none -----------------------------------------------------
+# --- two agents with one state directory --------------------------------------
 second=$(timeout 10 kiln-agent --controller "$cluster_url" --cluster test \
     --service-user root --munge-socket "$munge_socket" --node-name n2 \
     --state-dir "$cluster/n1/state" --run-dir "$cluster/n1/run2" \
     --shepherd "$cluster/bin/kiln-shepherd" 2>&1)
-is "a second agent on a state directory is refused" "$?" 75
-like "and told of the first" "$second" "another kiln-agent .*$cluster/n1/state"
+is "a second agent with the same state directory exits with status 75" "$?" 75
+like "it says that another agent uses the directory" \
+    "$second" "another kiln-agent .*$cluster/n1/state"
 
-# --- a node that is deleted, or reset ------------------------------------------
+# --- a node that is deleted, or reset -----------------------------------------
 uid_of_node() { admin get node n1 -o json | jq -r .metadata.uid; }
 is_another_node() { node_is_ready && [ "$(uid_of_node)" != "$uid" ]; }
 uid=$(uid_of_node)
@@ -215,10 +225,11 @@ ok "an administrator deletes the node" admin delete node n1
 ok "its agent registers it again" wait_for 20 is_another_node
 untaint
 submit f
-ok "and it runs jobs" started "$id"
+ok "the new node runs jobs" started "$id"
 end f 0
-ok "to their ends" wait_for 20 state_is "$id" Completed
-is "its secret is another" "$([ "$(cat "$cluster/n1/state/node-secret")" = \
+ok "a job on it completes" wait_for 20 state_is "$id" Completed
+is "the new node has another secret" \
+    "$([ "$(cat "$cluster/n1/state/node-secret")" = \
     "$secret" ] || echo another)" another
 
 secret=$(cat "$cluster/n1/state/node-secret")
@@ -229,18 +240,18 @@ submit g && stays=$id
 stop n1 KILL
 admin reset node n1 >/dev/null
 agent
-ok "an agent whose node was reset enrols again by itself" \
+ok "the agent of a node that was reset enrols again by itself" \
     wait_for 30 has_new_secret
 end g 0
-ok "and reports what ran meanwhile" wait_for 20 state_is "$stays" Completed
-is "which was started once" "$(starts_of "$stays")" 1
+ok "it reports a job that ran meanwhile" wait_for 20 state_is "$stays" Completed
+is "that job was started once" "$(starts_of "$stays")" 1
 
 secret=$(cat "$cluster/n1/state/node-secret")
 uid=$(uid_of_node)
 stop n1
 admin delete node n1 >/dev/null
 agent
-ok "so does one whose node was deleted while it was away" \
+ok "the agent of a node that was deleted while it was down registers it again" \
     wait_for 30 is_another_node
-ok "with another secret" has_new_secret
+ok "that node has another secret" has_new_secret
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The examples of kiln-arrays(7) work as they stand there, one after the other,
-# with the number of the array that the first of them submits.
+# The examples of kiln-arrays(7) work as printed there, one after the other,
+# with the number of the array that the first example submits.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -20,7 +20,7 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     root taint node n1 "$key-" >/dev/null
 done
 
-# Of a hundred steps the first nine are short, and the others wait for a file.
+# Of a hundred steps, the first nine are short, and the others wait for a file.
 mkdir -m 0777 "$cluster/here" "$cluster/here/out"
 cat >"$cluster/here/step" <<END
 #!/bin/sh
@@ -30,11 +30,12 @@ END
 printf '#!/bin/sh\n' >"$cluster/here/summary"
 chmod 755 "$cluster/here/step" "$cluster/here/summary"
 
-# The lines behind a prompt, as a shell has them.
+# The command lines after the prompts, with roff's escapes replaced.
 examples=$(awk '/^\.EX/ { on = 1 } /^\.EE/ { on = 0 } on && /^\$ /' \
     "$top_srcdir/man/kiln-arrays.7" |
     sed 's/^\$ //; s/\\-/-/g; s/\\(aq/'"'"'/g')
-like "there are examples" "$(printf '%s\n' "$examples" | wc -l)" '^ *1[2-9]$'
+like "the manual page has examples" \
+    "$(printf '%s\n' "$examples" | wc -l)" '^ *1[2-9]$'
 
 id=1042
 run_example() {
@@ -56,8 +57,9 @@ while read -r line; do
 done <"$cluster/examples"
 : >"$cluster/here/go"
 held() { root get job "job-$id" -o json | jq -r '.spec.array | "\(.held) \(.cancelled) \(.throttle)"'; }
-is "and say what they are to say" "$(held)" "61-100 61-99:2,100 20"
+is "the array is held, cancelled and throttled as the examples say" \
+    "$(held)" "61-100 61-99:2,100 20"
 last=$(sed -n 's/^Submitted job \([0-9]*\).*/\1/p' "$cluster/said")
 has_run() { [ "$(root get job "job-$last" -o json | jq -r .status.state)" = Completed ]; }
-ok "the job after one of the tasks runs" wait_for 30 has_run
+ok "the job that waits for one of the tasks runs" wait_for 30 has_run
 finish

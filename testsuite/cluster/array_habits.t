@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Habits of sbatch and sacct on two nodes: the first failure ends an array, jobs
-# are asked for by lists and by each filter, and who wasted most comes first.
+# Habits of users of sbatch and sacct, on two nodes: the first failure ends an
+# array, history is queried by lists of jobs and by each filter, and a report
+# names first who wasted most.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -28,7 +29,7 @@ submit() { as kilntest1 ksub --parsable -t 5 "$@"; }
 user() { as kilntest1 kctl "$@"; }
 job() { root get job "job-$1" -o json | jq -r "$2"; }
 has_state() { [ "$(job "$1" .status.state)" = "$2" ]; }
-# ids OPTION...: the jobs and tasks that history finds, sorted.
+# ids OPTION...: prints the jobs and tasks that history finds, sorted.
 ids() { user history -o id --no-headers "$@" 2>/dev/null | sort | xargs; }
 finds() { # WANTED OPTION...
     finds_wanted=$1
@@ -36,66 +37,71 @@ finds() { # WANTED OPTION...
     [ "$(ids "$@")" = "$finds_wanted" ]
 }
 
-# --- the first failure ends an array ---------------------------------------------
+# --- the first failure ends an array ------------------------------------------
 
 mkdir -m 777 "$cluster/go"
 # shellcheck disable=SC2016 # for the script
 fast=$(submit -a 1-200%4 --array-fail-fast -J fast \
     --wrap '[ $KILN_ARRAY_TASK_ID != 2 ] || exit 3; sleep 120')
-ok "the first failure ends an array that says so" \
+ok "the first failure ends an array with --array-fail-fast" \
     wait_for 30 has_state "$fast" Failed
-is "one has failed, and none completed; those that it ended are cancelled" \
+is "one task failed, none completed, and those that were running are cancelled" \
     "$(job "$fast" '"\(.status.failed) \(.status.succeeded // 0) \(.status.array.cancelled)"')" \
     "1 0 3"
 all_told() { [ "$(ids --job "$fast" | wc -w)" -ge 3 ]; }
 wait_for 20 all_told
-is "those that ran are told, and the rest is one line" \
+is "tasks that ran have a row each, and the rest has one row" \
     "$(ids --job "$fast" | tr ' ' '\n' | grep -c '\[')" 1
-like "why it ended, too" "$(user why "$fast")" 'Failed, exit code 3: 2'
+like "kctl why says which task failed and how" \
+    "$(user why "$fast")" 'Failed, exit code 3: 2'
 
-# --- an array that runs in part ----------------------------------------------------
+# --- an array of which some tasks run -----------------------------------------
 
 # shellcheck disable=SC2016 # for the script
 part=$(submit -a 1-6%2 -J part --wrap 'until [ -e '"$cluster"'/go/on ]; do
     sleep 0.1; done')
 two_run() { [ "$(job "$part" .status.ready)" = 2 ]; }
 wait_for 20 two_run
-like "an array of which tasks run and others wait says both" \
+like "kctl why says that some tasks run and others wait" \
     "$(user why "$part" | head -n 1)" \
     "^Job $part \(part\): Running, the rest is Pending, throttle of 2 tasks"
-like "tasks have times as clocks show them" \
+like "the start of a task is shown as date and time" \
     "$(user --utc get job "${part}_1" --no-headers 2>/dev/null ||
         user get job "${part}_1" --no-headers)" \
     ' [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}'
-is "a task is described to its user, and not to another" \
+is "a task is described to its user, and not to another user" \
     "$(user describe job "${part}_1" | head -n 1 | tr -s ' ') $(as kilntest2 kctl describe \
         job "${part}_1" 2>&1 | sed 's/.*cannot/cannot/')" \
     "Task: ${part}_1 cannot get jobs/elements of other users"
 : >"$cluster/go/on"
 wait_for 30 has_state "$part" Completed
 
-# --- jobs by their numbers -----------------------------------------------------------
+# --- jobs by their numbers ----------------------------------------------------
 
 one=$(submit -J one -w n1 --wrap true)
 two=$(submit -J two -w n2 --wrap 'exit 2')
-ok "several jobs are asked for at once" \
+ok "several jobs can be named as operands" \
     wait_for 20 finds "$one $two" "$one" "$two"
-is "as a list" "$(ids -j "$one,$two")" "$one $two"
-is "as a range" "$(ids "$one-$two")" "$one $two"
-is "with tasks of an array" "$(ids "$one,${part}_[1-2]")" \
+is "jobs can be named as a list" "$(ids -j "$one,$two")" "$one $two"
+is "jobs can be named as a range" "$(ids "$one-$two")" "$one $two"
+is "tasks of an array can be named with other jobs" \
+    "$(ids "$one,${part}_[1-2]")" \
     "$(printf '%s\n' "$one" "${part}_1" "${part}_2" | sort | xargs)"
-is "each once" "$(ids "$one,$one" "$one")" "$one"
-is "no more than are wanted" "$(ids --limit 1 "$one-$two" | wc -w)" 1
-like "a name is told where it belongs" "$(user history sweep 2>&1)" \
+is "a job that is named twice is shown once" "$(ids "$one,$one" "$one")" "$one"
+is "the limit applies to a range" "$(ids --limit 1 "$one-$two" | wc -w)" 1
+like "a name instead of a number is refused with a hint" \
+    "$(user history sweep 2>&1)" \
     "'sweep' is no number of a job \(--name 'sweep' has those of the name\)"
-like "too many are refused in words" "$(user history 1-2000 2>&1)" \
+like "a range of too many jobs is refused with an explanation" \
+    "$(user history 1-2000 2>&1)" \
     'more than 1000 jobs are named'
 
-# --- by each filter -------------------------------------------------------------------
+# --- by each filter -----------------------------------------------------------
 
-filter() { # OPTION VALUE: of this job, and OTHER of none of these
-    is "$1 finds" "$(ids -j "$one,$two" "$1" "$2")" "${4:-$two}"
-    is "$1 leaves out" "$(ids -j "$one,$two" "$1" "$3")" ""
+filter() { # OPTION VALUEOTHER [WANTED]: VALUE matches WANTED (job two), OTHER matches neither job
+    is "$1 finds the matching jobs" \
+        "$(ids -j "$one,$two" "$1" "$2")" "${4:-$two}"
+    is "$1 leaves out other jobs" "$(ids -j "$one,$two" "$1" "$3")" ""
 }
 filter --node n2 n3
 filter --name 'tw?' 't'
@@ -105,22 +111,25 @@ filter --account default other "$one $two"
 filter --partition all other "$one $two"
 filter --since 1h now "$one $two"
 filter --until now 2020-01-01 "$one $two"
-is "a period may end later than now" "$(ids -j "$one,$two" --until tomorrow)" "$one $two"
-like "of which a report counts what is over" \
+is "a period may end in the future" \
+    "$(ids -j "$one,$two" --until tomorrow)" "$one $two"
+like "a report counts only the past part of such a period" \
     "$(user report --by all --until tomorrow 2>&1)" 'JOBS +GOOD.*UTIL'
-is "none begins then" "$(user history --since tomorrow 2>&1)" \
+is "a period that starts in the future is refused" \
+    "$(user history --since tomorrow 2>&1)" \
     "kctl: history: --since: 'tomorrow' is yet to come"
 
-# --- how much an array used -------------------------------------------------------------
+# --- how much an array used ---------------------------------------------------
 
 has_sum() {
     user efficiency "$part" | tail -n 1 |
         grep -qE '^Sum: 6 tasks, 6 attempts; CPU efficiency [0-9.]+% \(00:00:[0-9]+ of 00:[0-9:]+\)'
 }
-ok "efficiency of an array has a sum" wait_for 20 has_sum
-unlike "one of a single attempt has none" "$(user efficiency "$one")" '^Sum'
+ok "the efficiency of an array has a line with the sum" wait_for 20 has_sum
+unlike "the efficiency of a single attempt has no such line" \
+    "$(user efficiency "$one")" '^Sum'
 
-# --- who wasted most ------------------------------------------------------------------
+# --- who wasted most ----------------------------------------------------------
 
 waste=$(submit -c 4 -J waste --wrap 'sleep 2')
 busy=$(as kilntest2 ksub --parsable -t 5 -J busy \
@@ -131,7 +140,7 @@ first() {
     [ "$(root report --by user --wasted --top 1 -o csv | tail -n 1 |
         cut -d, -f1)" = kilntest1 ]
 }
-ok "who left most unused comes first" wait_for 20 first
-is "and nobody else, with --top 1" \
+ok "the user who wasted most is first in the report" wait_for 20 first
+is "--top 1 shows only that user" \
     "$(root report --by user --wasted --top 1 -o csv | wc -l)" 2
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Hard cases of job arrays: one that is larger than its quota, one of which no task
-# fits it, its place between other jobs, and an agent that hears late and twice of
-# its elements.
+# Hard cases of job arrays: an array that is larger than its quota, an array
+# whose tasks do not fit its quota, the position of an array between other
+# jobs, and an agent that receives events of its elements late and twice.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -29,7 +29,7 @@ ran() { sort -n "$home/$1" | tr '\n' ' '; }
 pods() { root get pods -o json | jq '[.items[] |
     select(.status.phase == "Pending" or .status.phase == "Running")] | length'; }
 
-# --- larger than its quota --------------------------------------------------------
+# --- larger than its quota ----------------------------------------------------
 
 root create -f - >/dev/null <<'TXT'
 {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"},
@@ -45,15 +45,15 @@ ended() {
     [ "$now" -le "$most" ] || most=$now
     state_is "$id" Completed
 }
-ok "an array that is larger than its quota ends" wait_for 40 ended
-is "each task has run once" "$(ran large)" "1 2 3 4 5 6 7 8 9 "
-ok "no more at a time than the quota has" test "$most" -le 2
+ok "an array that is larger than its quota completes" wait_for 40 ended
+is "each of its tasks has run once" "$(ran large)" "1 2 3 4 5 6 7 8 9 "
+ok "never more pods exist than the quota allows" test "$most" -le 2
 free() { [ "$(root get resourcequota small -o json |
     jq -r '.status.used | "\(.pods) \(.["requests.cpu"])"')" = "0 0" ]; }
-ok "and the quota is free again" wait_for 10 free
+ok "the quota is free again" wait_for 10 free
 root delete resourcequota small >/dev/null
 
-# --- none of it fits its quota -------------------------------------------------------
+# --- no task fits its quota ---------------------------------------------------
 
 tight() {
     printf '{"apiVersion": "v1", "kind": "ResourceQuota",
@@ -70,24 +70,28 @@ words='quota tight: 2 CPUs wanted, it has 1 in all'
 says() {
     as kilntest1 kctl why "$1" | grep -F ", $words (AssocGrpCpuLimit)"
 }
-ok "an array no task of which fits its quota says so" wait_for 20 says "$id"
-ok "as a plain job does" wait_for 20 says "$plain"
-ok "so does each of its tasks" says "${id}_2"
-like "and the list of jobs" "$(as kilntest1 kctl jobs)" "${id}_.*$words"
-is "and its status" "$(job "$id" .status.cause.message)" "$words"
+ok "an array whose tasks do not fit the quota says so" wait_for 20 says "$id"
+ok "a plain job that does not fit says the same" wait_for 20 says "$plain"
+ok "each task of the array says the same" says "${id}_2"
+like "the list of jobs says the same" \
+    "$(as kilntest1 kctl jobs)" "${id}_.*$words"
+is "the status of the Job says the same" \
+    "$(job "$id" .status.cause.message)" "$words"
 stop controller
 cluster_controller --socket "$cluster/socket"
 tight 1500m
 words='quota tight: 2 CPUs wanted, it has 1500m in all'
-ok "what has changed is said after a restart" wait_for 40 says "$id"
+ok "after a restart the message has the changed quota" wait_for 40 says "$id"
 tight 8
-ok "it goes on when the quota is raised" wait_for 40 state_is "$id" Completed
-ok "as a plain job does" wait_for 40 state_is "$plain" Completed
-is "each has run once" "$(ran raised)" "0 1 2 3 "
-is "and nothing is said any more" "$(job "$id" '.status.cause // "none"')" none
+ok "the array completes when the quota is raised" \
+    wait_for 40 state_is "$id" Completed
+ok "the plain job completes, too" wait_for 40 state_is "$plain" Completed
+is "each task and the job have run once" "$(ran raised)" "0 1 2 3 "
+is "the Job has no such message any more" \
+    "$(job "$id" '.status.cause // "none"')" none
 root delete resourcequota tight >/dev/null
 
-# --- its place ----------------------------------------------------------------------
+# --- the position between other jobs ------------------------------------------
 
 a=$(submit -c 2 --wrap 'exec sleep 1000')
 wait_for 20 state_is "$a" Running || bail_out "it does not run"
@@ -99,11 +103,11 @@ for name in one two three four; do
     last=$(submit -c 2 -J "$name" "$@" --wrap "echo $name >>order")
 done
 as kilntest1 kctl cancel "$a" >/dev/null
-ok "all have run" wait_for 40 state_is "$last" Completed
-is "arrays and jobs in the order of submission" \
+ok "all jobs and arrays have run" wait_for 40 state_is "$last" Completed
+is "arrays and jobs ran in the order of submission" \
     "$(tr '\n' ' ' <"$home/order")" "one one two three three four "
 
-# --- an agent that hears late, and twice ----------------------------------------------
+# --- an agent that receives events late, and twice ----------------------------
 
 id=$(submit -a 1-14 --wrap 'echo $KILN_ARRAY_TASK_ID >>heard; sleep 0.2')
 begun() { [ -s "$home/heard" ]; }
@@ -118,11 +122,12 @@ signal n1 KILL
 await_end n1
 agent
 done_all() { [ "$(job "$id" .status.succeeded)" = 13 ]; }
-ok "its array ends all the same" wait_for 60 done_all
-is "each task has run once, and the one that was cancelled has not" \
+ok "the array completes although its agent was stopped and killed" \
+    wait_for 60 done_all
+is "each task has run once, and the cancelled task has not run" \
     "$(ran heard)" "1 2 3 4 5 6 7 8 9 10 11 12 13 "
 rows() { [ "$(as kilntest1 kctl history --job "$id" -o json | jq -s '[.[] |
     if type == "array" then .[] else (.items // [.])[] end |
     select(.state == "Completed")] | length')" = 13 ]; }
-ok "and has one row of history" wait_for 20 rows
+ok "history has one row for each completed task" wait_for 20 rows
 finish

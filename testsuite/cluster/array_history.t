@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each task that started leaves its row in history, and those of an array that
-# never did leave one together, whatever becomes of the controller.
+# Each task that started has its own row in history, and the tasks that never
+# started share one row, even if the controller dies.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -24,25 +24,27 @@ submit() { as kilntest1 ksub --parsable "$@"; }
 state() { root get job "job-$1" -o json | jq -r '.status.state // "Pending"'; }
 has_state() { [ "$(state "$1")" = "$2" ]; }
 runs() { [ "$(root get job "job-$1" -o json | jq -r .status.ready)" = "$2" ]; }
-# The rows of a job: "1042_7 Cancelled", sorted.
+# Prints the rows of a job: "1042_7 Cancelled", sorted.
 rows() {
     as kilntest1 kctl history "$@" -o json | jq -r '.items[] |
         "\(.job)_\(.task // .tasks // "-") \(.state)"' | sort | tr '\n' ' '
 }
 has_rows() { [ "$(rows "$1")" = "$2 " ]; }
 
-# --- what never started is one row ----------------------------------------------
+# --- tasks that never started share one row -----------------------------------
 
 a=$(submit -a 1-200 --wrap 'exec sleep 1000')
 wait_for 20 runs "$a" 2 || bail_out "no task runs"
 as kilntest1 kctl cancel "$a" >/dev/null
-ok "a cancelled array ends" wait_for 20 has_state "$a" Cancelled
-ok "with a row for each task that ran and one for the rest" wait_for 10 \
+ok "an array can be cancelled" wait_for 20 has_state "$a" Cancelled
+ok "each task that ran has a row, and the rest has one row" wait_for 10 \
     has_rows "$a" "${a}_1 Cancelled ${a}_2 Cancelled ${a}_3-200 Cancelled"
-like "which the table shows like Slurm's" \
+like "the table shows that row in Slurm's syntax" \
     "$(as kilntest1 kctl history "$a" --no-headers)" "${a}_\[3-200\]"
-is "a task of the rest is found in it" "$(rows "${a}_150")" "${a}_3-200 Cancelled "
-is "and of a range those that ran, too" "$(rows "${a}_[2-4]")" \
+is "a query for a task of the rest finds the common row" \
+    "$(rows "${a}_150")" "${a}_3-200 Cancelled "
+is "a query for a range finds the rows of tasks that ran, too" \
+    "$(rows "${a}_[2-4]")" \
     "${a}_2 Cancelled ${a}_3-200 Cancelled "
 
 b=$(submit -a 5-50:5 --hold --wrap true)
@@ -53,9 +55,10 @@ ok "an array of which nothing started has one row" \
 f=$(submit -H -a 5 --wrap true)
 as kilntest1 kctl cancel "$f" >/dev/null
 is_plain() { as kilntest1 kctl history --no-headers "$f" | grep -q "^${f}_5 "; }
-ok "of one task that never began the number has no brackets" wait_for 20 is_plain
+ok "the row of a single task that never started has no brackets" \
+    wait_for 20 is_plain
 
-# --- ranges, and a controller that dies ------------------------------------------
+# --- ranges, and a controller that dies ---------------------------------------
 
 # shellcheck disable=SC2016 # for the job
 c=$(submit -a 1-8%1 --wrap 'test $KILN_ARRAY_TASK_ID != 2 || exec sleep 1000')
@@ -67,11 +70,13 @@ await_end controller || bail_out "the controller lives"
 cluster_controller --socket "$cluster/socket"
 wait_for 20 root get job "job-$c" >/dev/null
 as kilntest1 kctl cancel "${c}_2" >/dev/null
-ok "an array ends with those that were left" wait_for 30 has_state "$c" Cancelled
+ok "an array ends when its last tasks are cancelled after the controller was killed" \
+    wait_for 30 has_state "$c" Cancelled
 row_of() { rows "$c" | tr ' ' '\n' | grep -c "^${c}_$1\$"; }
 all_once() {
     for task in 1 2 3; do [ "$(row_of "$task")" = 1 ] || return 1; done
     [ "$(rows "$c" | tr ' ' '\n' | grep -c -- '-8$')" = 1 ]
 }
-ok "each that began has one row, the rest one together" wait_for 10 all_once
+ok "each task that started has one row, and the rest has one row together" \
+    wait_for 10 all_once
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The output of an array's tasks whose pods are gone: for its user alone, after
-# restarts, and only what that user may read.
+# The output of array tasks whose pods are gone: only their user can read it,
+# also after restarts, and only if that user may read the file.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -29,37 +29,48 @@ is_over() { # ID: the Job, and its pods are gone
 
 id=$(as kilntest1 ksub --parsable -a 1-9:2 -o 'f %a' \
     --wrap 'echo one; echo task $KILN_ARRAY_TASK_ID')
-ok "an array ends, and its pods are gone" wait_for 30 is_over "$id"
+ok "an array completes, and its pods are gone" wait_for 30 is_over "$id"
 shows() { [ "$(user logs "$@" 2>&1)" = "$wanted" ]; }
 wanted='one
 task 7'
-ok "the output of one is shown" wait_for 10 shows "${id}_7"
-is "with a follower's end" "$(user logs -f "${id}_7" 2>&1)" "$wanted"
-is "its last line" "$(user logs --tail 1 "${id}_3" 2>&1)" 'task 3'
-like "of another's index nothing" "$(user logs "${id}_2" 2>&1)" 'no task 2'
+ok "the output of a task is shown" wait_for 10 shows "${id}_7"
+is "kctl logs -f shows it and ends" "$(user logs -f "${id}_7" 2>&1)" "$wanted"
+is "--tail 1 shows its last line" \
+    "$(user logs --tail 1 "${id}_3" 2>&1)" 'task 3'
+like "a task that does not exist is refused" \
+    "$(user logs "${id}_2" 2>&1)" 'no task 2'
 log="$jobs/job-$id/log"
-like "by the API" "$(api kilntest1 GET "$log?task=7")" '^200 .*task 7'
-like "of an attempt" "$(api kilntest1 GET "$log?task=7&attempt=1")" \
+like "the API returns the output of a task" \
+    "$(api kilntest1 GET "$log?task=7")" '^200 .*task 7'
+like "the API returns the output of an attempt" \
+    "$(api kilntest1 GET "$log?task=7&attempt=1")" \
     '^200 .*task 7'
-like "that there was" "$(api kilntest1 GET "$log?task=7&attempt=2")" \
+like "an attempt that does not exist is a 404" \
+    "$(api kilntest1 GET "$log?task=7&attempt=2")" \
     '^404 .*no such attempt'
-like "nor one before it" "$(user logs -p "${id}_7" 2>&1)" 'no attempt before'
-like "a task that is none is told" "$(api kilntest1 GET "$log?task=2")" \
+like "-p says that there was no attempt before the first one" \
+    "$(user logs -p "${id}_7" 2>&1)" 'no attempt before'
+like "the API refuses a task that does not exist" \
+    "$(api kilntest1 GET "$log?task=2")" \
     '^400 .*has no task 2; it has 1-9:2'
-like "and what is no number" "$(api kilntest1 GET "$log?task=x")" '^400 '
-like "and none at all" "$(api kilntest1 GET "$log")" '^400 .*which task'
+like "the API refuses a task that is not a number" \
+    "$(api kilntest1 GET "$log?task=x")" '^400 '
+like "the API refuses a request without a task" \
+    "$(api kilntest1 GET "$log")" '^400 .*which task'
 
-# --- what one user can do to another ---------------------------------------------------
-forbidden "another does not read it" kilntest2 GET "$log?task=7"
-like "nor by kctl" "$(as kilntest2 kctl logs "${id}_7" 2>&1)" \
+# --- what one user can do to another ------------------------------------------
+forbidden "another user cannot read the output through the API" \
+    kilntest2 GET "$log?task=7"
+like "another user cannot read the output through kctl" \
+    "$(as kilntest2 kctl logs "${id}_7" 2>&1)" \
     'cannot|Forbidden|forbidden'
 printf 'secret\n' >"$cluster/secret"
 chmod 600 "$cluster/secret"
 as kilntest1 ln -sf "$cluster/secret" 'f 3'
-like "a link to what the user may not read is not read" \
+like "a link to a file that the user may not read is not followed" \
     "$(user logs "${id}_3" 2>&1)" "the output file '.*f 3': Permission denied"
 uid=$(grep -o '^[^ ]* 0 0 /' "$cluster/n1/state/outputs")
-is "nobody's output is root's" "$uid" ''
+is "no output file is recorded as root's" "$uid" ''
 evil=$(jq -n --arg path "$(printf 'x\n%s 0 0 %s' "$id" "$cluster/secret")" '
     {apiVersion: "batch/v1", kind: "Job", metadata: {name: "evil"},
      spec: {array: {tasks: "0"}, template: {spec: {restartPolicy: "Never",
@@ -67,11 +78,11 @@ evil=$(jq -n --arg path "$(printf 'x\n%s 0 0 %s' "$id" "$cluster/secret")" '
         containers: [{name: "main", image: "host", command: ["/bin/true"],
             workingDir: "/tmp",
             resources: {requests: {cpu: "1"}}}]}}}}')
-like "a path may have the end of a line in it" \
+like "a path with a line feed in it is accepted" \
     "$(api kilntest1 POST "$jobs" "$evil")" '^201 '
 api_gone() { root get pods -o json | jq -e '.items | length == 0' >/dev/null; }
 wait_for 20 api_gone
-is "a path writes no line of its own" \
+is "such a path does not forge a line in the agent's list of outputs" \
     "$(grep -c ' 0 0 /' "$cluster/n1/state/outputs")" 0
 
 for i in $(seq 30); do
@@ -80,17 +91,20 @@ for i in $(seq 30); do
 done
 wanted='one
 task 7'
-ok "readers that go away harm nobody" wait_for 10 shows "${id}_7"
-like "one attempt is asked for" \
+ok "readers that disconnect do not affect others" wait_for 10 shows "${id}_7"
+like "an attempt and the previous one cannot be requested together" \
     "$(api kilntest1 GET "$log?task=7&attempt=2&previous=true")" '^400 '
 
-is "by its number" "$(user logs --attempt 1 "${id}_7" 2>&1)" "$wanted"
-like "one that never was is told" "$(user logs --attempt 2 "${id}_7" 2>&1)" \
+is "--attempt 1 shows the first attempt" \
+    "$(user logs --attempt 1 "${id}_7" 2>&1)" "$wanted"
+like "an attempt that never was is reported" \
+    "$(user logs --attempt 2 "${id}_7" 2>&1)" \
     'no such attempt of task 7 is known'
-like "either is enough" "$(user logs -p --attempt 1 "${id}_7" 2>&1)" \
+like "kctl refuses --attempt together with --previous" \
+    "$(user logs -p --attempt 1 "${id}_7" 2>&1)" \
     '--attempt and --previous: one of them'
 
-# an attempt that runs, after one whose pod was removed
+# The current attempt runs, and the pod of the attempt before it was removed.
 again=$(as kilntest1 ksub --parsable -a 5 -o again --open-mode=append \
     --wrap 'echo here; exec sleep 1000')
 runs() { root get pods -o json | jq -e --arg name "$1" '[.items[] |
@@ -100,14 +114,17 @@ wait_for 20 runs "job-$again-0"
 user requeue "$again" >/dev/null
 wait_for 20 runs "job-$again-0-r1"
 before() { user logs -p "${again}_5" 2>&1 | grep -q '^here$'; }
-ok "the one before one that runs is shown" wait_for 10 before
+ok "the output of the attempt before the running one is shown" \
+    wait_for 10 before
 first() { user logs --attempt 1 "${again}_5" 2>&1 | grep -q '^here$'; }
-ok "by its number, too" wait_for 10 first
-like "as the one that runs" "$(user logs --attempt 2 "${again}_5" 2>&1)" '^here'
-like "there is no third" "$(user logs --attempt 3 "${again}_5" 2>&1)" \
+ok "it is shown by its number, too" wait_for 10 first
+like "the output of the running attempt is shown by its number" \
+    "$(user logs --attempt 2 "${again}_5" 2>&1)" '^here'
+like "a third attempt is reported as unknown" \
+    "$(user logs --attempt 3 "${again}_5" 2>&1)" \
     'no such attempt of task 5 is known'
 
-# what was said of a task: of its pods, there or gone, and by its array
+# Events about a task: about its pods, which may be gone, and about its array.
 says() { # KIND NAME MESSAGE
     jq -n --arg kind "$1" --arg name "$2" --arg message "$3" '{apiVersion: "v1",
         kind: "Event", metadata: {generateName: "said-"}, type: "Normal",
@@ -129,9 +146,11 @@ of the first attempt
 of the second attempt
 task 5 was mentioned"
 is "the events of a task are found" "$(said)" "$(echo "$told" | sort)"
-like "of one at a time" "$(user events --for "${again}_[5-6]" 2>&1)" \
+like "several tasks at once are refused with a hint" \
+    "$(user events --for "${again}_[5-6]" 2>&1)" \
     "are several tasks.*--for ${again}_5; --for $again has all"
-like "a task that is none has none" "$(user events --for "${again}_6" 2>&1)" \
+like "a task that does not exist is reported" \
+    "$(user events --for "${again}_6" 2>&1)" \
     'no task 6; it has 5'
 plain=$(as kilntest1 ksub --parsable -o plain --open-mode=append \
     --wrap 'echo plain; exec sleep 1000')
@@ -139,33 +158,36 @@ wait_for 20 runs "job-$plain-0"
 user requeue "$plain" >/dev/null
 wait_for 20 runs "job-$plain-0-r1"
 second() { user logs --attempt 2 "$plain" 2>&1 | grep -q '^plain$'; }
-ok "an attempt of a plain job is shown" wait_for 10 second
-like "one whose pod is gone is told, or shown" \
+ok "the second attempt of a plain job is shown by its number" wait_for 10 second
+like "the first attempt of a plain job is shown, or reported as unknown" \
     "$(user logs --attempt 1 "$plain" 2>&1)" \
     '^plain|output of attempt 1 of job/job-[0-9]* is not known any more'
-like "one that never was, too" "$(user logs --attempt 3 "$plain" 2>&1)" \
+like "a third attempt of a plain job is reported as unknown" \
+    "$(user logs --attempt 3 "$plain" 2>&1)" \
     'has no attempt 3'
-like "a pod is one attempt" \
+like "--attempt is refused for a pod, which is one attempt" \
     "$(user logs --attempt 1 pod "job-$plain-0-r1" 2>&1)" \
     '--attempt is for jobs and tasks'
 user cancel "$plain" >/dev/null
 user cancel "$again" >/dev/null
 wait_for 20 api_gone
-is "its events are found when its pods are gone" "$(said)" \
+is "the events of a task are found after its pods are gone" "$(said)" \
     "$(echo "$told" | sort)"
 
-# --- kills, and what is forgotten ---------------------------------------------------------
+# --- kills, and a list of outputs that is lost --------------------------------
 wanted='one
 task 7'
 stop n1 KILL
-like "without the agent, it is said where the file is" \
+like "without the agent, kctl says where the output file is" \
     "$(user logs "${id}_7" 2>&1)" \
     "its output is the file $PWD/f 7 as node n1 sees it \(the agent"
 stop controller KILL
 cluster_controller --socket "$cluster/socket"
 cluster_agent n1 --topology 'package:1 core:4 pu:1'
-ok "it is shown again after kills" wait_for 30 shows "${id}_7"
+ok "the output is shown again after agent and controller were killed" \
+    wait_for 30 shows "${id}_7"
 rm -f "$cluster/n1/state/outputs"
-like "what the agent has forgotten is named" "$(user logs "${id}_7" 2>&1)" \
+like "an output that the agent no longer knows is named with its path" \
+    "$(user logs "${id}_7" 2>&1)" \
     "its output is the file $PWD/f 7 as node n1 sees it"
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A wide job among small ones starts first: small ones pass it only where they
-# do not delay it, also after the controller was killed.
+# A wide job between small jobs is not delayed: small jobs start before it only
+# if they do not delay it, also after the controller was killed.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -12,7 +12,8 @@ cluster_begin
 need munged kiln-controller kiln-agent ksub kctl jq
 cluster_user kilntest1 || skip_all "only root can make users"
 cluster_munge
-# In the order of submission: by default short jobs go first anyway.
+# Uses the order of submission, because by default short jobs are before long
+# ones anyway.
 cat >"$cluster/scheduler.yaml" <<'TXT'
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -29,7 +30,7 @@ wait_for 20 root wait --for condition=Ready node n1 || bail_out "no node"
 for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     root taint node n1 "$key-" >/dev/null
 done
-sub() { # CPUS MINUTES COMMAND: its number
+sub() { # CPUS MINUTES COMMAND: submits a job, prints its number
     as kilntest1 ksub --parsable -c "$1" -t "$2" -o /dev/null --wrap "$3"
 }
 state_is() { [ "$(root get job "job-$1" -o json | jq -r .status.state)" = "$2" ]; }
@@ -40,25 +41,26 @@ code_is() {
 
 a=$(sub 2 30 'exec sleep 1000')
 b=$(sub 2 60 'exec sleep 1000')
-ok "two small jobs have the node" wait_for 20 state_is "$b" Running
+ok "two small jobs occupy the node" wait_for 20 state_is "$b" Running
 wide=$(sub 4 10 'exec sleep 1000')
-ok "the wide one waits for room" wait_for 20 code_is "$wide" Resources
+ok "the wide job waits for resources" wait_for 20 code_is "$wide" Resources
 long=$(sub 2 90 'exec sleep 1000')
 short=$(sub 2 10 'exec sleep 1000')
 as kilntest1 kctl cancel "$a" >/dev/null
-ok "one that ends in time passes it" wait_for 20 state_is "$short" Running
-ok "one that would delay it does not, and says so" \
+ok "a small job that ends in time starts before the wide job" \
+    wait_for 20 state_is "$short" Running
+ok "a small job that would delay it waits, and says so" \
     wait_for 20 code_is "$long" Priority
 
 stop controller KILL
 cluster_controller --scheduler-config "$cluster/scheduler.yaml"
 as kilntest1 kctl cancel "$short" >/dev/null
-ok "nor does it after the controller was killed" \
+ok "that job still waits after the controller was killed" \
     wait_for 20 code_is "$long" Priority
 as kilntest1 kctl cancel "$b" >/dev/null
-ok "the wide one starts first" wait_for 20 state_is "$wide" Running
-is "and the other waits" \
+ok "the wide job starts before it" wait_for 20 state_is "$wide" Running
+is "the long job still waits" \
     "$(root get job "job-$long" -o json | jq -r .status.state)" Pending
 as kilntest1 kctl cancel "$wide" >/dev/null
-ok "until its turn comes" wait_for 20 state_is "$long" Running
+ok "the long job starts after the wide job" wait_for 20 state_is "$long" Running
 finish

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A node that cannot start jobs: where their TMPDIRs or its own state should be
-# is read-only, missing or full, it has no descriptors left, or the cgroup of all
-# jobs went away under it. It says so and gets no more jobs until that is mended;
-# no job fails for it.
+# A node that cannot start jobs: the place of the jobs' TMPDIRs or the agent's
+# state directory is read-only, missing or full, the agent has no descriptors
+# left, or the cgroup of all jobs was removed. The node reports it and gets no
+# more jobs until it is repaired. No job fails because of it.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -44,7 +44,7 @@ agent() { # NAME [OPTION...]
     cluster_agent "$@" --topology 'package:1 core:4 pu:1' --heartbeat 500ms
 }
 node_is_ready() { admin get node "$1" --no-headers | grep -qw Ready; }
-# Nodes with a given topology have a taint of their own.
+# Nodes with a given topology have a taint.
 untaint() { admin taint node "$1" kiln.hpc/virtual- >/dev/null; }
 is_tainted() { admin get node n1 -o json | jq -e '
     .spec.taints[]? | select(.key == "kiln.hpc/self-check-failed")'; }
@@ -66,21 +66,22 @@ failed() {
     done | sort -u
 }
 
-# They come to the broken node first, as the other one is closed until it says
-# what is wrong with it.
+# survives REASON WHAT: submits jobs that come to the broken node first,
+# because the other node is cordoned until the broken node reports what is
+# wrong. Checks that none of them fails.
 survives() { # REASON WHAT
     admin cordon n2 >/dev/null
     jobs=
     for _ in 1 2 3 4 5; do
         jobs="$jobs $(submit --wrap true)"
     done
-    [ "$1" = - ] || ok "$2: the node says so" wait_for 30 says "$1"
-    [ "$1" = - ] || ok "$2: and gets a taint" wait_for 10 is_tainted
+    [ "$1" = - ] || ok "$2: the node reports the reason" wait_for 30 says "$1"
+    [ "$1" = - ] || ok "$2: the node gets a taint" wait_for 10 is_tainted
     admin uncordon n2 >/dev/null
     # shellcheck disable=SC2086 # one word a job
-    ok "$2: jobs are run elsewhere" wait_for 30 all_done $jobs
+    ok "$2: the jobs run on another node" wait_for 30 all_done $jobs
     # shellcheck disable=SC2086
-    is "$2: and none of them failed" "$(failed $jobs)" 0
+    is "$2: none of the jobs failed" "$(failed $jobs)" 0
 }
 
 cluster_controller
@@ -91,14 +92,15 @@ for node in n1 n2; do
     untaint "$node"
 done
 
-# --- a TMPDIR that cannot be made ---------------------------------------------
+# --- a TMPDIR that cannot be created ------------------------------------------
 mount -o remount,ro "$cluster/tmp"
 survives TmpDirUnusable "a read-only tmpDir"
-like "it names the place" "$(words)" "$cluster/tmp.*Read-only"
+like "the message names the directory" "$(words)" "$cluster/tmp.*Read-only"
 mount -o remount,rw "$cluster/tmp"
-ok "which goes when it can be written to" wait_for 20 is_untainted
+ok "the taint is removed when the directory is writable again" \
+    wait_for 20 is_untainted
 job=$(submit -w n1 --wrap true)
-ok "and then it runs jobs" wait_for 20 all_done "$job"
+ok "the node then runs jobs" wait_for 20 all_done "$job"
 
 # --- no descriptors -----------------------------------------------------------
 pid=$(pid_of n1)
@@ -106,16 +108,18 @@ before=$(prlimit --pid "$pid" --nofile --noheadings --output SOFT | tr -d ' ')
 # shellcheck disable=SC2012 # numbers
 prlimit --pid "$pid" --nofile="$(ls "/proc/$pid/fd" | wc -l):"
 survives NoFileDescriptors "no descriptors left"
-like "it says what to do" "$(words)" "LimitNOFILE"
+like "the message says which setting to change" "$(words)" "LimitNOFILE"
 prlimit --pid "$pid" --nofile="$before:"
-ok "it is well again with some" wait_for 20 is_untainted
+ok "the taint is removed when the agent has descriptors again" \
+    wait_for 20 is_untainted
 
 # --- the state directory is full ----------------------------------------------
 dd if=/dev/zero of="$cluster/n1/state/full" bs=1M count=16 2>/dev/null
 survives StateDirUnusable "a full stateDir"
-like "it says what to do" "$(words)" "$cluster/n1/state.*is full: make room"
+like "the message says which directory is full" \
+    "$(words)" "$cluster/n1/state.*is full: make room"
 rm "$cluster/n1/state/full"
-ok "it is well again with room" wait_for 20 is_untainted
+ok "the taint is removed when there is room again" wait_for 20 is_untainted
 
 # --- the cgroup of all jobs ---------------------------------------------------
 if log_line=$(grep 'no cgroups' "$cluster/log/n1"); then
@@ -125,19 +129,19 @@ else
     survives - "the cgroup of all jobs is gone"
     mended() { grep -q 'cgroup of all jobs was gone, and was made again' \
         "$cluster/log/n1"; }
-    ok "it is made again" wait_for 30 mended
-    ok "and the node is well" wait_for 20 is_untainted
+    ok "the agent creates the cgroup again" wait_for 30 mended
+    ok "the node has no taint then" wait_for 20 is_untainted
     job=$(submit -w n1 --wrap true)
-    ok "jobs run there" wait_for 20 all_done "$job"
+    ok "the node then runs jobs" wait_for 20 all_done "$job"
 fi
 
-# --- before it is Ready -------------------------------------------------------
+# --- before the node is Ready -------------------------------------------------
 stop n1
 umount "$cluster/tmp" || umount -l "$cluster/tmp"
 rmdir "$cluster/tmp"
 agent n1 --tmp-dir "$cluster/tmp" --cgroup-base "/kiln-broken-$$"
-ok "a tmpDir that is missing is found at the start" \
+ok "a missing tmpDir is found when the agent starts" \
     wait_for 20 says TmpDirUnusable
-like "and said" "$(words)" "$cluster/tmp.*No such file"
+like "the message names the directory" "$(words)" "$cluster/tmp.*No such file"
 survives TmpDirUnusable "a missing tmpDir"
 finish

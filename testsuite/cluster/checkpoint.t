@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The command that saves a job's state: it runs before the job is told to end to
-# make room, for a requeue and at its time limit, not when it is cancelled; it
-# delays nothing, also when it hangs or the agent is killed; what it said and
-# how it ended is told.
+# The command that saves a job's state: it runs before the job gets its signal
+# to end because of a preemption, a requeue or its time limit, but not when the
+# job is cancelled. It delays nothing, even if it hangs or the agent is killed.
+# An event reports its output and how it ended.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -39,7 +39,7 @@ events() { as kilntest1 kctl events --for "$1" 2>&1; }
 says() { events "$1" | grep -q "$2"; }
 has_line() { grep -q "$2" "$home/$1"; }
 listens='trap "echo heard; exit 3" TERM; echo begins; while :; do sleep 0.05; done 2>/dev/null'
-submit() { # NAME OPTIONS...: listens, and writes into NAME
+submit() { # NAME OPTIONS...: submits a job that handles SIGTERM and writes into NAME
     submit_name=$1
     shift
     as kilntest1 ksub --parsable -c 2 --requeue -o "$submit_name" "$@" \
@@ -57,11 +57,11 @@ over() {
 }
 has_ended_job() { state_is "$1" Cancelled; }
 
-like "a command that is none is refused" \
+like "an empty checkpoint command is refused" \
     "$(submit none --checkpoint-command ' ' 2>&1)" \
     'checkpointCommand: .*must be a command'
 
-# --- to make room -------------------------------------------------------------------
+# --- preemption ---------------------------------------------------------------
 cat >"$home/job.sh" <<TXT
 #!/bin/sh
 #KSUB --checkpoint-command 'echo "saves as \$(id -un) of \$KILN_JOB_ID in \$PWD"'
@@ -69,77 +69,79 @@ cat >"$home/job.sh" <<TXT
 $listens
 TXT
 id=$(as kilntest1 ksub "$home/job.sh")
-ok "a job runs whose script names a checkpoint command" \
+ok "a job whose script has a checkpoint command runs" \
     wait_for 20 runs "$id" out1
 urgent
-ok "it makes room" wait_for 20 state_is "$high" Running
-is "having saved its state before it was told" \
+ok "the job is preempted" wait_for 20 state_is "$high" Running
+is "it saved its state before it got SIGTERM" \
     "$(grep -v Terminated "$home/out1")" \
     "begins
 saves as kilntest1 of $id in $home
 heard"
-ok "it is to start anew" wait_for 20 state_is "$id" Requeued
-ok "and its owner is told how that went" \
+ok "it is requeued" wait_for 20 state_is "$id" Requeued
+ok "an event tells its owner how the command ended" \
     wait_for 20 says "$id" 'Checkpointed.*exit code 0 after'
 over "$id"
 
-# --- for a requeue, and not when it is cancelled -----------------------------------------
+# --- a requeue, and a cancellation --------------------------------------------
 id=$(submit out2 --checkpoint-command 'echo saves; exit 7')
-ok "another runs" wait_for 20 runs "$id" out2
+ok "another job with a checkpoint command runs" wait_for 20 runs "$id" out2
 as kilntest1 kctl requeue "$id" >/dev/null
-ok "requeued, it starts anew" wait_for 20 attempts_are "$id" 2
-ok "a command that fails is told with its exit code" \
+ok "it starts again after a requeue" wait_for 20 attempts_are "$id" 2
+ok "an event reports the exit code of a command that fails" \
     wait_for 20 says "$id" 'CheckpointFailed.*exit code 7 after'
-ok "the next attempt listens" wait_for 20 runs "$id" out2
+ok "the next attempt runs" wait_for 20 runs "$id" out2
 over "$id"
 not_ok "a job that is cancelled does not save its state" has_line out2 saves
 
-# --- at the end of its time, and one that hangs ----------------------------------------
+# --- the time limit, and a command that hangs ---------------------------------
 id=$(submit out3 -t 0:01 --checkpoint-command 'echo saves')
-ok "at its time limit" wait_for 20 state_is "$id" TimedOut
-ok "it saves its state" has_line out3 saves
-ok "and is told then" has_line out3 heard
+ok "a job reaches its time limit" wait_for 20 state_is "$id" TimedOut
+ok "it saved its state" has_line out3 saves
+ok "it got SIGTERM then" has_line out3 heard
 
 hangs='trap "" TERM; echo hangs; (setsid sleep 98765 &); while :; do sleep 0.05; done'
 id=$(submit out4 -p hasty --checkpoint-command "$hangs")
-ok "one runs whose command never ends" wait_for 20 runs "$id" out4
+ok "a job whose command never ends runs" wait_for 20 runs "$id" out4
 urgent
-ok "the other has its room all the same" wait_for 20 state_is "$high" Running
-ok "the job was told in time" has_line out4 heard
-ok "and its owner is told" \
+ok "the preempting job starts all the same" wait_for 20 state_is "$high" Running
+ok "the preempted job got SIGTERM" has_line out4 heard
+ok "an event tells its owner that the command had not ended" \
     wait_for 20 says "$id" 'CheckpointFailed.*had not ended'
-not_ok "nothing is left of the command" \
+not_ok "no process of the command is left" \
     pgrep -u kilntest1 -f "sleep 98765"
 over "$id"
 
-# --- the agent is killed meanwhile ---------------------------------------------------
+# --- the agent is killed while the command runs -------------------------------
 id=$(submit out5 --checkpoint-command \
     'echo saves; while [ ! -e go ]; do sleep 0.05; done; echo saved')
-ok "one runs whose command takes its time" wait_for 20 runs "$id" out5
+ok "a job whose command waits for a file runs" wait_for 20 runs "$id" out5
 urgent
-ok "it saves its state" wait_for 20 has_line out5 saves
+ok "the command starts" wait_for 20 has_line out5 saves
 stop n1 KILL
 as kilntest1 touch "$home/go"
-ok "which goes on without an agent, and the job ends" \
+ok "without an agent, the command ends and the job gets SIGTERM" \
     wait_for 20 has_line out5 heard
 agent
-ok "another agent finds its end" wait_for 20 state_is "$high" Running
-is "and has it saved once" "$(grep -c '^saves' "$home/out5")" 1
+ok "the next agent reports the job's end" wait_for 20 state_is "$high" Running
+is "the command ran once" "$(grep -c '^saves' "$home/out5")" 1
 over "$id"
 
-# --- an agent of a former release --------------------------------------------------------
-is "an agent says that it knows such commands" \
+# --- an agent of a former release ---------------------------------------------
+is "the agent reports that it supports checkpoint commands" \
     "$(root get node n1 -o json | jq -c \
         '.status.agentFeatures | index("Checkpoint") != null')" true
-not_ok "and nobody was told that it does not" says "$id" CheckpointUnsupported
+not_ok "no event says that a command is unsupported" \
+    says "$id" CheckpointUnsupported
 api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":["Freeze"]}}' \
     $merge >/dev/null
 id=$(submit out6 --checkpoint-command 'echo saves')
-ok "where it does not, the job runs all the same" wait_for 20 runs "$id" out6
-ok "and its owner is told" wait_for 20 says "$id" \
+ok "a job with a command runs on a node whose agent does not support it" \
+    wait_for 20 runs "$id" out6
+ok "an event warns its owner" wait_for 20 says "$id" \
     'Warning.*CheckpointUnsupported.*agent of node n1 is of a former release'
 plain=$(as kilntest1 ksub --parsable -c 1 -o /dev/null --wrap true)
 as kilntest1 kctl cancel "$id" >/dev/null
-ok "a job that names none runs" wait_for 20 state_is "$plain" Completed
-not_ok "and is told nothing" says "$plain" CheckpointUnsupported
+ok "a job without a command runs there" wait_for 20 state_is "$plain" Completed
+not_ok "it has no such event" says "$plain" CheckpointUnsupported
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A mistake in a configuration is told with file, line and key, by
-# --check-config and at the start alike, before anything is done.
+# An error in a configuration is reported with file, line and key, both by
+# --check-config and at the start, before anything else is done.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -12,13 +12,15 @@ cluster_begin
 need kiln-controller kiln-agent kctl
 cd "$cluster" || bail_out "no directory"
 
-# wrong PROGRAM WORDS: c.yaml is; WORDS are a pattern.
+# wrong PROGRAM WORDS: checks that PROGRAM refuses c.yaml with a message that
+# matches WORDS.
 wrong() {
     wrong_said=$("$1" --check-config --config c.yaml 2>&1)
-    is "$1 does not take $(tr '\n' ' ' <c.yaml)" "$?" 78
+    is "$1 refuses $(tr '\n' ' ' <c.yaml)" "$?" 78
     like "... and says where and why" "$wrong_said" "^$1: c.yaml:$2"
 }
-# each PROGRAM: lines "WORDS<tab>CONFIGURATION", \n for a new line.
+# each PROGRAM: reads lines "WORDS<tab>CONFIGURATION", where
+#  stands for a new line.
 each() {
     while IFS='	' read -r words text; do
         printf '%b\n' "$text" >c.yaml
@@ -60,48 +62,52 @@ each kiln-agent <<'TXT'
 1: heartbeat: .*not a time	heartbeat: -1s
 TXT
 echo 'listen: [x]' >c.yaml
-like "a start tells the same" \
+like "a start reports the error in the same way" \
     "$(kiln-controller --state-dir state --config c.yaml 2>&1)" \
     '^kiln-controller: c.yaml:1: listen: '
-not_ok "and leaves nothing behind" test -e state
-like "an option's mistake has the option's name" \
+not_ok "nothing is created" test -e state
+like "an error in an option is reported with the option's name" \
     "$(kiln-controller --state-dir state --listen x 2>&1)" '--listen: .*HOST:PORT'
-ok "a state directory is made" kiln-controller --state-dir state --init
+ok "--init creates a state directory" kiln-controller --state-dir state --init
 echo precious >file
 not_ok "a file in the place of the socket is refused" \
     kiln-controller --state-dir state --socket "$cluster/file"
-is "and kept" "$(cat file)" precious
+is "the file is kept" "$(cat file)" precious
 
 printf 'cluster: a\nservr: x\n' >client.yaml
-like "clients tell file, line and key, too" \
+like "clients report file, line and key, too" \
     "$(KILN_CONFIG=$cluster/client.yaml kctl get nodes 2>&1)" \
     "client.yaml:2: servr: .*did you mean 'server'"
 
-# --- for recorded exchanges alone ----------------------------------------------
+# --- --conformance, for recorded exchanges only -------------------------------
 said=$(timeout 20 kiln-controller --conformance --state-dir "$cluster/tried" \
     --listen 0.0.0.0:0 2>&1)
-is "--conformance is refused on an address that others reach" "$?" 78
-like "in words" "$said" "listen: '0.0.0.0:0' .*from other machines.*127.0.0.1"
+is "--conformance is refused on an address that other machines can reach" \
+    "$?" 78
+like "the message says why" \
+    "$said" "listen: '0.0.0.0:0' .*from other machines.*127.0.0.1"
 said=$(timeout 20 kiln-controller --conformance --state-dir "$cluster/tried" \
     --listen-tls '[::]:0' 2>&1)
-is "by TLS, too" "$?" 78
+is "--conformance is refused for TLS on such an address, too" "$?" 78
 find_free_port
 start conforming kiln-controller --conformance --state-dir "$cluster/tried" \
     --listen "127.0.0.1:$free_port"
 warns() { grep -q 'EVERYBODY .* IS AN ADMINISTRATOR' "$cluster/log/conforming"; }
-ok "where it is not, the log says who is an administrator" wait_for 20 warns
+ok "on another address, the log warns that everybody is an administrator" \
+    wait_for 20 warns
 code_of() {
     curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer conformance' \
         "http://127.0.0.1:$free_port/apis/$1"
 }
-is "a kind of upstream's is there" "$(code_of batch/v1/jobs)" 200
-is "and one that kube-apiserver has not is absent" \
+is "a kind of Kubernetes is served" "$(code_of batch/v1/jobs)" 200
+is "a kind that kube-apiserver does not have is absent" \
     "$(code_of metrics.k8s.io/v1beta1/nodes)" 404
 stop conforming
 
 # --- the name of a node -------------------------------------------------------
 if [ "$(id -u)" -ne 0 ] || ! unshare --uts true 2>/dev/null; then
-    skip "a host's name with capitals" "only root can change it"
+    skip "a host name with capitals becomes a node name in lower case" \
+        "only root can change it"
     finish
     exit
 fi
@@ -120,5 +126,6 @@ start agent unshare --uts elsewhere kiln-agent --controller "$cluster_url" \
     --topology 'package:1 core:2 pu:1' \
     --shepherd "$cluster/bin/kiln-shepherd"
 is_there() { kctl --server "http+unix://$cluster/state/socket" get node node01; }
-ok "a host's name with capitals is a node's without" wait_for 20 is_there
+ok "a host name with capitals becomes a node name in lower case" \
+    wait_for 20 is_there
 finish

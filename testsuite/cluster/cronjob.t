@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A CronJob makes one Job for each time that is due, as its owner and by the
-# rules that bind its owner at that moment, whatever is restarted in between.
+# A CronJob creates one Job for each time that is due, as its owner and under
+# the rules that apply to the owner at that moment, whatever is restarted in
+# between.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -21,7 +22,7 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     root taint node n1 "$key-" >/dev/null
 done
 
-# make NAME USER [JSON FIELDS]: a CronJob of every minute.
+# make NAME USER [JSON FIELDS]: creates a CronJob that is due every minute.
 make() {
     jq -n --arg name "$1" "{apiVersion: \"batch/v1\", kind: \"CronJob\",
         metadata: {name: \$name}, spec: ({schedule: \"* * * * *\",
@@ -31,7 +32,8 @@ make() {
         + {${3:-}})}" >"$cluster/$1.json"
     as "$2" kctl create -f - <"$cluster/$1.json"
 }
-# due NAME: as if the last Job had been made long ago.
+# due NAME [NAMESPACE]: makes the CronJob due now: its last Job appears to have
+# been created long ago.
 due() {
     api root PATCH "/apis/batch/v1/namespaces/${2:-default}/cronjobs/$1/status" \
         '{"status":{"lastScheduleTime":"2026-01-01T00:00:00Z"}}' "$merge" |
@@ -40,107 +42,119 @@ due() {
 jobs_of() { root get jobs -l "of=$1" -o json | jq -r ".items[] | $2"; }
 has_jobs() { [ "$(jobs_of "$1" .metadata.name | wc -l)" -ge "$2" ]; }
 
-ok "a user makes a CronJob" make mine kilntest1
-like "it is shown as kubectl shows it" \
+ok "a user can create a CronJob" make mine kilntest1
+like "kctl shows it as kubectl does" \
     "$(as kilntest1 kctl get cronjobs | tr -s ' ')" \
     '^NAME SCHEDULE TIMEZONE SUSPEND ACTIVE LAST SCHEDULE AGE
 mine \* \* \* \* \* <none> False 0 <none> '
-ok "its last Job was long ago" due mine
-ok "a Job is made that was due" wait_for 20 has_jobs mine 1
+ok "it is made due" due mine
+ok "a Job is created" wait_for 20 has_jobs mine 1
 job=$(jobs_of mine .metadata.name | head -n 1)
-like "its name is the CronJob's and minutes" "$job" '^mine-[0-9]{8}$'
-is "it is the owner's" "$(jobs_of mine '.metadata.annotations["kiln.hpc/user"] +
+like "the Job's name is that of the CronJob with the minutes of its time" \
+    "$job" '^mine-[0-9]{8}$'
+is "the Job belongs to the owner of the CronJob" \
+    "$(jobs_of mine '.metadata.annotations["kiln.hpc/user"] +
     " " + (.spec.template.spec.securityContext.runAsUser | tostring)' |
     head -n 1)" "kilntest1 $(id -u kilntest1)"
 ended() { [ "$(jobs_of mine .status.state | head -n 1)" = Completed ]; }
-ok "it runs" wait_for 20 ended
+ok "the Job completes" wait_for 20 ended
 in_history() { as kilntest1 kctl history | grep -q Completed; }
-ok "it has a row of history" wait_for 20 in_history
+ok "it has a row in history" wait_for 20 in_history
 told() { [ "$(root get cronjob mine -o json |
     jq -r '.status.lastSuccessfulTime != null')" = true ]; }
-ok "the CronJob tells of its success" wait_for 20 told
+ok "the CronJob has the time of its last success" wait_for 20 told
 
-# Others.
+# What other users can do.
 one=/apis/batch/v1/namespaces/default/cronjobs/mine
 forbidden "another user cannot change it" \
     kilntest2 PATCH "$one" '{"spec":{"suspend":true}}' "$merge"
-not_ok "nor delete it" as kilntest2 kctl delete cronjob mine
-not_ok "nor have its Jobs' names" as kilntest2 kctl create -f - <<EOF
+not_ok "another user cannot delete it" as kilntest2 kctl delete cronjob mine
+not_ok "another user cannot create a Job with a name of its Jobs" \
+    as kilntest2 kctl create -f - <<EOF
 $(jq '.metadata.name = "mine-99999999" | .kind = "Job" |
     .spec = .spec.jobTemplate.spec' "$cluster/mine.json")
 EOF
-not_ok "nor make one that runs as somebody else" \
+not_ok "a user cannot create a CronJob that runs as another user" \
     make other kilntest2 "jobTemplate: {spec: {template: {spec: {
         securityContext: {runAsUser: $(id -u kilntest1)}, restartPolicy:
         \"Never\", containers: [{name: \"c\", image: \"host\"}]}}}}"
-like "what it runs is its owner's to read" \
+like "another user can read the schedule" \
     "$(as kilntest2 kctl get cronjob mine -o json)" '"schedule"'
-unlike "and nobody else's" \
+unlike "another user cannot read the command" \
     "$(as kilntest2 kctl get cronjob mine -o json)" 'id -u'
 
-# Held, it makes none, however long.
-is "its owner holds it" "$(as kilntest1 kctl hold cronjob/mine)" \
+# A CronJob that is held creates no Jobs.
+is "its owner can hold a CronJob" "$(as kilntest1 kctl hold cronjob/mine)" \
     "cronjob/mine held"
-is "once" "$(as kilntest1 kctl hold cronjob mine)" "cronjob/mine is held already"
-like "which is shown" "$(as kilntest1 kctl get cronjobs | tr -s ' ')" \
+is "a CronJob that is held already is reported" \
+    "$(as kilntest1 kctl hold cronjob mine)" "cronjob/mine is held already"
+like "kctl get shows that it is held" \
+    "$(as kilntest1 kctl get cronjobs | tr -s ' ')" \
     'mine \* \* \* \* \* <none> True'
-like "another user does not release it" \
+like "another user cannot release it" \
     "$(as kilntest2 kctl release cronjob/mine 2>&1)" 'cannot|forbidden'
-like "nor does one hold what is not there" \
+like "a CronJob that does not exist cannot be held" \
     "$(as kilntest1 kctl hold cronjob/none cronjob/mine 2>&1 | tr '\n' ' ')" \
     'mine is held already.*"none" not found'
 make rests kilntest1 '"suspend": true' >/dev/null
 make beside kilntest1 >/dev/null
 due rests
 due beside
-ok "another makes its Job when it is due" wait_for 20 has_jobs beside 1
-is "one that is held does not" "$(jobs_of rests .metadata.name)" ""
-is "until it is released" "$(as kilntest1 kctl release cronjob/rests)" \
+ok "another CronJob creates its Job when it is due" \
+    wait_for 20 has_jobs beside 1
+is "a held CronJob does not create one" "$(jobs_of rests .metadata.name)" ""
+is "its owner can release a CronJob" \
+    "$(as kilntest1 kctl release cronjob/rests)" \
     "cronjob/rests released"
-ok "it makes the last that was due" wait_for 20 has_jobs rests 1
+ok "it creates a Job for the last time that was due" \
+    wait_for 20 has_jobs rests 1
 as kilntest1 kctl release cronjob/mine >/dev/null
 as kilntest1 kctl delete cronjob beside rests >/dev/null
 
-# ksub --cron: script and environment are kept, and each run is a job.
+# ksub --cron keeps script and environment, and each run is a job.
 cat >"$cluster/home/kilntest1/nightly.sh" <<'EOF'
 #!/bin/sh
 echo "$GREETING from $KILN_JOB_ID"
 EOF
 name=$(as kilntest1 env GREETING=hello ksub --cron '* * * * *' --parsable \
     -o "$cluster/home/kilntest1/out" nightly.sh)
-like "ksub --cron tells its name" "$name" '^nightly-[a-z]+$'
-like "what is no schedule is told" \
+like "ksub --cron prints the CronJob's name" "$name" '^nightly-[a-z]+$'
+like "an invalid schedule is refused" \
     "$(as kilntest1 ksub --cron '61 * * * *' nightly.sh 2>&1)" \
     "above maximum.*|is no schedule"
 for at in '0 0 30 2 *' '0 0 31 4,6 *'; do
-    like "what never comes is told: $at" \
+    like "a schedule without any date is refused: $at" \
         "$(as kilntest1 ksub --cron "$at" nightly.sh 2>&1)" \
         'never comes: none of its months has such a day'
 done
 for on in afterok:1 singleton,afterany:2 'afterok:1?afterok:2'; do
-    like "jobs of now are nothing to wait for: $on" \
+    like "a CronJob cannot depend on jobs that exist now: $on" \
         "$(as kilntest1 ksub --cron @daily -d "$on" nightly.sh 2>&1)" \
         "--dependency $(echo "$on" | sed 's/?/./') names jobs that are there once.*takes singleton alone"
 done
-like "those of the same name are" "$(as kilntest1 ksub --cron @yearly \
+like "a CronJob can depend on jobs of the same name" \
+    "$(as kilntest1 ksub --cron @yearly \
     --parsable -J alone -d singleton nightly.sh)" '^alone-[a-z]+$'
-is "which each of its jobs waits for" "$(as kilntest1 kctl get cronjobs -o json |
+is "the Job template has that dependency" \
+    "$(as kilntest1 kctl get cronjobs -o json |
     jq -c '.items[] | select(.metadata.name | startswith("alone")) |
         [.spec.jobTemplate.spec.dependencies.jobs[]?.type]')" '["singleton"]'
 as kilntest1 kctl delete cronjob "$(as kilntest1 kctl get cronjobs -o json |
     jq -r '.items[].metadata.name | select(startswith("alone"))')" >/dev/null
-like "a job that is refused now is not submitted" \
+like "a CronJob whose jobs would be refused now is not submitted" \
     "$(as kilntest1 ksub --cron @daily -p nowhere nightly.sh 2>&1)" nowhere
-like "an array may recur" "$(as kilntest1 ksub --cron @yearly --parsable \
+like "a CronJob can create arrays" \
+    "$(as kilntest1 ksub --cron @yearly --parsable \
     -a 1-5%2 -J five nightly.sh)" '^five-[a-z]+$'
-is "so there are three" "$(as kilntest1 kctl get cronjobs -o name | wc -l)" 3
-ok "it is due" due "$name"
+is "three CronJobs exist" "$(as kilntest1 kctl get cronjobs -o name | wc -l)" 3
+ok "the CronJob of ksub is made due" due "$name"
 greets() { grep -q '^hello from [0-9]' "$cluster/home/kilntest1/out"; }
-ok "it runs its script in its environment" wait_for 20 greets
-like "the job is one of kctl's" "$(as kilntest1 kctl jobs --all 2>&1; as kilntest1 kctl history)" nightly
-ok "it is deleted" as kilntest1 kctl delete cronjob "$name"
+ok "its job runs the script in the stored environment" wait_for 20 greets
+like "kctl shows the job" \
+    "$(as kilntest1 kctl jobs --all 2>&1; as kilntest1 kctl history)" nightly
+ok "its owner can delete it" as kilntest1 kctl delete cronjob "$name"
 
-# A right that its owner has lost.
+# The owner has lost the right to create Jobs.
 root create -f - >/dev/null <<EOF
 {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"lab",
  "annotations":{"kiln.hpc/members":"kilntest1"}}}
@@ -148,7 +162,7 @@ EOF
 jq '.metadata.name = "lost" | .spec.suspend = true' "$cluster/mine.json" \
     >"$cluster/lost.json"
 in_lab() { as kilntest1 kctl -n lab create -f - <"$cluster/lost.json"; }
-ok "a member of a namespace makes one there" wait_for 10 in_lab
+ok "a member of a namespace can create a CronJob there" wait_for 10 in_lab
 root annotate namespace lab kiln.hpc/members=kilntest2 --overwrite >/dev/null
 due lost lab
 api root PATCH /apis/batch/v1/namespaces/lab/cronjobs/lost \
@@ -156,12 +170,12 @@ api root PATCH /apis/batch/v1/namespaces/lab/cronjobs/lost \
 refused() { root -n lab get events -o json |
     jq -r '.items[] | select(.reason == "FailedCreate") | .message' |
     grep -q 'do not belong to the namespace'; }
-ok "when no member any more, nothing is made, and an event says why" \
+ok "when the owner is no member any more, an event says why no Job is created" \
     wait_for 20 refused
-is "no Job is there" "$(root -n lab get jobs -o name)" ""
+is "no Job was created" "$(root -n lab get jobs -o name)" ""
 
-# The controller dies three times while many are due. Each is due once, since it is
-# of every month, and makes one Job, which runs once.
+# The controller is killed three times while many CronJobs are due. Each is due
+# once, because its schedule is monthly, and creates one Job, which runs once.
 n=20
 [ -z "${KILN_LONG-}" ] || n=200
 mkdir -m 1777 "$cluster/ran"
@@ -174,8 +188,9 @@ for i in $(seq "$n"); do
 done | jq -s '{apiVersion: "v1", kind: "List", items: .}' |
     as kilntest1 kctl create -f - >/dev/null || bail_out "no CronJobs"
 for i in $(seq "$n"); do due "many$i" || bail_out "many$i is not there"; done
-# A third of them at a time. The kill comes with the news of the first Job of
-# these, while most are being made and before any status tells of them.
+# Releases a third of the CronJobs at a time. The controller is killed when the
+# watch reports the first Job of them, while most Jobs are being created and
+# before any status names its Job.
 mkfifo "$cluster/news"
 last=0
 for kill in 1 2 3; do
@@ -196,22 +211,23 @@ for kill in 1 2 3; do
     kill "$watch" 2>/dev/null
     cluster_controller --socket "$cluster/socket"
 done
-# Those that the kills have kept from being released.
+# Releases those that the kills have kept from being released.
 released() {
     # shellcheck disable=SC2046
     as kilntest1 kctl release $(seq -f 'cronjob/many%.0f' "$n") >/dev/null 2>&1
 }
-ok "all are released" wait_for 20 released
+ok "all CronJobs are released" wait_for 20 released
 made() { jobs_of many '.metadata.ownerReferences[0].name' | sort -u | wc -l; }
 all_made() { [ "$(made)" = "$n" ]; }
-ok "each makes its Job, whenever the controller dies" wait_for 30 all_made
+ok "each CronJob creates its Job although the controller was killed" \
+    wait_for 30 all_made
 all_ended() { ! jobs_of many .status.state | grep -qvx Completed; }
 ok "each Job completes" wait_for 60 all_ended
 names() { for i in $(seq "$n"); do echo "many$i"; done | sort; }
-is "there is one of each" \
+is "each CronJob created exactly one Job" \
     "$(jobs_of many '.metadata.ownerReferences[0].name' | sort)" "$(names)"
-is "and each has run once" "$(cat "$cluster"/ran/* | sort)" "$(names)"
-ok "the user deletes it" as kilntest1 kctl delete cronjob mine
+is "each Job has run once" "$(cat "$cluster"/ran/* | sort)" "$(names)"
+ok "the user can delete the CronJob" as kilntest1 kctl delete cronjob mine
 gone() { [ -z "$(jobs_of mine .metadata.name)" ]; }
-ok "its Jobs go with it" wait_for 20 gone
+ok "its Jobs are deleted with it" wait_for 20 gone
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A bit flips in a row of the store: the controller starts, says so, and ends
-# nothing that belongs to what it cannot read.
+# A bit flips in a row of the store: the controller starts, reports it, and
+# ends nothing that belongs to the object that it cannot read.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -19,7 +19,8 @@ home=$cluster/home/kilntest1
 state=$cluster/state
 admin() { kctl --server "http+unix://$state/socket" "$@"; }
 ask() { curl -s --unix-socket "$state/socket" "http://localhost$1"; }
-# begin NAME: a job that runs until NAME is there; its id is $id.
+# begin NAME: starts a job that runs until the file NAME exists. Its ID is in
+# $id.
 begin() {
     id=$(as kilntest1 ksub --parsable --wrap "echo \$\$ >$1.pid; while [ ! -e $1 ]; do \
 sleep 0.05; done; echo done >$1.done")
@@ -35,7 +36,8 @@ create_map() {
     printf '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}' |
         admin create -f -
 }
-# flip KIND NAME-PATTERN: one bit in the middle of what the row says.
+# flip KIND NAME-PATTERN: changes one bit in the middle of the object in the
+# row.
 flip() {
     python3 - "$state/kiln.db" "$1" "$2" <<'END'
 import sqlite3, sys
@@ -58,67 +60,81 @@ admin taint node n1 kiln.hpc/virtual- >/dev/null
 begin first
 first=$id
 ok "a job runs" wait_for 20 runs first
-ok "something is kept beside it" create_map
+ok "a ConfigMap is created" create_map
 stop controller
-ok "nothing is damaged" kiln-controller --state-dir "$state" --check-store
+ok "the check of the store finds no damage" \
+    kiln-controller --state-dir "$state" --check-store
 ok "a bit flips in the row of the Job" flip jobs.batch "job-$first"
-ok "and in another's" flip configmaps kept
+ok "a bit flips in the row of the ConfigMap" flip configmaps kept
 cluster_controller
-ok "the controller starts all the same" wait_for 20 node_is_ready
-ok "and names what it cannot read" \
+ok "the controller starts with damaged rows" wait_for 20 node_is_ready
+ok "it logs which rows it cannot read" \
     log_says controller "'jobs.batch/default/job-$first' cannot be read.*checksum"
-like "it can be seen from outside" "$(ask '/readyz?verbose')" "storeRows 2 objects"
-like "and counted" "$(ask /metrics)" "kiln_store_damaged 2"
-like "whoever asks for it is told" "$(admin get job "$first" 2>&1)" "is damaged"
+like "/readyz reports the number of damaged rows" \
+    "$(ask '/readyz?verbose')" "storeRows 2 objects"
+like "/metrics reports that number, too" \
+    "$(ask /metrics)" "kiln_store_damaged 2"
+like "a request for a damaged object gets an error that says so" \
+    "$(admin get job "$first" 2>&1)" "is damaged"
 begin second
 second=$id
-ok "another job gets another id" [ "$second" -gt "$first" ]
-ok "and runs" wait_for 20 runs second
-is "the pod of the damaged Job is not taken for ownerless" "$(pods_of "$first")" 1
-ok "and goes on" runs first
-like "its name is not given to another" "$(create_map 2>&1)" 'configmaps "kept" is damaged'
-not_ok "the store is not looked at under a controller" \
+ok "another job gets another ID" [ "$second" -gt "$first" ]
+ok "that job runs" wait_for 20 runs second
+is "the pod of the damaged Job is not deleted as an orphan" \
+    "$(pods_of "$first")" 1
+ok "that pod still runs" runs first
+like "a new object cannot have the name of a damaged one" \
+    "$(create_map 2>&1)" 'configmaps "kept" is damaged'
+not_ok "the store cannot be checked while a controller uses it" \
     kiln-controller --state-dir "$state" --check-store
 
 # --- a Pod --------------------------------------------------------------------
 stop controller
-ok "a bit flips in the row of a pod, too" flip pods "job-$second-%"
+ok "a bit flips in the row of a pod" flip pods "job-$second-%"
 listed=$(kiln-controller --state-dir "$state" --check-store 2>/dev/null)
-like "all are listed" "$listed" "jobs.batch/default/job-$first"
-like "with why" "$listed" "pods/default/job-$second-.*checksum"
+like "the check lists the damaged Job" "$listed" "jobs.batch/default/job-$first"
+like "it lists the damaged pod with the reason" \
+    "$listed" "pods/default/job-$second-.*checksum"
 cluster_controller
-ok "the agent keeps what it runs" \
+ok "the agent keeps the process of the damaged pod" \
     wait_for 30 log_says n1 "job-$second-.*until an administrator decides"
-ok "the job goes on" runs second
+ok "that job still runs" runs second
 sleep 1
-is "and is not run a second time" "$(pods_of "$second")" 0
-ok "because it stays as it is" log_says controller "job 'default/job-$second' stays as it is"
+is "no second pod is created for it" "$(pods_of "$second")" 0
+ok "the log says that the job is left as it is" \
+    log_says controller "job 'default/job-$second' stays as it is"
 
 # --- the Node -----------------------------------------------------------------
 stop controller
 ok "a bit flips in the row of the node" flip nodes n1
 cluster_controller
-ok "the agent is told" wait_for 30 log_says n1 "is damaged"
+ok "the agent is told that its node's row is damaged" \
+    wait_for 30 log_says n1 "is damaged"
 sleep 1
-ok "its jobs go on" runs first
-ok "both" runs second
-is "nothing is deleted" "$(pods_of "$first")" 1
+ok "the first job still runs" runs first
+ok "the second job still runs" runs second
+is "the pod of the first job is not deleted" "$(pods_of "$first")" 1
 
-# --- and on -------------------------------------------------------------------
+# --- dropping the damaged rows ------------------------------------------------
 stop controller
 dropped=$(kiln-controller --state-dir "$state" --drop-damaged nodes/n1)
-like "what is dropped is written out" "$dropped" '"kind":"Node"'
-not_ok "and is not there any more" \
+like "the row of the node can be dropped, and is printed" \
+    "$dropped" '"kind":"Node"'
+not_ok "a row that was dropped no longer exists" \
     kiln-controller --state-dir "$state" --drop-damaged nodes/n1
 key=$(printf '%s\n' "$listed" | sed -n 's|.*\(pods/default/[^[:space:]]*\).*|\1|p')
-ok "the pod is dropped" kiln-controller --state-dir "$state" --drop-damaged "$key"
-ok "and the Job, by its row" kiln-controller --state-dir "$state" --drop-damaged \
+ok "the pod's row can be dropped" \
+    kiln-controller --state-dir "$state" --drop-damaged "$key"
+ok "the Job's row can be dropped by its number" \
+    kiln-controller --state-dir "$state" --drop-damaged \
     "$(printf '%s\n' "$listed" | sed -n 's|^\([0-9]*\)[[:space:]]jobs.batch.*|\1|p')"
-ok "and the last" kiln-controller --state-dir "$state" --drop-damaged configmaps/default/kept
-ok "nothing is damaged then" kiln-controller --state-dir "$state" --check-store
+ok "the ConfigMap's row can be dropped" \
+    kiln-controller --state-dir "$state" --drop-damaged configmaps/default/kept
+ok "the check finds no damage then" \
+    kiln-controller --state-dir "$state" --check-store
 cluster_controller
-ok "the node comes back by itself" wait_for 30 node_is_ready
-ok "the pod of a Job that was let go ends" wait_for 30 ended first
-ok "what was let go is made anew" create_map
+ok "the agent registers its node again" wait_for 30 node_is_ready
+ok "the pod of the Job that was dropped ends" wait_for 30 ended first
+ok "an object of a dropped name can be created again" create_map
 touch "$home/second"
 finish

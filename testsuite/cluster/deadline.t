@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A job has ended by its deadline: what cannot end before is refused, or ends as
-# soon as that is so, and what runs then is ended.
+# A job must end before its deadline: a job that cannot end before is refused,
+# or ends as soon as that is known, and a job that still runs then is ended.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -22,54 +22,59 @@ done
 submit() { as kilntest1 ksub --parsable "$@" 2>&1; }
 state_is() { [ "$(root get job "$1" -o json | jq -r .status.state)" = "$2" ]; }
 
-like "a deadline that is over is refused" \
+like "a deadline in the past is refused" \
     "$(submit --deadline 2020-01-01 --wrap true)" 'Deadline: the deadline .* is over'
-like "as is one before the time limit is" \
+like "a deadline before the end of the time limit is refused" \
     "$(submit --deadline now+10minutes -t 20 --wrap true)" \
     'Deadline: there is no room for the time limit of 0:20:00 before'
-like "or before it may begin" \
+like "a deadline before the end of the time limit after --begin is refused" \
     "$(submit --begin now+1hour --deadline now+61minutes -t 5 --wrap true)" \
     'Deadline: there is no room for the time limit of 0:05:00'
-like "and a time that is none" "$(submit --deadline soon --wrap true)" \
+like "an invalid time is refused" "$(submit --deadline soon --wrap true)" \
     'deadline.*is no time .did you mean .noon'
 
 wide=$(submit -c 4 -t 60 --wrap 'exec sleep 1000')
-ok "a job has the node" wait_for 10 state_is "$wide" Running
+ok "a job occupies the node" wait_for 10 state_is "$wide" Running
 late=$(submit -c 4 -t 20 --deadline now+30minutes --wrap true)
 why() { as kilntest1 kctl why "$1" | grep -q "$2"; }
-ok "one that could start too late only is told so" wait_for 10 \
+ok "a job that could only start too late for its deadline says so" wait_for 10 \
     why "$late" 'too late to end before its deadline, 20.*nothing is reserved'
 planned() {
     [ "$(root get pods -l "batch.kubernetes.io/job-name=job-$1" -o json |
         jq -r '.items[0].status.cause.node')" = "$2" ]
 }
-ok "and has nothing reserved" planned "$late" null
+ok "no node is reserved for it" planned "$late" null
 as kilntest1 kctl update "$late" deadline=now+2hours >/dev/null
-ok "a later one is planned for" wait_for 10 planned "$late" n1
+ok "a node is reserved for it when its deadline is later" \
+    wait_for 10 planned "$late" n1
 as kilntest1 kctl update "$late" deadline=none >/dev/null
-ok "as is none" planned "$late" n1
+ok "a node is reserved for it without a deadline" planned "$late" n1
 as kilntest1 kctl cancel "$wide" "$late" >/dev/null
 
 id=$(submit --deadline now+62 -t 1 -c 100 --wrap true)
 runs=$(submit --deadline now+1hour -t 10 --wrap 'exec sleep 1000')
 held=$(submit -H --deadline now+1hour -t 1 --wrap true)
-ok "a job runs" wait_for 10 state_is "$runs" Running
-ok "one that cannot end before any more ends" wait_for 15 state_is "$id" Deadline
-like "and says why" "$(as kilntest1 kctl why "$id")" 'deadline'
-like "the deadline of one that runs is changed" \
+ok "a job with a deadline runs" wait_for 10 state_is "$runs" Running
+ok "a waiting job that can no longer end before its deadline ends" \
+    wait_for 15 state_is "$id" Deadline
+like "kctl why names the deadline" "$(as kilntest1 kctl why "$id")" 'deadline'
+like "the deadline of a running job can be changed" \
     "$(as kilntest1 kctl update "$runs" deadline=now+1second)" updated
-ok "one that runs is ended by then" wait_for 15 state_is "$runs" Deadline
+ok "a running job is ended at its deadline" \
+    wait_for 15 state_is "$runs" Deadline
 in_history() { as kilntest1 kctl history | grep -q Deadline; }
-ok "history tells so" wait_for 10 in_history
+ok "history has the state Deadline" wait_for 10 in_history
 
-like "a deadline is changed" \
+like "the deadline of a held job can be changed" \
     "$(as kilntest1 kctl update "$held" deadline=now+2hours)" "updated"
-like "but not to one that is over" \
+like "it cannot be changed to a time in the past" \
     "$(as kilntest1 kctl update "$held" deadline=2020-01-01 2>&1)" 'is over'
-like "nor is the time limit to one that does not fit" \
+like "the time limit cannot be changed to one that does not fit" \
     "$(as kilntest1 kctl update "$held" time=3:00:00 2>&1)" 'no room'
-like "it is taken away" \
+like "the deadline can be removed" \
     "$(as kilntest1 kctl update "$held" deadline=none)" "updated"
-is "and is none" "$(root get job "$held" -o json | jq -r .spec.deadline)" null
-ok "and time may be what it likes" as kilntest1 kctl update "$held" time=3:00:00
+is "the job then has no deadline" \
+    "$(root get job "$held" -o json | jq -r .spec.deadline)" null
+ok "any time limit is then accepted" \
+    as kilntest1 kctl update "$held" time=3:00:00
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A job starts when what it waits for of other jobs has become so, and not
-# before, whatever becomes of them meanwhile and whenever the controller dies;
-# one that waits in vain is told so.
+# A job starts when its dependencies on other jobs are met, and not before,
+# whatever becomes of those jobs meanwhile and whenever the controller is
+# killed. If a dependency can never be met, the job says so.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -27,7 +27,7 @@ state() { root get job "job-$1" -o json | jq -r '.status.state // "Pending"'; }
 has_state() { [ "$(state "$1")" = "$2" ]; }
 
 
-# says TEXT COMMAND...: it fails with these words.
+# says TEXT COMMAND...: succeeds if the command fails with this text.
 says() {
     said=$1
     shift
@@ -49,7 +49,7 @@ kill_controller() {
 forget() { root delete job "job-$1" >/dev/null; }
 is_gone() { ! root get job "job-$1" >/dev/null 2>&1; }
 
-# --- what is waited for ---------------------------------------------------------
+# --- kinds of dependencies ----------------------------------------------------
 
 a=$(submit --wrap 'exec sleep 1000')
 b=$(submit -d "afterok:$a" --wrap true)
@@ -59,49 +59,60 @@ e=$(submit -d "after:$a" --wrap 'exec sleep 1000')
 f=$(submit -d "afterok:$b?afterok:$c" --wrap true)
 g=$(submit -d "afterok:$b" --wrap true)
 l=$(submit -d "after:$a+10" --wrap true)
-ok "after: starts beside what it waits for" wait_for 20 has_state "$e" Running
-ok "what waits says for what" waits "$d" "afterany:$a,afterok:$c"
+ok "after: the job starts while the other job runs" \
+    wait_for 20 has_state "$e" Running
+ok "a waiting job says which jobs it waits for" \
+    waits "$d" "afterany:$a,afterok:$c"
 as kilntest1 kctl cancel "$a" >/dev/null
-ok "afternotok: starts when it was cancelled" wait_for 20 has_state "$c" Completed
-ok "afterok of that ends as what can never be" wait_for 20 ended_never "$b"
-ok "and what waits for that in turn" wait_for 20 ended_never "$g"
-ok "afterany and afterok, both: when both are" wait_for 20 has_state "$d" Completed
-ok "one of two: when the other can be" wait_for 20 has_state "$f" Completed
+ok "afternotok: the job starts when the other job was cancelled" \
+    wait_for 20 has_state "$c" Completed
+ok "afterok: the job is cancelled when the other job was cancelled" \
+    wait_for 20 ended_never "$b"
+ok "a job that depends on that job is cancelled, too" \
+    wait_for 20 ended_never "$g"
+ok "afterany and afterok: the job starts when both are met" \
+    wait_for 20 has_state "$d" Completed
+ok "one of two dependencies: the job starts when one of them is met" \
+    wait_for 20 has_state "$f" Completed
 m=$(submit -d "afterok:$l" --wrap true)
 as kilntest1 kctl why "$m" >"$cluster/said"
-like "why has the chain" "$(tr -s ' ' <"$cluster/said" | tr '\n' ' ')" \
+like "kctl why shows the chain of dependencies" \
+    "$(tr -s ' ' <"$cluster/said" | tr '\n' ' ')" \
     "afterok:$l \(Pending\) +after:$a\+10 \(Cancelled\), for job $l"
-ok "ten minutes after: not yet" waits "$l" "after:$a+10"
+ok "after with ten minutes: the job still waits" waits "$l" "after:$a+10"
 
-# --- who and what is named ------------------------------------------------------
+# --- which jobs can be named --------------------------------------------------
 
-ok "a job that never was is refused" \
+ok "a job that never existed is refused" \
     says "there is no job 999999" submit -d afterok:999999 --wrap true
-ok "so is what the next one would be" \
+ok "the number of a future job is refused" \
     says "there is no job" submit -d "afterok:$((m + 1))" --wrap true
-ok "so is what is not there, with the reason" \
+ok "an unknown kind of dependency is refused with the reason" \
     says "burst buffers" submit -d afterburstbuffer:1 --wrap true
 other=$(as kilntest2 ksub --parsable --wrap true)
 n=$(submit -d "afterok:$other" --wrap true)
-ok "somebody else's job is waited for" wait_for 20 has_state "$n" Completed
+ok "a job can depend on a job of another user" \
+    wait_for 20 has_state "$n" Completed
 
-# --- updates --------------------------------------------------------------------
+# --- updates ------------------------------------------------------------------
 
 p=$(submit -d "after:$a+10" --wrap 'exec sleep 1000')
 q=$(submit -d "afterok:$p" --wrap true)
-ok "a job does not wait for itself" \
+ok "a job cannot depend on itself" \
     says "cannot wait for itself" as kilntest1 kctl update "$p" "dependency=afterok:$p"
-ok "nor for one that waits for it" \
+ok "a job cannot depend on a job that depends on it" \
     says "waits for this one" as kilntest1 kctl update "$p" "dependency=afterok:$q"
-ok "it may wait for something else" \
+ok "the dependency of a waiting job can be changed" \
     as kilntest1 kctl update "$p" "dependency=afterany:$a"
-ok "which is so already, and it starts" wait_for 20 has_state "$p" Running
-ok "what runs waits for nothing any more" \
+ok "the job starts because the new dependency is met already" \
+    wait_for 20 has_state "$p" Running
+ok "the dependency of a job that has started cannot be changed" \
     says "has begun" as kilntest1 kctl update "$p" dependency=
-ok "one that waits need not" as kilntest1 kctl update "$q" dependency=
-ok "and starts" wait_for 20 has_state "$q" Completed
+ok "the dependency of a waiting job can be removed" \
+    as kilntest1 kctl update "$q" dependency=
+ok "the job then starts" wait_for 20 has_state "$q" Completed
 
-# --- a requeue, a deletion, a restart -------------------------------------------
+# --- a requeue, a deletion, a restart -----------------------------------------
 
 r=$(submit --requeue --wrap 'exec sleep 1000')
 wait_for 20 has_state "$r" Running || bail_out "it does not run"
@@ -110,11 +121,14 @@ t=$(submit -d "afternotok:$r" --wrap true)
 u=$(submit -d "afterok:$r" --wrap true)
 as kilntest1 kctl requeue "$r" >/dev/null
 wait_for 30 has_state "$r" Running
-ok "a requeue is no end" waits "$s" "afterany:$r"
+ok "a requeue does not count as the job's end" waits "$s" "afterany:$r"
 forget "$r"
-ok "a job that was deleted has ended" wait_for 30 has_state "$s" Completed
-ok "and not well" wait_for 20 has_state "$t" Completed
-ok "so that nothing waits for its success" wait_for 20 ended_never "$u"
+ok "afterany: a deleted job counts as ended" \
+    wait_for 30 has_state "$s" Completed
+ok "afternotok: a deleted job counts as failed" \
+    wait_for 20 has_state "$t" Completed
+ok "afterok: a job that depends on a deleted job is cancelled" \
+    wait_for 20 ended_never "$u"
 
 v=$(submit --wrap true)
 w=$(submit -d "afterok:$v,after:$a+10" --wrap true)
@@ -126,21 +140,25 @@ forget "$v"
 wait_for 20 is_gone "$v"
 kill_controller gone
 x=$(submit -d "afterok:$v" --wrap true)
-ok "what is gone is known from history" wait_for 20 has_state "$x" Completed
+ok "the result of a deleted job is taken from history" \
+    wait_for 20 has_state "$x" Completed
 y=$(submit -d "afternotok:$v" --wrap true)
-ok "also that it was not so" wait_for 20 ended_never "$y"
+ok "afternotok: history says that the deleted job had completed" \
+    wait_for 20 ended_never "$y"
 as kilntest1 kctl update "$w" "dependency=afterok:$v" >/dev/null
-ok "and noted by who waited" wait_for 20 has_state "$w" Completed
+ok "a job that waited while the other job was deleted starts, too" \
+    wait_for 20 has_state "$w" Completed
 gg=$(submit -H --wrap true)
-ok "an update may name what only history knows" \
+ok "an update can name a job that only history knows" \
     as kilntest1 kctl update "$gg" "dependency=afterok:$v"
-ok "but not what it does not know" \
+ok "an update cannot name a job that history does not know either" \
     says "there is no job 999999" \
     as kilntest1 kctl update "$gg" dependency=afterok:999999
 as kilntest1 kctl release "$gg" >/dev/null
-ok "and starts, for it had ended so" wait_for 20 has_state "$gg" Completed
+ok "the updated job starts, because the other job had completed" \
+    wait_for 20 has_state "$gg" Completed
 
-# The end is on the disk, and nobody was told of it.
+# The job ends while no controller runs, so no event reports the end.
 # shellcheck disable=SC2016 # for the job
 z=$(submit --wrap 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done')
 aa=$(submit -d "afterok:$z" --wrap true)
@@ -152,34 +170,38 @@ ends_alone() {
     wait_for 20 has_ended "$(cat "$home/pid")" || bail_out "the job does not end"
 }
 kill_controller ends_alone
-ok "an end while nobody was there starts what waited" \
+ok "a job that ended while no controller ran lets the waiting job start" \
     wait_for 40 has_state "$aa" Completed
 
-# --- one at a time --------------------------------------------------------------
+# --- singleton ----------------------------------------------------------------
 
 sa=$(submit -J one -d singleton --wrap 'exec sleep 1000')
 sb=$(submit -J one -d singleton --wrap 'exec sleep 1000')
 sc=$(submit -J one -d singleton --wrap 'exec sleep 1000')
 sd=$(submit -J two -d singleton --wrap true)
 ok "a singleton of another name starts" wait_for 20 has_state "$sd" Completed
-ok "the first of the name runs" wait_for 20 has_state "$sa" Running
-ok "the second waits" waits "$sb" singleton
+ok "the first singleton of a name runs" wait_for 20 has_state "$sa" Running
+ok "the second singleton of the name waits" waits "$sb" singleton
 as kilntest1 kctl cancel "$sb" >/dev/null
 wait_for 20 has_state "$sb" Cancelled
-ok "the third waits, too" waits "$sc" singleton
+ok "the third singleton waits although the second was cancelled" \
+    waits "$sc" singleton
 kill_controller gone
-ok "also when the controller has died" wait_for 20 waits "$sc" singleton
-ok "and the first runs on" wait_for 20 has_state "$sa" Running
+ok "it still waits after the controller was killed" \
+    wait_for 20 waits "$sc" singleton
+ok "the first singleton still runs" wait_for 20 has_state "$sa" Running
 as kilntest1 kctl cancel "$sa" >/dev/null
-ok "and runs when nobody is before it" wait_for 20 has_state "$sc" Running
+ok "the third singleton runs when the first one has ended" \
+    wait_for 20 has_state "$sc" Running
 
-# --- a site that would rather have them wait ------------------------------------
+# --- a site that holds such jobs ----------------------------------------------
 
 stop controller
 cluster_controller --socket "$cluster/socket" --hold-never-satisfied
 ab=$(submit -d "afternotok:$sd" --wrap true)
 kept() { why "$1" | grep -q "Pending.*can never be met"; }
-ok "what can never be met waits on where the site says so" wait_for 20 kept "$ab"
-ok "until it need not" as kilntest1 kctl update "$ab" dependency=
-ok "and runs" wait_for 20 has_state "$ab" Completed
+ok "with the site's setting, a job whose dependency can never be met waits" \
+    wait_for 20 kept "$ab"
+ok "its dependency can be removed" as kilntest1 kctl update "$ab" dependency=
+ok "the job then runs" wait_for 20 has_state "$ab" Completed
 finish

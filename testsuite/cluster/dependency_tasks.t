@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A job waits for single tasks of an array, whatever the others come to: for
-# their start, their end, their success; whenever the controller dies, and when
-# the array is gone.
+# A job depends on single tasks of an array, independent of the other tasks: on
+# their start, their end, their success. This also works when the controller is
+# killed, and when the array no longer exists.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -44,9 +44,9 @@ kill_controller() {
 }
 is_gone() { ! root get job "job-$1" >/dev/null 2>&1; }
 
-# --- what is waited for ---------------------------------------------------------
-# Tasks 10, 30 and 50 have the indexes 0 to 2. 10 waits for a file, 30 fails, 50
-# waits for another.
+# --- kinds of dependencies ----------------------------------------------------
+# Tasks 10, 30 and 50 have the indexes 0 to 2. Tasks 10 and 50 each wait for a
+# file, and task 30 fails.
 
 mkdir -m 0777 "$cluster/flags"
 cat >"$cluster/flags/work" <<END
@@ -65,61 +65,74 @@ begun=$(submit -d "after:${a}_[10,50]" --wrap true)
 any=$(submit -d "afterany:${a}_[30-50:20]" --wrap true)
 either=$(submit -d "afterok:${a}_30?afterok:${a}_10" --wrap true)
 all=$(submit -d "afterok:$a" --wrap true)
-ok "the failure of a task is waited for" wait_for 20 has_state "$notok" Completed
-ok "its success is never met" wait_for 20 ended_never "$ok30"
-like "as its line says" "$(line "$ok30")" \
+ok "afternotok: the job starts when the task has failed" \
+    wait_for 20 has_state "$notok" Completed
+ok "afterok: the job is cancelled when the task has failed" \
+    wait_for 20 ended_never "$ok30"
+like "the list of jobs says why" "$(line "$ok30")" \
     "afterok:${a}_30 can never be met: job ${a}_30 has ended as Failed"
-ok "the start of others is" wait_for 20 has_state "$begun" Completed
-ok "what waits for another says for which" waits "$ok10" "afterok:${a}_10"
+ok "after: the job starts when the tasks have started" \
+    wait_for 20 has_state "$begun" Completed
+ok "a job that waits for a task says for which" waits "$ok10" "afterok:${a}_10"
 as kilntest1 kctl why "$ok10" >"$cluster/said"
-like "why has it in the chain" "$(tr -s ' ' <"$cluster/said" | tr '\n' ' ')" \
+like "kctl why shows the task in the chain of dependencies" \
+    "$(tr -s ' ' <"$cluster/said" | tr '\n' ' ')" \
     "afterok:${a}_10 \(Running\)"
 
 kill_controller
-ok "and after a kill it still does" wait_for 20 waits "$ok10" "afterok:${a}_10"
-ok "a range waits for its last task" waits "$any" "afterany:${a}_[30,50]"
+ok "the job still waits after the controller was killed" \
+    wait_for 20 waits "$ok10" "afterok:${a}_10"
+ok "a job that depends on a range waits for the tasks that have not ended" \
+    waits "$any" "afterany:${a}_[30,50]"
 : >"$cluster/flags/go10"
-ok "its success starts what waits" wait_for 20 has_state "$ok10" Completed
-ok "also where any of two was enough" wait_for 20 has_state "$either" Completed
-ok "and not what waits for others" waits "$any" "afterany:${a}_[30,50]"
+ok "afterok: the job starts when the task has completed" \
+    wait_for 20 has_state "$ok10" Completed
+ok "a job that needs one of two tasks starts, too" \
+    wait_for 20 has_state "$either" Completed
+ok "a job that depends on other tasks still waits" \
+    waits "$any" "afterany:${a}_[30,50]"
 : >"$cluster/flags/go50"
-ok "the last of a range starts what waits" wait_for 20 has_state "$any" Completed
-ok "the array as a whole has failed" wait_for 20 ended_never "$all"
+ok "a job that depends on a range starts when its last task has ended" \
+    wait_for 20 has_state "$any" Completed
+ok "a job that depends on the whole array is cancelled, because a task failed" \
+    wait_for 20 ended_never "$all"
 
-# --- mistakes -------------------------------------------------------------------
+# --- mistakes -----------------------------------------------------------------
 
-ok "an index is no task" says "has no task 0; it has 10-50:20" \
+ok "an index is not accepted as a task number" \
+    says "has no task 0; it has 10-50:20" \
     submit -d "afterok:${a}_0" --wrap true
-ok "nor is what lies between two" says "has no task 11;" \
+ok "a number between two tasks is not accepted" says "has no task 11;" \
     submit -d "afterok:${a}_[10-30]" --wrap true
-ok "a job that is none has no tasks" \
+ok "a task of a job that is not an array is refused" \
     says "job $all is no array and has no tasks; afterok:$all waits for it" \
     submit -d "afterok:${all}_1" --wrap true
-ok "a half-written list is told with an example" \
+ok "an incomplete list of tasks is refused with an example" \
     says "such as afterok:${a}_3 or afterok:${a}_\[3-9\]" \
     submit -d "afterok:${a}_[10" --wrap true
-ok "aftercorr names no task" says "afterok:${a}_10 waits for these" \
+ok "aftercorr with a task is refused" says "afterok:${a}_10 waits for these" \
     submit -a 1-2 -d "aftercorr:${a}_10" --wrap true
-like "and by the API neither" "$(api kilntest1 POST "$jobs" "$(job_json x \
+like "the API refuses aftercorr with a task, too" \
+    "$(api kilntest1 POST "$jobs" "$(job_json x \
     '"dependencies":{"jobs":[{"type":"aftercorr","job":'"$a"',"tasks":"10"}]},')")" \
     '^422.*names no task|^403.*names no task'
 
-# --- an array that is gone ------------------------------------------------------
+# --- an array that no longer exists -------------------------------------------
 
 printf '#!/bin/sh\n#SBATCH -d afterok:%s_10\ntrue\n' "$a" >"$cluster/flags/script"
 root delete job "job-$a" >/dev/null
 wait_for 20 is_gone "$a"
 b=$(submit --sbatch "$cluster/flags/script")
-ok "a task of one that is gone is known from history" \
+ok "the result of a task of a deleted array is taken from history" \
     wait_for 20 has_state "$b" Completed
 c=$(submit -d "afterok:${a}_[10-50:20]" --wrap true)
-ok "also that one of them failed" wait_for 20 ended_never "$c"
-ok "a task that it never had is unknown" \
+ok "history says that one of the tasks failed" wait_for 20 ended_never "$c"
+ok "a task that the deleted array never had is refused" \
     says "no job $a, and history has no row" submit -d "afterok:${a}_20" --wrap true
-like "which somebody else is told as well" \
+like "another user gets an error without details" \
     "$(as kilntest2 ksub -d "afterok:${a}_20" --wrap true 2>&1)" "there is no job $a"
 
-# Gone while nobody was there who could tell.
+# The array is deleted while no controller could notify the waiting jobs.
 # shellcheck disable=SC2016 # for the job
 d=$(submit -a 1-3 --wrap 'test $KILN_ARRAY_TASK_ID != 2')
 hold=$(submit --hold --wrap true)
@@ -130,18 +143,20 @@ as kilntest1 kctl update "$f" "dependency=afternotok:${d}_2,after:${hold}" >/dev
 root delete job "job-$d" >/dev/null
 wait_for 20 is_gone "$d"
 kill_controller
-ok "what is waited for besides is waited for" wait_for 20 waits "$e" "afterok:${d}_3"
+ok "after the kill the job still waits for the other dependency" \
+    wait_for 20 waits "$e" "afterok:${d}_3"
 as kilntest1 kctl update "$e" "dependency=afterok:${d}_3" >/dev/null
-ok "a task that has completed and is gone has completed" \
+ok "afterok: a completed task of a deleted array counts as completed" \
     wait_for 20 has_state "$e" Completed
 as kilntest1 kctl release "$hold" >/dev/null
-ok "and one that has failed has failed" wait_for 20 has_state "$f" Completed
+ok "afternotok: a failed task of a deleted array counts as failed" \
+    wait_for 20 has_state "$f" Completed
 
-# --- a task that never starts ---------------------------------------------------
+# --- a task that never starts -------------------------------------------------
 
 g=$(submit -a 1-500 --hold --wrap true)
 h=$(submit -d "afterany:${g}_400" --wrap true)
 as kilntest1 kctl cancel "${g}_[300-500]" >/dev/null
-ok "one that is cancelled before it starts has ended" \
+ok "afterany: a task that is cancelled before it starts counts as ended" \
     wait_for 20 has_state "$h" Completed
 finish

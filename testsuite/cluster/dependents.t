@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a namespace may have is held and given back; what depends on an object
-# goes with it, before it, or stays; what is in use stays until it is not.
+# Quotas count the objects of a namespace and are released again. Objects that
+# depend on a deleted owner are deleted after it, deleted before it, or kept.
+# A claim that nobody uses can be deleted.
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
 cluster_begin
 need kiln-controller kctl curl
-# shellcheck disable=SC2119 # it takes options, and none are needed
+# shellcheck disable=SC2119 # cluster_controller takes options, and this test needs none
 cluster_controller
 KILN_SERVER=$cluster/state/socket
 export KILN_SERVER
@@ -27,12 +28,13 @@ is_there() {
 is_not_there() {
     kctl get "$1" "$2" 2>&1 | grep -q 'not found'
 }
-# delete_as POLICY NAME: a ConfigMap.
+# delete_as POLICY NAME: deletes a ConfigMap with this propagation policy.
 delete_as() {
     curl -sf --unix-socket "$KILN_SERVER" -X DELETE -o deleted \
         "http://kiln/api/v1/namespaces/default/configmaps/$2?propagationPolicy=$1"
 }
-# dependent NAME OWNER: a ConfigMap that OWNER owns, and that it waits for.
+# dependent NAME OWNER: creates a ConfigMap that OWNER owns, and that blocks a
+# foreground deletion of OWNER.
 dependent() {
     apply <<TXT
 apiVersion: v1
@@ -49,24 +51,26 @@ owner() {
 
 owner one >out
 dependent part one >>out
-ok "an object and one that it owns" is_there configmap part
-ok "the owner is deleted" kctl delete configmap one
-ok "... and what it owned goes, too" wait_for 20 is_not_there configmap part
+ok "an object with an owner exists" is_there configmap part
+ok "its owner is deleted" kctl delete configmap one
+ok "... and the object is deleted, too" wait_for 20 is_not_there configmap part
 
 owner two >out
 dependent second two >>out
-ok "an owner is deleted in the foreground" \
+ok "an owner is deleted with the policy Foreground" \
     delete_as Foreground two
-ok "... and goes" wait_for 20 is_not_there configmap two
-ok "... after what it owned" is_not_there configmap second
+ok "... and no longer exists" wait_for 20 is_not_there configmap two
+ok "... and the object that it owned was deleted before it" \
+    is_not_there configmap second
 
 owner three >out
 dependent third three >>out
-ok "an owner is deleted, what it owns is to stay" \
+ok "an owner is deleted with the policy Orphan" \
     delete_as Orphan three
-ok "... and goes" wait_for 20 is_not_there configmap three
-ok "... and what it owned stays" is_there configmap third
-unlike "... without an owner" "$(kctl get configmap third -o yaml)" "^  ownerReferences"
+ok "... and no longer exists" wait_for 20 is_not_there configmap three
+ok "... and the object that it owned is kept" is_there configmap third
+unlike "... without an owner reference" \
+    "$(kctl get configmap third -o yaml)" "^  ownerReferences"
 
 pod() {
     apply <<TXT
@@ -89,13 +93,13 @@ kind: ResourceQuota
 metadata: {name: cap}
 spec: {hard: {pods: "1"}}
 TXT
-ok "a quota is counted" wait_for 20 used 0
+ok "the quota has counted the pods" wait_for 20 used 0
 pod first >out
-ok "a pod within it is made" is_there pod first
-ok "... and charged" used 1
-like "a pod beyond it is refused" "$(pod beyond)" 'exceeded quota: cap'
-ok "the first is deleted" kctl delete pod first
-ok "... and given back" wait_for 20 used 0
+ok "a pod within the quota is created" is_there pod first
+ok "... and is counted" used 1
+like "a pod beyond the quota is refused" "$(pod beyond)" 'exceeded quota: cap'
+ok "the first pod is deleted" kctl delete pod first
+ok "... and is no longer counted" wait_for 20 used 0
 
 apply >out <<TXT
 apiVersion: v1
@@ -106,5 +110,5 @@ spec:
   resources: {requests: {storage: 1Gi}}
 TXT
 ok "a claim that nobody uses is deleted" kctl delete pvc scratch
-ok "... and goes" wait_for 20 is_not_there pvc scratch
+ok "... and no longer exists" wait_for 20 is_not_there pvc scratch
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# How jobs end that nobody watched: the reason says what really happened, and
-# time limits hold.
+# How jobs end that nobody supervised: the reason says what really happened,
+# and time limits take effect.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -39,9 +39,10 @@ agent
 wait_for 20 node_is_ready || bail_out "no node"
 admin taint node n1 kiln.hpc/virtual- >/dev/null
 
-# --- whoever watched over it is gone ------------------------------------------
-# end_of DOING: of a job whose agent and shepherd are killed, after which DOING
-# is done in its directories; the job's end is in $reason and $words.
+# --- the agent and the shepherd are killed ------------------------------------
+# end_of DOING: kills the agent and the shepherd of a job, runs the function
+# DOING, which may change the job's directories, and starts the next agent. The
+# job's end is then in $reason and $words.
 end_of() {
     rm -f "$home/runs"
     id=$(submit --wrap "echo \$PPID >part; mv part runs; exec sleep 1000")
@@ -62,20 +63,21 @@ end_of() {
 }
 nothing() { :; }
 end_of nothing
-is "a shepherd that was killed is said to have been" "$reason" ShepherdLost
+is "a killed shepherd is reported as ShepherdLost" "$reason" ShepherdLost
 boot=$(cat /proc/sys/kernel/random/boot_id)
 rebooted() { sed -i "s/$boot/another-boot/" "$run/pod" "$run/live"; }
 end_of rebooted
-is "a restart of the node is called so" "$reason" NodeRebooted
+is "a restart of the node is reported as NodeRebooted" "$reason" NodeRebooted
 emptied() { rm -rf "$run" "$state"; }
 end_of emptied
-is "where nothing is left nothing is made up" "$reason" PodLost
-like "but said" "$words" 'not been restarted.*files were removed'
-ok "and no process of it is" [ ! -e "$run" ]
+is "a pod whose files were removed is reported as PodLost" "$reason" PodLost
+like "the message says that the files were removed" \
+    "$words" 'not been restarted.*files were removed'
+ok "the next agent does not create the pod's directory again" [ ! -e "$run" ]
 
-# --- a process that the kernel kills for memory --------------------------------
-# Of a script that does not look at how its child ended. The next step of a
-# pipeline must not begin on what it left.
+# --- a process that the kernel kills because of memory ------------------------
+# The script ignores how its child ended. The next step of a pipeline must not
+# use what the child left, so the job fails.
 enforces() {
     admin get node n1 -o json | jq -e '.status.conditions[] |
         select(.type == "MemoryEnforced" and .status == "True")' >/dev/null
@@ -85,36 +87,40 @@ if enforces; then
     status=0
     submit -o /dev/null --mem 32M --wait --wrap "$eat; exit 0" >"$home/id" ||
         status=$?
-    is "a job of which a child was killed for memory has failed" "$status" 137
+    is "a job with a child that was killed because of memory has failed" \
+        "$status" 137
     id=$(head -n 1 "$home/id")
-    is "by name" "$(pod "$id" \
+    is "the container's reason is OOMKilled" "$(pod "$id" \
         '.status.containerStatuses[0].state.terminated.reason')" OOMKilled
-    ok "for its owner, too" state_is "$id" OutOfMemory
+    ok "the job's state is OutOfMemory" state_is "$id" OutOfMemory
     status=0
     submit -o /dev/null --mem 32M --wait --wrap "$eat || exit 3" >/dev/null ||
         status=$?
-    like "a code of its own stays" "$status" '^(3|137)$'
+    like "a job that handles the kill keeps its own exit code, or gets 137" \
+        "$status" '^(3|137)$'
 else
-    skip 4 "memory cannot be limited here"
+    skip "a job with a child that was killed because of memory has failed" \
+        "memory cannot be limited here"
 fi
 
-# --- output that nobody takes -------------------------------------------------
+# --- an output that nobody reads ----------------------------------------------
 as kilntest1 mkfifo fifo
 waiting() { pod "$1" '.status.containerStatuses[0].state.waiting.message'; }
 says_waiting() { waiting "$1" | grep -q "standard output '$home/fifo'"; }
 id=$(submit -o fifo --wrap true)
 ok "a job whose output nobody reads says what it waits for" \
     wait_for 20 says_waiting "$id"
-like "also to whoever describes it" "$(admin get events -A)" \
+like "an event says that, too" "$(admin get events -A)" \
     "StartBlocked.*standard output '$home/fifo'"
 as kilntest1 kctl cancel "$id" >/dev/null
-ok "it can be cancelled" wait_for 15 state_is "$id" Cancelled
+ok "the job can be cancelled" wait_for 15 state_is "$id" Cancelled
 id=$(submit -t 0:03 -o fifo --wrap true)
-ok "and its time limit holds" wait_for 20 state_is "$id" TimedOut
+ok "such a job ends at its time limit" wait_for 20 state_is "$id" TimedOut
 id=$(submit -o fifo --wrap 'echo read')
 wait_for 20 says_waiting "$id"
-like "it starts when somebody reads" "$(timeout 10 cat "$home/fifo")" read
-ok "and ends well" wait_for 20 state_is "$id" Completed
+like "such a job starts when somebody reads" \
+    "$(timeout 10 cat "$home/fifo")" read
+ok "the job completes" wait_for 20 state_is "$id" Completed
 
 # --- a time limit without an agent --------------------------------------------
 rm -f "$home/runs"
@@ -122,10 +128,10 @@ id=$(submit -t 0:03 --wrap "echo \$\$ >part; mv part runs; exec sleep 1000")
 wait_for 20 test -e "$home/runs"
 wait_for 20 state_is "$id" Running
 stop n1 KILL
-ok "a time limit holds while the agent is dead" \
+ok "a time limit takes effect while the agent is dead" \
     wait_for 20 has_ended "$(cat "$home/runs")"
 agent
-ok "and the next one says so" wait_for 20 state_is "$id" TimedOut
+ok "the next agent reports the time limit" wait_for 20 state_is "$id" TimedOut
 
 # --- what killed agents leave -------------------------------------------------
 names() {
@@ -142,9 +148,9 @@ for _ in 1 2 3; do
 done
 job=$(submit --wrap true)
 wait_for 20 state_is "$job" Completed
-ok "cgroups of killed agents are collected" wait_for 20 few_cgroups
-is "and nothing is left of their runs" \
+ok "the cgroups of killed agents are removed" wait_for 20 few_cgroups
+is "no directory of their pods is left" \
     "$(find "$cluster/n1/run/pods" -mindepth 1 -maxdepth 1 | wc -l)" 0
 no_records() { [ -z "$(find "$cluster/n1/state/pods" -name exit)" ]; }
-ok "nor of how they ended" wait_for 20 no_records
+ok "no exit record is left" wait_for 20 no_records
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the node makes of an allocation: where its processes are found to be is
-# reported beside where they were put, and what is wrong is said aloud.
+# How a node enforces an allocation: the agent reports where the processes of a
+# pod really are, beside the allocation, and reports deviations.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -25,7 +25,7 @@ pod_is() { [ "$(of_pod "$1")" = "$2" ]; }
 broken=".status.conditions[]? | select(.type == \"AllocationBroken\") |
     .status + \" \" + .reason"
 said() { kctl describe pod "$pod" | grep -q -- "$1"; }
-# run NODE OPTION...: a job that stays; its pod's name is $pod.
+# run NODE OPTION...: starts a job that keeps running. Its pod's name is $pod.
 run() {
     node=$1
     shift
@@ -38,31 +38,34 @@ run() {
 live() { cat "$cluster/n1/run/pods/$(of_pod .metadata.uid)/$1"; }
 process() { live live | sed -n 's/^job_pid.*://p'; }
 
-# --- as it was found ----------------------------------------------------------
+# --- processes where they should be -------------------------------------------
 
 run n1 -c 1 --mem 32M
-ok "where its processes are is looked at" \
+ok "the agent reports the number of processes" \
     wait_for 10 pod_is .status.observed.processes 1
-is "they are on the CPUs that they were given" \
+is "they are on the CPUs that were allocated" \
     "$(of_pod .status.observed.cpus)" "$(of_pod .status.allocation.cpus)"
-is "and on its NUMA nodes" "$(of_pod .status.observed.memoryNodes)" \
+is "their memory is on the NUMA nodes that were allocated" \
+    "$(of_pod .status.observed.memoryNodes)" \
     "$(of_pod .status.allocation.memoryNodes)"
-is "with all of their memory" \
+is "all of their memory is there" \
     "$(of_pod .status.observed.localMemoryPercent)" 100
-like "describe shows it beside the allocation" "$(kctl describe pod "$pod" |
+like "kctl describe shows this beside the allocation" \
+    "$(kctl describe pod "$pod" |
     tr -s ' ' | tr '\n' ';')" 'Allocation.*Observed.*Local Memory Percent: 100'
-is "nothing is said to be broken" "$(of_pod "$broken")" ""
+is "no deviation is reported" "$(of_pod "$broken")" ""
 
-# --- not as it was given --------------------------------------------------------
+# --- processes where they should not be ---------------------------------------
 
-other_cpu() { # one that is not the pod's
+other_cpu() { # prints a CPU that is not the pod's
     nproc --all | awk -v own="$(of_pod .status.allocation.cpus)" '
         $1 > 1 { print own == "0" ? 1 : 0 }'
 }
 main=$(process)
 kill -0 "$main" || bail_out "no process"
 allow() { taskset -apc "$1" "$main" >/dev/null; }
-# Out of the cgroup that keeps it on its CPUs, and onto all of them.
+# Moves the process out of the cgroup that keeps it on its CPUs, and allows all
+# CPUs.
 stray() {
     awk '$3 == "cgroup" && $4 ~ /(^|,)cpuset(,|$)/ { print $2 }
         $3 == "cgroup2" && !v2 { v2 = $2 } END { print v2 }' /proc/mounts |
@@ -72,37 +75,38 @@ stray() {
     allow "0-$(($(nproc --all) - 1))"
 }
 if [ -z "$(other_cpu)" ]; then
-    skip 5 "one CPU is all this machine has"
+    skip "a process on other CPUs is reported" "one CPU is all this machine has"
 else
     stray
-    ok "a process that went astray is found" \
+    ok "a process on other CPUs is reported" \
         wait_for 10 pod_is "$broken" "True Misplaced"
-    like "in words" "$(of_pod '.status.conditions[] |
+    like "the message names the CPUs" "$(of_pod '.status.conditions[] |
         select(.type == "AllocationBroken").message')" \
         'may run on CPUs [01], which are not its own'
-    ok "with an event" wait_for 10 said 'Misplaced .*kiln-agent'
+    ok "an event reports it" wait_for 10 said 'Misplaced .*kiln-agent'
     stop n1
     log=$(wc -l <"$cluster/log/n1")
     real
     audited() { tail -n "+$((log + 1))" "$cluster/log/n1" | grep -q "$1"; }
-    ok "an agent that comes back audits what it takes up" \
+    ok "an agent that is restarted checks the running pods" \
         wait_for 20 audited 'which are not its own'
     allow "$(of_pod .status.allocation.cpus)"
-    ok "and says when it is right again" \
+    ok "the agent reports when the process is on its CPUs again" \
         wait_for 10 pod_is "$broken" "False AsAllocated"
-    ok "the job has run through all of that" kill -0 "$main"
+    ok "the job has kept running" kill -0 "$main"
 fi
 kctl cancel "${pod%-0}" >/dev/null
 
-# --- the shared pool ------------------------------------------------------------
+# --- the shared pool ----------------------------------------------------------
 
 if [ "$(nproc --all)" -lt 2 ]; then
-    skip 4 "one CPU is all this machine has"
+    skip "a pod in the shared pool runs on all CPUs while nobody has them exclusively" \
+        "one CPU is all this machine has"
 else
     run n1 --shared 0.1
     sharer=$pod
     observes() { pod_is .status.observed.cpus "$1"; }
-    ok "a pod that shares runs on all CPUs while they are nobody's" \
+    ok "a pod in the shared pool runs on all CPUs while nobody has them exclusively" \
         wait_for 10 observes "0-$(($(nproc --all) - 1))"
     run n1 -c 1
     own=$(of_pod .status.allocation.cpus)
@@ -112,28 +116,30 @@ else
         of_pod .status.observed.cpus | grep -qv "^0-" &&
             [ "$(of_pod .status.observed.cpus)" != "$own" ]
     }
-    ok "and leaves those that become another pod's" wait_for 10 off_it
+    ok "it leaves the CPUs that are allocated to another pod" wait_for 10 off_it
     kctl cancel "${owner%-0}" >/dev/null
-    ok "until they are nobody's again" \
+    ok "it uses them again when that pod has ended" \
         wait_for 10 observes "0-$(($(nproc --all) - 1))"
-    is "which is nothing that is wrong" "$(of_pod "$broken")" ""
+    is "none of this is reported as a deviation" "$(of_pod "$broken")" ""
     kctl cancel "${pod%-0}" >/dev/null
 fi
 
-# --- devices --------------------------------------------------------------------
+# --- devices ------------------------------------------------------------------
 
-# Two device files of harmless devices (/dev/full, /dev/zero) are GPUs here.
+# In this test, two device files of harmless devices (/dev/full, /dev/zero) are
+# GPUs.
 mkdir "$cluster/dev"
 if mknod -m 666 "$cluster/dev/card0" c 1 7 2>/dev/null &&
     mknod -m 666 "$cluster/dev/card1" c 1 5 && : <"$cluster/dev/card0"; then
     stop n1
     cluster_agent n1 --observe 200ms --device-files "gpu=$cluster/dev/card*"
     offers() { kctl get node n1 -o json | jq -e ".status$1"; }
-    ok "devices are known by their files" \
+    ok "devices are found by their files" \
         wait_for 20 offers '.allocatable["kiln.hpc/gpu"] == "2"'
     guarded=$(offers '.conditions[] | select(.type == "DevicesEnforced") |
         .status == "True"')
-    like "whether they are guarded is said" "$guarded" 'true|false'
+    like "the node reports whether access to devices is restricted" \
+        "$guarded" 'true|false'
     cat >"$cluster/open.sh" <<TXT
 #!/bin/sh
 for card in null $cluster/dev/card0 $cluster/dev/card1; do
@@ -146,37 +152,39 @@ done
 echo "of \$KILN_DEVICES"
 TXT
     chmod 755 "$cluster/open.sh"
-    opened() { # OPTION...: what a job with them opens
+    opened() { # OPTION...: prints the devices that a job with these options can open
         id=$(as kilntest1 ksub --parsable -w n1 -o "$cluster/home/kilntest1/%j" \
             --wait "$@" "$cluster/open.sh" | head -n 1)
         cat "$cluster/home/kilntest1/$id"
     }
     if [ "$guarded" = true ]; then
-        is "a job opens the device that it was given, and no other" \
+        is "a job can open the device that was allocated, and no other" \
             "$(opened --gpus 1)" "opens opens card0 of card0"
-        is "all, with all" "$(opened --gpus 2)" \
+        is "a job with all devices can open all" "$(opened --gpus 2)" \
             "opens opens opens card0 card1 of card0,card1"
-        is "and none with none, but what is no such device" "$(opened -c 1)" \
+        is "a job without devices can open only files that are no such devices" \
+            "$(opened -c 1)" \
             "opens of "
     else
-        skip 3 "devices cannot be guarded here"
+        skip "a job can open the device that was allocated, and no other" \
+            "devices cannot be guarded here"
     fi
     rm "$cluster/dev/card1"
-    ok "one that is lost is missed" \
+    ok "a lost device is reported" \
         wait_for 15 offers '.allocatable["kiln.hpc/gpu"] == "1"'
 else
-    skip 6 "no device files can be made here"
+    skip "devices are found by their files" "no device files can be made here"
 fi
 
 # --- a machine that changes ---------------------------------------------------
 
-# One whose description is exchanged for that of another machine, without GPUs,
-# and put back.
+# The node's topology file is replaced by that of another machine without GPUs,
+# and restored later.
 machines=$top_srcdir/testsuite/data/topology
 cp "$machines/gpu-box.xml" "$cluster/machine.xml"
 chmod 644 "$cluster/machine.xml"
 cluster_agent v1 --devices --topology "$cluster/machine.xml"
-ok "a node that is described is ready" ready v1
+ok "a node with a topology file is ready" ready v1
 kctl taint v1 "$(kctl get node v1 -o json | jq -r '.spec.taints[] |
     select(.key | contains("virtual")).key')-" >/dev/null
 has() { kctl get node v1 -o json | jq -e ".status | $1"; }
@@ -187,32 +195,32 @@ run v1 -c "$((cpus - 2))"
 rest=$pod
 cp "$machines/epyc-2s-nps1.xml" "$cluster/machine.xml"
 signal v1 HUP
-ok "a machine that has changed is another Node" \
+ok "when the machine has changed, the Node changes" \
     wait_for 10 has ".allocatable.cpu != \"$cpus\""
-ok "without the devices that it does not have" \
+ok "the Node then has no devices" \
     has '.capacity["kiln.hpc/gpu"] == null and .topology.devices == null'
 pod=$gpus
-ok "a pod that lost its GPU is told" \
+ok "a pod that lost its GPU reports it" \
     wait_for 10 pod_is "$broken" "True ResourcesLost"
-like "which" "$(of_pod '.status.conditions[] |
+like "the message names the GPU" "$(of_pod '.status.conditions[] |
     select(.type == "AllocationBroken").message')" 'device gpu0'
-ok "by an event, too" wait_for 10 said 'ResourcesLost '
-like "the node says what has changed" "$(wait_for 5 sh -c \
+ok "an event reports it" wait_for 10 said 'ResourcesLost '
+like "an event of the node says what has changed" "$(wait_for 5 sh -c \
     'kctl describe node v1 | grep -q TopologyChanged'; kctl describe node v1)" \
     'Warning.*TopologyChanged'
 cp "$machines/gpu-box.xml" "$cluster/machine.xml"
-ok "what is back is noticed without a signal" \
+ok "the agent notices that the GPU is back without a signal" \
     wait_for 15 pod_is "$broken" "False AsAllocated"
 pod=$rest
-ok "of other pods, too" wait_for 5 sh -c \
+ok "a pod that lost CPUs reports that it has them again" wait_for 5 sh -c \
     "! kctl get pod $pod -o json | jq -e '.status.conditions[] |
         select(.type == \"AllocationBroken\" and .status == \"True\")'"
 
-# Memory that goes: the first NUMA node has huge pages, then less of all. The
-# node takes jobs with less than it had.
+# Memory is removed: the first NUMA node first has huge pages, then less memory
+# of both kinds. The node accepts jobs although it has less than before.
 kctl annotate --overwrite node v1 kiln.hpc/expected-hardware=any >/dev/null
 kctl delete pod "$gpus" "$rest" >/dev/null
-machine() { # MEMORY PAGES: of NUMA node 0
+machine() { # MEMORY PAGES: sets the memory and huge pages of NUMA node 0
     sed "10s/local_memory=\"[0-9]*\"/local_memory=\"$1\"/
         11s|\$|<page_type size=\"2097152\" count=\"$2\"/>|" \
         "$machines/gpu-box.xml" >"$cluster/machine.new" &&
@@ -221,35 +229,40 @@ machine() { # MEMORY PAGES: of NUMA node 0
 }
 pages='.topology.numaNodes[0].hugepages["2Mi"]'
 machine 128000000000 1024
-ok "huge pages that were set aside are seen" wait_for 10 has "$pages == \"1024\""
+ok "huge pages that were added are reported" \
+    wait_for 10 has "$pages == \"1024\""
 run v1 -c 2 --mem 60G
 first=$pod
 run v1 -c 2 --mem 40G
 second=$pod
 run v1 -c 2 --hugepages 1G:2M
 huge=$pod
-is "all have memory of one NUMA node" "$(kctl get pods -o json | jq -c '
+is "all pods have memory of one NUMA node" "$(kctl get pods -o json | jq -c '
     [.items[] | select(.status.phase == "Running" and .spec.nodeName == "v1") |
         .status.allocation.memory[].node] | unique')" '[0]'
 machine 100000000000 256
 for pod in $first $second $huge; do
-    ok "a pod that lost memory is told" \
+    ok "a pod that lost memory reports it" \
         wait_for 10 pod_is "$broken" "True ResourcesLost"
 done
-like "which" "$(of_pod '.status.conditions[] |
+like "the message says how many huge pages are missing" \
+    "$(of_pod '.status.conditions[] |
     select(.type == "AllocationBroken").message')" \
     'huge pages of 2Mi of NUMA node 0 .1Gi given, 512Mi there.'
 pod=$first
-like "how much was given to all" "$(of_pod '.status.conditions[] |
+like "the message says how much memory was allocated to all pods" \
+    "$(of_pod '.status.conditions[] |
     select(.type == "AllocationBroken").message')" \
     'memory of NUMA node 0 .100Gi given, 9[0-9]*Mi there.'
-ok "by an event, too" wait_for 10 said 'ResourcesLost .*memory of NUMA node 0'
+ok "an event reports it" \
+    wait_for 10 said 'ResourcesLost .*memory of NUMA node 0'
 kctl delete pod "$second" >/dev/null
-ok "what another gives back is enough" \
+ok "when another pod gives back its memory, there is enough" \
     wait_for 40 pod_is "$broken" "False AsAllocated"
 pod=$huge
-is "for those that lost that" "$(of_pod "$broken")" "True ResourcesLost"
+is "the pod that lost huge pages still misses them" \
+    "$(of_pod "$broken")" "True ResourcesLost"
 machine 128000000000 512
-ok "pages that are back are noticed" \
+ok "the agent notices that the huge pages are back" \
     wait_for 10 pod_is "$broken" "False AsAllocated"
 finish

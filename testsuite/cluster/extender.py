@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""extender.py PORT MODE SOCKET [CERTIFICATE KEY] - an extender of the scheduler,
-for tests; with a certificate by TLS, to those alone that show the same one
+"""extender.py PORT MODE SOCKET [CERTIFICATE KEY] - a scheduler extender for
+tests. With a certificate it uses TLS, and accepts only clients that have the
+same certificate.
 
-Filters all nodes out but those named in the file MODE, one a line; prefers the
-last of them; binds by POST to the API's socket. A line "slow" makes it think
-for longer than anybody waits.
+The extender accepts only the nodes that the file MODE names, one per line, and
+prefers the last of them. It binds by a POST to the API's socket. If the file has
+the line "slow", each answer takes 20 seconds, longer than the scheduler waits.
 """
 import http.client
 import http.server

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What Kiln stands on fails: munged goes away, clocks differ, a second
-# controller wants the same state. Each is said in words that help,
-# nothing acknowledged is lost, and it goes on by itself when that is over.
+# Services that Kiln depends on fail: munged stops, clocks differ, a second
+# controller uses the same state directory. Each failure is reported with a
+# helpful message, nothing that was acknowledged is lost, and Kiln continues by
+# itself when the failure is over.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -38,7 +39,7 @@ agent n1
 wait_for 20 node_is_ready n1 || bail_out "no node"
 untaint n1
 
-# --- munged goes away ---------------------------------------------------------
+# --- munged is stopped --------------------------------------------------------
 running=$(submit --wrap "while [ ! -e $cluster/home/kilntest1/go ]; do \
 sleep 0.05; done")
 ok "a job runs" wait_for 20 state_is "$running" Running
@@ -46,29 +47,30 @@ stop munged KILL
 rm -f "$munge_socket"
 said=$(submit --wrap true 2>&1)
 is "without munged a submission fails" "$?" 69
-like "and says what does not answer" "$said" \
+like "the message says what does not answer" "$said" \
     "MUNGE does not answer.*is munged running.*$munge_socket"
 agent n2
-ok "so does a node that enrols" wait_for 20 log_says n2 \
+ok "the log of a new node's agent says it, too" wait_for 20 log_says n2 \
     "cannot register node 'n2'.*MUNGE does not answer.*is munged running"
-like "the node that was there is still heard of" \
+like "a registered node stays Ready" \
     "$(sleep 1; admin get node n1 --no-headers)" '\bReady\b'
-like "the controller itself is ready" "$(curl -fsS "$cluster_url/readyz")" ok
+like "the controller is ready" "$(curl -fsS "$cluster_url/readyz")" ok
 as kilntest1 touch go
-ok "and a job's end is reported over what is open" \
+ok "the end of a job is reported over an open connection" \
     wait_for 20 state_is "$running" Completed
 cluster_munge
 submits() { id=$(submit --wrap true); }
 wait_for 20 submits
-like "submissions go on when munged is back" "$id" '^[0-9]+$'
-ok "and are run" wait_for 20 state_is "$id" Completed
-ok "the new node enrols by itself" wait_for 20 node_is_ready n2
+like "submissions succeed when munged runs again" "$id" '^[0-9]+$'
+ok "a submitted job runs" wait_for 20 state_is "$id" Completed
+ok "the new node is then registered" wait_for 20 node_is_ready n2
 stop n2
 
 # --- clocks -------------------------------------------------------------------
-# An hour late, and early, with the right key.
+# Two munged with the right key, one an hour late and one an hour early.
 skewed() { # NAME OFFSET
-    # The library alone: the program of that name stays in between.
+    # Only the library is preloaded, because the program faketime would stay
+    # the parent of munged.
     munged_beside "$1" "$cluster/munge/$1" \
         env LD_PRELOAD="$library" FAKETIME="$2"
     right=$munge_socket
@@ -84,15 +86,16 @@ if command -v faketime >/dev/null; then
     # shellcheck disable=SC2016 # of the shell that it starts
     library=$(faketime -f +0 sh -c 'echo "$LD_PRELOAD"')
     skewed late -1h
-    is "a submission by a clock that is late is refused" "$code" 77
-    like "saying so, by how much, and what to look at" "$said" \
+    is "a submission with a clock that is late is refused" "$code" 77
+    like "the message says by how much, and what to check" "$said" \
         'expired.*3[56][0-9][0-9] seconds.*clock'
-    ok "and so is a node's" wait_for 20 log_says late \
+    ok "a node with such a clock is refused" wait_for 20 log_says late \
         "cannot register node 'late'.*expired.*clock"
     skewed early +1h
-    is "a submission by a clock that is early is refused" "$code" 77
-    like "saying so, too" "$said" '3[56][0-9][0-9] seconds in the future.*clock'
-    ok "as is a node's" wait_for 20 log_says early \
+    is "a submission with a clock that is early is refused" "$code" 77
+    like "the message says by how much the clock is early" \
+        "$said" '3[56][0-9][0-9] seconds in the future.*clock'
+    ok "a node with such a clock is refused, too" wait_for 20 log_says early \
         "cannot register node 'early'.*in the future.*clock"
     for name in late early; do
         stop "$name"
@@ -101,7 +104,7 @@ if command -v faketime >/dev/null; then
 else
     skip "clocks that differ" "faketime is missing"
 fi
-empty "none of their nodes was made" \
+empty "the refused nodes were not created" \
     "$(admin get nodes -o name | grep -E 'late|early')"
 
 # --- a second controller ------------------------------------------------------
@@ -109,9 +112,9 @@ find_free_port
 said=$(kiln-controller --state-dir "$cluster/state" --cluster test \
     --listen "127.0.0.1:$free_port" --munge-socket "$munge_socket" \
     --socket "$cluster/second" 2>&1)
-is "a second controller on one state directory is refused" "$?" 75
-like "and is told who holds it" "$said" \
+is "a second controller with the same state directory is refused" "$?" 75
+like "the message names the process of the first one" "$said" \
     "$cluster/state.*(process|pid) $(pid_of controller)"
-ok "the first one does not notice" submit --wrap true
+ok "the first controller still accepts jobs" submit --wrap true
 
 finish

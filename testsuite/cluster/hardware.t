@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A node that comes back with less than it had says so and gets no jobs, until it
-# has it again or an administrator accepts what there is.
+# A node that starts with less hardware than it had reports that and gets no
+# jobs, until it has the hardware again or an administrator accepts what it
+# has.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -31,29 +32,31 @@ says() { said | grep -q "$1"; }
 cluster_controller
 agent 4
 wait_for 20 node_is_ready || bail_out "no node"
-ok "what a node has is kept with it" wait_for 20 expects 4
-ok "it is not tainted" is_untainted
+ok "the hardware of a new node is stored" wait_for 20 expects 4
+ok "the new node has no taint" is_untainted
 
 stop n1
 agent 3
-ok "one that comes back with less is tainted" wait_for 20 is_tainted
-ok "and says what is missing" wait_for 20 says 'cpu 3 of 4'
-like "and how to accept that" "$(said)" \
+ok "a node that starts with fewer CPUs gets a taint" wait_for 20 is_tainted
+ok "the condition says what is missing" wait_for 20 says 'cpu 3 of 4'
+like "the condition says how to accept it" "$(said)" \
     'kctl annotate node n1 kiln.hpc/expected-hardware-'
 happened() { admin get events -A | grep -q 'HardwareMissing.*cpu 3 of 4'; }
-ok "it is an event, too" wait_for 20 happened
+ok "an event says it, too" wait_for 20 happened
 stop n1
 agent 4
-ok "when all is there again the taint goes" wait_for 20 is_untainted
+ok "the taint is removed when the node has all CPUs again" \
+    wait_for 20 is_untainted
 
 stop n1
 agent 2
-ok "it comes again" wait_for 20 is_tainted
+ok "the node gets the taint again with fewer CPUs" wait_for 20 is_tainted
 admin annotate node n1 kiln.hpc/expected-hardware- >/dev/null
-ok "accepted, less is expected" wait_for 20 expects 2
-ok "and the taint goes" wait_for 20 is_untainted
+ok "when an administrator accepts it, fewer CPUs are expected" \
+    wait_for 20 expects 2
+ok "the taint is removed then" wait_for 20 is_untainted
 stop n1
 agent 6
-ok "more is learnt" wait_for 20 expects 6
-ok "without a taint" is_untainted
+ok "additional CPUs are stored as the new expectation" wait_for 20 expects 6
+ok "they cause no taint" is_untainted
 finish

@@ -2,9 +2,9 @@
 // informer.mjs - an informer over the ConfigMaps of namespace "watched", by
 // @kubernetes/client-node in the folder $KILN_NODE_MODULES
 //
-// Reads $KUBECONFIG. Tells what it learns, a line each: "ADDED name",
-// "MODIFIED name", "DELETED name", "lost" when its connection ends; then it is
-// started again, as its documentation says.
+// Reads $KUBECONFIG. Prints a line for each event: "ADDED name",
+// "MODIFIED name", "DELETED name", "lost" when the connection ends. The informer
+// is then started again, as its documentation says.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 

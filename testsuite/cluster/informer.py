@@ -3,9 +3,9 @@
 """informer.py - an informer over the ConfigMaps of namespace "watched", by
 python3-kubernetes
 
-Reads $KUBECONFIG. Tells what it learns, a line each: "listed N", "ADDED name",
-"MODIFIED name", "DELETED name", "410" when its place is too old and it lists
-again, "lost" when the connection ends.
+Reads $KUBECONFIG. Prints a line for each event: "listed N", "ADDED name",
+"MODIFIED name", "DELETED name", "410" when its resource version is too old and
+it lists again, "lost" when the connection ends.
 """
 import sys
 import time
@@ -32,7 +32,7 @@ def list_all(api, known):
 
 
 def follow(api, known, version):
-    """The version to go on from; None when that is too old."""
+    """Returns the version to continue from, None if the version is too old."""
     for event in watch.Watch().stream(
             api.list_namespaced_config_map, "watched",
             resource_version=version, timeout_seconds=30,
@@ -61,7 +61,7 @@ def main():
             if version is None:
                 version = list_all(api, known)
             version = follow(api, known, version)
-        except Exception as e:  # whatever urllib3 makes of a lost connection
+        except Exception as e:  # urllib3 raises several types for a lost connection
             if getattr(e, "status", None) != 410:
                 tell("lost", type(e).__name__)
                 time.sleep(0.2)

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Informers of client libraries list, watch, and survive a restart of the
-# controller and a place that is too old (410), by kctl proxy and by TLS:
-# python3-kubernetes (Debian), and @kubernetes/client-node where a folder that
-# has it is named by $KILN_NODE_MODULES.
+# controller and a resource version that is too old (410), through kctl proxy
+# and through TLS. The libraries are python3-kubernetes (Debian), and
+# @kubernetes/client-node if $KILN_NODE_MODULES names a folder that contains
+# it.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -26,7 +27,8 @@ node=
 [ -n "$python$node" ] ||
     skip_all "python3-kubernetes is missing, and \$KILN_NODE_MODULES names no folder with a @kubernetes/client-node for this node"
 
-# A short memory, so that a place grows too old soon.
+# The watch log keeps changes for a short time, so that a resource version soon
+# becomes too old.
 cat >"$cluster/etc/controller.yaml" <<'TXT'
 watchLog:
   age: 1s
@@ -42,7 +44,7 @@ controller() {
         --socket "$cluster/socket" --listen-tls "127.0.0.1:$tls_port"
 }
 root() { kctl --server "$socket" "$@"; }
-# put NAME VALUE: makes it, or changes it.
+# put NAME VALUE: creates or changes a ConfigMap.
 put() {
     printf 'apiVersion: v1
 kind: ConfigMap
@@ -60,7 +62,7 @@ root apply -f "$cluster/namespace.yaml" >/dev/null
 start proxy kctl --server "$socket" proxy --port "$proxy_port"
 root kubeconfig --host localhost >"$cluster/etc/tls"
 sed -i "s,- credential,&\n      - --server\n      - $socket," "$cluster/etc/tls"
-# client-node speaks plain HTTP only to those who say that they mean it.
+# client-node uses plain HTTP only with insecure-skip-tls-verify.
 cat >"$cluster/etc/proxy" <<TXT
 apiVersion: v1
 kind: Config
@@ -70,29 +72,32 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 TXT
 
-# informer NAME WAY COMMAND...: one story, all of it.
+# informer NAME WAY COMMAND...: runs an informer through all of these events.
 informer() {
     name=$1 way=$2
     shift 2
     put "$name-first" 1
     start "$name" env KUBECONFIG="$cluster/etc/$way" HOME="$cluster/home" "$@"
-    ok "$name lists" wait_for 30 hears "$name" "ADDED $name-first"
+    ok "$name lists the objects" wait_for 30 hears "$name" "ADDED $name-first"
     put "$name-second" 1
-    ok "$name hears of what is made" \
+    ok "$name receives an addition" \
         wait_for 20 hears "$name" "ADDED $name-second"
     put "$name-second" 2
-    ok "of what changes" wait_for 20 hears "$name" "MODIFIED $name-second"
+    ok "$name receives a change" \
+        wait_for 20 hears "$name" "MODIFIED $name-second"
     root delete configmap "$name-second" -n watched >/dev/null
-    ok "of what goes" wait_for 20 hears "$name" "DELETED $name-second"
+    ok "$name receives a deletion" \
+        wait_for 20 hears "$name" "DELETED $name-second"
 
     stop controller
     controller
     put "$name-third" 1
-    ok "and after a restart of the controller" \
+    ok "$name receives an addition after a restart of the controller" \
         wait_for 40 hears "$name" "ADDED $name-third"
-    is "of each once" "$(count_of "$name" "ADDED $name-third")" 1
+    is "$name receives it once" "$(count_of "$name" "ADDED $name-third")" 1
 
-    # It sleeps while the history that it would go on from is forgotten.
+    # The informer is stopped while the changes after its last resource version
+    # are forgotten.
     signal "$name" STOP
     stop controller
     controller
@@ -103,26 +108,27 @@ informer() {
     sleep 2
     put "$name-fourth" 2
     signal "$name" CONT
-    ok "$name goes on from a place that is too old" \
+    ok "$name continues after its resource version has become too old" \
         wait_for 60 hears "$name" "ADDED $name-fifth"
-    ok "and misses nothing: what came" \
+    ok "$name receives an addition that it has missed" \
         wait_for 20 hears "$name" "ADDED $name-fourth"
-    ok "and what went" wait_for 20 hears "$name" "DELETED $name-third"
-    ok "it runs" is_running "$name"
+    ok "$name receives a deletion that it has missed" \
+        wait_for 20 hears "$name" "DELETED $name-third"
+    ok "$name still runs" is_running "$name"
     stop "$name" KILL
 }
 
 for way in proxy tls; do
     if [ -n "$python" ]; then
         informer "python-$way" "$way" "$python" "$here/informer.py"
-        ok "it was told 410" hears "python-$way" 410
+        ok "python-$way received a 410" hears "python-$way" 410
     else
-        skip "python-$way lists" "python3-kubernetes is missing"
+        skip "python-$way lists the objects" "python3-kubernetes is missing"
     fi
     if [ -n "$node" ]; then
         informer "node-$way" "$way" "$node" "$here/informer.mjs"
     else
-        skip "node-$way lists" \
+        skip "node-$way lists the objects" \
             "\$KILN_NODE_MODULES names no folder with a @kubernetes/client-node for this node"
     fi
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every attempt of a job leaves one row when it ends, which nobody can erase
-# and no kill doubles or loses.
+# Every attempt of a job has one row in history when it ends. Nobody can erase
+# the row, and a kill of the controller neither duplicates nor loses it.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -19,139 +19,144 @@ cluster_agent n1 --allow-root-jobs
 wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
 cd "$cluster/home" || bail_out "no home"
 
-# ask QUERY: of history, as JSON.
+# ask QUERY: prints the answer of history as JSON.
 ask() {
     curl -sf --unix-socket "$cluster/state/socket" \
         "http://localhost/kiln/v1/history?$1"
 }
 rows() { ask "job=$1" | jq '.items | length'; }
 has_rows() { [ "$(rows "$1")" = "$2" ]; }
-# field ID NAME [ROW]: of a job's row, the first unless said.
+# field ID NAME [ROW]: prints a field of the job's row, by default of its first
+# row.
 field() { ask "job=$1" | jq -r ".items[${3:-0}].$2"; }
 submit() { ksub --parsable "$@" | grep -o '[0-9]*$'; }
 state() { kctl get job "$1" -o json | jq -r .status.state; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 
-# --- how jobs end -----------------------------------------------------------
+# --- how jobs end -------------------------------------------------------------
 
 id=$(submit -J well --wrap 'dd if=/dev/zero of=mebibyte bs=64k count=16 \
     conv=fsync 2>/dev/null; rm mebibyte; sleep 1.2')
 ok "a job that succeeds has one row" wait_for 10 has_rows "$id" 1
-is "...that says so" \
+is "...which says that it completed" \
     "$(field "$id" state)" Completed
-is "...where it ran, its name and its account" \
+is "...which has its node, its name and its account" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.node) \(.name) \(.account)"')" "n1 well default"
-is "...and the CPU time it used" \
+is "...which has the CPU time that it used" \
     "$(ask "job=$id" | jq ".items[0].cpuTimeMicros > 0")" true
 least=1048576
-[ "$(stat -f -c %T .)" != tmpfs ] || least=0 # which is no storage
-is "...and what it wrote, a process of it" \
+[ "$(stat -f -c %T .)" != tmpfs ] || least=0 # tmpfs is memory, so nothing is written to storage
+is "...which has the bytes that a process of it wrote" \
     "$(ask "job=$id" | jq ".items[0].writtenBytes >= $least")" true
-is "...and read" "$(ask "job=$id" | jq ".items[0].readBytes >= 0")" true
-ok "...behind the indexes that a new file gets first" grep -qs \
+is "...which has the bytes that it read" \
+    "$(ask "job=$id" | jq ".items[0].readBytes >= 0")" true
+ok "...the history file has its indexes" grep -qs \
     "INDEX by_partition" "$cluster/state/history.db" \
     "$cluster/state/history.db-wal"
-is "...by which a state is found" \
+is "...an index finds a row by its state" \
     "$(ask "state=Completed&limit=1" | jq '.items[0].job')" "$id"
-like "kctl history shows it" \
+like "kctl history shows the row" \
     "$(kctl history --job "$id" -o id,state,exit)" "$id +Completed +0"
 
-# --- reports ----------------------------------------------------------------
+# --- reports ------------------------------------------------------------------
 
-is "a column that there is none of is refused, with the nearest" \
+is "an unknown column is refused, with a suggestion" \
     "$(kctl history -o stat 2>&1 | sed 's/.*there is/there is/')" \
     "there is no column 'stat' (did you mean 'state'?)"
-is "CSV has a heading and a line for each row" \
+is "CSV has a header and a line for each row" \
     "$(kctl history --job "$id" -o csv=id,name,exit)" "id,name,exit
 $id,well,0"
-is "SWF has 18 numbers" \
+is "SWF has 18 numbers per line" \
     "$(kctl history --job "$id" -o swf | awk '!/^;/ { print NF, $1, $11 }')" \
     "18 $id 1"
-is "rows may have fewer fields" \
+is "a query can ask for some fields only" \
     "$(ask "job=$id&fields=job,state" | jq -c '.items[0]')" \
     "{\"job\":$id,\"state\":\"Completed\"}"
-like "...but none that there is not" \
+like "...but not for unknown fields" \
     "$(curl -s --unix-socket "$cluster/state/socket" \
         'http://localhost/kiln/v1/history?fields=job,stat' | jq -r .message)" \
     "fields: 'stat' cannot be read"
-is "JSON has the rows" \
+is "JSON has all rows" \
     "$(kctl history --job "$id" -o json | jq '.items | length')" 1
-[ "$least" = 0 ] || like "kctl history has it in a column" \
+[ "$least" = 0 ] || like "kctl history has a column for the bytes written" \
     "$(kctl history --job "$id" --no-headers -o written)" '^ *[1-9][0-9.]*Mi'
-like "a job's efficiency is told" "$(kctl efficiency "$id")" \
+like "kctl efficiency prints the efficiency of a job" \
+    "$(kctl efficiency "$id")" \
     "^CPU efficiency: +[0-9.]+% of 1 CPUs for 00:00:0[1-9]"
-is "...of a job that there is none of, too" \
+is "...and reports a job that does not exist" \
     "$(kctl efficiency 4711 2>&1 | grep -c 'job 4711 has not ended')" 1
 is "a report counts the jobs of an account" \
     "$(kctl report -o json | jq -r '.[] | "\(.account) \(.completed)"')" \
     "default 1"
-like "...and of a day, with how full the cluster was" \
+like "...and the jobs of a day, with the cluster's utilization" \
     "$(kctl report --by day)" "DAY +JOBS.*UTIL"
-is "a report by what there is none of is refused" \
+is "a report by an unknown field is refused" \
     "$(kctl report --by colour 2>&1)" \
     "kctl: report: --by: nothing is summed by 'colour'; it is by account, user, partition, day, month, all, or account,user"
-is "...with what was meant" "$(kctl report --by months 2>&1 | grep -c "did you mean 'month'")" 1
+is "...with a suggestion" \
+    "$(kctl report --by months 2>&1 | grep -c "did you mean 'month'")" 1
 
-# --- more ends --------------------------------------------------------------
+# --- other ends ---------------------------------------------------------------
 
 id=$(submit --wrap 'exit 3')
 wait_for 10 has_rows "$id" 1
-is "a failure has its exit code" \
+is "the row of a failed job has its exit code" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.exitCode)"')" "Failed 3"
 
 id=$(submit --time 0:02 --wrap 'sleep 60')
 ok "a job over its time limit has a row" wait_for 40 has_rows "$id" 1
-is "...of that state" \
+is "...with the state TimedOut" \
     "$(field "$id" state)" TimedOut
-is "...with its limit" \
+is "...with its time limit" \
     "$(field "$id" timeLimitSeconds)" 2
-is "...which ended it" "$(field "$id" endedBy)" "time limit"
+is "...with the time limit as what ended it" \
+    "$(field "$id" endedBy)" "time limit"
 
 id=$(submit --wrap 'sleep 60')
 wait_for 10 is_state "$id" Running
 kctl cancel "$id" >/dev/null
-ok "a job that is cancelled has a row" wait_for 40 has_rows "$id" 1
-is "...with who did it" \
+ok "a cancelled job has a row" wait_for 40 has_rows "$id" 1
+is "...with the user who cancelled it" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.endedBy)"')" "Cancelled $(id -un)"
 
 id=$(submit --wrap 'sleep 60')
 wait_for 10 is_state "$id" Running
 kctl requeue "$id" >/dev/null
-ok "a job that is requeued has a row for its first run" \
+ok "a requeued job has a row for its first run" \
     wait_for 40 has_rows "$id" 1
-is "...which says so, and who did it" \
+is "...with the state Requeued, and the user who requeued it" \
     "$(ask "job=$id" | jq -r '.items[0] | "\(.state) \(.endedBy)"')" \
     "Requeued $(id -un)"
 wait_for 20 is_state "$id" Running
 kctl cancel "$id" >/dev/null
-ok "...and one for its second" wait_for 40 has_rows "$id" 2
-is "...numbered as its attempts" \
+ok "...and a row for its second run" wait_for 40 has_rows "$id" 2
+is "...both with the number of the attempt" \
     "$(ask "job=$id" | jq -r '[.items[].attempt] | join(" ")')" "1 2"
 
 id=$(submit --wrap 'sleep 60')
 wait_for 10 is_state "$id" Running
 kctl delete job "$id" >/dev/null
-ok "a job that is deleted while it runs has a row" wait_for 40 has_rows "$id" 1
-is "...and was stopped, by whom" \
+ok "a running job that is deleted has a row" wait_for 40 has_rows "$id" 1
+is "...with the state Cancelled, and the user who deleted it" \
     "$(ask "job=$id" | jq -r '.items[0] | "\(.state) \(.endedBy)"')" \
     "Cancelled $(id -un)"
 job_is_gone() { ! kctl get job "$id"; }
 wait_for 20 job_is_gone
-ok "...which stays when the job is gone" has_rows "$id" 1
-like "kctl why tells of a job that is gone" "$(kctl why "$id")" \
+ok "...which is kept when the Job is gone" has_rows "$id" 1
+like "kctl why explains a job that is gone" "$(kctl why "$id")" \
     "attempt 1  Cancelled by $(id -un): PodDeleted"
 
 id=$(submit --hold --wrap true)
 kctl cancel "$id" >/dev/null
 ok "a job that ended before it had a pod has a row" \
     wait_for 20 has_rows "$id" 1
-is "...without a start" \
+is "...without a start time" \
     "$(ask "job=$id" | jq -r '.items[] | "\(.state) \(.startTime)"')" "Cancelled null"
 
-# --- kills ------------------------------------------------------------------
+# --- kills --------------------------------------------------------------------
 
-# Rows that are unwritten when the controller is killed are written by the next one,
-# and nothing twice.
+# Rows that were not written when the controller was killed are written by the
+# next controller, and no row is written twice.
 first=$((id + 1))
 kills=4
 [ -z "${KILN_LONG:-}" ] || kills=40
@@ -169,9 +174,10 @@ done
 all_ended() {
     [ "$(kctl jobs --all --state active -o name 2>/dev/null | wc -l)" = 0 ]
 }
-ok "jobs end though the controller is killed again and again" \
+ok "jobs end although the controller is killed again and again" \
     wait_for 60 all_ended
-# A job that was deleted while it waited may never have been one.
+# The fifth job of each turn may have been deleted before it had an attempt, so
+# it may have no row.
 wrong=
 for job in $(seq "$first" "$last"); do
     n=$(rows "$job")
@@ -180,35 +186,35 @@ for job in $(seq "$first" "$last"); do
     *) wait_for 10 has_rows "$job" 1 || wrong="$wrong $job:$n" ;;
     esac
 done
-is "each has exactly one row" \
+is "each job has exactly one row" \
     "$wrong" ""
-is "none waits" \
+is "no row waits to be written" \
     "$(curl -s --unix-socket "$cluster/state/socket" http://localhost/metrics |
     awk '$1 == "kiln_history_waiting" { print $2 }')" 0
 
-# --- a file that is damaged -------------------------------------------------
+# --- a damaged file -----------------------------------------------------------
 
 stop controller
 dd if=/dev/urandom of="$cluster/state/history.db" bs=4096 seek=1 count=3 \
     conv=notrunc 2>/dev/null
 rm -f "$cluster/state/history.db-wal" "$cluster/state/history.db-shm"
 controller
-ok "a damaged file is kept aside" \
+ok "a damaged history file is renamed" \
     wait_for 10 test -e "$cluster/state/history.db.damaged"
-ok "...and a new one has what the store still has" \
+ok "...and a new file gets the rows of jobs that the store still has" \
     wait_for 20 has_rows "$first" 1
-like "...as kctl status says" \
+like "...and kctl status says that the file was damaged" \
     "$(kctl status)" "history: .*damaged"
 
-# --- a node that is lost ----------------------------------------------------
+# --- a lost node --------------------------------------------------------------
 
 id=$(submit --wrap 'sleep 60')
 wait_for 20 is_state "$id" Running
 signal n1 KILL
 await_end n1
 kctl fence --yes n1 >/dev/null 2>&1
-ok "a job whose node is lost has a row" wait_for 40 has_rows "$id" 1
-is "...that says so" \
+ok "a job whose node is fenced has a row" wait_for 40 has_rows "$id" 1
+is "...with the state NodeFailed and the node's name" \
     "$(ask "job=$id" | jq -r '.items[0] | "\(.state) \(.endedBy)"')" \
     "NodeFailed node n1"
 finish

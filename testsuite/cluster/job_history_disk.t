@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A full disk of history stops nothing, and is said; what ended meanwhile is
-# written when there is room. A restored store leaves history as it is.
+# A full disk of the history file stops nothing, and is reported. The rows of
+# jobs that end meanwhile are written when there is space. A restore of the
+# store keeps the history.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -39,61 +40,63 @@ metric() {
         awk -v name="$1" '$1 == name { print $2 }'
 }
 
-# --- full -------------------------------------------------------------------
+# --- a full disk --------------------------------------------------------------
 
 first=$(submit --wrap true)
-ok "a row is written" wait_for 20 has_rows "$first" 1
+ok "a job has a row" wait_for 20 has_rows "$first" 1
 dd if=/dev/zero of="$cluster/small/filler" bs=4096 2>/dev/null
 ids=
-# Rows fit into what the log of the database has left, so there are many.
+# Some rows still fit into the log file of the database, so there are many
+# jobs.
 for job in $(seq 40); do
     ids="$ids $(submit --wrap true)"
 done
 last=${ids##* }
-ok "jobs end though the disk of history is full" \
+ok "jobs end although the disk of the history is full" \
     wait_for 60 is_state "$last" Completed
-ok "kctl status says that it cannot be written" wait_for 30 is_said
+ok "kctl status says that the history cannot be written" wait_for 30 is_said
 deleted=$last
 kctl delete job "$deleted" >/dev/null
-ok "a job whose row waits can be deleted" \
+ok "a job can be deleted before its row is written" \
     wait_for 20 sh -c "! kctl get job $deleted"
 stop controller KILL
 controller
 wait_for 20 kctl wait --for condition=Ready node n1
-ok "...and the controller be killed and started" kctl jobs
+ok "...and the controller can be killed and restarted" kctl jobs
 rm "$cluster/small/filler"
-ok "with room again, the row of the job that is gone is written" \
+ok "when there is space again, the row of the deleted job is written" \
     wait_for 30 has_rows "$deleted" 1
 missing=
 for job in $ids; do
     wait_for 10 has_rows "$job" 1 || missing="$missing $job"
 done
-is "...and each other's, once" "$missing" ""
+is "...and one row for each other job" "$missing" ""
 nothing_waits() { [ "$(metric kiln_history_waiting)" = 0 ]; }
-ok "nothing waits" wait_for 10 nothing_waits
-not_ok "kctl status says no more" is_said
+ok "no row waits to be written any more" wait_for 10 nothing_waits
+not_ok "kctl status no longer says that the history cannot be written" is_said
 
-# --- restored ---------------------------------------------------------------
+# --- a restore ----------------------------------------------------------------
 
-ok "store and history are copied" kiln-controller \
+ok "--backup copies the store and the history" kiln-controller \
     --state-dir "$cluster/state" --backup "$cluster/copy"
 ok "...into two files" test -s "$cluster/copy.history"
 late=$(submit --wrap true)
 wait_for 20 has_rows "$late" 1
 stop controller
-ok "the store is restored" kiln-controller \
+ok "--restore restores the store" kiln-controller \
     --state-dir "$cluster/state" --restore "$cluster/copy"
 controller
-ok "the row of what ended after the copy is there" \
+ok "the row of a job that ended after the backup is kept" \
     wait_for 20 has_rows "$late" 1
-is "...and marked" "$(kctl history --job "$late" -o json |
+is "...and marked as lost" "$(kctl history --job "$late" -o json |
     jq '.items[0].lost')" true
-is "...the others are not" "$(kctl history --job "$first" -o json |
+is "...and the other rows are not marked" \
+    "$(kctl history --job "$first" -o json |
     jq '.items[0].lost')" null
 stop controller
 rm "$cluster/small"/history.db* "$cluster/state/history.db"
-ok "where history is gone, the copy is taken" kiln-controller \
+ok "if the history file is missing, --restore uses the copy" kiln-controller \
     --state-dir "$cluster/state" --restore "$cluster/copy"
 controller
-ok "...with the rows of before" wait_for 20 has_rows "$first" 1
+ok "...which has the earlier rows" wait_for 20 has_rows "$first" 1
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Rows of history go when they are old enough or too many, after they were
-# exported; their sums stay.
+# Rows of history that are too old or too many are removed. They can be
+# exported before, and their sums are kept.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -32,27 +32,27 @@ for job in 1 2 3; do
 done
 ok "jobs that ended have rows" wait_for 20 has_rows 3
 exported=$(rows)
-ok "export has a line for each of them" \
+ok "an export has a line for each of them" \
     test "$(kctl history --all -o csv=all | grep -c '"\?export [123]')" = 3
 sleep 1.2
-ok "rows that are not old enough stay" has_rows 3
+ok "rows that are not too old are kept" has_rows 3
 
 stop controller
 controller 'history: {maxAge: 1s}'
-ok "rows that are too old go" wait_for 20 has_rows 0
-is "...their sums stay" "$(sums)" "default 3"
-is "...and so does the export" "$(printf '%s\n' "$exported" | wc -l)" 3
-like "it is said that none is there" "$(kctl history 2>&1)" \
+ok "rows that are too old are removed" wait_for 20 has_rows 0
+is "...their sums are kept" "$(sums)" "default 3"
+is "...the export is kept" "$(printf '%s\n' "$exported" | wc -l)" 3
+like "kctl history says that there are no rows" "$(kctl history 2>&1)" \
     "No such attempts of jobs"
 
 stop controller
 controller 'history: {maxBytes: 1Ki}'
 ksub --wrap true >/dev/null
 four_ended() { [ "$(sums)" = "default 4" ]; }
-ok "a job that ends counts in a file that is too large, too" \
+ok "a job that ends is counted although the file is too large" \
     wait_for 20 four_ended
 stop controller
 controller 'history: {maxBytes: 1Ki}'
-ok "...and its row goes by the size" wait_for 20 has_rows 0
-is "...its sum does not" "$(sums)" "default 4"
+ok "...its row is removed because of the file's size" wait_for 20 has_rows 0
+is "...its sum is kept" "$(sums)" "default 4"
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The commands that are typed fifty times a day: kctl jobs, nodes, status and
-# whoami, on terminals of all sizes and on none, with names from everywhere.
+# The commands that users type most: kctl jobs, nodes, status and whoami, on
+# terminals of several widths and without a terminal, with names in several
+# scripts.
 
 # shellcheck disable=SC2154,SC2317 # cluster.sh; called by others
 
@@ -43,7 +44,7 @@ status_is() {
     is "$status_name" "$status" "$status_wanted"
 }
 
-is "without jobs that is said" "$(k1 jobs 2>&1 | sed 's/since .*//')" \
+is "without jobs, kctl jobs says so" "$(k1 jobs 2>&1 | sed 's/since .*//')" \
     "No jobs of yours that are active or ended "
 submit -J fine --wrap true >/dev/null
 submit -J fails --wrap 'exit 3' >/dev/null
@@ -54,59 +55,74 @@ root --as kilntest1 get jobs >/dev/null
 as kilntest2 ksub --parsable -J other -H --wrap true >/dev/null
 ok "jobs are shown with their states" wait_for 20 \
     jobs_are Completed,Failed,Running,Pending,Held
-# The scheduler's words follow the state a moment later.
+# The scheduler's messages follow the state a moment later.
 has_row() { k1 jobs | grep -qE "$1"; }
-ok "a time and its limit, and why it waits" wait_for 10 \
+ok "a waiting job has its time limit and its reason" wait_for 10 \
     has_row 'large .*-/1-00:00:00 +64 .*[a-z]'
 table=$(k1 jobs)
-is "in these columns" "$(printf '%s\n' "$table" | sed -n '1s/  */ /gp')" \
+is "the table has these columns" \
+    "$(printf '%s\n' "$table" | sed -n '1s/  */ /gp')" \
     "ID NAME USER STATE TIME/LIMIT CPUS START WHERE/WHY"
-like "where one has failed, and of what" "$table" 'fails .*n[12]: exit code 3'
-unlike "others' jobs are not mine" "$table" kilntest2
-like "they are all users'" "$(k1 jobs --all)" kilntest2
-is "or one's" "$(k1 jobs --user kilntest2 -o state --no-headers)" Held
-is "states select, by Slurm's codes too" \
+like "a failed job has its node and its exit code" \
+    "$table" 'fails .*n[12]: exit code 3'
+unlike "the table has only the user's own jobs" "$table" kilntest2
+like "--all shows the jobs of all users" "$(k1 jobs --all)" kilntest2
+is "--user shows the jobs of one user" \
+    "$(k1 jobs --user kilntest2 -o state --no-headers)" Held
+is "--state selects states, also by Slurm's codes" \
     "$(k1 jobs --state PD,f -o name | paste -sd' ' -)" "job/2 job/4 job/5"
-is "so do names" "$(k1 jobs --name 'f*' -o name | paste -sd' ' -)" "job/1 job/2"
-is "accounts" "$(k1 jobs --account chem,physics 2>&1 | cut -c1-12)" "No such jobs"
-is "nodes" "$(k1 jobs --node n9 2>&1 | cut -c1-12)" "No such jobs"
+is "--name selects names" \
+    "$(k1 jobs --name 'f*' -o name | paste -sd' ' -)" "job/1 job/2"
+is "--account selects accounts" \
+    "$(k1 jobs --account chem,physics 2>&1 | cut -c1-12)" "No such jobs"
+is "--node selects nodes" \
+    "$(k1 jobs --node n9 2>&1 | cut -c1-12)" "No such jobs"
 of_node() { k1 jobs --node "$@" -o name 2>/dev/null | paste -sd' ' -; }
 on() { k1 jobs --name "$1" -o node --no-headers | tr -d ' '; }
-like "one that runs is its node's" "$(of_node "$(on '漢*')")" '(^| )job/3( |$)'
-like "so is one that has ended there" "$(of_node "$(on fails)")" '(^| )job/2( |$)'
-is "of a state, both" "$(of_node "$(on fails)" --state Failed)" "job/2"
+like "--node selects a running job by its node" \
+    "$(of_node "$(on '漢*')")" '(^| )job/3( |$)'
+like "--node selects a job that has ended by its node" \
+    "$(of_node "$(on fails)")" '(^| )job/2( |$)'
+is "--node and --state together select both" \
+    "$(of_node "$(on fails)" --state Failed)" "job/2"
 fails_on=$(on fails)
-ok "its pod is deleted" root delete pod job-2-0 --wait
-like "and it is still of that node" "$(of_node "$fails_on" --all)" \
+ok "the pod of a job that has ended is deleted" root delete pod job-2-0 --wait
+like "the job is still selected by its node" "$(of_node "$fails_on" --all)" \
     '(^| )job/2( |$)'
-is "one that waits is no node's" \
+is "a waiting job is selected by no node" \
     "$( (of_node n1; of_node n2) | grep -c job/4)" 0
-is "kctl get selects by node, too" \
+is "kctl get jobs has --node, too" \
     "$(k1 get jobs --node "$(on fails)" --state Failed -o name)" job/job-2
-is "partitions" "$(k1 jobs -p gpux 2>&1 | cut -c1-12)" "No such jobs"
-is "a limit keeps the newest" "$(k1 jobs --limit 2 -o name | paste -sd' ' -)" \
+is "--partition selects partitions" \
+    "$(k1 jobs -p gpux 2>&1 | cut -c1-12)" "No such jobs"
+is "--limit keeps the newest jobs" \
+    "$(k1 jobs --limit 2 -o name | paste -sd' ' -)" \
     "job/4 job/5"
-sleep 1.1 # an end is known to the second
-is "a moment is a past one" "$(k1 jobs --since now --state ended -o name 2>&1 |
+sleep 1.1 # times of ends have whole seconds
+is "--since now selects no job that ended before" \
+    "$(k1 jobs --since now --state ended -o name 2>&1 |
     cut -c1-12)" "No such jobs"
-is "columns are as asked for" "$(k1 jobs -o id,exit --name fails |
+is "-o selects columns" "$(k1 jobs -o id,exit --name fails |
     sed 's/  */ /g; s/^ //')" "ID EXIT
 2 3"
-is "CSV has quotes where it needs them" \
+is "CSV has quotes where they are needed" \
     "$(submit -J '=1+1,"x"' -H --wrap true >/dev/null
     k1 jobs --name '=*' -o csv=name,state)" "name,state
 \"'=1+1,\"\"x\"\"\",Held"
-is "JSON has whole objects" \
+is "JSON has complete objects" \
     "$(k1 jobs --name fails -o json | jq -r '.items[0] |
         [.kind, .status.id, .spec.backoffLimit] | map(tostring) | join(" ")')" \
     "Job 2 0"
-is "so has YAML" "$(k1 jobs --name fails -o yaml | grep -c 'kind: Job$')" 1
-like "wide has Slurm's codes and times" "$(k1 jobs -o wide --name fine)" \
+is "YAML has complete objects" \
+    "$(k1 jobs --name fails -o yaml | grep -c 'kind: Job$')" 1
+like "-o wide has Slurm's state codes and times" \
+    "$(k1 jobs -o wide --name fine)" \
     ' CD .* 20[0-9][0-9]-[0-9][0-9]-[0-9][0-9] '
 at() { k1 jobs --name fine -o submitted --no-headers "$@"; }
-is "times are local" "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
+is "times are local times" \
+    "$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
     -o submitted --no-headers)" "$(TZ=XXX-5:30 date -d "$(at --utc) UTC" '+%F %T')"
-like "so they are where a job is described" \
+like "kctl describe shows local times, too" \
     "$(as kilntest1 env TZ=XXX-5:30 kctl describe job 1)" \
     "Created: *$(as kilntest1 env TZ=XXX-5:30 kctl jobs --name fine \
         -o submitted --no-headers) .* ago"
@@ -116,15 +132,18 @@ selects() { # WANTED OPTION...
     shift
     [ "$(k1 get jobs -o name "$@" | paste -sd' ' -)" = "$selects_wanted" ]
 }
-# What is stored of a state may be a little older than what is shown.
-ok "kctl get jobs selects, too" wait_for 20 \
+# The stored state may be slightly older than the state that is shown.
+ok "kctl get jobs has --mine and --state" wait_for 20 \
     selects "job/job-2 job/job-4" --mine --state Failed,Pending
-is "by user" "$(k1 get jobs --user kilntest2 -o name | wc -l)" 1
-is "or partition" "$(k1 get jobs --partition gpux -o name 2>/dev/null)" ""
-like "but jobs alone" "$(k1 get pods --mine 2>&1)" 'choose among jobs'
-status_is "and states that there are" 64 k1 get jobs --state Runing
-status_is "and nodes that may be" 64 k1 jobs --node 'n1&limit=1'
-status_is "but does not watch a node" 64 k1 get jobs --node n1 -w
+is "kctl get jobs has --user" \
+    "$(k1 get jobs --user kilntest2 -o name | wc -l)" 1
+is "kctl get jobs has --partition" \
+    "$(k1 get jobs --partition gpux -o name 2>/dev/null)" ""
+like "these options are refused for other kinds" \
+    "$(k1 get pods --mine 2>&1)" 'choose among jobs'
+status_is "an unknown state is refused" 64 k1 get jobs --state Runing
+status_is "an invalid node name is refused" 64 k1 jobs --node 'n1&limit=1'
+status_is "--node with --watch is refused" 64 k1 get jobs --node n1 -w
 
 as kilntest1 kctl apply -f - >/dev/null <<'TXT'
 apiVersion: batch/v1
@@ -152,24 +171,28 @@ of_both() {
     for n in n1 n2; do k1 jobs --node "$n" --name two -o name; done 2>/dev/null |
         wc -l | grep -qx 2
 }
-ok "a job of several pods is of all their nodes" wait_for 20 of_both
+ok "a job with several pods is selected by each of their nodes" \
+    wait_for 20 of_both
 k1 delete job/two --wait >/dev/null
 
-# --- mistakes -----------------------------------------------------------------------
+# --- mistakes -----------------------------------------------------------------
 
-like "a state is suggested" "$(k1 jobs --state Runing 2>&1)" \
+like "a similar state is suggested" "$(k1 jobs --state Runing 2>&1)" \
     "'Runing' is no state \(did you mean 'Running'"
-like "a time, too" "$(k1 jobs --since yesterdy 2>&1)" "did you mean 'yesterday'"
-like "and a column" "$(k1 jobs -o id,stat 2>&1)" "did you mean 'state'"
+like "a similar time is suggested" \
+    "$(k1 jobs --since yesterdy 2>&1)" "did you mean 'yesterday'"
+like "a similar column is suggested" \
+    "$(k1 jobs -o id,stat 2>&1)" "did you mean 'state'"
 for wrong in '--state=' '--since=' '--user=' '--name=' '-o=' '--limit=0' \
     '--since=tomorrow' '--since=2026-02-30' '--state=,' '--user=a,b' \
     '--color=blue' 'extra'; do
     status_is "'$wrong' is refused" 64 k1 jobs "$wrong"
 done
 
-# --- terminals ------------------------------------------------------------------------
+# --- terminals ----------------------------------------------------------------
 
-# on_terminal COLUMNS LINES COMMAND...: what it writes there.
+# on_terminal COLUMNS LINES COMMAND...: prints what the command writes to such
+# a terminal.
 on_terminal() {
     terminal_size="cols $1 rows $2"
     shift 2
@@ -177,7 +200,7 @@ on_terminal() {
         --regid kilntest1 --init-groups env TERM=xterm $*" /dev/null \
         </dev/null | tr -d '\r'
 }
-# The columns of the widest line, as a terminal counts them.
+# Prints the width of the widest line in columns of a terminal.
 width() {
     python3 -c '
 import re, sys, unicodedata
@@ -201,12 +224,13 @@ for columns in 20 40 80 200; do
         ok "kctl $command fits $columns columns" no_wider "$columns" kctl $command
     done
 done
-ok "a wide terminal is used" test \
+ok "a wide terminal is used fully" test \
     "$(on_terminal 200 50 kctl jobs | width)" -gt 80
-like "what is no terminal gets all" "$(k1 jobs)" "$(printf '長%.0s' $(seq 60))"
-is "and COLUMNS says otherwise" "$(on_terminal 200 50 env COLUMNS=60 kctl jobs |
+like "without a terminal, nothing is cut" \
+    "$(k1 jobs)" "$(printf '長%.0s' $(seq 60))"
+is "COLUMNS limits the width" "$(on_terminal 200 50 env COLUMNS=60 kctl jobs |
     width | awk '{ print $1 <= 60 }')" 1
-aligned() { # every line has its state in one column of the terminal
+aligned() { # checks that the state of each line starts at the same column
     "$@" | python3 -c '
 import sys, unicodedata
 def w(s): return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in s)
@@ -216,45 +240,57 @@ at = {w(l[:l.index(s)]) for l in lines for s in
       if s in l}
 sys.exit(len(at) != 1)'
 }
-ok "columns stand under each other whatever the script" aligned k1 jobs
-ok "with LANG=C, too" aligned as kilntest1 env LANG=C LC_ALL=C kctl jobs
+ok "columns are aligned with names in any script" aligned k1 jobs
+ok "columns are aligned with LANG=C, too" \
+    aligned as kilntest1 env LANG=C LC_ALL=C kctl jobs
 esc=$(printf '\033')
-like "a terminal has colours" "$(on_terminal 80 24 kctl jobs)" "$esc.31mFailed"
-unlike "unless NO_COLOR is set" \
+like "a terminal gets colours" "$(on_terminal 80 24 kctl jobs)" "$esc.31mFailed"
+unlike "NO_COLOR turns colours off" \
     "$(on_terminal 80 24 env NO_COLOR=1 kctl jobs)" "$esc"
-unlike "or it is told" "$(on_terminal 80 24 kctl jobs --color never)" "$esc"
-unlike "what is no terminal has none" "$(k1 jobs)" "$esc"
-like "unless it is told" "$(k1 jobs --color always)" "$esc.31mFailed"
+unlike "--color never turns colours off" \
+    "$(on_terminal 80 24 kctl jobs --color never)" "$esc"
+unlike "without a terminal there are no colours" "$(k1 jobs)" "$esc"
+like "--color always turns colours on" \
+    "$(k1 jobs --color always)" "$esc.31mFailed"
 
-# --- nodes, status, whoami -------------------------------------------------------------
+# --- nodes, status, whoami ----------------------------------------------------
 
 root drain --reason 'new fan' n2 >/dev/null
 drained() { k1 nodes | grep -q 'long .*Drained .*n2 .*new fan (root, '; }
-ok "a drained node says who did it, and why" wait_for 10 drained
-like "the other is in use" "$(k1 nodes n1)" 'n1 +10/16 '
-is "nodes are chosen by state" "$(k1 nodes --state drained -o name)" node/n2
-is "by partition" "$(k1 nodes -p long -o name)" node/n2
-is "and grouped" "$(k1 nodes -g --no-headers | awk '{ print $1, $2, $3 }' |
+ok "a drained node says who drained it, and why" wait_for 10 drained
+like "the other node shows its CPUs in use" "$(k1 nodes n1)" 'n1 +10/16 '
+is "--state selects nodes" "$(k1 nodes --state drained -o name)" node/n2
+is "-p selects nodes by partition" "$(k1 nodes -p long -o name)" node/n2
+is "-g groups nodes" "$(k1 nodes -g --no-headers | awk '{ print $1, $2, $3 }' |
     paste -sd, -)" "all Mixed 1,all,long Drained 1"
-like "a state is suggested" "$(k1 nodes --state Dwn 2>&1)" "did you mean 'Down'"
-status_is "a node that is not there is no node" 66 k1 nodes n9
+like "a similar state of nodes is suggested" \
+    "$(k1 nodes --state Dwn 2>&1)" "did you mean 'Down'"
+status_is "a node that does not exist is an error" 66 k1 nodes n9
 status=$(k1 status)
-like "the status counts nodes" "$status" 'Nodes: +2: 1 Mixed, 1 Drained'
-like "what is free" "$status" 'CPUs: +10 free of 20, 6 in use'
-like "jobs" "$status" 'Jobs: +1 Pending, 4 Held, 1 Running, 1 Completed, 1 Failed'
-like "and the oldest that waits" "$status" 'job 4 of kilntest1 has waited for'
-like "and names the controller" "$status" 'Controller: +v[0-9.]+, leader '
+like "kctl status counts nodes" "$status" 'Nodes: +2: 1 Mixed, 1 Drained'
+like "kctl status shows the free CPUs" \
+    "$status" 'CPUs: +10 free of 20, 6 in use'
+like "kctl status counts jobs" \
+    "$status" 'Jobs: +1 Pending, 4 Held, 1 Running, 1 Completed, 1 Failed'
+like "kctl status names the job that has waited longest" \
+    "$status" 'job 4 of kilntest1 has waited for'
+like "kctl status names the controller" \
+    "$status" 'Controller: +v[0-9.]+, leader '
 whoami=$(k1 whoami)
-like "whoami names the user" "$whoami" "User: +kilntest1 \(uid $(id -u kilntest1)\)"
-like "the accounts" "$whoami" 'Accounts: +chem'
-like "active jobs" "$whoami" 'Jobs: +1 Pending, 3 Held, 1 Running'
-like "and limits" "$whoami" 'Limits: +5 of 200000 objects'
-like "an administrator is one" "$(root whoami)" 'Rank: +administrator'
-like "or asks as another" "$(root --as kilntest1 whoami)" \
+like "kctl whoami names the user" \
+    "$whoami" "User: +kilntest1 \(uid $(id -u kilntest1)\)"
+like "kctl whoami names the user's accounts" "$whoami" 'Accounts: +chem'
+like "kctl whoami counts the active jobs" \
+    "$whoami" 'Jobs: +1 Pending, 3 Held, 1 Running'
+like "kctl whoami shows the limits" "$whoami" 'Limits: +5 of 200000 objects'
+like "kctl whoami names an administrator's rank" \
+    "$(root whoami)" 'Rank: +administrator'
+like "kctl whoami shows an impersonated user" "$(root --as kilntest1 whoami)" \
     'kilntest1 .* asked by root'
-like "they are read only" "$(api kilntest1 POST /kiln/v1/status '{}')" '^405 '
+like "these paths of the API can only be read" \
+    "$(api kilntest1 POST /kiln/v1/status '{}')" '^405 '
 
-# --- the examples of the manual page ----------------------------------------------------
+# --- the examples of the manual page ------------------------------------------
 
 examples=$(sed -n 's/^\$ \(kctl \(jobs\|nodes\|status\|whoami\).*\)/\1/p' \
     "$top_srcdir/man/kctl.1" | sed 's/\\-/-/g; s/\\(aq/'"'"'/g; s/ 1042$/ 4/')
@@ -264,22 +300,26 @@ while read -r example; do
     ok "$example" as kilntest1 sh -c "$example" </dev/null
 done <"$cluster/examples"
 
-# --- --watch ------------------------------------------------------------------------------
+# --- --watch ------------------------------------------------------------------
 
 # shellcheck disable=SC2016 # of the inner shell
 as kilntest1 sh -c 'echo $$ >watcher; exec kctl jobs --watch -o id,state' \
     >"$cluster/watched" 2>&1 &
-ok "a watch begins with what there is" wait_for 10 grep -q 'Running' \
+ok "kctl jobs --watch first prints the existing jobs" \
+    wait_for 10 grep -q 'Running' \
     "$cluster/watched"
 stop controller
-ok "a controller that is away is told of" wait_for 10 grep -q 'does not answer' \
+ok "it says when the controller does not answer" \
+    wait_for 10 grep -q 'does not answer' \
     "$cluster/watched"
 cluster_controller --socket "$cluster/socket"
 root cancel 3 >/dev/null
-ok "and the watch goes on when it is back" wait_for 20 grep -q '3 .*Cancelled' \
+ok "it continues when the controller is back" \
+    wait_for 20 grep -q '3 .*Cancelled' \
     "$cluster/watched"
-is "without a line for each look" "$(grep -c '^ *4  *Pending' "$cluster/watched")" 1
+is "it prints each change once" \
+    "$(grep -c '^ *4  *Pending' "$cluster/watched")" 1
 kill "$(cat "$cluster/home/kilntest1/watcher")"
 screen=$(on_terminal 80 24 timeout 5 kctl jobs --watch)
-like "on a terminal it is drawn in place" "$screen" "$esc\[[0-9]+F"
+like "on a terminal it redraws the table in place" "$screen" "$esc\[[0-9]+F"
 finish

@@ -27,7 +27,7 @@ state_is() { # ID STATE
     admin get job "$1" --no-headers | grep -qw "$2"
 }
 ok "a node registers" wait_for 20 node_is_ready
-# Virtual nodes keep ordinary jobs away.
+# Virtual nodes have a taint that keeps ordinary jobs away.
 for key in $(admin get node n1 -o json | jq -r '.spec.taints[]?.key'); do
     admin taint node n1 "$key-" >/dev/null
 done
@@ -45,8 +45,8 @@ output_of() { # USER COMMAND [OPTION...]
 # shellcheck disable=SC2016 # the job's variables
 parent_of_job() { output_of "$1" 'echo $PPID'; }
 
-# A user's first job has another program look up the user; the shepherd of such
-# a job does not stay.
+# For a user's first job, another program looks up the user. The shepherd of
+# such a job is not kept.
 parent_of_job kilntest1 >/dev/null
 parent_of_job kilntest2 >/dev/null
 first=$(parent_of_job kilntest1)
@@ -55,28 +55,30 @@ if [ "$(parent_of_job kilntest1)" != "$first" ]; then
     skip_all "shepherds do not stay here: no cgroups, or no memory is counted"
 fi
 
-# --- which users -----------------------------------------------------------------
+# --- which users --------------------------------------------------------------
 is "a user's second job has the shepherd of the first" \
     "$(parent_of_job kilntest1)" "$first"
-is "and so has another user's job" "$(parent_of_job kilntest2)" "$first"
-is "which runs as that user" "$(output_of kilntest2 'id -un; id -gn; id -Gn')" \
+is "another user's job has that shepherd, too" \
+    "$(parent_of_job kilntest2)" "$first"
+is "that job runs as its own user" \
+    "$(output_of kilntest2 'id -un; id -gn; id -Gn')" \
     "kilntest2 kilntest2 kilntest2 "
 as kilntest1 env SECRET=first ksub --parsable --export SECRET \
     --wrap 'true' >"$home/id"
 wait_for 20 state_is "$(cat "$home/id")" Completed
-is "without the variables of the last, nor any descriptor" \
+is "it has neither the variables nor the descriptors of the last job" \
     "$(output_of kilntest2 'env | grep -c SECRET; ls /proc/self/fd | wc -l')" \
     "0 4 "
-is "the shepherd is as hard to end as before" \
+is "the shepherd's oom_score_adj is that of the agent's newest child" \
     "$(cat "/proc/${first% }/oom_score_adj")" \
     "$(cat "/proc/$(pgrep -n -P "$(pid_of n1)")/oom_score_adj")"
 
-# --- what goes wrong ----------------------------------------------------------------
+# --- failures -----------------------------------------------------------------
 failing=$(as kilntest1 ksub --parsable -D /nowhere --wrap true)
 ok "a job that cannot start fails" wait_for 20 state_is "$failing" Failed
 parent_of_job kilntest1 >/dev/null
 first=$(parent_of_job kilntest1)
-is "and shepherds stay after it" "$(parent_of_job kilntest2)" "$first"
+is "shepherds are kept after such a job" "$(parent_of_job kilntest2)" "$first"
 
 cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
@@ -92,57 +94,58 @@ submit() { # WORD
     wait_for 20 started "$id"
 }
 starts_of() { wc -l <"$home/starts-$1" | tr -d ' '; }
-shepherd_of() { # ID: the parent of the job's first process
+shepherd_of() { # ID: prints the parent of the job's first process
     awk '/^PPid:/ { print $2 }' "/proc/$(tail -n 1 "$home/starts-$1")/status"
 }
 submit told
-is "one that has it again" "$(shepherd_of "$id") " "$first"
+is "a long job has a kept shepherd" "$(shepherd_of "$id") " "$first"
 as kilntest1 kctl delete job "$id" >/dev/null 2>&1
-ok "is told to end when it is deleted" wait_for 20 test -s "$home/told-$id"
+ok "it gets SIGTERM when it is deleted" wait_for 20 test -s "$home/told-$id"
 
 parent_of_job kilntest1 >/dev/null
 first=$(parent_of_job kilntest1)
 submit lost
-is "one that has it once more" "$(shepherd_of "$id") " "$first"
+is "another long job has a kept shepherd" "$(shepherd_of "$id") " "$first"
 kill -KILL "${first% }"
-ok "has failed when its shepherd is killed" wait_for 20 \
+ok "it has failed when its shepherd is killed" wait_for 20 \
     state_is "$id" NodeFailed
 
 parent_of_job kilntest1 >/dev/null
 first=$(parent_of_job kilntest1)
 kill -KILL "${first% }"
-is "one that is killed while it waits is not missed" \
+is "after a waiting shepherd was killed, the next job runs" \
     "$(output_of kilntest1 'echo runs')" "runs "
 
-# --- without an agent ---------------------------------------------------------------
+# --- without an agent ---------------------------------------------------------
 parent_of_job kilntest1 >/dev/null
 first=$(parent_of_job kilntest1)
 submit followed
-is "one that has a shepherd again" "$(shepherd_of "$id") " "$first"
+is "a job that ends later has a kept shepherd" "$(shepherd_of "$id") " "$first"
 stop n1 KILL
 agent
 wait_for 20 node_is_ready
 echo 7 >"$home/end-followed"
-ok "is followed by the next agent" wait_for 20 state_is "$id" Failed
-is "with its exit code" "$(admin get pods -o json | jq -r --arg job "job-$id" \
+ok "the next agent follows it to its end" wait_for 20 state_is "$id" Failed
+is "the next agent reports its exit code" \
+    "$(admin get pods -o json | jq -r --arg job "job-$id" \
     '.items[] | select(.metadata.ownerReferences[0].name == $job) |
      .status.containerStatuses[0].state.terminated.exitCode')" 7
-is "and was started once" "$(starts_of "$id")" 1
-ok "its shepherd ends with it" wait_for 20 has_ended "${first% }"
+is "the job was started once" "$(starts_of "$id")" 1
+ok "the shepherd ends with the job" wait_for 20 has_ended "${first% }"
 
 parent_of_job kilntest1 >/dev/null
 first=$(parent_of_job kilntest1)
 stop n1 KILL
-ok "one that waits ends when its agent is killed" \
+ok "a waiting shepherd ends when its agent is killed" \
     wait_for 20 has_ended "${first% }"
 
-# --- without kept shepherds ---------------------------------------------------------
+# --- with reuseShepherds: false -----------------------------------------------
 agent --reuse-shepherds false
 wait_for 20 node_is_ready
 first=$(parent_of_job kilntest1)
 second=$(parent_of_job kilntest1)
-ok "each pod has its own with reuseShepherds: false" \
+ok "with reuseShepherds: false each pod has its own shepherd" \
     [ "${first:-none}" != "${second:-none}" ]
-ok "which ends with the pod" wait_for 20 has_ended "${first% }"
-ok "as the next one's does" wait_for 20 has_ended "${second% }"
+ok "such a shepherd ends with its pod" wait_for 20 has_ended "${first% }"
+ok "the next pod's shepherd ends, too" wait_for 20 has_ended "${second% }"
 finish

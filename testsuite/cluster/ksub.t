@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ksub against a real controller: what it submits, what it refuses, and what it
-# does when the controller goes away.
+# ksub with a real controller: what it submits, what it refuses, and what it
+# does when the controller stops.
 
 # shellcheck disable=SC2016,SC2317 # commands that others expand and call
 
@@ -12,7 +12,7 @@ cluster_begin
 need ksub kctl kiln-controller kiln-agent munged curl
 cluster_munge
 cluster_controller --allow-root-jobs
-KILN_SERVER=$cluster/state/socket # root of the network is nobody special
+KILN_SERVER=$cluster/state/socket # through the socket, root is an administrator
 export KILN_SERVER
 cluster_agent n1 --allow-root-jobs
 wait_for 20 kctl wait --for condition=Ready node n1 || bail_out "no node"
@@ -27,108 +27,114 @@ echo "cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
 exit "${CODE:-0}"
 EOF
 
-# --- what is submitted -------------------------------------------------------
+# --- what is submitted --------------------------------------------------------
 
 output=$(ksub job.sh a 'b c')
 case $output in
-"Submitted job "[0-9]*) pass "it prints the id of the job" ;;
-*) fail "it prints the id of the job: $output" ;;
+"Submitted job "[0-9]*) pass "ksub prints the ID of the job" ;;
+*) fail "ksub prints the ID of the job: $output" ;;
 esac
 id=${output##* }
 ok "the job completes" kctl wait --for condition=Complete --timeout 30s "$id"
-is "its directives and arguments arrive" \
+is "the job has its directives and arguments" \
     "$(head -n 1 "out-$id")" "name=sim arguments=a b c"
-is "it runs on the cores that the controller chose" \
+is "it runs on the CPUs of its allocation" \
     "$(sed -n 's/^cpus=//p' "out-$id")" \
     "$(kctl get pods -o json | sed -n 's/^ *"cpus": "\(.*\)",*$/\1/p' | head -n 1)"
 case $(ksub --parsable job.sh) in
-*[!0-9]* | '') fail "with --parsable it prints the id alone" ;;
-*) pass "with --parsable it prints the id alone" ;;
+*[!0-9]* | '') fail "with --parsable, ksub prints only the ID" ;;
+*) pass "with --parsable, ksub prints only the ID" ;;
 esac
 
 status=0
 CODE=7 ksub --wait job.sh >/dev/null || status=$?
-is "with --wait it exits as the job does" "$status" 7
+is "with --wait, ksub exits with the job's exit status" "$status" 7
 status=0
 ksub --wait --wrap 'kill -9 $$' >/dev/null || status=$?
-is "and with 128 and the signal that killed it" "$status" 137
+is "with --wait, it exits with 128 plus the signal that killed the job" \
+    "$status" 137
 
-ok "a script comes from standard input, too" \
+ok "a script can come from standard input" \
     sh -c 'printf "#!/bin/sh\ntrue\n" | ksub --wait'
-ok "a script that is no UTF-8 arrives as it is" \
+ok "a script that is not UTF-8 is not changed" \
     sh -c 'printf "#!/bin/sh\n[ \"\$(printf caf\351)\" = \"caf\351\" ]\n" | ksub --wait'
 
 export SEEN=yes
-ok "the environment goes along" \
+ok "the job has the environment of ksub" \
     ksub --wait --wrap 'test "$SEEN" = yes'
-ok "or only what is named" \
+ok "--export selects the variables" \
     ksub --wait --export=A=1 --wrap 'test -z "$SEEN" && test "$A" = 1'
-ok "the umask goes along" \
+ok "the job has the umask of ksub" \
     sh -c 'umask 027; ksub --wait --wrap "test \$(umask) = 0027"'
-ok "and the limits" \
+ok "the job has the limits of ksub" \
     sh -c 'ulimit -n 123; ksub --wait --wrap "test \$(ulimit -n) = 123"'
 mkdir -p elsewhere
-ok "the directory may be another" \
+ok "-D sets the working directory" \
     ksub --wait -D elsewhere --wrap "test \"\$PWD\" = \"$PWD/elsewhere\""
 
-# --- what could be ----------------------------------------------------------
+# --- --test-only --------------------------------------------------------------
 
-like "a test says where and when" "$(ksub --test-only job.sh)" \
+like "--test-only says where and when the job could start" \
+    "$(ksub --test-only job.sh)" \
     '^It could start now, on n1 \(1 of 1 nodes have room\)'
 begin=$(date -u -d '+1 hour' +%Y-%m-%dT%H:%M)
-like "not before it is to begin" \
+like "with --begin, it says that time and names the dependencies" \
     "$(ksub --test-only --begin "${begin}:00Z" -d singleton job.sh)" \
     "^It could start at $begin.* \(--begin\), if there is room .*, on n1; the jobs of --dependency come first\.\$"
 blocker=$(ksub --parsable --exclusive -t 30 --wrap 'sleep 1000')
 holds_node() { kctl get pods --field-selector spec.nodeName=n1 | grep -q Running; }
 wait_for 20 holds_node || note "the node is not taken"
-like "or from when on, if the node is taken" "$(ksub --test-only job.sh)" \
+like "if the node is occupied, it says the earliest time" \
+    "$(ksub --test-only job.sh)" \
     '^It could start at 20[^ ]* at the earliest, on n1'
-like "or when it is to begin, if that is later" \
+like "with a later --begin, it says that time" \
     "$(ksub --test-only --begin "${begin}:00Z" job.sh)" \
     "^It could start at $begin.* \(--begin\), on n1, where room is expected from 20[^ ]* on\.\$"
-like "or after that" "$(ksub --test-only --begin now+1minute job.sh)" \
+like "with an earlier --begin, it says the earliest time after it" \
+    "$(ksub --test-only --begin now+1minute job.sh)" \
     '^It could start at 20[^ ]* at the earliest, on n1.*, after its --begin\.$'
 id=$(ksub --parsable job.sh)
-ok "as kctl why does" wait_for 20 sh -c \
+ok "kctl why says the earliest time, too" wait_for 20 sh -c \
     "kctl why $id | grep -q '^ *Outlook: .*at the earliest, on n1'"
 kctl cancel "$id" "$blocker" >/dev/null
 wait_for 60 kctl wait --for condition=Failed job "$blocker"
 status=0
 output=$(ksub --test-only -c 9999 job.sh 2>&1) || status=$?
-is "that no node can ever run it is a failure" "$status" 1
-like "which names the nearest" "$output" 'the nearest, n1, has [0-9]+ CPUs of'
-like "so is a partition that is not there" \
+is "--test-only fails if no node can ever run the job" "$status" 1
+like "the message names the nearest node" \
+    "$output" 'the nearest, n1, has [0-9]+ CPUs of'
+like "--test-only fails for a partition that does not exist" \
     "$(ksub --test-only -p nosuch job.sh 2>&1)" "there is no partition 'nosuch'"
 
-# --- what is not -------------------------------------------------------------
+# --- what is not submitted ----------------------------------------------------
 
 before=$(kctl get jobs -o name | wc -l)
-ok "a test is no submission" ksub --test-only job.sh
-ok "neither is a dry run" ksub --dry-run -o yaml job.sh
-not_ok "an account that is not there is refused" ksub -A nowhere job.sh
-not_ok "a name that is empty is refused" ksub -J '' job.sh
+ok "--test-only submits nothing" ksub --test-only job.sh
+ok "--dry-run submits nothing" ksub --dry-run -o yaml job.sh
+not_ok "an account that does not exist is refused" ksub -A nowhere job.sh
+not_ok "an empty name is refused" ksub -J '' job.sh
 not_ok "a negative amount of memory is refused" ksub --mem=-1 job.sh
 not_ok "a script without #! is refused" sh -c 'echo echo | ksub'
 not_ok "an empty script is refused" sh -c 'ksub </dev/null'
 not_ok "a binary is refused" ksub /bin/true
-not_ok "a priority class that is not there is refused" \
+not_ok "a priority class that does not exist is refused" \
     ksub --priority nosuch job.sh
 not_ok "an array that counts down is refused" ksub --array 10-1 job.sh
-is "and no job came of any of them" "$(kctl get jobs -o name | wc -l)" "$before"
+is "none of these has created a job" \
+    "$(kctl get jobs -o name | wc -l)" "$before"
 status=0
 ksub --no-such-option job.sh 2>/dev/null || status=$?
-is "a mistake on the command line is 64" "$status" 64
+is "the exit status for an unknown option is 64" "$status" 64
 status=0
 ksub no-such-script 2>/dev/null || status=$?
-is "a script that is not there is 66" "$status" 66
+is "the exit status for a script that does not exist is 66" "$status" 66
 
-# --- what when the controller goes away --------------------------------------
+# --- when the controller stops ------------------------------------------------
 
 status=0
 KILN_SERVER=http+unix:///nowhere/socket ksub job.sh 2>err || status=$?
-is "a controller that cannot be reached is 69" "$status" 69
-ok "and the message says how to find it" grep -q "KILN_SERVER" err
+is "the exit status for a controller that cannot be reached is 69" "$status" 69
+ok "the message says how to configure it" grep -q "KILN_SERVER" err
 
 stop controller KILL
 ksub --parsable -t 10 --wrap true >late 2>err &
@@ -137,9 +143,9 @@ ok "a submission waits for a controller that restarts, and says so" \
     wait_for 10 grep -q '^ksub: no answer yet' err
 cluster_controller --allow-root-jobs
 wait "$late"
-is "and is made when it is back" "$?" 0
-like "once" "$(cat late)" '^[0-9]+$'
-is "with one line for the wait" "$(wc -l <err)" 1
+is "the job is submitted when the controller is back" "$?" 0
+like "the ID of one job is printed" "$(cat late)" '^[0-9]+$'
+is "one line says that ksub waits" "$(wc -l <err)" 1
 
 (
     ksub --wait --wrap 'sleep 3; exit 5' >/dev/null 2>told
@@ -148,9 +154,9 @@ is "with one line for the wait" "$(wc -l <err)" 1
 waiting=$!
 sleep 1
 stop controller KILL
-ok "who waits for a job is told" wait_for 10 grep -q \
+ok "ksub --wait says that the controller does not answer" wait_for 10 grep -q \
     '^ksub: the controller does not answer; waiting until it does' told
 cluster_controller --allow-root-jobs
 wait "$waiting"
-is "--wait lives through a restart of the controller" "$(cat waited)" 5
+is "ksub --wait survives a restart of the controller" "$(cat waited)" 5
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Who may schedule: one controller to a state directory, and of all that use an
-# API the one that holds the lease.
+# Which controller may schedule: only one can use a state directory, and of all
+# controllers that use an API only the holder of the lease schedules.
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -37,22 +37,23 @@ tells_why() {
     grep -q "lease 'elections/kube-scheduler' can be neither taken.*elections" \
         "$cluster/log/controller"
 }
-ok "who cannot take its lease says so" wait_for 10 tells_why
+ok "a scheduler that cannot get its lease logs that" wait_for 10 tells_why
 admin create namespace elections >/dev/null
-ok "the scheduler holds its lease" wait_for 10 is_held_by "$cluster/state"
-is "for as long as the configuration says" "$(spec_of leaseDurationSeconds)" 3
+ok "the scheduler gets its lease" wait_for 10 is_held_by "$cluster/state"
+is "the lease has the duration of the configuration" \
+    "$(spec_of leaseDurationSeconds)" 3
 renewed=$(spec_of renewTime)
 is_renewed() { [ "$(spec_of renewTime)" != "$renewed" ]; }
-ok "and renews it" wait_for 10 is_renewed
+ok "the scheduler renews its lease" wait_for 10 is_renewed
 
-# --- two at one state directory -----------------------------------------------
+# --- two controllers with one state directory ---------------------------------
 out=$(kiln-controller --state-dir "$cluster/state" --cluster test \
     --munge-socket "$munge_socket" --socket "$cluster/second" 2>&1)
-is "a second controller is refused" "$?" 75
-like "and says why" "$out" 'state.*another'
-ok "the first goes on" is_held_by "$cluster/state"
+is "a second controller with the same state directory is refused" "$?" 75
+like "it says why" "$out" 'state.*another'
+ok "the first controller still holds the lease" is_held_by "$cluster/state"
 
-# --- another holds the lease --------------------------------------------------
+# --- another process holds the lease ------------------------------------------
 pod() { # NAME MORE
     cat <<TXT
 apiVersion: v1
@@ -86,10 +87,11 @@ has_allocation() { [ -n "$(field "$1" status allocation)" ]; }
 is_running_pod() { [ "$(field "$1" status phase)" = Running ]; }
 
 pod before | admin apply -f - >/dev/null
-ok "who leads schedules" wait_for 20 is_running_pod before
+ok "the leader schedules a pod" wait_for 20 is_running_pod before
 
-# Somebody else writes itself into the lease, for so long. A patch names no
-# revision, so that it does not matter how often the holder renews it meanwhile.
+# take SECONDS: another identity is written into the lease for that time. The
+# patch has no resourceVersion, so renewals by the holder do not conflict with
+# it.
 take() { # SECONDS
     ask -f -X PATCH -H 'Content-Type: application/merge-patch+json' \
         -d "{\"spec\": {\"holderIdentity\": \"another\",
@@ -97,52 +99,57 @@ take() { # SECONDS
             \"renewTime\": \"$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)\"}}" \
         "http://localhost$leases/kube-scheduler"
 }
-ok "another takes the lease" take 15
+ok "another identity gets the lease" take 15
 has_lost() { grep -q "lost the lease 'elections/kube-scheduler'" "$cluster/log/controller"; }
-ok "the controller notices that" wait_for 10 has_lost
+ok "the controller notices that it has lost the lease" wait_for 10 has_lost
 pod waits | admin apply -f - >/dev/null
 pod byhand '  nodeName: n1' | admin apply -f - >/dev/null
-is "it is well, for it needs not lead" \
+is "/healthz still reports success, because a controller need not lead" \
     "$(ask -o "$cluster/out" -w '%{http_code}' http://localhost/healthz)" 200
-sleep 3 # many times what it takes who leads
-ok "the lease is the other's still" is_held_by another
+sleep 3 # many times as long as a leader needs
+ok "the other identity still holds the lease" is_held_by another
 not_ok() { ! "$@"; }
 ok "no pod is scheduled" not_ok scheduled waits
-ok "nor given an allocation" not_ok has_allocation byhand
-ok "what runs goes on" is_running_pod before
-ok "when the lease runs out it is taken back" \
+ok "a pod that was created with a node gets no allocation" \
+    not_ok has_allocation byhand
+ok "running pods keep running" is_running_pod before
+ok "the controller gets the lease when it has expired" \
     wait_for 30 is_held_by "$cluster/state"
-is "and that is counted" "$(spec_of leaseTransitions)" 1
-ok "and the pod is scheduled" wait_for 20 is_running_pod waits
-ok "the one that somebody bound is adopted" wait_for 20 is_running_pod byhand
+is "the lease counts the transition" "$(spec_of leaseTransitions)" 1
+ok "the waiting pod is scheduled" wait_for 20 is_running_pod waits
+ok "the pod that was created with a node gets its allocation and runs" \
+    wait_for 20 is_running_pod byhand
 
 # --- a lease that cannot be renewed -------------------------------------------
-# Its namespace goes, and with it the leases of all who lead.
+# The namespace is deleted, and with it the lease.
 admin delete namespace elections >/dev/null
 is_sick() {
     [ "$(ask -o "$cluster/out" -w '%{http_code}' http://localhost/healthz)" = 500 ]
 }
 is_well() { ask -f http://localhost/healthz; }
-ok "/healthz fails when a leader cannot renew" wait_for 10 is_sick
-like "and says what is the matter" "$(cat "$cluster/out")" 'lease'
+ok "/healthz fails when a leader cannot renew its lease" wait_for 10 is_sick
+like "the answer names the lease" "$(cat "$cluster/out")" 'lease'
 has_lost_again() {
     [ "$(grep -c "lost the lease 'elections/kube-scheduler'" \
         "$cluster/log/controller")" = 2 ]
 }
-ok "past the deadline it leads no longer" wait_for 10 has_lost_again
+ok "after the deadline the controller no longer leads" \
+    wait_for 10 has_lost_again
 pod late | admin apply -f - >/dev/null
 sleep 1
-ok "and schedules nothing" not_ok scheduled late
-ok "the namespace is made again" wait_for 10 admin create namespace elections
-ok "once it can, it is well again" wait_for 10 is_well
-ok "and schedules" wait_for 20 is_running_pod late
+ok "no pod is scheduled then" not_ok scheduled late
+ok "the namespace can be created again" \
+    wait_for 10 admin create namespace elections
+ok "/healthz reports success when the lease can be renewed" wait_for 10 is_well
+ok "the waiting pod is scheduled then" wait_for 20 is_running_pod late
 
-# --- without election ---------------------------------------------------------
+# --- without leader election --------------------------------------------------
 stop controller
 ask_lease() { ask -o "$cluster/out" -w '%{http_code}' "http://localhost$leases/kube-scheduler"; }
 cluster_controller --allow-root-jobs --leader-elect=false
 admin delete namespace elections >/dev/null
 pod alone | admin apply -f - >/dev/null
-ok "where no leader is elected, it schedules" wait_for 20 is_running_pod alone
-is "and there is no lease" "$(ask_lease)" 404
+ok "a controller without leader election schedules" \
+    wait_for 20 is_running_pod alone
+is "it creates no lease" "$(ask_lease)" 404
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What had the cores before is still being removed from the node when they are
-# given to another job. That one waits, and is not refused.
+# The previous user of the cores is still being removed from the node when the
+# cores are given to another job. That job waits, and is not refused.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -35,27 +35,28 @@ sleep 1000
 TXT
 chown kilntest1: "$home/clings.sh"
 
-# --- given up by an administrator while the agent is away ---------------------
+# --- fenced by an administrator while the agent is down -----------------------
 id=$(as kilntest1 ksub --parsable clings.sh)
 wait_for 20 begun "$id"
 next=$(as kilntest1 ksub --parsable --wrap true)
 stop n1 KILL
-ok "a node falls silent" wait_for 20 is_silent
+ok "a node without heartbeats is NotReady" wait_for 20 is_silent
 kctl fence --yes n1 >/dev/null
 is_given_up() {
     kctl get pods -o json | jq -e --arg pod "job-$id-0" '[.items[] |
         select(.metadata.name == $pod and .status.phase != "Failed")] == []'
 }
-ok "its pod is given up when it is fenced" wait_for 20 is_given_up
+ok "its pod has failed or is gone after the node was fenced" wait_for 20 is_given_up
 agent
 kctl unfence n1 >/dev/null
-ok "when it is back, the next job runs" wait_for 40 state_is "$next" Completed
-ok "though what was left had to go first" \
+ok "when the agent is back, the next job runs" \
+    wait_for 40 state_is "$next" Completed
+ok "the process of the first job was removed before" \
     wait_for 10 has_ended "$(cat "$home/begun-$id")"
-unlike "no job was refused its cores" \
+unlike "no job was refused because of overlapping allocations" \
     "$(kctl get pods -o json; cat "$cluster/log/n1")" AllocationOverlap
 
-# --- an agent that is killed over and over on one core ------------------------
+# --- an agent that is killed again and again, on one core ---------------------
 cat >"$home/element.sh" <<'TXT'
 #!/bin/sh
 echo x >>elements
@@ -74,7 +75,7 @@ all_complete() {
         state_is "$element" Completed || return 1
     done
 }
-ok "jobs complete on a core whose agent is killed all the time" \
+ok "jobs complete on a core whose agent is killed again and again" \
     wait_for 60 all_complete
-is "each ran once" "$(wc -l <"$home/elements")" 10
+is "each job ran once" "$(wc -l <"$home/elements")" 10
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A node that something runs on is not deleted by mistake, by nobody's client;
-# one that is deleted and comes back is what administrators made it.
+# No client can delete a node by mistake while a pod runs on it. A node that is
+# deleted and registers again has the settings that administrators made.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -37,53 +37,56 @@ admin taint node n1 kiln.hpc/virtual- >/dev/null
 running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.05; done')
 ok "a job runs" wait_for 20 state_is "$running" Running
 
-# --- in use -------------------------------------------------------------------
+# --- a node in use ------------------------------------------------------------
 said=$(admin delete node n1 2>&1)
-is "a node that a job runs on is not deleted" "$?" 75
-like "it is said what runs there, and the ways out" "$said" \
+is "a node with a running job is not deleted" "$?" 75
+like "the message says what runs there, and what to do" "$said" \
     "1 pod has not ended.*default/job-$running.*kctl drain n1.*kctl fence.*--yes"
-is "nor by another client" "$(by_hand /n1 | jq -r '.code, .reason' | xargs)" \
+is "the API refuses it, too" "$(by_hand /n1 | jq -r '.code, .reason' | xargs)" \
     "409 Conflict"
-is "nor with all of them" "$(by_hand '' | jq -r .code)" 409
-is "nor in a dry run" "$(by_hand '/n1?dryRun=All' | jq -r .code)" 409
-ok "the node is there" node_is_ready
+is "the API refuses to delete all nodes" "$(by_hand '' | jq -r .code)" 409
+is "a dry run is refused, too" "$(by_hand '/n1?dryRun=All' | jq -r .code)" 409
+ok "the node still exists" node_is_ready
 as kilntest1 touch go
-ok "the job goes on to its end" wait_for 20 state_is "$running" Completed
-is "which ran once" "$(start_of)" 1
+ok "the job runs to its end" wait_for 20 state_is "$running" Completed
+is "it was started once" "$(start_of)" 1
 
-# --- empty, and it comes back -------------------------------------------------
+# --- an empty node that registers again ---------------------------------------
 admin cordon n1 >/dev/null
 admin label node n1 rack=r7 >/dev/null
 admin taint node n1 site/special=yes:NoSchedule >/dev/null
 uid=$(node .metadata.uid)
-ok "an empty node is deleted" admin delete node n1
+ok "an empty node can be deleted" admin delete node n1
 ok "its agent registers it again" wait_for 30 is_another
-is "it is cordoned as it was" "$(node .spec.unschedulable)" true
-is "labelled" "$(node .metadata.labels.rack)" r7
-like "tainted" "$(taints)" 'site/special'
-unlike "and approved; what was accepted of it still is" "$(taints)" \
+is "it is still cordoned" "$(node .spec.unschedulable)" true
+is "it still has its label" "$(node .metadata.labels.rack)" r7
+like "it still has its taint" "$(taints)" 'site/special'
+unlike "it is still approved, and the taint that was removed is not added again" \
+    "$(taints)" \
     'not-approved|virtual'
 admin uncordon n1 >/dev/null
 admin taint node n1 site/special- >/dev/null
 
-# --- deleted all the same -----------------------------------------------------
+# --- deletion with --yes ------------------------------------------------------
 as kilntest1 rm -f go starts
 running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.05; done')
 ok "another job runs" wait_for 20 state_is "$running" Running
 uid=$(node .metadata.uid)
-ok "who says --yes may delete it" admin delete node n1 --yes
-ok "and it comes back" wait_for 30 is_another
-is "as it was then" "$(node '.spec.unschedulable // false')" false
+ok "a node with a running job can be deleted with --yes" \
+    admin delete node n1 --yes
+ok "it registers again" wait_for 30 is_another
+is "it has the settings that it had last" \
+    "$(node '.spec.unschedulable // false')" false
 as kilntest1 touch go
 
-# --- forgotten ----------------------------------------------------------------
+# --- a reset ------------------------------------------------------------------
 stop n1
 admin label node n1 rack=r8 --overwrite >/dev/null
 admin delete node n1 --yes >/dev/null
-ok "what is kept of a node that is deleted can be forgotten" \
+ok "the settings of a deleted node can be forgotten" \
     admin reset node n1
 cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 500ms
-ok "then it comes back as a new one" wait_for 30 node_is_ready
-is "without its label" "$(node .metadata.labels.rack)" null
-like "and waits for its approval" "$(taints)" 'not-approved'
+ok "the node then registers as a new node" wait_for 30 node_is_ready
+is "it has no label" "$(node .metadata.labels.rack)" null
+like "it waits for its approval" "$(taints)" 'not-approved'
 finish

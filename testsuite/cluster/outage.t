@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The controller is away for longer than it takes to give a node up. Jobs run,
-# end and come to their limits meanwhile, an agent is started anew: when it is
-# back nothing is lost, doubled or held against anybody.
+# The controller is down for longer than the time after which a node is given
+# up. Jobs run, end and reach their time limits meanwhile, and an agent is
+# restarted. When the controller is back, no job is lost, started twice or
+# failed because of the outage.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -33,7 +34,7 @@ for node in $nodes; do
         select(.key | contains("virtual")).key')-" >/dev/null
 done
 
-# Says that it begins, and ends as it is told to.
+# Notes its start, and ends with the exit code that the test writes.
 cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
 echo $$ >>starts-$KILN_JOB_ID
@@ -42,7 +43,7 @@ exit "$(cat end-$1)"
 TXT
 chown kilntest1: "$home/patient.sh"
 begun() { grep -q . "$home/starts-$1"; }
-submit() { # NODE WORD [OPTION...]: runs; its id is $id
+submit() { # NODE WORD [OPTION...]: waits until the job runs; its ID is $id
     submit_node=$1 submit_word=$2
     shift 2
     id=$(as kilntest1 ksub --parsable -w "$submit_node" "$@" patient.sh \
@@ -68,7 +69,7 @@ submit n2 never -t 0:03
 late=$id
 waits=$(as kilntest1 ksub --parsable -w n1 -c 8 --wrap true)
 
-# --- away -------------------------------------------------------------------------
+# --- the controller is down ---------------------------------------------------
 
 stop controller KILL
 end ends-n1 3
@@ -81,46 +82,50 @@ done
 stop n3 KILL
 agent n3
 said=$(as kilntest1 timeout 3 ksub --parsable patient.sh meanwhile 2>&1)
-is "nothing can be submitted" "$?" 124
-like "which is said" "$said" 'no answer yet.*cannot reach the controller'
-sleep "$((grace * 2))" # until the nodes would have been given up, twice
+is "a submission does not return" "$?" 124
+like "it says that it waits for the controller" \
+    "$said" 'no answer yet.*cannot reach the controller'
+sleep "$((grace * 2))" # twice the time after which nodes are given up
 for id in $stays; do
-    ok "job $id runs on" kill -0 "$(process_of "$id")"
+    ok "job $id still runs" kill -0 "$(process_of "$id")"
 done
 
-# --- back -------------------------------------------------------------------------
+# --- the controller is back ---------------------------------------------------
 
 controller
 for node in $nodes; do
-    ok "node $node is heard of" wait_for 20 is_ready "$node"
+    ok "node $node is Ready" wait_for 20 is_ready "$node"
 done
 set -- 3 4 0
 for id in $ends; do
     wanted=Failed
     [ "$1" -ne 0 ] || wanted=Completed
-    ok "the end of job $id is told" wait_for 20 state_is "$id" "$wanted"
-    is "with its exit code" "$(exit_code_of "$id")" "$1"
+    ok "the end of job $id is reported" wait_for 20 state_is "$id" "$wanted"
+    is "its exit code is reported" "$(exit_code_of "$id")" "$1"
     shift
 done
-ok "that of one that came to its limit, too" wait_for 20 state_is "$late" TimedOut
+ok "the end of the job at its time limit is reported" \
+    wait_for 20 state_is "$late" TimedOut
 for id in $stays; do
-    ok "job $id is running" state_is "$id" Running
+    ok "job $id is Running" state_is "$id" Running
 done
 submit n3 after
 end after 0
-ok "jobs are taken and run again" wait_for 20 state_is "$id" Completed
+ok "a new job completes" wait_for 20 state_is "$id" Completed
 for node in $nodes; do
     end "stays-$node" 5
 done
 for id in $stays; do
-    ok "what ran through it all ends as it does" wait_for 20 state_is "$id" Failed
-    is "with its own code" "$(exit_code_of "$id")" 5
+    ok "a job that ran through the outage ends" \
+        wait_for 20 state_is "$id" Failed
+    is "its exit code is reported" "$(exit_code_of "$id")" 5
 done
-ok "and what waited runs" wait_for 20 state_is "$waits" Completed
-is "each was started once" "$(cat "$home"/starts-* | wc -l)" 8
-is "and is one job" "$(kctl get jobs -o name | wc -l)" 9
-unlike "no node was given up meanwhile" "$(cat "$cluster/log/controller")" \
+ok "the job that waited completes" wait_for 20 state_is "$waits" Completed
+is "each job was started once" "$(cat "$home"/starts-* | wc -l)" 8
+is "no submission created two Jobs" "$(kctl get jobs -o name | wc -l)" 9
+unlike "no node was given up during the outage" \
+    "$(cat "$cluster/log/controller")" \
     'has not been heard of'
-is "no core is anybody's" "$(kctl get nodes -o json |
+is "no node has retained allocations" "$(kctl get nodes -o json |
     jq '[.items[].status.remnants // {} | length] | add')" 0
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Partitions: the one that every cluster begins with, those that labels make, and
-# what they give and refuse.
+# Partitions: the one that every cluster has at first, those that are created
+# for labels of nodes, and what partitions set and refuse.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -35,7 +35,7 @@ TXT
 job() { # JOB PATH
     root get job "job-$1" -o "jsonpath={$2}"
 }
-cause() { # JOB WORDS: what its pod waits for
+cause() { # JOB WORDS: checks what its pod waits for
     root get pods -l "batch.kubernetes.io/job-name=job-$1" \
         -o 'jsonpath={.items[0].status.cause.message}' | grep -qF "$2"
 }
@@ -45,73 +45,75 @@ runs() { # JOB
 }
 id() { sed -n 's/^Submitted job //p'; }
 
-# The one over all nodes
+# The partition over all nodes
 
-is "every cluster begins with a partition over all nodes, the default" \
+is "a new cluster has a default partition over all nodes" \
     "$(root get partitions --no-headers | awk '{print $1, $2, $3, $4, $5}')" \
     "all true Up 1-00:00:00 none"
 a=$(s1 long.sh | id)
-is "a job that names none is in it" \
+is "a job that names no partition is in the default partition" \
     "$(job "$a" .spec.template.spec.placement.partition)" all
-is "and has an end" \
+is "it gets that partition's default time limit" \
     "$(job "$a" .spec.template.spec.activeDeadlineSeconds)" 86400
-is "what it was given is noted" \
+is "an annotation names the values that were defaults" \
     "$(job "$a" .metadata.annotations.kiln\\.hpc/defaulted)" partition,time
-ok "it runs" wait_for 20 runs "$a"
+ok "the job runs" wait_for 20 runs "$a"
 k1 delete job "job-$a" >/dev/null
 
-# Names
+# Names of partitions
 
-like "-p that is not there is refused with those that are" \
+like "an unknown partition is refused, and the message names the existing ones" \
     "$(s1 -p nosuch long.sh 2>&1)" "there is no partition 'nosuch'; there are: all"
 root label node n2 kiln.hpc/partition=gpu >/dev/null
 b=$(s1 -p gpu long.sh | id)
-is "a label of a node makes a partition" \
+is "a label of a node creates a partition" \
     "$(root get partition gpu -o 'jsonpath={.spec.selector.matchLabels}')" \
     '{"kiln.hpc/partition":"gpu"}'
 wait_for 20 runs "$b"
-is "whose jobs run on its nodes" \
+is "its jobs run on its nodes" \
     "$(root get pods -l "batch.kubernetes.io/job-name=job-$b" \
         -o 'jsonpath={.items[0].spec.nodeName}')" n2
 k1 delete job "job-$b" >/dev/null
 
-# Limits
+# Limits of partitions
 
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}},
   defaultTime: "1:00:00", maximumTime: "4:00:00", maximumCPUs: 2}'
-like "a job over the time is refused with both times" \
+like "a job with a longer time limit is refused with both limits" \
     "$(s1 -p gpu -t 5:00:00 long.sh 2>&1)" \
     "5:00:00 is more than partition gpu's limit of 4:00:00"
-like "without an end, too" "$(s1 -p gpu -t unlimited long.sh 2>&1)" \
+like "a job without a time limit is refused" \
+    "$(s1 -p gpu -t unlimited long.sh 2>&1)" \
     'a job without a time limit has no place in partition gpu'
-like "over its CPUs" "$(s1 -p gpu -c 3 long.sh 2>&1)" \
+like "a job with more CPUs is refused" "$(s1 -p gpu -c 3 long.sh 2>&1)" \
     "3 CPUs is more than partition gpu's limit of 2"
 
 
-# --- what people read -------------------------------------------------------------
+# --- what users read ----------------------------------------------------------
 
 said=$(s1 -p gpu long.sh 2>&1)
-like "ksub tells the time that was given" "$said" \
+like "ksub prints the default time limit" "$said" \
     'no time limit is given, partition gpu gives 1:00:00'
 k1 delete job "job-$(echo "$said" | id)" >/dev/null
-like "a test tells it, too" "$(s1 -p gpu --test-only long.sh 2>/dev/null)" \
+like "ksub --test-only prints it, too" \
+    "$(s1 -p gpu --test-only long.sh 2>/dev/null)" \
     'time limit 1:00:00'
-like "kctl partitions tells nodes, and who may use them" \
+like "kctl partitions shows the number of nodes, and who may use them" \
     "$(k1 partitions gpu --no-headers | tr -s ' ')" \
     '^gpu Up 1:00:00 4:00:00 1 [0-4]/4 everybody$'
-like "the default has a star" "$(k1 partitions)" 'all[*] +Up'
-is "nodes are told by all their partitions" \
+like "kctl partitions marks the default" "$(k1 partitions)" 'all[*] +Up'
+is "kctl nodes lists all partitions of a node" \
     "$(k1 nodes -o json | jq -r '.[] | select(.name == "n2").partition')" \
     all,gpu
-is "and chosen by one" "$(k1 nodes -p gpu -o name)" node/n2
-like "a second default is refused" "$(root apply -f - 2>&1 <<'TXT'
+is "kctl nodes -p selects by one partition" "$(k1 nodes -p gpu -o name)" node/n2
+like "a second default partition is refused" "$(root apply -f - 2>&1 <<'TXT'
 apiVersion: kiln.hpc/v1
 kind: Partition
 metadata: {name: second}
 spec: {isDefault: true}
 TXT
 )" "partition 'all' is the default already"
-like "a mode that is not there yet is refused in words" \
+like "a preemption mode that does not exist is refused" \
     "$(root apply -f - 2>&1 <<'TXT'
 apiVersion: kiln.hpc/v1
 kind: Partition
@@ -120,30 +122,30 @@ spec: {preemptionMode: Gang}
 TXT
 )" 'spec.preemptionMode: Unsupported value: "Gang".*"Suspend"'
 
-# --- states -----------------------------------------------------------------------
+# --- states -------------------------------------------------------------------
 
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}}, state: Drain,
   reason: last week}'
-like "Drain takes no new jobs" "$(s1 -p gpu long.sh 2>&1)" \
+like "a partition in state Drain refuses new jobs" "$(s1 -p gpu long.sh 2>&1)" \
     'partition gpu is draining \(last week\) and takes no new jobs'
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}}, state: Down,
   reason: new switch}'
 c=$(s1 -p gpu --parsable long.sh 2>/dev/null)
-ok "Down takes them and starts none" \
+ok "a partition in state Down accepts jobs and starts none" \
     wait_for 20 cause "$c" 'partition gpu is down (new switch)'
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}},
   maximumTime: 2h}'
-ok "it starts when the partition is up" wait_for 20 runs "$c"
+ok "the job starts when the partition is Up" wait_for 20 runs "$c"
 k1 delete job "job-$c" >/dev/null
 
-# --- changes under waiting jobs ---------------------------------------------------
+# --- changes while jobs wait --------------------------------------------------
 
 root cordon n2 >/dev/null
 d=$(s1 -p gpu -t 1:30:00 --parsable long.sh)
 ok "a job waits for a node" wait_for 20 cause "$d" closed
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}},
   maximumTime: 1h}'
-ok "it is told that its partition gives less now" \
+ok "the job says that its time limit is over the partition's new limit" \
     wait_for 20 cause "$d" "over partition gpu's limit of 1:00:00"
 i=0
 while [ $i -lt 25 ]; do
@@ -152,68 +154,72 @@ while [ $i -lt 25 ]; do
     partition gpu '{selector: {matchLabels: {kiln.hpc/partition: gpu}}}'
 done
 root uncordon n2 >/dev/null
-ok "after many changes the last one counts" wait_for 20 runs "$d"
+ok "after many changes of the partition, the last one counts" \
+    wait_for 20 runs "$d"
 k1 delete job "job-$d" >/dev/null
 partition gpu '{selector: {matchLabels: {kiln.hpc/partition: none}}}'
 d=$(s1 -p gpu --parsable long.sh 2>/dev/null)
-ok "a partition without nodes is told" \
+ok "a job in a partition without nodes says so" \
     wait_for 20 cause "$d" 'no node is of partition gpu'
 root delete partition gpu >/dev/null
-ok "so is one that is deleted" wait_for 20 cause "$d" 'no partition gpu'
+ok "a job in a deleted partition says so" \
+    wait_for 20 cause "$d" 'no partition gpu'
 k1 delete job "job-$d" >/dev/null
 
-# --- nodes of two partitions, and a choice of two -----------------------------------
+# --- nodes in two partitions, and jobs with several partitions ----------------
 
 partition big '{exclusive: Node, selector: {matchLabels: {size: big}}}'
 root label node n1 size=big >/dev/null
 e=$(s1 -p big --parsable long.sh 2>/dev/null)
-ok "a job has its node for itself where the partition says so" \
+ok "a job in a partition with exclusive nodes gets a whole node" \
     wait_for 20 runs "$e"
-is "... which is written in the job" \
+is "... and the job has the field wholeNode" \
     "$(job "$e" .spec.template.spec.placement.wholeNode)" true
 f=$(s1 -p big,all --parsable long.sh 2>/dev/null)
-ok "of several partitions the one with room is taken" wait_for 20 runs "$f" ||
+ok "a job with several partitions runs in the one that has room" \
+    wait_for 20 runs "$f" ||
     note "$(root why "$f" 2>&1)"
 one_of() { root get pods -l "batch.kubernetes.io/job-name=job-$1" \
     -o 'jsonpath={.items[0].spec.placement.partition}'; }
-is "and is the pod's" "$(one_of "$f")" all
-is "and the table's" "$(k1 jobs --no-headers -o id,partition |
+is "the pod has that partition" "$(one_of "$f")" all
+is "the table shows that partition" "$(k1 jobs --no-headers -o id,partition |
     awk -v "id=$f" '$1 == id { print $2 }')" all
-is "while the job keeps its list" \
+is "the job keeps its list of partitions" \
     "$(job "$f" .spec.template.spec.placement.partition)" big,all
 g=$(s1 -p all -w n1 --parsable long.sh 2>/dev/null)
-ok "a node of two partitions is one node" \
+ok "a job waits for a node that is used through another partition" \
     wait_for 20 cause "$g" 'waits for'
 k1 delete job "job-$e" "job-$f" "job-$g" >/dev/null
 
-# --- nodes for one user at a time ---------------------------------------------------
+# --- nodes for one user at a time ---------------------------------------------
 
 s2() { as kilntest2 ksub -o /dev/null "$@"; }
 partition big '{exclusive: User, selector: {matchLabels: {size: big}}}'
-ok "the table says whose nodes are whose" \
+ok "the table shows that nodes are exclusive per user" \
     sh -c "kctl --server 'http+unix://$cluster/socket' partitions big | grep -q 'EXCLUSIVE.*' &&
         kctl --server 'http+unix://$cluster/socket' partitions big | grep -q ' User'"
 e=$(s1 -p big -n 1 --parsable long.sh 2>/dev/null)
-ok "a job has a node where they are for one user" wait_for 20 runs "$e"
+ok "a job runs on a node of such a partition" wait_for 20 runs "$e"
 f=$(s1 -p all -w n1 -n 1 --parsable long.sh 2>/dev/null)
-ok "another of the same user is beside it" wait_for 20 runs "$f"
+ok "another job of the same user runs on the node, too" wait_for 20 runs "$f"
 g=$(s2 -p big -n 1 --parsable --wrap 'sleep 600' 2>/dev/null)
-ok "one of another user waits" \
+ok "a job of another user in this partition waits" \
     wait_for 20 cause "$g" "a node that is not another user's alone"
 d=$(s2 -p all -w n1 -n 1 --parsable --wrap 'sleep 600' 2>/dev/null)
-ok "also by another partition" \
+ok "a job of another user in another partition waits, too" \
     wait_for 20 cause "$d" "a node that is not another user's alone"
 k1 cancel "$e" >/dev/null
-ok "that one comes when the node is nobody's alone" wait_for 20 runs "$d"
-ok "and the other one not to a node with others" \
+ok "the latter runs when no job needs the node for its user alone" \
+    wait_for 20 runs "$d"
+ok "the former waits, because the node has jobs of another user" \
     wait_for 20 cause "$g" 'a node without jobs of other users'
 k1 cancel "$f" >/dev/null
-ok "but when they have gone" wait_for 20 runs "$g"
+ok "it runs when those jobs have ended" wait_for 20 runs "$g"
 as kilntest2 kctl cancel "$d" "$g" >/dev/null
 
-# --- several that are alike ---------------------------------------------------------
+# --- jobs with equal requests -------------------------------------------------
 
-told() { # COUNT WORDS: that so many pods that wait are told
+told() { # COUNT WORDS: checks that COUNT waiting pods have this message
     [ "$(root get pods -o 'jsonpath={range .items[*]}{.status.cause.message}{"\n"}{end}' |
         grep -cF "$2")" = "$1" ]
 }
@@ -223,18 +229,20 @@ alike=
 for _ in 1 2 3 4 5; do
     alike="$alike job-$(s1 -p big -w n1 -c 2 -t 5 --parsable long.sh 2>/dev/null)"
 done
-ok "jobs that are alike wait" wait_for 20 told 5 "waits for 2 CPUs"
+ok "five equal jobs wait" wait_for 20 told 5 "waits for 2 CPUs"
 partition big '{state: Down, reason: fan}'
-ok "all are told of a partition that goes down" \
+ok "all say that their partition is down" \
     wait_for 20 told 5 "partition big is down (fan)"
 partition big '{state: Down, reason: pump}'
-ok "of its other reason" wait_for 20 told 5 "partition big is down (pump)"
+ok "all say the new reason when it changes" \
+    wait_for 20 told 5 "partition big is down (pump)"
 partition big '{}'
-ok "and that it is back" wait_for 20 told 5 "waits for 2 CPUs"
+ok "all say what they wait for when the partition is up again" \
+    wait_for 20 told 5 "waits for 2 CPUs"
 # shellcheck disable=SC2086 # one word per job
 k1 delete job "job-$d" $alike >/dev/null
 
-# --- manifests ----------------------------------------------------------------------
+# --- manifests ----------------------------------------------------------------
 
 cat >"$cluster/home/kilntest1/job.yaml" <<'TXT'
 apiVersion: batch/v1
@@ -248,29 +256,33 @@ spec:
       containers: [{name: main, command: [/bin/true]}]
 TXT
 k1 apply -f job.yaml >/dev/null
-is "a manifest gets the same" \
+is "a job from a manifest gets the default partition" \
     "$(root get job again -o 'jsonpath={.spec.template.spec.placement.partition}')" \
     all
-like "and is applied again without a conflict" "$(k1 apply -f job.yaml 2>&1)" \
+like "kctl apply applies it again without a conflict" \
+    "$(k1 apply -f job.yaml 2>&1)" \
     'again (unchanged|configured)'
 sed -i 's/suspend: true/suspend: false/' "$cluster/home/kilntest1/job.yaml"
-like "... by the server, too" "$(curl -s --unix-socket "$cluster/socket" \
+like "a server-side apply has no conflict, too" \
+    "$(curl -s --unix-socket "$cluster/socket" \
     -X PATCH -H 'Content-Type: application/apply-patch+yaml' \
     --data-binary @"$cluster/home/kilntest1/job.yaml" \
     'http://kiln/apis/batch/v1/namespaces/default/jobs/again?fieldManager=me&force=true' |
     jq -r '.spec.template.spec.activeDeadlineSeconds // .message')" '^86400$'
-is "it keeps what it was given" \
+is "the job keeps its default time limit" \
     "$(root get job again \
         -o 'jsonpath={.spec.template.spec.activeDeadlineSeconds}')" 86400
 
-# --- a restart ----------------------------------------------------------------------
+# --- a restart ----------------------------------------------------------------
 
 root delete partition big >/dev/null
 h=$(s1 -p nosuch,all --parsable long.sh 2>&1)
-like "one of several that is not there is refused" "$h" "no partition 'nosuch'"
+like "of several partitions, one that does not exist is refused" \
+    "$h" "no partition 'nosuch'"
 stop controller KILL
 cluster_controller --socket "$cluster/socket"
-ok "the controller is back" wait_for 20 root get partition all
-is "a restart makes no partition that was deleted, and no second default" \
+ok "the controller answers after it was killed" \
+    wait_for 20 root get partition all
+is "a restart creates neither the deleted partition nor a second default" \
     "$(root get partitions -o name | paste -sd,)" partition/all
 finish

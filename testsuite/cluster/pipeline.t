@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ksub --pipeline and --chain: several jobs are submitted in one transaction, all
-# or none, whatever is refused of them and whenever the controller dies.
+# ksub --pipeline and --chain: several jobs are submitted in one transaction,
+# all or none, whichever of them is refused and whenever the controller is
+# killed.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -29,7 +30,7 @@ job() { root get job "job-$1" -o json | jq -r "$2"; }
 has_state() { [ "$(job "$1" .status.state)" = "$2" ]; }
 waits() { job "$1" '[.spec.dependencies.jobs[]? | "\(.type):\(.job)"] | join(",")'; }
 
-# --- the example of the manual --------------------------------------------------
+# --- the example of the manual page -------------------------------------------
 
 awk '/^# results.yaml/ { on = 1 } /^\.EE/ { on = 0 } on' \
     "$(cd "$OLDPWD" && cd "$top_srcdir" && pwd)/man/ksub.1" |
@@ -38,28 +39,28 @@ for script in prepare train report; do
     printf '#!/bin/sh\n#KSUB -o %s.out\necho %s "$@"\n' "$script" "$script" \
         >"$script.sh"
 done
-is "the manual's example is submitted" \
+is "the manual's example can be submitted" \
     "$(submit --pipeline results.yaml 2>&1)" "Submitted job 1 (prepare)
 Submitted job 2 (train)
 Submitted job 3 (clean)
 Submitted job 4 (report)"
-is "each stage waits for the number of another" \
+is "each stage depends on the jobs of the stages before" \
     "$(waits 1) $(waits 2) $(waits 3) $(waits 4)" \
     " afterok:1 afterany:2 afterok:2,afterany:3"
-is "their names are those of the stages" \
+is "the jobs have the names of their stages" \
     "$(job 2 '.metadata.annotations["kiln.hpc/job-name"]')" train
-is "options of the file are those of all" \
+is "the options of the file apply to all stages" \
     "$(job 3 .spec.template.spec.activeDeadlineSeconds)" 1800
-ok "they run, one after the other" wait_for 20 has_state 4 Completed
-is "with their arguments" "$(cat prepare.out)" "prepare 2026 raw"
+ok "the stages run one after the other" wait_for 20 has_state 4 Completed
+is "the stages have their arguments" "$(cat prepare.out)" "prepare 2026 raw"
 
-is "scripts in a chain wait for the one before" \
+is "in a chain each script depends on the one before" \
     "$(submit --parsable -H --chain prepare.sh train.sh report.sh 2>&1)" "5
 6
 7"
-is "with nothing between" "$(waits 5),$(waits 6),$(waits 7)" \
+is "the dependencies are afterok" "$(waits 5),$(waits 6),$(waits 7)" \
     ",afterok:5,afterok:6"
-is "the order of the file does not matter, and numbers are other jobs" \
+is "stages can be in any order, and numbers are other jobs" \
     "$(submit --parsable --pipeline - 2>&1 <<'TXT'
 stages:
 - {name: last, wrap: 'true', options: -d afterany:5, after: 'after:first+1'}
@@ -67,10 +68,11 @@ stages:
 TXT
     )" "9
 8"
-is "all of it is waited for" "$(waits 9) $(waits 8)" \
+is "dependencies in options and in the file are combined" \
+    "$(waits 9) $(waits 8)" \
     "afterany:5,after:8 afterok:7"
 
-# --- what is refused -------------------------------------------------------------
+# --- what is refused ----------------------------------------------------------
 
 before=$(count)
 five() { # OPTIONS OF THE FOURTH
@@ -85,31 +87,34 @@ TXT
 }
 refusal() { submit --pipeline - 2>&1 <"$cluster/p/now.yaml" >/dev/null; }
 five '[-p, nowhere]' >now.yaml
-like "one of five is refused by the controller, with its line" "$(refusal)" \
+like "if the controller refuses one of five stages, nothing is submitted" \
+    "$(refusal)" \
     "^ksub: standard input:5: stage 'd': .*nowhere.*; nothing was submitted$"
 five '[-c, many]' >now.yaml
-like "or by ksub" "$(refusal)" \
+like "a stage with an invalid option is reported by its line" "$(refusal)" \
     "standard input:5: stage 'd': --cpus-per-task.*many"
 five '-d afterok:4711' >now.yaml
-like "or it waits for a job that never was" "$(refusal)" \
+like "a stage that depends on an unknown job is refused" "$(refusal)" \
     "stage 'd': .*there is no job 4711"
 others=$(as kilntest2 ksub --parsable -H --wrap true)
 root create namespace theirs >/dev/null
 root annotate namespace theirs kiln.hpc/members=kilntest2 >/dev/null 2>&1
 five '[-A, theirs]' >now.yaml
-like "or is for an account that is another's" "$(refusal)" \
+like "a stage for an account of other users is refused" "$(refusal)" \
     "standard input:5: stage 'd': "
 five '--wait' >now.yaml
-like "or has an option of the command line" "$(refusal)" \
+like "a stage with an option for the command line only is refused" \
+    "$(refusal)" \
     "standard input:5: stage 'd': options of a stage"
 printf 'stages:\n- {name: a, script: one.sh}\n- {name: b, script: two.sh}\n' \
     >now.yaml
 printf '#!/bin/sh\n#KSUB -c none\n#KSUB --tiem 3\n' >one.sh
 printf 'echo\n' >two.sh
 refusal >refusals
-like "all problems are told at once" "$(tail -n 1 refusals)" \
+like "all errors are reported together" "$(tail -n 1 refusals)" \
     "^ksub: 4 problems, nothing was submitted$"
-like "with stage, script and line" "$(cat refusals)" \
+like "errors in scripts are reported with stage, script and line" \
+    "$(cat refusals)" \
     "standard input:2: stage 'a': one.sh:3: .*--tiem"
 while IFS='|' read -r words text; do
     printf '%b' "$text" >now.yaml
@@ -132,24 +137,26 @@ TXT
     i=0
     while [ $((i += 1)) -le 129 ]; do echo "- {name: s$i, wrap: x}"; done
 } >now.yaml
-like "too many stages are refused" "$(refusal)" \
+like "a pipeline with too many stages is refused" "$(refusal)" \
     "a pipeline has 128 stages at the most, not 129"
 head -c 1100000 /dev/zero | tr '\0' '#' >now.yaml
-like "as is a file without end" "$(refusal)" "more than 1 MiB"
-like "and what is for one job alone" \
+like "a file that is too large is refused" "$(refusal)" "more than 1 MiB"
+like "an option for a single job is refused" \
     "$(submit --wait --chain prepare.sh 2>&1)" "--wait is for one job"
-like "a script beside a file" "$(submit --pipeline now.yaml train.sh 2>&1)" \
+like "a script together with --pipeline is refused" \
+    "$(submit --pipeline now.yaml train.sh 2>&1)" \
     "'train.sh' beside --pipeline"
-is "of all of these there is nothing" "$(count)" "$((before + 1))"
-is "nor of a try" "$(submit --test-only --chain prepare.sh train.sh 2>&1)" \
+is "none of these has created a job" "$(count)" "$((before + 1))"
+is "--test-only accepts a chain" \
+    "$(submit --test-only --chain prepare.sh train.sh 2>&1)" \
     "The controller would accept all 2 jobs."
-is "nor of a look" \
+is "--dry-run prints a chain" \
     "$(submit --dry-run -o json --chain prepare.sh train.sh |
         jq -r '.items[1].spec.dependencies.jobs[0].stage')" prepare.sh
-is "nothing at all" "$(count)" "$((before + 1))"
+is "neither of them has created a job" "$(count)" "$((before + 1))"
 job "$others" .status.state >/dev/null
 
-# --- a hundred, and a controller that dies -----------------------------------------
+# --- a hundred stages, and a controller that is killed ------------------------
 
 {
     echo stages:
@@ -159,11 +166,12 @@ job "$others" .status.state >/dev/null
         echo "- {name: s$i, wrap: 'true', after: s$((i - 1))}"
     done
 } >hundred.yaml
-is "a hundred stages are one request" \
+is "a hundred stages can be submitted" \
     "$(submit --parsable --pipeline hundred.yaml 2>&1 | wc -l)" 100
-is "which are there" "$(count)" "$((before + 101))"
+is "all of them are created" "$(count)" "$((before + 101))"
 
-# Each has a name of its own; it ends when it says so or cannot.
+# Submits eight pipelines at once. Each submission has another name, and prints
+# "refused" if it fails.
 five '[-H]' | sed 's,^stages:,options: -H\nstages:,' >now.yaml
 for i in 1 2 3 4 5 6 7 8; do
     (submit --parsable -J "kill$i" --pipeline now.yaml \
@@ -179,14 +187,14 @@ wait_told() {
         [ "$(wc -l <"told$i")" -ge 5 ] || grep -q refused "told$i" || return 1
     done
 }
-ok "all are answered" wait_for 40 wait_told
+ok "all submissions get an answer" wait_for 40 wait_told
 root get jobs -o json |
     jq -r '.items[].metadata.annotations["kiln.hpc/job-name"]' |
     grep '^kill' | sort | uniq -c | awk '{ print $1 }' | sort -u >counts
-is "a controller that is killed leaves all of them or none, and once" \
+is "each pipeline has all five jobs once or none, although the controller was killed" \
     "$(cat counts)" 5
-like "those that were told are there" "$(cat told*)" '[0-9]'
-is "each of them" \
+like "the printed jobs exist" "$(cat told*)" '[0-9]'
+is "the number of printed jobs is the number of created jobs" \
     "$(cat told* | grep -c '^[0-9]')" \
     "$(root get jobs -o json | jq -r \
         '.items[].metadata.annotations["kiln.hpc/job-name"]' | grep -c '^kill')"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What becomes of jobs whose room a more important one needs, by their
-# partition: they start anew with the number that they have, they end, or they
-# stay; how long they have to end, and the signal that they asked for. Partitions
-# of a higher tier go first.
+# What happens to preempted jobs depends on their partition: they are requeued
+# under the same number, they end, or they keep running. How long they have to
+# end, and the signal that they asked for. Partitions of a higher tier go
+# first.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -50,103 +50,111 @@ urgent() {
 waits_for() { [ "$(root get pod "job-$1-0" -o json | jq -r .status.cause.code)" = "$2" ]; }
 over() { as kilntest2 kctl cancel "$high" >/dev/null; }
 
-like "a mode that is none is refused in words" \
+like "an unknown preemption mode is refused with the valid modes" \
     "$(partition frozen '{preemptionMode: Gang}')" \
     'supported values: "Cancel", "Off", "Requeue", "Suspend"'
-like "and a grace of more than a day" \
+like "a grace time of more than a day is refused" \
     "$(partition slow '{graceTime: 2-00:00:00}')" 'graceTime: .*at most a day'
 
-# --- they stay --------------------------------------------------------------------
+# --- mode Off -----------------------------------------------------------------
 id=$(submit -p stays --requeue --wrap 'exec sleep 1000')
-ok "a job runs where nothing is preempted" wait_for 20 state_is "$id" Running
+ok "a job runs in a partition whose jobs are not preempted" \
+    wait_for 20 state_is "$id" Running
 urgent
-ok "a more important one waits for it" wait_for 20 waits_for "$high" Resources
-ok "it runs on" state_is "$id" Running
-like "and why the other waits is told" "$(as kilntest2 kctl why "$high")" \
+ok "a job of higher priority waits for resources" \
+    wait_for 20 waits_for "$high" Resources
+ok "the first job keeps running" state_is "$id" Running
+like "kctl why says what the other job waits for" \
+    "$(as kilntest2 kctl why "$high")" \
     'waits for 4 CPUs on n1'
 
 over
 as kilntest1 kctl cancel "$id" >/dev/null
 
-# --- they start anew ----------------------------------------------------------------
+# --- mode Requeue -------------------------------------------------------------
 id=$(submit -p again --requeue --wrap 'exec sleep 1000')
-ok "a job runs where they start anew" wait_for 20 state_is "$id" Running
+ok "a job runs in a partition whose jobs are requeued" \
+    wait_for 20 state_is "$id" Running
 urgent
-ok "it makes room" wait_for 20 state_is "$high" Running
-ok "and waits" wait_for 20 state_is "$id" Requeued
+ok "it is preempted" wait_for 20 state_is "$high" Running
+ok "it is requeued" wait_for 20 state_is "$id" Requeued
 over
-ok "until it has room" wait_for 20 state_is "$id" Running
-is "with the number that it had, for the second time" \
+ok "it runs again when it has room" wait_for 20 state_is "$id" Running
+is "it has the same number and its second attempt" \
     "$(as kilntest1 kctl jobs -t Running -o id,attempts --no-headers |
         awk '{ print $1, $2 }')" "$id 2"
 as kilntest1 kctl cancel "$id" >/dev/null
 
-# --- they end -------------------------------------------------------------------
+# --- mode Cancel --------------------------------------------------------------
 id=$(submit -p ends --requeue --wrap 'exec sleep 1000')
-ok "a job runs where preempted jobs end" wait_for 20 state_is "$id" Running
+ok "a job runs in a partition whose preempted jobs end" \
+    wait_for 20 state_is "$id" Running
 urgent
-ok "a more important one takes its place" wait_for 20 state_is "$high" Running
-ok "it has ended" wait_for 20 state_is "$id" Preempted
-like "and its owner reads for whom" "$(as kilntest1 kctl why "$id")" \
+ok "a job of higher priority preempts it" wait_for 20 state_is "$high" Running
+ok "its state is Preempted" wait_for 20 state_is "$id" Preempted
+like "kctl why names the preempting job" "$(as kilntest1 kctl why "$id")" \
     "preempted by job $high"
-like "in its history, too" "$(as kilntest1 kctl history --job "$id" 2>&1)" \
+like "kctl history has the state" \
+    "$(as kilntest1 kctl history --job "$id" 2>&1)" \
     'Preempted'
-like "with the job that had its room" \
+like "kctl history names the preempting job" \
     "$(as kilntest1 kctl history --job "$id" -o state,by 2>&1)" \
     "Preempted +job $high"
 over
-is "it does not come back" "$(job "$id" .status.attempts)" 1
+is "it is not started again" "$(job "$id" .status.attempts)" 1
 
-# --- tiers -------------------------------------------------------------------------
-like "a tier beyond Slurm's is refused" \
+# --- tiers of partitions ------------------------------------------------------
+like "a tier above Slurm's largest is refused" \
     "$(partition first '{priorityTier: 70000}')" 'priorityTier: .*65533'
 partition first '{priorityTier: 2}' >/dev/null
 id=$(submit -p again --requeue --wrap 'exec sleep 1000')
-ok "a job runs in a partition of the usual tier" \
+ok "a job runs in a partition of the default tier" \
     wait_for 20 state_is "$id" Running
 urgent --requeue
-ok "a more important one takes its place" wait_for 20 state_is "$high" Running
+ok "a job of higher priority preempts it" wait_for 20 state_is "$high" Running
 tier=$(submit -p first --wrap 'exec sleep 1000')
-ok "one of a higher tier goes before both, whatever their priority" \
+ok "a job of a higher tier preempts that job, whatever its priority" \
     wait_for 20 state_is "$tier" Running
-not_ok "the important one has made room" state_is "$high" Running
+not_ok "the job of higher priority does not run" state_is "$high" Running
 partition first '{priorityTier: 1}' >/dev/null
-ok "when the tiers are equal again the priority counts" \
+ok "when the tiers are equal again, the priority decides" \
     wait_for 20 state_is "$high" Running
 over
 as kilntest1 kctl cancel "$id" >/dev/null
 as kilntest1 kctl cancel "$tier" >/dev/null
 
-# --- modes of priority classes -----------------------------------------------------
+# --- preemption modes of priority classes -------------------------------------
 class() { # NAME MODE
     printf '{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 0,
         metadata: {name: %s, annotations: {kiln.hpc/preemption-mode: %s}}}' \
         "$1" "$2" | root apply -f - 2>&1
 }
-like "of a class, too" "$(class odd Gang)" \
+like "an unknown mode of a priority class is refused" "$(class odd Gang)" \
     'PreemptionMode: .*Off, Cancel, Requeue or Suspend'
 class cheap Cancel >/dev/null
 id=$(submit -p stays --priority cheap --requeue --wrap 'exec sleep 1000')
-ok "a job of a class whose jobs end runs where others stay" \
+ok "a job of a class with mode Cancel runs in a partition with mode Off" \
     wait_for 20 state_is "$id" Running
 urgent
-ok "it makes room" wait_for 20 state_is "$high" Running
-ok "and has ended" wait_for 20 state_is "$id" Preempted
+ok "it is preempted" wait_for 20 state_is "$high" Running
+ok "its state is Preempted" wait_for 20 state_is "$id" Preempted
 over
 
-# --- the signal and the grace --------------------------------------------------------
+# --- signal and grace time ----------------------------------------------------
 id=$(submit -p patient --requeue --signal B:USR2@60 -t 10 --wrap '
     trap "echo saved >saved; exit 3" USR2
     sh -c "trap \"echo heard >heard\" USR2; while :; do sleep 0.1; done" &
     while :; do sleep 0.1; done')
-ok "a job runs that asks for a signal" wait_for 20 state_is "$id" Running
-ok "and listens" wait_for 20 eval \
+ok "a job with --signal B: runs" wait_for 20 state_is "$id" Running
+ok "the job waits for the signal" wait_for 20 eval \
     '[ "$(pgrep -u kilntest1 -c -x sleep)" -gt 0 ]'
 urgent
-ok "preempted, its script hears it" wait_for 20 \
+ok "when it is preempted, its script gets the signal" wait_for 20 \
     test -e "$cluster/home/kilntest1/saved"
-not_ok "which its other processes do not" test -e "$cluster/home/kilntest1/heard"
-ok "it ends long before its grace" wait_for 30 state_is "$high" Running
+not_ok "its other processes do not get the signal" \
+    test -e "$cluster/home/kilntest1/heard"
+ok "it ends long before its grace time is over" \
+    wait_for 30 state_is "$high" Running
 over
 as kilntest1 kctl cancel "$id" >/dev/null
 
@@ -154,13 +162,15 @@ id=$(submit -p patient --requeue --signal USR2@60 -t 10 --wrap '
     trap "" TERM
     trap "echo all >all" USR2
     while :; do sleep 0.1; done')
-ok "one that asks for it for all runs" wait_for 20 state_is "$id" Running
+ok "a job with --signal for all processes runs" \
+    wait_for 20 state_is "$id" Running
 urgent
-ok "and hears it" wait_for 20 test -e "$cluster/home/kilntest1/all"
-ok "it has the grace of its partition" eval \
+ok "its processes get the signal" \
+    wait_for 20 test -e "$cluster/home/kilntest1/all"
+ok "it has the grace time of its partition" eval \
     '[ "$(root get pod "job-$id-0" -o json |
         jq .metadata.deletionGracePeriodSeconds)" = 480 ]'
-ok "in which it is Ending" wait_for 20 state_is "$id" Ending
+ok "its state is Ending during that time" wait_for 20 state_is "$id" Ending
 as kilntest1 kctl cancel "$id" >/dev/null
 over
 

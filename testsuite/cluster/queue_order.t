@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The order of submission is that of the queue, over a restart of the controller:
-# by when a job could first have run, which nobody writes for himself.
+# The queue is in the order of submission, also after a restart of the
+# controller: the order is by the time at which a job could first have run,
+# which a user cannot set.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -21,7 +22,7 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
 done
 home=$cluster/home/kilntest1
 one() { as kilntest1 "$@"; }
-submit() { # NAME [OPTION...]: it writes its name when it runs; its number
+submit() { # NAME [OPTION...]: submits a job that writes its name when it runs; prints its number
     submit_name=$1
     shift
     one ksub --parsable -J "$submit_name" -c 1 -o /dev/null "$@" \
@@ -35,9 +36,10 @@ order() { tr '\n' ' ' <"$home/order"; }
 has_run() { [ "$(wc -l <"$home/order")" -ge "$1" ]; }
 
 blocker=$(one ksub --parsable -c 1 -o /dev/null --wrap 'sleep 1000')
-ok "the only core is taken" wait_for 20 state_is "$blocker" Running
+ok "a job occupies the only core" wait_for 20 state_is "$blocker" Running
 
-# Early numbers, held back; later times do not make them early.
+# These jobs are submitted first, but held back. They may not run before jobs
+# that could run earlier.
 hoarded=$(submit hoarded -H)
 begun=$(submit begun --begin now+1hour)
 submit a >/dev/null
@@ -53,30 +55,32 @@ TXT
 submit c >/dev/null
 gone=$(eligible job "job-$hoarded")
 one kctl release "$hoarded" >/dev/null
-ok "a release makes a job eligible anew" \
+ok "a release sets the time anew" \
     test "$(eligible job "job-$hoarded")" \> "$gone"
 curl -s --unix-socket "$cluster/state/socket" -X PATCH \
     -H 'Content-Type: application/merge-patch+json' \
     -d '{"spec": {"beginTime": "2020-01-01T00:00:00Z"}}' \
     "http://kiln/apis/batch/v1/namespaces/default/jobs/job-$begun" \
     >"$cluster/log/begin"
-ok "so does a begin that is made earlier" \
+ok "an earlier begin time sets the time anew" \
     test "$(eligible job "job-$begun")" \> "$(eligible job "job-$hoarded")"
-ok "not later than now" \
+ok "that time is not in the future" \
     test "$(eligible job "job-$begun")" \< "$(date -u +%Y-%m-%dT%H:%M:%S --date '5 minutes')"
 one kctl annotate job "job-$hoarded" --overwrite \
     kiln.hpc/eligible-at=1970-01-01T00:00:00.000000Z >/dev/null 2>&1
-ok "nobody writes it for himself" \
+ok "a user cannot set the annotation" \
     test "$(eligible job "job-$hoarded")" \> "$gone"
 waits() { root get pod "$1" -o json | grep -q '"phase": *"Pending"'; }
-ok "all wait" wait_for 20 waits "job-$begun-0"
+ok "all jobs wait" wait_for 20 waits "job-$begun-0"
 is "pods have the time of their job" "$(eligible pod array-1)" \
     "$(eligible job array)"
 
 stop controller KILL
 cluster_controller
-ok "the node is back" wait_for 20 root wait --for condition=Ready node n1
+ok "the node is Ready again after a kill of the controller" \
+    wait_for 20 root wait --for condition=Ready node n1
 one kctl cancel "$blocker" >/dev/null
-ok "after a restart, all run" wait_for 30 has_run 7
-is "in the order of submission" "$(order)" "a b array array c hoarded begun "
+ok "all jobs run after the restart" wait_for 30 has_run 7
+is "they run in the order of the times" \
+    "$(order)" "a b array array c hoarded begun "
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# SIGHUP changes what may change in a running controller, says what has to wait
-# for a restart, and with a mistake in the file changes nothing.
+# SIGHUP changes the settings of a running controller that can be changed, and
+# names those that need a restart. If the file has an error, nothing is
+# changed.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -17,7 +18,7 @@ cluster_munge
 
 configure() { printf '%b\n' "$1" >"$cluster/etc/controller.yaml"; }
 log_says() { grep -Eq "$1" "$cluster/log/controller"; }
-# How often the log says it.
+# Prints how often the log says it.
 count_of() { grep -Ec "$1" "$cluster/log/controller"; }
 says_once_more() { [ "$(count_of "$1")" -gt "$said_before" ]; }
 reload() { # UNTIL-THE-LOG-SAYS
@@ -29,27 +30,31 @@ may_administer() { as kilntest1 kctl create namespace "$1"; }
 
 configure 'logLevel: error'
 cluster_controller --config "$cluster/etc/controller.yaml"
-not_ok "an ordinary user makes no namespaces" may_administer first
+not_ok "an ordinary user cannot create namespaces" may_administer first
 
 configure 'administrators: [kilntest1]\nlogLevel: info\nnodeGrace: 1m'
-ok "the controller reloads on SIGHUP, its new log level holds" \
+ok "the controller reloads on SIGHUP, and uses its new log level" \
     reload 'configuration was reloaded'
-ok "and goes on running" cluster_is_ready
-ok "a new administrator is one at once" may_administer second
-ok "what waits for a restart is named" log_says 'nodeGrace has changed.*started again'
+ok "the controller still runs" cluster_is_ready
+ok "a new administrator has rights at once" may_administer second
+ok "a setting that needs a restart is named" \
+    log_says 'nodeGrace has changed.*started again'
 
 configure 'administrators: [nobody-there]'
-ok "a mistake is told with file, line and key" \
+ok "an error is reported with file, line and key" \
     reload 'controller.yaml:1: administrators: no user .nobody-there'
-ok "and that nothing changed" wait_for 20 log_says 'reloading changed nothing'
-ok "and nothing did" may_administer third
+ok "the log says that nothing was changed" \
+    wait_for 20 log_says 'reloading changed nothing'
+ok "the administrator still has rights" may_administer third
 
 configure 'bogus: 1'
-ok "so is an unknown key" reload 'controller.yaml:1: bogus: unknown key'
+ok "an unknown key is reported" reload 'controller.yaml:1: bogus: unknown key'
 configure '{}'
 for _ in 1 2 3 4 5; do signal controller HUP; done
-ok "many reloads are one after the other" reload 'configuration was reloaded'
-not_ok "who administers no longer is refused" may_administer fourth
+ok "many reloads are done one after the other" \
+    reload 'configuration was reloaded'
+not_ok "a user who is no administrator any more has no rights" \
+    may_administer fourth
 stop controller
-is "a reloaded controller stops in order" "$stopped_with" 0
+is "a reloaded controller stops with exit status 0" "$stopped_with" 0
 finish

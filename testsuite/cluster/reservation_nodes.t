@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The nodes of a Reservation of a number, one of which falls silent before it
-# begins: another is taken, and that is said.
+# A Reservation of a number of nodes: one of them becomes silent before the
+# start. Another node is taken, and an event says so.
 
 # shellcheck disable=SC2317 # functions that are called by others
 
@@ -22,22 +22,23 @@ root taint nodes n1 n2 kiln.hpc/virtual- >/dev/null
 root reserve some --count 1 --start now+1hour --duration 1h --users root >/dev/null
 node() { root get reservation some -o 'jsonpath={.status.nodes[0]}'; }
 has_one() { [ -n "$(node)" ]; }
-ok "a node is chosen long before" wait_for 10 has_one
+ok "a node is chosen long before the start" wait_for 10 has_one
 was=$(node)
 other=n1
 [ "$was" = n2 ] || other=n2
 signal "$was" STOP
 has() { [ "$(node)" = "$1" ]; }
-ok "for one that is silent another is taken" wait_for 30 has "$other"
+ok "another node is taken for a silent one" wait_for 30 has "$other"
 told() {
     root describe reservation some >"$cluster/out" 2>&1
     grep -q "NodeReplaced.*node $was is not ready, and others are taken instead" "$cluster/out"
 }
-ok "it is said which, and why" wait_for 10 told
+ok "an event says which node was replaced, and why" wait_for 10 told
 signal "$was" CONT
-ok "the node comes back" wait_for 30 are_ready
-ok "and takes nothing from the other" has "$other"
-# Its agent beats every 10 s, and is given up after 3.
+ok "the silent node becomes Ready again" wait_for 30 are_ready
+ok "it does not replace the other node" has "$other"
+# The agent sends a heartbeat every 10 s, and its node is given up after 3 s.
 told_again() { grep -c "had not heard of this node" "$cluster/log/$other"; }
-ok "one that was given up says once that it is well" test "$(told_again)" -le 5
+ok "an agent whose node was given up does not log this again and again" \
+    test "$(told_again)" -le 5
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Reservations: nodes that are kept for some users' jobs, or for nobody's, and
-# jobs that flow around them in time.
+# Reservations: nodes that are kept for the jobs of some users, or for nobody,
+# and how other jobs are scheduled around them.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -26,7 +26,7 @@ s2() { as kilntest2 ksub -o /dev/null "$@"; }
 for user in kilntest1 kilntest2; do
     printf '#!/bin/sh\nsleep 600\n' >"$cluster/home/$user/long.sh"
 done
-cause() { # JOB WORDS: what its pod waits for
+cause() { # JOB WORDS: checks what its pod waits for
     root get pods -l "batch.kubernetes.io/job-name=job-$1" \
         -o 'jsonpath={.items[0].status.cause}' | grep -qF "$2"
 }
@@ -48,32 +48,38 @@ cluster_jobs_gone() {
 }
 no_pods() { [ -z "$(root get pods --no-headers 2>/dev/null)" ]; }
 
-# Words of mistakes
+# Errors in reservations
 
 root reserve bad --nodes n7 --duration 1h --users kilntest1 2>"$cluster/err"
-ok "a node that is not there is refused" grep -q "there is no node 'n7'" "$cluster/err"
+ok "a node that does not exist is refused" \
+    grep -q "there is no node 'n7'" "$cluster/err"
 root reserve bad --nodes n1 --duration 1h 2>"$cluster/err"
-ok "somebody must be allowed" grep -q 'who may use it' "$cluster/err"
+ok "a reservation without users is refused" \
+    grep -q 'who may use it' "$cluster/err"
 root reserve bad --nodes n1 --start tomorrow --duration 30h --daily \
     --users kilntest1 2>"$cluster/err"
-ok "a day has 23 hours at least" grep -q 'at most 23:00:00' "$cluster/err"
+ok "a daily reservation of more than 23 hours is refused" \
+    grep -q 'at most 23:00:00' "$cluster/err"
 root reserve bad --nodes n1 --duration 0 --users kilntest1 2>"$cluster/err"
-ok "one of no length is refused" grep -q 'above 0' "$cluster/err"
+ok "a reservation with a duration of 0 is refused" \
+    grep -q 'above 0' "$cluster/err"
 root reserve bad --nodes n1 --start yesterday --duration 1h --users kilntest1 \
     2>"$cluster/err"
-ok "one that would have ended is refused" \
+ok "a reservation that would have ended is refused" \
     grep -q 'it would have ended already' "$cluster/err"
 root reserve bad --count 3 --duration 1h --users kilntest1 2>"$cluster/err"
-ok "more nodes than there are" grep -q '3 nodes are asked for' "$cluster/err"
+ok "a reservation of more nodes than exist is refused" \
+    grep -q '3 nodes are asked for' "$cluster/err"
 as kilntest1 kctl reserve mine --nodes n1 --duration 1h --users kilntest1 2>"$cluster/err"
-ok "users make none" grep -qi 'forbidden\|may not\|cannot' "$cluster/err"
+ok "users cannot create reservations" \
+    grep -qi 'forbidden\|may not\|cannot' "$cluster/err"
 s1 --reservation none long.sh 2>"$cluster/err"
-ok "a reservation that is not there is refused at submission" \
+ok "a reservation that does not exist is refused at submission" \
     grep -q "there is no reservation 'none'" "$cluster/err"
 
-# A new one is told at once what it is
+# A new reservation gets its state at once
 
-is "its state and its end stand in the answer" "$(root create -f - \
+is "the answer has its state, its start and its end" "$(root create -f - \
     -o 'jsonpath={.status.state} {.status.start} {.status.end}' <<'TXT'
 apiVersion: kiln.hpc/v1
 kind: Reservation
@@ -82,73 +88,85 @@ spec: {nodes: [n1], start: "2099-01-01T00:00:00Z", duration: 2h, users: [kilntes
 status: {state: Ended, message: "by hand"}
 TXT
 )" 'Planned 2099-01-01T00:00:00Z 2099-01-01T02:00:00Z'
-is "and nothing that its maker wrote there" "$(root get reservation later \
+is "a status in the request is ignored" "$(root get reservation later \
     -o 'jsonpath={.status.message}')" ''
 root delete reservation later >/dev/null
 
-# Jobs flow around a maintenance that is to come
+# Jobs are scheduled around a maintenance in the future
 
 long=$(s1 -t 10:00 -c 1 -w n1 long.sh | id)
 wait_for 20 runs "$long"
 root drain --at 2020-01-01 n1 2>"$cluster/err"
-ok "a drain is not planned for what is over" grep -q "'2020-01-01' is over" "$cluster/err"
+ok "a drain in the past is refused" \
+    grep -q "'2020-01-01' is over" "$cluster/err"
 root drain --at now+5minutes --for 1h --reason 'new kernel' 'n[1-2]' \
     >"$cluster/out" 2>"$cluster/err"
-ok "a drain that is planned is a reservation" grep -q '^reservation/drain-n-.* made' "$cluster/out"
-ok "it tells what may still run then" grep -q '1 pod may still run when it begins' "$cluster/err"
+ok "a drain in the future creates a reservation" \
+    grep -q '^reservation/drain-n-.* made' "$cluster/out"
+ok "it says how many pods may still run then" \
+    grep -q '1 pod may still run when it begins' "$cluster/err"
 drain=$(root get reservations --no-headers | awk '{print $1}')
 wait_for 10 state "$drain" Planned
 a=$(s1 -t 20:00 -c 1 long.sh | id)
 b=$(s1 -t 2:00 -c 1 long.sh | id)
-ok "a job that ends before it starts" wait_for 20 runs "$b"
-ok "one that would not waits, and says so" wait_for 20 cause "$a" ReservedNodes
-ok "its start is after the maintenance" \
+ok "a job whose time limit ends before the drain is started" wait_for 20 runs "$b"
+ok "a job whose time limit ends later waits, and says so" \
+    wait_for 20 cause "$a" ReservedNodes
+ok "kctl why answers for that job" \
     root why "$a"
-ok "the table has it" sh -c "kctl --server 'http+unix://$cluster/socket' reservations | grep -q 'n\[1-2\].*none.*new kernel'"
-ok "it names the drain and its time" wait_for 20 cause "$a" \
+ok "kctl reservations lists the drain" \
+    sh -c "kctl --server 'http+unix://$cluster/socket' reservations | grep -q 'n\[1-2\].*none.*new kernel'"
+ok "the cause of the job names the drain and its time" wait_for 20 cause "$a" \
     "would still run when reservation $drain begins at 20"
 root delete reservation "$drain" >/dev/null
-ok "without it, it starts" wait_for 20 runs "$a"
+ok "the job starts when the drain is deleted" wait_for 20 runs "$a"
 cluster_jobs_gone
 
-# For some users
+# A reservation for some users
 
 root reserve course --nodes n1 --duration 1h --users kilntest1 >"$cluster/out"
 wait_for 10 state course Active
 a=$(s1 --reservation course -t 5:00 -c 1 long.sh | id)
-ok "a job that names it has its node" wait_for 20 runs "$a" n1
+ok "a job that names the reservation runs on its node" wait_for 20 runs "$a" n1
 b=$(s2 -t 5:00 -c 1 long.sh | id)
-ok "others have other nodes" wait_for 20 runs "$b" n2
+ok "a job of another user runs on another node" wait_for 20 runs "$b" n2
 s2 --reservation course long.sh 2>"$cluster/err"
-ok "who may not use it is told" grep -q 'reservation course is for other users' "$cluster/err"
+ok "another user cannot use the reservation" \
+    grep -q 'reservation course is for other users' "$cluster/err"
 c=$(s2 -t 5:00 -c 1 -w n1 long.sh | id)
-ok "others do not get its node" wait_for 20 cause "$c" ReservedNodes
+ok "a job of another user for the reserved node waits" \
+    wait_for 20 cause "$c" ReservedNodes
 root reserve other --nodes n1 --start now+10minutes --duration 1h --users kilntest2 2>"$cluster/err"
-ok "two at a time on a node are refused" \
+ok "two reservations of a node at the same time are refused" \
     grep -q 'reservation course has node n1 at the same time' "$cluster/err"
-ok "unless that is said" root reserve other --nodes n1 --start now+10minutes \
+ok "--overlap allows them" root reserve other --nodes n1 --start now+10minutes \
     --duration 1h --users kilntest2 --overlap
 d=$(s2 --reservation other -t 5:00 -c 1 long.sh | id)
-ok "a job waits for its own to begin" wait_for 20 cause "$d" '"code":"Reservation"'
-ok "and says when" sh -c "kctl --server 'http+unix://$cluster/socket' why $d | grep -q 'waits for reservation other to begin'"
+ok "a job in a reservation waits for its start" \
+    wait_for 20 cause "$d" '"code":"Reservation"'
+ok "kctl why says that" \
+    sh -c "kctl --server 'http+unix://$cluster/socket' why $d | grep -q 'waits for reservation other to begin'"
 s2 --hold -t 5:00 -c 1 long.sh >"$cluster/out"
 e=$(id <"$cluster/out")
 as kilntest2 kctl update "$e" reservation=course 2>"$cluster/err"
-ok "another's reservation is not taken by an update" \
+ok "a job cannot be moved into another user's reservation" \
     grep -q 'reservation course is for other users' "$cluster/err"
 as kilntest2 kctl update "$e" reservation=other >/dev/null
 as kilntest2 kctl release "$e" >/dev/null
-ok "a job that waits can be put into one" wait_for 20 cause "$e" '"code":"Reservation"'
+ok "a waiting job can be moved into a reservation" \
+    wait_for 20 cause "$e" '"code":"Reservation"'
 as kilntest2 kctl update "$e" reservation=none >/dev/null
-ok "and out of it" wait_for 20 runs "$e" n2
+ok "it can be moved out of it and then runs" wait_for 20 runs "$e" n2
 as kilntest2 kctl update "$e" reservation=other 2>"$cluster/err"
-ok "one that runs cannot" grep -q 'has a node already' "$cluster/err"
+ok "a running job cannot be moved into one" \
+    grep -q 'has a node already' "$cluster/err"
 root delete reservation other >/dev/null
-ok "one that is gone is told to those who wait in it" \
+ok "a job in a deleted reservation says so" \
     wait_for 20 cause "$d" ReservationDeleted
 root delete reservation course >/dev/null
-ok "its node is everybody's again" wait_for 20 runs "$c" n1
-ok "what ran in it goes on" runs "$a" n1
+ok "the node is free for others when the reservation is deleted" \
+    wait_for 20 runs "$c" n1
+ok "a job that ran in the reservation still runs" runs "$a" n1
 cluster_jobs_gone
 
 # A drain that begins now, and ends by itself
@@ -157,31 +175,32 @@ b=$(s1 -t 5:00 -c 1 -w n1 long.sh | id)
 wait_for 20 runs "$b"
 root drain --for 6s n1 >"$cluster/out" 2>&1
 is_in() { root nodes --no-headers 2>/dev/null | grep -q "$1"; }
-ok "its node is draining" wait_for 20 is_in Draining
+ok "the node is draining" wait_for 20 is_in Draining
 ok "the drain ends no job" runs "$b"
 not_in() { ! is_in Drain; }
-ok "at its end the node comes back" wait_for 20 not_in
+ok "the drain ends after its time" wait_for 20 not_in
 root drain --for 1h n2 >"$cluster/out" 2>&1
 drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
 wait_for 20 is_in Drained
 root uncordon n2 2>"$cluster/err"
-ok "one under maintenance is not simply uncordoned" \
+ok "a node in maintenance cannot be uncordoned, and the message says how to end it" \
     grep -q "kctl delete reservation $drain" "$cluster/err"
 root delete reservation "$drain" >/dev/null
 wait_for 20 not_in
 root drain --deadline now+1hour n1 >"$cluster/out" 2>"$cluster/err"
 drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
-ok "one with a deadline waits for what runs" wait_for 20 says "$drain" 'waits for 1 pod to end'
+ok "a drain with a deadline waits for running pods" \
+    wait_for 20 says "$drain" 'waits for 1 pod to end'
 c=$(s1 -t 1:00 -c 1 -w n1 long.sh | id)
-ok "and nothing new starts there" wait_for 20 cause "$c" ReservedNodes
+ok "no job starts on that node" wait_for 20 cause "$c" ReservedNodes
 root cancel "$b" >/dev/null
-ok "it begins when the node is free" wait_for 20 state "$drain" Active
-ok "which is drained then" wait_for 20 is_in Drained
+ok "the drain begins when the node is free" wait_for 20 state "$drain" Active
+ok "the node is then drained" wait_for 20 is_in Drained
 root delete reservation "$drain" >/dev/null
-ok "without it the node comes back" wait_for 20 not_in
+ok "the node is no longer drained when the drain is deleted" wait_for 20 not_in
 cluster_jobs_gone
 
-# A controller that is killed during one, and one that goes meanwhile
+# A controller that is killed during a drain, and a cordon during a drain
 
 root drain --for 1h n1 >"$cluster/out" 2>&1
 drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
@@ -191,19 +210,20 @@ await_end controller
 cluster_controller --socket "$cluster/socket"
 is_back() { root get nodes n1 >/dev/null 2>&1; }
 wait_for 20 is_back
-ok "a controller that was killed knows it" state "$drain" Active
-is "and its node is drained" "$(root get node n1 \
+ok "the drain is still active after the controller was killed" \
+    state "$drain" Active
+is "its node is still unschedulable" "$(root get node n1 \
     -o 'jsonpath={.spec.unschedulable}')" true
 root delete reservation "$drain" >/dev/null
-ok "it comes back all the same" wait_for 20 not_in
+ok "the drain can be deleted after that" wait_for 20 not_in
 root cordon n1 >/dev/null
 root drain --for 2s n1 >"$cluster/out" 2>&1
 drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
-ok "it ends" wait_for 20 state "$drain" Ended
-ok "what an administrator cordoned stays so" is_in Drained
+ok "a short drain of a cordoned node ends" wait_for 20 state "$drain" Ended
+ok "the node is still cordoned" is_in Drained
 root uncordon n1 >/dev/null
 
-# For somebody that nobody knows
+# Reservations for unknown names
 
 reservation() { # SPEC
     printf '{apiVersion: kiln.hpc/v1, kind: Reservation, metadata: {name: odd},
@@ -211,44 +231,53 @@ reservation() { # SPEC
 }
 reservation 'users: [kilntest1, kilnnobody1, kilnnobody2], groups: [kilnnogroup],
     accounts: [default, kilnnowhere]' | root create -f - >"$cluster/out" 2>"$cluster/err"
-like "one for unknown names is made" "$(cat "$cluster/out")" 'reservation/odd created'
-like "with a warning of users" "$(cat "$cluster/err")" \
+like "a reservation for unknown names is created" \
+    "$(cat "$cluster/out")" 'reservation/odd created'
+like "a warning names the unknown users" "$(cat "$cluster/err")" \
     "no users 'kilnnobody1', 'kilnnobody2' are known here"
-like "and of groups" "$(cat "$cluster/err")" "no group 'kilnnogroup' is known here"
-like "and of accounts" "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
-unlike "but of none that is there" "$(cat "$cluster/err")" "'kilntest1'|'default'"
+like "a warning names the unknown group" \
+    "$(cat "$cluster/err")" "no group 'kilnnogroup' is known here"
+like "a warning names the unknown account" \
+    "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
+unlike "there is no warning about known names" \
+    "$(cat "$cluster/err")" "'kilntest1'|'default'"
 reservation 'users: [kilntest1], groups: [kilnnogroup]' | root apply -f - >/dev/null 2>"$cluster/err"
-unlike "a change warns of no name that was there" "$(cat "$cluster/err")" kilnno
+unlike "a change has no warning about names that it had before" \
+    "$(cat "$cluster/err")" kilnno
 reservation 'users: [kilnnobody3]' | root apply -f - >/dev/null 2>"$cluster/err"
-like "but of a new one" "$(cat "$cluster/err")" "no user 'kilnnobody3' is known"
-like "what is refused for another reason is not looked up" "$(reservation \
+like "a change has a warning about a new name" \
+    "$(cat "$cluster/err")" "no user 'kilnnobody3' is known"
+like "an invalid change is refused without a warning about names" \
+    "$(reservation \
     'users: [kilnnobody3], overlap: maybe' | root apply -f - 2>&1)" overlap
 root delete reservation odd >/dev/null
 printf '{apiVersion: kiln.hpc/v1, kind: Partition, metadata: {name: odd},
     spec: {allowedUsers: [kilnnobody1], allowedAccounts: [kilnnowhere]}}' \
     | root create -f - >/dev/null 2>"$cluster/err"
-like "a partition for them is warned of, too" "$(cat "$cluster/err")" \
+like "a partition for an unknown user has a warning" "$(cat "$cluster/err")" \
     "no user 'kilnnobody1' is known"
-like "and for accounts" "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
+like "a partition for an unknown account has a warning" \
+    "$(cat "$cluster/err")" "there is no account 'kilnnowhere'"
 root delete partition odd >/dev/null
 
-# One that is planned is not forgotten by who admits jobs again
+# A drain in the future is not affected by an uncordon
 
 root drain --at now+2hours --for 1h --reason 'new fan' n1 n2 >"$cluster/out" 2>&1
 drain=$(awk -F'[/ ]' '{print $2}' "$cluster/out")
 root cordon n1 >/dev/null
 root uncordon n1 >"$cluster/out"
-ok "to uncordon a node tells of its planned drain, and how to cancel it" grep -q \
+ok "kctl uncordon names a future drain, and says how to cancel it" grep -q \
     "^node/n1 is drained again from .* by reservation $drain: new fan; 'kctl delete reservation $drain' cancels that for n\[1-2\]" \
     "$cluster/out"
 root delete reservation "$drain" >/dev/null
-is "once that is cancelled there is nothing to tell" \
+is "kctl uncordon no longer names it after it was cancelled" \
     "$(root uncordon n1)" 'node/n1 already uncordoned'
 
-# A number of nodes, one of which fails
+# A number of nodes, one of which is deleted
 
 root reserve some --count 1 --duration 1h --users kilntest1 >/dev/null
-ok "a number of nodes is chosen" wait_for 10 state some Active
+ok "the nodes of a reservation of a number are chosen" \
+    wait_for 10 state some Active
 has() { [ "$(root get reservation some -o 'jsonpath={.status.nodes[0]}')" = "$1" ]; }
 was=$(root get reservation some -o 'jsonpath={.status.nodes[0]}')
 other=n1
@@ -256,10 +285,12 @@ other=n1
 root reserve named --nodes "$was" --duration 1h --users kilntest1 --overlap >/dev/null
 wait_for 10 state named Active
 stop "$was"
-ok "a node goes" root delete node "$was"
-not_ok "and does not come back" wait_for 2 root get node "$was"
-ok "another is taken for one that goes" wait_for 20 has "$other"
-ok "by name, that is told" wait_for 20 says named "node $was is gone"
+ok "one of these nodes is deleted" root delete node "$was"
+not_ok "its Node does not come back" wait_for 2 root get node "$was"
+ok "another node is taken" wait_for 20 has "$other"
+ok "a reservation by names says that its node is gone" \
+    wait_for 20 says named "node $was is gone"
 a=$(s1 --reservation some -t 5:00 -c 1 long.sh | id)
-ok "a job of it runs there" wait_for 20 runs "$a" "$other"
+ok "a job in the first reservation runs on the other node" \
+    wait_for 20 runs "$a" "$other"
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The controller is killed while a pass over thousands of jobs that wait is under
-# way: no job is lost, none runs twice or beside another on its CPUs, and those
-# that wait start.
+# The controller is killed while it schedules thousands of waiting jobs: no job
+# is lost, none runs twice or on CPUs of another job, and the waiting jobs
+# start.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jq; cluster.sh; called by others
 
@@ -24,10 +24,11 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
 done
 root cordon n1 >/dev/null
 
-# Each of a shape of its own, so that no decision is shared, and on all CPUs.
+# Each job has its own time limit and memory, so that no scheduling result is
+# shared, and requests all CPUs.
 mkdir -m 777 "$cluster/ran" "$cluster/on"
 directory "$cluster/submit" 711
-submit() { # NUMBER: one batch
+submit() { # NUMBER: submits one batch
     jq -nc --argjson first $(($1 * n / batches)) --argjson count $((n / batches)) \
         --arg dir "$cluster" '{key: "k\($first)",
         stages: [range($first; $first + $count) | {name: "s\(.)", job: {
@@ -50,14 +51,14 @@ waiting() { # QUEUE
     metrics | sed -n "s/^scheduler_pending_pods{queue=\"$1\"} //p"
 }
 all_wait() { [ "$(waiting unschedulable)" = "$n" ]; }
-ok "thousands of jobs wait" wait_for 120 all_wait
+ok "thousands of jobs wait for a node" wait_for 120 all_wait
 root uncordon n1 >/dev/null
 has_run() { [ "$(find "$cluster/ran" -type f | wc -l)" -ge "$1" ]; }
-ok "and start, one after the other" wait_for 60 has_run 3
+ok "the jobs start one after the other" wait_for 60 has_run 3
 
-# --- by what it counts ----------------------------------------------------------------
-# After its start all are to be tried. That many attempts follow a count of less
-# than half of them takes far longer than the kill.
+# --- kills by the number of attempts ------------------------------------------
+# After a start, all jobs are to be tried. If less than half of them have been
+# tried when the test looks, the kill comes before the rest have been tried.
 attempts() {
     metrics | awk '/^scheduler_schedule_attempts_total/ { sum += $2 }
         END { print sum + 0 }'
@@ -66,7 +67,7 @@ is_in_pass() {
     tried=$(attempts)
     [ "$tried" -gt 0 ] && [ "$tried" -lt $((n / 2)) ]
 }
-see_pass() { # fails when it was over before anybody looked
+see_pass() { # fails if more than half had been tried before the test looked
     for _ in $(seq 200); do
         is_in_pass && return
         [ "$tried" -lt $((n / 2)) ] || return 1
@@ -80,13 +81,14 @@ for kill in 1 2 3; do
         see_pass && break
     done
     stop controller KILL
-    ok "killed within pass $kill, after $tried attempts" [ "$tried" -lt $((n / 2)) ]
+    ok "the controller is killed in pass $kill, after $tried attempts" \
+        [ "$tried" -lt $((n / 2)) ]
     controller
     started=$(find "$cluster/ran" -type f | wc -l)
-    ok "jobs start again" wait_for 60 has_run $((started + 3))
+    ok "jobs start after kill $kill" wait_for 60 has_run $((started + 3))
 done
 
-# --- by the debugger: a pod is assumed, and not bound -------------------------------------
+# --- a kill by the debugger, while a pod is assumed and not bound -------------
 if command -v gdb >/dev/null; then
     cat >"$cluster/gdb" <<'TXT'
 set pagination off
@@ -100,30 +102,30 @@ TXT
     start gdb gdb -batch -nx -p "$(pid_of controller)" -x "$cluster/gdb"
     await_end gdb
     await_end controller
-    like "killed within a cycle that has chosen a node" \
+    like "the controller is killed after it has chosen a node" \
         "$(tr '\n' ' ' <"$cluster/log/gdb")" \
         '#0 +(0x[0-9a-f]+ in )?binding_cycle_start .* scheduler_work .*killed'
     controller
     started=$(find "$cluster/ran" -type f | wc -l)
-    ok "jobs start after that, too" wait_for 60 has_run $((started + 3))
+    ok "jobs start after that kill, too" wait_for 60 has_run $((started + 3))
 fi
 
-# --- what came of it ----------------------------------------------------------------------
+# --- the result ---------------------------------------------------------------
 root cordon n1 >/dev/null
 nothing_runs() {
     root get pods --field-selector spec.nodeName=n1 -o json | jq -e '
         all(.items[]; .status.phase == "Succeeded" or .status.phase == "Failed")'
 }
-ok "what runs ends" wait_for 60 nothing_runs
+ok "the running job ends" wait_for 60 nothing_runs
 root get jobs -o json >"$cluster/jobs.json"
 is "no job is lost" "$(jq '.items | length' "$cluster/jobs.json")" "$n"
-is "and none has failed" \
+is "no job has failed" \
     "$(jq '[.items[] | select((.status.failed // 0) > 0)] | length' \
         "$cluster/jobs.json")" 0
-is "those that ran are those that succeeded" \
+is "the jobs that ran are those that succeeded" \
     "$(jq '[.items[] | select(.status.succeeded == 1)] | length' \
         "$cluster/jobs.json")" "$(find "$cluster/ran" -type f | wc -l | tr -d ' ')"
 is "each of them has run once" "$(cat "$cluster"/ran/* | wc -l)" \
     "$(find "$cluster/ran" -type f | wc -l)"
-not_ok "no two at a time" test -e "$cluster/on/beside"
+not_ok "no two jobs ran at the same time" test -e "$cluster/on/beside"
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The controller goes away between the binding of a pod and the fetch of what
-# its agent needs to start it. The agent asks until it has an answer.
+# The controller stops between the binding of a pod and the fetch of its script
+# by the agent. The agent repeats the request until it gets an answer.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -28,25 +28,25 @@ pods_of() { # ID JQ
 is_bound() { pods_of "$1" .spec.nodeName | grep -q n1; }
 state_is() { kctl get job "$1" --no-headers | grep -qw "$2"; }
 
-# An agent that does not run cannot fetch; what the watch told it waits in its
-# socket, and is there when it goes on.
+# The agent is stopped so that it cannot fetch. The event of the watch stays in
+# the agent's socket until the agent continues.
 turn() { # HOW
     signal n1 STOP
     id=$(as kilntest1 ksub --parsable --wrap "echo script $1 >>ran")
     wait_for 20 is_bound "$id" || note "job $id is not bound"
-    sleep 2 # the watch has told of it, too
+    sleep 2 # until the watch has sent the event
     stop controller "$1"
     signal n1 CONT
     asks() { grep -q "cannot fetch the script.*job-$id" "$cluster/log/n1"; }
-    ok "an agent that cannot fetch a script says so ($1)" wait_for 20 asks
+    ok "an agent that cannot fetch a script logs that ($1)" wait_for 20 asks
     cluster_controller --node-grace 30s
-    ok "and runs the job when the controller is back" \
+    ok "the agent runs the job when the controller is back ($1)" \
         wait_for 30 state_is "$id" Completed
-    is "whose pod was made once" "$(pods_of "$id" .metadata.name | wc -l)" 1
+    is "the job has one pod ($1)" "$(pods_of "$id" .metadata.name | wc -l)" 1
 }
 turn KILL
 turn TERM
-is "each has run once" "$(sort "$cluster/home/kilntest1/ran")" \
+is "each job has run once" "$(sort "$cluster/home/kilntest1/ran")" \
     "script KILL
 script TERM"
 unlike "no start has failed" "$(kctl get pods -o json)" StartError

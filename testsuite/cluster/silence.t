@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A node is not heard of any more: its jobs keep their cores and are not run
-# anywhere else until it is back, or is fenced; then they are run again, and
-# what was left of them is ended when the node comes back after all.
+# A node sends no more heartbeats: its jobs keep their cores and are not run
+# elsewhere until the node is back or is fenced. After a fence they are run
+# elsewhere, and their old processes are ended if the node comes back.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -67,42 +67,46 @@ for id in $again $once $ends; do
 done
 node n2
 
-# --- silent -------------------------------------------------------------------
+# --- a silent node ------------------------------------------------------------
 signal n1 STOP
-ok "a node that falls silent is not ready" wait_for 20 node_is n1 NotReady
+ok "a silent node is NotReady" wait_for 20 node_is n1 NotReady
 is_unreachable() {
     admin get node n1 -o json | jq -c '.spec.taints[]?' |
         grep -q 'node.kubernetes.io/unreachable.*NoExecute'
 }
-ok "and its taint says why" wait_for 20 is_unreachable
+ok "it has the taint unreachable" wait_for 20 is_unreachable
 ok "its pods are Unknown" wait_for 20 phase_is "$once" Unknown
-ok "all of them" wait_for 20 phase_is "$again" Unknown
-like "the log says what becomes of them" "$(cat "$cluster/log/controller")" \
+ok "its other pods are Unknown, too" wait_for 20 phase_is "$again" Unknown
+like "the log says that the pods keep their cores, and how to fence the node" \
+    "$(cat "$cluster/log/controller")" \
     "node 'n1' .*keep their cores.*kctl fence node n1"
-like "the other node is heard of" "$(admin get nodes --no-headers)" \
+like "the other node is Ready" "$(admin get nodes --no-headers)" \
     'n2 .*\bReady\b'
 submit d -w n1 && waits=$id
 stop controller KILL
 controller
 is_silent_again() { [ "$(grep -c "node 'n1' has not" "$cluster/log/controller")" -ge 2 ]; }
-ok "another controller comes to see it so, too" wait_for 20 is_silent_again
-is "as its node" "$(admin get node n1 --no-headers | grep -cw NotReady)" 1
-is "nothing was started again" "$(cat "$home"/starts-* | wc -l)" 3
-like "a job that is bound to that node waits" "$(admin get job "$waits")" Pending
+ok "another controller finds the node silent, too" wait_for 20 is_silent_again
+is "the node is still NotReady" \
+    "$(admin get node n1 --no-headers | grep -cw NotReady)" 1
+is "no job was started again" "$(cat "$home"/starts-* | wc -l)" 3
+like "a job for that node waits" "$(admin get job "$waits")" Pending
 as kilntest1 touch end-c
 wait_for 10 has_ended "$(process_of "$ends")"
 
-# --- back ---------------------------------------------------------------------
+# --- the node is back ---------------------------------------------------------
 signal n1 CONT
-ok "when it is heard of again it is ready" wait_for 20 node_is n1 Ready
-ok "its pods run as before" wait_for 20 phase_is "$once" Running
-ok "what ended meanwhile is complete" wait_for 20 state_is "$ends" Completed
-ok "and what waited for it runs" wait_for 20 state_is "$waits" Running
+ok "the node is Ready when it sends heartbeats again" \
+    wait_for 20 node_is n1 Ready
+ok "its pods are Running" wait_for 20 phase_is "$once" Running
+ok "a job that ended meanwhile is reported as complete" \
+    wait_for 20 state_is "$ends" Completed
+ok "the job that waited for the node runs" wait_for 20 state_is "$waits" Running
 as kilntest1 touch end-d
-ok "to its end" wait_for 20 state_is "$waits" Completed
-is "each was started once" "$(cat "$home"/starts-* | wc -l)" 4
+ok "that job completes" wait_for 20 state_is "$waits" Completed
+is "each job was started once" "$(cat "$home"/starts-* | wc -l)" 4
 
-# --- fenced by itself -----------------------------------------------------------
+# --- a node that fences itself ------------------------------------------------
 admin cordon n2 >/dev/null
 submit f --requeue --fence-after 0:02 && fences=$id
 submit g && stays=$id
@@ -110,62 +114,66 @@ wait_for 20 started_times "$fences" 1 && wait_for 20 started_times "$stays" 1
 admin uncordon n2 >/dev/null
 first=$(process_of "$fences")
 stop n1 KILL
-ok "a job that asked for it ends when its node is cut off, without an agent" \
+ok "a job with --fence-after ends when its node is cut off, without an agent" \
     wait_for 20 has_ended "$first"
 kill -0 "$(process_of "$stays")"
-is "another one runs on" "$?" 0
-is "it is not run again before the node is taken to have ended it" \
+is "another job keeps running" "$?" 0
+is "the job is not started elsewhere before that time has passed" \
     "$(wc -l <"$home/starts-$fences")" 1
-ok "it is run again" wait_for 40 started_times "$fences" 2
-like "on another node" "$(tail -n 1 "$home/starts-$fences")" ' n2$'
-like "which is said" "$(pods_of "$fences" .status.message)" fenceAfterSeconds
-ok "the other one is Unknown" wait_for 20 phase_is "$stays" Unknown
+ok "the job is started again" wait_for 40 started_times "$fences" 2
+like "the job is started on another node" \
+    "$(tail -n 1 "$home/starts-$fences")" ' n2$'
+like "the pod's message names fenceAfterSeconds" \
+    "$(pods_of "$fences" .status.message)" fenceAfterSeconds
+ok "the pod of the other job is Unknown" wait_for 20 phase_is "$stays" Unknown
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 300ms
-ok "and runs on when the agent is back" wait_for 20 phase_is "$stays" Running
+ok "it is Running when the agent is back" wait_for 20 phase_is "$stays" Running
 for word in f g; do
     as kilntest1 touch "end-$word"
 done
-ok "both complete" wait_for 20 state_is "$fences" Completed
-ok "in the end" wait_for 20 state_is "$stays" Completed
-is "each as often as it should have" "$(cat "$home/starts-$fences" \
+ok "the first job completes" wait_for 20 state_is "$fences" Completed
+ok "the other job completes" wait_for 20 state_is "$stays" Completed
+is "the first job was started twice, the other once" \
+    "$(cat "$home/starts-$fences" \
     "$home/starts-$stays" | wc -l)" 3
 
-# --- fenced -------------------------------------------------------------------
+# --- a fenced node ------------------------------------------------------------
 signal n1 STOP
 wait_for 20 phase_is "$again" Unknown
-ok "an administrator says that it is off" admin fence node n1 --yes
-ok "a job that may be requeued is run again" \
+ok "an administrator can fence a silent node" admin fence node n1 --yes
+ok "a job with --requeue is started again" \
     wait_for 20 started_times "$again" 2
-like "on another node" "$(tail -n 1 "$home/starts-$again")" ' n2$'
-ok "one that may not has failed" wait_for 20 phase_is "$once" Failed
-like "because of the node" "$(admin describe job "$once")" NodeLost
-is "and was not started again" "$(wc -l <"$home/starts-$once")" 1
+like "that job runs on another node" "$(tail -n 1 "$home/starts-$again")" ' n2$'
+ok "a job without --requeue has failed" wait_for 20 phase_is "$once" Failed
+like "its reason is NodeLost" "$(admin describe job "$once")" NodeLost
+is "it was not started again" "$(wc -l <"$home/starts-$once")" 1
 submit e -w n1
-like "the node takes no jobs" "$(sleep 0.5; admin get job "$id")" Pending
+like "the fenced node gets no jobs" "$(sleep 0.5; admin get job "$id")" Pending
 
-# --- back after all -------------------------------------------------------------
+# --- a fenced node that comes back --------------------------------------------
 signal n1 CONT
 for job in $again $once; do
-    ok "what still ran of job $job is ended when the node is back" \
+    ok "the old process of job $job is ended when the node is back" \
         wait_for 20 has_ended "$(process_of "$job")"
 done
-is "the end of the second run is not the first's" \
+is "the end of the first attempt does not end the second one" \
     "$(pods_of "$again" .status.phase | sort | tr '\n' ' ')" 'Failed Running '
-is "and what is known stays so" "$(pods_of "$once" .status.reason)" NodeLost
-ok "the node can be taken back" admin unfence node n1
-ok "it is ready" wait_for 20 node_is n1 Ready
-ok "and takes jobs" wait_for 20 state_is "$id" Running
+is "the reason of the failed job is kept" \
+    "$(pods_of "$once" .status.reason)" NodeLost
+ok "the node can be unfenced" admin unfence node n1
+ok "the node is Ready" wait_for 20 node_is n1 Ready
+ok "the node gets jobs" wait_for 20 state_is "$id" Running
 for word in a b e; do
     as kilntest1 touch "end-$word"
 done
 for job in $again $id; do
     ok "job $job completes" wait_for 20 state_is "$job" Completed
 done
-ok "the one that was run again was started twice in all" \
+ok "the job that was requeued was started twice" \
     started_times "$again" 2
 
-# --- deleted by force -----------------------------------------------------------
-hold() { # a job on all of n1 is running, its id in $id
+# --- pods that are deleted by force -------------------------------------------
+hold() { # starts a job on all CPUs of n1, its ID is in $id
     id=$(as kilntest1 ksub --parsable -w n1 -n 8 patient.sh held)
     wait_for 20 started_times "$id" 1
 }
@@ -176,22 +184,24 @@ pod=$(pods_of "$id" .metadata.name)
 signal n1 STOP
 admin delete job "$id" >/dev/null
 admin delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
-not_ok "a pod that is deleted by force is gone" admin get pod "$pod"
-is "its node keeps what it was given" "$(left)" "$pod"
-like "which shows" "$(admin describe node n1)" "$pod  since .*CPUs 0-7"
-like "in the picture, too" "$(admin topology n1)" \
+not_ok "a pod that was deleted by force no longer exists" admin get pod "$pod"
+is "the node keeps its allocation" "$(left)" "$pod"
+like "kctl describe shows that" \
+    "$(admin describe node n1)" "$pod  since .*CPUs 0-7"
+like "kctl topology shows that" "$(admin topology n1)" \
     "$pod .*CPUs 0-7.*deleted by force"
 next=$(as kilntest1 ksub --parsable -w n1 --wrap true)
 stop controller KILL
 controller
-is "another controller knows it" "$(left)" "$pod"
+is "another controller knows it, too" "$(left)" "$pod"
 kill -0 "$(process_of "$id")"
-is "as long as its process runs" "$?" 0
-like "nobody gets its cores" "$(sleep 1; admin get job "$next")" Pending
+is "the process still runs" "$?" 0
+like "no other job gets the cores" "$(sleep 1; admin get job "$next")" Pending
 signal n1 CONT
-ok "when its process is gone" wait_for 20 has_ended "$(process_of "$id")"
-ok "they are free" wait_for 20 nothing_is_left
-ok "and taken" wait_for 20 state_is "$next" Completed
+ok "the process ends when the node is back" \
+    wait_for 20 has_ended "$(process_of "$id")"
+ok "the allocation is then removed" wait_for 20 nothing_is_left
+ok "another job gets the cores" wait_for 20 state_is "$next" Completed
 
 hold
 pod=$(pods_of "$id" .metadata.name)
@@ -200,19 +210,20 @@ admin delete job "$id" >/dev/null
 admin delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
 next=$(as kilntest1 ksub --parsable -w n1 --wrap true)
 cluster_agent n1 --topology 'package:1 core:8 pu:1' --heartbeat 300ms
-ok "an agent that was not there ends such a pod, too" \
+ok "an agent that was not running ends such a process when it starts" \
     wait_for 20 has_ended "$(process_of "$id")"
-ok "and its cores are taken" wait_for 20 state_is "$next" Completed
+ok "another job gets those cores" wait_for 20 state_is "$next" Completed
 
 hold
 pod=$(pods_of "$id" .metadata.name)
 signal n1 STOP
 admin delete job "$id" >/dev/null
 admin delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
-is "something is left of a third" "$(left)" "$pod"
+is "a third pod that was deleted by force keeps its allocation" "$(left)" "$pod"
 admin fence node n1 --yes >/dev/null
-ok "and nothing of it on a node that is fenced" wait_for 20 nothing_is_left
+ok "the allocation is removed when the node is fenced" \
+    wait_for 20 nothing_is_left
 signal n1 CONT
-ok "its process ends when the node is back" \
+ok "the process ends when the fenced node is back" \
     wait_for 20 has_ended "$(process_of "$id")"
 finish

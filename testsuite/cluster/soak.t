@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Minutes of testsuite/soak, with a seed that it prints: as many as $KILN_LONG
-# says, which `testsuite/run --long` sets. What random faults find is not for
-# every run.
+# Runs testsuite/soak for $KILN_LONG minutes, with a seed that it prints.
+# `testsuite/run --long` sets the variable. Other runs skip this test because
+# random faults do not belong in every run.
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"

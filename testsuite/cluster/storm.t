@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A storm of submissions while the controller is killed (-9) again and again:
-# what was acknowledged is there afterwards, once, under an id of its own.
+# Many submissions while the controller is killed (-9) again and again: each
+# acknowledged job exists afterwards, once, with an ID of its own.
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -19,8 +19,9 @@ fi
 acks=$cluster/acks
 directory "$acks" 777
 
-# post KEY BODY: the answer's code, a blank, the id of the job. As long as it
-# takes: with the same key through crashes.
+# post KEY BODY: prints the status code, a space and the ID of the job. It
+# repeats the request with the same key until there is an answer, also across
+# crashes.
 cat >"$cluster/bin/post" <<'POST'
 #!/bin/sh
 while
@@ -38,7 +39,7 @@ printf '%s %s\n' "$code" "$(printf '%s\n' "$answer" | head -n 1 |
     jq -r '"\(.status.id) \(.metadata.name)"' 2>/dev/null)"
 POST
 
-# Submits under the keys $1-1, $1-2, ... until the storm is over.
+# Submits under the keys $1-1, $1-2, ... until the file stop exists.
 cat >"$cluster/bin/poster" <<'POSTER'
 #!/bin/sh
 number=0
@@ -60,7 +61,8 @@ cat <<JSON
 JSON
 BODY
 
-# Submits by ksub under names $1-1, ...; what it prints is an acknowledgement.
+# Submits with ksub under the names $1-1, $1-2, .... The ID that ksub prints is
+# the acknowledgement.
 cat >"$cluster/bin/ksubber" <<'KSUBBER'
 #!/bin/sh
 number=0
@@ -92,7 +94,7 @@ while [ "$restarts" -lt "$kills" ]; do
     cluster_controller --socket "$cluster/socket"
     restarts=$((restarts + 1))
 done
-# However slow the machine is.
+# Waits until there are enough submissions, also on a slow machine.
 enough() {
     [ "$(cat "$acks/a" "$acks/b" "$acks/c" "$acks/k" | wc -l)" -gt \
         $((kills * 10)) ]
@@ -110,9 +112,9 @@ cat "$acks/a" "$acks/b" "$acks/c" "$acks/k" >"$acks/all"
 note "$(wc -l <"$acks/all") submissions, $(grep -c unknown "$acks/all") \
 without an answer, over $restarts crashes"
 
-ok "submissions went on through the crashes" \
+ok "submissions succeeded between the crashes" \
     test "$(wc -l <"$acks/all")" -gt $((kills * 10))
-empty "every submission with a key was answered in the end by a job" \
+empty "every submission with a key was answered with a job" \
     "$(grep -v '^k-' "$acks/all" | awk '$2 != 200 && $2 != 201 || $3 !~ /^[0-9]+$/')"
 
 curl -s --unix-socket "$cluster/socket" \
@@ -121,29 +123,29 @@ jq -r '.items[] | "\(.metadata.annotations["kiln.hpc/job-name"]) \(.status.id) \
     "$cluster/jobs.json" | sort >"$cluster/there"
 cut -d ' ' -f 1 "$cluster/there" >"$cluster/names"
 awk '$3 != "unknown" { print $1, $3, $4 }' "$acks/all" | sort >"$cluster/acked"
-empty "no acknowledged job is lost, and each has the id it was told" \
+empty "no acknowledged job is lost, and each has the acknowledged ID" \
     "$(comm -23 "$cluster/acked" "$cluster/there")"
-empty "no submission made two jobs" \
+empty "no submission created two jobs" \
     "$(cut -d ' ' -f 1 "$cluster/there" | uniq -d)"
-empty "no id was issued twice" \
+empty "no ID was given to two jobs" \
     "$(cut -d ' ' -f 2 "$cluster/there" | sort | uniq -d)"
-empty "and none that was acknowledged was issued again" \
+empty "no acknowledged ID was given twice" \
     "$(awk '$3 != "unknown" { print $3 }' "$acks/all" | sort | uniq -d)"
-empty "no job is there that nobody submitted" \
+empty "no job exists that was not submitted" \
     "$(cut -d ' ' -f 1 "$cluster/there" | while read -r name; do
         grep -q "^$name " "$acks/all" || echo "$name"
     done)"
-empty "a ksub that failed made no job" \
+empty "a ksub that failed created no job" \
     "$(awk '$3 == "unknown" { print $1 }' "$acks/k" | sort |
         comm -12 - "$cluster/names")"
-empty "and said so: none was left in doubt, all were refused a connection" \
+empty "such a ksub said so, and its connection was refused" \
     "$(grep -vE '^ksub: no answer yet|Connection refused; is kiln-controller' \
         "$acks/ksub-errors")"
 
-# Every key once more, as by a client that has slept through it all.
+# Some of the submissions once more, as a client does that missed the answers.
 tail -n 1 -q "$acks/a" "$acks/b" "$acks/c" >"$cluster/again"
 head -n 3 -q "$acks/a" "$acks/b" "$acks/c" >>"$cluster/again"
-empty "a submission repeated after the crashes gets the job it made" \
+empty "a submission that is repeated after the crashes gets the job that it created" \
     "$(while read -r key code id name; do
         # shellcheck disable=SC2086
         got=$($user post "$cluster/socket" "$key" "$(body "$key")" "$acks")
@@ -160,5 +162,5 @@ pods_are_there() {
     [ "$(uniq "$cluster/owners" | wc -l)" -eq "$(wc -l <"$cluster/there")" ]
 }
 ok "every job gets its pod" wait_for 20 pods_are_there
-empty "and none gets two" "$(uniq -d "$cluster/owners")"
+empty "no job gets two pods" "$(uniq -d "$cluster/owners")"
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a job finds around it on its node: variables for the runtimes of threads
-# and GPUs, unless its user has said otherwise, the policy of its memory, and the
-# limits of its cgroup.
+# What a job finds on its node: variables for the runtimes of threads and GPUs,
+# unless the user has set them, the memory policy, and the limits of its
+# cgroup.
 
 # shellcheck disable=SC2016,SC2119,SC2154 # the jobs' shells expand; cluster.sh
 
@@ -21,8 +21,8 @@ ready() { wait_for 20 kctl wait --for condition=Ready node "$1"; }
 ok "a node is ready" ready n1
 home=$cluster/home/kilntest1
 
-# run [NAME=VALUE]... -- OPTION...: a job of $home/script has run, submitted with
-# these variables; $out is what it wrote.
+# run [NAME=VALUE]... -- OPTION...: runs a job of $home/script that is
+# submitted with these variables. $out is the file with its output.
 run() {
     set_variables=
     while [ "$1" != -- ]; do
@@ -41,7 +41,7 @@ ended() { case $(of_pod .status.phase) in Succeeded | Failed) ;; *) false ;; esa
 says() { sed -n "s/^$1=//p" "$out"; }
 script() { cat >"$home/script" && chmod 755 "$home/script"; }
 
-# --- what is of the agent alone ----------------------------------------------------
+# --- jobs do not inherit a sandbox --------------------------------------------
 
 script <<'TXT'
 #!/bin/sh
@@ -53,15 +53,15 @@ TXT
 run -- -c 1
 own_status() { sed -n "s/^$1:[[:space:]]*//p" /proc/self/status; }
 for name in NoNewPrivs Seccomp CapBnd; do
-    is "a job's $name is that of any process here" "$(says "$name")" \
+    is "a job's $name is the same as that of this test" "$(says "$name")" \
         "$(own_status "$name")"
 done
 for name in mnt net ipc uts user pid; do
-    is "and it is in the host's namespace ($name)" "$(says "$name")" \
+    is "a job is in the $name namespace of the host" "$(says "$name")" \
         "$(readlink "/proc/self/ns/$name")"
 done
 
-# --- threads ----------------------------------------------------------------------
+# --- threads ------------------------------------------------------------------
 
 script <<'TXT'
 #!/bin/sh
@@ -70,26 +70,30 @@ TXT
 omp() { grep -cE '^(OMP_PLACES|OMP_PROC_BIND|GOMP_CPU_AFFINITY)=' "$out"; }
 run -- -c 1
 own=$(of_pod .status.allocation.cpus)
-is "a job knows its CPUs" "$(says KILN_CPUS)" "$own"
-is "OpenMP starts a thread for each" "$(says OMP_NUM_THREADS)" 1
-is "and keeps each on its core" "$(says OMP_PLACES) $(says OMP_PROC_BIND)" \
+is "KILN_CPUS has the job's CPUs" "$(says KILN_CPUS)" "$own"
+is "OMP_NUM_THREADS has the number of CPUs" "$(says OMP_NUM_THREADS)" 1
+is "OpenMP keeps each thread on its core" \
+    "$(says OMP_PLACES) $(says OMP_PROC_BIND)" \
     "cores close"
-is "in libgomp's words, too" "$(says GOMP_CPU_AFFINITY)" "$own"
+is "GOMP_CPU_AFFINITY has the job's CPUs" "$(says GOMP_CPU_AFFINITY)" "$own"
 run -- -c 1 -m scatter
-is "cores far apart are taken far apart" "$(says OMP_PROC_BIND)" spread
+is "with -m scatter, OpenMP distributes the threads" \
+    "$(says OMP_PROC_BIND)" spread
 run OMP_NUM_THREADS=7 -- -c 1
-is "how many threads its user wants is how many it gets" \
+is "OMP_NUM_THREADS of the user is not changed" \
     "$(says OMP_NUM_THREADS)" 7
-is "and where they go is said all the same" "$(omp)" 3
+is "the variables for binding are set all the same" "$(omp)" 3
 run OMP_PROC_BIND=false -- -c 1
-is "where its user wants them is where they go" \
+is "if the user sets OMP_PROC_BIND, the other variables for binding are not set" \
     "$(says OMP_PROC_BIND) $(omp)" "false 1"
 run OMP_PLACES=threads -- -c 1
-is "whatever word says it" "$(says OMP_PLACES) $(omp)" "threads 1"
+is "if the user sets OMP_PLACES, the others are not set" \
+    "$(says OMP_PLACES) $(omp)" "threads 1"
 run GOMP_CPU_AFFINITY=0 -- -c 1
-is "or whose" "$(says GOMP_CPU_AFFINITY) $(omp)" "0 1"
+is "if the user sets GOMP_CPU_AFFINITY, the others are not set" \
+    "$(says GOMP_CPU_AFFINITY) $(omp)" "0 1"
 run -- --shared 0.5
-is "a job without cores of its own has one thread, anywhere" \
+is "a job in the shared pool has one thread and no binding" \
     "$(says OMP_NUM_THREADS) $(omp)" "1 0"
 
 cat >"$cluster/threads.c" <<'TXT'
@@ -108,28 +112,29 @@ int main(void) {
 }
 TXT
 if [ "$(nproc --all)" -lt 2 ]; then
-    skip 3 "one CPU is all this machine has"
+    skip "each of several tasks has one thread" "one CPU is all this machine has"
 else
     script <<'TXT'
 #!/bin/sh
 env | grep -E '^(OMP_|GOMP_)'
 TXT
     run -- -n 2
-    is "several tasks share its cores" "$(says OMP_NUM_THREADS)" 1
-    is "and all would begin on the first" "$(omp)" 0
+    is "each of several tasks has one thread" "$(says OMP_NUM_THREADS)" 1
+    is "with several tasks, no binding is set, because all would begin on the first core" \
+        "$(omp)" 0
     if ${CC:-cc} -fopenmp -D_GNU_SOURCE -o "$cluster/threads" \
         "$cluster/threads.c" 2>/dev/null; then
         chmod 755 "$cluster/threads"
         printf '#!/bin/sh\nexec %s\n' "$cluster/threads" | script
         run -- -c 2
-        is "a program of OpenMP has a thread to a core" "$(sort -u "$out")" \
+        is "an OpenMP program has one thread per core" "$(sort -u "$out")" \
             "thread of 2 on 1 CPUs"
     else
-        skip 1 "no compiler with OpenMP"
+        skip "an OpenMP program has one thread per core" "no compiler with OpenMP"
     fi
 fi
 
-# --- memory ------------------------------------------------------------------------
+# --- memory -------------------------------------------------------------------
 
 script <<'TXT'
 #!/bin/sh
@@ -149,37 +154,38 @@ done
 TXT
 for policy in bind interleave; do
     run -- -c 1 --mem 64M --mem-bind $policy
-    is "memory comes by the policy $policy" "$(says policy)" \
+    is "memory has the policy $policy" "$(says policy)" \
         "$policy:$(of_pod .status.allocation.memoryNodes)"
 done
 run -- -c 1 --mem 64M --mem-bind preferred
-like "and preferred" "$(says policy)" '^prefer'
+like "memory has the policy preferred" "$(says policy)" '^prefer'
 case $(cat "$out") in
 *memory.max=*)
-    is "memory is limited" "$(says memory.max)" "$((64 << 20))"
-    is "and no swap is beside it" "$(says memory.swap.max)" 0
+    is "the memory is limited" "$(says memory.max)" "$((64 << 20))"
+    is "no swap can be used in addition" "$(says memory.swap.max)" 0
     ;;
 *memory.limit_in_bytes=*)
-    is "memory is limited" "$(says memory.limit_in_bytes)" "$((64 << 20))"
+    is "the memory is limited" "$(says memory.limit_in_bytes)" "$((64 << 20))"
     case $(cat "$out") in
     *memsw*)
-        is "swap and all" "$(says memory.memsw.limit_in_bytes)" \
+        is "the limit includes swap" "$(says memory.memsw.limit_in_bytes)" \
             "$((64 << 20))"
         ;;
-    *) skip 1 "the kernel does not count swap" ;;
+    *) skip "the limit includes swap" "the kernel does not count swap" ;;
     esac
     ;;
-*) skip 2 "there is no memory controller here" ;;
+*) skip "the memory is limited" "there is no memory controller here" ;;
 esac
 
-# --- GPUs --------------------------------------------------------------------------
+# --- GPUs ---------------------------------------------------------------------
 
-# A description with GPUs of two makes: nothing is bound, the variables are set.
+# A topology with GPUs of two vendors: nothing is bound, but the variables are
+# set.
 machines=$(cd "$top_srcdir/testsuite/data/topology" && pwd)
 cp "$machines/two-sockets-devices.xml" "$cluster/machine.xml"
 chmod 644 "$cluster/machine.xml"
 cluster_agent v1 --devices --topology "$cluster/machine.xml"
-ok "a node has GPUs" ready v1
+ok "a node with GPUs is ready" ready v1
 kctl taint v1 "$(kctl get node v1 -o json | jq -r '.spec.taints[] |
     select(.key | contains("virtual")).key')-" >/dev/null
 kctl cordon n1 >/dev/null
@@ -192,12 +198,12 @@ gpus() {
         ROCR_VISIBLE_DEVICES)"
 }
 run -- -c 1 --gpus 2
-is "a job sees the GPUs it was given, each make by its own numbers" "$(gpus)" \
+is "a job sees its GPUs, numbered per vendor" "$(gpus)" \
     "gpu0,gpu1: 0/0"
-is "in the order of the bus" "$(says CUDA_DEVICE_ORDER)" PCI_BUS_ID
+is "CUDA uses the order of the PCI bus" "$(says CUDA_DEVICE_ORDER)" PCI_BUS_ID
 run -- -c 1 --gpus "1:accelerator 01"
-is "or of one make" "$(gpus)" "gpu0: 0/"
+is "a job sees only the GPU that it requested" "$(gpus)" "gpu0: 0/"
 run CUDA_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=0 -- -c 1
-is "and none where it asked for none, whatever it was submitted with" \
+is "a job without GPUs sees none, whatever variables it was submitted with" \
     "$(gpus) $(grep -c '_VISIBLE_DEVICES=$' "$out")" ": / 2"
 finish

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kctl suspend and resume: a job that runs stands still with its memory and
-# cores, on nodes with a freezer and without, and its time limit with it, whoever
-# is killed in between; only operators do so, and one that is cancelled ends.
+# kctl suspend and resume: a running job is frozen with its memory and cores,
+# on nodes with and without a freezer, and its time limit is stopped, too, even
+# if daemons are killed meanwhile. Only operators can do it, and a suspended
+# job that is cancelled ends.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -19,11 +20,11 @@ cluster_munge
 controller() {
     cluster_controller --socket "$cluster/socket" --operators kilntest2
 }
-agent() { # which has cgroups, where this machine has any
+agent() { # with cgroups, if this machine has any
     cluster_agent n1 --topology 'package:1 core:4 pu:1' \
         --cgroup-base "/kiln-suspend-$$"
 }
-plain_agent() { # which sees none
+plain_agent() { # that sees no cgroups
     directory "$cluster/n2" 711
     start n2 unshare --mount sh -c 'umount -a -t cgroup,cgroup2
         exec kiln-agent "$@"' agent --controller "$cluster_url" --cluster test \
@@ -32,7 +33,7 @@ plain_agent() { # which sees none
         --run-dir "$cluster/n2/run" --shepherd "$cluster/bin/kiln-shepherd" \
         --topology 'package:1 core:4 pu:1'
 }
-v1_agent() { # which sees the hierarchies of version 1 alone
+v1_agent() { # that sees only cgroups of version 1
     directory "$cluster/n3" 711
     start n3 unshare --mount sh -c 'umount -a -t cgroup2
         exec kiln-agent "$@"' agent --controller "$cluster_url" --cluster test \
@@ -59,7 +60,7 @@ pod() { root get pod "job-$1-0" -o json | jq -r "$2"; }
 state_is() { [ "$(job "$1" .status.state)" = "$2" ]; }
 frozen() { pod "$1" '.status.conditions[] | select(.type == "Frozen") | .status'; }
 frozen_is() { [ "$(frozen "$1")" = "$2" ]; }
-count() { # ID: what its loop has counted
+count() { # ID: prints how often its loops have counted
     wc -c <"$cluster/home/kilntest1/count.$1"
 }
 grows() { # ID
@@ -67,20 +68,21 @@ grows() { # ID
     wait_for 10 has_grown "$1"
 }
 has_grown() { [ "$(count "$1")" -gt "$grown_from" ]; }
-# It stood still for seven seconds and more, and its limit was six.
+# The job was frozen for more than seven seconds, and its time limit is six.
 history_is_right() { # ID
     root history --all --job "$1" -o json | jq -e \
         '.items[0].frozenMicroseconds > 6500000' >/dev/null \
         && root history --all --job "$1" -o elapsed | grep -q '00:00:0[0-9]'
 }
-# A loop of two processes, so that one alone that stands still shows.
+# A job with two processes that count, so that one that is not frozen is
+# noticed.
 submit() {
     as kilntest1 ksub --parsable -o /dev/null "$@" --wrap '
         (while :; do printf x >>count.$KILN_JOB_ID; sleep 0.02; done) &
         trap "echo warned >>warned.$KILN_JOB_ID" USR2
         while :; do printf x >>count.$KILN_JOB_ID; sleep 0.02; done'
 }
-stands_still() { # ID: over some of its steps
+stands_still() { # ID: for the time of several counts
     still=$(count "$1")
     sleep 0.3
     [ "$(count "$1")" -eq "$still" ]
@@ -88,151 +90,167 @@ stands_still() { # ID: over some of its steps
 
 one=$(submit -w n1 -c 3 -t 30)
 two=$(submit -w n2)
-ok "a job runs where there is a freezer" wait_for 20 state_is "$one" Running
-ok "and one where there is none" wait_for 20 state_is "$two" Running
-ok "both count" eval 'grows $one && grows $two'
+ok "a job runs on a node with a freezer" wait_for 20 state_is "$one" Running
+ok "a job runs on a node without a freezer" wait_for 20 state_is "$two" Running
+ok "both jobs count" eval 'grows $one && grows $two'
 
-# --- whose it is to say ---------------------------------------------------------
-like "a user suspends no job, not their own either" \
+# --- who may suspend ----------------------------------------------------------
+like "a user cannot suspend a job, not even an own one" \
     "$(k1 suspend "$one" 2>&1)" \
     'suspended and resumed by operators and administrators'
-like "nor by the API" "$(api kilntest1 PATCH "$jobs/job-$one" \
+like "a user cannot do it through the API" \
+    "$(api kilntest1 PATCH "$jobs/job-$one" \
     '{"metadata":{"annotations":{"kiln.hpc/freeze":"x"}}}' $merge)" '^403 .*Freeze'
-like "nor their pod" "$(api kilntest1 PATCH "$pods/job-$one-0" \
+like "a user cannot do it to the pod" \
+    "$(api kilntest1 PATCH "$pods/job-$one-0" \
     '{"metadata":{"annotations":{"kiln.hpc/freeze":"x"}}}' $merge)" '^403 '
 
-# --- it stands still --------------------------------------------------------------
-is "an operator does" "$(operator suspend "$one")" "job/$one suspended"
-is "twice is said" "$(operator suspend "$one")" "job/$one is suspended already"
+# --- a suspended job ----------------------------------------------------------
+is "an operator can suspend a job" \
+    "$(operator suspend "$one")" "job/$one suspended"
+is "suspending it again says so" \
+    "$(operator suspend "$one")" "job/$one is suspended already"
 operator suspend "$two" >/dev/null
 for id in $one $two; do
-    ok "$id: its node says that it does" wait_for 20 frozen_is "$id" True
-    ok "and it does" stands_still "$id"
-    ok "the job is Frozen" wait_for 20 state_is "$id" Frozen
-    like "with a reason" "$(k1 jobs -o id,state,reason --no-headers | grep "^ *$id ")" \
+    ok "$id: its node reports that it is frozen" \
+        wait_for 20 frozen_is "$id" True
+    ok "$id: it does not count" stands_still "$id"
+    ok "$id: the job's state is Frozen" wait_for 20 state_is "$id" Frozen
+    like "$id: the table has the reason" \
+        "$(k1 jobs -o id,state,reason --no-headers | grep "^ *$id ")" \
         'Frozen +suspended by operator kilntest2'
 done
-is "who asked is known" "$(job "$one" '.metadata.annotations["kiln.hpc/freeze"]')" \
+is "the job says who suspended it" \
+    "$(job "$one" '.metadata.annotations["kiln.hpc/freeze"]')" \
     kilntest2
-is "by Slurm's word, too" "$(root jobs --all --state S -o id --no-headers |
+is "Slurm's code S selects suspended jobs" \
+    "$(root jobs --all --state S -o id --no-headers |
     tr -d ' ' | sort | tr '\n' ' ')" "$one $two "
-like "why says so" "$(k1 why "$one")" 'suspended by operator kilntest2'
+like "kctl why says who suspended it" \
+    "$(k1 why "$one")" 'suspended by operator kilntest2'
 other=$(submit -w n1 -c 2)
-ok "its cores stay its own" wait_for 20 eval \
+ok "the cores of a suspended job are not given to others" wait_for 20 eval \
     '[ "$(pod "$other" .status.cause.code)" = Resources ]'
 root cancel "$other" >/dev/null
-like "its owner does not resume it" "$(k1 resume "$one" 2>&1)" \
+like "its owner cannot resume it" "$(k1 resume "$one" 2>&1)" \
     'by operators and administrators'
-like "nor release it" "$(k1 release "$one" 2>&1)" 'an operator resumes it'
-like "nor by the API" "$(api kilntest1 PATCH "$jobs/job-$one" \
+like "its owner cannot release it" \
+    "$(k1 release "$one" 2>&1)" 'an operator resumes it'
+like "its owner cannot resume it through the API" \
+    "$(api kilntest1 PATCH "$jobs/job-$one" \
     '{"metadata":{"annotations":{"kiln.hpc/freeze":null}}}' $merge)" \
     '^403 .*Freeze'
 
 pkill -CONT -u kilntest1
-ok "woken by its user where there is no freezer, it is stopped again" \
+ok "without a freezer, a job that its user continues with SIGCONT is stopped again" \
     wait_for 10 stands_still "$two"
 
-# --- the agent and the controller are killed ---------------------------------------
+# --- the agent and the controller are killed ----------------------------------
 stop n1 KILL
 stop n2 KILL
 stop controller KILL
-ok "without anybody it stands still" stands_still "$one"
+ok "a job stays frozen without daemons" stands_still "$one"
 controller
 operator resume "$two" >/dev/null
 agent
 plain_agent
-ok "resumed while no agent was there it goes on" wait_for 30 frozen_is "$two" False
-ok "and counts" grows "$two"
-ok "the other stays" wait_for 20 frozen_is "$one" True
-ok "as still as it was" stands_still "$one"
+ok "a job that was resumed while no agent ran continues" \
+    wait_for 30 frozen_is "$two" False
+ok "that job counts" grows "$two"
+ok "the other job is still frozen" wait_for 20 frozen_is "$one" True
+ok "it does not count" stands_still "$one"
 
-# --- it goes on ------------------------------------------------------------------
-is "resumed" "$(operator resume "$one")" "job/$one resumed"
-is "twice is said" "$(operator resume "$one")" "job/$one is not suspended"
-ok "it goes on" wait_for 20 state_is "$one" Running
-ok "and counts" grows "$one"
-ok "how long it stood is kept" eval \
+# --- resume -------------------------------------------------------------------
+is "an operator can resume a job" "$(operator resume "$one")" "job/$one resumed"
+is "resuming it again says that it is not suspended" \
+    "$(operator resume "$one")" "job/$one is not suspended"
+ok "the job is Running" wait_for 20 state_is "$one" Running
+ok "it counts" grows "$one"
+ok "its pod has the time for which it was frozen" eval \
     '[ "$(pod "$one" .status.frozenMicroseconds)" -gt 100000 ]'
 for _ in 1 2 3 4 5; do
     operator suspend "$one" >/dev/null
     operator resume "$one" >/dev/null
 done
-ok "suspended and resumed at once it runs" grows "$one"
-not_ok "and is not marked" eval \
+ok "a job that is suspended and resumed at once counts" grows "$one"
+not_ok "it has no annotation left" eval \
     'pod "$one" ".metadata.annotations[\"kiln.hpc/freeze\"]" | grep -v null'
 
-# --- its limit -------------------------------------------------------------------
-# Suspended before its limit and resumed after that would have been.
+# --- the time limit -----------------------------------------------------------
+# The job is suspended before its time limit and resumed after the time at
+# which it would have ended.
 late=$(submit -w n1 -t 0:06 --signal USR2@2)
-ok "a short job runs" wait_for 20 state_is "$late" Running
+ok "a job with a short time limit runs" wait_for 20 state_is "$late" Running
 operator suspend "$late" >/dev/null
-ok "and stands still" wait_for 20 frozen_is "$late" True
+ok "it is frozen" wait_for 20 frozen_is "$late" True
 stop n1 KILL
 agent
 sleep 7
-ok "its limit does not come while it does" frozen_is "$late" True
-not_ok "nor its warning" test -e "$cluster/home/kilntest1/warned.$late"
-operator resume "$late" >/dev/null
-ok "once it goes on it is warned" wait_for 20 \
+ok "it is not ended while it is frozen" frozen_is "$late" True
+not_ok "it does not get the warning signal while it is frozen" \
     test -e "$cluster/home/kilntest1/warned.$late"
-ok "and ended at its limit" wait_for 40 state_is "$late" TimedOut
+operator resume "$late" >/dev/null
+ok "it gets the signal after it has been resumed" wait_for 20 \
+    test -e "$cluster/home/kilntest1/warned.$late"
+ok "it is ended at its time limit" wait_for 40 state_is "$late" TimedOut
 
-# --- the end ---------------------------------------------------------------------
+# --- the end of suspended jobs ------------------------------------------------
 for id in $one $two; do
     operator suspend "$id" >/dev/null
-    ok "$id stands still again" wait_for 20 frozen_is "$id" True
+    ok "$id is frozen again" wait_for 20 frozen_is "$id" True
     k1 cancel "$id" >/dev/null
-    ok "and ends when it is cancelled" wait_for 20 state_is "$id" Cancelled
+    ok "$id ends when it is cancelled" wait_for 20 state_is "$id" Cancelled
 done
-ok "history leaves out what it stood still" wait_for 20 history_is_right "$late"
-is "what has ended is not suspended" "$(operator suspend "$one")" \
+ok "history does not count the frozen time" wait_for 20 history_is_right "$late"
+is "a job that has ended cannot be suspended" "$(operator suspend "$one")" \
     "job/$one has ended already"
 held=$(submit -H)
-is "nor what does not run" "$(operator suspend "$held")" \
+is "a job that does not run cannot be suspended" "$(operator suspend "$held")" \
     "job/$held does not run; 'kctl hold' keeps it from starting"
 
-# --- its pod is lost ------------------------------------------------------------
+# --- a suspended job without its pod ------------------------------------------
 three=$(submit -w n1)
-ok "another runs" wait_for 20 state_is "$three" Running
+ok "another job runs" wait_for 20 state_is "$three" Running
 operator suspend "$three" >/dev/null
-ok "and stands still" wait_for 20 frozen_is "$three" True
+ok "it is frozen" wait_for 20 frozen_is "$three" True
 root requeue "$three" >/dev/null
-ok "requeued it waits until it is resumed" wait_for 20 state_is "$three" Held
-like "which why tells" "$(k1 why "$three")" 'held by operator kilntest2'
+ok "a suspended job that is requeued is held" wait_for 20 state_is "$three" Held
+like "kctl why says by whom" "$(k1 why "$three")" 'held by operator kilntest2'
 operator resume "$three" >/dev/null
-ok "then it runs" wait_for 20 state_is "$three" Running
+ok "it runs when it is resumed" wait_for 20 state_is "$three" Running
 
-# --- the freezer of cgroup v1 -------------------------------------------------------
+# --- the freezer of cgroup v1 -------------------------------------------------
 freezer=/sys/fs/cgroup/freezer/kiln-suspend-$$-v1
 if [ -d "$freezer" ]; then
     first=$(submit -w n3 --requeue)
-    freezer_says() { # STATE: of some cgroup there
+    freezer_says() { # STATE: checks that some cgroup there has that state
         find "$freezer" -name freezer.state -exec cat {} + | grep -qx "$1"
     }
-    ok "a job runs on a node that has version 1 alone" \
+    ok "a job runs on a node that has only cgroup v1" \
         wait_for 20 state_is "$first" Running
-    ok "and counts" grows "$first"
+    ok "it counts" grows "$first"
     operator suspend "$first" >/dev/null
-    ok "suspended it is Frozen" wait_for 20 state_is "$first" Frozen
-    ok "it stands still" stands_still "$first"
-    ok "by the freezer" freezer_says FROZEN
+    ok "it is Frozen when it is suspended" wait_for 20 state_is "$first" Frozen
+    ok "it does not count" stands_still "$first"
+    ok "the freezer of cgroup v1 is frozen" freezer_says FROZEN
     pkill -CONT -u kilntest1
-    ok "and no signal wakes it" stands_still "$first"
+    ok "SIGCONT does not continue it" stands_still "$first"
     stop n3 KILL
     v1_agent
     operator resume "$first" >/dev/null
-    ok "another agent has it go on" wait_for 30 state_is "$first" Running
-    ok "and it counts" grows "$first"
+    ok "the next agent continues it when it was resumed" \
+        wait_for 30 state_is "$first" Running
+    ok "it counts again" grows "$first"
     operator suspend "$first" >/dev/null
-    ok "it stands still again" wait_for 20 state_is "$first" Frozen
+    ok "it is frozen again" wait_for 20 state_is "$first" Frozen
     k1 cancel "$first" >/dev/null
-    ok "and ends when it is cancelled" wait_for 20 state_is "$first" Cancelled
-    not_ok "nothing of it stays frozen" freezer_says FROZEN
+    ok "it ends when it is cancelled" wait_for 20 state_is "$first" Cancelled
+    not_ok "no cgroup stays frozen" freezer_says FROZEN
 fi
 
-# --- an agent of a former release -----------------------------------------------
+# --- an agent of a former release ---------------------------------------------
 api root PATCH /api/v1/nodes/n1/status '{"status":{"agentFeatures":null}}' \
     $merge >/dev/null
-like "one whose agent cannot is not, and the node is named" \
+like "a job whose agent cannot suspend is refused, and the message names the node" \
     "$(operator suspend "$three" 2>&1)" 'agent of node n1 is of a former release'
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every verb of kctl that takes a job is asked for a task of an array and for a
-# range: it answers, or says by which command it is done.
+# Every verb of kctl that takes a job is called with a task of an array and
+# with a range of tasks: it answers, or names the command to use instead.
 
 # shellcheck disable=SC2086,SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -23,7 +23,7 @@ user() { as kilntest1 kctl "$@"; }
 
 mkdir -m 0777 "$cluster/flags"
 
-# Task 1 is done, 2 and 3 run, the others wait.
+# Task 1 completes, tasks 2 and 3 run, the others wait.
 # shellcheck disable=SC2016 # for the job
 a=$(as kilntest1 ksub --parsable -a 1-9 -o "$cluster/flags/out.%a" \
     --wrap 'echo here; test $KILN_ARRAY_TASK_ID = 1 || exec sleep 1000')
@@ -32,9 +32,9 @@ are_running() {
 }
 wait_for 20 are_running || bail_out "the tasks do not run"
 
-# --- each verb that takes a job --------------------------------------------------
-# What else a verb wants to be told stands here; a verb that is new, and whose
-# usage has a job in it, is asked with nothing else.
+# --- each verb that takes a job -----------------------------------------------
+# Adds the further operands that a verb needs. A new verb whose usage names a
+# job is called without further operands.
 
 extra() {
     case $1 in
@@ -57,10 +57,11 @@ for verb in $verbs; do
     esac
     user "$verb" --help 2>&1 | sed -n '1,4p' | grep -qE 'JOB|TYPE NAME|\[NAME\]' && taking="$taking $verb"
 done
-like "verbs that take jobs are found" "$taking" \
+like "the help of kctl names the verbs that take jobs" "$taking" \
     " get .*describe.* why .*logs.* wait .*cancel.*hold.*release.*requeue.*update"
 
-# An end by a signal, nothing at all, or words that name no command are wrong.
+# An answer is wrong if kctl is killed by a signal, prints nothing, or fails
+# without naming a command.
 asked() {
     # shellcheck disable=SC2046 # several words, or none
     user "$1" $(extra "$1" "$2") >"$cluster/said" 2>&1 </dev/null
@@ -75,41 +76,50 @@ for verb in $taking; do
     case $verb in cancel | requeue) continue ;; esac # at last
     for tasks in "${a}_2" "${a}_[2-3]"; do
         asked "$verb" "$tasks" || sed "s/^/# $verb $tasks: /" "$cluster/said"
-        ok "$verb $tasks: an answer, or the way" asked "$verb" "$tasks"
+        ok "$verb $tasks: it answers or names another command" \
+            asked "$verb" "$tasks"
     done
 done
 
-# --- what some of them say -------------------------------------------------------
+# --- answers of some verbs ----------------------------------------------------
 
 user release "$a" "${a}_[1-9]" >"$cluster/said" 2>&1
 user get job "${a}_[1-4]" >"$cluster/said"
-like "get shows tasks with and without pods" \
+like "kctl get shows tasks with and without pods" \
     "$(tr -s ' ' <"$cluster/said" | tr '\n' ';')" \
     "^ID STATE .*${a}_1 Completed 1 n1 .* 0;.*${a}_2 Running 1 n1 .*${a}_4 Pending"
-is "and as JSON" \
+is "kctl get prints tasks as JSON" \
     "$(user get "${a}_1" -o json | jq -r '.items[] | "\(.task) \(.state) \(.exitCode)"')" \
     "1 Completed 0"
-like "pods of tasks are pods" "$(user get pods "${a}_2" --no-headers)" "^job-$a-1 "
-like "one without a pod is told where to look" "$(user get pods "${a}_1" 2>&1)" \
+like "kctl get pods shows the pod of a task" \
+    "$(user get pods "${a}_2" --no-headers)" "^job-$a-1 "
+like "for a task without a pod it names another command" \
+    "$(user get pods "${a}_1" 2>&1)" \
     "has no pod.*kctl get job ${a}_1"
-like "nor can a pod that is not there be meant by a number" \
+like "for a task that does not exist it names another command" \
     "$(user get job "${a}_77" 2>&1)" "none of these tasks.*kctl describe job $a"
-like "describe shows a task that has ended, and not its array" \
+like "kctl describe describes a task that has ended, and not its array" \
     "$(user describe job "${a}_1" | tr -s ' ' | tr '\n' ';')" \
     "^Task: ${a}_1;Index: 0;State: Completed;Attempt: 1;Node: n1;Started: .*;Exit code: 0;.*Array: job/job-$a .*Events:"
-unlike "nothing of what all have" "$(user describe job "${a}_1")" 'Completions'
-like "one that waits, too" "$(user describe "${a}_4" | tr -s ' ' | tr '\n' ';')" \
+unlike "it shows none of the array's own fields" \
+    "$(user describe job "${a}_1")" 'Completions'
+like "kctl describe describes a task that waits" \
+    "$(user describe "${a}_4" | tr -s ' ' | tr '\n' ';')" \
     "^Task: ${a}_4;Index: 3;State: Pending;.*(Array: job/job-$a |Name: job-$a-3;)"
-like "and of one that runs its pod" "$(user describe job "${a}_2" | tr -s ' ' | tr '\n' ';')" \
+like "for a running task it describes the pod" \
+    "$(user describe job "${a}_2" | tr -s ' ' | tr '\n' ';')" \
     "^Task: ${a}_2;Index: 1;State: Running;.*;Name: job-$a-1;.*Execution:"
-ok "a task that has ended is waited for" user wait --for condition=Complete "${a}_1"
-like "one that runs is not, for ever" "$(user wait --timeout 1s "${a}_2" 2>&1)" \
+ok "kctl wait returns for a task that has ended" \
+    user wait --for condition=Complete "${a}_1"
+like "kctl wait gives up for a running task after its timeout" \
+    "$(user wait --timeout 1s "${a}_2" 2>&1)" \
     "have not all ended"
-like "delete names cancel" "$(user delete job "${a}_[2-3]" 2>&1)" "'kctl cancel' ends tasks"
+like "kctl delete refuses tasks and names kctl cancel" \
+    "$(user delete job "${a}_[2-3]" 2>&1)" "'kctl cancel' ends tasks"
 user cancel "${a}_[2-9]" >/dev/null
-like "the end of a range is waited for" \
+like "kctl wait waits for the end of a range" \
     "$(user wait --timeout 60s "${a}_[1-9]" | tr '\n' ' ')" \
     "task ${a}_1 Completed task ${a}_2 Cancelled .*task ${a}_9 Cancelled"
-ok "and not taken for a good one" \
+ok "kctl wait --for condition=Complete fails if tasks were cancelled" \
     sh -c '! "$@"' - as kilntest1 kctl wait --for condition=Complete "${a}_[1-9]"
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The document of kctl timeline on a cluster of more nodes than one turn looks
-# at: the first by name, and of each no more jobs than the whole answer bears.
+# The document of kctl timeline on a cluster with more nodes than one answer
+# contains: the first nodes by name, and of each node a part of its jobs.
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -28,14 +28,15 @@ look() { # QUERY FILTER
     curl -sg --unix-socket "$cluster/state/socket" \
         "http://kiln/kiln/v1/timeline?$1" | jq -c "$2"
 }
-is "the first by name, as people count" \
+is "the first nodes are those with the lowest numbers" \
     "$(look limit=4 '[.total, .nodes[].name]')" '[600,"n0","n1","n2","n3"]'
-is "no more than 256" "$(look limit=256 '[(.nodes | length), .nodes[255].name]')" \
+is "an answer has at most 256 nodes" \
+    "$(look limit=256 '[(.nodes | length), .nodes[255].name]')" \
     '[256,"n255"]'
-is "of one node most of its jobs" \
+is "the answer for one node has all of its twenty jobs" \
     "$(look nodes=n1 '.nodes[0] | [(.jobs | length), .more]')" '[20,null]'
-is "of one of many fewer, and how many there are more" \
+is "an answer for many nodes has fewer jobs per node, and the number of the others" \
     "$(look limit=256 '.nodes[1] | [(.jobs | length), .more]')" '[16,4]'
-is "a reservation of all nodes is at each, in its next windows" \
+is "a recurring reservation of all nodes is on each node with its next eight windows" \
     "$(look limit=256 '[.nodes[].reservations | length] | unique')" '[8]'
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# TLS and tokens: the way in for tools that can speak no MUNGE, what a token is
-# worth, and what ends it.
+# TLS and tokens: access for tools that cannot use MUNGE, what a token allows,
+# and what invalidates it.
 
 # shellcheck disable=SC2119,SC2317 # functions that are called by others
 
@@ -26,7 +26,8 @@ authority=$cluster/state/tls.crt
 
 root() { kctl --server "http+unix://$cluster/socket" "$@"; }
 token_of() { as "$1" kctl credential | jq -r .status.token; }
-# by TOKEN METHOD PATH [BODY]: over TLS; one line, the code and the answer.
+# by TOKEN METHOD PATH [BODY]: sends a request over TLS, prints the status code
+# and the body of the answer on one line.
 by() {
     curl -s --max-time 10 -w '\n%{http_code}' --cacert "$authority" \
         -H "Authorization: Bearer $1" -H 'Content-Type: application/json' \
@@ -37,67 +38,71 @@ pods=/api/v1/namespaces/default/pods
 whoami=/apis/authentication.k8s.io/v1/selfsubjectreviews
 review='{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}'
 
-# --- what is made -------------------------------------------------------------
-is "the key of the certificate is its owner's alone" \
+# --- files --------------------------------------------------------------------
+is "only its owner can read the key of the certificate" \
     "$(stat -c %a "$cluster/state/tls.key")" 600
-is "so is the key of tokens" "$(stat -c %a "$cluster/state/token.key")" 600
-ok "the certificate proves the controller to who has it" \
+is "only its owner can read the key of the tokens" \
+    "$(stat -c %a "$cluster/state/token.key")" 600
+ok "a client that has the certificate can verify the controller" \
     curl -fs --cacert "$authority" "https://localhost:$tls_port/version" \
     -o /dev/null
-like "plain HTTP is not served there" \
+like "plain HTTP is refused on the TLS port" \
     "$(curl -s "http://127.0.0.1:$tls_port/version" 2>&1 || echo refused)" \
     'refused'
 
 # --- a token ------------------------------------------------------------------
 credential=$(as kilntest1 kctl credential)
-like "kctl credential speaks as kubectl asks of a plugin" "$credential" \
+like "kctl credential prints what kubectl expects of a credential plugin" \
+    "$credential" \
     '"kind":"ExecCredential".*"token":"kiln1\..*"expirationTimestamp":"20'
 token=$(echo "$credential" | jq -r .status.token)
-like "a token is its user" "$(by "$token" POST $whoami "$review")" \
+like "a token identifies its user" "$(by "$token" POST $whoami "$review")" \
     '^201 .*"username":"kilntest1"'
-like "and may what the user may" "$(by "$token" GET $pods)" '^200 '
-like "and not what the user may not" \
+like "with the token the user can do what the user may" \
+    "$(by "$token" GET $pods)" '^200 '
+like "with the token the user cannot do more" \
     "$(by "$token" POST /api/v1/namespaces \
         '{"metadata":{"name":"mine"}}')" '^403 .*"reason":"Forbidden"'
-like "root of the controller is administrator by a token, too" \
+like "a token of root on the controller's machine is an administrator's" \
     "$(by "$(root credential | jq -r .status.token)" POST \
         /api/v1/namespaces '{"metadata":{"name":"made"}}')" '^201 '
-like "a token of root is not given over the network" \
+like "root of another machine gets no token" \
     "$(kctl credential 2>&1)" 'root of another machine is nobody here'
-like "a token is not given for a token" \
+like "a token cannot be used to get another token" \
     "$(by "$token" POST /kiln/v1/token)" '^403 .*never end'
-like "no token, no answer" "$(curl -s -w '\n%{http_code}' --cacert \
+like "a request without a token is refused" \
+    "$(curl -s -w '\n%{http_code}' --cacert \
     "$authority" "https://127.0.0.1:$tls_port$pods" | tr -d '\n')" '401$'
-like "without TLS a token is not taken" \
+like "a token is refused without TLS" \
     "$(curl -s -H "Authorization: Bearer $token" "$cluster_url$pods")" \
     'taken over TLS alone'
 like "a token that was changed is refused" \
     "$(by "$(echo "$token" | sed 's/^kiln1\.[0-9]*/kiln1.0/')" GET $pods)" \
     '^401 .*key has been replaced'
-like "as is one that is none" "$(by nonsense GET $pods)" \
+like "an invalid token is refused" "$(by nonsense GET $pods)" \
     "^401 .*none of Kiln's"
-like "what comes later is said to" \
+like "exec is refused as not yet supported" \
     "$(curl -s --http1.1 --cacert "$authority" \
         -H "Authorization: Bearer $token" -H 'Connection: Upgrade' \
         -H 'Upgrade: SPDY/3.1' -X POST \
         "https://127.0.0.1:$tls_port$pods/p/exec?command=true")" \
     'come later.*501'
-like "and without an upgrade it is what upstream says" \
+like "without an upgrade the answer is that of upstream" \
     "$(by "$token" POST "$pods/p/exec?command=true")" '^400 .*Upgrade request'
-like "a watch goes by TLS and token" \
+like "a watch works over TLS with a token" \
     "$(curl -sN --max-time 5 --cacert "$authority" \
         -H "Authorization: Bearer $token" \
         "https://127.0.0.1:$tls_port/api/v1/namespaces?watch=true&timeoutSeconds=1")" \
     '"type":"ADDED".*"name":"default"'
 log=$(cat "$cluster/log/controller")
-unlike "no token is in the log" "$log" "${token##*.}"
-like "but its name is" "$log" \
+unlike "the log does not contain the token" "$log" "${token##*.}"
+like "the log contains the token's fingerprint" "$log" \
     "user 'kilntest1' was given a token, $(printf %s "$token" |
         sha256sum | cut -c 1-16)"
 
-# --- kubeconfig ----------------------------------------------------------------
+# --- kubeconfig ---------------------------------------------------------------
 as kilntest1 kctl kubeconfig >"$home/kilntest1/kubeconfig"
-like "kctl kubeconfig names the plugin" \
+like "kctl kubeconfig names the credential plugin" \
     "$(cat "$home/kilntest1/kubeconfig")" '^      - credential$'
 if command -v kubectl >/dev/null; then
     kubectl_as() { # USER ARGUMENT...
@@ -106,37 +111,41 @@ if command -v kubectl >/dev/null; then
         as "$kubectl_user" env KUBECONFIG="$home/$kubectl_user/kubeconfig" \
             HOME="$home/$kubectl_user" kubectl "$@" 2>&1
     }
-    like "kubectl works by it" "$(kubectl_as kilntest1 get namespaces)" \
+    like "kubectl works with that kubeconfig" \
+        "$(kubectl_as kilntest1 get namespaces)" \
         '^default  *Active'
-    like "as the user" "$(kubectl_as kilntest1 auth whoami)" kilntest1
-    like "who may not do everything" \
+    like "kubectl acts as the user" \
+        "$(kubectl_as kilntest1 auth whoami)" kilntest1
+    like "kubectl has only the user's rights" \
         "$(kubectl_as kilntest1 create namespace other)" forbidden
-    like "what it makes" \
+    like "kubectl can create a job" \
         "$(kubectl_as kilntest1 create job by-tls --image=host -- true)" created
-    is "is the user's" "$(root get job by-tls -o json |
+    is "the job belongs to the user" "$(root get job by-tls -o json |
         jq -r '.metadata.annotations["kiln.hpc/user"]')" kilntest1
 else
-    skip "kubectl works by it" "kubectl is missing"
+    skip "kubectl works with that kubeconfig" "kubectl is missing"
 fi
 
-# --- what ends a token ----------------------------------------------------------
+# --- --rotate-tokens ----------------------------------------------------------
 kiln-controller --state-dir "$cluster/state" --rotate-tokens
 ends() { by "$token" GET "$pods" | grep -q '^401 .*key has been replaced'; }
-ok "another key ends the tokens while the controller runs" wait_for 10 ends
-like "a new one is good" "$(by "$(token_of kilntest1)" GET "$pods")" '^200 '
+ok "--rotate-tokens invalidates tokens while the controller runs" \
+    wait_for 10 ends
+like "a new token is valid" "$(by "$(token_of kilntest1)" GET "$pods")" '^200 '
 
-# --- after a restart --------------------------------------------------------------
+# --- after a restart ----------------------------------------------------------
 token=$(token_of kilntest2)
 before=$(sha256sum <"$authority")
 stop controller
 controller
-is "the certificate outlives a restart" "$(sha256sum <"$authority")" "$before"
-like "so do tokens" "$(by "$token" GET $pods)" '^200 '
+is "the certificate is the same after a restart" \
+    "$(sha256sum <"$authority")" "$before"
+like "tokens are valid after a restart" "$(by "$token" GET $pods)" '^200 '
 
-# --- a certificate of the site's ----------------------------------------------------
+# --- a certificate of the site ------------------------------------------------
 stop controller
 printf 'tls:\n  certificate: /nonexistent/crt\n' >"$cluster/etc/half.yaml"
-like "a certificate without its key is a mistake" \
+like "a certificate without a key is refused" \
     "$(kiln-controller --config "$cluster/etc/half.yaml" --check-config 2>&1)" \
     'go together'
 mv "$cluster/state/tls.crt" "$cluster/etc/site.crt"
@@ -144,14 +153,16 @@ mv "$cluster/state/tls.key" "$cluster/etc/site.key"
 printf 'tls:\n  certificate: %s\n  key: %s\n' "$cluster/etc/site.crt" \
     "$cluster/etc/site.key" >"$cluster/etc/site.yaml"
 controller --config "$cluster/etc/site.yaml"
-ok "one that is given is served" curl -fs --cacert "$cluster/etc/site.crt" \
+ok "the site's certificate is served" \
+    curl -fs --cacert "$cluster/etc/site.crt" \
     "https://localhost:$tls_port/version" -o /dev/null
-ok "and none is made" [ ! -e "$authority" ]
-like "kctl kubeconfig hands it on" "$(as kilntest1 kctl kubeconfig)" \
+ok "the controller creates no certificate then" [ ! -e "$authority" ]
+like "kctl kubeconfig contains the site's certificate" \
+    "$(as kilntest1 kctl kubeconfig)" \
     "$(base64 -w 0 <"$cluster/etc/site.crt")"
 
-# --- requests that a proxy may read otherwise -----------------------------------
-# raw REQUEST: the code of the answer.
+# --- requests that a proxy may parse differently ------------------------------
+# raw REQUEST: sends the bytes over TLS, prints the status code.
 raw() {
     # shellcheck disable=SC2059 # the escapes are meant
     printf "$1" | timeout 10 openssl s_client -quiet \
@@ -159,14 +170,14 @@ raw() {
         awk 'NR == 1 { print $2 }'
 }
 if command -v openssl >/dev/null; then
-    is "a bare LF is refused behind TLS, too" \
+    is "a bare LF is refused over TLS, too" \
         "$(raw 'GET /version HTTP/1.1\nHost: h\n\n')" 400
-    is "so is a length with a sign" \
+    is "a Content-Length with a sign is refused" \
         "$(raw 'POST /version HTTP/1.1\r\nHost: h\r\nContent-Length: +1\r\n\r\nx')" \
         400
-    is "and a NUL" \
+    is "a NUL in a header is refused" \
         "$(raw 'GET /version HTTP/1.1\r\nHost: h\r\nA: b\0c\r\n\r\n')" 400
 else
-    skip "requests byte by byte over TLS" "no openssl"
+    skip "a bare LF is refused over TLS, too" "no openssl"
 fi
 finish

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A process that cannot be killed keeps its cores until it is gone: whatever
+# A process that cannot be killed keeps its cores until it is gone, whatever
 # becomes of its pod, of the agent and of the controller meanwhile.
 #
-# Frozen by the freezer of cgroup v1, a process does not die of SIGKILL before it
-# is thawed, as one does not that waits for a broken disk.
+# A process that the freezer of cgroup v1 has frozen does not die of SIGKILL
+# before it is thawed, like a process that waits for a broken disk.
 
 # shellcheck disable=SC2119,SC2154,SC2317 # cluster.sh; called by others
 
@@ -32,7 +32,7 @@ clean_up() {
     rmdir "$freezer"
 }
 trap 'status=$?; clean_up "$status" 2>/dev/null; (exit "$status"); cluster_end' EXIT
-freeze() { # PID: it, in the midst of what it does
+freeze() { # PID: freezes the process
     echo "$1" >"$freezer/cgroup.procs" &&
         echo FROZEN >"$freezer/freezer.state" &&
         wait_for 10 grep -q FROZEN "$freezer/freezer.state"
@@ -55,7 +55,7 @@ kctl taint n1 "$(kctl get node n1 -o json | jq -r '.spec.taints[] |
 state_is() { kctl get job "$1" --no-headers | grep -qw "$2"; }
 of_pod() { kctl get pod "$1" -o json | jq -r "$2"; }
 pod_is() { [ "$(of_pod "$1" "$2")" = "$3" ]; }
-# hold: a job on all cores runs and is frozen: $id, $pod, $process.
+# hold: runs a job on all cores and freezes it: $id, $pod, $process.
 hold() {
     rm -f "$home/pid"
     # shellcheck disable=SC2016 # of the job's shell
@@ -67,7 +67,7 @@ hold() {
     freeze "$process" || bail_out "process $process cannot be frozen"
 }
 lives() { ! has_ended "$process"; }
-# A job that wants cores, and so waits: $next.
+# Submits a job that needs cores and therefore waits: $next.
 want() {
     next=$(as kilntest1 ksub --parsable -c 4 --numa single-numa-node \
         -o /dev/null --wrap true)
@@ -78,35 +78,38 @@ log_says() { grep -Eq -- "$1" "$cluster/log/n1"; }
 left() { kctl get node n1 -o json | jq -r '.status.remnants[]?.name'; }
 nothing_is_left() { [ -z "$(left)" ]; }
 
-# --- deleted by force --------------------------------------------------------------
+# --- deleted by force ---------------------------------------------------------
 
 hold
 kctl delete job "$id" >/dev/null
 kctl delete pod "$pod" --force --grace-period=0 >/dev/null 2>&1
-not_ok "a pod that is deleted by force is gone" kctl get pod "$pod"
-is "what is left of it is kept" "$(left)" "$pod"
+not_ok "a pod that was deleted by force no longer exists" kctl get pod "$pod"
+is "the node keeps its allocation" "$(left)" "$pod"
 want
-ok "nobody gets its cores" wait_for 20 says 'Insufficient cpu'
-ok "that it cannot be killed is said" \
+ok "no other job gets its cores" wait_for 20 says 'Insufficient cpu'
+ok "the agent logs that the process cannot be killed" \
     wait_for 20 log_says "$pod': 1 of its processes cannot be killed, process \
 $process [(][a-z]+[)] among them"
-ok "by an event, too" wait_for 10 event "Unkillable.*$pod.*nobody else's until"
+ok "an event says that, too" \
+    wait_for 10 event "Unkillable.*$pod.*nobody else's until"
 stop n1 KILL
 agent
-ok "another agent takes it up" wait_for 20 log_says "$pod. is not in the API"
+ok "the next agent finds the process" \
+    wait_for 20 log_says "$pod. is not in the API"
 stop controller KILL
 controller
 wait_for 20 kctl wait --for condition=Ready node n1
-ok "another controller does not give them away, either" says 'Insufficient cpu'
-is "it is left" "$(left)" "$pod"
-ok "and lives" lives
-like "the job waits" "$(kctl get job "$next" --no-headers)" Pending
+ok "another controller does not give the cores to others either" \
+    says 'Insufficient cpu'
+is "the node still keeps the allocation" "$(left)" "$pod"
+ok "the process still exists" lives
+like "the other job waits" "$(kctl get job "$next" --no-headers)" Pending
 thaw
-ok "thawed, it is gone" wait_for 20 has_ended "$process"
-ok "with all that was left" wait_for 20 nothing_is_left
-ok "and its cores are taken" wait_for 20 state_is "$next" Completed
+ok "the process ends when it is thawed" wait_for 20 has_ended "$process"
+ok "the allocation is removed" wait_for 20 nothing_is_left
+ok "the other job gets the cores" wait_for 20 state_is "$next" Completed
 
-# --- deleted in order ---------------------------------------------------------------
+# --- deleted with a grace period ----------------------------------------------
 
 hold
 kctl cancel "$id" >/dev/null
@@ -115,18 +118,18 @@ wait_for 20 is_leaving
 kctl delete pod "$pod" --grace-period=1 >"$cluster/log/delete" 2>&1 & # not in 30 s
 deleting=$!
 want
-ok "a pod that is being deleted stays until its process is gone" \
+ok "an event says that a pod that is being deleted has an unkillable process" \
     wait_for 20 event "Unkillable.*$pod"
-ok "it is there" is_leaving
-ok "its cores are taken" says 'Insufficient cpu'
+ok "the pod still exists" is_leaving
+ok "its cores are not free" says 'Insufficient cpu'
 thaw
-ok "then it goes" wait_for 20 has_ended "$process"
-ok "and its cores are free" wait_for 20 state_is "$next" Completed
+ok "the process ends when it is thawed" wait_for 20 has_ended "$process"
+ok "another job gets the cores" wait_for 20 state_is "$next" Completed
 wait "$deleting"
 
-# --- given away all the same ---------------------------------------------------------
+# --- the cores are given to another pod ---------------------------------------
 
-# An administrator says that the node is off, which is not so.
+# An administrator fences the node as if it were off, but it is not.
 hold
 signal n1 STOP
 phase_is_unknown() { pod_is "$pod" .status.phase Unknown; }
@@ -144,29 +147,30 @@ spec:
   containers:
   - {name: main, image: host, command: ["true"]}
 TXT
-is "a binding to them is made, as nobody says otherwise" "$(curl -sS \
+is "a binding to these CPUs succeeds, because the API has no other pod there" \
+    "$(curl -sS \
     -o "$cluster/answer" -w '%{http_code}' \
     --unix-socket "$cluster/state/socket" -H 'Content-Type: application/json' \
     --data '{"apiVersion":"v1","kind":"Binding","metadata":{"name":"late"},
         "target":{"name":"n1"},"allocation":{"cpus":"2-3","memoryNodes":"0"}}' \
     http://localhost/api/v1/namespaces/default/pods/late/binding)" 201
 signal n1 CONT
-ok "cores that a process has on the node are refused to another pod" \
+ok "the agent refuses a pod for CPUs that a process still uses" \
     wait_for 20 pod_is late .status.reason AllocationOverlap
-like "by whom they are held is said" "$(of_pod late .status.message)" \
+like "the message says which pod has them" "$(of_pod late .status.message)" \
     "overlaps that of pod 'default/$pod' here: both have the CPUs 2-3"
-is "as a condition" "$(of_pod late '.status.conditions[] |
+is "a condition says that, too" "$(of_pod late '.status.conditions[] |
     select(.type == "AllocationBroken") | .status + " " + .reason')" \
     "True AllocationOverlap"
-ok "and an event" wait_for 10 event "AllocationOverlap.*late"
+ok "an event says that, too" wait_for 10 event "AllocationOverlap.*late"
 is_left() { [ "$(left)" = "$pod" ]; }
-ok "the node says what is there, though nobody counted it any more" \
+ok "the agent reports the process that the API no longer counted" \
     wait_for 20 is_left
 want
-ok "so others wait" wait_for 20 says 'Insufficient cpu'
-ok "the old one lives" lives
+ok "other jobs then wait" wait_for 20 says 'Insufficient cpu'
+ok "the old process still exists" lives
 thaw
-ok "until it can end" wait_for 20 has_ended "$process"
-ok "with all that was left" wait_for 20 nothing_is_left
-ok "and they run" wait_for 20 state_is "$next" Completed
+ok "it ends when it is thawed" wait_for 20 has_ended "$process"
+ok "the allocation is removed then" wait_for 20 nothing_is_left
+ok "the other job runs" wait_for 20 state_is "$next" Completed
 finish

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A node is lost while a job stands still there and another runs on its cores:
-# once it is given up both start anew by the usual rule, the more important one
-# first, nobody waits beside free room, and no core is held by what is gone.
+# A node is lost while a job is frozen there and another job runs on its cores:
+# when the node is given up, both are requeued by the usual rules, the one of
+# higher priority first. No job waits beside free cores, and no lost pod holds
+# cores.
 
 # shellcheck disable=SC2016,SC2119,SC2154,SC2317 # of jobs; cluster.sh; called by others
 
@@ -57,58 +58,65 @@ urgent() { as kilntest2 ksub --parsable -o /dev/null --priority urgent -t 30 \
 over() { root cancel "$@" >/dev/null; }
 phase_is() { of_pods "$1" .status.phase | grep -qx "$2"; }
 
-# --- a preemptor that is gone before it starts -----------------------------------
+# --- the preempting job ends before it starts ---------------------------------
 low=$(low -c 4)
 wait_for 20 state_is "$low" Running || bail_out "no job runs"
 high=$(urgent -c 4)
 over "$high"
-ok "one that was cancelled at once leaves the other running" \
+ok "a job keeps running when the preempting job is cancelled at once" \
     wait_for 40 eval 'state_is "$low" Running && ! is_to_yield "$low"'
 signal n1 STOP
 high=$(urgent -c 4)
-ok "one is asked to stand still, and its agent does not answer" \
+ok "a job is to be frozen, and its agent does not answer" \
     wait_for 20 is_to_yield "$low"
 over "$high"
 stop controller KILL
 controller
 signal n1 CONT
-ok "who it was to be for is gone, the controller killed: it runs on" \
+ok "the job keeps running when the preempting job is gone and the controller was killed" \
     wait_for 40 eval 'state_is "$low" Running && ! is_to_yield "$low"'
-is "in one attempt" "$(job "$low" .status.attempts)" 1
+is "it has one attempt" "$(job "$low" .status.attempts)" 1
 
-# --- the node is lost with both -----------------------------------------------------
+# --- the node is lost with both jobs ------------------------------------------
 high=$(urgent -c 2)
-ok "another runs on its cores" wait_for 30 state_is "$high" Running
-ok "and it stands still" wait_for 20 state_is "$low" Frozen
+ok "a job of higher priority runs on its cores" \
+    wait_for 30 state_is "$high" Running
+ok "the first job is frozen" wait_for 20 state_is "$low" Frozen
 node n2
 stop n1 KILL
-ok "its node is lost" wait_for 30 phase_is "$high" Unknown
-ok "with both" wait_for 20 phase_is "$low" Unknown
+ok "the node is lost, and the pod of higher priority is Unknown" \
+    wait_for 30 phase_is "$high" Unknown
+ok "the frozen pod is Unknown, too" wait_for 20 phase_is "$low" Unknown
 third=$(as kilntest1 ksub --parsable -o /dev/null -w n1 -c 1 -t 10 \
     --wrap 'exec sleep 1000')
 stop controller KILL
 controller
-ok "which does not change with the controller" wait_for 30 phase_is "$low" Unknown
+ok "this is the same with another controller" \
+    wait_for 30 phase_is "$low" Unknown
 root fence node n1 --yes >/dev/null 2>&1
-ok "given up, the more important one starts anew" wait_for 40 is_on "$high" n2
-ok "and runs" wait_for 20 state_is "$high" Running
-is "the other waits, or has started and stands still for it" "$(wait_for 20 eval \
+ok "after a fence the job of higher priority is requeued on another node" \
+    wait_for 40 is_on "$high" n2
+ok "it runs" wait_for 20 state_is "$high" Running
+is "the first job waits, or has started and is frozen for it" \
+    "$(wait_for 20 eval \
     'case $(job "$low" .status.state) in Frozen | Pending | Requeued) ;; *) false ;; esac' && echo yes)" yes
 over "$high"
-ok "then it runs too" wait_for 40 eval 'is_on "$low" n2 && state_is "$low" Running'
-not_ok "and is to yield to nobody" is_to_yield "$low"
+ok "the first job runs when the other has ended" \
+    wait_for 40 eval 'is_on "$low" n2 && state_is "$low" Running'
+not_ok "it has no annotation to yield" is_to_yield "$low"
 state_is "$third" Running
-is "nothing starts on what was given up" "$?" 1
+is "no job starts on the fenced node" "$?" 1
 
-# --- and comes back -----------------------------------------------------------------
+# --- the node is back ---------------------------------------------------------
 cluster_agent n1 --topology 'package:1 core:4 pu:1' --heartbeat 300ms
 wait_for 20 node_is n1 Ready
 root unfence node n1 >/dev/null
-ok "the node has its jobs again" wait_for 40 state_is "$third" Running
+ok "a job runs on the node after it was unfenced" \
+    wait_for 40 state_is "$third" Running
 over "$third"
 whole=$(as kilntest1 ksub --parsable -o /dev/null -w n1 -c 4 -t 10 \
     --wrap 'exec sleep 1000')
-ok "on all of its cores" wait_for 40 state_is "$whole" Running
+ok "a job runs on all of its cores" wait_for 40 state_is "$whole" Running
 over "$whole"
 over "$low"
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A network that can be cut: forwards one port of 127.0.0.1 to another.
+"""A connection that can be cut: forwards one port of 127.0.0.1 to another.
 
     cuttable.py PORT TO-PORT
 
-Stopped (SIGSTOP), connections stay and nothing arrives, as when a cable is
-pulled; killed, they are reset.
+When this program is stopped (SIGSTOP), connections stay open and no data
+arrives, as when a cable is pulled. When it is killed, they are reset.
 """
 
 import asyncio

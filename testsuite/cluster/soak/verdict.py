@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a soak's ledger says against what the controller says of its jobs.
+"""Compares a soak's ledger with what the controller reports about its jobs.
 
     verdict.py LEDGER JOBS.json
 
-One line for each offence, which begins with its kind: lost, twice, core,
-untrue, blameless, unended. Nothing when all is well.
+Reads the names of the submitters from standard input. Prints one line for each
+violation, which begins with its kind: lost, twice, core, untrue, blameless,
+unended. It prints nothing if all is well.
 """
 
 import collections
@@ -28,7 +29,7 @@ def offence(kind, *words):
 
 
 class Run:
-    """One start of a job's process, and its end if it saw that itself."""
+    """One start of a job's process, and its end if the process recorded it."""
 
     def __init__(self, pod, process, shepherd):
         self.pod, self.process, self.shepherd = pod, process, shepherd
@@ -75,7 +76,7 @@ with open(jobs_file) as file:
 
 
 def condition(job):
-    """The type and the reason of what ended the job."""
+    """The type and the reason of the condition that ended the job."""
     for entry in job["status"].get("conditions", []):
         if entry["type"] in ("Complete", "Failed") and entry["status"] == "True":
             return entry["type"], entry.get("reason", "")
@@ -90,14 +91,14 @@ def check_runs(token, submission):
         good = [run.end == "0" for run in runs]
         if True in good[:-1]:
             offence("twice", f"{token} index {index} ran again after it succeeded")
-        # Who holds a job that runs ends it, and it runs again when released.
+        # A hold ends a running job, which runs again when it is released.
         may_rerun = "requeue" in submission.traits or "hold" in asked[submission.name]
         if len(runs) > 1 and not may_rerun:
             offence("twice", f"{token} index {index} ran again: {pods}")
 
 
 def excused(name, submission, reason, runs):
-    """Whether it may have failed for what was done to it."""
+    """Whether the job may have failed because of what was done to it."""
     if reason == "Cancelled":
         return "cancel" in asked[name]
     if reason == "DeadlineExceeded":
