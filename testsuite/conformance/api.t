@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Recorded API data of Kubernetes, replayed over HTTP, and rules written down
-# from its sources: one point per file; runs of kubectl where this machine has
-# one.
+# Recorded API data of Kubernetes, replayed over HTTP, and rules that were
+# written down from its sources: one test point per file. Runs of kubectl are
+# replayed if kubectl is installed.
 
 : "${top_srcdir:=.}"
 : "${top_builddir:=build}"
@@ -13,7 +13,8 @@ out=$(mktemp -d) || bail_out "no directory"
 trap 'rm -rf "$out"' EXIT
 data=$top_srcdir/testsuite/data/conformance/api
 
-# Beside each other: most of the time goes by waiting for watches to end.
+# The files run at the same time, because most of the time they wait for
+# watches to end.
 set -- "$data"/*.jsonl.gz "$top_srcdir"/testsuite/conformance/rules/*.jsonl
 for file; do
     "$top_srcdir/testsuite/conformance/api" \

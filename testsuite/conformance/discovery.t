@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""discovery.t - compares what kiln-controller --conformance says of itself with
-what kube-apiserver 1.32 said
+"""discovery.t - compares the discovery documents of kiln-controller --conformance
+with those of kube-apiserver 1.32
 
 usage: discovery.t [--controller PATH]
 
-Reads testsuite/data/conformance/api/discovery: documents plain and aggregated,
-which form each Accept gets, the index of /openapi/v3 and its schemas. Kiln may
-serve more (its own kinds, fields and subresources), never less and nothing
-different; what only Kiln's own programs ask for is absent. Prints TAP.
+Reads testsuite/data/conformance/api/discovery: plain and aggregated documents,
+the forms that each Accept header gets, the index of /openapi/v3 and its schemas.
+Kiln may serve more (its own kinds, fields and subresources), but nothing may be
+missing or different. Paths that only Kiln's own programs use are absent. Prints
+TAP.
 """
 import argparse
 import gzip
@@ -25,7 +26,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(TOP, "testsuite/data/conformance/api/discovery")
-# Kinds that the recording leaves out.
+# Kinds that the recording does not contain.
 EXTRA_RESOURCES = {"cronjobs", "podtemplates"}
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;" \
     "as=APIGroupDiscoveryList"
@@ -99,7 +100,7 @@ def load(name):
 
 
 def compare(wanted, got, path=""):
-    """Everything that was recorded is there and equal."""
+    """Lists the differences between a recorded value and ours."""
     if isinstance(wanted, dict) and isinstance(got, dict):
         out = []
         for key in wanted.keys() | got.keys():
@@ -122,7 +123,7 @@ def compare(wanted, got, path=""):
 
 
 def own(name):
-    """Resources and groups that are Kiln's, or not in the recording."""
+    """Whether a resource or group is Kiln's own or not in the recording."""
     return name.split("/")[0] in EXTRA_RESOURCES or name in ("kiln.hpc",
                                                              "podgroups")
 
@@ -160,7 +161,7 @@ def check_documents(tap, server):
                   compare(load(name),
                           without_own(server.json(path, AGGREGATED))))
     got = server.json("/version")
-    tap.point("/version has every member, and minor and major are 1.32's",
+    tap.point("/version has every member, and the version is 1.32",
               [k for k, v in load("version.json").items()
                if not isinstance(got.get(k), str)
                or k in ("major", "minor") and got[k] != v])
@@ -196,7 +197,7 @@ def check_negotiation(tap, server):
 
 
 def type_of(schema):
-    """What a schema says of a value, references by name."""
+    """The type of a value in a schema, with references by name."""
     for key in ("allOf",):
         if key in schema:
             return schema[key][0]["$ref"].rsplit("/", 1)[1]
@@ -224,7 +225,7 @@ def compare_schema(name, wanted, got):
             out.append(f"{name}.{field}: {type_of(mine)}, "
                        f"not {type_of(schema)}")
         for extension in EXTENSIONS:
-            # "granular" is what no word means, too.
+            # "granular" is the default.
             if schema.get(extension, "granular") != "granular" \
                     and schema[extension] != mine.get(extension):
                 out.append(f"{name}.{field}: {extension} is "
@@ -236,7 +237,7 @@ def compare_schema(name, wanted, got):
     return out
 
 
-# Schemas that no object of ours refers to.
+# Schemas that none of our objects refers to.
 ELSEWHERE = ("DeleteOptions", "Preconditions", "Status", "WatchEvent",
              "APIResource", "Patch", "Eviction", "Binding", "Scale",
              "StatusDetails", "StatusCause", "RawExtension", "Info")
@@ -248,7 +249,7 @@ def check_openapi(tap, server):
     for path, entry in index.items():
         answer, text = server.get(entry["serverRelativeURL"])
         documents[path] = json.loads(text)
-        tap.point(f"/openapi/v3/{path} is served, with an ETag, for ever",
+        tap.point(f"/openapi/v3/{path} is served with an ETag, and is immutable",
                   [] if answer.status == 200 and answer.getheader("ETag")
                   and "immutable" in answer.getheader("Cache-Control", "")
                   else [str(answer.status), str(answer.headers)])
@@ -277,7 +278,7 @@ def check_openapi(tap, server):
             part.split('"')[0]
             for part in text.split('"#/components/schemas/')[1:])
             if r not in names]
-        tap.point(f"no reference of {path} leads nowhere", out)
+        tap.point(f"every reference in {path} has a schema", out)
 
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -285,7 +286,7 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 def check_absent(tap, server):
-    """What upstream does not have is not there: paths, kinds, parameters."""
+    """Paths, kinds and parameters that upstream lacks are absent."""
     template = {"restartPolicy": "Never",
                 "schedulingGates": [{"name": "example.com/wait"}],
                 "containers": [{"name": "c", "image": "host"}]}
@@ -293,7 +294,7 @@ def check_absent(tap, server):
            "spec": template}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
            "spec": {"template": {"spec": template}}}
-    tap.point("a pod and a job are made",
+    tap.point("a pod and a job can be created",
               [f"{path}: {status} {answer.get('message')}"
                for path, body in ((PODS, pod), (JOBS, job))
                for status, answer in [server.post(path, body)]
@@ -301,13 +302,13 @@ def check_absent(tap, server):
     paths = (f"{PODS}/p/why", f"{JOBS}/j/why", "/kiln/v1/nodes", "/kiln/v1/timeline",
              "/kiln/v1/status", "/kiln/v1/whoami", "/apis/metrics.k8s.io",
              "/apis/metrics.k8s.io/v1beta1/nodes")
-    tap.point("the paths of Kiln's own are not there",
+    tap.point("Kiln's own paths are absent",
               [f"{path}: {answer.status}" for path in paths
                for answer, _ in [server.get(path)] if answer.status != 404])
     for path, body in ((PODS, pod), (JOBS, job)):
         body["metadata"]["name"] = "new"
         status, answer = server.post(f"{path}?dryRun=All&why=true", body)
-        tap.point(f"why=true changes nothing of the create of a {body['kind']}",
+        tap.point(f"why=true does not change the creation of a {body['kind']}",
                   [] if (status, answer.get("kind")) == (201, body["kind"])
                   else [f"{status} {answer}"])
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""long_list.t - lists of more objects than one turn of the server's loop takes
+"""long_list.t - lists with more objects than one turn of the server's loop handles
 
 usage: long_list.t
 
-Loads OBJECTS pods into kiln-controller --conformance and lists them whole,
-page by page, as a Table and by a selector, while others change. Prints TAP.
+Loads OBJECTS pods into kiln-controller --conformance and lists them completely,
+page by page, as a Table and by a selector, and while pods change. Prints TAP.
 """
 import http.client
 import json
@@ -65,13 +65,13 @@ def load(client):
 
 
 def versions(answer):
-    """Names and revisions of a list, in its order."""
+    """The names and revisions of a list's items, in their order."""
     return [(x["metadata"]["name"], x["metadata"]["resourceVersion"])
             for x in answer["items"]]
 
 
 def change_until(server, stop):
-    """Adds, changes and removes pods all over the list."""
+    """Adds, changes and removes pods at all places of the list."""
     client, turn = Client(server), 0
     while not stop.is_set():
         n = turn * 7919 % OBJECTS
@@ -111,17 +111,17 @@ def check_quiet(tap, client):
     names = [x[0] for x in versions(whole)]
     tap.ok(names == [f"pod-{n:05}" for n in range(OBJECTS)],
            "a long list has every object once, in order")
-    tap.ok(versions(whole) == paged(client), "and so have its pages")
+    tap.ok(versions(whole) == paged(client), "the pages of a long list have the same objects")
     _, table = client.ask("GET", PODS, accept=TABLE)
     tap.ok([x["cells"][0] for x in table["rows"]] == names,
-           "a long Table has a row for each")
+           "a long Table has a row for each object")
     _, metadata = client.ask("GET", PODS, accept=METADATA)
-    tap.ok(versions(metadata) == versions(whole), "and so has the metadata")
+    tap.ok(versions(metadata) == versions(whole), "a list of metadata has the same objects")
     _, some = client.ask("GET", PODS + "?labelSelector=tenth%3D3")
     tap.ok([x[0] for x in versions(some)] == names[3::10],
-           "a selector finds them all over the list")
+           "a selector finds objects at all places of the list")
     _, none = client.ask("GET", PODS + "?labelSelector=tenth%3Dx")
-    tap.ok(none["items"] == [], "or nowhere")
+    tap.ok(none["items"] == [], "a selector that matches nothing gives an empty list")
 
 
 def check_changing(tap, server, client):
@@ -136,9 +136,9 @@ def check_changing(tap, server, client):
                         + x["metadata"]["resourceVersion"])[1]
              for x in lists]
     tap.ok(len({x["metadata"]["resourceVersion"] for x in lists}) > 1,
-           "while objects change lists are of several revisions")
+           "while objects change, lists have different revisions")
     tap.ok([versions(x) for x in lists] == [versions(x) for x in again],
-           "and each is what there was at its own")
+           "each list has the objects of its revision")
 
 
 def check_leaving(tap, server, client):
@@ -148,7 +148,7 @@ def check_leaving(tap, server, client):
         gone.connection.sock.close()
     status, _ = client.ask("GET", PODS + "/pod-00000")
     tap.ok(status == 200 and server.is_up(),
-           "those who leave before the end harm nobody")
+           "clients that disconnect early do not affect others")
 
 
 def main():
@@ -162,7 +162,7 @@ def main():
         check_quiet(tap, client)
         check_changing(tap, server, client)
         check_leaving(tap, server, client)
-    tap.ok(server.process.returncode == 0, "and the server ends in order")
+    tap.ok(server.process.returncode == 0, "the server exits with status 0")
     print(f"1..{tap.count}")
     sys.exit(tap.failed > 0)
 

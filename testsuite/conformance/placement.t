@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every recorded answer of the kubelet's managers, and where it is wrong, ours.
+# All recorded answers of the kubelet's managers. Where the kubelet is wrong,
+# the answer is ours.
 
 data=${top_srcdir:-.}/testsuite/data/conformance/placement
 set --

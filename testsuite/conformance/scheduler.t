@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every recorded answer of kube-scheduler and of the API machinery behind it;
-# and cases that no recording has, written by hand from what its code does.
+# All recorded answers of kube-scheduler and of the API machinery behind it,
+# and cases that no recording has, written by hand from what the code of
+# kube-scheduler does.
 
 data=${top_srcdir:-.}/testsuite/data/conformance/scheduler
 set --

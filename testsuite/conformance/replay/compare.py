@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers against recordings in which ids, revisions and times are named.
+"""Compares answers with recordings in which IDs, revisions and times are named.
 
-A placeholder is bound where an answer first shows it; from there on the same
-name means the same value, in requests and in answers.
+A placeholder is bound to the value that an answer first shows for it. After
+that the same name means the same value, in requests and in answers.
 """
 import json
 import re
@@ -17,10 +17,10 @@ SHAPES = {
     "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z",
 }
 SENT_TIME = "2024-01-01T00:00:00Z"
-# What is no part of the API's promise: texts of documentation, and what
-# upstream's encoder adds to the first bookmark.
+# Keys that are not part of the API's contract: documentation, and the annotation
+# that upstream's encoder adds to the first bookmark.
 IGNORED_KEYS = {"description", "kubernetes.io/initial-events-list-blueprint"}
-# Left out of recordings, but for those that are about it.
+# Keys that only the recordings about them contain.
 UNRECORDED_KEYS = {"managedFields"}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
 AGE = re.compile(r"(?<![\w.-])(?:\d+[ydhms]){1,2}(?![\w.-])|<invalid>")
@@ -31,7 +31,7 @@ class Mismatch(Exception):
 
 
 class Unbound(Mismatch):
-    """A request needs what no answer has shown."""
+    """A request needs a value that no answer has shown yet."""
 
 
 def seconds(age):
@@ -43,7 +43,7 @@ def seconds(age):
 class Bindings:
     def __init__(self, invents=False):
         self.values = {}
-        self.invents = invents # of uids and revisions that were never shown
+        self.invents = invents # whether uids that were never shown are invented
 
     def value(self, match):
         whole, kind = match.group(0), match.group(1)
@@ -58,7 +58,7 @@ class Bindings:
         raise Unbound(f"{whole} was never answered")
 
     def fill(self, text):
-        """The text of a request, with what its placeholders are bound to."""
+        """The text of a request, with the values of its placeholders."""
         return PLACEHOLDER.sub(self.value, text)
 
     def fill_tree(self, tree):
@@ -69,7 +69,7 @@ class Bindings:
             lambda m: self.values.get(m.group(0), m.group(0)), text)
 
     def match(self, path, expected, actual):
-        """A string of an answer against one with placeholders."""
+        """Matches a string of an answer with one that has placeholders."""
         names, pattern, at = [], "", 0
         for m in PLACEHOLDER.finditer(expected):
             if m.group(1) not in SHAPES:
@@ -93,7 +93,7 @@ class Bindings:
 
 
 class Comparison:
-    """age_slack: seconds by which ages in cells may differ; None: any."""
+    """age_slack: by how many seconds ages in cells may differ; None: any."""
 
     def __init__(self, bindings, words=False, age_slack=None):
         self.bindings = bindings
@@ -110,7 +110,7 @@ class Comparison:
                 raise
 
     def causes(self, path, expected, actual):
-        """A set of reasons and fields, whatever the order and the words."""
+        """Compares reasons and fields, in any order and with any messages."""
         def pairs(causes):
             return {(c.get("reason"), c.get("field")) for c in causes or []}
         if pairs(expected) != pairs(actual):
@@ -143,7 +143,7 @@ class Comparison:
                 self.compare(at, expected[key], actual[key])
 
     def cells(self, path, expected, actual):
-        """Ages differ by what the replay took."""
+        """Compares cells. Ages may differ by the duration of the replay."""
         if len(expected) != len(actual):
             raise Mismatch(f"{path}: {actual}, expected {expected}")
         for i, (e, a) in enumerate(zip(expected, actual)):
@@ -162,7 +162,7 @@ class Comparison:
                 raise Mismatch(f"{path}: {actual!r}, expected {expected!r}")
 
     def in_order(self, expected, actual):
-        """Lists are in order of names, which random ones change."""
+        """Sorts both lists by name, because random names change the order."""
         def name(item):
             return isinstance(item, dict) and item.get("metadata", {}).get(
                 "name")
@@ -187,8 +187,8 @@ class Comparison:
             raise Mismatch(f"{path}: {actual!r}, expected {expected!r}")
 
     def status(self, expected, answer):
-        """False: both are errors, and there is no more to compare: where
-        upstream says 500, any refusal is as good or better."""
+        """Compares the status. Returns False if there is no more to compare:
+        where upstream answers 500, any error is accepted."""
         if expected == 500 and 400 <= answer.status < 600:
             return False
         if answer.status != expected:

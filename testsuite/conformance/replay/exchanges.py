@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and answers in the order they were made, one story."""
+"""Requests and answers in their recorded order, on one server."""
 import http.client
 import json
 import os
@@ -17,7 +17,7 @@ def knows(line):
 
 
 def note_body(note):
-    """The bodies that were too large to record."""
+    """Makes the bodies that were too large to record."""
     big = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}}
     if "annotations" in note:
         big["metadata"]["annotations"] = {"a": "x" * 300000}
@@ -37,7 +37,7 @@ def set_path(body, path, value=None):
 
 
 def repaired(line, repairs):
-    """Bodies recorded after the recorder had changed them: what was sent."""
+    """Restores a body that the recorder had changed before it recorded it."""
     body = line["request"]["body"]
     for repair in repairs:
         if repair["n"] == line["n"] and repair["note"] == line.get("note"):
@@ -100,7 +100,7 @@ def exchange(line, server, comparison, repairs):
 
 
 def alone(line, options, failures):
-    """A watch of a minute, on a server of its own: one object comes late."""
+    """A watch of a minute on its own server; one object is created late."""
     comparison = Comparison(Bindings(), options.words)
     namespace = line["request"]["path"].split("/namespaces/")[1].split("/")[0]
     path = line["request"]["path"].split("?")[0]
@@ -125,7 +125,7 @@ def alone(line, options, failures):
 
 
 class Aside:
-    """What runs beside the story."""
+    """The exchanges that run at the same time as the others."""
 
     def __init__(self, options):
         self.options = options

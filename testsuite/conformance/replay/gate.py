@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy in front of the server that lets everybody in as the test user:
-kubectl sends no token where there is no TLS."""
+"""A proxy in front of the server that authenticates every request as the test
+user, because kubectl sends no token without TLS."""
 import http.client
 import http.server
 import threading
@@ -66,7 +66,7 @@ class Gate(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, *_):
-        """A client that went away is no news."""
+        """Does not report clients that have disconnected."""
 
     def close(self):
         self.shutdown()

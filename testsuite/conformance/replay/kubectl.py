@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of kubectl, where the machine has one of the recorded minor version.
+"""Runs of kubectl, if one of a supported minor version (MINOR) is installed.
 
-The commands are given in the recorded order, to one server and with one cache;
-exit status, output and messages must be as recorded. Ages, times, uids and
-revisions may be any; runs of blanks count as one, as columns are as wide as
+The commands run in the recorded order, with one server and one cache. Exit
+status, output and messages must be as recorded. Ages, times, uids and revisions
+may differ. Several spaces count as one, because the widths of columns depend on
 the ages in them.
 """
 import json
@@ -37,8 +37,8 @@ SHAPES = {
     "home": r"[\w/.-]+",
 }
 PLACEHOLDER = re.compile(r"<([a-z0-9-]+?)(?:-x?\d+)?>")
-# What Go prints of its own structures, what kubectl logs of its own timeouts,
-# and numbers of the server's own.
+# Replaces what Go prints of its own structures, what kubectl logs about its own
+# timeouts, and numbers that the server chooses.
 UNTOLD = (
     (re.compile(r"^(<klog>|[EW]\d{4}).* reflector.go.*\n", re.M), ""),
     (re.compile(r"(is invalid: spec.template: Invalid value:).*?"
@@ -46,9 +46,9 @@ UNTOLD = (
     (re.compile(r"\n +core\.PodSpec\{\n.*", re.S), ""),
     (re.compile(r"(Resource Version: +)\d+"), r"\g<1>1"),
 )
-# What changes nothing; of these, what is left out need not be run.
+# Commands that change nothing. If such a command is omitted, it is not run.
 READS = re.compile(r"^kubectl (logs|exec|port-forward) ")
-# Evictions end in any order, and are tried again.
+# Pods may be evicted in any order, and evictions are repeated.
 ANY_ORDER = re.compile(r"^kubectl (drain|delete)")
 
 
@@ -57,7 +57,7 @@ def knows(line):
 
 
 def find():
-    """(program, None), or (None, why there is none)"""
+    """Returns (program, None), or (None, why there is no program)."""
     program = shutil.which("kubectl")
     if not program:
         return None, "this machine has no kubectl"
@@ -74,7 +74,7 @@ def find():
 
 
 def pattern(text):
-    """A recorded text, as what is accepted for it."""
+    """The regular expression of what is accepted for a recorded text."""
     out, at = "", 0
     for m in PLACEHOLDER.finditer(text):
         if m.group(1) not in SHAPES:
@@ -95,7 +95,7 @@ def lines_of(text, words):
 
 def compare(what, expected, actual, words, is_whole):
     wanted, given = lines_of(expected, words), lines_of(actual, words)
-    # The recorded run was cut short; this one may have said more.
+    # The recorded run was killed, so this one may have printed more.
     if ANY_ORDER.match(words) and not is_whole:
         for line in wanted:
             if not any(re.fullmatch(pattern(line), x) for x in given):
@@ -112,7 +112,7 @@ def compare(what, expected, actual, words, is_whole):
 
 
 class Terminal:
-    """Where the commands are typed."""
+    """Runs the commands in a directory of their own."""
 
     def __init__(self, program, server):
         self.program = program
@@ -199,7 +199,7 @@ def run(lines, options, tally):
                 is_same, how = True, None
             except (Mismatch, OSError) as e:
                 is_same, how = False, e
-            # What is left out is run all the same: others build on it.
+            # An omitted command is run, because later ones depend on it.
             if why:
                 tally.skips(words, why)
             elif is_same:

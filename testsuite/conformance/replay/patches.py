@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Original, patch, result: each line stands alone, sent with dryRun=All."""
+"""Original, patch, result: each line is independent, sent with dryRun=All."""
 import json
 
 from replay.compare import Bindings, Comparison, Mismatch, Unbound

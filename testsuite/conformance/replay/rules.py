@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of kube-apiserver, one a line, written down from what its sources say.
+"""Rules of kube-apiserver, one per line, written down from its sources.
 
-A line starts from an object of its kind that is right (BASES), merges `set`
-into it and creates it; with `was`, that is merged first and stored, and `set`
-replaces it, below `subresource` if there is one. A list replaces a list;
-`container` is merged into the first one. Then `causes` are the reasons and
-fields of the refusal, or `shows` what the answer has at a path ("/" between
-names, null for nothing). All are sent as dry runs.
+A line starts with a valid object of its kind (BASES), merges `set` into it and
+creates it. With `was`, that is merged into the valid object first, which is
+stored, and a PUT with `set` merged in replaces it, below `subresource` if there
+is one. A list replaces a list; `container` is merged into the first container.
+Then `causes` are the reasons and fields of the refusal, or `shows` is what the
+answer has at a path ("/" between names, null if absent). All requests are dry
+runs.
 
-With `patch`, `set` is a patch of that type; with `query` there is no `set`, but
-a GET of the kind's list, or with `was` of the object, which answers `code`;
-`cells` are those of its row in a table, by column.
+With `patch`, `set` is a patch of that type. With `query` there is no `set`, but
+a GET of the kind's list, or with `was` of the object, which answers `code`.
+`cells` are the cells of its row in a table, by column.
 """
 import copy
 import json
@@ -106,7 +107,7 @@ def store(server, line):
 
 
 def read(server, line):
-    """The list, or what is stored; as a table when cells are asked for."""
+    """Reads the list or the stored object, as a table if cells are wanted."""
     stored = store(server, line) if "was" in line else {
         **base_of(line), "metadata": {"name": "x", "namespace": NAMESPACE}}
     path = server.path_of(stored)

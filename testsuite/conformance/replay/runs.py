@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was counted, what is left out and why."""
+"""Counts the results, and knows what is omitted and why."""
 import re
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kiln-controller --conformance of one's own, and how to speak to it."""
+"""Starts a private kiln-controller --conformance, and sends requests to it."""
 import http.client
 import json
 import os
@@ -82,7 +82,7 @@ class Server:
             return f.read()[-4000:]
 
     def send(self, method, path, headers=None, body=None, timeout=90):
-        """One request as it stands; headers None: JSON by the test user."""
+        """Sends a request unchanged; headers None: JSON as the test user."""
         if headers is None:
             headers = {"Authorization": TOKEN, "Content-Type": JSON,
                        "Accept": JSON}
@@ -104,7 +104,7 @@ class Server:
             connection.close()
 
     def load(self, objects):
-        """Puts objects as they stand, past defaults and validation."""
+        """Stores objects unchanged, without defaults and validation."""
         answer = self.send("POST", "/conformance/load", body={"items": objects})
         if answer.status != 200:
             raise OSError("objects were not loaded: "
@@ -114,7 +114,7 @@ class Server:
         self.send("POST", "/conformance/compact", body=b"")
 
     def plural(self, api_version, kind):
-        """(plural, whether it is namespaced), or None when it is not served"""
+        """Returns (plural, whether it is namespaced), or None if not served."""
         if self.resources is None:
             self.resources = {}
             versions = ["v1"] + [
@@ -129,7 +129,7 @@ class Server:
         return self.resources.get((api_version, kind))
 
     def path_of(self, obj):
-        """Where an object is served; None when it is not."""
+        """Returns the path of an object, or None if its kind is not served."""
         version = obj["apiVersion"]
         found = self.plural(version, obj["kind"])
         if found is None:

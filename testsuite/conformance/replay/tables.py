@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, made from the whole objects that the recording's lists carry.
+"""Tables, made from the complete objects that the recorded lists contain.
 
-Recorded times are moved to now, so that ages come out as recorded; the cells
-of ages may differ by a second or two.
+Recorded times are moved to the present, so that ages are as recorded. The cells
+with ages may differ by SLACK_S seconds.
 """
 import copy
 import datetime
@@ -15,7 +15,7 @@ from replay.server import TOKEN, Server
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 SLACK_S = 2
-# What is assumed of objects that no table shows whole.
+# What is assumed of objects that no table contains completely.
 UNSEEN = {"Pod": {"spec": {"containers": [{"name": "c", "image": "a"}]},
                   "status": {"phase": "Pending"}}}
 
@@ -29,7 +29,7 @@ def parse(text):
 
 
 def moved(value, by):
-    """The tree with every time later by that much."""
+    """The tree with that duration added to every time."""
     def move(match):
         at = parse(match.group(0)[:19] + "Z") + by
         return at.strftime("%Y-%m-%dT%H:%M:%S") + (match.group(1) or "") + "Z"
@@ -43,7 +43,7 @@ def tables_of(line):
 
 
 def objects_of(lines):
-    """Every whole object of the file, by kind and name."""
+    """Every complete object of the file, by kind and name."""
     found = {}
     for line in lines:
         for table in tables_of(line):
@@ -66,7 +66,7 @@ class Story:
         self.bindings = bindings
 
     def load(self, by, tables):
-        """The objects, with the metadata that these tables show of them."""
+        """Loads the objects, with the metadata that these tables show."""
         objects = copy.deepcopy(self.objects)
         for row in [r for t in tables for r in t.get("rows") or []]:
             meta = (row.get("object") or {}).get("metadata") or {}
@@ -89,7 +89,7 @@ class Story:
         return None
 
     def play(self, line, by):
-        """The changes that a watch from a revision saw."""
+        """Makes the changes that the recorded watch saw."""
         kinds = {p[0]: (v, k) for (v, k), p in self.server.resources.items()}
         version, kind = kinds[line["resource"].split(".")[0]]
         self.bindings.values["<rv>"] = "1"
@@ -116,7 +116,7 @@ def check(line, story, comparison):
         int(time.time()), datetime.timezone.utc) - parse(line["now"]))
     story.load(by, [] if "events" in line else [line["body"]])
     if "resourceVersion=<rv>" in path:
-        # The path of the collection, to watch from here on.
+        # The watch starts at the collection's current revision.
         bindings.values["<rv>"] = server.send(
             "GET", path.split("?")[0]).json()["metadata"]["resourceVersion"]
         path = bindings.fill(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manifest to the object with its defaults, or to the causes."""
+"""A manifest, and the object with its defaults or the causes of a refusal."""
 import json
 import re
 
@@ -20,7 +20,7 @@ def send(line, server, bindings, path):
 
 
 def with_placeholders(line):
-    """What the server chose at random, and its times, stand there as such."""
+    """Replaces the server's random names and times by placeholders."""
     sent = json.dumps(line["manifest"]) + json.dumps(line.get("original"))
     text = TIME.sub(lambda m: m.group(0) if m.group(0) in sent else "<time>",
                     json.dumps(line))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster that the recorded runs of kubectl saw: what was in it at the
-start, and what others than kubectl did to it meanwhile."""
+"""The cluster of the recorded runs of kubectl: what was in it at the start, and
+what others than kubectl did to it meanwhile."""
 import re
 import threading
 import time
@@ -11,7 +11,7 @@ PODS = "/api/v1/namespaces/hpc/pods"
 BUDGETS = "/apis/policy/v1/namespaces/hpc/poddisruptionbudgets"
 JOBS = "/apis/batch/v1/namespaces/hpc/jobs"
 START = "2024-03-01T00:00:00Z"
-# Nobody ends these when they are deleted.
+# No agent ends these pods when they are deleted.
 ENDLESS = {"stuck", "guarded2"}
 
 
@@ -85,7 +85,7 @@ def node(name, is_ready):
 
 
 def event(name, about, kind, reason, message, source):
-    """About: the pod as it is stored."""
+    """about: the stored pod."""
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"apiVersion": "v1", "kind": "Event",
             "metadata": {"name": name, "namespace": "hpc"},
@@ -111,7 +111,7 @@ OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "elsewhere",
 
 
 class World:
-    """What stands beside kubectl: it speaks to the server itself."""
+    """The other clients beside kubectl. They use the server directly."""
 
     def __init__(self, server):
         self.server = server
@@ -143,7 +143,7 @@ class World:
         self.make(PODS, made, pod_status(made, phase))
 
     def begin(self):
-        """What was there when the recording began."""
+        """Creates what existed when the recording began."""
         self.make("/api/v1/namespaces", {
             "apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": "hpc"}})
@@ -181,7 +181,7 @@ class World:
         deed()
 
     def before(self, words):
-        """What happened before that command was given."""
+        """Does what happened before that command was run."""
         volume = [{"name": "scratch", "emptyDir": {}}]
         self.once(words, r"^kubectl drain", lambda: (
             self.make_pod("emp", volumes=volume, owner=OWNER),
@@ -199,9 +199,9 @@ class World:
             self.between_drains(self.evicting_drains)
 
     def between_drains(self, count):
-        """The budget that kubectl made is gone by then. The second drain that
-        evicts meets other pods than the first, and the last one a budget that
-        forbids it."""
+        """Removes the budget that kubectl created. The second drain that
+        evicts finds other pods than the first, and the last one finds a budget
+        that allows no eviction."""
         if count == 1:
             self.server.send("DELETE", BUDGETS + "/guard", {
                 "Authorization": TOKEN, "Accept": JSON})
@@ -221,14 +221,14 @@ class World:
 
 
 class Nodes(threading.Thread):
-    """Ends pods that are being deleted, as the agents of nodes do, and what
-    others delete while kubectl waits for it."""
+    """Ends pods that are being deleted, as the agents of nodes do, and
+    deletes the pod for whose deletion kubectl waits."""
 
     def __init__(self, world):
         super().__init__(daemon=True)
         self.world = world
         self.is_over = threading.Event()
-        self.awaited = None # (name, when it goes)
+        self.awaited = None # (name, time of its deletion)
 
     def run(self):
         while not self.is_over.wait(0.3):
