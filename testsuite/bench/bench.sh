@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 # shellcheck disable=SC2034,SC2154 # variables of cluster.sh and of benches
-# bench.sh - what testsuite/bench/run and testsuite/bench/cluster/run share
+# bench.sh - functions for testsuite/bench/run, testsuite/bench/array and
+# testsuite/bench/cluster/run
 #
-# A private Kiln as tests have it (testsuite/lib/cluster.sh), and a table: one
-# row per figure, with the target it has to reach and what Slurm 22.05 reached
-# on the same kind of machine. Figures come from programs that print one
-# "NAME VALUE UNIT" a line.
+# It starts a private Kiln as tests do (testsuite/lib/cluster.sh), and prints a
+# table: one row per figure, with its target and what Slurm 22.05 reached on
+# the same kind of machine. The figures come from programs that print one "NAME
+# VALUE UNIT" per line.
 
 : "${top_builddir:=$top_srcdir/build}"
 KILN_PROGRAMS="kiln-controller kiln-agent kiln-shepherd kiln-output ksub kctl
     testsuite/bench/arrival testsuite/bench/disk testsuite/bench/spawn
     testsuite/bench/cluster/kiln-hollow testsuite/bench/cluster/kiln-load"
-[ ! -x "$top_builddir/kiln-forkserver" ] || # not built everywhere
+[ ! -x "$top_builddir/kiln-forkserver" ] || # this program is not built on all machines
     KILN_PROGRAMS="$KILN_PROGRAMS kiln-forkserver"
 . "$top_srcdir/testsuite/lib/tap.sh"
 . "$top_srcdir/testsuite/lib/cluster.sh"
-# Where a test is skipped, a bench has failed.
+# Where a test would be skipped, a bench fails.
 skip_all() { bail_out "$1"; }
 
 bench_programs() {
@@ -26,9 +27,10 @@ bench_programs() {
     done
 }
 
-# --- who -----------------------------------------------------------------------
+# --- the submitting user ------------------------------------------------------
 
-# Submitters are an ordinary user when we are root: nobody, or $KILN_BENCH_USER.
+# If the bench runs as root, jobs are submitted as an ordinary user: nobody, or
+# $KILN_BENCH_USER.
 bench_user=$(id -un)
 bench_uid=$(id -u)
 [ "$bench_uid" -ne 0 ] || bench_user=${KILN_BENCH_USER:-nobody}
@@ -42,7 +44,7 @@ as_submitter() {
     fi
 }
 
-# One user makes all the load, which a site's limits would slow down.
+# One user creates all the load, so the limits per user are turned off.
 bench_controller() {
     printf 'limits: {perUser: {%s}}\n' 'objects: 0, pods: 0, bytes: 0,
         connections: 0, watches: 0, requestsPerSecond: 0' \
@@ -51,9 +53,9 @@ bench_controller() {
         --administrators "$bench_user" --allow-rootless-agents "$@"
 }
 
-# --- the machine ---------------------------------------------------------------
+# --- the machine --------------------------------------------------------------
 
-first_of() { # LABEL FILE: the text behind the first "LABEL :"
+first_of() { # LABEL FILE: prints the text after the first "LABEL :"
     sed -n "s/^$1[[:space:]]*:[[:space:]]*//p" "$2" | head -n 1
 }
 
@@ -69,9 +71,9 @@ describe_machine() {
     echo
 }
 
-# --- figures -------------------------------------------------------------------
+# --- figures ------------------------------------------------------------------
 
-figure() { # FILE NAME: its value, or nothing
+figure() { # FILE NAME: prints the value of NAME, or nothing
     awk -v name="$2" '$1 == name { print $2; exit }' "$1"
 }
 
@@ -79,7 +81,7 @@ calculate() { # EXPRESSION DIGITS
     awk "BEGIN { printf \"%.$2f\", $1 }" 2>/dev/null || echo -
 }
 
-cpu_ms() { # PID: spent so far, by all its threads
+cpu_ms() { # PID: prints the CPU time of all its threads so far
     awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, "")
         printf "%d", ($12 + $13) * 1000 / hz }' "/proc/$1/stat"
 }
