@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Placement on a machine with several NUMA nodes and cgroup v2: jobs, devices,
-# CPUs that go offline. What is built is carried into a virtual machine, and
-# inside-placement tests it there; units.t says what $KILN_NUMA_VM is.
+# CPUs that go offline. The built programs are copied into a virtual machine,
+# where inside-placement tests them. units.t explains $KILN_NUMA_VM.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -29,7 +29,7 @@ done
 cp "$top_srcdir"/testsuite/lib/*.sh "$carried/testsuite/lib/"
 cp "$top_srcdir/testsuite/vm/inside-placement" "$carried/"
 
-# Libraries that the guest may lack; of a static program ldd knows none.
+# Libraries that the guest may lack. For a static program ldd lists none.
 for program in "$carried"/bin/*; do
     ldd "$program" 2>/dev/null
 done | awk '$3 ~ /^\// && !/libc\.so|libm\.so/ { print $3 }' | sort -u |

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The systemd units on a machine with systemd, cgroup v2 and several NUMA
-# nodes: what `make install` leaves is carried into a virtual machine, and
-# inside/units tests it there.
+# nodes: what `make install` installs is copied into a virtual machine, where
+# inside-units tests it.
 #
-# $KILN_NUMA_VM is a folder with a `boot` command that runs another in a
-# throw-away guest: boot -c CORES -n NODES -S SOCKETS -i systemd -d
+# $KILN_NUMA_VM is a directory with a command `boot`, which runs another
+# command in a temporary guest: boot -c CORES -n NODES -S SOCKETS -i systemd -d
 # HOSTDIR:GUESTDIR -t SECONDS -- COMMAND.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
@@ -31,8 +31,7 @@ make -s -C "$top_builddir" install DESTDIR="$carried/root" >&2 ||
 cp "$top_srcdir/testsuite/lib/tap.sh" "$top_srcdir/testsuite/vm/inside-units" \
     "$carried/"
 
-# Libraries that the guest may lack. Some programs are static, which ldd counts
-# as a mistake.
+# Libraries that the guest may lack. For static programs ldd fails.
 mkdir "$carried/lib"
 for program in kiln-controller kiln-agent kiln-shepherd kiln-output kctl; do
     ldd "$top_builddir/$program" 2>/dev/null
