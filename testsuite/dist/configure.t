@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# configure says what it found, what is off, and which Debian package holds
-# what it misses.
+# configure reports what it found and what is off, and names the Debian package
+# of each missing library.
 
 : "${top_srcdir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -11,11 +11,12 @@ real=$(command -v pkg-config) || skip_all "pkg-config is missing"
 place=$(mktemp -d) || bail_out "no temporary directory"
 trap 'rm -rf "$place"' EXIT
 cd "$place" || bail_out "no temporary directory"
-# From another directory autoconf takes no path with blanks.
+# autoconf does not support paths with spaces when it runs in another
+# directory.
 ln -s "$sources" sources || bail_out "no link to the sources"
 configure=$place/sources/configure
 
-# without MODULE: a pkg-config that does not know it.
+# without MODULE: makes a pkg-config that does not find that module.
 without() {
     cat >pkg-config <<SCRIPT
 #!/bin/sh
@@ -34,29 +35,31 @@ configured() {
 
 without nothing
 output=$(configured --without-systemd)
-like "with everything there, it succeeds" "$output" '^exit status 0$'
-like "what was found is listed" "$output" '^ +MUNGE: munge$'
-like "what was turned off is listed" "$output" '^ +sd_notify.*: off'
+like "configure succeeds if everything is there" "$output" '^exit status 0$'
+like "it lists what it found" "$output" '^ +MUNGE: munge$'
+like "it lists what is turned off" "$output" '^ +sd_notify.*: off'
 
 rm -f config.cache
 without munge
 output=$(configured)
-like "a missing library ends it" "$output" '^exit status 1$'
-like "and is named with its package" "$output" \
+like "configure fails if a library is missing" "$output" '^exit status 1$'
+like "it names the library's package" "$output" \
     '^ +apt-get install libmunge-dev$'
 
 rm -f config.cache
 without libsystemd
 output=$(configured)
-like "without an optional library it succeeds" "$output" '^exit status 0$'
-like "and says what is off, and what would turn it on" "$output" \
+like "configure succeeds without an optional library" \
+    "$output" '^exit status 0$'
+like "it says what is off, and which package would turn it on" "$output" \
     'sd_notify readiness: off \(Debian package libsystemd-dev\)'
 output=$(configured --with-systemd)
-like "unless it was asked for" "$output" '^ +apt-get install libsystemd-dev$'
+like "it fails if that library was requested" \
+    "$output" '^ +apt-get install libsystemd-dev$'
 
 rm -f config.cache
 without nothing
 output=$(configured --enable-fuzz CC=gcc)
-like "fuzzers without clang are refused with what to do" "$output" \
+like "fuzzers without clang are refused with a hint" "$output" \
     'needs clang: CC=clang'
 finish

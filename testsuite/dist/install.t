@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make install puts everything where DESTDIR and the prefix say, make uninstall
-# takes it away, and a configuration that was changed survives both.
+# make install installs everything below DESTDIR and the prefix, make uninstall
+# removes it, and both keep a changed configuration.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
 cd "$top_builddir" || bail_out "no build directory"
 place=$(mktemp -d) || bail_out "no temporary directory"
 trap 'rm -rf "$place"' EXIT
-# Another make runs this test.
+# Another make runs this test, and its flags must not apply here.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 
 installed() {
@@ -48,14 +48,14 @@ there "$here/lib/tmpfiles.d/kiln.conf"
 there "$here/libexec/kiln/kiln-jobs-holder"
 empty "nothing is installed elsewhere" \
     "$(installed | grep -vE "^($here|$etc/kiln)/")"
-empty "no path is left open in what was installed" \
+empty "no installed file has an unreplaced path" \
     "$(cd "$place" && grep -rnIE '@[a-z]+dir@' .)"
 
 echo 'cluster: mine' >"$place/$etc/kiln/agent.yaml"
 ok "make install again succeeds" make -s install DESTDIR="$place"
-is "and keeps the configuration" "$(cat "$place/$etc/kiln/agent.yaml")" \
+is "it keeps the changed configuration" "$(cat "$place/$etc/kiln/agent.yaml")" \
     'cluster: mine'
 ok "make uninstall succeeds" make -s uninstall DESTDIR="$place"
-is "and leaves that configuration alone" "$(installed)" \
+is "it keeps that configuration" "$(installed)" \
     "$etc/kiln/agent.yaml"
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The release tarball has every file that is tracked, but what is about the
-# repository itself.
+# The release tarball has every tracked file except those about the repository
+# itself.
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
 . "$top_srcdir/testsuite/lib/tap.sh"
@@ -10,11 +10,12 @@ tracked=$(git -c safe.directory='*' -C "$source" ls-files 2>/dev/null | grep -vE
 [ -n "$tracked" ] || skip_all "the source is in no repository of git"
 place=$(mktemp -d) || bail_out "no temporary directory"
 trap 'rm -rf "$place"' EXIT
-# Another make runs this test.
+# Another make runs this test, and its flags must not apply here.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 
 ok "make distdir succeeds" make -C "$top_builddir" -s distdir distdir="$place/kiln"
-empty "every file that is tracked is in it" "$(printf '%s\n' "$tracked" | while read -r file; do
+empty "the tarball has every tracked file" \
+    "$(printf '%s\n' "$tracked" | while read -r file; do
     [ ! -e "$source/$file" ] || [ -e "$place/kiln/$file" ] ||
         echo "$file: name it in EXTRA_DIST of the include.am beside it"
 done)"
