@@ -6,7 +6,7 @@
 #SBATCH --output=mpi.out
 #SBATCH --exclusive
 
-# As "mpirun -n" would, on a machine that has none.
+# Does what "mpirun -n" would do, on a machine without mpirun.
 for rank in $(seq 0 $((SLURM_NTASKS - 1))); do
     echo "rank $rank of $SLURM_NTASKS on $SLURM_JOB_NODELIST" &
 done
