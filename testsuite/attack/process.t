@@ -21,7 +21,7 @@ api kilntest1 POST "$pods" "$(pod_json p "$gate")" >/dev/null
 
 # --- later changes as at creation ---------------------------------------------
 
-container() { # MEMBERS: a change of the one container
+container() { # MEMBERS: prints a change of the only container
     printf '{"spec":{"containers":[{"name":"main",%s}]}}' "$1"
 }
 strategic=application/strategic-merge-patch+json
@@ -63,7 +63,7 @@ refused Process "a pod that must not run as root and has the uid 0 is refused" \
 # --- what has no effect, with a warning ---------------------------------------
 
 warned() { # NAME SPEC-MEMBERS WORDS
-    like "a warning says that $1 has no effect" "$(pod_json w "$gate$2" |
+    like "a warning says that a field has no effect: $1" "$(pod_json w "$gate$2" |
         as kilntest1 kctl create --dry-run -f - 2>&1)" \
         "[Ww]arning: $3"
 }

@@ -51,7 +51,7 @@ run() {
     ok "$1: the job runs" wait_for 20 state_is "$1" Completed
     out=$(cat "$home/$1.out")
 }
-limit() { # NAME: soft and hard, from /proc/self/limits
+limit() { # NAME: prints the soft and the hard limit from /proc/self/limits
     printf '%s\n' "$out" | sed -n "s/^$1  *\([^ ]*\)  *\([^ ]*\).*/\1 \2/p"
 }
 

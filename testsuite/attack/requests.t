@@ -77,7 +77,7 @@ like "an object with two hundred thousand values is refused" \
     printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\nx:\n'
     awk 'BEGIN { for (i = 0; i < 200000; i++) print "- 1" }'
 } >"$body"
-like "so is one in YAML" \
+like "such an object in YAML is refused" \
     "$(send POST "$namespace/configmaps" application/yaml)" \
     '^413 .*100000 values'
 {

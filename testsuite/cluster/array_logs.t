@@ -22,7 +22,7 @@ for key in $(root get node n1 -o json | jq -r '.spec.taints[]?.key'); do
 done
 cd "$cluster/home/kilntest1" || bail_out "no home"
 user() { as kilntest1 kctl "$@"; }
-is_over() { # ID: the Job, and its pods are gone
+is_over() { # ID: the Job is complete, and its pods are gone
     [ "$(root get job "$1" -o json | jq -r .status.state)" = Completed ] &&
         [ "$(root get pods -o json | jq '.items | length')" -eq 0 ]
 }

@@ -18,7 +18,7 @@ log=$cluster/state/audit.log
 root() { kctl --server "http+unix://$cluster/socket" "$@"; }
 # line JQ: prints the lines of the log that match the expression.
 line() {
-    sleep 0.1 # it is written by a thread of its own
+    sleep 0.1 # another thread writes the log
     jq -c "select($1)" "$log" 2>/dev/null
 }
 has_line() { [ -n "$(line "$1")" ]; }

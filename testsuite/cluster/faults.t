@@ -99,7 +99,7 @@ if command -v faketime >/dev/null; then
         "cannot register node 'early'.*in the future.*clock"
     for name in late early; do
         stop "$name"
-        stop "$name" # its munged
+        stop "$name" # the munged of the same name
     done
 else
     skip "clocks that differ" "faketime is missing"

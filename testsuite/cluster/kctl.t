@@ -36,7 +36,8 @@ says() {
     fi
 }
 
-# status_is NAME STATUS COMMAND...
+# status_is NAME STATUS COMMAND...: passes if the command exits with that
+# status.
 status_is() {
     status_name=$1 status_wanted=$2 status=0
     shift 2

@@ -73,7 +73,7 @@ asked() {
             "$cluster/said"
 }
 for verb in $taking; do
-    case $verb in cancel | requeue) continue ;; esac # at last
+    case $verb in cancel | requeue) continue ;; esac # these end the tasks
     for tasks in "${a}_2" "${a}_[2-3]"; do
         asked "$verb" "$tasks" || sed "s/^/# $verb $tasks: /" "$cluster/said"
         ok "$verb $tasks: it answers or names another command" \

@@ -115,7 +115,7 @@ hold
 kctl cancel "$id" >/dev/null
 is_leaving() { ! pod_is "$pod" .metadata.deletionTimestamp null; }
 wait_for 20 is_leaving
-kctl delete pod "$pod" --grace-period=1 >"$cluster/log/delete" 2>&1 & # not in 30 s
+kctl delete pod "$pod" --grace-period=1 >"$cluster/log/delete" 2>&1 & # earlier than its 30 s
 deleting=$!
 want
 ok "an event says that a pod that is being deleted has an unkillable process" \

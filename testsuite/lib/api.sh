@@ -51,14 +51,16 @@ refused() {
     like "$refused_name" "$(api "$@")" "^403 .*($refused_rule): "
 }
 
-# pod_json NAME [SPEC-MEMBERS [METADATA-MEMBERS]]
+# pod_json NAME [SPEC-MEMBERS [METADATA-MEMBERS]]: prints a pod. Each list of
+# members ends with a comma in the spec, and starts with one in the metadata.
 pod_json() {
     printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s"%s},
 "spec":{"restartPolicy":"Never",%s"containers":[{"name":"main",
 "command":["/bin/true"]}]}}' "$1" "${3-}" "${2-}"
 }
 
-# job_json NAME [SPEC-MEMBERS [POD-SPEC-MEMBERS]]
+# job_json NAME [SPEC-MEMBERS [POD-SPEC-MEMBERS]]: prints a Job. Each list of
+# members ends with a comma.
 job_json() {
     printf '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"%s"},
 "spec":{%s"template":{"spec":{"restartPolicy":"Never",%s

@@ -36,7 +36,8 @@ fail() {
     printf 'not ok %d - %s\n' "$tap_count" "$1"
 }
 
-# skip NAME REASON
+# skip NAME REASON: reports one test point as skipped. If several are left out,
+# NAME is the name of the first.
 skip() {
     tap_count=$((tap_count + 1))
     printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
@@ -72,7 +73,7 @@ not_ok() {
     pass "$tap_name"
 }
 
-# is NAME GOT WANTED
+# is NAME GOT WANTED: passes if both texts are equal.
 is() {
     if [ "$2" = "$3" ]; then
         pass "$1"
