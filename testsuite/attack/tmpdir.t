@@ -34,7 +34,7 @@ admin taint node n1 kiln.hpc/virtual- >/dev/null
 begin_job() {
     as kilntest1 rm -f go place
     job=$(as kilntest1 ksub --parsable --wrap "mkdir \$TMPDIR/sub; \
-echo \$TMPDIR >part; mv part place; until [ -e $home/go ]; do sleep 0.05; done")
+echo \$TMPDIR >part; mv part place; until [ -e $home/go ]; do sleep 0.2; done")
     wait_for 20 test -e "$home/place" || bail_out "the job does not begin"
     place=$(cat "$home/place")
 }

@@ -38,7 +38,7 @@ attempts_are() { [ "$(job "$1" .status.attempts)" = "$2" ] && state_is "$1" Runn
 events() { as kilntest1 kctl events --for "$1" 2>&1; }
 says() { events "$1" | grep -q "$2"; }
 has_line() { grep -q "$2" "$home/$1"; }
-listens='trap "echo heard; exit 3" TERM; echo begins; while :; do sleep 0.05; done 2>/dev/null'
+listens='trap "echo heard; exit 3" TERM; echo begins; while :; do sleep 0.2; done 2>/dev/null'
 submit() { # NAME OPTIONS...: submits a job that handles SIGTERM and writes into NAME
     submit_name=$1
     shift
@@ -100,7 +100,7 @@ ok "a job reaches its time limit" wait_for 20 state_is "$id" TimedOut
 ok "it saved its state" has_line out3 saves
 ok "it got SIGTERM then" has_line out3 heard
 
-hangs='trap "" TERM; echo hangs; (setsid sleep 98765 &); while :; do sleep 0.05; done'
+hangs='trap "" TERM; echo hangs; (setsid sleep 98765 &); while :; do sleep 0.2; done'
 id=$(submit out4 -p hasty --checkpoint-command "$hangs")
 ok "a job whose command never ends runs" wait_for 20 runs "$id" out4
 urgent
@@ -114,7 +114,7 @@ over "$id"
 
 # --- the agent is killed while the command runs -------------------------------
 id=$(submit out5 --checkpoint-command \
-    'echo saves; while [ ! -e go ]; do sleep 0.05; done; echo saved')
+    'echo saves; while [ ! -e go ]; do sleep 0.2; done; echo saved')
 ok "a job whose command waits for a file runs" wait_for 20 runs "$id" out5
 urgent
 ok "the command starts" wait_for 20 has_line out5 saves

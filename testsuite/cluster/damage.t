@@ -23,7 +23,7 @@ ask() { curl -s --unix-socket "$state/socket" "http://localhost$1"; }
 # $id.
 begin() {
     id=$(as kilntest1 ksub --parsable --wrap "echo \$\$ >$1.pid; while [ ! -e $1 ]; do \
-sleep 0.05; done; echo done >$1.done")
+sleep 0.2; done; echo done >$1.done")
 }
 state_is() { admin get job "$1" --no-headers | grep -qw "$2"; }
 runs() { [ -s "$home/$1.pid" ] && kill -0 "$(cat "$home/$1.pid")"; }

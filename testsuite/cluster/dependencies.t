@@ -160,7 +160,7 @@ ok "the updated job starts, because the other job had completed" \
 
 # The job ends while no controller runs, so no event reports the end.
 # shellcheck disable=SC2016 # for the job
-z=$(submit --wrap 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done')
+z=$(submit --wrap 'echo $$ >pid; until [ -e go ]; do sleep 0.2; done')
 aa=$(submit -d "afterok:$z" --wrap true)
 home=$cluster/home/kilntest1
 begun() { [ -s "$home/pid" ]; }

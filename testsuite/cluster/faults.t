@@ -41,7 +41,7 @@ untaint n1
 
 # --- munged is stopped --------------------------------------------------------
 running=$(submit --wrap "while [ ! -e $cluster/home/kilntest1/go ]; do \
-sleep 0.05; done")
+sleep 0.2; done")
 ok "a job runs" wait_for 20 state_is "$running" Running
 stop munged KILL
 rm -f "$munge_socket"

@@ -45,7 +45,7 @@ done
 # home.
 until_there() {
     submit --wrap "echo \$\$ >$cluster/home/kilntest1/pid-$1
-while [ ! -e $cluster/home/kilntest1/$1 ]; do sleep 0.05; done"
+while [ ! -e $cluster/home/kilntest1/$1 ]; do sleep 0.2; done"
 }
 running=$(until_there go)
 ends_alone=$(until_there go-alone)

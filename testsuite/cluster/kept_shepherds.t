@@ -84,7 +84,7 @@ cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
 trap 'echo told >>told-$KILN_JOB_ID; exit 3' TERM
 echo $$ >>starts-$KILN_JOB_ID
-while [ ! -e end-$1 ]; do sleep 0.05; done
+while [ ! -e end-$1 ]; do sleep 0.2; done
 exit "$(cat end-$1)"
 TXT
 chown kilntest1: "$home/patient.sh"

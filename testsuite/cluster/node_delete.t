@@ -34,7 +34,7 @@ wait_for 20 node_is_ready || bail_out "no node"
 like "a new node waits for its approval" "$(taints)" 'kiln.hpc/not-approved'
 admin approve node n1 >/dev/null
 admin taint node n1 kiln.hpc/virtual- >/dev/null
-running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.05; done')
+running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.2; done')
 ok "a job runs" wait_for 20 state_is "$running" Running
 
 # --- a node in use ------------------------------------------------------------
@@ -69,7 +69,7 @@ admin taint node n1 site/special- >/dev/null
 
 # --- deletion with --yes ------------------------------------------------------
 as kilntest1 rm -f go starts
-running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.05; done')
+running=$(submit --wrap 'echo start >>starts; while [ ! -e go ]; do sleep 0.2; done')
 ok "another job runs" wait_for 20 state_is "$running" Running
 uid=$(node .metadata.uid)
 ok "a node with a running job can be deleted with --yes" \

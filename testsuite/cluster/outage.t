@@ -38,7 +38,7 @@ done
 cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
 echo $$ >>starts-$KILN_JOB_ID
-while [ ! -e end-$1 ]; do sleep 0.05; done
+while [ ! -e end-$1 ]; do sleep 0.2; done
 exit "$(cat end-$1)"
 TXT
 chown kilntest1: "$home/patient.sh"

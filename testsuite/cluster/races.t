@@ -265,7 +265,7 @@ pod stays "$foreign" "$own" 'priorityClassName: urgent' |
 post stays "$(binding stays ',"allocation":{"cpus":"0-1","memoryNodes":"0"}')" \
     >/dev/null
 command="[sh, -c, 'trap : TERM; >$cluster/begun;
-    while [ ! -e $cluster/leave ]; do sleep 0.05; done']" \
+    while [ ! -e $cluster/leave ]; do sleep 0.2; done']" \
     cpus=4 grace=300 pod leaves "$foreign" "$own" | kctl apply -f - >/dev/null
 post leaves "$(binding leaves \
     ',"allocation":{"cpus":"8-11","memoryNodes":"1"}')" >/dev/null

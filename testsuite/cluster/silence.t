@@ -46,7 +46,7 @@ started_times() { # ID TIMES
 cat >"$home/patient.sh" <<'TXT'
 #!/bin/sh
 echo $$ $KILN_NODE_NAME >>starts-$KILN_JOB_ID
-while [ ! -e end-$1 ]; do sleep 0.05; done
+while [ ! -e end-$1 ]; do sleep 0.2; done
 TXT
 chown kilntest1: "$home/patient.sh"
 submit() { # WORD [OPTION...]

@@ -78,9 +78,9 @@ history_is_right() { # ID
 # noticed.
 submit() {
     as kilntest1 ksub --parsable -o /dev/null "$@" --wrap '
-        (while :; do printf x >>count.$KILN_JOB_ID; sleep 0.02; done) &
+        (while :; do printf x >>count.$KILN_JOB_ID; sleep 0.05; done) &
         trap "echo warned >>warned.$KILN_JOB_ID" USR2
-        while :; do printf x >>count.$KILN_JOB_ID; sleep 0.02; done'
+        while :; do printf x >>count.$KILN_JOB_ID; sleep 0.05; done'
 }
 stands_still() { # ID: for the time of several counts
     still=$(count "$1")

@@ -70,7 +70,7 @@ stands_still() { # ID
 }
 submit() { # OPTION...: submits a job that counts
     as kilntest1 ksub --parsable -o /dev/null -p low "$@" --wrap '
-        while :; do printf x >>count.$KILN_JOB_ID; sleep 0.02; done'
+        while :; do printf x >>count.$KILN_JOB_ID; sleep 0.05; done'
 }
 urgent() { # OPTION...
     as kilntest2 ksub --parsable -o /dev/null --priority urgent "$@" \
