@@ -58,12 +58,6 @@ auth_server_new(const struct auth_server_settings *settings)
     return server;
 }
 
-size_t
-auth_server_sessions(const struct auth_server *server)
-{
-    return server->n_sessions;
-}
-
 static void
 encode_welcome(void *arg)
 {

@@ -140,6 +140,3 @@ size_t auth_grant_frame(struct auth_grant *grant,
                         size_t frame_length,
                         char out[AUTH_FRAME_SIZE]);
 size_t auth_grant_end(struct auth_grant *grant, char out[AUTH_FRAME_SIZE]);
-
-/* Look */
-size_t auth_server_sessions(const struct auth_server *server);

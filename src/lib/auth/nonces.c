@@ -60,9 +60,3 @@ nonces_use(struct nonces *n, const char *nonce, int64_t now_us)
     map_put(n->young, nonce, n);
     return true;
 }
-
-size_t
-nonces_count(const struct nonces *n)
-{
-    return map_count(n->young) + map_count(n->old);
-}

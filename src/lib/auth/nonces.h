@@ -10,7 +10,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -25,6 +24,3 @@ struct nonces *nonces_new(void) OWNED_BY(nonces_free);
  * monotonic.
  */
 bool nonces_use(struct nonces *n, const char *nonce, int64_t now_us);
-
-/* Look */
-size_t nonces_count(const struct nonces *n);

@@ -418,17 +418,6 @@ value_of(const struct metric *metric)
     return 0;
 }
 
-double
-metric_value(const struct metric *metric)
-{
-    double value;
-
-    pthread_mutex_lock(&metric->family->registry->lock);
-    value = value_of(metric);
-    pthread_mutex_unlock(&metric->family->registry->lock);
-    return value;
-}
-
 /* Writes the fewest digits that read back as the same number. */
 static void
 add_number(struct strbuf *out, double value)

@@ -81,11 +81,6 @@ void metric_observe(struct metric *metric, double value);
 typedef double (*metric_read_fn)(void *context);
 void metric_read(struct metric *metric, metric_read_fn read, void *context);
 
-/* Look: the value of a counter or gauge; the number of a histogram's
- * observations.
- */
-double metric_value(const struct metric *metric);
-
-/* Text of all series, sorted by the names of the families and by their labels.
+/* Look: the text of all series, sorted by the names of the families and by their labels.
  */
 void metric_format(struct metric_registry *registry, struct strbuf *out);

@@ -8,6 +8,7 @@
 #include "lib/base/macro.h"
 
 #define MAX_WORD 64
+#define FAR      1000u
 
 static bool
 is_same(char a, char b)
@@ -24,8 +25,8 @@ least(unsigned a, unsigned b, unsigned c)
 }
 
 /* Keeps three rows of the table of distances between prefixes of the words. */
-unsigned
-spelling_distance(const char *a, const char *b)
+static unsigned
+distance_of(const char *a, const char *b)
 {
     unsigned rows[3][MAX_WORD + 1];
     unsigned *before = rows[0];
@@ -35,7 +36,7 @@ spelling_distance(const char *a, const char *b)
     size_t length_b = strlen(b);
 
     if (length_a > MAX_WORD || length_b > MAX_WORD)
-        return SPELLING_FAR;
+        return FAR;
     for (size_t j = 0; j <= length_b; j++)
         above[j] = (unsigned)j;
     for (size_t i = 1; i <= length_a; i++) {
@@ -61,11 +62,11 @@ const char *
 spelling_nearest(const char *word, const char *const *words, size_t count)
 {
     const char *nearest = NULL;
-    unsigned best = SPELLING_FAR;
+    unsigned best = FAR;
 
     for (size_t i = 0; i < count; i++) {
         unsigned allowed = (unsigned)strlen(words[i]) / 3;
-        unsigned distance = spelling_distance(word, words[i]);
+        unsigned distance = distance_of(word, words[i]);
 
         if (distance <= (allowed > 0 ? allowed : 1) && distance < best) {
             best = distance;

@@ -9,15 +9,11 @@
 
 #include <stddef.h>
 
-/* The number of characters to insert, remove, replace or swap with their
- * neighbour (optimal string alignment). A word longer than 64 bytes has
- * distance SPELLING_FAR to all others.
- */
-#define SPELLING_FAR 1000u
-unsigned spelling_distance(const char *a, const char *b);
-
-/* The nearest of the words, borrowed; NULL when none is near enough. A
- * candidate may differ in a third of its characters, and in at least one.
+/* The nearest of the words, borrowed, the first of equally near ones; NULL when
+ * none is near enough. A candidate may differ in a third of its characters, and
+ * in at least one. A difference is a character that was inserted, removed,
+ * replaced or swapped with its neighbour (optimal string alignment). A word
+ * longer than 64 bytes is near to none.
  */
 const char *
 spelling_nearest(const char *word, const char *const *words, size_t count);

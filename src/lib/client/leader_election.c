@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/client/leader_election.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "lib/api/cluster/lease.h"
@@ -293,10 +294,4 @@ leader_election_tick(struct leader_election *l)
         write_lease(l);
     else
         get_lease(l);
-}
-
-bool
-leader_election_is_leader(const struct leader_election *l)
-{
-    return l->is_mine;
 }

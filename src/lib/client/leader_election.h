@@ -14,7 +14,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -55,6 +54,3 @@ DEFINE_CLEANUP(struct leader_election, leader_election_free)
 
 /* Takes or renews the lease when that is due; call it a few times a second. */
 void leader_election_tick(struct leader_election *l);
-
-/* Look */
-bool leader_election_is_leader(const struct leader_election *l);

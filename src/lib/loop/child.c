@@ -55,13 +55,13 @@ child_free(struct child *c)
     free(c);
 }
 
-int
-child_watch(struct loop *loop,
-            pid_t pid,
-            child_fn fn,
-            void *arg,
-            struct child **ret_child,
-            struct error *err)
+static int
+watch(struct loop *loop,
+      pid_t pid,
+      child_fn fn,
+      void *arg,
+      struct child **ret_child,
+      struct error *err)
 {
     int fd = pidfd_of(pid);
     struct child *c;
@@ -144,7 +144,7 @@ child_spawn(struct loop *loop,
 
     if (r < 0)
         return error_wrap(err, r, "starting '%s'", plan->path);
-    r = child_watch(loop, pid, fn, arg, ret_child, err);
+    r = watch(loop, pid, fn, arg, ret_child, err);
     if (r < 0) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);

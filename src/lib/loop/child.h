@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.h - a process, with a callback when it ends (a pidfd)
  *
- * A process that is no child of this process can be watched too (a shepherd
- * after the agent's restart): its end is reported, but its status is unknown.
+ * When another part of the program has reaped the process, its end is reported,
+ * but its status is unknown.
  *
  * Thread: the loop's.
  * Invariant: the callback runs once, or never if the watch is freed first.
- *            A child of this process is reaped before the callback runs.
+ *            The process is reaped before the callback runs.
  */
 #pragma once
 
@@ -43,19 +43,13 @@ struct child_plan {
 };
 
 /* Life. Spawn starts a process (posix_spawn, whose cost does not depend on the
- * size of this process); watch takes a running one: -ESRCH when it has ended.
- * Both return 0 or a negative errno. Free does not kill the process; a child of
- * this process that ends later stays a zombie then. The callback may free.
+ * size of this process) and watches it; 0 or a negative errno. Free does not
+ * kill the process; when it ends later, it stays a zombie. The callback may
+ * free.
  */
 void child_free(struct child *c);
 int child_spawn(struct loop *loop,
                 const struct child_plan *plan,
-                child_fn fn,
-                void *arg,
-                struct child **ret_child,
-                struct error *err);
-int child_watch(struct loop *loop,
-                pid_t pid,
                 child_fn fn,
                 void *arg,
                 struct child **ret_child,

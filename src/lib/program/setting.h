@@ -111,19 +111,10 @@ int setting_set(const struct setting *setting,
                 void *target,
                 struct error *err);
 
-/* Reads the settings of a text over the values in the target. Every mistake is
- * a line in `mistakes`, "NAME:LINE: KEY: WORDS"; -EINVAL when there was one,
- * and then the target may be partly changed.
- */
-int setting_read(const struct setting_table *table,
-                 struct arena *arena,
-                 const char *name,
-                 const char *text,
-                 size_t length,
-                 void *target,
-                 struct strbuf *mistakes);
-
-/* The same from a file. -errno and a line in `mistakes` if it cannot be read.
+/* Reads the settings of a file over the values in the target. Every mistake is
+ * a line in `mistakes`, "PATH:LINE: KEY: WORDS"; -EINVAL when there was one,
+ * and then the target may be partly changed. Another -errno and a line in
+ * `mistakes` if the file cannot be read.
  */
 int setting_read_file(const struct setting_table *table,
                       struct arena *arena,

@@ -219,14 +219,14 @@ read_group(struct setting_reader *r,
     }
 }
 
-int
-setting_read(const struct setting_table *table,
-             struct arena *arena,
-             const char *name,
-             const char *text,
-             size_t length,
-             void *target,
-             struct strbuf *mistakes)
+static int
+read_text(const struct setting_table *table,
+          struct arena *arena,
+          const char *name,
+          const char *text,
+          size_t length,
+          void *target,
+          struct strbuf *mistakes)
 {
     CLEANUP(yaml_reader_freep)
     struct yaml_reader *yaml = yaml_reader_new(text, length);
@@ -268,11 +268,11 @@ setting_read_file(const struct setting_table *table,
         strbuf_printf(mistakes, "%s\n", err.text);
         return r;
     }
-    return setting_read(table,
-                        arena,
-                        path,
-                        text.text,
-                        text.length,
-                        target,
-                        mistakes);
+    return read_text(table,
+                     arena,
+                     path,
+                     text.text,
+                     text.length,
+                     target,
+                     mistakes);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/auth/auth_client.h"
+#include "lib/auth/auth_inquiry.h"
 #include "lib/auth/credential_backend.h"
 #include "lib/auth/node_secret.h"
 #include "lib/auth/user.h"
@@ -123,7 +124,7 @@ world_free(struct world *w)
     auth_session_free(w->session);
     workers_free(w->workers);
     loop_drain(w->loop);
-    ck_assert_uint_eq(auth_server_sessions(w->server), 0);
+    ck_assert_uint_eq(w->server->n_sessions, 0);
     auth_server_free(w->server);
     auth_client_free(w->client);
     loop_free(w->loop);

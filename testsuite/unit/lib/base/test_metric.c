@@ -35,7 +35,6 @@ START_TEST(a_counter_is_written_with_help_and_type)
                "# HELP jobs_total Jobs seen.\n"
                "# TYPE jobs_total counter\n"
                "jobs_total 42\n");
-    ck_assert_double_eq(metric_value(jobs), 42);
 }
 END_TEST
 
@@ -113,7 +112,6 @@ START_TEST(a_histogram_sums_its_buckets_upward)
                "latency_seconds_bucket{verb=\"get\",le=\"+Inf\"} 6\n"
                "latency_seconds_sum{verb=\"get\"} 1021.65\n"
                "latency_seconds_count{verb=\"get\"} 6\n");
-    ck_assert_double_eq(metric_value(latency), 6);
 }
 END_TEST
 
@@ -144,7 +142,6 @@ START_TEST(a_gauge_may_be_asked_when_somebody_looks)
     metric_read(m, read_number, &number);
     number = 7;
 
-    ck_assert_double_eq(metric_value(m), 7);
     check_text(r, "# HELP x X.\n# TYPE x gauge\nx 7\n");
 }
 END_TEST
@@ -225,9 +222,19 @@ START_TEST(no_update_is_lost_between_threads)
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
 
-    ck_assert_double_eq(metric_value(u.counter), 40000);
-    ck_assert_double_eq(metric_value(u.gauge), 40000);
-    ck_assert_double_eq(metric_value(u.histogram), 40000);
+    check_text(r,
+               "# HELP c C.\n"
+               "# TYPE c counter\n"
+               "c 40000\n"
+               "# HELP g G.\n"
+               "# TYPE g gauge\n"
+               "g 40000\n"
+               "# HELP h H.\n"
+               "# TYPE h histogram\n"
+               "h_bucket{le=\"0.5\"} 20000\n"
+               "h_bucket{le=\"+Inf\"} 40000\n"
+               "h_sum 20000\n"
+               "h_count 40000\n");
 }
 END_TEST
 

@@ -93,36 +93,18 @@ START_TEST(a_child_starts_with_default_signals_whatever_we_block)
 }
 END_TEST
 
-START_TEST(the_end_of_somebody_elses_child_is_told_without_a_status)
+START_TEST(the_end_of_a_child_that_another_has_reaped_is_told_without_a_status)
 {
     struct ward w = {.loop = loop_new()};
-    int pipe_fds[2];
-    pid_t grandchild = 0;
-    pid_t middle;
+    pid_t pid;
 
-    ck_assert_int_eq(pipe(pipe_fds), 0);
-    middle = fork();
-    if (middle == 0) {
-        grandchild = fork();
-        if (grandchild == 0) {
-            usleep(100 * 1000);
-            _exit(3);
-        }
-        if (write(pipe_fds[1], &grandchild, sizeof(grandchild)) < 0)
-            _exit(1);
-        _exit(0);
-    }
-    ck_assert_int_eq(read(pipe_fds[0], &grandchild, sizeof(grandchild)),
-                     (int)sizeof(grandchild));
-    waitpid(middle, NULL, 0);
-
-    ck_assert_int_eq(
-        child_watch(w.loop, grandchild, on_exit_, &w, &w.child, NULL),
-        0);
+    ck_assert_int_eq(spawn(&w, "exit 3", NULL), 0);
+    pid = child_pid(w.child);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     loop_run(w.loop);
 
     ck_assert(!w.end.is_known);
-    ck_assert_int_eq(w.end.pid, grandchild);
+    ck_assert_int_eq(w.end.pid, pid);
     loop_free(w.loop);
 }
 END_TEST
@@ -212,7 +194,7 @@ SUITE("child",
       the_exit_code_of_a_child_is_told,
       a_killed_child_says_by_what,
       a_child_starts_with_default_signals_whatever_we_block,
-      the_end_of_somebody_elses_child_is_told_without_a_status,
+      the_end_of_a_child_that_another_has_reaped_is_told_without_a_status,
       a_program_that_is_not_there_is_named,
       a_signal_becomes_a_callback,
       a_descriptor_is_watched_for_what_is_wanted_and_no_more)

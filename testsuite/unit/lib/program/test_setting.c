@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
+#include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
 struct target {
@@ -88,21 +91,24 @@ static const struct setting settings[] = {
 
 static const struct setting_table table = {settings, ARRAY_SIZE(settings)};
 
+/* Reads the text as the file kiln.yaml of the working directory, whose name
+ * begins the mistakes.
+ */
 static int
 read_over_defaults(struct arena *arena,
                    const char *text,
                    struct target *target,
                    struct strbuf *mistakes)
 {
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+
+    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(
+        file_write_atomic("kiln.yaml", 0600, text, strlen(text), NULL),
+        0);
     *target = (struct target){.untouched = 7};
     setting_reset(&table, arena, target);
-    return setting_read(&table,
-                        arena,
-                        "kiln.yaml",
-                        text,
-                        strlen(text),
-                        target,
-                        mistakes);
+    return setting_read_file(&table, arena, "kiln.yaml", target, mistakes);
 }
 
 START_TEST(nothing_said_means_the_defaults)
