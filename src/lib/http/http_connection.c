@@ -291,7 +291,6 @@ adopt(struct http_connection *c)
     bufferevent_getcb(c->bev, NULL, NULL, NULL, &ev);
     c->ev = ev;
     c->fd = bufferevent_getfd(c->bev);
-    c->id = ++server->last_id;
     identify(c);
     count_peer(c);
     remember_fd(c);

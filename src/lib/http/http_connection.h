@@ -66,7 +66,6 @@ struct http_connection {
     struct bufferevent *bev;
     struct evhttp_connection *ev;
     int fd;
-    uint64_t id;
     struct list place; /* in a phase, or in server->fresh */
     struct list closing_place;
     struct list refused_place;
@@ -114,6 +113,16 @@ struct http_stream {
 
 struct http_listener;
 
+struct http_server_counts {
+    size_t connections;
+    size_t streams;
+    size_t inflight_bytes;
+    uint64_t requests; /* passed to the handler, in total */
+    uint64_t refused_connections;
+    uint64_t cut_connections; /* too slow, or too much in flight */
+    uint64_t dropped_streams;
+};
+
 struct http_server {
     struct loop *loop;
     struct evhttp *evhttp;
@@ -142,7 +151,6 @@ struct http_server {
     bool is_ending;
     int64_t date_s;
     char date[32];
-    uint64_t last_id;
     struct http_server_counts counts;
 };
 

@@ -277,12 +277,6 @@ http_request_peer(const struct http_request *r)
     return &r->connection->peer;
 }
 
-uint64_t
-http_request_connection(const struct http_request *r)
-{
-    return r->connection->id;
-}
-
 void *
 http_request_connection_data(const struct http_request *r)
 {

@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "lib/base/macro.h"
@@ -53,12 +52,11 @@ bool http_request_header_next(const struct http_request *r,
 const char *http_request_body(const struct http_request *r, size_t *ret_length);
 const struct http_peer *http_request_peer(const struct http_request *r);
 
-/* The connection: its unique number, and a slot for data that belongs to it (a
- * session). Setting the slot frees the previous data; closing the connection
+/* The connection: a slot for data that belongs to it (a session). Setting the
+ * slot frees the previous data; closing the connection
  * frees the last; with a `free_data` of NULL nothing is freed. When the client
  * has disconnected, Set only frees the new data.
  */
-uint64_t http_request_connection(const struct http_request *r);
 void *http_request_connection_data(const struct http_request *r);
 void http_request_set_connection_data(struct http_request *r,
                                       void *data,

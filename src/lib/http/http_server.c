@@ -268,10 +268,3 @@ http_server_layered_port(const struct http_server *server)
 {
     return http_listener_port(&server->layered_listeners);
 }
-
-void
-http_server_get_counts(const struct http_server *server,
-                       struct http_server_counts *ret_counts)
-{
-    *ret_counts = server->counts;
-}

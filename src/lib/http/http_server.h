@@ -104,14 +104,3 @@ void http_server_pause(struct http_server *server);
  */
 int http_server_port(const struct http_server *server);
 int http_server_layered_port(const struct http_server *server);
-struct http_server_counts {
-    size_t connections;
-    size_t streams;
-    size_t inflight_bytes;
-    uint64_t requests; /* passed to the handler, in total */
-    uint64_t refused_connections;
-    uint64_t cut_connections; /* too slow, or too much in flight */
-    uint64_t dropped_streams;
-};
-void http_server_get_counts(const struct http_server *server,
-                            struct http_server_counts *ret_counts);

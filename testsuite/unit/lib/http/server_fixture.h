@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "lib/base/strbuf.h"
+#include "lib/http/http_connection.h"
 #include "lib/http/http_server.h"
 
 struct loop;

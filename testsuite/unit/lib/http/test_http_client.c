@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,6 +44,21 @@ give_up(struct http_request *r, void *arg)
     http_request_reply(r, 503, NULL, NULL, 0);
 }
 
+/* The number of the request's connection: the server's first one is 1. */
+static unsigned
+connection_number(struct http_request *r)
+{
+    static unsigned last;
+    unsigned *number = http_request_connection_data(r);
+
+    if (number == NULL) {
+        number = xnew(unsigned);
+        *number = ++last;
+        http_request_set_connection_data(r, number, free);
+    }
+    return *number;
+}
+
 static void
 handle(struct http_request *r, void *arg)
 {
@@ -68,12 +84,12 @@ handle(struct http_request *r, void *arg)
         http_request_close_after(r);
     http_request_add_header(r, "X-Connection", "yes");
     strbuf_printf(&out,
-                  "%s %s %zu:%s %llu",
+                  "%s %s %zu:%s %u",
                   http_method_name(http_request_method(r)),
                   http_request_target(r),
                   length,
                   body,
-                  (unsigned long long)http_request_connection(r));
+                  connection_number(r));
     http_request_reply(r, 200, "text/plain", out.text, out.length);
     strbuf_fini(&out);
 }

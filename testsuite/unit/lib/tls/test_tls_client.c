@@ -14,6 +14,7 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/http/http_client.h"
+#include "lib/http/http_connection.h"
 #include "lib/http/http_request.h"
 #include "lib/http/http_server.h"
 #include "lib/loop/loop.h"
@@ -155,7 +156,6 @@ ask_server(struct town *t,
 START_TEST(who_trusts_the_certificate_is_answered_on_one_connection)
 {
     struct town *t = town_new();
-    struct http_server_counts counts;
 
     ask_server(t,
                &(struct tls_client_settings){
@@ -163,12 +163,11 @@ START_TEST(who_trusts_the_certificate_is_answered_on_one_connection)
                    .server_name = "head",
                },
                LARGE);
-    http_server_get_counts(t->server, &counts);
 
     ck_assert_msg(t->status == 200, "%s", t->error.text);
     ck_assert_uint_eq(t->length, LARGE);
-    ck_assert_uint_eq(counts.requests, 2);
-    ck_assert_uint_eq(counts.connections, 1);
+    ck_assert_uint_eq(t->server->counts.requests, 2);
+    ck_assert_uint_eq(t->server->counts.connections, 1);
     town_free(t);
 }
 END_TEST
