@@ -108,8 +108,8 @@ device_type(const char *resource_name)
                : NULL;
 }
 
-void
-demand_add_device(struct demand *demand, const char *type, unsigned count)
+static void
+add_device(struct demand *demand, const char *type, unsigned count)
 {
     if (count == 0 || demand->n_devices == DEMAND_MAX_DEVICES)
         return;
@@ -131,8 +131,8 @@ page_size(const char *resource_name)
                : 0;
 }
 
-void
-demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes)
+static void
+add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes)
 {
     if (page_bytes <= 0 || bytes <= 0
         || demand->n_hugepages == DEMAND_MAX_HUGEPAGES)
@@ -148,9 +148,9 @@ demand_add_resource(struct demand *demand, const char *name, int64_t amount)
 {
     const char *type = device_type(name);
 
-    demand_add_hugepages(demand, page_size(name), amount);
+    add_hugepages(demand, page_size(name), amount);
     if (type != NULL && amount > 0)
-        demand_add_device(demand,
-                          type,
-                          amount < UINT16_MAX ? (unsigned)amount : UINT16_MAX);
+        add_device(demand,
+                   type,
+                   amount < UINT16_MAX ? (unsigned)amount : UINT16_MAX);
 }

@@ -77,10 +77,6 @@ void demand_init(struct demand *demand,
                  int64_t cpu_milli,
                  int64_t memory_bytes);
 
-void demand_add_device(struct demand *demand, const char *type, unsigned count);
-void
-demand_add_hugepages(struct demand *demand, int64_t page_bytes, int64_t bytes);
-
 /* Adds a resource by its name: "kiln.hpc/gpu" is a device of type "gpu",
  * "hugepages-2Mi" are huge pages; other resources are not part of a demand.
  * Borrows the name.

@@ -6,8 +6,8 @@
 #include "lib/allocator/holding.h"
 #include "lib/base/alloc.h"
 
-/* One allocation, so that a copy is one memcpy: the arrays follow the struct,
- * those with the widest elements first.
+/* One allocation: the arrays follow the struct, those with the widest elements
+ * first.
  */
 static void
 place_arrays(struct occupancy *o, const struct topology_index *s)
@@ -27,7 +27,6 @@ occupancy_new(struct topology_index *topology_index)
         + s->n_groups * sizeof(uint16_t) + s->n_cores + s->topology->n_devices;
     struct occupancy *o = xcalloc(1, size);
 
-    o->size = (uint32_t)size;
     o->topology_index = topology_index_ref(topology_index);
     place_arrays(o, s);
     o->free_cores = s->n_cores;
@@ -48,16 +47,6 @@ occupancy_new(struct topology_index *topology_index)
     for (unsigned core = 0; core < s->n_cores; core++)
         bitset_add(&o->core_set, core);
     return o;
-}
-
-struct occupancy *
-occupancy_dup(const struct occupancy *o)
-{
-    struct occupancy *copy = xmemdup(o, o->size);
-
-    topology_index_ref(copy->topology_index);
-    place_arrays(copy, copy->topology_index);
-    return copy;
 }
 
 void
@@ -162,16 +151,4 @@ occupancy_release(struct occupancy *o, const struct holding *holding)
     count_blocks(o, holding, false);
     o->shared_milli -= holding->shared_milli;
     o->n_shared -= holding->is_shared;
-}
-
-bool
-occupancy_can_take(const struct occupancy *o, const struct holding *holding)
-{
-    for (unsigned i = 0; i < holding->n_cores; i++)
-        if (o->core_holders[holding->cores[i]] > 0)
-            return false;
-    for (unsigned i = 0; i < holding->n_devices; i++)
-        if (o->device_holders[holding->devices[i]] > 0)
-            return false;
-    return true;
 }

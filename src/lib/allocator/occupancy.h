@@ -31,7 +31,6 @@ struct occupancy {
     uint32_t free_cores;
     uint32_t free_pus; /* PUs of free cores; the shared pool uses them */
     uint32_t n_shared; /* number of holdings in the shared pool */
-    uint32_t size;     /* bytes of this allocation; private */
     uint64_t version;  /* incremented by each take and release */
     int64_t shared_milli;
     int64_t free_memory; /* of all NUMA nodes; negative ones count as 0 */
@@ -42,18 +41,12 @@ struct occupancy {
     struct bitset core_set; /* the free cores */
 };
 
-/* Life: everything is free at first. A copy (dup) is for trying changes out. */
+/* Life: everything is free at first. */
 void occupancy_free(struct occupancy *o);
 struct occupancy *occupancy_new(struct topology_index *topology_index)
-    OWNED_BY(occupancy_free);
-struct occupancy *occupancy_dup(const struct occupancy *o)
     OWNED_BY(occupancy_free);
 DEFINE_CLEANUP(struct occupancy, occupancy_free)
 
 /* Change */
 void occupancy_take(struct occupancy *o, const struct holding *holding);
 void occupancy_release(struct occupancy *o, const struct holding *holding);
-
-/* Look: whether everything that the holding names is free. */
-bool occupancy_can_take(const struct occupancy *o,
-                        const struct holding *holding);

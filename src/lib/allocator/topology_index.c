@@ -144,8 +144,8 @@ derive(struct topology_index *s)
     sort_kinds(s);
 }
 
-struct topology_index *
-topology_index_new(struct topology *topology TAKES)
+static struct topology_index *
+new_index(struct topology *topology TAKES)
 {
     struct cached_index *cached_index = xnew(struct cached_index);
 
@@ -193,7 +193,6 @@ topology_cache_new(void)
     return topologies;
 }
 
-/* An index that is still in use outlives the cache. */
 void
 topology_cache_free(struct topology_cache *topologies)
 {
@@ -229,7 +228,7 @@ topology_cache_find(struct topology_cache *topologies,
     r = topology_decode(topology, &t, err);
     if (r < 0)
         return r;
-    s = topology_index_new(t);
+    s = new_index(t);
     cached_index = cached_index_of(s);
     cached_index->topologies = topologies;
     cached_index->text = strbuf_take(&text);

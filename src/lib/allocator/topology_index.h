@@ -77,10 +77,8 @@ int topology_cache_find(struct topology_cache *topologies,
                         struct topology_index **ret_index,
                         struct error *err);
 
-/* New: an index that is in no cache, for tests; takes the topology. */
+/* An index that is still in use outlives its cache. */
 void topology_index_unref(struct topology_index *topology_index);
-struct topology_index *topology_index_new(struct topology *topology TAKES)
-    OWNED_BY(topology_index_unref);
 struct topology_index *
 topology_index_ref(struct topology_index *topology_index);
 DEFINE_CLEANUP(struct topology_index, topology_index_unref)

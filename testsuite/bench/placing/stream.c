@@ -18,6 +18,7 @@
 #include "lib/allocator/topology_index.h"
 #include "lib/api/node/topology.h"
 #include "lib/base/alloc.h"
+#include "lib/base/arena.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 
@@ -150,6 +151,22 @@ measure_apart(unsigned threads,
     return result;
 }
 
+/* An index of its own, by the form that nodes report. */
+static int
+find_index(const struct topology *t,
+           struct topology_index **ret_index,
+           struct error *err)
+{
+    CLEANUP(arena_freep) struct arena *arena = arena_new(0);
+    CLEANUP(topology_cache_freep)
+    struct topology_cache *cache = topology_cache_new();
+
+    return topology_cache_find(cache,
+                               topology_encode(t, arena),
+                               ret_index,
+                               err);
+}
+
 int
 stream_run(struct stream_result *ret_result, struct error *err)
 {
@@ -174,7 +191,10 @@ stream_run(struct stream_result *ret_result, struct error *err)
                          "this machine has one NUMA node: memory is equally "
                          "far from all cores");
     }
-    s = topology_index_new(t);
+    r = find_index(t, &s, err);
+    topology_free(t);
+    if (r < 0)
+        return r;
     o = occupancy_new(s);
     d.pus = s->numa[0].n_cores;
     if (allocator_grant(o, &d, &g) != ALLOCATOR_FITS) {

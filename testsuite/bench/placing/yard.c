@@ -19,6 +19,7 @@
 #include "lib/base/error.h"
 #include "lib/base/random.h"
 #include "lib/base/strbuf.h"
+#include "testsuite/lib/overlap.h"
 
 struct yard {
     struct random_source random;
@@ -58,7 +59,7 @@ hold(void *owner,
 {
     struct yard *y = owner;
 
-    if (!occupancy_can_take(node->ledger.occupancy, holding))
+    if (overlaps(node->ledger.occupancy, holding))
         y->refusals++;
     cache_hold(y->cache, pod, holding);
 }

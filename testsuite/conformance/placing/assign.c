@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/allocator/kubelet/cpu_accumulator.h"
-#include "lib/allocator/kubelet/kubelet_node.h"
+#include "lib/allocator/kubelet/cpu_manager.h"
 #include "testsuite/conformance/placing/placing.h"
 
 /* The result of one case. */
@@ -35,13 +35,23 @@ run_taker(const struct placing *p, const char *level, struct assign_result *out)
         out->error = "not-enough-cpus";
 }
 
+/* The CPUs that the kubelet reserves for the system when only their number is
+ * configured are those that it would allocate of an empty machine, but without a
+ * check for whole cores. The option for whole cores says something else only
+ * about CPUs that are distributed over NUMA nodes.
+ */
 static void
 run_reserve(const struct placing *p, struct assign_result *out)
 {
     struct cpu_options options = placing_options(json_get(p->line, "options"));
     unsigned wanted = (unsigned)placing_int(p->line, "request");
+    const struct numa_hint anywhere = {.is_any = true};
+    const struct bitset none = {0};
+    struct cpu_manager m;
 
-    if (!cpu_manager_reserve(p->machine->layout, &options, wanted, &out->cpus)
+    options.full_pcpus_only &= options.distribute_across_numa;
+    cpu_manager_init(&m, p->machine->layout, &options, &none);
+    if (cpu_manager_allocate(&m, wanted, &anywhere, &none, &out->cpus) != CPU_OK
         || bitset_count(&out->cpus) != wanted)
         out->error = "unable-to-reserve";
 }
@@ -49,6 +59,12 @@ run_reserve(const struct placing *p, struct assign_result *out)
 static void
 run_allocate(const struct placing *p, struct assign_result *out)
 {
+    static const char *const errors[] = {
+        [CPU_OK] = "",
+        [CPU_NOT_ENOUGH] = "not-enough-cpus",
+        [CPU_SMT_NOT_MULTIPLE] = "smt-not-multiple",
+        [CPU_SMT_NOT_ENOUGH] = "smt-not-enough-cores",
+    };
     struct cpu_options options = placing_options(json_get(p->line, "options"));
     struct bitset reserved, available, reusable;
     struct numa_hint affinity = {.is_any = true};
@@ -64,12 +80,12 @@ run_allocate(const struct placing *p, struct assign_result *out)
     if (json_is(json_get(p->line, "numa_mask"), JSON_NUMBER))
         affinity =
             (struct numa_hint){.nodes = placing_int(p->line, "numa_mask")};
-    out->error = cpu_answer_name(
-        cpu_manager_allocate(&m,
-                             (unsigned)placing_int(p->line, "request"),
-                             &affinity,
-                             &reusable,
-                             &out->cpus));
+    out->error =
+        errors[cpu_manager_allocate(&m,
+                                    (unsigned)placing_int(p->line, "request"),
+                                    &affinity,
+                                    &reusable,
+                                    &out->cpus)];
     out->shared = m.shared;
     out->has_shared = true;
 }

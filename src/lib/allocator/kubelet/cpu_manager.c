@@ -219,12 +219,3 @@ cpu_manager_allocate(struct cpu_manager *m,
     *ret_cpus = taken;
     return CPU_OK;
 }
-
-bool
-cpu_manager_reserve(const struct cpu_layout *layout,
-                    const struct cpu_options *options,
-                    unsigned wanted,
-                    struct bitset *ret_cpus)
-{
-    return take(layout, options, &layout->cpus, wanted, ret_cpus);
-}

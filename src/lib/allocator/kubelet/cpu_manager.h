@@ -70,11 +70,3 @@ enum cpu_answer cpu_manager_allocate(struct cpu_manager *m,
                                      const struct numa_hint *affinity,
                                      const struct bitset *reusable,
                                      struct bitset *ret_cpus);
-
-/* The CPUs that the policy reserves for the system when only their number is
- * configured.
- */
-bool cpu_manager_reserve(const struct cpu_layout *layout,
-                         const struct cpu_options *options,
-                         unsigned wanted,
-                         struct bitset *ret_cpus);

@@ -25,8 +25,8 @@ struct ask {
     unsigned n_devices;
 };
 
-const char *
-cpu_answer_name(enum cpu_answer answer)
+static const char *
+name_of_cpu_answer(enum cpu_answer answer)
 {
     static const char *const names[] = {
         [CPU_OK] = "",
@@ -329,7 +329,7 @@ give(struct visit *v, struct kubelet_container *c, const char **ret_detail)
         return KUBELET_UNEXPECTED;
     }
     cpus = give_cpus(v, c);
-    *ret_detail = cpu_answer_name(cpus);
+    *ret_detail = name_of_cpu_answer(cpus);
     if (cpus != CPU_OK)
         return cpus == CPU_NOT_ENOUGH ? KUBELET_UNEXPECTED
                                       : KUBELET_SMT_ALIGNMENT;

@@ -70,5 +70,4 @@ enum kubelet_reason kubelet_node_admit(struct kubelet_node *n,
                                        const char **ret_detail);
 void kubelet_node_remove(struct kubelet_node *n, const struct kubelet_pod *pod);
 
-const char *cpu_answer_name(enum cpu_answer answer);
 const char *memory_answer_name(enum memory_answer answer);

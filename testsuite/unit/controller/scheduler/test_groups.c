@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pods that are placed together, all or none, through the real scheduler. */
-#include <stddef.h>
-
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/queued_pod.h"
 #include "controller/scheduler/plugins/plugin_registry.h"
@@ -240,16 +238,27 @@ message(const struct world *w, const char *name)
     return c != NULL ? c->message : "";
 }
 
+static void
+add_bytes(struct strbuf *out, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        strbuf_printf(out, "%02x", ((const unsigned char *)bytes)[i]);
+}
+
 /* All of it except the count of its changes. */
 static void
-add_bytes(const struct occupancy *o, struct strbuf *out)
+add_occupancy(struct strbuf *out, const struct occupancy *o)
 {
-    const unsigned char *bytes = (const void *)o;
-    const size_t version = offsetof(struct occupancy, version);
+    const struct topology_index *s = o->topology_index;
+    struct occupancy own;
 
-    for (size_t b = 0; b < o->size; b++)
-        if (b < version || b >= version + sizeof(o->version))
-            strbuf_printf(out, "%02x", bytes[b]);
+    memcpy(&own, o, sizeof(own));
+    own.version = 0;
+    add_bytes(out, &own, sizeof(own));
+    add_bytes(out, o->numa, s->n_numa * sizeof(*o->numa));
+    add_bytes(out, o->group_free, s->n_groups * sizeof(*o->group_free));
+    add_bytes(out, o->core_holders, s->n_cores);
+    add_bytes(out, o->device_holders, s->topology->n_devices);
 }
 
 /* The state that a failed group must leave unchanged: all of nodes, ledgers and
@@ -288,7 +297,7 @@ take_picture(struct world *w)
                           (int)l->entries[e].state,
                           (const void *)l->entries[e].holding);
         if (l->occupancy != NULL)
-            add_bytes(l->occupancy, &out);
+            add_occupancy(&out, l->occupancy);
         strbuf_add_text(&out, "\n");
     }
     return out.text;

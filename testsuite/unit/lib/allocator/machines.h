@@ -20,13 +20,15 @@ machine_of(const char *topology)
     struct error err = {0};
     struct json *tree =
         json_parse(arena, topology, strlen(topology), NULL, &err);
-    struct topology *t;
+    CLEANUP(topology_cache_freep)
+    struct topology_cache *cache = topology_cache_new();
+    struct topology_index *index;
 
-    if (tree == NULL || topology_decode(tree, &t, &err) < 0) {
+    if (tree == NULL || topology_cache_find(cache, tree, &index, &err) < 0) {
         fprintf(stderr, "topology: %s\n", err.text);
         abort();
     }
-    return topology_index_new(t);
+    return index;
 }
 
 /* `numa` NUMA nodes of `cores` cores with `threads` PUs each, `gib` GiB each,

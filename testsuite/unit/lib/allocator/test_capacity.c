@@ -101,8 +101,8 @@ START_TEST(a_full_machine_knows_what_it_could_never_hold)
 
         d.is_exclusive = true;
         d.gpu_model = rows[i].model;
-        demand_add_device(&d, "gpu", rows[i].gpus);
-        demand_add_hugepages(&d, 2 * MIB, rows[i].huge);
+        demand_add_resource(&d, "kiln.hpc/gpu", rows[i].gpus);
+        demand_add_resource(&d, "hugepages-2Mi", rows[i].huge);
         ck_assert_msg(answer_of(o, &d) == rows[i].answer,
                       "row %zu: %d",
                       i,
@@ -131,9 +131,13 @@ any_demand(struct random_source *r)
         d.shared_milli = (int64_t)random_below(r, 32000);
     }
     if (random_below(r, 3) == 0)
-        demand_add_device(&d, "gpu", 1 + (unsigned)random_below(r, 3));
+        demand_add_resource(&d,
+                            "kiln.hpc/gpu",
+                            1 + (unsigned)random_below(r, 3));
     if (random_below(r, 4) == 0)
-        demand_add_hugepages(&d, 2 * MIB, (int64_t)random_below(r, 1200) * MIB);
+        demand_add_resource(&d,
+                            "hugepages-2Mi",
+                            (int64_t)random_below(r, 1200) * MIB);
     return d;
 }
 

@@ -89,11 +89,11 @@ draw_demand(struct trial *t)
         d->cores_per_package = 1 + below(t, 5);
     d->memory_bytes = below(t, 3) > 0 ? below(t, 12) * GIB / 2 : 0;
     if (below(t, 3) == 0)
-        demand_add_device(d, "gpu", 1 + below(t, 2));
+        demand_add_resource(d, "kiln.hpc/gpu", 1 + below(t, 2));
     if (below(t, 6) == 0)
-        demand_add_device(d, "nic", 1);
+        demand_add_resource(d, "kiln.hpc/nic", 1);
     if (below(t, 5) == 0)
-        demand_add_hugepages(d, 2 * MIB, (1 + below(t, 6)) * 2 * MIB);
+        demand_add_resource(d, "hugepages-2Mi", (1 + below(t, 6)) * 2 * MIB);
 }
 
 /* By trial */
@@ -226,10 +226,13 @@ leaves_pool(const struct trial *t, const struct grant *g)
 static enum allocator_answer
 grant_without_pool(const struct trial *t, struct grant *g)
 {
-    CLEANUP(occupancy_freep) struct occupancy *o = occupancy_dup(t->o);
+    unsigned n_shared = t->o->n_shared;
+    enum allocator_answer answer;
 
-    o->n_shared = 0;
-    return allocator_grant(o, &t->d, g);
+    t->o->n_shared = 0;
+    answer = allocator_grant(t->o, &t->d, g);
+    t->o->n_shared = n_shared;
+    return answer;
 }
 
 static void

@@ -61,7 +61,7 @@ with_gpus(unsigned pus,
     struct demand d = cores(pus, policy);
 
     d.gpu_model = model;
-    demand_add_device(&d, "gpu", gpus);
+    demand_add_resource(&d, "kiln.hpc/gpu", gpus);
     return d;
 }
 
@@ -231,7 +231,7 @@ START_TEST(huge_pages_come_from_the_numa_nodes_of_the_cores)
     struct demand d = cores(2, NUMA_SINGLE);
     struct grant g;
 
-    demand_add_hugepages(&d, 2 * MIB, 600 * MIB);
+    demand_add_resource(&d, "hugepages-2Mi", 600 * MIB);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);
     ck_assert_int_eq(g.huge[0][0], 600 * MIB);
     take(o, d);
@@ -257,7 +257,7 @@ START_TEST(a_page_size_that_a_machine_does_not_have_is_not_there)
     struct demand d = cores(1, NUMA_NONE);
     struct grant g;
 
-    demand_add_hugepages(&d, GIB, GIB);
+    demand_add_resource(&d, "hugepages-1Gi", GIB);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_TOO_SMALL);
     occupancy_free(o);
     topology_index_unref(s);
@@ -281,7 +281,7 @@ START_TEST(huge_pages_are_written_and_read_back)
     occupancy_take(o, h);
     ck_assert_int_eq(o->numa[1].free_memory, 7 * GIB);
     ck_assert_int_eq(o->numa[1].free_huge[0], 424 * MIB);
-    demand_add_hugepages(&d, 2 * MIB, 500 * MIB);
+    demand_add_resource(&d, "hugepages-2Mi", 500 * MIB);
     take(o, d);
     ck_assert_int_eq(o->numa[0].free_huge[0], 524 * MIB);
     occupancy_release(o, h);

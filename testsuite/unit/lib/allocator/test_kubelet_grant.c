@@ -96,7 +96,7 @@ START_TEST(resources_must_agree_resource_by_resource)
     struct demand d = cores(2, NUMA_RESTRICTED);
     struct grant g;
 
-    demand_add_device(&d, "gpu", 4);
+    demand_add_resource(&d, "kiln.hpc/gpu", 4);
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_NOT_ALIGNED);
     d.rules = NULL;
     ck_assert_int_eq(allocator_grant(o, &d, &g), ALLOCATOR_FITS);

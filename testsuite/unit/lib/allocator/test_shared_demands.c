@@ -7,8 +7,6 @@
 #include "lib/base/alloc.h"
 #include "testsuite/lib/suite.h"
 
-static const char gpu[] = "gpu";
-
 static struct demand
 some_demand(unsigned pus, unsigned gpus)
 {
@@ -16,7 +14,7 @@ some_demand(unsigned pus, unsigned gpus)
 
     demand_init(&d, NULL, 0, 1 << 20);
     d.pus = pus;
-    demand_add_device(&d, gpu, gpus);
+    demand_add_resource(&d, "kiln.hpc/gpu", gpus);
     return d;
 }
 

@@ -77,8 +77,8 @@ START_TEST(a_need_is_told_whole)
     d.threads_per_core = 1;
     d.cores_per_package = 12;
     d.gpu_model = "a100";
-    demand_add_device(&d, "gpu", 2);
-    demand_add_hugepages(&d, 2 * MIB, GIB / 2);
+    demand_add_resource(&d, "kiln.hpc/gpu", 2);
+    demand_add_resource(&d, "hugepages-2Mi", GIB / 2);
     shortfall_format_need(&d, &said);
 
     ck_assert_str_eq(said.text,
@@ -140,8 +140,8 @@ START_TEST(memory_devices_and_huge_pages_are_told_when_they_are_short)
             "has 64 CPUs free, at most 16 in one NUMA node; 23.5Gi of memory "
             "free, at most 9728Mi in one NUMA node");
     d = cpus(4, NUMA_SINGLE);
-    demand_add_device(&d, "gpu", 2);
-    demand_add_hugepages(&d, 2 * MIB, 300 * MIB);
+    demand_add_resource(&d, "kiln.hpc/gpu", 2);
+    demand_add_resource(&d, "hugepages-2Mi", 300 * MIB);
     is_said(&d,
             "has 64 CPUs, at most 16 in one NUMA node; 1Gi of huge pages of "
             "2Mi, at most 256Mi in one NUMA node; 4 gpu, at most 1 in one "

@@ -121,6 +121,25 @@ change_one(struct cluster *c)
     }
 }
 
+static struct occupancy *
+copy_of(const struct occupancy *o)
+{
+    const struct topology_index *s = o->topology_index;
+    struct occupancy *copy = occupancy_new(o->topology_index);
+    const struct occupancy own = *copy;
+
+    *copy = *o;
+    copy->numa = own.numa;
+    copy->group_free = own.group_free;
+    copy->core_holders = own.core_holders;
+    copy->device_holders = own.device_holders;
+    memcpy(copy->numa, o->numa, s->n_numa * sizeof(*o->numa));
+    memcpy(copy->group_free, o->group_free, s->n_groups * sizeof(uint16_t));
+    memcpy(copy->core_holders, o->core_holders, s->n_cores);
+    memcpy(copy->device_holders, o->device_holders, s->topology->n_devices);
+    return copy;
+}
+
 static void
 take_picture(const struct cluster *c, struct picture *p)
 {
@@ -130,7 +149,7 @@ take_picture(const struct cluster *c, struct picture *p)
         p->nodes[i] = *l;
         p->nodes[i].requested = (struct amounts){0};
         amounts_add(&p->nodes[i].requested, &l->requested);
-        p->nodes[i].occupancy = occupancy_dup(l->occupancy);
+        p->nodes[i].occupancy = copy_of(l->occupancy);
         p->nodes[i].entries =
             l->count > 0 ? xmemdup(l->entries, l->count * sizeof(*l->entries))
                          : NULL;

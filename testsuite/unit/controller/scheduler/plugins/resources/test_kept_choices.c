@@ -16,6 +16,7 @@
 #include "lib/base/sanitizer.h"
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
+#include "testsuite/lib/overlap.h"
 #include "testsuite/lib/suite.h"
 
 #define NODES (KEPT_CHOICES + 40u) /* some share an item */
@@ -200,7 +201,7 @@ change_node(struct trial *t, const struct node_view *node, struct taken *taken)
         taken->of[which] = taken->of[taken->count];
         taken->items[which] = taken->items[taken->count];
     } else if (taken->count < MOST_TAKEN && t->given != NULL
-               && occupancy_can_take(o, t->given)) {
+               && !overlaps(o, t->given)) {
         occupancy_take(o, t->given);
         taken->of[taken->count] = o;
         taken->items[taken->count++] = t->given;
