@@ -140,6 +140,12 @@ log_in(struct connection *c, enum connection_use use, struct error *err)
     return 0;
 }
 
+static int
+resolve(const char *host, struct http_endpoints *places, struct error *err)
+{
+    return getent_find_host(&getent_system_files, host, places, err);
+}
+
 /* Life */
 
 void
@@ -169,7 +175,7 @@ connection_open(const char *server,
     /* Each watch occupies a connection, and kctl proxy may have many. */
     struct http_client_settings settings = {
         .connections = use == CONNECTION_ONCE ? 1 : 256,
-        .resolve = getent_resolve,
+        .resolve = resolve,
         .as_user = as_user,
     };
     int r;

@@ -220,11 +220,3 @@ getent_find_host(const struct getent_files *files,
                          strerror(-r));
     return error_set(err, -EHOSTUNREACH, "host '%s': not known here", host);
 }
-
-int
-getent_resolve(const char *host,
-               struct http_endpoints *places,
-               struct error *err)
-{
-    return getent_find_host(&getent_system_files, host, places, err);
-}

@@ -35,8 +35,3 @@ int getent_find_host(const struct getent_files *files,
                      const char *host,
                      struct http_endpoints *places,
                      struct error *err);
-
-/* getent_find_host with the system's files, for http_client.h. */
-int getent_resolve(const char *host,
-                   struct http_endpoints *places,
-                   struct error *err);

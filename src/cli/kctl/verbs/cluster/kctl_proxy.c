@@ -148,7 +148,8 @@ is_same_user(const struct proxy *p, struct http_request *request)
         return peer->uid == getuid();
     if (http_request_connection_data(request) == allowed)
         return true;
-    if (peer_user_find(peer->address, p->port, &uid) < 0 || uid != getuid())
+    if (peer_user_find(PEER_USER_TABLE, peer->address, p->port, &uid) < 0
+        || uid != getuid())
         return false;
     http_request_set_connection_data(request, allowed, NULL);
     return true;

@@ -9,7 +9,6 @@
 #include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 
-#define TABLE    "/proc/net/tcp"
 #define MAX_SIZE (64u << 20)
 
 /* From linux/tcp.h. On a local connection the peer's socket is established
@@ -41,11 +40,8 @@ split(const char *address, unsigned *ret_ip, unsigned *ret_port)
 /* A row has the number, local and remote address in hexadecimal (an address is
  * printed as stored in memory), state, queues, timer, retransmissions, and uid.
  */
-int
-peer_user_find_in(const char *table,
-                  const char *address,
-                  unsigned port,
-                  uid_t *ret_uid)
+static int
+find_in(const char *table, const char *address, unsigned port, uid_t *ret_uid)
 {
     unsigned ip;
     unsigned peer_port;
@@ -82,12 +78,15 @@ peer_user_find_in(const char *table,
 }
 
 int
-peer_user_find(const char *address, unsigned port, uid_t *ret_uid)
+peer_user_find(const char *table_path,
+               const char *address,
+               unsigned port,
+               uid_t *ret_uid)
 {
     CLEANUP_STRBUF struct strbuf table = STRBUF_INIT;
-    int r = file_read(TABLE, MAX_SIZE, &table, NULL);
+    int r = file_read(table_path, MAX_SIZE, &table, NULL);
 
     if (r < 0)
         return r;
-    return peer_user_find_in(table.text, address, port, ret_uid);
+    return find_in(table.text, address, port, ret_uid);
 }

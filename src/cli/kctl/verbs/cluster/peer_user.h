@@ -10,14 +10,14 @@
 
 #include <sys/types.h>
 
-/* The uid of the process whose socket is at `address` ("127.0.0.1:40112") and
- * is connected to our `port`. -ENOENT when there is none, -EINVAL when the
- * address has another form.
- */
-int peer_user_find(const char *address, unsigned port, uid_t *ret_uid);
+#define PEER_USER_TABLE "/proc/net/tcp"
 
-/* The same from the text of /proc/net/tcp. */
-int peer_user_find_in(const char *table,
-                      const char *address,
-                      unsigned port,
-                      uid_t *ret_uid);
+/* The uid of the process whose socket is at `address` ("127.0.0.1:40112") and
+ * is connected to our `port`, by the table in that file. -ENOENT when there is
+ * none, -EINVAL when the address has another form; another negative errno when
+ * the file cannot be read.
+ */
+int peer_user_find(const char *table_path,
+                   const char *address,
+                   unsigned port,
+                   uid_t *ret_uid);

@@ -5,11 +5,13 @@
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/base/fd.h"
 #include "lib/base/macro.h"
+#include "testsuite/lib/memory_file.h"
 #include "testsuite/lib/suite.h"
 
 /* In the kernel's format: 127.0.0.1:40000 of uid 1000 is connected to port
@@ -28,12 +30,20 @@ static const char table[] =
     "   3: 0100007F:9C42 0100007F:0050 01 00000000:00000000 00:00000000 "
     "00000000  1002        0 12347 1 0000000000000000 20 4 30 10 -1\n";
 
+static int
+find_in(const char *text, const char *address, unsigned port, uid_t *ret_uid)
+{
+    CLEANUP(memory_file_fini) struct memory_file file;
+
+    memory_file_init(&file, text, strlen(text));
+    return peer_user_find(file.path, address, port, ret_uid);
+}
+
 START_TEST(the_uid_of_the_other_end_is_found)
 {
     uid_t uid = 7;
 
-    ck_assert_int_eq(peer_user_find_in(table, "127.0.0.1:40000", 8001, &uid),
-                     0);
+    ck_assert_int_eq(find_in(table, "127.0.0.1:40000", 8001, &uid), 0);
     ck_assert_uint_eq(uid, 1000);
 }
 END_TEST
@@ -42,14 +52,10 @@ START_TEST(a_connection_that_is_closing_or_elsewhere_is_nobodys)
 {
     uid_t uid = 7;
 
-    ck_assert_int_eq(peer_user_find_in(table, "127.0.0.1:40001", 8001, &uid),
-                     -ENOENT);
-    ck_assert_int_eq(peer_user_find_in(table, "127.0.0.1:40002", 8001, &uid),
-                     -ENOENT);
-    ck_assert_int_eq(peer_user_find_in(table, "127.0.0.1:40003", 8001, &uid),
-                     -ENOENT);
-    ck_assert_int_eq(peer_user_find_in("", "127.0.0.1:40000", 8001, &uid),
-                     -ENOENT);
+    ck_assert_int_eq(find_in(table, "127.0.0.1:40001", 8001, &uid), -ENOENT);
+    ck_assert_int_eq(find_in(table, "127.0.0.1:40002", 8001, &uid), -ENOENT);
+    ck_assert_int_eq(find_in(table, "127.0.0.1:40003", 8001, &uid), -ENOENT);
+    ck_assert_int_eq(find_in("", "127.0.0.1:40000", 8001, &uid), -ENOENT);
     ck_assert_uint_eq(uid, 7);
 }
 END_TEST
@@ -61,8 +67,7 @@ START_TEST(an_address_of_another_kind_is_refused)
     uid_t uid = 7;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        ck_assert_int_eq(peer_user_find_in(table, cases[i], 8001, &uid),
-                         -EINVAL);
+        ck_assert_int_eq(find_in(table, cases[i], 8001, &uid), -EINVAL);
 }
 END_TEST
 
@@ -90,7 +95,7 @@ START_TEST(a_connection_of_our_own_is_ours)
                      0);
     snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(address.sin_port));
 
-    ck_assert_int_eq(peer_user_find(text, port, &uid), 0);
+    ck_assert_int_eq(peer_user_find(PEER_USER_TABLE, text, port, &uid), 0);
     ck_assert_uint_eq(uid, getuid());
 }
 END_TEST
