@@ -32,6 +32,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
+#include "testsuite/lib/cgroups.h"
 
 #define AT_ONCE_MAX 8u
 
@@ -268,7 +269,7 @@ close_cgroups(struct bench *b)
     for (int i = 0; i < 100 && cgpool_sweep(b->pool) > 0; i++)
         usleep(20000);
     cgpool_free(b->pool);
-    cgroot_remove(b->root, NULL);
+    cgroups_remove_base(b->root, NULL);
     cgroot_close(b->root);
 }
 

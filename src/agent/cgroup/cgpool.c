@@ -128,26 +128,14 @@ cgpool_forget(struct cgpool *p)
 }
 
 static unsigned
-count(struct cgpool *p, const struct stack *s)
+count_ready(struct cgpool *p)
 {
     unsigned n;
 
     pthread_mutex_lock(&p->lock);
-    n = s->count;
+    n = p->ready.count;
     pthread_mutex_unlock(&p->lock);
     return n;
-}
-
-unsigned
-cgpool_ready(struct cgpool *p)
-{
-    return count(p, &p->ready);
-}
-
-unsigned
-cgpool_retired(struct cgpool *p)
-{
-    return count(p, &p->retired);
 }
 
 int
@@ -179,7 +167,7 @@ add_ready(struct cgpool *p, struct cgroup *c)
 int
 cgpool_fill(struct cgpool *p, unsigned wanted, struct error *err)
 {
-    while (cgpool_ready(p) < wanted) {
+    while (count_ready(p) < wanted) {
         struct cgroup *c;
         int r = cgpool_make(p, &c, err);
 

@@ -35,8 +35,6 @@ DEFINE_CLEANUP(struct cgpool, cgpool_free)
 struct cgroup *cgpool_take(struct cgpool *p);
 bool cgpool_retire(struct cgpool *p, struct cgroup *c TAKES);
 bool cgpool_give_back(struct cgpool *p, struct cgroup *c TAKES);
-unsigned cgpool_ready(struct cgpool *p);
-unsigned cgpool_retired(struct cgpool *p);
 
 /* cgpool_forget: the base was removed with the ready cgroups, so drop those.
  * cgpool_renew: the base has other CPUs now, which the existing cgroups lack,

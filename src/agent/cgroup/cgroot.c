@@ -468,24 +468,3 @@ cgroot_ability(const struct cgroot *r)
 {
     return &r->ability;
 }
-
-int
-cgroot_remove(struct cgroot *r, struct error *err)
-{
-    static const char *const leaves[] = {"/" SHEPHERDS, "/" CGBASE_KEEPER, ""};
-
-    for (unsigned i = r->n_bases; i-- > 0;) {
-        for (size_t j = 0; j < ARRAY_SIZE(leaves); j++) {
-            CLEANUP_FREE char *path =
-                xasprintf("%s%s", r->bases[i].directory, leaves[j]);
-
-            if (rmdir(path) < 0 && errno != ENOENT)
-                return error_set(err,
-                                 -errno,
-                                 "removing cgroup '%s': %s",
-                                 path,
-                                 strerror(errno));
-        }
-    }
-    return 0;
-}

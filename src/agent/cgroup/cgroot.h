@@ -95,8 +95,3 @@ int cgroot_list(struct cgroot *r, cgroot_visit_fn visit, void *context);
 
 /* Look */
 const struct cgroot_ability *cgroot_ability(const struct cgroot *r);
-
-/* Removes the base; -EBUSY while it contains cgroups. For tests and
- * uninstallation.
- */
-int cgroot_remove(struct cgroot *r, struct error *err);

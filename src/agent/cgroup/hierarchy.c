@@ -22,8 +22,9 @@ static const struct {
     {"pids", CONTROLLER_PIDS},
 };
 
-unsigned
-controller_find(const char *name, unsigned length)
+/* Returns the controller with the kernel's name, or 0. */
+static unsigned
+find_controller(const char *name, unsigned length)
 {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strlen(names[i].name) == length
@@ -49,7 +50,7 @@ find_controllers(const char *list, const char *separators)
     while (*list != '\0') {
         unsigned length = (unsigned)strcspn(list, separators);
 
-        found |= controller_find(list, length);
+        found |= find_controller(list, length);
         list += length;
         list += strspn(list, separators);
     }

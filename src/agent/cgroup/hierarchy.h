@@ -43,8 +43,5 @@ void hierarchies_fini(struct hierarchies *h);
  */
 void hierarchies_parse(const char *mountinfo, struct hierarchies *ret_all);
 
-/* controller_find returns the controller with the kernel's name, or 0;
- * controller_name the reverse.
- */
-unsigned controller_find(const char *name, unsigned length);
+/* The kernel's name of the controller. */
 const char *controller_name(enum cgroup_controller controller);

@@ -226,8 +226,8 @@ is_node_broken(const struct pod_run *s)
     return g->broken != NULL && g->broken(g->start_context) != NULL;
 }
 
-void
-pod_run_start(struct pod_run *s)
+static void
+start(struct pod_run *s)
 {
     struct error err = {0};
     int r;
@@ -325,7 +325,7 @@ pod_run_resume(struct pod_run *s)
 
     s->waits = false;
     if (!pod_host_exists(g, s->uid) && !was_started(s->pod)) {
-        pod_run_start(s);
+        start(s);
         return;
     }
     s->live = pod_host_read_live(g, s->uid);
@@ -351,7 +351,7 @@ pod_run_resume(struct pod_run *s)
                || (s->live != NULL && s->live->phase > LIVE_PREPARING)) {
         resume_lost(s, boot);
     } else {
-        pod_run_start(s);
+        start(s);
     }
 }
 
@@ -476,12 +476,6 @@ pod_run_new(const struct pod_run_settings *settings, const struct object *pod)
     s->deadline.delete_grace_us = DEADLINE_NEVER;
     s->deadline.started_us = clock_monotonic_us(settings->agent->clock);
     return s;
-}
-
-enum pod_run_phase
-pod_run_phase(const struct pod_run *s)
-{
-    return s->phase;
 }
 
 const struct object *

@@ -83,8 +83,8 @@ struct pod_run *pod_run_new(const struct pod_run_settings *settings,
                             const struct object *pod) OWNED_BY(pod_run_free);
 DEFINE_CLEANUP(struct pod_run, pod_run_free)
 
-/* Change. pod_run_start runs the pod. pod_run_resume continues what an earlier
- * agent left: a live shepherd, an exit record, or a pod that was lost with the
+/* Change. pod_run_resume runs a new pod, or continues what an earlier agent
+ * left: a live shepherd, an exit record, or a pod that was lost with the
  * machine. pod_run_refuse ends the pod before it began. pod_run_wait_for_cores
  * keeps the run until its cores are free, which its owner checks; the owner
  * then resumes or refuses it. pod_run_dismiss: the pod was over before it
@@ -96,7 +96,6 @@ DEFINE_CLEANUP(struct pod_run, pod_run_free)
  * pod_run_set_orphan: the API's store has lost the pod, which continues and is
  * counted.
  */
-void pod_run_start(struct pod_run *run);
 void pod_run_resume(struct pod_run *run);
 void
 pod_run_refuse(struct pod_run *run, const char *reason, const char *message);
@@ -111,7 +110,6 @@ void pod_run_recheck(struct pod_run *run);
 /* Look. pod_run_format_cgroup returns false before the run has a cgroup, and
  * after the run has given it back.
  */
-enum pod_run_phase pod_run_phase(const struct pod_run *run);
 const struct object *pod_run_pod(const struct pod_run *run);
 const char *pod_run_uid(const struct pod_run *run);
 bool pod_run_holds_cores(const struct pod_run *run);

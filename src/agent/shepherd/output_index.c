@@ -232,13 +232,6 @@ output_index_read(int fd, struct output_index_copy *copy)
     return r == 0 && after.generation != copy->head.generation ? -EAGAIN : r;
 }
 
-void
-output_index_copy_fini(struct output_index_copy *copy)
-{
-    free(copy->entries);
-    *copy = (struct output_index_copy){0};
-}
-
 size_t
 output_index_find_size(const struct output_index_copy *copy, int64_t size)
 {

@@ -73,10 +73,9 @@ struct output_index_copy {
 };
 
 /* -EBADMSG if the file is no index; -EAGAIN while it is thinned. *copy must be
- * a former copy, which is replaced, or zeroed.
+ * a former copy, which is replaced, or zeroed. The caller frees the entries.
  */
 int output_index_read(int fd, struct output_index_copy *copy);
-void output_index_copy_fini(struct output_index_copy *copy);
 
 /* Find the first entry with at least that size, or not before that time;
  * `count` when there is none.

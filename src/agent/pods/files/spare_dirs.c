@@ -55,6 +55,17 @@ pop(struct spare_dirs *s, unsigned long *ret_number)
     return has_one;
 }
 
+static bool
+is_full(struct spare_dirs *s)
+{
+    bool is_full;
+
+    pthread_mutex_lock(&s->lock);
+    is_full = s->count == ROOM;
+    pthread_mutex_unlock(&s->lock);
+    return is_full;
+}
+
 /* Counts the directories of an earlier agent; entries with other names are
  * ignored.
  */
@@ -160,7 +171,7 @@ spare_dirs_put(struct spare_dirs *s, const char *path, const char *kept)
     CLEANUP_FREE char *spare = NULL;
     unsigned long number;
 
-    if (spare_dirs_count(s) >= ROOM || !has_nothing_but(path, kept)) {
+    if (is_full(s) || !has_nothing_but(path, kept)) {
         remove_with(path, kept);
         return;
     }
@@ -170,15 +181,4 @@ spare_dirs_put(struct spare_dirs *s, const char *path, const char *kept)
         remove_with(path, kept);
     else if (!push(s, number))
         remove_with(spare, kept);
-}
-
-unsigned
-spare_dirs_count(struct spare_dirs *s)
-{
-    unsigned count;
-
-    pthread_mutex_lock(&s->lock);
-    count = s->count;
-    pthread_mutex_unlock(&s->lock);
-    return count;
 }

@@ -30,6 +30,3 @@ DEFINE_CLEANUP(struct spare_dirs, spare_dirs_free)
  */
 int spare_dirs_take(struct spare_dirs *s, const char *path);
 void spare_dirs_put(struct spare_dirs *s, const char *path, const char *kept);
-
-/* Look */
-unsigned spare_dirs_count(struct spare_dirs *s);

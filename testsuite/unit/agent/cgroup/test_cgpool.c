@@ -18,7 +18,7 @@ START_TEST(cgroups_are_ready_before_they_are_asked_for)
 {
     struct cgroot *root = test_cgroups_open();
     struct cgpool *pool;
-    struct cgroup *a, *b;
+    struct cgroup *a, *b, *c;
 
     if (root == NULL)
         SKIP("no cgroup may be made here");
@@ -28,11 +28,14 @@ START_TEST(cgroups_are_ready_before_they_are_asked_for)
     ck_assert_int_eq(cgpool_fill(pool, 3, NULL), 0);
     a = cgpool_take(pool);
     b = cgpool_take(pool);
+    c = cgpool_take(pool);
 
-    ck_assert_uint_eq(cgpool_ready(pool), 1);
+    ck_assert_ptr_nonnull(c);
+    ck_assert_ptr_null(cgpool_take(pool));
     ck_assert_str_ne(cgroup_name(a), cgroup_name(b));
     test_cgroups_empty(a);
     test_cgroups_empty(b);
+    test_cgroups_empty(c);
     cgpool_free(pool);
     test_cgroups_close(root);
 }
@@ -64,7 +67,7 @@ START_TEST(a_retired_cgroup_stays_until_its_last_process_is_gone)
     for (int i = 0; i < 100 && cgpool_sweep(pool) > 0; i++)
         test_cgroups_pause(10);
 
-    ck_assert_uint_eq(cgpool_retired(pool), 0);
+    ck_assert_uint_eq(cgpool_sweep(pool), 0);
     cgpool_free(pool);
     test_cgroups_close(root);
 }
@@ -143,7 +146,7 @@ close_pool(struct cgpool *pool, struct cgroot *root)
 {
     for (int i = 0; i < 100 && cgpool_sweep(pool) > 0; i++)
         test_cgroups_pause(10);
-    ck_assert_uint_eq(cgpool_retired(pool), 0);
+    ck_assert_uint_eq(cgpool_sweep(pool), 0);
     cgpool_free(pool);
     test_cgroups_close(root);
 }
@@ -213,7 +216,7 @@ START_TEST(a_cgroup_with_a_process_is_nobody_elses)
     cgpool_give_back(pool, c);
 
     ck_assert_uint_eq(cgpool_sweep(pool), 1);
-    ck_assert_uint_eq(cgpool_ready(pool), 0);
+    ck_assert_ptr_null(cgpool_take(pool));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     close_pool(pool, root);
@@ -237,7 +240,7 @@ START_TEST(a_cgroup_that_saw_an_oom_kill_is_removed)
         ck_assert_int_eq(cgroup_reset(c), -EOPNOTSUPP);
         cgpool_give_back(pool, c);
         cgpool_sweep(pool);
-        ck_assert_uint_eq(cgpool_ready(pool), 0);
+        ck_assert_ptr_null(cgpool_take(pool));
     } else
         test_cgroups_empty(c);
     close_pool(pool, root);
@@ -303,7 +306,7 @@ START_TEST(a_cgroup_with_others_inside_is_removed_with_them)
     cgpool_give_back(pool, c);
 
     cgpool_sweep(pool);
-    ck_assert_uint_eq(cgpool_ready(pool), 0);
+    ck_assert_ptr_null(cgpool_take(pool));
     ck_assert_int_ne(access(inside, F_OK), 0);
     close_pool(pool, root);
 }
@@ -409,7 +412,7 @@ START_TEST(cgroups_from_before_a_change_of_the_machine_are_removed)
     cgpool_give_back(pool, c);
     cgpool_sweep(pool);
 
-    ck_assert_uint_eq(cgpool_ready(pool), 0);
+    ck_assert_ptr_null(cgpool_take(pool));
     close_pool(pool, root);
 }
 END_TEST

@@ -16,6 +16,7 @@
 #include "agent/cgroup/cgroot.h"
 #include "agent/cgroup/cgroup.h"
 #include "lib/base/error.h"
+#include "testsuite/lib/cgroups.h"
 
 static inline struct cgroot *
 test_cgroups_open(void)
@@ -46,7 +47,7 @@ test_cgroups_close(struct cgroot *root)
 {
     struct error err = {0};
 
-    ck_assert_msg(cgroot_remove(root, &err) == 0, "%s", err.text);
+    ck_assert_msg(cgroups_remove_base(root, &err) == 0, "%s", err.text);
     cgroot_close(root);
 }
 

@@ -51,10 +51,30 @@ END_TEST
 
 START_TEST(controllers_are_known_by_their_whole_name)
 {
-    ck_assert_uint_eq(controller_find("cpuset", 6), CONTROLLER_CPUSET);
-    ck_assert_uint_eq(controller_find("cpuset", 3), CONTROLLER_CPU);
-    ck_assert_uint_eq(controller_find("misc", 4), 0);
-    ck_assert_str_eq(controller_name(CONTROLLER_MEMORY), "memory");
+    static const char text[] =
+        "26 25 0:24 / /cpuset rw - cgroup cgroup rw,cpuset\n"
+        "27 25 0:25 / /cpu rw - cgroup cgroup rw,cpu\n"
+        "28 25 0:26 / /misc rw - cgroup cgroup rw,misc,cp,cpus\n"
+        "29 25 0:27 / /memory rw - cgroup cgroup rw,memory\n";
+    static const struct {
+        const char *name;
+        unsigned controller;
+    } wanted[] = {
+        {"cpuset", CONTROLLER_CPUSET},
+        {"cpu", CONTROLLER_CPU},
+        {"memory", CONTROLLER_MEMORY},
+    };
+    struct hierarchies all;
+
+    hierarchies_parse(text, &all);
+
+    ck_assert_uint_eq(all.count, ARRAY_SIZE(wanted));
+    for (unsigned i = 0; i < all.count; i++) {
+        ck_assert_str_eq(all.items[i].mount + 1, wanted[i].name);
+        ck_assert_uint_eq(all.items[i].controllers, wanted[i].controller);
+        ck_assert_str_eq(controller_name(wanted[i].controller), wanted[i].name);
+    }
+    hierarchies_fini(&all);
 }
 END_TEST
 

@@ -136,7 +136,7 @@ START_TEST(a_deletion_that_is_confirmed_when_it_is_freed_is_not_any_more)
                         "\"namespace\":\"physics\",\"uid\":\"uid-1\","
                         "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
                         "\"spec\":{\"containers\":[{\"name\":\"main\"}]}}"));
-    pod_run_start(world.run);
+    pod_run_resume(world.run);
 
     pod_run_free(world.run);
 
@@ -151,8 +151,8 @@ END_TEST
 START_TEST(a_script_that_is_fetched_when_it_is_freed_is_not_waited_for)
 {
     begin(POD("\"kiln.hpc/script\":\"sha256:s\""));
-    pod_run_start(world.run);
-    ck_assert_int_eq(pod_run_phase(world.run), POD_RUN_PREPARING);
+    pod_run_resume(world.run);
+    ck_assert_int_eq(world.run->phase, POD_RUN_PREPARING);
 
     pod_run_free(world.run);
     blobs_free(world.blobs);

@@ -8,6 +8,7 @@
 #include "agent/cgroup/cgroup.h"
 #include "agent/cgroup/hierarchy.h"
 #include "agent/shepherd/fence.h"
+#include "testsuite/lib/cgroups.h"
 #include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/agent/shepherd/test_pod.h"
@@ -772,7 +773,7 @@ fold_close(struct fold *f)
     }
     ck_assert_msg(r == 0, "%s", err.text);
     cgroup_free(f->c);
-    ck_assert_msg(cgroot_remove(f->root, &err) == 0, "%s", err.text);
+    ck_assert_msg(cgroups_remove_base(f->root, &err) == 0, "%s", err.text);
     cgroot_close(f->root);
     strbuf_fini(&f->own);
     strbuf_fini(&f->job);

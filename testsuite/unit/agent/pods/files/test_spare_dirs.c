@@ -18,6 +18,14 @@ inode_of(const char *path)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
+static unsigned
+count_spare(const char *top)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/spare", top);
+
+    return scratch_entries(path);
+}
+
 START_TEST(what_is_put_there_is_taken_again)
 {
     CLEANUP(scratch_freep) char *top = scratch_new();
@@ -31,13 +39,14 @@ START_TEST(what_is_put_there_is_taken_again)
     ck_assert_int_eq(mkdir(first, 0711), 0);
     inode = inode_of(first);
     spare_dirs_put(spare_dirs, first, "record");
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_uint_eq(count_spare(top), 1);
     ck_assert_int_ne(access(first, F_OK), 0);
 
     ck_assert_int_eq(spare_dirs_take(spare_dirs, second), 0);
 
     ck_assert_uint_eq(inode_of(second), inode);
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+    ck_assert_uint_eq(count_spare(top), 0);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, first), -ENOENT);
 }
 END_TEST
 
@@ -55,7 +64,8 @@ START_TEST(what_is_not_empty_stays)
     spare_dirs_put(spare_dirs, place, "record");
 
     ck_assert_int_eq(access(inside, F_OK), 0);
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+    ck_assert_uint_eq(count_spare(top), 0);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), -ENOENT);
 }
 END_TEST
 
@@ -75,13 +85,14 @@ START_TEST(one_file_comes_along_and_goes_with_the_rest)
     inode = inode_of(kept);
 
     spare_dirs_put(spare_dirs, place, "record");
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_uint_eq(count_spare(top), 1);
     ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
     ck_assert_uint_eq(inode_of(kept), inode);
 
     ck_assert_int_eq(mkdir(output, 0711), 0);
     spare_dirs_put(spare_dirs, place, "record");
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 0);
+    ck_assert_uint_eq(count_spare(top), 0);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), -ENOENT);
     ck_assert_int_eq(access(output, F_OK), 0);
     ck_assert_int_ne(access(kept, F_OK), 0);
 }
@@ -104,7 +115,9 @@ START_TEST(nothing_is_put_over_what_is_there)
     ck_assert_int_lt(spare_dirs_take(spare_dirs, place), 0);
 
     ck_assert_int_eq(access(inside, F_OK), 0);
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_uint_eq(count_spare(top), 1);
+    ck_assert_int_eq(rmdir(inside), 0);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
 }
 END_TEST
 
@@ -120,10 +133,11 @@ START_TEST(the_next_agent_takes_them_up)
 
     spare_dirs = spare_dirs_new(top);
 
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_uint_eq(count_spare(top), 1);
     ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
     spare_dirs_put(spare_dirs, place, "record");
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 1);
+    ck_assert_uint_eq(count_spare(top), 1);
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
     spare_dirs_free(spare_dirs);
 }
 END_TEST
@@ -141,7 +155,12 @@ START_TEST(there_is_room_for_so_many)
         ck_assert_int_ne(access(place, F_OK), 0);
     }
 
-    ck_assert_uint_eq(spare_dirs_count(spare_dirs), 64);
+    ck_assert_uint_eq(count_spare(top), 64);
+    for (int i = 0; i < 64; i++) {
+        ck_assert_int_eq(spare_dirs_take(spare_dirs, place), 0);
+        ck_assert_int_eq(rmdir(place), 0);
+    }
+    ck_assert_int_eq(spare_dirs_take(spare_dirs, place), -ENOENT);
 }
 END_TEST
 
