@@ -132,5 +132,5 @@ static const struct schema_steps schema = {
 int
 history_schema_migrate(sqlite3 *db, struct error *err)
 {
-    return schema_steps_run(&schema, db, HISTORY_SCHEMA_VERSION, err);
+    return schema_steps_run(&schema, db, err);
 }

@@ -85,7 +85,7 @@ ask_objects(void *context)
 {
     const struct store_gauge *q = context;
 
-    return (double)q->store->sections[q->kind].count;
+    return (double)store_count(q->store, kinds[q->kind]);
 }
 
 static const struct {

@@ -74,8 +74,9 @@ add_by_instruction(uint32_t crc, const unsigned char *at, size_t length)
 }
 #endif
 
-uint32_t
-checksum_add(uint32_t crc, const void *bytes, size_t length)
+/* Continues from `crc`, which starts as 0. */
+static uint32_t
+add(uint32_t crc, const void *bytes, size_t length)
 {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("sse4.2"))
@@ -92,9 +93,7 @@ checksum_of(int64_t row, int64_t revision, const char *text, size_t length)
         htole64((uint64_t)revision),
     };
 
-    return checksum_add(checksum_add(0, numbers, sizeof(numbers)),
-                        text,
-                        length);
+    return add(add(0, numbers, sizeof(numbers)), text, length);
 }
 
 static int

@@ -22,6 +22,3 @@ checksum_of(int64_t row, int64_t revision, const char *text, size_t length);
  * have none until they are written again). -EUCLEAN: one differs.
  */
 int checksum_verify(const struct engine_row *row, struct error *err);
-
-/* Continues from `crc`, which starts as 0. */
-uint32_t checksum_add(uint32_t crc, const void *bytes, size_t length);

@@ -61,15 +61,9 @@ static const struct schema_steps schema = {
 };
 
 int
-schema_migrate_to(sqlite3 *db, int version, struct error *err)
-{
-    return schema_steps_run(&schema, db, version, err);
-}
-
-int
 schema_migrate(sqlite3 *db, struct error *err)
 {
-    return schema_migrate_to(db, SCHEMA_VERSION, err);
+    return schema_steps_run(&schema, db, err);
 }
 
 int

@@ -18,9 +18,6 @@ struct error;
 /* -ENOTSUP: of a later version, or not Kiln's. */
 int schema_migrate(sqlite3 *db, struct error *err);
 
-/* Upgrades only to that version. For tests of the steps. */
-int schema_migrate_to(sqlite3 *db, int version, struct error *err);
-
 /* 0 if the file is a store of Kiln, of this or an earlier version; otherwise
  * -ENOTSUP.
  */

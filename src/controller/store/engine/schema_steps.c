@@ -65,32 +65,28 @@ static int
 take_steps(const struct schema_steps *s,
            sqlite3 *db,
            int64_t from,
-           int to,
            struct error *err)
 {
     int r = set_number(db, "application_id", s->application_id, err);
 
-    for (int64_t version = from; r == 0 && version < to; version++)
+    for (int64_t version = from; r == 0 && version < s->count; version++)
         r = sql_exec(db, s->sql[version], err);
-    return r == 0 ? set_number(db, "user_version", to, err) : r;
+    return r == 0 ? set_number(db, "user_version", s->count, err) : r;
 }
 
 int
-schema_steps_run(const struct schema_steps *s,
-                 sqlite3 *db,
-                 int version,
-                 struct error *err)
+schema_steps_run(const struct schema_steps *s, sqlite3 *db, struct error *err)
 {
     int64_t has;
     int r = sql_number(db, "PRAGMA user_version", &has, err);
 
     if (r == 0)
         r = refuse(s, db, has, err);
-    if (r < 0 || has >= version)
+    if (r < 0 || has >= s->count)
         return r;
     r = sql_exec(db, "BEGIN IMMEDIATE", err);
     if (r == 0)
-        r = take_steps(s, db, has, version, err);
+        r = take_steps(s, db, has, err);
     if (r == 0)
         r = sql_exec(db, "COMMIT", err);
     if (r < 0) {
@@ -99,7 +95,7 @@ schema_steps_run(const struct schema_steps *s,
                           r,
                           "bringing the schema from %lld to %d",
                           (long long)has,
-                          version);
+                          s->count);
     }
     return 0;
 }

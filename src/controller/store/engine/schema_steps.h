@@ -31,10 +31,6 @@ int schema_steps_check(const struct schema_steps *s,
                        sqlite3 *db,
                        struct error *err);
 
-/* Upgrades the file to that version, unless it is already later. Fails as
- * schema_steps_check does.
- */
-int schema_steps_run(const struct schema_steps *s,
-                     sqlite3 *db,
-                     int version,
-                     struct error *err);
+/* Upgrades the file to the latest version. Fails as schema_steps_check does. */
+int
+schema_steps_run(const struct schema_steps *s, sqlite3 *db, struct error *err);

@@ -66,9 +66,3 @@ blob_counts_get(const struct blob_counts *b, const char *digest)
 
     return has != NULL ? *has : (struct stored_blob){0};
 }
-
-size_t
-blob_counts_size(const struct blob_counts *b)
-{
-    return map_count(b->by_digest);
-}

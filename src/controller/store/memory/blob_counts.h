@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -35,4 +34,3 @@ int64_t blob_counts_next_row(struct blob_counts *b); /* never a row in use */
 /* Look: all zero if there is no such blob. */
 struct stored_blob blob_counts_get(const struct blob_counts *b,
                                    const char *digest);
-size_t blob_counts_size(const struct blob_counts *b);

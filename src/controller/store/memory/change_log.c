@@ -170,12 +170,6 @@ change_log_get(const struct change_log *l, uint64_t number)
 }
 
 uint64_t
-change_log_first(const struct change_log *l)
-{
-    return l->first;
-}
-
-uint64_t
 change_log_published(const struct change_log *l)
 {
     return l->published;

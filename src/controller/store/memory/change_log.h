@@ -58,13 +58,12 @@ void change_log_release_entry(struct change_log *l,
 void change_log_trim(struct change_log *l, size_t bytes, int64_t before_us);
 void change_log_forget_to(struct change_log *l, int64_t revision);
 
-/* Look. Numbers of changes run from first to before end; published is the end
- * of the visible ones. Oldest_revision: the oldest revision that can still be
+/* Look. The numbers of changes end before change_log_end, those of the visible
+ * ones before change_log_published. Oldest_revision: the oldest revision that can still be
  * listed; revision: the latest published one.
  */
 const struct change *change_log_get(const struct change_log *l,
                                     uint64_t number);
-uint64_t change_log_first(const struct change_log *l);
 uint64_t change_log_published(const struct change_log *l);
 uint64_t change_log_end(const struct change_log *l);
 int64_t change_log_oldest_revision(const struct change_log *l);

@@ -138,7 +138,7 @@ START_TEST(a_watch_begins_behind_the_revision_it_names)
         change_log_get(change_log, change_log_seek(change_log, 102))->revision,
         103);
     ck_assert_uint_eq(change_log_seek(change_log, 100),
-                      change_log_first(change_log));
+                      change_log_end(change_log) - 6);
     ck_assert_uint_eq(change_log_seek(change_log, 105),
                       change_log_published(change_log));
     ck_assert_uint_eq(change_log_seek(change_log, 999),
@@ -181,7 +181,7 @@ START_TEST(what_is_forgotten_is_told_by_the_oldest_revision)
     change_log_forget_to(change_log, 104);
     ck_assert_int_eq(change_log_oldest_revision(change_log), 104);
     ck_assert_int_eq(
-        change_log_get(change_log, change_log_first(change_log))->revision,
+        change_log_get(change_log, change_log_seek(change_log, 104))->revision,
         105);
     change_log_trim(change_log, SIZE_MAX, 1075); /* older than that */
     ck_assert_int_eq(change_log_oldest_revision(change_log), 107);
@@ -202,9 +202,9 @@ START_TEST(what_is_not_published_is_never_forgotten)
 
     change_log_trim(change_log, 0, INT64_MAX);
     change_log_forget_to(change_log, INT64_MAX);
-    ck_assert_uint_eq(change_log_end(change_log) - change_log_first(change_log),
-                      1);
     ck_assert_int_eq(change_log_oldest_revision(change_log), 101);
+    ck_assert_uint_eq(change_log_seek(change_log, 100),
+                      change_log_end(change_log) - 1);
     end();
 }
 END_TEST
