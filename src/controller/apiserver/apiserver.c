@@ -169,12 +169,6 @@ apiserver_close(struct apiserver *server)
     http_server_pause(server->http);
 }
 
-int
-apiserver_port(const struct apiserver *server)
-{
-    return http_server_port(server->http);
-}
-
 bool
 apiserver_find_verifier(const char *node_name,
                         struct digest *ret_verifier,

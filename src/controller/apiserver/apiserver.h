@@ -94,9 +94,6 @@ int apiserver_listen_tls(struct apiserver *server,
                          struct error *err);
 void apiserver_close(struct apiserver *server);
 
-/* Look */
-int apiserver_port(const struct apiserver *server);
-
 /* A client in this process, for a component of the controller whose thread runs
  * `loop`. Free it on that thread, before the server.
  */

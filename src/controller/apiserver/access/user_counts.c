@@ -180,10 +180,13 @@ pods_at_once(const struct object *object)
                : most;
 }
 
-bool
-user_counts_measure(const struct object *object,
-                    uid_t *ret_uid,
-                    struct user_count *ret_count)
+/* Measures one object: its user, whether it counts as an object, its bytes and
+ * its pods. Returns false when the object belongs to no user.
+ */
+static bool
+measure(const struct object *object,
+        uid_t *ret_uid,
+        struct user_count *ret_count)
 {
     memset(ret_count, 0, sizeof(*ret_count));
     if (object == NULL || !object_owner(object, ret_uid))
@@ -211,7 +214,7 @@ add(struct user_counts *counts, const struct object *object, int sign)
     struct user_count_entry *e;
     uid_t uid;
 
-    if (!user_counts_measure(object, &uid, &own))
+    if (!measure(object, &uid, &own))
         return;
     e = entry_of(counts, uid);
     e->count.objects += sign * own.objects;

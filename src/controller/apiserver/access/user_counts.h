@@ -81,10 +81,3 @@ void user_counts_charge(struct user_counts *counts,
 
 /* Look. Returns zeros for a user who has nothing. */
 struct user_count user_counts_get(const struct user_counts *counts, uid_t uid);
-
-/* Measures one object: its user, whether it counts as an object, its bytes and
- * its pods. Returns false when the object belongs to no user.
- */
-bool user_counts_measure(const struct object *object,
-                         uid_t *ret_uid,
-                         struct user_count *ret_count);

@@ -82,10 +82,11 @@ due_of_taint(const struct taint *t, const struct pod *pod, int64_t seen_us)
     return 0;
 }
 
-int64_t
-taint_eviction_due_us(const struct node *node,
-                      const struct pod *pod,
-                      int64_t first_seen_us)
+/* When the pod must be evicted, in real time; INT64_MAX: never. */
+static int64_t
+due_of_pod(const struct node *node,
+           const struct pod *pod,
+           int64_t first_seen_us)
 {
     int64_t due_us = INT64_MAX;
 
@@ -237,9 +238,7 @@ work_on_pod(const char *key, void *context)
                                  NULL,
                                  pod_of(pod)->spec.node_name);
     if (node != NULL)
-        due_us = taint_eviction_due_us(node_of(node),
-                                       pod_of(pod),
-                                       seen_since(e, key));
+        due_us = due_of_pod(node_of(node), pod_of(pod), seen_since(e, key));
     if (due_us == INT64_MAX) {
         forget(e, key);
     } else if (due_us <= now_us) {

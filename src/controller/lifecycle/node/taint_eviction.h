@@ -41,8 +41,3 @@ struct taint_eviction *
 taint_eviction_new(const struct taint_eviction_settings *settings)
     OWNED_BY(taint_eviction_free);
 DEFINE_CLEANUP(struct taint_eviction, taint_eviction_free)
-
-/* When the pod must be evicted, in real time; INT64_MAX: never. Pure. */
-int64_t taint_eviction_due_us(const struct node *node,
-                              const struct pod *pod,
-                              int64_t first_seen_us);

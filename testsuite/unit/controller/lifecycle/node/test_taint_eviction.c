@@ -17,23 +17,6 @@
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
 
-static const struct object *
-parse(const struct kind *kind, const char *spec)
-{
-    CLEANUP_FREE char *text =
-        xasprintf("{\"apiVersion\":\"v1\",\"kind\":\"%s\",\"metadata\":"
-                  "{\"name\":\"x\"},\"spec\":{%s}}",
-                  kind->name,
-                  spec);
-    const struct object *object = NULL;
-    struct error err = {0};
-
-    ck_assert_msg(object_parse(kind, text, strlen(text), &object, &err) == 0,
-                  "%s",
-                  err.text);
-    return object;
-}
-
 #define T(members) "\"taints\":[" members "]"
 #define GONE       "{\"key\":\"gone\",\"effect\":\"NoExecute\"}"
 #define GONE_SINCE                                \
@@ -49,45 +32,6 @@ parse(const struct kind *kind, const char *spec)
 #define FOR(s)                                                            \
     "{\"key\":\"gone\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"," \
     "\"tolerationSeconds\":" s "}"
-
-START_TEST(a_pod_stays_as_long_as_it_tolerates_every_taint)
-{
-    static const struct {
-        const char *node, *pod;
-        int64_t due_s; /* seen first at 1000 s; -1: never */
-    } cases[] = {
-        {T(""), P(""), -1},
-        {T(SOFT), P(""), -1},
-        {T(GONE), P(""), 0},
-        {T(GONE), P(FOR_EVER), -1},
-        {T(GONE), P(FOR("60")), 1060},
-        {T(GONE), P(FOR("0")), 0},
-        {T(GONE), P(FOR("-5")), 0},
-        {T(GONE), P(FOR("9223372036854775807")), -1},
-        {T(GONE_SINCE), P(FOR("60")), 160},
-        {T(GONE "," OTHER), P(FOR("60")), 0},
-        {T(GONE "," SOFT), P(FOR("60")), 1060},
-        {T(GONE), P(FOR("60") "," FOR_EVER), 1060},
-        {T(SILENT), P(""), -1},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct object *node = parse(&node_kind, cases[i].node);
-        const struct object *pod = parse(&pod_kind, cases[i].pod);
-        int64_t due_us =
-            taint_eviction_due_us(node_of(node), pod_of(pod), 1000000000);
-
-        ck_assert_msg(
-            due_us
-                == (cases[i].due_s < 0 ? INT64_MAX : cases[i].due_s * 1000000),
-            "case %zu: %lld",
-            i,
-            (long long)due_us);
-        object_unref(node);
-        object_unref(pod);
-    }
-}
-END_TEST
 
 /* The controller on a real event loop and a fake API. */
 struct stage {
@@ -162,14 +106,76 @@ static void
 put_pod(struct stage *s, const char *name, const char *tolerations)
 {
     CLEANUP_FREE char *text = xasprintf(
-        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+        "\"uid\":\"uid-%s\"},"
         "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
         "\"image\":\"host\"}],%s},\"status\":{\"phase\":\"Running\"}}",
+        name,
         name,
         tolerations);
 
     fake_client_put(s->api, &pod_kind, text);
 }
+
+/* Whether the pod is still there at that time, when its object has changed and
+ * so it is checked again.
+ */
+static bool
+is_there_at(struct stage *s, int64_t at_us, const char *tolerations)
+{
+    s->time.real_us = at_us;
+    put_pod(s, "x", tolerations);
+    settle(s);
+    return fake_client_find(s->api, &pod_kind, "default", "x") != NULL;
+}
+
+START_TEST(a_pod_stays_as_long_as_it_tolerates_every_taint)
+{
+    static const struct {
+        const char *node, *pod;
+        int64_t seen_s, due_s; /* -1: never */
+    } cases[] = {
+        {T(""), P(""), 1000, -1},
+        {T(SOFT), P(""), 1000, -1},
+        {T(GONE), P(""), 1000, 0},
+        {T(GONE), P(FOR_EVER), 1000, -1},
+        {T(GONE), P(FOR("60")), 1000, 1060},
+        {T(GONE), P(FOR("0")), 1000, 0},
+        {T(GONE), P(FOR("-5")), 1000, 0},
+        {T(GONE), P(FOR("9223372036854775807")), 1000, -1},
+        {T(GONE_SINCE), P(FOR("60")), 150, 160},
+        {T(GONE_SINCE), P(FOR("60")), 1000, 160},
+        {T(GONE "," OTHER), P(FOR("60")), 1000, 0},
+        {T(GONE "," SOFT), P(FOR("60")), 1000, 1060},
+        {T(GONE), P(FOR("60") "," FOR_EVER), 1000, 1060},
+        {T(SILENT), P(""), 1000, -1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const int64_t seen_us = cases[i].seen_s * FAKE_SECOND;
+        const int64_t due_us = cases[i].due_s * FAKE_SECOND;
+        const int64_t last_us =
+            cases[i].due_s < 0 ? INT64_C(1000000) * FAKE_SECOND : due_us - 1;
+        struct stage s;
+
+        stage_init(&s);
+        put_node(&s, cases[i].node);
+        ck_assert_msg(is_there_at(&s, seen_us, cases[i].pod)
+                          == (last_us >= seen_us),
+                      "case %zu at first",
+                      i);
+        if (last_us >= seen_us)
+            ck_assert_msg(is_there_at(&s, last_us, cases[i].pod),
+                          "case %zu before",
+                          i);
+        if (cases[i].due_s >= 0 && due_us > seen_us)
+            ck_assert_msg(!is_there_at(&s, due_us, cases[i].pod),
+                          "case %zu",
+                          i);
+        stage_fini(&s);
+    }
+}
+END_TEST
 
 START_TEST(only_those_that_do_not_tolerate_it_are_told_and_deleted)
 {
