@@ -9,6 +9,19 @@
 #include "controller/scheduler/config/kube_configuration.h"
 #include "lib/base/strbuf.h"
 #include "testsuite/fuzz/fuzz.h"
+#include "testsuite/lib/memory_file.h"
+
+static int
+read_bytes(const void *bytes,
+           size_t length,
+           struct kube_configuration **ret_configuration,
+           struct strbuf *mistakes)
+{
+    CLEANUP(memory_file_fini) struct memory_file file;
+
+    memory_file_init(&file, bytes, length);
+    return kube_configuration_read(file.path, ret_configuration, mistakes);
+}
 
 static void
 read_again(const struct kube_configuration *c)
@@ -19,12 +32,7 @@ read_again(const struct kube_configuration *c)
     struct kube_configuration *again = NULL;
 
     kube_configuration_print(c, &first);
-    if (kube_configuration_parse("again",
-                                 first.text,
-                                 first.length,
-                                 &again,
-                                 &mistakes)
-        < 0)
+    if (read_bytes(first.text, first.length, &again, &mistakes) < 0)
         abort();
     kube_configuration_print(again, &second);
     if (strcmp(first.text, second.text) != 0)
@@ -38,12 +46,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     CLEANUP(kube_configuration_freep)
     struct kube_configuration *c = NULL;
 
-    if (kube_configuration_parse("any",
-                                 (const char *)bytes,
-                                 length,
-                                 &c,
-                                 &mistakes)
-        < 0) {
+    if (read_bytes(bytes, length, &c, &mistakes) < 0) {
         if (mistakes.length == 0)
             abort();
         return 0;

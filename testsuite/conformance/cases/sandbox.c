@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/state/cache.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/meta.h"
@@ -14,6 +13,7 @@
 #include "lib/base/map.h"
 #include "lib/json/json.h"
 #include "testsuite/conformance/cases/cases.h"
+#include "testsuite/lib/upstream_profile.h"
 
 /* Kinds that upstream's plugins read and Kiln does not serve; only their
  * metadata has a table.
@@ -221,11 +221,11 @@ make_profile(struct sandbox *s, struct trial *t)
     const struct json *config = json_get(t->line, "pluginConfig");
     struct error err = {0};
 
-    for (unsigned i = 0; i < n_upstream_profile; i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(upstream_profile); i++) {
         s->plugins[i] = upstream_profile[i];
         s->plugins[i].args = json_get(config, upstream_profile[i].plugin->name);
     }
-    s->n_plugins = n_upstream_profile;
+    s->n_plugins = ARRAY_SIZE(upstream_profile);
     if (try_profile(s, &err) == 0)
         return;
     mismatch(t, "pluginConfig: %s", err.text);

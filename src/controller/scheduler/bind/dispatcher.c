@@ -382,9 +382,3 @@ dispatcher_waiting(const struct dispatcher *d, const struct dispatch_kind *kind)
             return d->counts[i].waiting;
     return 0;
 }
-
-size_t
-dispatcher_under_way(const struct dispatcher *d)
-{
-    return d->n_under_way;
-}

@@ -80,9 +80,6 @@ void dispatch_cancel(struct dispatched_call *call);
 /* While held, no call starts. Calls under way still get their answers. */
 void dispatcher_hold(struct dispatcher *d, bool is_held);
 
-/* Look. How many calls of a kind, or of all kinds (NULL), wait; how many are
- * under way.
- */
+/* Look. How many calls of a kind, or of all kinds (NULL), wait. */
 size_t dispatcher_waiting(const struct dispatcher *d,
                           const struct dispatch_kind *kind);
-size_t dispatcher_under_way(const struct dispatcher *d);

@@ -418,12 +418,12 @@ add_lines(const char *name, const struct strbuf *lines, struct strbuf *out)
     }
 }
 
-int
-kube_configuration_parse(const char *name,
-                         const char *text,
-                         size_t length,
-                         struct kube_configuration **ret_configuration,
-                         struct strbuf *mistakes)
+static int
+parse(const char *name,
+      const char *text,
+      size_t length,
+      struct kube_configuration **ret_configuration,
+      struct strbuf *mistakes)
 {
     CLEANUP(kube_configuration_freep)
     struct kube_configuration *c = xnew(struct kube_configuration);
@@ -458,21 +458,17 @@ kube_configuration_read(const char *path,
     int r;
 
     if (path == NULL)
-        return kube_configuration_parse("default",
-                                        none,
-                                        sizeof(none) - 1,
-                                        ret_configuration,
-                                        mistakes);
+        return parse("default",
+                     none,
+                     sizeof(none) - 1,
+                     ret_configuration,
+                     mistakes);
     r = file_read(path, MAX_FILE, &text, &err);
     if (r < 0) {
         strbuf_printf(mistakes, "scheduler.config: %s\n", err.text);
         return r;
     }
-    return kube_configuration_parse(path,
-                                    text.text,
-                                    text.length,
-                                    ret_configuration,
-                                    mistakes);
+    return parse(path, text.text, text.length, ret_configuration, mistakes);
 }
 
 /* Look */

@@ -32,11 +32,6 @@ struct strbuf;
  * each mistake, "NAME: KEY: TEXT"; another -errno when the file cannot be read.
  */
 void kube_configuration_free(struct kube_configuration *c);
-int kube_configuration_parse(const char *name,
-                             const char *text,
-                             size_t length,
-                             struct kube_configuration **ret_configuration,
-                             struct strbuf *mistakes);
 int kube_configuration_read(const char *path,
                             struct kube_configuration **ret_configuration,
                             struct strbuf *mistakes);

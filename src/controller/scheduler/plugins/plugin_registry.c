@@ -86,28 +86,6 @@ const struct profile_plugin default_profile[] = {
 };
 const unsigned n_default_profile = ARRAY_SIZE(default_profile);
 
-const struct profile_plugin upstream_profile[] = {
-    {.plugin = &scheduling_gates_plugin},
-    {.plugin = &priority_sort_plugin},
-    {.plugin = &node_unschedulable_plugin},
-    {.plugin = &node_name_plugin},
-    {.plugin = &taint_toleration_plugin, .weight = 3},
-    {.plugin = &node_affinity_plugin, .weight = 2},
-    {.plugin = &node_ports_plugin},
-    {.plugin = &resources_fit_plugin, .weight = 1},
-    {.plugin = &volume_restrictions_plugin},
-    {.plugin = &volume_limits_plugin},
-    {.plugin = &volume_binding_plugin},
-    {.plugin = &volume_zone_plugin},
-    {.plugin = &topology_spread_plugin, .weight = 2},
-    {.plugin = &interpod_affinity_plugin, .weight = 2},
-    {.plugin = &preemption_plugin},
-    {.plugin = &balanced_allocation_plugin, .weight = 1},
-    {.plugin = &image_locality_plugin, .weight = 1},
-    {.plugin = &default_binder_plugin},
-};
-const unsigned n_upstream_profile = ARRAY_SIZE(upstream_profile);
-
 const struct plugin *
 plugin_find(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plugin_registry.h - all plugins, and the profiles that ship with Kiln
+/* plugin_registry.h - all plugins, and the default profile
  *
  * A new plugin needs one file and one line in plugin_registry.c.
  *
@@ -15,8 +15,6 @@ extern const unsigned plugin_count;
 /* NULL when no plugin has that name. */
 const struct plugin *plugin_find(const char *name);
 
-/* Kiln's default profile, and that of kube-scheduler 1.32 with its weights. */
+/* Kiln's default profile. */
 extern const struct profile_plugin default_profile[];
 extern const unsigned n_default_profile;
-extern const struct profile_plugin upstream_profile[];
-extern const unsigned n_upstream_profile;

@@ -111,8 +111,8 @@ dump_pod(const struct queued_pod *pod, void *context)
                   (long long)pod->pod->tier);
 }
 
-void
-debugger_dump(const struct debugger *d, struct strbuf *out)
+static void
+dump(const struct debugger *d, struct strbuf *out)
 {
     struct snapshot snapshot = {0};
 
@@ -157,11 +157,11 @@ comparison_close(struct cache_comparison *l)
     map_free(l->known);
 }
 
-void
-debugger_compare_nodes(const struct debugger *d,
-                       const struct object *const *nodes,
-                       size_t count,
-                       struct strbuf *out)
+static void
+compare_nodes(const struct debugger *d,
+              const struct object *const *nodes,
+              size_t count,
+              struct strbuf *out)
 {
     struct cache_comparison l = {.known = map_new(),
                                  .what = "node",
@@ -194,11 +194,11 @@ add_queued(const struct queued_pod *pod, void *context)
 /* Finished pods are ignored. Unbound pods of other schedulers are not expected
  * here, and only the queue knows which pods these are.
  */
-void
-debugger_compare_pods(const struct debugger *d,
-                      const struct object *const *pods,
-                      size_t count,
-                      struct strbuf *out)
+static void
+compare_pods(const struct debugger *d,
+             const struct object *const *pods,
+             size_t count,
+             struct strbuf *out)
 {
     struct cache_comparison l = {.known = map_new(), .what = "pod", .out = out};
     char key[OBJECT_KEY_SIZE];
@@ -262,7 +262,7 @@ nodes_listed(const struct client_reply *reply, void *context)
     struct debugger *d = context;
 
     d->nodes = NULL;
-    compare(d, reply, "nodes", debugger_compare_nodes);
+    compare(d, reply, "nodes", compare_nodes);
 }
 
 static void
@@ -271,7 +271,7 @@ pods_listed(const struct client_reply *reply, void *context)
     struct debugger *d = context;
 
     d->pods = NULL;
-    compare(d, reply, "pods", debugger_compare_pods);
+    compare(d, reply, "pods", compare_pods);
 }
 
 static struct client_call *
@@ -290,7 +290,7 @@ debugger_run(struct debugger *d)
 {
     CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
 
-    debugger_dump(d, &text);
+    dump(d, &text);
     log_lines(text.length > 0 ? text.text : "no node and no waiting pod\n");
     if (d->nodes == NULL)
         d->nodes = list(d, &node_kind, nodes_listed);

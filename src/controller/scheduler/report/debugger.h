@@ -13,16 +13,12 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "lib/base/macro.h"
 
 struct cache;
 struct client;
 struct debugger;
-struct object;
 struct queue;
-struct strbuf;
 
 struct debugger_settings {
     struct client *client;
@@ -38,16 +34,3 @@ DEFINE_CLEANUP(struct debugger, debugger_free)
 
 /* Logs the dump now, and the comparison when the API has answered. */
 void debugger_run(struct debugger *d);
-
-/* The texts only, one line for each entry. Compare: appends nothing if there is
- * no difference.
- */
-void debugger_dump(const struct debugger *d, struct strbuf *out);
-void debugger_compare_nodes(const struct debugger *d,
-                            const struct object *const *nodes,
-                            size_t count,
-                            struct strbuf *out);
-void debugger_compare_pods(const struct debugger *d,
-                           const struct object *const *pods,
-                           size_t count,
-                           struct strbuf *out);

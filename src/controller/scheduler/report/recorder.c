@@ -404,9 +404,3 @@ recorder_forget(struct recorder *r, const struct pod_view *pod)
     recorder_mark_clean(r, s);
     story_free(r, s);
 }
-
-size_t
-recorder_pending(const struct recorder *r)
-{
-    return r->n_dirty + r->n_remarks + r->in_flight;
-}

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/macro.h"
@@ -101,4 +100,3 @@ const char *recorder_message(const struct recorder *r,
                              const struct pod_view *pod);
 const struct pod_cause *recorder_cause(const struct recorder *r,
                                        const struct pod_view *pod);
-size_t recorder_pending(const struct recorder *r);

@@ -22,12 +22,6 @@ struct domain_counts {
     const struct snapshot *snapshot; /* during an update */
 };
 
-struct domain_counts *
-domain_counts_new(void)
-{
-    return xnew(struct domain_counts);
-}
-
 static void
 column_clear(struct domain_column *c)
 {
@@ -50,11 +44,9 @@ column_free(struct domain_column *c)
     free(c);
 }
 
-void
-domain_counts_free(struct domain_counts *h)
+static void
+counts_free(struct domain_counts *h)
 {
-    if (h == NULL)
-        return;
     for (unsigned i = 0; i < h->n_columns; i++)
         column_free(h->columns[i]);
     free(h->columns);
@@ -314,7 +306,7 @@ cached_counts_free(struct domain_counts_cache *all, struct cached_counts *s)
 {
     map_remove(all->by_key, s->key);
     list_remove(&s->link);
-    domain_counts_free(s->domain_counts);
+    counts_free(s->domain_counts);
     free(s->key);
     free(s);
 }
@@ -338,7 +330,7 @@ domain_counts_cache_get(struct domain_counts_cache *all, const char *key)
     if (s == NULL) {
         s = xnew(struct cached_counts);
         s->key = xstrdup(key);
-        s->domain_counts = domain_counts_new();
+        s->domain_counts = xnew(struct domain_counts);
         list_init(&s->link);
         map_put(all->by_key, key, s);
         if (map_count(all->by_key) > all->most)

@@ -42,11 +42,6 @@ struct domain_column {
     bool is_least_stale;
 };
 
-/* Life */
-void domain_counts_free(struct domain_counts *h);
-struct domain_counts *domain_counts_new(void) OWNED_BY(domain_counts_free);
-DEFINE_CLEANUP(struct domain_counts, domain_counts_free)
-
 /* Counts one node, whose numbers are all 0 before, by calling domain_counts_add
  * and domain_counts_include.
  */
@@ -83,10 +78,13 @@ void domain_counts_include(struct domain_counts *h,
 /* The least sum of the domains that have members. */
 int64_t domain_counts_least(struct domain_column *c);
 
-/* A cache of domain counts, by key. It drops the one used longest ago. */
+/* A cache of domain counts, by key, which owns them: get makes those that are
+ * not there. It drops the one used longest ago.
+ */
 struct domain_counts_cache;
 void domain_counts_cache_free(struct domain_counts_cache *all);
 struct domain_counts_cache *domain_counts_cache_new(unsigned most)
     OWNED_BY(domain_counts_cache_free);
+DEFINE_CLEANUP(struct domain_counts_cache, domain_counts_cache_free)
 struct domain_counts *domain_counts_cache_get(struct domain_counts_cache *all,
                                               const char *key);

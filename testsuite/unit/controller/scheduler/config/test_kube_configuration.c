@@ -4,19 +4,37 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "controller/scheduler/config/kube_extender.h"
 #include "controller/scheduler/extenders/extender.h"
 #include "controller/scheduler/framework/profile.h"
 #include "lib/base/alloc.h"
 #include "lib/base/arena.h"
+#include "lib/base/fd.h"
 #include "lib/base/strbuf.h"
 #include "lib/json/json.h"
+#include "testsuite/lib/scratch.h"
 #include "testsuite/lib/suite.h"
 
 #define HEAD                                       \
     "apiVersion: kubescheduler.config.k8s.io/v1\n" \
     "kind: KubeSchedulerConfiguration\n"
+
+/* Reads the text as the file f of the working directory, whose name begins the
+ * mistakes.
+ */
+static int
+read_text(const char *text,
+          struct kube_configuration **ret_configuration,
+          struct strbuf *mistakes)
+{
+    CLEANUP(scratch_freep) char *directory = scratch_new();
+
+    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(file_write_atomic("f", 0600, text, strlen(text), NULL), 0);
+    return kube_configuration_read("f", ret_configuration, mistakes);
+}
 
 static struct kube_configuration *
 read_good(const char *text)
@@ -24,10 +42,7 @@ read_good(const char *text)
     CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
     struct kube_configuration *c = NULL;
 
-    ck_assert_msg(
-        kube_configuration_parse("f", text, strlen(text), &c, &mistakes) == 0,
-        "%s",
-        mistakes.text);
+    ck_assert_msg(read_text(text, &c, &mistakes) == 0, "%s", mistakes.text);
     return c;
 }
 
@@ -379,12 +394,7 @@ START_TEST(a_mistake_is_refused_with_its_place_and_what_is_wrong)
         CLEANUP_STRBUF struct strbuf mistakes = STRBUF_INIT;
         struct kube_configuration *c = NULL;
 
-        ck_assert_msg(kube_configuration_parse("f",
-                                               bad[i].text,
-                                               strlen(bad[i].text),
-                                               &c,
-                                               &mistakes)
-                          < 0,
+        ck_assert_msg(read_text(bad[i].text, &c, &mistakes) < 0,
                       "%s is taken",
                       bad[i].text);
         ck_assert_ptr_null(c);

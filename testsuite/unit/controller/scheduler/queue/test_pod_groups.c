@@ -6,7 +6,6 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/queued_pod.h"
-#include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
 #include "lib/api/object/kind.h"
 #include "lib/api/object/object.h"
@@ -16,6 +15,7 @@
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
+#include "testsuite/lib/upstream_profile.h"
 
 #define PODS    12
 #define GROUPS  4
@@ -92,7 +92,7 @@ model_new(bool is_sharing)
                          &(struct profile_settings){
                              .scheduler_name = "default-scheduler",
                              .plugins = upstream_profile,
-                             .n_plugins = n_upstream_profile,
+                             .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &m->handle,
                          },
                          &m->profile,

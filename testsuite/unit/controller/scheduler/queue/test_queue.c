@@ -13,6 +13,7 @@
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
+#include "testsuite/lib/upstream_profile.h"
 
 /* A queue alone, with upstream's plugins. */
 struct bench {
@@ -52,7 +53,7 @@ bench_new(bool is_sharing)
                          &(struct profile_settings){
                              .scheduler_name = "default-scheduler",
                              .plugins = upstream_profile,
-                             .n_plugins = n_upstream_profile,
+                             .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &b->handle,
                          },
                          &b->profile,
@@ -545,7 +546,7 @@ bench_new_ranked(void)
     struct bench *b = bench_new(true);
     struct profile_plugin plugins[PROFILE_MAX_PLUGINS];
 
-    for (unsigned i = 0; i < n_upstream_profile; i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(upstream_profile); i++) {
         plugins[i] = upstream_profile[i];
         if (plugins[i].plugin->less != NULL)
             plugins[i].plugin = plugin_find("PredictedOrder");
@@ -555,7 +556,7 @@ bench_new_ranked(void)
                          &(struct profile_settings){
                              .scheduler_name = "default-scheduler",
                              .plugins = plugins,
-                             .n_plugins = n_upstream_profile,
+                             .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &b->handle,
                          },
                          &b->profile,

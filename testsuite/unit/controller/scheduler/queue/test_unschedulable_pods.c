@@ -8,7 +8,6 @@
 
 #include "controller/scheduler/framework/framework.h"
 #include "controller/scheduler/framework/probe.h"
-#include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/queue/wake_strategy.h"
 #include "lib/api/object/kind.h"
@@ -19,6 +18,7 @@
 #include "testsuite/lib/fake_client.h"
 #include "testsuite/lib/fake_clock.h"
 #include "testsuite/lib/suite.h"
+#include "testsuite/lib/upstream_profile.h"
 
 #define PODS 60
 
@@ -66,7 +66,7 @@ bench_init(struct bench *b, uint64_t seed)
                          &(struct profile_settings){
                              .scheduler_name = "default-scheduler",
                              .plugins = upstream_profile,
-                             .n_plugins = n_upstream_profile,
+                             .n_plugins = ARRAY_SIZE(upstream_profile),
                              .handle = &b->handle,
                          },
                          &b->profile,

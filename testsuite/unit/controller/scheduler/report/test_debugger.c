@@ -7,6 +7,7 @@
 #include "controller/scheduler/plugins/plugin_registry.h"
 #include "controller/scheduler/queue/queue.h"
 #include "controller/scheduler/state/cache.h"
+#include "testsuite/lib/apart.h"
 #include "testsuite/lib/suite.h"
 #include "testsuite/unit/controller/scheduler/world.h"
 
@@ -92,63 +93,102 @@ know_pod(struct bench *b, const struct object *object, const char *node)
     cache_set_pod(b->cache, pod, node);
 }
 
+static void
+run(const void *context)
+{
+    const struct bench *b = context;
+
+    debugger_run(b->debugger);
+    fake_client_run(b->api);
+}
+
+static const char *
+logged(const struct bench *b, struct apart *ret_run)
+{
+    apart(ret_run, run, b);
+    ck_assert_int_eq(ret_run->status, 0);
+    return ret_run->text;
+}
+
+static unsigned
+count_lines(const char *text, const char *words)
+{
+    unsigned count = 0;
+
+    while ((text = strstr(text, words)) != NULL) {
+        text += strlen(words);
+        count++;
+    }
+    return count;
+}
+
 START_TEST(what_is_known_and_there_is_no_difference)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const struct object *node, *pods[2];
+    struct apart run;
+    const char *text;
     struct bench b;
 
     bench_init(&b);
-    node = put_node(&b, "n1");
-    cache_set_node(b.cache, node);
-    pods[0] = put_pod(&b, "a", "n1", "Running");
-    pods[1] = put_pod(&b, "over", "n1", "Succeeded");
-    know_pod(&b, pods[0], "n1");
-    debugger_compare_nodes(b.debugger, &node, 1, &text);
-    debugger_compare_pods(b.debugger, pods, 2, &text);
+    cache_set_node(b.cache, put_node(&b, "n1"));
+    know_pod(&b, put_pod(&b, "a", "n1", "Running"), "n1");
+    put_pod(&b, "over", "n1", "Succeeded");
+    text = logged(&b, &run);
 
-    ck_assert_uint_eq(text.length, 0);
+    ck_assert_uint_eq(count_lines(text, "comparison: "), 2);
+    ck_assert_ptr_nonnull(
+        strstr(text,
+               "comparison: the 1 nodes of the API are known, and no others"));
+    ck_assert_ptr_nonnull(
+        strstr(text,
+               "comparison: the 2 pods of the API are known, and no others"));
     bench_fini(&b);
 }
 END_TEST
 
 START_TEST(what_the_api_has_and_the_cache_does_not_was_missed)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
-    const struct object *node, *pod;
+    struct apart run;
+    const char *text;
     struct bench b;
 
     bench_init(&b);
-    node = put_node(&b, "n1");
-    pod = put_pod(&b, "a", "n1", "Running");
-    debugger_compare_nodes(b.debugger, &node, 1, &text);
-    debugger_compare_pods(b.debugger, &pod, 1, &text);
+    put_node(&b, "n1");
+    put_pod(&b, "a", "n1", "Running");
+    text = logged(&b, &run);
 
-    ck_assert_str_eq(text.text, "missed node n1\nmissed pod default/a\n");
+    ck_assert_uint_eq(count_lines(text, "comparison: "), 2);
+    ck_assert_ptr_nonnull(strstr(text, "comparison: missed node n1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "comparison: missed pod default/a\n"));
     bench_fini(&b);
 }
 END_TEST
 
 START_TEST(what_the_cache_has_and_the_api_does_not_is_redundant)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
+    struct apart run;
+    const char *text;
     struct bench b;
 
     bench_init(&b);
     cache_set_node(b.cache, put_node(&b, "n1"));
     know_pod(&b, put_pod(&b, "a", "n1", "Running"), "n1");
-    debugger_compare_nodes(b.debugger, NULL, 0, &text);
-    debugger_compare_pods(b.debugger, NULL, 0, &text);
+    fake_client_remove(b.api, &node_kind, NULL, "n1");
+    fake_client_remove(b.api, &pod_kind, "default", "a");
+    text = logged(&b, &run);
 
-    ck_assert_str_eq(text.text, "redundant node n1\nredundant pod default/a\n");
+    ck_assert_uint_eq(count_lines(text, "comparison: "), 2);
+    ck_assert_ptr_nonnull(strstr(text, "comparison: redundant node n1\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "comparison: redundant pod default/a\n"));
     bench_fini(&b);
 }
 END_TEST
 
 START_TEST(the_dump_has_every_node_its_pods_and_its_nominations)
 {
-    CLEANUP_STRBUF struct strbuf text = STRBUF_INIT;
     CLEANUP(pod_view_unrefp) struct pod_view *waiting = NULL;
+    struct apart run;
+    const char *text;
     struct bench b;
 
     bench_init(&b);
@@ -156,12 +196,12 @@ START_TEST(the_dump_has_every_node_its_pods_and_its_nominations)
     know_pod(&b, put_pod(&b, "a", "n1", "Running"), "n1");
     waiting = pod_view_new(put_pod(&b, "w", "", "Pending"), b.resources);
     nominator_add(b.nominator, waiting, cache_find_node(b.cache, "n1"));
-    debugger_dump(b.debugger, &text);
+    text = logged(&b, &run);
 
-    ck_assert_ptr_nonnull(strstr(text.text, "node n1: 1 pods"));
-    ck_assert_ptr_nonnull(strstr(text.text, "node n1: pod default/a\n"));
+    ck_assert_ptr_nonnull(strstr(text, "node n1: 1 pods"));
+    ck_assert_ptr_nonnull(strstr(text, "node n1: pod default/a\n"));
     ck_assert_ptr_nonnull(
-        strstr(text.text, "node n1: pod default/w is nominated\n"));
+        strstr(text, "node n1: pod default/w is nominated\n"));
     bench_fini(&b);
 }
 END_TEST

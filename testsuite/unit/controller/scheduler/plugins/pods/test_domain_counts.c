@@ -119,7 +119,9 @@ sum_of(const struct domain_column *c, const char *zone)
 
 START_TEST(pods_are_summed_by_the_value_of_the_label)
 {
-    CLEANUP(domain_counts_freep) struct domain_counts *h = domain_counts_new();
+    CLEANUP(domain_counts_cache_freep)
+    struct domain_counts_cache *all = domain_counts_cache_new(1);
+    struct domain_counts *h = domain_counts_cache_get(all, "h");
     struct domain_column *c;
     struct town t;
 
@@ -143,7 +145,9 @@ END_TEST
 
 START_TEST(only_nodes_that_changed_are_counted_again)
 {
-    CLEANUP(domain_counts_freep) struct domain_counts *h = domain_counts_new();
+    CLEANUP(domain_counts_cache_freep)
+    struct domain_counts_cache *all = domain_counts_cache_new(1);
+    struct domain_counts *h = domain_counts_cache_get(all, "h");
     struct town t;
 
     town_init(&t);
@@ -162,7 +166,9 @@ END_TEST
 
 START_TEST(another_version_counts_all_again)
 {
-    CLEANUP(domain_counts_freep) struct domain_counts *h = domain_counts_new();
+    CLEANUP(domain_counts_cache_freep)
+    struct domain_counts_cache *all = domain_counts_cache_new(1);
+    struct domain_counts *h = domain_counts_cache_get(all, "h");
     struct town t;
 
     town_init(&t);
@@ -214,16 +220,18 @@ change(struct town *t, struct random_source *dice)
 START_TEST(whatever_happens_it_is_as_if_all_were_counted_anew)
 {
     static const char *const zones[] = {"a", "b", "c"};
-    CLEANUP(domain_counts_freep)
-    struct domain_counts *kept = domain_counts_new();
+    CLEANUP(domain_counts_cache_freep)
+    struct domain_counts_cache *all = domain_counts_cache_new(1);
+    struct domain_counts *kept = domain_counts_cache_get(all, "kept");
     struct random_source dice = {5};
     struct town t;
 
     town_init(&t);
     put_node(&t, 0, "\"zone\":\"a\"");
     for (unsigned step = 0; step < 2000; step++) {
-        CLEANUP(domain_counts_freep)
-        struct domain_counts *fresh = domain_counts_new();
+        CLEANUP(domain_counts_cache_freep)
+        struct domain_counts_cache *other = domain_counts_cache_new(1);
+        struct domain_counts *fresh = domain_counts_cache_get(other, "fresh");
         struct domain_column *a, *b;
 
         change(&t, &dice);
